@@ -1,0 +1,95 @@
+// Package proto holds the messages between the conductor, node agents and
+// endpoint workers, as types only. PROTOCOL.md beside this file describes them;
+// they are newline-delimited JSON over any byte stream and can be typed by hand.
+package proto
+
+import (
+	"windtunnel/result"
+	"windtunnel/testbed"
+	"windtunnel/traffic"
+)
+
+// Version is the protocol's version. Peers of another version refuse each other.
+const Version = 1
+
+// MaxMessage bounds one line, in bytes, newline included.
+const MaxMessage = 4 << 20
+
+// Hello is the first line that an agent writes.
+type Hello struct {
+	Windtunnel   int                `json:"windtunnel"` // Version
+	Role         string             `json:"role"`       // node or worker
+	Release      string             `json:"release"`
+	PID          int                `json:"pid"`
+	Capabilities []string           `json:"capabilities"` // the verbs it takes
+	Fingerprint  result.Fingerprint `json:"fingerprint,omitempty"`
+}
+
+// The verbs of a Request. A worker takes prepare, start, result, probe and stop.
+const (
+	DoPlace     = "place"     // make the stacks of a graph, answer where they are
+	DoApply     = "apply"     // make the graph live, by diff
+	DoVerify    = "verify"    // compare the live state with the graph
+	DoProbe     = "probe"     // check that a pair can talk at full size
+	DoPrepare   = "prepare"   // make one end of a pair ready
+	DoStart     = "start"     // run the prepared workers of a cell, sample the node
+	DoResult    = "result"    // wait for the trial's end, answer what was measured
+	DoStop      = "stop"      // drop prepared or running workers of a cell
+	DoHeartbeat = "heartbeat" // the conductor lives
+)
+
+// Request is one line to an agent; the fields that its verb needs are set.
+type Request struct {
+	ID    int               `json:"id"`
+	Do    string            `json:"do"`
+	Cell  string            `json:"cell,omitempty"`
+	Graph *testbed.Graph    `json:"graph,omitempty"` // place, apply
+	Peers map[string]string `json:"peers,omitempty"` // apply: other nodes' stacks, as answered by their place
+	Place string            `json:"place,omitempty"` // prepare, probe: which endpoint
+	Pair  int               `json:"pair,omitempty"`  // prepare: which pair, from 0
+	Order *traffic.Order    `json:"order,omitempty"` // prepare
+	Probe *Probe            `json:"probe,omitempty"` // probe
+	Start *Start            `json:"start,omitempty"` // start
+}
+
+// Start runs the prepared workers: InSeconds from the message's arrival on every
+// side, so clocks need not agree.
+type Start struct {
+	InSeconds     float64 `json:"in_seconds"`
+	WarmUpSeconds float64 `json:"warmup_seconds"`
+	WindowSeconds float64 `json:"window_seconds"`
+}
+
+// Probe asks one end of a path to answer (Role receive: open the sockets) or to
+// try it (Role send): TCP and UDP payloads that fill the MTU, checked by hash,
+// which pings are not (calico#3145: packets with unfinished checksums pass ICMP).
+type Probe struct {
+	Role    traffic.Role `json:"role"`
+	Address string       `json:"address"` // receive: the IP to bind; send: IP:port of TCP and UDP
+	MTU     int          `json:"mtu"`     // send: the largest IP packet that must pass unfragmented
+}
+
+// Reply is the one line that answers a Request.
+type Reply struct {
+	ID      int               `json:"id"`
+	Error   string            `json:"error,omitempty"`
+	Stacks  map[string]string `json:"stacks,omitempty"`  // place: a path of each stack's network namespace
+	Address string            `json:"address,omitempty"` // prepare, probe of a receiver: IP:port
+	Trial   *NodeTrial        `json:"trial,omitempty"`   // result
+	Ends    []WorkerEnd       `json:"ends,omitempty"`    // result of a worker
+}
+
+// NodeTrial is one node's part of a trial.
+type NodeTrial struct {
+	Ends   []WorkerEnd       `json:"ends"`
+	Sample result.NodeSample `json:"sample"`
+}
+
+// WorkerEnd is one worker's result: which end of which pair.
+type WorkerEnd struct {
+	Pair  int            `json:"pair"`
+	Role  traffic.Role   `json:"role"`
+	Place string         `json:"place"`
+	End   result.PairEnd `json:"end"`
+	Error string         `json:"error,omitempty"` // the worker failed or died
+}

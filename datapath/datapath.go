@@ -1,0 +1,56 @@
+// Package datapath is the interface of a path: what lies between two endpoints,
+// as pieces of a testbed graph. Each path is one folder beside this file and one
+// line in paths/. Paths make no kernel call of their own.
+package datapath
+
+import (
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// Path lays out one kind of path.
+type Path interface {
+	Name() string
+	// Says is one line for `windtunnel list`.
+	Says() string
+	// Options are the keys it takes beside kind in a suite's path block.
+	Options() []result.Option
+	// Lay returns the graph of a cell. An error is the suite's fault: an MTU
+	// that cannot be, a place that this path cannot serve.
+	Lay(Request) (Laid, error)
+}
+
+// Request is what a cell asks of its path.
+type Request struct {
+	Cell         string
+	Pairs        []result.Pair
+	Nodes        []testbed.Node // every node of the suite, with its CPUs
+	Wire         Wire
+	Segmentation Segmentation
+	Options      result.Options
+}
+
+// Wire is the link between nodes.
+type Wire struct {
+	Kind   string // nic or memory
+	MTU    int    // bytes of an IP packet
+	Queues int    // 0: one for each CPU of the node with fewer
+}
+
+// Segmentation says what offloads the links have.
+type Segmentation string
+
+// As found: links inside a node keep the kernel's defaults. Off: no TSO, GSO or
+// GRO anywhere, so every hop handles every packet.
+const (
+	SegmentationFound Segmentation = "as-found"
+	SegmentationOff   Segmentation = "off"
+)
+
+// Laid is a laid-out path.
+type Laid struct {
+	Graph     testbed.Graph
+	Addresses map[string]string // place name -> the IP at which traffic reaches it
+	MTU       result.MTU
+	Facts     map[string]string // for the report: encapsulation, overhead in bytes
+}

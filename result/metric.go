@@ -1,0 +1,75 @@
+package result
+
+import (
+	"sort"
+	"strings"
+)
+
+// Metric names one figure of a cell, as the records and reports spell it.
+type Metric string
+
+// The metrics of a cell. CPU use is per node: see CPUPercent.
+const (
+	ReceivedRate        Metric = "received_bits_per_second"
+	SentRate            Metric = "sent_bits_per_second"
+	SenderCost          Metric = "cpu_ns_per_kib.sender"
+	ReceiverCost        Metric = "cpu_ns_per_kib.receiver"
+	WirePacketRate      Metric = "wire_packets_per_second"
+	WirePacketSize      Metric = "wire_bytes_per_packet"
+	EndpointPacketSize  Metric = "endpoint_bytes_per_packet"
+	Retransmits         Metric = "retransmits"
+	cpuPercent                 = "cpu_percent."
+	cpuWord                    = "cpu."
+	defaultMetricOfCell        = ReceivedRate
+)
+
+// CPUPercent is the share of a node's CPUs that was busy, in percent of all of
+// them.
+func CPUPercent(node string) Metric { return Metric(cpuPercent + node) }
+
+// CPUNode returns the node whose CPU use m names, "" for another metric.
+func (m Metric) CPUNode() string {
+	node, ok := strings.CutPrefix(string(m), cpuPercent)
+	if !ok {
+		return ""
+	}
+	return node
+}
+
+// metricWords are the words that suites use for metrics.
+var metricWords = map[string]Metric{
+	"received":                  ReceivedRate,
+	"sent":                      SentRate,
+	"cost.sender":               SenderCost,
+	"cost.receiver":             ReceiverCost,
+	"wire.packets":              WirePacketRate,
+	"wire.bytes-per-packet":     WirePacketSize,
+	"endpoint.bytes-per-packet": EndpointPacketSize,
+	"retransmits":               Retransmits,
+}
+
+// MetricByWord returns the metric that a suite's word stands for; "" is the
+// received rate. The word "cpu.NODE" names a node's CPU use.
+func MetricByWord(word string) (Metric, bool) {
+	if word == "" {
+		return defaultMetricOfCell, true
+	}
+	if node, ok := strings.CutPrefix(word, cpuWord); ok && node != "" {
+		return CPUPercent(node), true
+	}
+	m, ok := metricWords[word]
+	return m, ok
+}
+
+// MetricWords lists the words that name a metric in a suite, for the given nodes.
+func MetricWords(nodes []string) []string {
+	words := make([]string, 0, len(metricWords)+len(nodes))
+	for word := range metricWords {
+		words = append(words, word)
+	}
+	for _, node := range nodes {
+		words = append(words, cpuWord+node)
+	}
+	sort.Strings(words)
+	return words
+}

@@ -1,0 +1,122 @@
+package result
+
+// PairSample is what both ends of one pair saw in the window.
+type PairSample struct {
+	From     string  `json:"from"` // place names
+	To       string  `json:"to"`
+	Sender   PairEnd `json:"sender"`
+	Receiver PairEnd `json:"receiver"`
+}
+
+// PairEnd is one end of a pair: a worker's own counts over its own window. Bytes
+// are payload handed to or taken from the socket.
+type PairEnd struct {
+	WindowSeconds float64      `json:"window_seconds"` // really taken, by this end's clock
+	Bytes         uint64       `json:"bytes"`
+	Calls         uint64       `json:"calls"`
+	CPUSeconds    float64      `json:"cpu_seconds"` // of the worker's hot threads
+	Threads       int          `json:"threads"`
+	Connections   []Connection `json:"connections,omitempty"`
+	Error         string       `json:"error,omitempty"`
+}
+
+// Connection is TCP_INFO over the window: counts are differences between its
+// two ends, the rest the state at its end (linux/tcp.h, struct tcp_info).
+type Connection struct {
+	Congestion           string  `json:"congestion"`
+	MSS                  int     `json:"mss"`
+	RTTSeconds           float64 `json:"rtt_seconds"`
+	MinRTTSeconds        float64 `json:"min_rtt_seconds"`
+	CongestionWindow     int     `json:"congestion_window"` // packets
+	Retransmits          uint64  `json:"retransmits"`       // segments
+	BytesRetransmitted   uint64  `json:"bytes_retransmitted"`
+	SegmentsOut          uint64  `json:"segments_out"`
+	SegmentsIn           uint64  `json:"segments_in"`
+	BusySeconds          float64 `json:"busy_seconds"`
+	RwndLimitedSeconds   float64 `json:"rwnd_limited_seconds"`
+	SndbufLimitedSeconds float64 `json:"sndbuf_limited_seconds"`
+	SendBufferBytes      int     `json:"send_buffer_bytes"`
+	ReceiveBufferBytes   int     `json:"receive_buffer_bytes"`
+}
+
+// NodeSample is what one node's probes saw in the window. CPUs are the node's
+// own; a probe that could not be read leaves its reason in Missing, by probe name.
+type NodeSample struct {
+	WindowSeconds   float64           `json:"window_seconds"` // between the two readings
+	CPUSource       string            `json:"cpu_source"`     // hardware-cycles, idle-clock or tick
+	CPUs            []CPUSample       `json:"cpus,omitempty"`
+	ContextSwitches uint64            `json:"context_switches"`
+	Interrupts      uint64            `json:"interrupts"`
+	Softnet         Softnet           `json:"softnet"`
+	MemoryBytes     uint64            `json:"memory_bytes,omitempty"` // in use at the window's end
+	Links           []LinkSample      `json:"links,omitempty"`
+	Stacks          []StackSample     `json:"stacks,omitempty"`
+	Switches        []SwitchSample    `json:"switches,omitempty"`
+	Missing         map[string]string `json:"missing,omitempty"`
+}
+
+// CPUSample is one CPU's time in the window, in seconds. Busy comes from
+// NodeSample.CPUSource; the split from /proc/stat, whose ticks are coarse.
+type CPUSample struct {
+	CPU     int     `json:"cpu"`
+	Busy    float64 `json:"busy"`
+	User    float64 `json:"user"`
+	System  float64 `json:"system"`
+	Softirq float64 `json:"softirq"`
+	IRQ     float64 `json:"irq"`
+	Idle    float64 `json:"idle"`
+	Steal   float64 `json:"steal"`
+}
+
+// Softnet sums /proc/net/softnet_stat over the node's CPUs.
+type Softnet struct {
+	Processed uint64 `json:"processed"`
+	Dropped   uint64 `json:"dropped"`
+	Squeezed  uint64 `json:"squeezed"`
+}
+
+// The roles of a link on a path.
+const (
+	RoleWire     = "wire"     // between the nodes
+	RoleEndpoint = "endpoint" // the endpoint's own interface
+	RoleInner    = "inner"    // all else inside a node
+)
+
+// LinkSample is one interface's counters over the window.
+type LinkSample struct {
+	Place     string `json:"place"` // the node's or container's name
+	Device    string `json:"device"`
+	Role      string `json:"role"`
+	RxPackets uint64 `json:"rx_packets"`
+	RxBytes   uint64 `json:"rx_bytes"`
+	RxDropped uint64 `json:"rx_dropped"`
+	RxErrors  uint64 `json:"rx_errors"`
+	TxPackets uint64 `json:"tx_packets"`
+	TxBytes   uint64 `json:"tx_bytes"`
+	TxDropped uint64 `json:"tx_dropped"`
+	TxErrors  uint64 `json:"tx_errors"`
+}
+
+// StackSample is one network stack's IP and TCP counters over the window. Packets
+// are counted as the stack saw them: an aggregate of many segments is one.
+type StackSample struct {
+	Place         string `json:"place"`
+	InPackets     uint64 `json:"in_packets"`
+	InBytes       uint64 `json:"in_bytes"`
+	OutPackets    uint64 `json:"out_packets"`
+	OutBytes      uint64 `json:"out_bytes"`
+	InDiscards    uint64 `json:"in_discards"`
+	InNoRoutes    uint64 `json:"in_no_routes"`
+	InCsumErrors  uint64 `json:"in_csum_errors"`
+	TCPRetransmit uint64 `json:"tcp_retransmitted_segments"`
+	ListenDrops   uint64 `json:"listen_drops"`
+}
+
+// SwitchSample is what a switch that names its drops counted over the window.
+type SwitchSample struct {
+	Switch   string            `json:"switch"`
+	Received uint64            `json:"received"`
+	Sent     uint64            `json:"sent"` // forwarded, answered, or passed to the host
+	Drops    map[string]uint64 `json:"drops,omitempty"`
+	Error    string            `json:"error,omitempty"`
+}

@@ -1,0 +1,141 @@
+// Package testbed holds the graph of a cell's testbed as data: nodes, endpoints,
+// links, switches and their attributes. A backend (netns) makes a graph live, by
+// diff; teardown is the empty graph, and there is no other way down.
+package testbed
+
+import (
+	"slices"
+)
+
+// Graph is what one cell needs to stand. Names are unique within it; the zero
+// Graph is the torn-down testbed.
+type Graph struct {
+	Cell       string      `json:"cell"`
+	Nodes      []Node      `json:"nodes,omitempty"`
+	Containers []Container `json:"containers,omitempty"`
+	Bridges    []Bridge    `json:"bridges,omitempty"`
+	Links      []Link      `json:"links,omitempty"`
+	VXLANs     []VXLAN     `json:"vxlans,omitempty"`
+	Daemons    []Daemon    `json:"daemons,omitempty"`
+}
+
+// Node is a compute node's own network stack and the CPUs that do its work.
+type Node struct {
+	Name string `json:"name"`
+	CPUs []int  `json:"cpus"`
+}
+
+// Container is a network stack of its own on a node.
+type Container struct {
+	Name string `json:"name"`
+	Node string `json:"node"`
+}
+
+// Link is a virtual Ethernet pair. A link of role wire joins two nodes; every
+// other link stays within one.
+type Link struct {
+	Name string       `json:"name"`
+	Role string       `json:"role"`           // result.RoleWire, RoleEndpoint or RoleInner
+	Kind string       `json:"kind,omitempty"` // of a wire: nic or memory
+	Ends [2]Interface `json:"ends"`
+}
+
+// Interface is one end of a link.
+type Interface struct {
+	Place     string          `json:"place"`  // a node's or container's name
+	Device    string          `json:"device"` // at most 15 bytes
+	MAC       string          `json:"mac,omitempty"`
+	Addresses []string        `json:"addresses,omitempty"` // prefixes: 10.0.0.1/24
+	Routes    []Route         `json:"routes,omitempty"`
+	MTU       int             `json:"mtu"`
+	Queues    int             `json:"queues,omitempty"`   // 0: one
+	Bridge    string          `json:"bridge,omitempty"`   // the switch it is a port of
+	Offloads  map[string]bool `json:"offloads,omitempty"` // by the names of Offloads; what is not named stays as found
+	Steering  string          `json:"steering,omitempty"` // where receive work runs: Steer*
+}
+
+// How an interface's receive work is brought to its own node's CPUs.
+const (
+	SteerNone     = ""         // wherever the sender's CPU leaves it
+	SteerThreaded = "threaded" // threaded NAPI, its kernel thread pinned
+	SteerRPS      = "rps"      // receive packet steering on every queue
+)
+
+// Offload names, as ethtool(8) abbreviates them.
+const (
+	TSO    = "tso"
+	GSO    = "gso"
+	GRO    = "gro"
+	UDPSeg = "tx-udp-segmentation"
+)
+
+// Route is a destination prefix through a gateway (empty: directly connected).
+type Route struct {
+	Prefix  string `json:"prefix"`
+	Gateway string `json:"gateway,omitempty"`
+}
+
+// Bridge is a Linux bridge in a node's stack.
+type Bridge struct {
+	Name   string `json:"name"`
+	Node   string `json:"node"`
+	Device string `json:"device"`
+	MTU    int    `json:"mtu"`
+}
+
+// VXLAN is a kernel VXLAN device (RFC 7348) with one remote, a port of a bridge.
+type VXLAN struct {
+	Name     string          `json:"name"`
+	Node     string          `json:"node"`
+	Device   string          `json:"device"`
+	VNI      int             `json:"vni"`
+	Local    string          `json:"local"`
+	Remote   string          `json:"remote"`
+	Port     int             `json:"port"`     // UDP; the kernel's own default is not the standard's 4789
+	Underlay string          `json:"underlay"` // the device that carries it
+	Bridge   string          `json:"bridge"`
+	MTU      int             `json:"mtu"`
+	Offloads map[string]bool `json:"offloads,omitempty"`
+}
+
+// Daemon is a process that a path needs on a node: it is started once the node's
+// links stand and counts as up when it prints a line of JSON with "ready": true.
+// It ends when its standard input does.
+type Daemon struct {
+	Name    string            `json:"name"`
+	Node    string            `json:"node"`
+	Program string            `json:"program"`          // found beside the agent's own binary, then on PATH
+	Args    []string          `json:"args"`             // {dir} stands for the daemon's own folder
+	Files   map[string]string `json:"files,omitempty"`  // written into {dir} first, by name
+	Probe   string            `json:"probe,omitempty"`  // who reads its counters: vrouter
+	Socket  string            `json:"socket,omitempty"` // where, with {dir}
+}
+
+// NodeOf returns the node that a place (a node or a container) belongs to, "" if
+// there is no such place.
+func (g Graph) NodeOf(place string) string {
+	for _, n := range g.Nodes {
+		if n.Name == place {
+			return place
+		}
+	}
+	for _, c := range g.Containers {
+		if c.Name == place {
+			return c.Node
+		}
+	}
+	return ""
+}
+
+// Node returns the node of that name.
+func (g Graph) Node(name string) (Node, bool) {
+	i := slices.IndexFunc(g.Nodes, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		return Node{}, false
+	}
+	return g.Nodes[i], true
+}
+
+// Owner is the node that creates a link: the one of its first end. Wires have
+// both ends' nodes in the graph's order.
+func (g Graph) Owner(l Link) string { return g.NodeOf(l.Ends[0].Place) }

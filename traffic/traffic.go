@@ -1,0 +1,60 @@
+// Package traffic is the interface of a load: what a kind of traffic (stream,
+// datagram, ping, frame) offers to the agent that runs it. Each kind is one
+// folder beside this file and one line in kinds/.
+package traffic
+
+import (
+	"context"
+	"time"
+
+	"windtunnel/result"
+)
+
+// Role is the end of a pair that a worker plays.
+type Role string
+
+// The two ends of a pair.
+const (
+	Send    Role = "send"
+	Receive Role = "receive"
+)
+
+// Order is what one worker is asked to do.
+type Order struct {
+	Role    Role           `json:"role"`
+	Kind    string         `json:"kind"`
+	Load    result.Options `json:"load"`
+	Address string         `json:"address"` // a receiver binds to this IP; a sender connects to this IP:port
+	CPUs    []int          `json:"cpus"`    // its hot threads are pinned here, in turn
+}
+
+// Schedule is when a worker runs: traffic flows from Start through WarmUp and
+// Window; only the window is counted.
+type Schedule struct {
+	Start  time.Time
+	WarmUp time.Duration
+	Window time.Duration
+}
+
+// Kind is one kind of load.
+type Kind interface {
+	Name() string
+	// Options are the keys it takes in a suite's traffic block.
+	Options() []result.Option
+	// Prepare makes a worker ready: a receiver listens, a sender has connected.
+	// The context bounds the preparation only.
+	Prepare(ctx context.Context, order Order) (Worker, error)
+}
+
+// Worker is a prepared end of a pair. Run is called once, then Close.
+type Worker interface {
+	// Address is the IP:port at which a sender reaches a receiver, "" for a sender.
+	Address() string
+	// Run blocks until the schedule is over, or ctx ends, and returns what this
+	// end counted in the window. A peer that went away is PairEnd.Error beside
+	// the counts, or an error if there are none.
+	Run(ctx context.Context, when Schedule) (result.PairEnd, error)
+	// Close frees sockets and threads; it may be called at any time, also
+	// without Run.
+	Close() error
+}
