@@ -14,6 +14,7 @@ const (
 	SentRate            Metric = "sent_bits_per_second"
 	SenderCost          Metric = "cpu_ns_per_kib.sender"
 	ReceiverCost        Metric = "cpu_ns_per_kib.receiver"
+	TogetherCost        Metric = "cpu_ns_per_kib.together" // of all nodes of the cell's pairs
 	WirePacketRate      Metric = "wire_packets_per_second"
 	WirePacketSize      Metric = "wire_bytes_per_packet"
 	EndpointPacketSize  Metric = "endpoint_bytes_per_packet"
@@ -42,6 +43,7 @@ var metricWords = map[string]Metric{
 	"sent":                      SentRate,
 	"cost.sender":               SenderCost,
 	"cost.receiver":             ReceiverCost,
+	"cost.together":             TogetherCost,
 	"wire.packets":              WirePacketRate,
 	"wire.bytes-per-packet":     WirePacketSize,
 	"endpoint.bytes-per-packet": EndpointPacketSize,

@@ -84,17 +84,18 @@ const (
 
 // LinkSample is one interface's counters over the window.
 type LinkSample struct {
-	Place     string `json:"place"` // the node's or container's name
-	Device    string `json:"device"`
-	Role      string `json:"role"`
-	RxPackets uint64 `json:"rx_packets"`
-	RxBytes   uint64 `json:"rx_bytes"`
-	RxDropped uint64 `json:"rx_dropped"`
-	RxErrors  uint64 `json:"rx_errors"`
-	TxPackets uint64 `json:"tx_packets"`
-	TxBytes   uint64 `json:"tx_bytes"`
-	TxDropped uint64 `json:"tx_dropped"`
-	TxErrors  uint64 `json:"tx_errors"`
+	Place          string `json:"place"` // the node's or container's name
+	Device         string `json:"device"`
+	Role           string `json:"role"`
+	RxPackets      uint64 `json:"rx_packets"`
+	RxBytes        uint64 `json:"rx_bytes"`
+	RxDropped      uint64 `json:"rx_dropped"`
+	RxErrors       uint64 `json:"rx_errors"`
+	TxPackets      uint64 `json:"tx_packets"`
+	TxBytes        uint64 `json:"tx_bytes"`
+	TxDropped      uint64 `json:"tx_dropped"`
+	TxErrors       uint64 `json:"tx_errors"`
+	CarrierChanges uint64 `json:"carrier_changes,omitempty"` // the link went down or came back
 }
 
 // StackSample is one network stack's IP and TCP counters over the window. Packets

@@ -1,0 +1,59 @@
+package result
+
+// FindCell returns the cell of that name.
+func FindCell(cells []Cell, name string) (Cell, bool) {
+	for _, c := range cells {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Cell{}, false
+}
+
+// Counted returns the trials of a cell that count: not excluded, one a block (the
+// last attempt), in the order of the file.
+func Counted(trials []Trial, cell string) []Trial {
+	last := map[int]int{} // block -> place in counted
+	var counted []Trial
+	for _, t := range trials {
+		if t.Cell != cell || t.Excluded != "" {
+			continue
+		}
+		if at, again := last[t.Block]; again {
+			counted[at] = t
+			continue
+		}
+		last[t.Block] = len(counted)
+		counted = append(counted, t)
+	}
+	return counted
+}
+
+// Excluded counts the trials of a cell that do not count, and says why by reason.
+func Excluded(trials []Trial, cell string) (n int, reasons map[string]int) {
+	reasons = map[string]int{}
+	for _, t := range trials {
+		if t.Cell == cell && t.Excluded != "" {
+			n++
+			reasons[t.Excluded]++
+		}
+	}
+	return n, reasons
+}
+
+// Blocks counts the blocks in which each of the named cells has a trial that counts.
+func Blocks(trials []Trial, cells []string) int {
+	have := map[int]int{}
+	for _, name := range cells {
+		for _, t := range Counted(trials, name) {
+			have[t.Block]++
+		}
+	}
+	whole := 0
+	for _, n := range have {
+		if n == len(cells) {
+			whole++
+		}
+	}
+	return whole
+}

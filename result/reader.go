@@ -1,0 +1,225 @@
+package result
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// What a reader takes at most: a file from elsewhere must not exhaust the machine.
+const (
+	maxLine   = 4 << 20
+	maxCells  = 10_000
+	maxTrials = 200_000
+)
+
+// File is a whole run file.
+type File struct {
+	Run     Run
+	Cells   []Cell
+	Trials  []Trial
+	End     *End           // nil: the run did not end by itself
+	Unknown map[string]int // records of kinds that this version does not know, by kind
+	Doubts  []Doubt        // about the file itself
+}
+
+// Read reads a run: its folder, or the run file itself.
+func Read(path string) (File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return File{}, fmt.Errorf("reading a run: %w", err)
+	}
+	if info.IsDir() {
+		path = filepath.Join(path, FileName)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return File{}, fmt.Errorf("reading a run: %w", err)
+	}
+	defer file.Close()
+	f, err := Decode(file)
+	if err != nil {
+		return File{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Decode reads a run file's text. It takes what a killed run left: a last line
+// that was cut off and an end record that is not there are doubts. Fields and
+// kinds of records that it does not know are passed over. Names and texts are
+// cleaned of control characters, so that a report cannot attack a terminal.
+// Errors name the line.
+func Decode(r io.Reader) (File, error) {
+	f := File{Unknown: map[string]int{}}
+	d := decoder{file: &f, cells: map[string]bool{}}
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, whole, err := readLine(lines)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return File{}, fmt.Errorf("line %d: %w", d.line+1, err)
+		}
+		if len(line) > 0 {
+			if stop, err := d.take(line, whole); err != nil {
+				return File{}, err
+			} else if stop {
+				break
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return f, d.finish()
+}
+
+// readLine returns one line without its end, and whether it had one.
+func readLine(r *bufio.Reader) (line []byte, whole bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > maxLine+1 {
+			return nil, false, fmt.Errorf("longer than %d bytes", maxLine)
+		}
+		line = append(line, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err == nil {
+			return line[:len(line)-1], true, nil
+		}
+		return line, false, err
+	}
+}
+
+type decoder struct {
+	file  *File
+	line  int
+	begun bool
+	cells map[string]bool
+}
+
+// take decodes one line; stop means that it was cut off and is the last.
+func (d *decoder) take(line []byte, whole bool) (stop bool, err error) {
+	d.line++
+	err = d.record(line)
+	var cut *json.SyntaxError
+	if err != nil && !whole && d.begun && errors.As(err, &cut) {
+		d.doubt("cut-off", fmt.Sprintf("the run file breaks off in line %d, which is left out", d.line))
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("line %d: %w", d.line, err)
+	}
+	return false, nil
+}
+
+func (d *decoder) record(line []byte) error {
+	var head struct {
+		Record string `json:"record"`
+		Format int    `json:"format"`
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return fmt.Errorf("not a record: %w", err)
+	}
+	if !d.begun {
+		return d.run(line, head.Record, head.Format)
+	}
+	switch head.Record {
+	case RecordRun:
+		return errors.New("a second run record: one file holds one run")
+	case RecordCell:
+		return d.cell(line)
+	case RecordTrial:
+		return d.trial(line)
+	case RecordEnd:
+		return d.end(line)
+	}
+	if len(d.file.Unknown) < maxCells {
+		d.file.Unknown[clean(head.Record)]++
+	}
+	return nil
+}
+
+func (d *decoder) run(line []byte, record string, format int) error {
+	if record != RecordRun {
+		return fmt.Errorf("the first record must be %q, not %q: is this a run file?", RecordRun, clean(record))
+	}
+	if format > Format {
+		return fmt.Errorf("format %d is newer than this program, which reads up to %d: report it with a newer windtunnel", format, Format)
+	}
+	if format < 1 {
+		return fmt.Errorf("format %d is none: the first is 1", format)
+	}
+	d.begun = true
+	return into(line, &d.file.Run)
+}
+
+func (d *decoder) cell(line []byte) error {
+	var c Cell
+	if err := into(line, &c); err != nil {
+		return err
+	}
+	switch {
+	case c.Name == "":
+		return errors.New("a cell without a name")
+	case d.cells[c.Name]:
+		return fmt.Errorf("cell %s is there twice", c.Name)
+	case len(d.file.Cells) >= maxCells:
+		return fmt.Errorf("more than %d cells", maxCells)
+	}
+	d.cells[c.Name] = true
+	d.file.Cells = append(d.file.Cells, c)
+	return nil
+}
+
+func (d *decoder) trial(line []byte) error {
+	var t Trial
+	if err := into(line, &t); err != nil {
+		return err
+	}
+	switch {
+	case !d.cells[t.Cell]:
+		return fmt.Errorf("a trial of cell %q, which no line before describes", t.Cell)
+	case t.Block < 1:
+		return fmt.Errorf("a trial of block %d: the first is 1", t.Block)
+	case len(d.file.Trials) >= maxTrials:
+		return fmt.Errorf("more than %d trials", maxTrials)
+	}
+	d.file.Trials = append(d.file.Trials, t)
+	return nil
+}
+
+func (d *decoder) end(line []byte) error {
+	var e End
+	if err := into(line, &e); err != nil {
+		return err
+	}
+	d.file.End = &e
+	return nil
+}
+
+// into decodes a line whose kind is known, and cleans its texts.
+func into[T any](line []byte, record *T) error {
+	if err := json.Unmarshal(line, record); err != nil {
+		return err
+	}
+	cleanAll(record)
+	return nil
+}
+
+func (d *decoder) finish() error {
+	if !d.begun {
+		return errors.New("empty: no run record")
+	}
+	if d.file.End == nil {
+		d.doubt("no-end", "the run did not end by itself (killed?): it has the trials up to there")
+	}
+	return nil
+}
+
+func (d *decoder) doubt(kind, says string) {
+	d.file.Doubts = append(d.file.Doubts, Doubt{Kind: kind, Says: says})
+}

@@ -1,0 +1,227 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+)
+
+// Value is what one trial says of one metric of its cell, in the metric's unit:
+// bits per second, percent, nanoseconds of CPU per KiB, packets per second, bytes,
+// or a count in the window. The error is the reason why it has none.
+func (c Cell) Value(t Trial, m Metric) (float64, error) {
+	if node := m.CPUNode(); node != "" {
+		share, err := t.cpuShare(node)
+		return share * 100, err
+	}
+	switch m {
+	case ReceivedRate, "":
+		return rate(t.Pairs, receiver)
+	case SentRate:
+		return rate(t.Pairs, sender)
+	case SenderCost:
+		return c.cost(t, c.Senders(), c.Receivers())
+	case ReceiverCost:
+		return c.cost(t, c.Receivers(), c.Senders())
+	case TogetherCost:
+		return c.cost(t, union(c.Senders(), c.Receivers()), nil)
+	case WirePacketRate, WirePacketSize:
+		return c.wire(t, m)
+	case EndpointPacketSize:
+		return c.endpointPacketSize(t)
+	case Retransmits:
+		return retransmits(t.Pairs)
+	}
+	return 0, fmt.Errorf("no metric %q", string(m))
+}
+
+// Senders are the nodes on which the cell's senders run, sorted, each once.
+func (c Cell) Senders() []string { return c.nodes(func(p Pair) string { return p.From.Node }) }
+
+// Receivers are the nodes on which the cell's receivers run, sorted, each once.
+func (c Cell) Receivers() []string { return c.nodes(func(p Pair) string { return p.To.Node }) }
+
+// Colocated reports whether no pair crosses from one node to another.
+func (c Cell) Colocated() bool {
+	for _, p := range c.Pairs {
+		if p.From.Node != p.To.Node {
+			return false
+		}
+	}
+	return len(c.Pairs) > 0
+}
+
+func (c Cell) nodes(of func(Pair) string) []string {
+	var names []string
+	for _, p := range c.Pairs {
+		names = append(names, of(p))
+	}
+	return union(names, nil)
+}
+
+func union(a, b []string) []string {
+	seen := map[string]bool{}
+	var all []string
+	for _, names := range [][]string{a, b} {
+		for _, name := range names {
+			if !seen[name] {
+				seen[name] = true
+				all = append(all, name)
+			}
+		}
+	}
+	sort.Strings(all)
+	return all
+}
+
+func sender(p PairSample) PairEnd   { return p.Sender }
+func receiver(p PairSample) PairEnd { return p.Receiver }
+
+// rate sums the pairs' rates at one end, in bits per second: each end by its own
+// bytes over its own window.
+func rate(pairs []PairSample, end func(PairSample) PairEnd) (float64, error) {
+	if len(pairs) == 0 {
+		return 0, errors.New("no pair reported")
+	}
+	sum := 0.0
+	for _, p := range pairs {
+		r, err := end(p).Rate()
+		if err != nil {
+			return 0, fmt.Errorf("%s to %s: %w", p.From, p.To, err)
+		}
+		sum += r
+	}
+	return sum, nil
+}
+
+// Rate is the end's payload in bits per second.
+func (e PairEnd) Rate() (float64, error) {
+	if e.WindowSeconds > 0 {
+		return float64(e.Bytes) * 8 / e.WindowSeconds, nil
+	}
+	if e.Error != "" {
+		return 0, errors.New(e.Error)
+	}
+	return 0, errors.New("an end has no window")
+}
+
+// cpuShare is the busy share of all the node's CPUs, 0 to 1.
+func (t Trial) cpuShare(node string) (float64, error) {
+	busy, n, err := t.busyCPUs(node)
+	return busy / float64(max(n, 1)), err
+}
+
+// busyCPUs is how many CPUs of a node were busy on the mean of the window, and
+// how many it has.
+func (t Trial) busyCPUs(node string) (busy float64, n int, err error) {
+	sample, ok := t.Nodes[node]
+	if !ok {
+		return 0, 0, fmt.Errorf("node %s was not sampled", node)
+	}
+	if why := sample.Missing["cpu"]; why != "" {
+		return 0, 0, errors.New(why)
+	}
+	if len(sample.CPUs) == 0 || sample.WindowSeconds <= 0 {
+		return 0, 0, fmt.Errorf("the CPUs of node %s were not sampled", node)
+	}
+	for _, cpu := range sample.CPUs {
+		busy += cpu.Busy / sample.WindowSeconds
+	}
+	return busy, len(sample.CPUs), nil
+}
+
+// cost is the CPU time of the nodes per payload received, in nanoseconds per KiB.
+// A node of the other end among them makes it inseparable.
+func (c Cell) cost(t Trial, nodes, others []string) (float64, error) {
+	received, err := rate(t.Pairs, receiver)
+	if err != nil {
+		return 0, err
+	}
+	if received <= 0 {
+		return 0, errors.New("nothing was received")
+	}
+	for _, name := range nodes {
+		for _, other := range others {
+			if name == other {
+				return 0, fmt.Errorf("both ends run on node %s, whose CPU time cannot be split", name)
+			}
+		}
+	}
+	busy := 0.0
+	for _, name := range nodes {
+		b, _, err := t.busyCPUs(name)
+		if err != nil {
+			return 0, err
+		}
+		busy += b
+	}
+	return busy * 1e9 / (received / 8 / 1024), nil
+}
+
+// wire is what left the sending nodes for the wire: packets per second or bytes a
+// packet.
+func (c Cell) wire(t Trial, m Metric) (float64, error) {
+	if c.Colocated() {
+		return 0, errors.New("no wire between the endpoints")
+	}
+	var packets, bytes uint64
+	perSecond, links := 0.0, 0
+	for _, name := range c.Senders() {
+		sample := t.Nodes[name]
+		for _, l := range sample.Links {
+			if l.Role != RoleWire || sample.WindowSeconds <= 0 {
+				continue
+			}
+			links++
+			packets += l.TxPackets
+			bytes += l.TxBytes
+			perSecond += float64(l.TxPackets) / sample.WindowSeconds
+		}
+	}
+	switch {
+	case links == 0:
+		return 0, errors.New("no link of the wire was sampled")
+	case m == WirePacketRate:
+		return perSecond, nil
+	case packets == 0:
+		return 0, errors.New("no packet went out on the wire")
+	}
+	return float64(bytes) / float64(packets), nil
+}
+
+// endpointPacketSize is the bytes of an IP packet as the receiving stacks saw it,
+// after aggregation.
+func (c Cell) endpointPacketSize(t Trial) (float64, error) {
+	places := map[Place]bool{}
+	for _, p := range c.Pairs {
+		places[p.To] = true
+	}
+	var packets, bytes uint64
+	for place := range places {
+		for _, s := range t.Nodes[place.Node].Stacks {
+			if s.Place == place.Name() {
+				packets += s.InPackets
+				bytes += s.InBytes
+			}
+		}
+	}
+	if packets == 0 {
+		return 0, errors.New("the receiving stack was not sampled or saw no packet")
+	}
+	return float64(bytes) / float64(packets), nil
+}
+
+// retransmits sums the senders' retransmitted segments in the window.
+func retransmits(pairs []PairSample) (float64, error) {
+	sum, connections := uint64(0), 0
+	for _, p := range pairs {
+		for _, c := range p.Sender.Connections {
+			connections++
+			sum += c.Retransmits
+		}
+	}
+	if connections == 0 {
+		return 0, errors.New("no TCP connection was sampled")
+	}
+	return float64(sum), nil
+}

@@ -1,0 +1,108 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// FileName is the run file's name in a run's folder.
+const FileName = "run.jsonl"
+
+// Writer writes a run file as the run goes. Every record is one line, and every
+// line is one write of the whole line straight to the file: a killed run keeps
+// every record that a call returned for. One goroutine at a time.
+type Writer struct {
+	file   *os.File
+	whole  int64 // bytes of whole lines
+	broken error // a failed write ends the file: what follows would not be whole
+}
+
+// Create makes the run's folder, with its parents, and the run file in it. The
+// folder must not exist or be empty: a run never overwrites another.
+func Create(dir string) (*Writer, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("creating the run's folder: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("looking into the run's folder: %w", err)
+	}
+	if len(entries) > 0 {
+		return nil, fmt.Errorf("the run's folder %s is not empty (it holds %s): name another with --out", dir, entries[0].Name())
+	}
+	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("creating the run file: %w", err)
+	}
+	return &Writer{file: file}, nil
+}
+
+// Path is the run file.
+func (w *Writer) Path() string { return w.file.Name() }
+
+// Run writes the first line. It fills in Record and Format.
+func (w *Writer) Run(r Run) error {
+	r.Record, r.Format = RecordRun, Format
+	return w.line(r)
+}
+
+// Cell writes one cell. It fills in Record.
+func (w *Writer) Cell(c Cell) error {
+	c.Record = RecordCell
+	return w.line(c)
+}
+
+// Trial writes one trial. It fills in Record.
+func (w *Writer) Trial(t Trial) error {
+	t.Record = RecordTrial
+	return w.line(t)
+}
+
+// End writes the last line. It fills in Record.
+func (w *Writer) End(e End) error {
+	e.Record = RecordEnd
+	return w.line(e)
+}
+
+// Close brings the file to the disk. An error means that the end of the file may
+// be missing there.
+func (w *Writer) Close() error {
+	err := errors.Join(w.file.Sync(), w.file.Close())
+	if err != nil {
+		return fmt.Errorf("closing the run file: %w", err)
+	}
+	return nil
+}
+
+func (w *Writer) line(record any) error {
+	if w.broken != nil {
+		return w.broken
+	}
+	text, err := json.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("encoding a record for %s: %w", w.file.Name(), err)
+	}
+	if len(text) >= maxLine {
+		return fmt.Errorf("a record for %s has %d bytes, and a line may have %d", w.file.Name(), len(text), maxLine)
+	}
+	n, err := w.file.Write(append(text, '\n'))
+	if err != nil {
+		return w.fail(n, err)
+	}
+	w.whole += int64(n)
+	return nil
+}
+
+// fail takes half a line back, as on a full disk, so that the file stays readable.
+func (w *Writer) fail(written int, err error) error {
+	w.broken = fmt.Errorf("writing the run file: %w; the records before are kept", err)
+	if written > 0 {
+		if err := w.file.Truncate(w.whole); err != nil {
+			w.broken = errors.Join(w.broken, fmt.Errorf("taking back half a line: %w", err))
+		}
+	}
+	return w.broken
+}

@@ -1,0 +1,98 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestStandardErrorsSolveTheEvidence(t *testing.T) {
+	for n := MinimumBlocks; n < 400; n++ {
+		bound := standardErrors(n)
+		if e := evidence(bound, n); math.Abs(e*mistake-1) > 1e-9 {
+			t.Fatalf("n=%d: the evidence at the bound %g is %g, want %g", n, bound, e, 1/mistake)
+		}
+	}
+}
+
+// The closed form is the ratio of two integrals over the scale, and of one more
+// over the standardised mean. They are done here by sums, from the densities.
+func TestEvidenceIsTheLikelihoodRatio(t *testing.T) {
+	x := []float64{0.3, 1.1, 0.2, 0.9, 1.4, 0.6}
+	mean, deviation := moments(x)
+	tStatistic := mean / (deviation / math.Sqrt(float64(len(x))))
+	numerator, denominator := 0.0, 0.0
+	const step = 0.02
+	for logScale := -6.0; logScale < 6; logScale += step {
+		denominator += likelihood(x, 0, math.Exp(logScale))
+		for effect := -15.0; effect < 15; effect += step {
+			prior := math.Exp(-effect*effect/2/effectVariance) / math.Sqrt(2*math.Pi*effectVariance) * step
+			numerator += prior * likelihood(x, effect, math.Exp(logScale))
+		}
+	}
+	got, want := evidence(tStatistic, len(x)), numerator/denominator
+	if math.Abs(got/want-1) > 1e-3 {
+		t.Errorf("the closed form gives %g, the integral %g", got, want)
+	}
+}
+
+// likelihood of Gaussian samples whose mean is effect times their scale.
+func likelihood(x []float64, effect, scale float64) float64 {
+	l := 1.0
+	for _, v := range x {
+		z := v/scale - effect
+		l *= math.Exp(-z*z/2) / scale
+	}
+	return l
+}
+
+func TestStandardErrorsShape(t *testing.T) {
+	if !math.IsInf(standardErrors(MinimumBlocks-1), 1) {
+		t.Error("bounds below the minimum")
+	}
+	for n, want := range map[int]float64{5: 5.33, 10: 4.02, 15: 3.77, 30: 3.60} {
+		if got := standardErrors(n); math.Abs(got-want) > 0.01 {
+			t.Errorf("n=%d: %.3f standard errors, want %.2f", n, got, want)
+		}
+	}
+}
+
+// falseRate is the share of runs in which a look after some block from 5 to 30
+// claims a difference between two cells that have none.
+func falseRate(runs int, noise noise, truth float64, blocks int) float64 {
+	claimed := 0
+	for run := range runs {
+		random := rand.New(rand.NewPCG(uint64(run), 7))
+		if claims(noise.blocks(random, truth, blocks)) {
+			claimed++
+		}
+	}
+	return float64(claimed) / float64(runs)
+}
+
+func claims(blocks []Block) bool {
+	for n := MinimumBlocks; n <= len(blocks); n++ {
+		if Ratio(blocks[:n]).Differs() {
+			return true
+		}
+	}
+	return false
+}
+
+func TestFalseDifferences(t *testing.T) {
+	for name, n := range noises {
+		rate := falseRate(1000, n, 1, 30)
+		t.Logf("%-28s %.1f %% of A/A runs claim a difference", name, 100*rate)
+		if rate > 0.05 {
+			t.Errorf("%s: %.1f %% of A/A runs claim a difference, want at most 5 %%", name, 100*rate)
+		}
+	}
+}
+
+func TestTrueDifferenceIsFound(t *testing.T) {
+	found := falseRate(1000, noise{spread: 0.03}, 1.10, 15)
+	t.Logf("10 %% at 3 %% noise: found in %.1f %% of runs within 15 blocks", 100*found)
+	if found < 0.90 {
+		t.Errorf("found in %.1f %% of runs, want at least 90 %%", 100*found)
+	}
+}

@@ -1,0 +1,127 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Warning is a reason to trust a set of samples less.
+type Warning struct {
+	Kind string // few-blocks, bimodal, drift, outlier, order
+	Says string // without a subject: "5 samples fall in two groups"
+}
+
+// The thresholds below are set so that fewer than 1 in 50 sets of 8 to 30 plain
+// Gaussian samples gets a warning of a kind; the tests measure it.
+const (
+	minimumForShape   = 8   // samples, for a warning about the shape of them
+	outlierDeviations = 6   // robust standard deviations from the median
+	driftDeviations   = 2.9 // standard deviations of the trend's score
+)
+
+// Warnings looks at samples in the order in which they were taken.
+func Warnings(samples []float64) []Warning {
+	var all []Warning
+	if n := len(samples); n > 0 && n < MinimumBlocks {
+		all = append(all, Warning{"few-blocks", fmt.Sprintf("%d of at least %d samples: no bounds", n, MinimumBlocks)})
+	}
+	if len(samples) < minimumForShape {
+		return all
+	}
+	if low, high, ok := twoGroups(samples); ok {
+		all = append(all, Warning{"bimodal", fmt.Sprintf("the samples fall in two groups, %d about %.4g and %d about %.4g", len(low), median(low), len(high), median(high))})
+	} else if at, ok := outlier(samples); ok {
+		all = append(all, Warning{"outlier", fmt.Sprintf("sample %d, %.4g, lies far from the others, about %.4g; it widens the bounds", at+1, samples[at], median(samples))})
+	}
+	if up, ok := drifting(samples); ok {
+		all = append(all, Warning{"drift", "the samples drift " + map[bool]string{true: "up", false: "down"}[up] + " over the run"})
+	}
+	return all
+}
+
+// OrderWarning tells of blocks in which the same cell always came first: then an
+// effect of the order looks like a difference of the cells.
+func OrderWarning(blocks []Block) (Warning, bool) {
+	for _, b := range blocks {
+		if b.OverFirst == nil || *b.OverFirst != *blocks[0].OverFirst {
+			return Warning{}, false
+		}
+	}
+	if len(blocks) < MinimumBlocks {
+		return Warning{}, false
+	}
+	return Warning{"order", fmt.Sprintf("the same cell came first in all %d blocks, so an effect of the order would look like a difference", len(blocks))}, true
+}
+
+// twoGroups splits the sorted samples at their widest gap and reports whether
+// both sides are groups: each has at least a fifth of the samples, and the gap is
+// wider than either. A single-linkage split, after the gap test for bimodality of
+// Hartigan and Mohanty ("The RUNT test for multimodality", J. of Classification 9,
+// 1992) with the groups' own width for a yardstick.
+func twoGroups(samples []float64) (low, high []float64, ok bool) {
+	s := sorted(samples)
+	n := len(s)
+	cut := 1
+	for i := 2; i < n; i++ {
+		if s[i]-s[i-1] > s[cut]-s[cut-1] {
+			cut = i
+		}
+	}
+	low, high = s[:cut], s[cut:]
+	wide := math.Max(low[len(low)-1]-low[0], high[len(high)-1]-high[0])
+	smaller := min(len(low), len(high))
+	return low, high, smaller >= max(2, n/5) && high[0]-low[len(low)-1] > wide
+}
+
+// outlier returns the sample that lies farthest from the median, where it does by
+// outlierDeviations of the median absolute deviation, scaled to Gaussian noise.
+// Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993), with a wider
+// limit than their 3.5, for few samples.
+func outlier(samples []float64) (at int, ok bool) {
+	middle := median(samples)
+	off := make([]float64, len(samples))
+	for i, x := range samples {
+		off[i] = math.Abs(x - middle)
+		if off[i] > off[at] {
+			at = i
+		}
+	}
+	spread := 1.4826 * median(off)
+	return at, spread > 0 && off[at] > outlierDeviations*spread
+}
+
+// drifting counts pairs in which the later sample is higher, against those in
+// which it is lower. H. B. Mann, "Nonparametric tests against trend",
+// Econometrica 13 (1945).
+func drifting(samples []float64) (up, ok bool) {
+	score := 0.0
+	for i, x := range samples {
+		for _, y := range samples[i+1:] {
+			switch {
+			case y > x:
+				score++
+			case y < x:
+				score--
+			}
+		}
+	}
+	n := float64(len(samples))
+	deviation := math.Sqrt(n * (n - 1) * (2*n + 5) / 18)
+	return score > 0, math.Abs(score)-1 > driftDeviations*deviation
+}
+
+func sorted(samples []float64) []float64 {
+	s := append([]float64(nil), samples...)
+	sort.Float64s(s)
+	return s
+}
+
+func median(samples []float64) float64 {
+	s := sorted(samples)
+	n := len(s)
+	if n%2 == 1 {
+		return s[n/2]
+	}
+	return (s[n/2-1] + s[n/2]) / 2
+}
