@@ -16,8 +16,9 @@ type Warning struct {
 // Gaussian samples gets a warning of a kind; the tests measure it.
 const (
 	minimumForShape   = 8   // samples, for a warning about the shape of them
-	outlierDeviations = 6   // robust standard deviations from the median
+	outlierDeviations = 7   // robust standard deviations from the median
 	driftDeviations   = 2.9 // standard deviations of the trend's score
+	gapWidths         = 1.5 // widths of the wider of two groups, that lie between them
 )
 
 // Warnings looks at samples in the order in which they were taken.
@@ -55,8 +56,8 @@ func OrderWarning(blocks []Block) (Warning, bool) {
 }
 
 // twoGroups splits the sorted samples at their widest gap and reports whether
-// both sides are groups: each has at least a fifth of the samples, and the gap is
-// wider than either. A single-linkage split, after the gap test for bimodality of
+// both sides are groups: each has at least a fifth of the samples, 3 or more, and the gap is
+// clearly wider than either. A single-linkage split, after the gap test for bimodality of
 // Hartigan and Mohanty ("The RUNT test for multimodality", J. of Classification 9,
 // 1992) with the groups' own width for a yardstick.
 func twoGroups(samples []float64) (low, high []float64, ok bool) {
@@ -71,7 +72,7 @@ func twoGroups(samples []float64) (low, high []float64, ok bool) {
 	low, high = s[:cut], s[cut:]
 	wide := math.Max(low[len(low)-1]-low[0], high[len(high)-1]-high[0])
 	smaller := min(len(low), len(high))
-	return low, high, smaller >= max(2, n/5) && high[0]-low[len(low)-1] > wide
+	return low, high, smaller >= max(3, n/5) && high[0]-low[len(low)-1] > gapWidths*wide
 }
 
 // outlier returns the sample that lies farthest from the median, where it does by
