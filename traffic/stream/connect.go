@@ -1,0 +1,98 @@
+package stream
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// handshakeTimeout bounds each step of a handshake where the context does not.
+const handshakeTimeout = 5 * time.Second
+
+// connect makes a sender: all streams connected, and the receiver's word that
+// it has them all.
+func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*handshakeTimeout)
+	defer cancel()
+	conns, err := dialAll(ctx, l, order.Address)
+	if err == nil {
+		err = awaitAnswers(ctx, conns)
+	}
+	if err != nil {
+		closeConns(conns)
+		return nil, fmt.Errorf("connecting to %s: %w", order.Address, err)
+	}
+	fds, err := l.detachAll(conns)
+	if err != nil {
+		return nil, err
+	}
+	return newWorker(l, order, fds), nil
+}
+
+// dialAll returns the connections made so far beside an error.
+func dialAll(ctx context.Context, l load, address string) ([]*net.TCPConn, error) {
+	dialer := net.Dialer{Control: l.control(), KeepAlive: -1}
+	dialer.SetMultipathTCP(false)
+	var session token
+	rand.Read(session[:])
+	var conns []*net.TCPConn
+	for i := range l.streams {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return conns, err
+		}
+		conns = append(conns, conn.(*net.TCPConn))
+		greeting := hello{Version: version, Index: uint32(i), Total: uint32(l.streams), Token: session}.encode()
+		if _, err := conn.Write(greeting[:]); err != nil {
+			return conns, fmt.Errorf("introducing stream %d: %w", i, err)
+		}
+	}
+	return conns, nil
+}
+
+func awaitAnswers(ctx context.Context, conns []*net.TCPConn) error {
+	hurry := func() {
+		for _, c := range conns {
+			c.SetReadDeadline(time.Unix(1, 0))
+		}
+	}
+	defer context.AfterFunc(ctx, hurry)()
+	for i, conn := range conns {
+		var answer [answerSize]byte
+		if _, err := io.ReadFull(conn, answer[:]); err != nil {
+			return fmt.Errorf("waiting for the receiver's answer on stream %d: %w", i, err)
+		}
+		if err := decodeAnswer(answer[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// detachAll takes over every connection, or closes them all.
+func (l load) detachAll(conns []*net.TCPConn) ([]int, error) {
+	fds := make([]int, 0, len(conns))
+	for i, conn := range conns {
+		fd, err := l.detach(conn)
+		if err != nil {
+			closeAll(fds)
+			closeConns(conns[i:])
+			return nil, err
+		}
+		fds = append(fds, fd)
+	}
+	return fds, nil
+}
+
+func closeConns(conns []*net.TCPConn) {
+	for _, c := range conns {
+		if c != nil {
+			c.Close()
+		}
+	}
+}

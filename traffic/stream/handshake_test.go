@@ -1,0 +1,47 @@
+package stream
+
+import "testing"
+
+func TestHelloSurvivesTheWire(t *testing.T) {
+	want := hello{Version: version, Index: 2, Total: 3, Token: token{1, 15: 9}}
+	b := want.encode()
+	got, err := decodeHello(b[:])
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+}
+
+func FuzzDecodeHello(f *testing.F) {
+	good := hello{Version: version, Index: 2, Total: 3}.encode()
+	bad := hello{Version: version, Index: 3, Total: 3}.encode()
+	f.Add(good[:])
+	f.Add(bad[:])
+	f.Add([]byte("GET / HTTP/1.1\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := decodeHello(b)
+		if err != nil {
+			return
+		}
+		if h.Version == version && (h.Index >= h.Total || h.Total > maxStreams) {
+			t.Errorf("let %+v through", h)
+		}
+		again, err := decodeHello(encoded(h))
+		if err != nil || again != h {
+			t.Errorf("%+v came back as %+v, %v", h, again, err)
+		}
+	})
+}
+
+func encoded(h hello) []byte { b := h.encode(); return b[:] }
+
+func FuzzDecodeAnswer(f *testing.F) {
+	for status := range uint16(5) {
+		b := encodeAnswer(status)
+		f.Add(b[:])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if decodeAnswer(b) == nil && len(b) != answerSize {
+			t.Errorf("%d bytes passed for an answer", len(b))
+		}
+	})
+}
