@@ -27,20 +27,21 @@ type engine struct {
 	failures []error
 }
 
-// newEngine makes the threads, deals the sockets to them, and returns when all
+// newEngine makes a thread a buffer, deals the sockets to them, and returns when all
 // stand pinned. The engine must be closed.
-func newEngine(role traffic.Role, l load, cpus, fds []int) (*engine, error) {
-	e := &engine{fds: fds, start: make(chan struct{}), ended: make(chan struct{}), left: l.threads}
+func newEngine(role traffic.Role, buffers []hotBuffer, cpus, fds []int) (*engine, error) {
+	n := len(buffers)
+	e := &engine{fds: fds, start: make(chan struct{}), ended: make(chan struct{}), left: n}
 	e.begin = sync.OnceFunc(func() { close(e.start) })
-	for i := range l.threads {
-		t, err := newThread(role, deal(fds, i, l.threads), cpuOf(cpus, i), l)
+	for i, b := range buffers {
+		t, err := newThread(role, deal(fds, i, n), cpuOf(cpus, i), b)
 		if err != nil {
 			e.closeThreads()
 			return nil, err
 		}
 		e.threads = append(e.threads, t)
 	}
-	e.release = traffic.HoldHot(l.threads)
+	e.release = traffic.HoldHot(n)
 	e.spawn()
 	return e, nil
 }

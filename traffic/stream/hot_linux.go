@@ -47,14 +47,19 @@ func newHotBuffer(size int) hotBuffer {
 	return hotBuffer{unsafe.Pointer(unsafe.SliceData(b)), uintptr(size)}
 }
 
-// fillPattern writes bytes that no layer can shorten (xorshift, Marsaglia 2003).
+// fillPattern writes bytes that are not all alike (xorshift, Marsaglia 2003), a
+// page of them again and again, and so makes the memory present.
 func fillPattern(b []byte) {
 	x := uint32(2463534242)
-	for i := range b {
+	page := b[:min(len(b), 4093)]
+	for i := range page {
 		x ^= x << 13
 		x ^= x >> 17
 		x ^= x << 5
-		b[i] = byte(x)
+		page[i] = byte(x)
+	}
+	for done := len(page); done < len(b); done *= 2 {
+		copy(b[done:], b[:done])
 	}
 }
 

@@ -33,19 +33,34 @@ type thread struct {
 	tid     atomic.Int64
 }
 
-func newThread(role traffic.Role, fds []int, cpu int, l load) (*thread, error) {
-	t := &thread{role: role, fds: fds, cpu: cpu}
-	size, interest := l.message, uint32(unix.EPOLLOUT)
+func newThread(role traffic.Role, fds []int, cpu int, b hotBuffer) (*thread, error) {
+	t := &thread{role: role, fds: fds, cpu: cpu, buffer: b}
+	interest := uint32(unix.EPOLLOUT)
 	if role == traffic.Receive {
-		size, interest = receiveBufferSize, unix.EPOLLIN
+		interest = unix.EPOLLIN
 	}
-	t.buffer = newHotBuffer(size)
 	if len(fds) == 1 {
 		return t, nil
 	}
 	var err error
 	t.poller, err = newPoller(fds, interest)
 	return t, err
+}
+
+// newBuffers makes a buffer a thread: senders share one, which nobody writes.
+func newBuffers(role traffic.Role, l load) []hotBuffer {
+	buffers := make([]hotBuffer, l.threads)
+	if role == traffic.Send {
+		buffers[0] = newHotBuffer(l.message)
+	}
+	for i := range buffers {
+		if role == traffic.Receive {
+			buffers[i] = newHotBuffer(receiveBufferSize)
+		} else {
+			buffers[i] = buffers[0]
+		}
+	}
+	return buffers
 }
 
 func (t *thread) close() {

@@ -33,6 +33,7 @@ type worker struct {
 	role     traffic.Role
 	load     load
 	cpus     []int
+	buffers  []hotBuffer
 	listener *listener     // nil for a sender
 	closing  chan struct{} // closed by Close
 	once     sync.Once
@@ -43,7 +44,10 @@ type worker struct {
 }
 
 func newWorker(l load, order traffic.Order, fds []int) *worker {
-	return &worker{role: order.Role, load: l, cpus: order.CPUs, fds: fds, closing: make(chan struct{})}
+	return &worker{
+		role: order.Role, load: l, cpus: order.CPUs, fds: fds,
+		buffers: newBuffers(order.Role, l), closing: make(chan struct{}),
+	}
 }
 
 // Address is the listening IP:port of a receiver, "" for a sender.
@@ -68,7 +72,7 @@ func (w *worker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd
 	if err := w.await(ctx, when.Start.Add(lateSender)); err != nil {
 		return result.PairEnd{}, err
 	}
-	e, err := newEngine(w.role, w.load, w.cpus, w.fds)
+	e, err := newEngine(w.role, w.buffers, w.cpus, w.fds)
 	if err != nil {
 		return result.PairEnd{}, err
 	}
