@@ -75,12 +75,14 @@ type Route struct {
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// Bridge is a Linux bridge in a node's stack.
+// Bridge is a Linux bridge in a node's stack: no spanning tree, no delay, no
+// multicast snooping.
 type Bridge struct {
-	Name   string `json:"name"`
-	Node   string `json:"node"`
-	Device string `json:"device"`
-	MTU    int    `json:"mtu"`
+	Name     string          `json:"name"`
+	Node     string          `json:"node"`
+	Device   string          `json:"device"`
+	MTU      int             `json:"mtu"`
+	Offloads map[string]bool `json:"offloads,omitempty"`
 }
 
 // VXLAN is a kernel VXLAN device (RFC 7348) with one remote, a port of a bridge.

@@ -1,0 +1,49 @@
+// Package bridge is the path through a Linux bridge on each node: containers on
+// it, and the wire as one of its ports.
+package bridge
+
+import (
+	"windtunnel/datapath"
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// Path lays containers behind bridges.
+type Path struct{}
+
+var _ datapath.Path = Path{}
+
+// Name is the suite's word.
+func (Path) Name() string { return "bridge" }
+
+// Says describes it.
+func (Path) Says() string { return "containers behind a Linux bridge on each node, without encapsulation" }
+
+// Options are none.
+func (Path) Options() []result.Option { return nil }
+
+// Lay makes one layer 2 segment of all containers. On one node there is no wire.
+func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
+	l, err := datapath.Begin(p.Name(), r)
+	if err != nil {
+		return datapath.Laid{}, err
+	}
+	containers, err := l.Containers()
+	if err != nil {
+		return datapath.Laid{}, err
+	}
+	bridges := map[string]string{}
+	for _, node := range l.Graph.Nodes {
+		bridges[node.Name] = l.Bridge(node.Name, r.Wire.MTU)
+	}
+	if l.Joined() {
+		if err := l.Wire(func(end *testbed.Interface) { end.Bridge = bridges[end.Place] }); err != nil {
+			return datapath.Laid{}, err
+		}
+	}
+	for i, place := range containers {
+		address := datapath.Host(datapath.Underlay, datapath.Containers+i)
+		l.Container(place, datapath.Underlay, address, r.Wire.MTU).Bridge = bridges[place.Node]
+	}
+	return l.Finish(r.Wire.MTU)
+}

@@ -1,0 +1,172 @@
+package datapath
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// Layout builds a graph out of the pieces that paths share. A path begins one,
+// adds its pieces and finishes it.
+type Layout struct {
+	Graph   testbed.Graph
+	Request Request
+
+	path      string
+	addresses map[string]string
+	facts     map[string]string
+}
+
+// The source document's addresses (001, "Test scenarios"): its nodes are .11 and
+// .12, its containers .21 and .22.
+var (
+	Underlay   = netip.MustParsePrefix("172.16.0.0/24")
+	nodeHost   = 11
+	Containers = 21 // the first container's host number in Underlay
+)
+
+// maxNodes is how many nodes a path joins: there is one wire.
+const maxNodes = 2
+
+// Begin starts the layout of a cell: the nodes that its pairs use, in the suite's
+// order. It refuses what no path can lay.
+func Begin(path string, r Request) (*Layout, error) {
+	l := &Layout{
+		Request: r, path: path, addresses: map[string]string{},
+		facts: map[string]string{FactEncapsulation: "none", FactOverhead: "0"},
+	}
+	l.Graph.Cell = r.Cell
+	if len(r.Pairs) == 0 {
+		return nil, l.Errorf("no pairs: name at least one sender and receiver")
+	}
+	for _, n := range r.Nodes {
+		if slices.ContainsFunc(l.places(), func(p result.Place) bool { return p.Node == n.Name }) {
+			l.Graph.Nodes = append(l.Graph.Nodes, n)
+		}
+	}
+	if err := l.checkPlaces(); err != nil {
+		return nil, err
+	}
+	if len(l.Graph.Nodes) > maxNodes {
+		return nil, l.Errorf("its pairs use %d nodes, and one wire joins two: split the cell", len(l.Graph.Nodes))
+	}
+	if r.Wire.MTU > 65535 || r.Wire.MTU < MinimumMTU {
+		return nil, l.Errorf("a wire of MTU %d is not possible: choose %d to 65535", r.Wire.MTU, MinimumMTU)
+	}
+	return l, nil
+}
+
+// places lists the endpoints in the order of the pairs, each once.
+func (l *Layout) places() []result.Place {
+	var all []result.Place
+	for _, pair := range l.Request.Pairs {
+		for _, place := range []result.Place{pair.From, pair.To} {
+			if !slices.Contains(all, place) {
+				all = append(all, place)
+			}
+		}
+	}
+	return all
+}
+
+func (l *Layout) checkPlaces() error {
+	names := map[string]result.Place{}
+	for _, place := range l.places() {
+		if !slices.ContainsFunc(l.Request.Nodes, func(n testbed.Node) bool { return n.Name == place.Node }) {
+			return l.Errorf("%s is on node %q, which the suite does not have", place.Name(), place.Node)
+		}
+		if place.Container == "" {
+			continue
+		}
+		if other, taken := names[place.Container]; taken {
+			return l.Errorf("the container %s is on both %s and %s: give each its own name", place.Container, other.Node, place.Node)
+		}
+		if _, isNode := l.Graph.Node(place.Container); isNode {
+			return l.Errorf("a container is called %s like a node: give it its own name", place.Container)
+		}
+		names[place.Container] = place
+	}
+	return nil
+}
+
+// Containers returns the endpoints in order, and refuses those in a node's own
+// stack, for paths whose switch serves containers.
+func (l *Layout) Containers() ([]result.Place, error) {
+	all := l.places()
+	for _, place := range all {
+		if place.Container == "" {
+			return nil, l.Errorf("the path %s joins containers and cannot reach the process on node %s: put it in a container, or take the path wire",
+				l.path, place.Node)
+		}
+	}
+	return all, nil
+}
+
+// Processes returns the endpoints in order, and refuses containers.
+func (l *Layout) Processes() ([]result.Place, error) {
+	all := l.places()
+	for _, place := range all {
+		if place.Container != "" {
+			return nil, l.Errorf("the path %s joins the nodes' own stacks and cannot reach the container %s: take the path bridge, vxlan or vrouter",
+				l.path, place.Container)
+		}
+	}
+	return all, nil
+}
+
+// Errorf is an error that names the path and the cell.
+func (l *Layout) Errorf(format string, args ...any) error {
+	return fmt.Errorf("path %s of cell %s: "+format, append([]any{l.path, l.Request.Cell}, args...)...)
+}
+
+// Reach notes the address at which traffic reaches a place.
+func (l *Layout) Reach(place string, address netip.Addr) { l.addresses[place] = address.String() }
+
+// The facts that every layout states, for the report.
+const (
+	FactEncapsulation = "encapsulation"
+	FactOverhead      = "overhead_bytes" // a packet, on the wire
+	FactInnerMTU      = "inner_mtu"
+	FactCounters      = "counters" // which switch of the path names its own drops
+)
+
+// Fact states a fact for the report.
+func (l *Layout) Fact(name, value string) { l.facts[name] = value }
+
+// Finish returns the laid path: every device has the offloads that the cell asks
+// for, and the endpoints the MTU given.
+func (l *Layout) Finish(endpointMTU int) (Laid, error) {
+	if l.Request.Segmentation == SegmentationOff {
+		l.segmentationOff()
+	}
+	l.Fact(FactInnerMTU, strconv.Itoa(endpointMTU))
+	if err := testbed.Validate(l.Graph); err != nil {
+		return Laid{}, err
+	}
+	return Laid{
+		Graph: l.Graph, Addresses: l.addresses, Facts: l.facts,
+		MTU: result.MTU{Wire: l.Request.Wire.MTU, Endpoint: endpointMTU},
+	}, nil
+}
+
+// Node returns the underlay address of the i-th node of the suite: .11, .12.
+func (l *Layout) Node(name string) netip.Addr {
+	i := slices.IndexFunc(l.Request.Nodes, func(n testbed.Node) bool { return n.Name == name })
+	return Host(Underlay, nodeHost+i)
+}
+
+// Host returns the address of a /24 with the host number n.
+func Host(subnet netip.Prefix, n int) netip.Addr {
+	bytes := subnet.Masked().Addr().As4()
+	bytes[3] = byte(n)
+	return netip.AddrFrom4(bytes)
+}
+
+// Within writes an address with its subnet's length, as interfaces take it.
+func Within(subnet netip.Prefix, address netip.Addr) string {
+	return netip.PrefixFrom(address, subnet.Bits()).String()
+}

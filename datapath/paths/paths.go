@@ -1,0 +1,36 @@
+// Package paths is the registry of paths: one line each.
+package paths
+
+import (
+	"windtunnel/datapath"
+	"windtunnel/datapath/bridge"
+	"windtunnel/datapath/wire"
+	"windtunnel/result"
+)
+
+var all = []datapath.Path{
+	wire.Path{},
+	bridge.Path{},
+}
+
+// All lists every path, the plainest first.
+func All() []datapath.Path { return all }
+
+// ByName returns the path of that name.
+func ByName(name string) (datapath.Path, bool) {
+	for _, path := range all {
+		if path.Name() == name {
+			return path, true
+		}
+	}
+	return nil, false
+}
+
+// Vocabulary is every path's options by its name, for scenario.
+func Vocabulary() map[string][]result.Option {
+	words := map[string][]result.Option{}
+	for _, path := range all {
+		words[path.Name()] = path.Options()
+	}
+	return words
+}

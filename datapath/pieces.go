@@ -1,0 +1,158 @@
+package datapath
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net/netip"
+
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// The devices of the shared pieces.
+const (
+	NIC      = "nic0" // a node's end of the wire
+	Endpoint = "eth0" // a container's interface
+)
+
+// The kinds of wire.
+const (
+	WireNIC    = "nic"    // packets at MTU size, aggregated by the receiver
+	WireMemory = "memory" // super-packets cross whole
+)
+
+// MinimumMTU is the smallest that endpoints get: every IPv4 host takes datagrams
+// of 576 bytes (RFC 791).
+const MinimumMTU = 576
+
+// Joined tells whether the layout has two nodes, and so a wire.
+func (l *Layout) Joined() bool { return len(l.Graph.Nodes) == maxNodes }
+
+// Wire adds the link between the two nodes. Shape, which may be nil, adds what
+// the path wants of each end: an address, a bridge.
+func (l *Layout) Wire(shape func(*testbed.Interface)) error {
+	kind := l.Request.Wire.Kind
+	if kind != WireNIC && kind != WireMemory {
+		return l.Errorf("a wire of kind %q is unknown: choose %s or %s", kind, WireNIC, WireMemory)
+	}
+	link := testbed.Link{Name: "wire", Role: result.RoleWire, Kind: kind}
+	for i, node := range l.Graph.Nodes {
+		link.Ends[i] = testbed.Interface{
+			Place: node.Name, Device: NIC, MAC: MAC(0, l.Node(node.Name)),
+			MTU: l.Request.Wire.MTU, Queues: l.queues(),
+		}
+		asWire(&link.Ends[i], kind)
+		if shape != nil {
+			shape(&link.Ends[i])
+		}
+	}
+	l.Graph.Links = append(l.Graph.Links, link)
+	return nil
+}
+
+// asWire gives an end the offloads of its kind of wire. Left alone, a virtual
+// pair hands 64 KiB super-packets over whole and receives on the sender's CPU. As
+// a NIC it segments before it sends, and its receiver aggregates on its own CPU;
+// as memory it leaves packets whole, and only the CPU is the receiver's.
+func asWire(end *testbed.Interface, kind string) {
+	if kind == WireMemory {
+		end.Offloads = map[string]bool{testbed.GRO: false}
+		end.Steering = testbed.SteerRPS // without GRO a virtual pair has no NAPI
+		return
+	}
+	end.Offloads = map[string]bool{
+		testbed.TSO: false, testbed.GSO: false, testbed.UDPSeg: false, testbed.GRO: true,
+	}
+	end.Steering = testbed.SteerThreaded
+}
+
+// queues is the wire's queues: one for each CPU of the node with fewer.
+func (l *Layout) queues() int {
+	if l.Request.Wire.Queues > 0 {
+		return l.Request.Wire.Queues
+	}
+	fewest := len(l.Graph.Nodes[0].CPUs)
+	for _, n := range l.Graph.Nodes {
+		fewest = min(fewest, len(n.CPUs))
+	}
+	return max(fewest, 1)
+}
+
+// Container adds a container on its node and the virtual pair that joins them,
+// and notes the address as the one to reach it at. It returns the node's end,
+// valid until the next piece is added.
+func (l *Layout) Container(place result.Place, subnet netip.Prefix, address netip.Addr, mtu int) *testbed.Interface {
+	l.Graph.Containers = append(l.Graph.Containers, testbed.Container{Name: place.Container, Node: place.Node})
+	inside := testbed.Interface{
+		Place: place.Container, Device: Endpoint, MAC: MAC(0, address),
+		Addresses: []string{Within(subnet, address)}, MTU: mtu,
+	}
+	outside := testbed.Interface{Place: place.Node, Device: HostDevice(place.Container), MAC: MAC(1, address), MTU: mtu}
+	l.Graph.Links = append(l.Graph.Links, testbed.Link{
+		Name: "endpoint-" + place.Container, Role: result.RoleEndpoint,
+		Ends: [2]testbed.Interface{inside, outside},
+	})
+	l.Reach(place.Container, address)
+	return &l.Graph.Links[len(l.Graph.Links)-1].Ends[1]
+}
+
+// Bridge adds a bridge to a node and returns its name.
+func (l *Layout) Bridge(node string, mtu int) string {
+	name := "bridge-" + node
+	l.Graph.Bridges = append(l.Graph.Bridges, testbed.Bridge{Name: name, Node: node, Device: "br0", MTU: mtu})
+	return name
+}
+
+// InnerMTU is what an encapsulation of so many bytes leaves of the wire's MTU, so
+// that no outer packet is larger than the wire takes.
+func (l *Layout) InnerMTU(overhead int) (int, error) {
+	wire := l.Request.Wire.MTU
+	inner := wire - overhead
+	if inner < MinimumMTU {
+		return 0, l.Errorf("a wire of MTU %d leaves %d bytes inside %d bytes of encapsulation, and endpoints need %d: make the wire's MTU at least %d",
+			wire, inner, overhead, MinimumMTU, MinimumMTU+overhead)
+	}
+	return inner, nil
+}
+
+// segmentationOff takes TSO, GSO and GRO from every device, so that every hop
+// handles every packet. Without GRO a virtual pair has no NAPI to thread.
+func (l *Layout) segmentationOff() {
+	none := func() map[string]bool {
+		return map[string]bool{testbed.TSO: false, testbed.GSO: false, testbed.UDPSeg: false, testbed.GRO: false}
+	}
+	for i := range l.Graph.Links {
+		for end := range l.Graph.Links[i].Ends {
+			one := &l.Graph.Links[i].Ends[end]
+			one.Offloads = none()
+			if one.Steering == testbed.SteerThreaded {
+				one.Steering = testbed.SteerRPS
+			}
+		}
+	}
+	for i := range l.Graph.Bridges {
+		l.Graph.Bridges[i].Offloads = none()
+	}
+	for i := range l.Graph.VXLANs {
+		l.Graph.VXLANs[i].Offloads = none()
+	}
+}
+
+// MAC derives an interface's address from its IPv4 address: locally administered
+// (IEEE 802), the same in every run, and told apart by side.
+func MAC(side byte, address netip.Addr) string {
+	ip := address.As4()
+	return fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", side, ip[0], ip[1], ip[2], ip[3])
+}
+
+// HostDevice names a container's interface on its node. Long names are cut and
+// told apart by a hash: Linux takes 15 bytes.
+func HostDevice(container string) string {
+	const prefix, limit = "v-", 15
+	if len(prefix+container) <= limit {
+		return prefix + container
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(container))
+	return fmt.Sprintf("%s%s-%04x", prefix, container[:limit-len(prefix)-5], hash.Sum32()&0xffff)
+}

@@ -1,0 +1,47 @@
+// Package wire is the bare path: two nodes' own stacks and the link between them.
+package wire
+
+import (
+	"windtunnel/datapath"
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// Path lays the bare wire.
+type Path struct{}
+
+var _ datapath.Path = Path{}
+
+// Name is the suite's word.
+func (Path) Name() string { return "wire" }
+
+// Says describes it.
+func (Path) Says() string { return "the nodes' own stacks and the wire between them, nothing else" }
+
+// Options are none.
+func (Path) Options() []result.Option { return nil }
+
+// Lay joins two nodes, each with its address on its end of the wire.
+func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
+	l, err := datapath.Begin(p.Name(), r)
+	if err != nil {
+		return datapath.Laid{}, err
+	}
+	places, err := l.Processes()
+	if err != nil {
+		return datapath.Laid{}, err
+	}
+	if !l.Joined() {
+		return datapath.Laid{}, l.Errorf("both ends are on node %s, and there is no wire within a node: use two nodes", places[0].Node)
+	}
+	err = l.Wire(func(end *testbed.Interface) {
+		end.Addresses = []string{datapath.Within(datapath.Underlay, l.Node(end.Place))}
+	})
+	if err != nil {
+		return datapath.Laid{}, err
+	}
+	for _, place := range places {
+		l.Reach(place.Node, l.Node(place.Node))
+	}
+	return l.Finish(r.Wire.MTU)
+}

@@ -1,0 +1,101 @@
+package netns
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"windtunnel/testbed"
+)
+
+// place makes the stacks of the node and its containers that do not stand yet.
+func (c *cell) place(want testbed.Graph) error {
+	for _, place := range want.Places() {
+		if c.stacks[place] == nil {
+			if err := c.addStack(place); err != nil {
+				return err
+			}
+		}
+		if err := c.stacks[place].settle(wantsIPv6(want)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cell) addStack(place string) error {
+	stack, err := newStack(place, filepath.Dir(c.dir))
+	if err != nil {
+		return err
+	}
+	c.stacks[place] = stack
+	if err := stack.pin(c.cpus); err != nil {
+		return fmt.Errorf("pinning the stack of %s: %w", place, err)
+	}
+	return nil
+}
+
+// wantsIPv6 tells whether any interface has an IPv6 address.
+func wantsIPv6(g testbed.Graph) bool {
+	return slices.ContainsFunc(g.Interfaces(), func(i testbed.Interface) bool {
+		return slices.ContainsFunc(i.Addresses, func(a string) bool { return strings.Contains(a, ":") })
+	})
+}
+
+// settle brings loopback up and silences IPv6 where nobody uses it: its router
+// and duplicate-address messages would be counted as traffic.
+func (s *Stack) settle(ipv6 bool) error {
+	return s.Do(func() error {
+		for _, scope := range []string{"default", "all"} {
+			if err := ipv6Quiet("/proc/sys/net/ipv6/conf/"+scope, ipv6); err != nil {
+				return fmt.Errorf("settling IPv6 in %s: %w", s.place, err)
+			}
+		}
+		return withLinks(func(links *handle) error { return links.up("lo") })
+	})
+}
+
+func ipv6Quiet(folder string, used bool) error {
+	if _, err := os.Stat(folder); err != nil {
+		return nil // a kernel without IPv6 is quiet enough
+	}
+	values := map[string]string{"disable_ipv6": "1"}
+	if used {
+		values = map[string]string{"disable_ipv6": "0", "accept_ra": "0", "accept_dad": "0", "router_solicitations": "0"}
+	}
+	for name, value := range values {
+		if err := os.WriteFile(folder+"/"+name, []byte(value), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply brings the cell to want, one change after the other. The graph that
+// stands is noted even after a failure, for the way down.
+func (c *cell) apply(ctx context.Context, want testbed.Graph) error {
+	if err := c.place(want); err != nil {
+		return err
+	}
+	have := c.graph
+	changes := testbed.Diff(have, want)
+	c.graph = want
+	for _, change := range changes {
+		var err error
+		switch change.Do {
+		case testbed.Remove:
+			err = c.remove(change, have)
+		case testbed.Make:
+			err = c.make(ctx, change, want)
+		case testbed.Set:
+			err = c.set(ctx, change, want)
+		}
+		if err != nil {
+			return fmt.Errorf("to %s: %w", change, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stack is a network stack of its own: an anonymous network namespace, held by
+// one OS thread of this process that does nothing else. Nothing outside names
+// it, so it lives exactly as long as the thread: when the process dies, by
+// whatever signal, the kernel takes the stack and its links away.
+type Stack struct {
+	place string
+	sysfs string
+	tid   int
+	work  chan func()
+	quit  chan struct{}
+	ended chan struct{}
+}
+
+// errStackClosed answers work for a stack that is gone.
+var errStackClosed = errors.New("the network stack is closed: place the graph again")
+
+// newStack starts a stack's thread; its mounts lie at mountpoint/sys.
+func newStack(place, mountpoint string) (*Stack, error) {
+	s := &Stack{
+		place: place, sysfs: mountpoint + "/sys",
+		work: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if err := os.MkdirAll(s.sysfs, 0o700); err != nil {
+		return nil, fmt.Errorf("making a folder for sysfs of %s: %w", place, err)
+	}
+	ready := make(chan error)
+	go s.hold(ready)
+	if err := <-ready; err != nil {
+		<-s.ended
+		return nil, fmt.Errorf("making the network stack of %s: %w", place, err)
+	}
+	return s, nil
+}
+
+// hold is the stack's thread. It never unlocks, so that the runtime ends the
+// thread with the goroutine rather than give a changed thread to others.
+func (s *Stack) hold(ready chan<- error) {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// The process's first thread cannot end before the process does
+		// and would keep the namespaces; another goroutine gets another.
+		done := make(chan struct{})
+		go func() { defer close(done); s.hold(ready) }()
+		<-done
+		runtime.UnlockOSThread()
+		return
+	}
+	defer close(s.ended)
+	s.tid = unix.Gettid()
+	err := unshare(s.sysfs)
+	ready <- err
+	if err != nil {
+		return
+	}
+	for {
+		select {
+		case do := <-s.work:
+			do()
+		case <-s.quit:
+			return
+		}
+	}
+}
+
+// unshare gives the calling thread network and mount namespaces of its own, a
+// view of the former at sysfs, and a BPF file system in which pins die with it.
+func unshare(sysfs string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("unsharing namespaces (root is needed): %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	if err := unix.Mount("sysfs", sysfs, "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mounting sysfs on %s: %w", sysfs, err)
+	}
+	// Best effort: a kernel without BPF has no such folder, and only the
+	// paths that need BPF miss it.
+	_ = unix.Mount("bpf", bpffs, "bpf", 0, "mode=0700")
+	return nil
+}
+
+const bpffs = "/sys/fs/bpf"
+
+// Place is the node's or container's name.
+func (s *Stack) Place() string { return s.place }
+
+// Path names the stack's network namespace for other processes; it is valid
+// while the stack lives.
+func (s *Stack) Path() string {
+	return fmt.Sprintf("/proc/%d/task/%d/ns/net", os.Getpid(), s.tid)
+}
+
+// Sysfs is where the stack's sysfs is mounted, as seen from within Do and from
+// processes that Start started: their /sys shows the host's devices.
+func (s *Stack) Sysfs() string { return s.sysfs }
+
+// Do runs f on the stack's thread: sockets that f opens, and namespaced files
+// that it reads, are the stack's. Calls are served one after the other; f must
+// not call Do of the same stack.
+func (s *Stack) Do(f func() error) error {
+	result := make(chan error, 1)
+	select {
+	case s.work <- func() { result <- f() }:
+		return <-result
+	case <-s.ended:
+		return fmt.Errorf("in %s: %w", s.place, errStackClosed)
+	}
+}
+
+// Start starts cmd in the stack, on its node's CPUs. The kernel kills it when
+// the stack ends or this process dies; the caller waits for it.
+func (s *Stack) Start(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	// Of the thread, not of the process: see prctl(2), PR_SET_PDEATHSIG.
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	return s.Do(cmd.Start)
+}
+
+// pin brings the stack's thread, and so whatever it starts, to the CPUs.
+func (s *Stack) pin(cpus []int) error {
+	return s.Do(func() error { return pinThread(0, cpus) })
+}
+
+// close ends the stack and waits until the kernel has let the thread go. It is
+// called once.
+func (s *Stack) close() error {
+	close(s.quit)
+	<-s.ended
+	task := fmt.Sprintf("/proc/self/task/%d", s.tid)
+	return await(context.Background(), 2*time.Second, func() error {
+		if _, err := os.Stat(task); err == nil {
+			return fmt.Errorf("the thread of %s does not end", s.place)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,94 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"windtunnel/testbed"
+)
+
+// steerEnd brings a device's receive work to this node's CPUs, in the way that
+// the graph asks for, and switches the other way off.
+func (c *cell) steerEnd(p testbed.Interface) error {
+	stack := c.stacks[p.Place]
+	if stack == nil {
+		return nil
+	}
+	return stack.Do(func() error {
+		if err := steerRPS(stack.device(p.Device), p.Steering == testbed.SteerRPS, c.cpus); err != nil {
+			return err
+		}
+		return steerThreaded(stack, p.Device, p.Steering == testbed.SteerThreaded, c.cpus)
+	})
+}
+
+// device is a device's folder in the stack's sysfs.
+func (s *Stack) device(name string) string { return filepath.Join(s.sysfs, "class/net", name) }
+
+// steerRPS writes the CPUs to every receive queue: veth hands packets to the
+// backlog of the CPU that sends them unless this says otherwise
+// (Documentation/networking/scaling.rst).
+func steerRPS(device string, on bool, cpus []int) error {
+	mask := "0"
+	if on {
+		if err := checkOnline(cpus); err != nil {
+			return err
+		}
+		mask = cpuMask(cpus)
+	}
+	queues, err := filepath.Glob(device + "/queues/rx-*/rps_cpus")
+	if err != nil || on && len(queues) == 0 {
+		return fmt.Errorf("%s has no receive queue to steer: this kernel lacks RPS (CONFIG_RPS)", filepath.Base(device))
+	}
+	for _, queue := range queues {
+		if err := os.WriteFile(queue, []byte(mask), 0); err != nil {
+			return fmt.Errorf("steering receive work: %w", err)
+		}
+	}
+	return nil
+}
+
+// steerThreaded moves the device's NAPI to kernel threads and pins those. It
+// wants the device up and GRO on, or there is no NAPI to move.
+func steerThreaded(stack *Stack, device string, on bool, cpus []int) error {
+	file := stack.device(device) + "/threaded"
+	if err := setThreaded(file, on); err != nil || !on {
+		return err
+	}
+	threads, err := napiThreads(device)
+	if err != nil {
+		return err
+	}
+	if len(threads) == 0 {
+		return fmt.Errorf("%s has no NAPI thread: the device must be up, with GRO on", device)
+	}
+	for _, thread := range threads {
+		if err := pinThread(thread, cpus); err != nil {
+			return fmt.Errorf("pinning the receive threads of %s: %w", device, err)
+		}
+	}
+	return nil
+}
+
+func setThreaded(file string, on bool) error {
+	value := "0"
+	if on {
+		value = "1"
+	}
+	have, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && !on:
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading whether NAPI is threaded (Linux 5.12 and later): %w", err)
+	case strings.TrimSpace(string(have)) == value:
+		return nil
+	}
+	if err := os.WriteFile(file, []byte(value), 0); err != nil {
+		return fmt.Errorf("switching threaded NAPI: %w", err)
+	}
+	return nil
+}

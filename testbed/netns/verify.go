@@ -1,0 +1,234 @@
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/safchain/ethtool"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"windtunnel/testbed"
+)
+
+// settleWithin is how long carriers and bridge ports get: the kernel's link watch
+// may wait for a second (net/core/link_watch.c).
+const settleWithin = 3 * time.Second
+
+// Verify reads the live state of this node's part of a graph back and returns
+// every difference. It is called when all nodes have applied the graph.
+func (b *Backend) Verify(ctx context.Context, g testbed.Graph) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, stands := b.cells[g.Cell]
+	part := g.Part(b.node)
+	if !stands {
+		if len(part.Places()) == 0 {
+			return nil
+		}
+		return fmt.Errorf("cell %s does not stand on node %s: apply it first", g.Cell, b.node)
+	}
+	err := await(ctx, settleWithin, func() error { return errors.Join(c.differences(part)...) })
+	if err != nil {
+		return fmt.Errorf("cell %s on node %s is not as it should be: %w", g.Cell, b.node, err)
+	}
+	return nil
+}
+
+func (c *cell) differences(part testbed.Graph) []error {
+	var all []error
+	for _, p := range ports(part) {
+		stack := c.stacks[p.Place]
+		if stack == nil {
+			continue // the other node's end of a wire
+		}
+		_ = stack.Do(func() error {
+			for _, err := range c.portDifferences(stack, p) {
+				all = append(all, fmt.Errorf("%s/%s: %w", p.Place, p.Device, err))
+			}
+			return nil
+		})
+	}
+	for _, want := range part.Daemons {
+		if d := c.daemons[want.Name]; d == nil {
+			all = append(all, fmt.Errorf("the daemon %s does not run", want.Name))
+		} else if err := d.alive(); err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// portDifferences compares one device, on its stack's thread.
+func (c *cell) portDifferences(stack *Stack, p testbed.Interface) []error {
+	var all []error
+	err := withLinks(func(h *handle) error {
+		device, err := h.LinkByName(p.Device)
+		if err != nil {
+			return err
+		}
+		all = append(c.linkDifferences(h, device, p), layer3Differences(h, device, p)...)
+		return nil
+	})
+	if err != nil {
+		return []error{err}
+	}
+	all = append(all, offloadDifferences(p)...)
+	return append(all, c.steeringDifferences(stack, p)...)
+}
+
+func (c *cell) linkDifferences(h *handle, device netlink.Link, p testbed.Interface) []error {
+	var all []error
+	attrs := device.Attrs()
+	if attrs.RawFlags&unix.IFF_UP == 0 || attrs.RawFlags&unix.IFF_LOWER_UP == 0 {
+		all = append(all, errors.New("the link has no carrier"))
+	}
+	if attrs.MTU != p.MTU {
+		all = append(all, fmt.Errorf("the MTU is %d, not %d", attrs.MTU, p.MTU))
+	}
+	if mac := attrs.HardwareAddr.String(); p.MAC != "" && !strings.EqualFold(mac, p.MAC) {
+		all = append(all, fmt.Errorf("the MAC is %s, not %s", mac, p.MAC))
+	}
+	master := 0
+	if p.Bridge != "" {
+		bridge, err := h.LinkByName(c.bridgeDevice(p.Bridge))
+		if err != nil {
+			return append(all, fmt.Errorf("finding its bridge: %w", err))
+		}
+		master = bridge.Attrs().Index
+	}
+	if attrs.MasterIndex != master {
+		all = append(all, fmt.Errorf("it is a port of the device with index %d, not %d", attrs.MasterIndex, master))
+	}
+	return all
+}
+
+func layer3Differences(h *handle, device netlink.Link, p testbed.Interface) []error {
+	var all []error
+	have, err := addresses(h, device)
+	if err != nil {
+		return []error{err}
+	}
+	var names []string
+	for _, a := range have {
+		names = append(names, a.IPNet.String())
+	}
+	if err := sameSet("addresses", names, p.Addresses); err != nil {
+		all = append(all, err)
+	}
+	routed, err := routes(h, device)
+	if err != nil {
+		return append(all, err)
+	}
+	var prefixes, wanted []string
+	for _, r := range routed {
+		prefixes = append(prefixes, fmt.Sprint(asRoute(r)))
+	}
+	for _, r := range p.Routes {
+		wanted = append(wanted, fmt.Sprint(r))
+	}
+	if err := sameSet("routes", prefixes, wanted); err != nil {
+		all = append(all, err)
+	}
+	return all
+}
+
+func sameSet(what string, have, want []string) error {
+	have, want = slices.Sorted(slices.Values(have)), slices.Sorted(slices.Values(want))
+	if slices.Equal(have, want) {
+		return nil
+	}
+	return fmt.Errorf("the %s are %v, not %v", what, have, want)
+}
+
+func offloadDifferences(p testbed.Interface) []error {
+	if len(p.Offloads) == 0 {
+		return nil
+	}
+	var all []error
+	err := withEthtool(func(tool *ethtool.Ethtool) error {
+		have, err := tool.Features(p.Device)
+		if err != nil {
+			return fmt.Errorf("reading the offloads: %w", err)
+		}
+		for feature, on := range features(have, p.Offloads) {
+			all = append(all, fmt.Errorf("the offload %s is %s, not %s", feature, onOff(!on), onOff(on)))
+		}
+		return nil
+	})
+	return append(all, asList(err)...)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func asList(err error) []error {
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+func (c *cell) steeringDifferences(stack *Stack, p testbed.Interface) []error {
+	switch p.Steering {
+	case testbed.SteerThreaded:
+		return c.threadDifferences(stack, p.Device)
+	case testbed.SteerRPS:
+		return c.rpsDifferences(stack, p.Device)
+	}
+	return nil
+}
+
+func (c *cell) threadDifferences(stack *Stack, device string) []error {
+	text, err := os.ReadFile(stack.device(device) + "/threaded")
+	if err != nil || strings.TrimSpace(string(text)) != "1" {
+		return []error{fmt.Errorf("its NAPI is not threaded (%q, %v)", strings.TrimSpace(string(text)), err)}
+	}
+	threads, err := napiByNetlink(device)
+	if errors.Is(err, errNoNAPIGet) {
+		return nil // they were pinned when found, and cannot be found again without disturbing them
+	}
+	if err != nil || len(threads) == 0 {
+		return []error{fmt.Errorf("it has no NAPI thread (%v)", err)}
+	}
+	var all []error
+	for _, thread := range threads {
+		var have unix.CPUSet
+		if err := unix.SchedGetaffinity(thread, &have); err != nil {
+			all = append(all, fmt.Errorf("reading where NAPI thread %d runs: %w", thread, err))
+		} else if len(c.cpus) > 0 && have != cpuSet(c.cpus) {
+			all = append(all, fmt.Errorf("NAPI thread %d is not pinned to the CPUs %v", thread, c.cpus))
+		}
+	}
+	return all
+}
+
+func (c *cell) rpsDifferences(stack *Stack, device string) []error {
+	queues, err := filepath.Glob(stack.device(device) + "/queues/rx-*/rps_cpus")
+	if err != nil || len(queues) == 0 {
+		return []error{fmt.Errorf("it has no receive queue to steer (%v)", err)}
+	}
+	var all []error
+	for _, queue := range queues {
+		text, err := os.ReadFile(queue)
+		if err != nil {
+			all = append(all, fmt.Errorf("reading %s: %w", queue, err))
+			continue
+		}
+		cpus, err := parseMask(string(text))
+		if err != nil || !slices.Equal(cpus, slices.Sorted(slices.Values(c.cpus))) {
+			all = append(all, fmt.Errorf("%s is steered to the CPUs %v, not %v (%v)", filepath.Base(filepath.Dir(queue)), cpus, c.cpus, err))
+		}
+	}
+	return all
+}

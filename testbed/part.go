@@ -1,0 +1,49 @@
+package testbed
+
+// Part returns what of g one node has to make: its own stack and containers, and
+// every link that has an end on it. The other end's place is then unknown to the
+// part, which is how a backend tells a wire from a link of its own.
+func (g Graph) Part(node string) Graph {
+	return Graph{
+		Cell:       g.Cell,
+		Nodes:      keep(g.Nodes, func(n Node) bool { return n.Name == node }),
+		Containers: keep(g.Containers, func(c Container) bool { return c.Node == node }),
+		Bridges:    keep(g.Bridges, func(b Bridge) bool { return b.Node == node }),
+		Links: keep(g.Links, func(l Link) bool {
+			return g.NodeOf(l.Ends[0].Place) == node || g.NodeOf(l.Ends[1].Place) == node
+		}),
+		VXLANs:  keep(g.VXLANs, func(v VXLAN) bool { return v.Node == node }),
+		Daemons: keep(g.Daemons, func(d Daemon) bool { return d.Node == node }),
+	}
+}
+
+func keep[T any](all []T, wanted func(T) bool) []T {
+	var kept []T
+	for _, one := range all {
+		if wanted(one) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+// Places lists the names of every stack: nodes first, then containers.
+func (g Graph) Places() []string {
+	var places []string
+	for _, n := range g.Nodes {
+		places = append(places, n.Name)
+	}
+	for _, c := range g.Containers {
+		places = append(places, c.Name)
+	}
+	return places
+}
+
+// Interfaces lists every end of every link.
+func (g Graph) Interfaces() []Interface {
+	var all []Interface
+	for _, l := range g.Links {
+		all = append(all, l.Ends[0], l.Ends[1])
+	}
+	return all
+}
