@@ -20,18 +20,18 @@ func Verdict(e Estimate, w Words) string {
 	case !e.Known():
 		return "no ratio: " + e.Reason
 	case !e.Bounded():
-		return fmt.Sprintf("%s, without bounds: %d of at least %d blocks", change(e.Estimate, w), e.N, MinimumBlocks)
+		return fmt.Sprintf("%s, without bounds: %d of at least %d blocks", Change(e.Estimate, w), e.N, MinimumBlocks)
 	case !e.Differs():
 		return "not distinguishable: less than " + percent(apart(e)) + " % apart"
 	}
-	return change(e.Estimate, w) + " " + bounds(e)
+	return Change(e.Estimate, w) + " " + bounds(e)
 }
 
 // apart is the largest difference from 1 that the interval leaves open.
 func apart(e Estimate) float64 { return math.Max(1-*e.Low, *e.High-1) }
 
-// change says a ratio as a difference; from a factor of 2 up, as a factor.
-func change(ratio float64, w Words) string {
+// Change says a ratio as a difference; from a factor of 2 up, as a factor.
+func Change(ratio float64, w Words) string {
 	switch {
 	case ratio >= 2:
 		return number(ratio) + " times " + w.As
@@ -41,7 +41,7 @@ func change(ratio float64, w Words) string {
 	return percent(1-ratio) + " % " + w.Less
 }
 
-// bounds are in the same unit and direction as change.
+// bounds are in the same unit and direction as Change.
 func bounds(e Estimate) string {
 	low, high := *e.Low, *e.High
 	switch {

@@ -57,8 +57,8 @@ func OrderWarning(blocks []Block) (Warning, bool) {
 
 // twoGroups splits the sorted samples at their widest gap and reports whether
 // both sides are groups: each has at least a fifth of the samples, 3 or more, and the gap is
-// clearly wider than either. A single-linkage split, after the gap test for bimodality of
-// Hartigan and Mohanty ("The RUNT test for multimodality", J. of Classification 9,
+// clearly wider than either. A single-linkage split, after the gap test for
+// bimodality of Hartigan and Mohanty ("The RUNT test for multimodality", J. of Classification 9,
 // 1992) with the groups' own width for a yardstick.
 func twoGroups(samples []float64) (low, high []float64, ok bool) {
 	s := sorted(samples)

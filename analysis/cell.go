@@ -1,0 +1,146 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"windtunnel/result"
+	"windtunnel/stats"
+)
+
+// metrics are the figures of every cell, beside the CPU use of each node.
+var metrics = []result.Metric{
+	result.SentRate, result.ReceivedRate,
+	result.SenderCost, result.ReceiverCost, result.TogetherCost,
+	result.WirePacketRate, result.WirePacketSize, result.EndpointPacketSize,
+	result.Retransmits,
+}
+
+func cellOf(file result.File, spec result.Cell) Cell {
+	trials := result.Counted(file.Trials, spec.Name)
+	c := Cell{Spec: spec, Trials: len(trials), Figures: map[result.Metric]result.Figure{}}
+	var why map[string]int
+	c.Excluded, why = result.Excluded(file.Trials, spec.Name)
+	c.Status, c.Reason = status(spec, len(trials), why)
+	for _, m := range metrics {
+		c.Figures[m] = c.figure(trials, m)
+	}
+	for _, node := range file.Run.Nodes {
+		m := result.CPUPercent(node.Name)
+		c.Figures[m] = atMost(100, c.figure(trials, m))
+	}
+	c.Drops = drops(trials)
+	c.Pairs = c.pairs(trials)
+	c.Congestion = congestion(trials)
+	c.Profile = profileOf(trials)
+	if len(trials) > 0 {
+		c.WindowSeconds = trials[len(trials)-1].WindowSeconds
+	}
+	return c
+}
+
+func status(spec result.Cell, trials int, excluded map[string]int) (state, reason string) {
+	switch {
+	case spec.Skipped != "":
+		return Skipped, spec.Skipped
+	case spec.Failed != "" && trials == 0:
+		return Failed, spec.Failed
+	case trials > 0:
+		return Measured, ""
+	case len(excluded) > 0:
+		return Failed, "every trial was excluded: " + counts(excluded)
+	}
+	return Failed, "the run ended before its first trial"
+}
+
+// counts writes reasons and how often each came: "steal (3), worker died (1)".
+func counts(reasons map[string]int) string {
+	var parts []string
+	for reason, n := range reasons {
+		parts = append(parts, fmt.Sprintf("%s (%d)", reason, n))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// figure is the mean of a metric over the trials that have it; the reason is the
+// last trial's that has not.
+func (c Cell) figure(trials []result.Trial, m result.Metric) result.Figure {
+	if c.Status != Measured {
+		return result.Missing(c.Reason)
+	}
+	var samples []float64
+	reason := ""
+	for _, t := range trials {
+		v, err := c.Spec.Value(t, m)
+		if err != nil {
+			reason = err.Error()
+			continue
+		}
+		samples = append(samples, v)
+	}
+	if len(samples) == 0 {
+		return result.Missing(c.explain(m, trials, reason))
+	}
+	return stats.Mean(samples)
+}
+
+// explain adds to the reason for a cost that cannot be split what both ends cost
+// together.
+func (c Cell) explain(m result.Metric, trials []result.Trial, reason string) string {
+	if m != result.SenderCost && m != result.ReceiverCost {
+		return reason
+	}
+	together := c.figure(trials, result.TogetherCost)
+	if !together.Known() {
+		return reason
+	}
+	return fmt.Sprintf("%s: %.0f ns per KiB together", reason, together.Mean)
+}
+
+// atMost bounds an upper bound that the figure cannot pass.
+func atMost(limit float64, f result.Figure) result.Figure {
+	if f.High != nil {
+		high := math.Max(f.Mean, math.Min(*f.High, limit))
+		f.High = &high
+	}
+	return f
+}
+
+// pairs are each pair's own rates, in the order of the cell.
+func (c Cell) pairs(trials []result.Trial) []Pair {
+	var pairs []Pair
+	for i, p := range c.Spec.Pairs {
+		one := result.Cell{Pairs: []result.Pair{p}}
+		only := make([]result.Trial, 0, len(trials))
+		for _, t := range trials {
+			if i < len(t.Pairs) {
+				t.Pairs = t.Pairs[i : i+1]
+				only = append(only, t)
+			}
+		}
+		own := Cell{Spec: one, Status: c.Status, Reason: c.Reason}
+		pairs = append(pairs, Pair{
+			From: p.From.Name(), To: p.To.Name(),
+			Sent: own.figure(only, result.SentRate), Received: own.figure(only, result.ReceivedRate),
+		})
+	}
+	return pairs
+}
+
+func congestion(trials []result.Trial) string {
+	var names []string
+	for _, t := range trials {
+		for _, p := range t.Pairs {
+			for _, c := range p.Sender.Connections {
+				if c.Congestion != "" && !slices.Contains(names, c.Congestion) {
+					names = append(names, c.Congestion)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

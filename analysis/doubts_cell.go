@@ -1,0 +1,80 @@
+package analysis
+
+import (
+	"fmt"
+
+	"windtunnel/result"
+	"windtunnel/stats"
+)
+
+// cellDoubts are the reasons to trust one cell's figures less. all are the run's
+// trials, excluded ones too.
+func cellDoubts(c Cell, trials, all []result.Trial) []result.Doubt {
+	var doubts []result.Doubt
+	add := func(kind, format string, values ...any) {
+		doubts = append(doubts, result.Doubt{Cell: c.Spec.Name, Kind: kind, Says: fmt.Sprintf(format, values...)})
+	}
+	if c.Excluded > 0 && c.Status == Measured {
+		_, why := result.Excluded(all, c.Spec.Name)
+		add("excluded", "%d trials do not count: %s", c.Excluded, counts(why))
+	}
+	if len(trials) == 0 {
+		return doubts
+	}
+	for _, w := range stats.Warnings(rates(c, trials)) {
+		add(w.Kind, "received rate in Mbit/s: %s", w.Says)
+	}
+	if c.WindowSeconds > 0 && c.WindowSeconds < shortestWindow {
+		add("short-window", "a window of %.2g s is under a second", c.WindowSeconds)
+	}
+	if lost, received := unaccounted(trials); received > 0 && (lost > doubtfulLosses*received || lost < -doubtfulLosses*received) {
+		add("unaccounted", "%.0f packets of %.0f that its switches received are neither sent on nor named as dropped", lost, received)
+	}
+	return append(doubts, probeDoubts(c, trials)...)
+}
+
+// rates are the trials' received rates in Mbit/s, in the order of the run.
+func rates(c Cell, trials []result.Trial) []float64 {
+	var samples []float64
+	for _, t := range trials {
+		if v, err := c.Spec.Value(t, result.ReceivedRate); err == nil {
+			samples = append(samples, v/1e6)
+		}
+	}
+	if len(samples) < stats.MinimumBlocks {
+		return nil // few-blocks is said once, of the run
+	}
+	return samples
+}
+
+// probeDoubts tell of what the nodes' probes and the workers said.
+func probeDoubts(c Cell, trials []result.Trial) []result.Doubt {
+	var doubts []result.Doubt
+	add := func(kind, format string, values ...any) {
+		doubts = append(doubts, result.Doubt{Cell: c.Spec.Name, Kind: kind, Says: fmt.Sprintf(format, values...)})
+	}
+	for _, node := range c.involved() {
+		p := c.Profile.Nodes[node]
+		if p.Steal >= doubtfulSteal {
+			add("steal", "the hypervisor took %s of the CPU time of node %s", percent(p.Steal), node)
+		}
+		if p.Source == "tick" {
+			add("cpu-tick", "busy time is the scheduler tick's, which is coarse")
+		}
+	}
+	for _, t := range trials {
+		for _, p := range t.Pairs {
+			for _, e := range []string{p.Sender.Error, p.Receiver.Error} {
+				if e != "" {
+					add("worker", "%s to %s: %s", p.From, p.To, e)
+				}
+			}
+		}
+		for _, node := range sortedKeys(t.Nodes) {
+			for _, probe := range sortedKeys(t.Nodes[node].Missing) {
+				add("missing", "no %s on node %s: %s", probe, node, t.Nodes[node].Missing[probe])
+			}
+		}
+	}
+	return doubts
+}

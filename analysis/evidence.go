@@ -1,0 +1,228 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"windtunnel/result"
+)
+
+// mostEvidence is how many lines a ratio gets at most.
+const mostEvidence = 5
+
+// noteworthy is the factor from which a difference between two cells is evidence.
+const noteworthy = 1.10
+
+// line is one piece of evidence. Weight is the size of the difference, as a
+// logarithm; the largest come first.
+type line struct {
+	weight float64
+	says   string
+}
+
+// evidence says in plain words how two cells of the same run differ in what could
+// be the cause.
+func evidence(over, under Cell) []string {
+	lines := slices.Concat(
+		busiest(over, under),
+		costs(over, under),
+		packets(over, under),
+		waits(over, under),
+		losses(over, under),
+	)
+	sort.SliceStable(lines, func(i, j int) bool { return lines[i].weight > lines[j].weight })
+	var says []string
+	for _, l := range lines[:min(len(lines), mostEvidence)] {
+		says = append(says, l.says)
+	}
+	return says
+}
+
+// busiest says which CPUs were full, with what; it comes first, because a full
+// CPU is a limit and all else only a difference.
+func busiest(over, under Cell) []line {
+	var says []string
+	for _, c := range []Cell{over, under} {
+		for _, node := range c.involved() {
+			if cpu, ok := c.Profile.Nodes[node].Fullest(); ok && cpu.Busy >= full {
+				says = append(says, fmt.Sprintf("in %s, CPU %d of %s was full: %s", c.Spec.Name, cpu.CPU, c.end(node), split(cpu)))
+			}
+		}
+	}
+	if len(says) == 0 {
+		return idle(over, under)
+	}
+	var lines []line
+	for _, s := range says {
+		lines = append(lines, line{math.Inf(1), s})
+	}
+	return lines
+}
+
+// idle says that no CPU was the limit, where they were sampled.
+func idle(over, under Cell) []line {
+	var parts []string
+	for _, c := range []Cell{over, under} {
+		most, where := 0.0, ""
+		for _, node := range c.involved() {
+			if cpu, ok := c.Profile.Nodes[node].Fullest(); ok && cpu.Busy >= most {
+				most, where = cpu.Busy, c.end(node)
+			}
+		}
+		if where == "" {
+			return nil
+		}
+		parts = append(parts, fmt.Sprintf("%s at most %s on %s", c.Spec.Name, percent(most), where))
+	}
+	return []line{{math.Inf(1), "no CPU was full: " + strings.Join(parts, ", ")}}
+}
+
+// involved are the nodes of the cell's pairs.
+func (c Cell) involved() []string {
+	all := append(c.Spec.Senders(), c.Spec.Receivers()...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// end names a node with its part: "node b (receiver)".
+func (c Cell) end(node string) string {
+	sends := slices.Contains(c.Spec.Senders(), node)
+	receives := slices.Contains(c.Spec.Receivers(), node)
+	switch {
+	case sends && receives:
+		return "node " + node + " (both ends)"
+	case sends:
+		return "node " + node + " (sender)"
+	}
+	return "node " + node + " (receiver)"
+}
+
+// split says what a CPU was busy with, the largest first.
+func split(c CPUProfile) string {
+	parts := []struct {
+		name  string
+		share float64
+	}{{"softirq", c.Softirq}, {"system", c.System}, {"user", c.User}, {"irq", c.IRQ}, {"steal", c.Steal}}
+	sort.SliceStable(parts, func(i, j int) bool { return parts[i].share > parts[j].share })
+	var says []string
+	for _, p := range parts {
+		if p.share >= 0.01 {
+			says = append(says, fmt.Sprintf("%s %s", p.name, percent(p.share)))
+		}
+	}
+	text := percent(c.Busy) + " busy"
+	if len(says) > 0 {
+		text += " (" + strings.Join(says, ", ") + ")"
+	}
+	return text
+}
+
+// costs compares the CPU time per payload at each end.
+func costs(over, under Cell) []line {
+	lines := slices.Concat(
+		compare(over, under, result.ReceiverCost, "a KiB costs the receiver's node %.0f ns of CPU in %s, %.0f in %s (%s)"),
+		compare(over, under, result.SenderCost, "a KiB costs the sender's node %.0f ns of CPU in %s, %.0f in %s (%s)"),
+	)
+	if len(lines) > 0 || over.Figure(result.ReceiverCost).Known() && under.Figure(result.ReceiverCost).Known() {
+		return lines
+	}
+	return compare(over, under, result.TogetherCost, "a KiB costs both ends together %.0f ns of CPU in %s, %.0f in %s (%s)")
+}
+
+// packets compares the size of packets on the wire and after aggregation.
+func packets(over, under Cell) []line {
+	return slices.Concat(
+		compare(over, under, result.WirePacketSize, "packets on the wire carry %.0f bytes in %s, %.0f in %s (%s)"),
+		compare(over, under, result.EndpointPacketSize, "the receiving stack gets packets of %.0f bytes in %s, %.0f in %s (%s): aggregation before it differs"),
+	)
+}
+
+// compare is a line where both cells have the metric and it differs noteworthily.
+func compare(over, under Cell, m result.Metric, format string) []line {
+	a, b := over.Figure(m), under.Figure(m)
+	if !a.Known() || !b.Known() || a.Mean <= 0 || b.Mean <= 0 {
+		return nil
+	}
+	ratio := a.Mean / b.Mean
+	weight := math.Abs(math.Log(ratio))
+	if weight < math.Log(noteworthy) {
+		return nil
+	}
+	return []line{{weight, fmt.Sprintf(format, a.Mean, over.Spec.Name, b.Mean, under.Spec.Name, times(ratio))}}
+}
+
+// times writes a factor: "x2.6", "x0.41".
+func times(ratio float64) string {
+	if ratio >= 100 {
+		return fmt.Sprintf("x%.0f", ratio)
+	}
+	return fmt.Sprintf("x%.2g", ratio)
+}
+
+// waits says what TCP waited for, where the cells differ in it by a fifth of the
+// time.
+func waits(over, under Cell) []line {
+	a, b := over.Profile.TCP, under.Profile.TCP
+	if !a.Known || !b.Known {
+		return nil
+	}
+	var lines []line
+	for _, w := range []struct {
+		a, b float64
+		says string
+	}{
+		{a.ReceiverWindow, b.ReceiverWindow, "TCP waited for the receiver to take data (its window was full) for %s of the time in %s, %s in %s"},
+		{a.SendBuffer, b.SendBuffer, "TCP was held up by the size of the send buffer for %s of the time in %s, %s in %s"},
+	} {
+		if gap := math.Abs(w.a - w.b); gap >= 0.2 {
+			lines = append(lines, line{gap, fmt.Sprintf(w.says, percent(w.a), over.Spec.Name, percent(w.b), under.Spec.Name)})
+		}
+	}
+	return lines
+}
+
+// losses compares retransmits and drops. They count from nothing to thousands, so
+// they weigh little until there are many.
+func losses(over, under Cell) []line {
+	var lines []line
+	a, b := over.Figure(result.Retransmits), under.Figure(result.Retransmits)
+	if a.Known() && b.Known() {
+		lines = lost(over, under, a.Mean, b.Mean, "TCP sent %.0f segments again in a trial of %s, %.0f in %s")
+	}
+	return append(lines, lost(over, under, total(over.Drops), total(under.Drops), "%.0f packets were dropped in a trial of %s, %.0f in %s"+names(over, under))...)
+}
+
+func lost(over, under Cell, a, b float64, format string) []line {
+	weight := math.Abs(math.Log((a+10)/(b+10))) / 2
+	if weight < math.Log(noteworthy) {
+		return nil
+	}
+	return []line{{weight, fmt.Sprintf(format, a, over.Spec.Name, b, under.Spec.Name)}}
+}
+
+func total(drops map[string]result.Figure) float64 {
+	sum := 0.0
+	for _, f := range drops {
+		sum += f.Mean
+	}
+	return sum
+}
+
+// names says where most packets were dropped, over both cells.
+func names(over, under Cell) string {
+	most, where := 0.0, ""
+	for _, c := range []Cell{over, under} {
+		for name, f := range c.Drops {
+			if f.Mean > most || f.Mean == most && name < where {
+				most, where = f.Mean, name
+			}
+		}
+	}
+	if where == "" {
+		return ""
+	}
+	return ", most at " + strings.ReplaceAll(where, "%", "%%")
+}

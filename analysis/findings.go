@@ -1,0 +1,131 @@
+package analysis
+
+import (
+	"windtunnel/result"
+	"windtunnel/stats"
+)
+
+// Findings are all that a report says of a run. Figures are in the units of their
+// metric (see result.Metric).
+type Findings struct {
+	Run        result.Run
+	End        *result.End // nil: the run did not end by itself
+	Blocks     int         // in which every measured cell has a trial that counts
+	Cells      []Cell      // in the order of the suite
+	Ratios     []Ratio
+	Hypotheses []Hypothesis
+	Doubts     []result.Doubt
+}
+
+// The states of a cell.
+const (
+	Measured = "measured"
+	Skipped  = "skipped" // a requirement is unmet here
+	Failed   = "failed"
+)
+
+// Cell is one configuration and its figures.
+type Cell struct {
+	Spec          result.Cell
+	Status        string
+	Reason        string // why it was not measured
+	Trials        int    // that count
+	Excluded      int
+	WindowSeconds float64 // asked for, of the last trial
+	Congestion    string  // of TCP, as the sockets said; several are joined by a comma
+	Figures       map[result.Metric]result.Figure
+	Drops         map[string]result.Figure // a trial's, by name; a name that never counted is absent
+	Pairs         []Pair
+	Profile       Profile
+}
+
+// Figure is a figure of the cell, or the reason why it has none.
+func (c Cell) Figure(m result.Metric) result.Figure {
+	if f, ok := c.Figures[m]; ok {
+		return f
+	}
+	return result.Missing("not measured")
+}
+
+// Pair is one pair's own rates, in bits per second.
+type Pair struct {
+	From, To string
+	Sent     result.Figure
+	Received result.Figure
+}
+
+// Ratio is one cell's metric over another's, and what speaks for a cause.
+type Ratio struct {
+	Ratio            result.Ratio
+	Estimate         stats.Estimate
+	Published        *float64 // the same ratio of the published figures; nil: none
+	Verdict          string   // "6.1 % slower [4.8, 7.4]"
+	PublishedVerdict string
+	Evidence         []string
+	Doubts           []string
+}
+
+// Hypothesis is a sentence and what the run's data and the published data say of it.
+type Hypothesis struct {
+	ID        string
+	Says      string
+	Holds     string // the predicate, as the suite wrote it
+	Verdict   stats.Judgement
+	Reason    string // why it was not judged
+	Published stats.Judgement
+	Evidence  []string
+}
+
+// Of turns a run file into findings. It needs no root, and not the machine.
+func Of(file result.File) Findings {
+	f := Findings{Run: file.Run, End: file.End}
+	var measured []string
+	for _, spec := range file.Cells {
+		c := cellOf(file, spec)
+		f.Cells = append(f.Cells, c)
+		if c.Status == Measured {
+			measured = append(measured, spec.Name)
+		}
+	}
+	f.Blocks = result.Blocks(file.Trials, measured)
+	for _, r := range file.Run.Ratios {
+		f.Ratios = append(f.Ratios, f.ratioOf(file, r))
+	}
+	for _, h := range file.Run.Hypotheses {
+		f.Hypotheses = append(f.Hypotheses, f.hypothesisOf(file, h))
+	}
+	f.Doubts = f.doubts(file)
+	return f
+}
+
+// Cell returns the cell of that name.
+func (f Findings) Cell(name string) (Cell, bool) {
+	for _, c := range f.Cells {
+		if c.Spec.Name == name {
+			return c, true
+		}
+	}
+	return Cell{}, false
+}
+
+// Measured counts the cells that have a trial.
+func (f Findings) Measured() int {
+	n := 0
+	for _, c := range f.Cells {
+		if c.Status == Measured {
+			n++
+		}
+	}
+	return n
+}
+
+// Usable reports whether some cell has the two trials without which nothing can
+// be said.
+func (f Findings) Usable() bool {
+	for _, c := range f.Cells {
+		if c.Trials >= 2 {
+			return true
+		}
+	}
+	return false
+}
