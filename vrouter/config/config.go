@@ -1,0 +1,111 @@
+// Package config is the vRouter's declarative configuration: what networks there are, which ports
+// belong to them, and where other nodes' ports are. A configuration is the whole wish; what has to
+// change is found by comparing (see [Config.Image] and [Diff]).
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// Format is the version of the configuration's text.
+const Format = 1
+
+// Config is one node's configuration.
+type Config struct {
+	Format   int       `json:"format"`
+	Name     string    `json:"name"` // of this vRouter; its pinned objects are kept under it
+	Fabric   Fabric    `json:"fabric"`
+	Networks []Network `json:"networks"`
+	Ports    []Port    `json:"ports"`
+	Routes   []Route   `json:"routes"`
+}
+
+// Fabric is the node's link to the other nodes: the underlay.
+type Fabric struct {
+	Interface string     `json:"interface"`
+	Address   netip.Addr `json:"address"` // IPv4, already on the interface
+}
+
+// Network is a virtual network. Networks may use the same addresses, but not where they are reached
+// without a tunnel, for then they share the underlay's addresses.
+type Network struct {
+	Name    string       `json:"name"`
+	Subnet  netip.Prefix `json:"subnet"`
+	Gateway netip.Addr   `json:"gateway"` // the virtual router's own address in the subnet
+}
+
+// Port is one container or VM of a network.
+type Port struct {
+	Name      string     `json:"name"`
+	Interface string     `json:"interface"` // the host's side
+	Network   string     `json:"network"`
+	Address   netip.Addr `json:"address"`
+	MAC       MAC        `json:"mac"` // the container's own
+	// Label delivers tunnel packets to this port: 16 to 65535. Without one, the port can be reached
+	// from this node and from networks without encapsulation only.
+	Label uint32 `json:"label,omitempty"`
+}
+
+// Route says where a prefix of a network is, when it is on another node.
+type Route struct {
+	Network string       `json:"network"`
+	Prefix  netip.Prefix `json:"prefix"`
+	Via     Via          `json:"via"`
+}
+
+// Via is the way to another node.
+type Via struct {
+	Tunnel        netip.Addr    `json:"tunnel"` // that node's fabric address
+	Encapsulation Encapsulation `json:"encapsulation"`
+	Label         uint32        `json:"label,omitempty"` // that port's label; none without encapsulation
+}
+
+// Encapsulation is how packets are wrapped on the fabric.
+type Encapsulation string
+
+const (
+	// MPLSoUDP is MPLS in UDP, RFC 7510: 32 bytes more a packet.
+	MPLSoUDP Encapsulation = "mplsoudp"
+	// NoEncapsulation sends packets over the fabric as they are, with a new Ethernet header. The
+	// receiving node delivers by the destination address.
+	NoEncapsulation Encapsulation = "none"
+)
+
+var encapsulations = []string{string(MPLSoUDP), string(NoEncapsulation)}
+
+// MAC is an Ethernet address.
+type MAC [6]byte
+
+// ParseMAC reads an address such as 02:00:00:00:01:03.
+func ParseMAC(text string) (MAC, error) {
+	hardware, err := net.ParseMAC(text)
+	if err != nil || len(hardware) != 6 {
+		return MAC{}, fmt.Errorf("%q is no Ethernet address such as 02:00:00:00:01:03", text)
+	}
+	return MAC(hardware), nil
+}
+
+func (m MAC) String() string { return net.HardwareAddr(m[:]).String() }
+
+// MarshalText makes JSON of it.
+func (m MAC) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads it from JSON.
+func (m *MAC) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMAC(string(text))
+	return err
+}
+
+// flat tells which networks are reached without a tunnel: those with such a route. Their ports are
+// put into the fabric's own table as well.
+func (c Config) flat() map[string]bool {
+	flat := make(map[string]bool)
+	for _, r := range c.Routes {
+		if r.Via.Encapsulation == NoEncapsulation {
+			flat[r.Network] = true
+		}
+	}
+	return flat
+}

@@ -1,0 +1,179 @@
+package config
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"windtunnel/vrouter/core"
+)
+
+// Table is one of the data path's tables.
+type Table int
+
+// The tables, with their records' types.
+const (
+	TableNode     Table = iota // core.Node, one
+	TableVifs                  // core.Vif
+	TableVRFs                  // core.VRF
+	TableNexthops              // core.Nexthop
+	TableLabels                // uint64, of which the lower half is the nexthop
+	TableTrie                  // core.Route, core.TrieStride a block
+	TableCount
+)
+
+// RecordSize is the length of a table's records, in bytes.
+var RecordSize = [TableCount]int{
+	TableNode: core.SizeNode, TableVifs: core.SizeVif, TableVRFs: core.SizeVRF,
+	TableNexthops: core.SizeNexthop, TableLabels: 8, TableTrie: 8,
+}
+
+// Write is one change of a table's memory: Data, little-endian, from a byte offset on. Those of
+// Plan.Switch are 8 bytes long, aligned, and must be made with one store.
+type Write struct {
+	Table  Table
+	Offset uint32
+	Data   []byte
+}
+
+// Plan leads from one image to the next, while packets flow:
+//
+//  1. Prepare writes what nothing refers to yet;
+//  2. Switch turns packets over to it, a word at a time;
+//  3. then ports are attached and detached, and every packet under way is waited for;
+//  4. Retire wipes what nothing refers to any more.
+type Plan struct{ Prepare, Switch, Retire []Write }
+
+// Empty tells that nothing changes.
+func (p Plan) Empty() bool { return len(p.Prepare)+len(p.Switch)+len(p.Retire) == 0 }
+
+// Diff finds the plan. Next must have been made with previous at hand: see [Config.Image].
+func Diff(previous, next Image) Plan {
+	var p Plan
+	p.blocks(previous.Blocks, next.Blocks)
+	records(&p, TableNexthops, previous.Nexthops, next.Nexthops)
+	records(&p, TableVRFs, previous.VRFs, next.VRFs)
+	records(&p, TableVifs, previous.Vifs, next.Vifs)
+	p.labels(previous.Labels, next.Labels)
+	p.words(TableNode, 0, encode(previous.Node), encode(next.Node))
+	return p
+}
+
+// encode gives a record's bytes as C has them. The records have no padding; a test looks.
+func encode(record any) []byte {
+	var b bytes.Buffer
+	if err := binary.Write(&b, binary.LittleEndian, record); err != nil {
+		panic(err) // a record is of fixed size, or the package is wrong
+	}
+	return b.Bytes()
+}
+
+func (p *Plan) blocks(previous, next map[uint32]*Block) {
+	const size = core.TrieStride * 8
+	for _, slot := range sortedSlots(next) {
+		if previous[slot] == nil {
+			p.Prepare = append(p.Prepare, Write{TableTrie, slot * size, encode(next[slot])})
+		}
+	}
+	for _, slot := range sortedSlots(previous) {
+		if next[slot] == nil {
+			p.Retire = append(p.Retire, Write{TableTrie, slot * size, make([]byte, size)})
+		}
+	}
+}
+
+func records[R comparable](p *Plan, table Table, previous, next map[uint32]R) {
+	size := uint32(RecordSize[table])
+	for _, slot := range sortedSlots(next) {
+		if old, ok := previous[slot]; !ok {
+			p.Prepare = append(p.Prepare, Write{table, slot * size, encode(next[slot])})
+		} else {
+			p.words(table, slot*size, encode(old), encode(next[slot]))
+		}
+	}
+	for _, slot := range sortedSlots(previous) {
+		if _, ok := next[slot]; !ok {
+			p.Retire = append(p.Retire, Write{table, slot * size, make([]byte, size)})
+		}
+	}
+}
+
+// words adds what changed in a record that is in use, eight bytes at a time: each pair of 32-bit
+// fields that share a word may change together.
+func (p *Plan) words(table Table, offset uint32, old, new []byte) {
+	for at := 0; at < len(new); at += 8 {
+		if !bytes.Equal(old[at:at+8], new[at:at+8]) {
+			p.Switch = append(p.Switch, Write{table, offset + uint32(at), new[at : at+8]})
+		}
+	}
+}
+
+func (p *Plan) labels(previous, next map[uint32]uint32) {
+	for _, label := range sortedSlots(next) {
+		if previous[label] != next[label] {
+			p.Switch = append(p.Switch, Write{TableLabels, label * 8, binary.LittleEndian.AppendUint64(nil, uint64(next[label]))})
+		}
+	}
+	for _, label := range sortedSlots(previous) {
+		if _, ok := next[label]; !ok {
+			p.Switch = append(p.Switch, Write{TableLabels, label * 8, make([]byte, 8)})
+		}
+	}
+}
+
+// Read makes an image of tables as they are: each is a table's whole memory.
+func Read(tables [TableCount][]byte) Image {
+	m := Image{
+		Vifs: readRecords(tables[TableVifs], core.SizeVif, func(r core.Vif) bool { return r.ID != 0 }),
+		VRFs: readRecords(tables[TableVRFs], core.SizeVRF, func(r core.VRF) bool { return r.ID != 0 }),
+		Nexthops: readRecords(tables[TableNexthops], core.SizeNexthop, func(r core.Nexthop) bool {
+			return r.Type != core.NexthopNone
+		}),
+		Labels: make(map[uint32]uint32),
+		Blocks: make(map[uint32]*Block),
+	}
+	decodeRecord(tables[TableNode][:core.SizeNode], &m.Node)
+	for label, nexthop := range readRecords(tables[TableLabels], 8, func(r uint64) bool { return r != 0 }) {
+		m.Labels[label] = uint32(nexthop)
+	}
+	for _, vrf := range m.VRFs {
+		readBlocks(tables[TableTrie], vrf.Root, m.Blocks, 0)
+	}
+	return m
+}
+
+func decodeRecord(data []byte, into any) {
+	if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, into); err != nil {
+		panic(err) // as in encode
+	}
+}
+
+func readRecords[R any](memory []byte, size int, used func(R) bool) map[uint32]R {
+	found := make(map[uint32]R)
+	zero := make([]byte, size)
+	for slot := 0; (slot+1)*size <= len(memory); slot++ {
+		data := memory[slot*size : (slot+1)*size]
+		if bytes.Equal(data, zero) {
+			continue
+		}
+		var r R
+		if decodeRecord(data, &r); used(r) {
+			found[uint32(slot)] = r
+		}
+	}
+	return found
+}
+
+func readBlocks(memory []byte, number uint32, into map[uint32]*Block, depth int) {
+	const size = core.TrieStride * 8
+	if number == 0 || depth > 3 || int(number+1)*size > len(memory) || into[number] != nil {
+		return
+	}
+	block := new(Block)
+	decodeRecord(memory[number*size:(number+1)*size], block)
+	into[number] = block
+	for _, entry := range block {
+		if entry&core.RouteChild != 0 {
+			readBlocks(memory, entry.Ref(), into, depth+1)
+		}
+	}
+}

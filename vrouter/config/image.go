@@ -1,0 +1,254 @@
+package config
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"net/netip"
+	"slices"
+
+	"windtunnel/vrouter/core"
+)
+
+// GatewayMAC is every virtual gateway's address, so that a container may move between nodes: the
+// first of those for virtual routers (RFC 5798, section 7.3).
+var GatewayMAC = MAC{0x00, 0x00, 0x5e, 0x00, 0x01, 0x00}
+
+// Facts are what the configuration leaves to the machine.
+type Facts struct {
+	FabricIfindex uint32
+	FabricMTU     uint32 // bytes, of an IP packet
+	FabricMAC     MAC
+	Interfaces    map[string]Interface // the ports', by name
+	Neighbours    map[netip.Addr]MAC   // of the tunnels' far ends, as far as they are known
+}
+
+// Interface is what has to be known of a port's interface.
+type Interface struct {
+	Ifindex uint32
+	MTU     uint32 // bytes, of an IP packet
+	Peer    bool   // a veth whose other end is in another network namespace
+}
+
+// Image is the tables' content, by slot. Slot 0 of everything but the VRFs means "none", and is
+// never used. It says nothing of how the tables are kept.
+type Image struct {
+	Node     core.Node
+	Vifs     map[uint32]core.Vif
+	VRFs     map[uint32]core.VRF
+	Nexthops map[uint32]core.Nexthop
+	Labels   map[uint32]uint32 // to the nexthop's slot
+	Blocks   map[uint32]*Block // of the route tables
+}
+
+// Block is 256 entries of a route table: eight bits of an address.
+type Block [core.TrieStride]core.Route
+
+// ID names a port or a network in the tables: FNV-1a of its name.
+func ID(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// fabricID is the fabric's own table's; no network's name can be empty.
+var fabricID = ID("")
+
+func word(a netip.Addr) uint32 {
+	b := a.As4()
+	return binary.BigEndian.Uint32(b[:])
+}
+
+// Image makes the tables out of the configuration. What previous has already keeps its slot there,
+// and what is new gets slots that previous does not use, so that packets that still follow the
+// previous tables never meet the new ones half written. The configuration must be valid.
+func (c Config) Image(facts Facts, previous Image) (Image, error) {
+	b := builder{config: c, facts: facts, flat: c.flat(), previous: previous, next: Image{
+		Vifs: make(map[uint32]core.Vif), VRFs: make(map[uint32]core.VRF), Nexthops: make(map[uint32]core.Nexthop),
+		Labels: make(map[uint32]uint32), Blocks: make(map[uint32]*Block),
+		Node: core.Node{
+			MAC: core.MACWord(facts.FabricMAC), Address: word(c.Fabric.Address), Ifindex: facts.FabricIfindex,
+			MTU: facts.FabricMTU, Version: core.Layout,
+		},
+	}}
+	return b.build()
+}
+
+type builder struct {
+	config         Config
+	facts          Facts
+	flat           map[string]bool
+	previous, next Image
+	vrfs           map[string]uint32
+	tries          map[uint32]*trie
+}
+
+func (b *builder) build() (Image, error) {
+	steps := []func() error{b.addNetworks, b.addPorts, b.addRoutes, b.addTries}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return Image{}, err
+		}
+	}
+	return b.next, nil
+}
+
+// The parts of a record that may change while packets use it, taken away: what stays tells whether
+// two records are the same thing.
+func sameVif(r core.Vif) core.Vif             { r.MTU = 0; return r }
+func sameVRF(r core.VRF) core.VRF             { r.Root = 0; return r }
+func sameNexthop(r core.Nexthop) core.Nexthop { r.Dmac, r.MTU = 0, 0; return r }
+
+// place gives a record its slot: the one that it has, or one that nobody has.
+func place[R comparable](what string, previous, next map[uint32]R, record R, same func(R) R, limit uint32) (uint32, error) {
+	for _, table := range []map[uint32]R{next, previous} {
+		for slot, r := range table {
+			if same(r) == same(record) {
+				next[slot] = record
+				return slot, nil
+			}
+		}
+	}
+	for slot := uint32(1); slot < limit; slot++ {
+		_, old := previous[slot]
+		if _, new := next[slot]; !old && !new {
+			next[slot] = record
+			return slot, nil
+		}
+	}
+	return 0, fmt.Errorf("the table of %s is full: %d, counting those that are being replaced", what, limit-1)
+}
+
+func (b *builder) addNetworks() error {
+	b.vrfs, b.tries = make(map[string]uint32), map[uint32]*trie{core.FabricVRF: {}}
+	b.next.VRFs[core.FabricVRF] = core.VRF{ID: fabricID, GatewayMAC: core.MACWord(GatewayMAC)}
+	for _, n := range b.config.Networks {
+		slot, err := place("networks", b.previous.VRFs, b.next.VRFs, core.VRF{
+			ID: ID(n.Name), GatewayMAC: core.MACWord(GatewayMAC), Subnet: word(n.Subnet.Addr()),
+			Mask: ^uint32(0) << (32 - n.Subnet.Bits()), Gateway: word(n.Gateway),
+		}, sameVRF, core.MaxVRFs)
+		if err != nil {
+			return err
+		}
+		b.vrfs[n.Name], b.tries[slot] = slot, &trie{}
+		nexthop, err := b.nexthop(core.Nexthop{Type: core.NexthopReceive})
+		if err != nil {
+			return err
+		}
+		b.tries[slot].add(netip.PrefixFrom(n.Gateway, 32), core.MakeRoute(nexthop, 0, 32))
+	}
+	return nil
+}
+
+func (b *builder) nexthop(r core.Nexthop) (uint32, error) {
+	return place("nexthops", b.previous.Nexthops, b.next.Nexthops, r, sameNexthop, core.MaxNexthops)
+}
+
+func (b *builder) addPorts() error {
+	for _, p := range b.config.Ports {
+		if err := b.addPort(p); err != nil {
+			return fmt.Errorf("port %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+func (b *builder) addPort(p Port) error {
+	at, here := b.facts.Interfaces[p.Interface]
+	nexthop := core.Nexthop{Type: core.NexthopDiscard}
+	if here {
+		slot, err := place("vifs", b.previous.Vifs, b.next.Vifs, core.Vif{
+			ID: ID(p.Name), MAC: core.MACWord(p.MAC), Ifindex: at.Ifindex, VRF: b.vrfs[p.Network],
+			Address: word(p.Address), MTU: at.MTU, Flags: flag(at.Peer, core.VifPeer), Label: p.Label,
+		}, sameVif, core.MaxVifs)
+		if err != nil {
+			return err
+		}
+		nexthop = core.Nexthop{
+			Type: core.NexthopEncap, Dmac: core.MACWord(p.MAC), Smac: core.MACWord(GatewayMAC), Ifindex: at.Ifindex,
+			Vif: slot, MTU: at.MTU, Flags: flag(at.Peer, core.NexthopPeer), Daddr: word(p.Address),
+		}
+	}
+	slot, err := b.nexthop(nexthop)
+	if err != nil {
+		return err
+	}
+	b.reach(p, slot)
+	return nil
+}
+
+// reach makes a port's nexthop known: in its network, by its label, and on the fabric where the
+// network needs no tunnel.
+func (b *builder) reach(p Port, nexthop uint32) {
+	route, prefix := core.MakeRoute(nexthop, 0, 32), netip.PrefixFrom(p.Address, 32)
+	b.tries[b.vrfs[p.Network]].add(prefix, route)
+	if b.flat[p.Network] {
+		b.tries[core.FabricVRF].add(prefix, route)
+	}
+	if p.Label != 0 {
+		b.next.Labels[p.Label] = nexthop
+	}
+}
+
+func flag(set bool, bit uint32) uint32 {
+	if set {
+		return bit
+	}
+	return 0
+}
+
+func (b *builder) addRoutes() error {
+	for _, r := range b.config.Routes {
+		slot, err := b.nexthop(b.remote(r.Via))
+		if err != nil {
+			return fmt.Errorf("route %s of %s: %w", r.Prefix, r.Network, err)
+		}
+		b.tries[b.vrfs[r.Network]].add(r.Prefix, core.MakeRoute(slot, r.Via.Label, r.Prefix.Bits()))
+	}
+	return nil
+}
+
+// remote is the nexthop of a way to another node. All routes to that node share it.
+func (b *builder) remote(via Via) core.Nexthop {
+	r := core.Nexthop{
+		Type: core.NexthopEncap, Flags: core.NexthopFabric, Smac: core.MACWord(b.facts.FabricMAC), Ifindex: b.facts.FabricIfindex,
+		MTU: b.facts.FabricMTU, Daddr: word(via.Tunnel),
+	}
+	if mac, ok := b.facts.Neighbours[via.Tunnel]; ok {
+		r.Dmac = core.MACWord(mac)
+	}
+	if via.Encapsulation == MPLSoUDP {
+		r.Type = core.NexthopTunnel
+		r.MTU -= min(core.MPLSoUDPLen, r.MTU)
+		r.Saddr = word(b.config.Fabric.Address)
+		r.Csum = core.OuterChecksum(b.config.Fabric.Address.As4(), via.Tunnel.As4())
+	}
+	return r
+}
+
+func (b *builder) addTries() error {
+	used := make(map[uint32]bool)
+	for slot := range b.previous.Blocks {
+		used[slot] = true
+	}
+	for _, slot := range sortedSlots(b.tries) {
+		vrf, root := b.next.VRFs[slot], b.tries[slot].root()
+		if old := b.previous.VRFs[slot].Root; root.equal(b.previous.Blocks, old) {
+			vrf.Root = old
+			keep(b.previous.Blocks, old, b.next.Blocks)
+		} else if err := root.place(used, b.next.Blocks, &vrf.Root); err != nil {
+			return err
+		}
+		b.next.VRFs[slot] = vrf
+	}
+	return nil
+}
+
+func sortedSlots[V any](m map[uint32]V) []uint32 {
+	slots := make([]uint32, 0, len(m))
+	for slot := range m {
+		slots = append(slots, slot)
+	}
+	slices.Sort(slots)
+	return slots
+}

@@ -1,0 +1,238 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+
+	"windtunnel/vrouter/core"
+)
+
+// maxLabel is the largest that RFC 3032 has bits for.
+const maxLabel = 1<<20 - 1
+
+// namePattern: names become file names and lines of tables.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// interfacePattern: what the kernel allows (dev_valid_name), and no blanks.
+var interfacePattern = regexp.MustCompile(`^[^/:\s]{1,15}$`)
+
+// Validate says what is wrong with the configuration, if anything is, as an *Error whose Path says
+// where. Parse does it too.
+func (c Config) Validate() error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// A checker holds what was seen so far, to find what is there twice.
+type checker struct {
+	config     Config
+	networks   map[string]Network
+	flat       map[string]bool
+	interfaces map[string]bool
+	labels     map[uint32]string
+	hosts      map[string]string // network and address, to the port's name
+	seen       map[string]bool
+}
+
+func bad(path, format string, args ...any) *Error {
+	return &Error{Path: path, Message: fmt.Sprintf(format, args...)}
+}
+
+func (c Config) validate() *Error {
+	k := &checker{
+		config: c, networks: make(map[string]Network), flat: c.flat(), seen: make(map[string]bool),
+		interfaces: map[string]bool{c.Fabric.Interface: true}, labels: make(map[uint32]string), hosts: make(map[string]string),
+	}
+	if err := k.node(); err != nil {
+		return err
+	}
+	for i, n := range c.Networks {
+		if err := k.network(fmt.Sprintf("networks[%d]", i), n); err != nil {
+			return err
+		}
+	}
+	for i, p := range c.Ports {
+		if err := k.port(fmt.Sprintf("ports[%d]", i), p); err != nil {
+			return err
+		}
+	}
+	for i, r := range c.Routes {
+		if err := k.route(fmt.Sprintf("routes[%d]", i), r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *checker) node() *Error {
+	c := k.config
+	switch {
+	case c.Format != Format:
+		return bad("format", "%d is not known; this vRouter reads %d", c.Format, Format)
+	case !namePattern.MatchString(c.Name):
+		return bad("name", "%q must be 1 to 64 letters, digits, dots, hyphens or underscores", c.Name)
+	case !interfacePattern.MatchString(c.Fabric.Interface):
+		return bad("fabric.interface", "%q is no interface's name", c.Fabric.Interface)
+	case !unicast(c.Fabric.Address):
+		return bad("fabric.address", "%s is no IPv4 host address", c.Fabric.Address)
+	case len(c.Networks) >= core.MaxVRFs:
+		return bad("networks", "%d are more than the %d there is room for", len(c.Networks), core.MaxVRFs-1)
+	case len(c.Ports) >= core.MaxVifs:
+		return bad("ports", "%d are more than the %d there is room for", len(c.Ports), core.MaxVifs-1)
+	}
+	return nil
+}
+
+// unicast: one host's IPv4 address.
+func unicast(a netip.Addr) bool {
+	return a.Is4() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && a.As4()[0] < 240
+}
+
+// name checks a name of a kind, and that it is there once.
+func (k *checker) name(path, kind, name string) *Error {
+	if !namePattern.MatchString(name) {
+		return bad(path, "%q must be 1 to 64 letters, digits, dots, hyphens or underscores", name)
+	}
+	if k.seen[kind+name] {
+		return bad(path, "there is a second %s %q", kind, name)
+	}
+	k.seen[kind+name] = true
+	return nil
+}
+
+func (k *checker) network(path string, n Network) *Error {
+	if err := k.name(path+".name", "network", n.Name); err != nil {
+		return err
+	}
+	switch {
+	case !n.Subnet.IsValid() || !n.Subnet.Addr().Is4():
+		return bad(path+".subnet", "%s is no IPv4 prefix", n.Subnet)
+	case n.Subnet != n.Subnet.Masked():
+		return bad(path+".subnet", "%s has bits behind its prefix; did you mean %s?", n.Subnet, n.Subnet.Masked())
+	case !unicast(n.Gateway) || !n.Subnet.Contains(n.Gateway):
+		return bad(path+".gateway", "%s is no host of %s", n.Gateway, n.Subnet)
+	}
+	k.networks[n.Name] = n
+	return nil
+}
+
+func (k *checker) knownNetwork(path, name string) (Network, *Error) {
+	n, ok := k.networks[name]
+	if !ok {
+		return n, bad(path+".network", "there is no network %q%s", name, nearest(name, sortedKeys(k.networks)))
+	}
+	return n, nil
+}
+
+func (k *checker) port(path string, p Port) *Error {
+	if err := k.name(path+".name", "port", p.Name); err != nil {
+		return err
+	}
+	n, err := k.knownNetwork(path, p.Network)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !interfacePattern.MatchString(p.Interface):
+		return bad(path+".interface", "%q is no interface's name", p.Interface)
+	case k.interfaces[p.Interface]:
+		return bad(path+".interface", "%q is in use already", p.Interface)
+	case !unicast(p.Address) || !n.Subnet.Contains(p.Address):
+		return bad(path+".address", "%s is no host of %s, the subnet of %s", p.Address, n.Subnet, n.Name)
+	case p.Address == n.Gateway:
+		return bad(path+".address", "%s is the gateway of %s", p.Address, n.Name)
+	case p.MAC == MAC{} || p.MAC[0]&1 != 0:
+		return bad(path+".mac", "%s is no host's address", p.MAC)
+	}
+	k.interfaces[p.Interface] = true
+	if err := k.portLabel(path, p); err != nil {
+		return err
+	}
+	return k.portAddress(path, p)
+}
+
+func (k *checker) portLabel(path string, p Port) *Error {
+	if p.Label == 0 {
+		return nil
+	}
+	if p.Label < core.MinLabel || p.Label >= core.MaxLabels {
+		return bad(path+".label", "%d is not between %d and %d", p.Label, core.MinLabel, core.MaxLabels-1)
+	}
+	if other, ok := k.labels[p.Label]; ok {
+		return bad(path+".label", "%d belongs to port %q already", p.Label, other)
+	}
+	k.labels[p.Label] = p.Name
+	return nil
+}
+
+// portAddress: unique in the network, and among all networks that are reached without a tunnel.
+func (k *checker) portAddress(path string, p Port) *Error {
+	scopes := []string{"network " + p.Network}
+	if k.flat[p.Network] {
+		scopes = append(scopes, "")
+		if p.Address == k.config.Fabric.Address {
+			return bad(path+".address", "%s is the node's own, and %s is reached without encapsulation", p.Address, p.Network)
+		}
+	}
+	for _, scope := range scopes {
+		key := scope + " " + p.Address.String()
+		if other, ok := k.hosts[key]; ok {
+			return bad(path+".address", "%s belongs to port %q already%s", p.Address, other, flatReason(scope))
+		}
+		k.hosts[key] = p.Name
+	}
+	return nil
+}
+
+func flatReason(scope string) string {
+	if scope != "" {
+		return ""
+	}
+	return "; networks that are reached without encapsulation share the underlay's addresses"
+}
+
+func (k *checker) route(path string, r Route) *Error {
+	if _, err := k.knownNetwork(path, r.Network); err != nil {
+		return err
+	}
+	switch {
+	case !r.Prefix.IsValid() || !r.Prefix.Addr().Is4():
+		return bad(path+".prefix", "%s is no IPv4 prefix", r.Prefix)
+	case r.Prefix != r.Prefix.Masked():
+		return bad(path+".prefix", "%s has bits behind its prefix; did you mean %s?", r.Prefix, r.Prefix.Masked())
+	}
+	key := "route " + r.Network + " " + r.Prefix.String()
+	if k.seen[key] {
+		return bad(path+".prefix", "there is a second route to %s in %s", r.Prefix, r.Network)
+	}
+	k.seen[key] = true
+	if r.Prefix.IsSingleIP() {
+		if port, ok := k.hosts["network "+r.Network+" "+r.Prefix.Addr().String()]; ok {
+			return bad(path+".prefix", "%s is port %q of this node", r.Prefix, port)
+		}
+		if r.Prefix.Addr() == k.networks[r.Network].Gateway {
+			return bad(path+".prefix", "%s is the gateway of %s, which is on every node", r.Prefix, r.Network)
+		}
+	}
+	return k.via(path+".via", r.Via)
+}
+
+func (k *checker) via(path string, v Via) *Error {
+	switch {
+	case !slices.Contains(encapsulations, string(v.Encapsulation)):
+		return bad(path+".encapsulation", "there is no encapsulation %q%s", v.Encapsulation, nearest(string(v.Encapsulation), slices.Clone(encapsulations)))
+	case !unicast(v.Tunnel):
+		return bad(path+".tunnel", "%s is no IPv4 host address", v.Tunnel)
+	case v.Tunnel == k.config.Fabric.Address:
+		return bad(path+".tunnel", "%s is this node itself", v.Tunnel)
+	case v.Encapsulation == NoEncapsulation && v.Label != 0:
+		return bad(path+".label", "without encapsulation there is nothing that could carry a label")
+	case v.Encapsulation == MPLSoUDP && (v.Label < core.MinLabel || v.Label > maxLabel):
+		return bad(path+".label", "%d is not between %d and %d", v.Label, core.MinLabel, maxLabel)
+	}
+	return nil
+}

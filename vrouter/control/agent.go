@@ -1,0 +1,216 @@
+// Package control is the vRouter's agent: it makes the kernel's tables what a configuration asks
+// for, keeps them so while interfaces and neighbours come and go, and serves them over a Unix
+// socket (PROTOCOL.md).
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/kernel"
+)
+
+// Agent runs one vRouter. It lives in the network namespace of the process that started it.
+type Agent struct {
+	mu      sync.Mutex
+	plane   *kernel.Dataplane
+	machine machine
+	config  config.Config
+	image   config.Image
+	facts   config.Facts
+	applied time.Time
+	changes int // configurations applied
+	stop    context.CancelFunc
+	watch   sync.WaitGroup
+}
+
+// resolveAtStart bounds how long Start waits for the tunnels' far ends to answer ARP. They may be
+// down; then the vRouter starts all the same, and goes on asking.
+const resolveAtStart = time.Second
+
+// Start loads the data plane and applies a configuration. Close ends it.
+func Start(ctx context.Context, c config.Config, options kernel.Options) (*Agent, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	machine, err := openMachine()
+	if err != nil {
+		return nil, err
+	}
+	plane, err := kernel.Load(options)
+	if err != nil {
+		machine.close()
+		return nil, err
+	}
+	a := &Agent{plane: plane, machine: machine, image: plane.Image()}
+	if err := a.begin(ctx, c); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *Agent) begin(ctx context.Context, c config.Config) error {
+	ctx, a.stop = context.WithCancel(ctx)
+	events := a.machine.subscribe(ctx)
+	a.machine.awaitNeighbours(ctx, c, resolveAtStart)
+	if err := a.Apply(c); err != nil {
+		return err
+	}
+	if err := a.plane.DetachStale(); err != nil {
+		return fmt.Errorf("detaching what an earlier vRouter left: %w", err)
+	}
+	a.watch.Add(1)
+	go a.follow(ctx, events)
+	return nil
+}
+
+// Close ends the agent. With pinned objects forwarding goes on; else it ends.
+func (a *Agent) Close() error {
+	if a.stop != nil {
+		a.stop()
+	}
+	a.watch.Wait()
+	a.machine.close()
+	return a.plane.Close()
+}
+
+// Features lists what the kernel offers and the data plane uses.
+func (a *Agent) Features() []string { return a.plane.Features() }
+
+// Apply makes the configuration the current one, while packets flow. After an error the one before
+// is in force.
+func (a *Agent) Apply(c config.Config) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.mayReplace(c); err != nil {
+		return err
+	}
+	facts, err := a.machine.facts(c)
+	if err != nil {
+		return err
+	}
+	for _, p := range c.Ports {
+		if _, ok := facts.Interfaces[p.Interface]; !ok {
+			return fmt.Errorf("port %s: there is no interface %q in this network namespace; make the veth first", p.Name, p.Interface)
+		}
+	}
+	if err := a.install(c, facts); err != nil {
+		return fmt.Errorf("applying the configuration: %w", err)
+	}
+	a.changes++
+	a.applied = time.Now()
+	return nil
+}
+
+// mayReplace refuses what can only be changed by a restart.
+func (a *Agent) mayReplace(c config.Config) error {
+	if a.config.Name == "" {
+		return nil
+	}
+	if c.Name != a.config.Name {
+		return fmt.Errorf("the configuration is of %q, this vRouter is %q", c.Name, a.config.Name)
+	}
+	if c.Fabric != a.config.Fabric {
+		return errors.New("the fabric's interface and address cannot be changed while the vRouter runs; start it anew")
+	}
+	return nil
+}
+
+// install is the way from one image to the next: config.Plan says why in this order.
+func (a *Agent) install(c config.Config, facts config.Facts) error {
+	next, err := c.Image(facts, a.image)
+	if err != nil {
+		return err
+	}
+	plan := config.Diff(a.image, next)
+	if err := a.plane.Write(plan.Prepare); err != nil {
+		return err
+	}
+	if err := a.plane.Switch(plan.Switch); err != nil {
+		return err
+	}
+	previous := a.image
+	a.image, a.config, a.facts = next, c, facts
+	if err := a.attach(previous); err != nil {
+		return err
+	}
+	if len(plan.Retire) == 0 {
+		return nil
+	}
+	a.plane.Quiesce()
+	return a.plane.Write(plan.Retire)
+}
+
+// attach puts the programs where the image has vifs, and takes them from where it has none.
+func (a *Agent) attach(previous config.Image) error {
+	current := map[uint32]bool{a.facts.FabricIfindex: true}
+	for slot, vif := range a.image.Vifs {
+		current[vif.Ifindex] = true
+		if old, ok := previous.Vifs[slot]; !ok || old.Ifindex != vif.Ifindex {
+			if err := a.plane.ClearVifCount(slot); err != nil {
+				return err
+			}
+		}
+		if err := a.plane.SetPort(vif.Ifindex, slot); err != nil {
+			return err
+		}
+		if err := a.plane.AttachVif(vif.Ifindex); err != nil {
+			return err
+		}
+	}
+	ports, err := a.plane.Ports()
+	if err != nil {
+		return fmt.Errorf("listing the ports: %w", err)
+	}
+	for ifindex := range ports {
+		if !current[ifindex] {
+			if err := errors.Join(a.plane.Detach(ifindex), a.plane.ClearPort(ifindex)); err != nil {
+				return err
+			}
+		}
+	}
+	return a.plane.AttachFabric(a.facts.FabricIfindex)
+}
+
+// askAgain is how often neighbours that are not known, or not sure, are asked for.
+const askAgain = time.Second
+
+// follow keeps the tables true to the machine until the context ends.
+func (a *Agent) follow(ctx context.Context, events <-chan struct{}) {
+	defer a.watch.Done()
+	tick := time.NewTicker(askAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-events:
+		case <-tick.C:
+			a.machine.probe(a.current())
+		}
+		a.refresh()
+	}
+}
+
+func (a *Agent) current() config.Config {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.config
+}
+
+// refresh applies the same configuration to what the machine is now. A port whose interface is gone
+// is routed to discard until it is back. What fails is tried again at the next event or tick.
+func (a *Agent) refresh() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if facts, err := a.machine.facts(a.config); err == nil && facts.FabricIfindex == a.facts.FabricIfindex {
+		_ = a.install(a.config, facts)
+	}
+}

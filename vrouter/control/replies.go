@@ -1,0 +1,294 @@
+package control
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
+)
+
+// The records of the socket's replies: PROTOCOL.md describes them.
+
+// Status says what runs.
+type Status struct {
+	Name           string    `json:"name"`
+	Fabric         string    `json:"fabric"`
+	Address        string    `json:"address"`
+	KernelFeatures []string  `json:"kernel_features"`
+	Networks       int       `json:"networks"`
+	Ports          int       `json:"ports"`
+	Routes         int       `json:"routes"`
+	Unresolved     []string  `json:"unresolved"` // tunnel ends whose MAC is not known
+	Missing        []string  `json:"missing"`    // ports whose interface is gone
+	Applied        time.Time `json:"applied"`
+	Changes        int       `json:"changes"` // configurations applied since the start
+}
+
+// Count is packets as the hook saw them, segments as the wire would carry them, and bytes.
+type Count struct {
+	Packets  uint64 `json:"packets"`
+	Segments uint64 `json:"segments"`
+	Bytes    uint64 `json:"bytes"`
+}
+
+// Vif is a port's row: rx is from the container, tx to it.
+type Vif struct {
+	Vif       uint32 `json:"vif"`
+	Name      string `json:"name"`
+	Interface string `json:"interface"`
+	Network   string `json:"network"`
+	Address   string `json:"address"`
+	MAC       string `json:"mac"`
+	MTU       uint32 `json:"mtu"`
+	Label     uint32 `json:"label,omitempty"`
+	Delivery  string `json:"delivery"` // "peer" or "redirect"
+	Rx        Count  `json:"rx"`
+	Tx        Count  `json:"tx"`
+}
+
+// Nexthop is a nexthop's row.
+type Nexthop struct {
+	Nexthop  uint32 `json:"nh"`
+	Type     string `json:"type"`
+	Out      string `json:"out,omitempty"`    // a port's name, or the fabric's interface
+	Tunnel   string `json:"tunnel,omitempty"` // the far end
+	MAC      string `json:"mac,omitempty"`    // of the next hop; none while it is not known
+	MTU      uint32 `json:"mtu,omitempty"`    // of the inner packet
+	Resolved bool   `json:"resolved"`
+}
+
+// Route is a route's row.
+type Route struct {
+	Network string `json:"network"`
+	Prefix  string `json:"prefix"`
+	Nexthop uint32 `json:"nh"`
+	Label   uint32 `json:"label,omitempty"`
+}
+
+// Label is a label's row.
+type Label struct {
+	Label   uint32 `json:"label"`
+	Nexthop uint32 `json:"nh"`
+	Port    string `json:"port"`
+}
+
+// Drop is one reason's account.
+type Drop struct {
+	Reason string `json:"reason"`
+	Says   string `json:"says"`
+	Count
+}
+
+// Stats is the whole account: received = forwarded + passed + answered + dropped.
+type Stats struct {
+	Received       Count             `json:"received"`
+	ReceivedVif    Count             `json:"received_vif"`
+	ReceivedFabric Count             `json:"received_fabric"`
+	Forwarded      Count             `json:"forwarded"`
+	Passed         Count             `json:"passed"`
+	Answered       Count             `json:"answered"`
+	Dropped        Count             `json:"dropped"`
+	Drops          map[string]uint64 `json:"drops"` // packets by reason, those that occurred
+	Vifs           []VifStats        `json:"vifs"`
+}
+
+// VifStats is one port's account.
+type VifStats struct {
+	Name string `json:"name"`
+	Rx   Count  `json:"rx"`
+	Tx   Count  `json:"tx"`
+}
+
+func countOf(c core.Count) Count { return Count{c.Packets, c.Segments, c.Bytes} }
+
+func address(word uint32) string {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], word)
+	return netip.AddrFrom4(b).String()
+}
+
+// Status gathers it.
+func (a *Agent) Status() Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := Status{
+		Name: a.config.Name, Fabric: a.config.Fabric.Interface, Address: a.config.Fabric.Address.String(),
+		KernelFeatures: a.plane.Features(), Networks: len(a.config.Networks), Ports: len(a.config.Ports), Routes: len(a.config.Routes),
+		Unresolved: []string{}, Missing: []string{}, Applied: a.applied, Changes: a.changes,
+	}
+	for _, remote := range remotes(a.config) {
+		if _, ok := a.facts.Neighbours[remote]; !ok {
+			s.Unresolved = append(s.Unresolved, remote.String())
+		}
+	}
+	for _, p := range a.config.Ports {
+		if _, ok := a.facts.Interfaces[p.Interface]; !ok {
+			s.Missing = append(s.Missing, p.Name)
+		}
+	}
+	return s
+}
+
+// slots finds each port's vif.
+func (a *Agent) slots() map[uint64]uint32 {
+	slots := make(map[uint64]uint32, len(a.image.Vifs))
+	for slot, vif := range a.image.Vifs {
+		slots[vif.ID] = slot
+	}
+	return slots
+}
+
+// Vifs lists the ports that have a vif, in the configuration's order.
+func (a *Agent) Vifs() ([]Vif, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rows, slots := []Vif{}, a.slots()
+	for _, p := range a.config.Ports {
+		slot, ok := slots[config.ID(p.Name)]
+		if !ok {
+			continue
+		}
+		count, err := a.plane.VifCount(slot)
+		if err != nil {
+			return nil, err
+		}
+		record := a.image.Vifs[slot]
+		row := Vif{
+			Vif: slot, Name: p.Name, Interface: p.Interface, Network: p.Network, Address: p.Address.String(), MAC: p.MAC.String(),
+			MTU: record.MTU, Label: p.Label, Delivery: "redirect", Rx: countOf(count.Rx), Tx: countOf(count.Tx),
+		}
+		if record.Flags&core.VifPeer != 0 {
+			row.Delivery = "peer"
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+var nexthopTypes = map[uint32]string{
+	core.NexthopDiscard: "discard", core.NexthopReceive: "receive", core.NexthopEncap: "encap", core.NexthopTunnel: "tunnel",
+}
+
+// Nexthops lists the nexthops by number.
+func (a *Agent) Nexthops() []Nexthop {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rows, names := []Nexthop{}, a.portNames()
+	for slot, r := range a.image.Nexthops {
+		row := Nexthop{Nexthop: slot, Type: nexthopTypes[r.Type], MTU: r.MTU, Out: names[r.Vif]}
+		if r.Type == core.NexthopTunnel || r.Flags&core.NexthopFabric != 0 {
+			row.Out, row.Tunnel = a.config.Fabric.Interface, address(r.Daddr)
+		}
+		mac, known := core.MACOf(r.Dmac)
+		if known {
+			row.MAC = config.MAC(mac).String()
+		}
+		row.Resolved = known || r.Type < core.NexthopEncap
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(x, y Nexthop) int { return int(x.Nexthop) - int(y.Nexthop) })
+	return rows
+}
+
+// portNames finds each vif's port.
+func (a *Agent) portNames() map[uint32]string {
+	names, slots := make(map[uint32]string), a.slots()
+	for _, p := range a.config.Ports {
+		if slot, ok := slots[config.ID(p.Name)]; ok {
+			names[slot] = p.Name
+		}
+	}
+	return names
+}
+
+// Routes lists the routes as they stand in the tables, network by network; those of the fabric's
+// own table, which networks without encapsulation use, are under the network "".
+func (a *Agent) Routes() []Route {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	names := map[uint64]string{config.ID(""): ""}
+	for _, n := range a.config.Networks {
+		names[config.ID(n.Name)] = n.Name
+	}
+	rows := []Route{}
+	for slot, vrf := range a.image.VRFs {
+		for _, r := range a.image.Routes(slot) {
+			rows = append(rows, Route{names[vrf.ID], r.Prefix.String(), r.Route.Ref(), r.Route.Label()})
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y Route) int { return compare(x.Network, y.Network) })
+	return rows
+}
+
+func compare(x, y string) int {
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// Labels lists the labels that deliver to ports here.
+func (a *Agent) Labels() []Label {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rows := []Label{}
+	for _, p := range a.config.Ports {
+		if nexthop, ok := a.image.Labels[p.Label]; ok {
+			rows = append(rows, Label{p.Label, nexthop, p.Name})
+		}
+	}
+	slices.SortFunc(rows, func(x, y Label) int { return int(x.Label) - int(y.Label) })
+	return rows
+}
+
+// Drops lists every reason, with what it lost.
+func (a *Agent) Drops() ([]Drop, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	totals, err := a.plane.Totals()
+	if err != nil {
+		return nil, err
+	}
+	rows := []Drop{}
+	for i, reason := range core.DropReasons {
+		if i != core.DropNone {
+			rows = append(rows, Drop{reason.Name, reason.Says, countOf(totals.Drops[i])})
+		}
+	}
+	return rows, nil
+}
+
+// Stats gives the whole account.
+func (a *Agent) Stats() (Stats, error) {
+	vifs, err := a.Vifs()
+	if err != nil {
+		return Stats{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	totals, err := a.plane.Totals()
+	if err != nil {
+		return Stats{}, fmt.Errorf("adding up: %w", err)
+	}
+	s := Stats{
+		Received: countOf(totals.Received()), ReceivedVif: countOf(totals.ReceivedVif), ReceivedFabric: countOf(totals.ReceivedFabric),
+		Forwarded: countOf(totals.Forwarded), Passed: countOf(totals.Passed), Answered: countOf(totals.Answered),
+		Dropped: countOf(totals.Dropped()), Drops: make(map[string]uint64), Vifs: []VifStats{},
+	}
+	for i, count := range totals.Drops {
+		if count.Packets > 0 {
+			s.Drops[core.DropReasons[i].Name] = count.Packets
+		}
+	}
+	for _, v := range vifs {
+		s.Vifs = append(s.Vifs, VifStats{v.Name, v.Rx, v.Tx})
+	}
+	return s, nil
+}

@@ -1,0 +1,90 @@
+// Package core has the Go side of the vRouter's C core: the records of its tables, byte for byte,
+// and the names of its drop reasons. The C headers beside it are the source of both.
+package core
+
+import "encoding/binary"
+
+// These repeat vr_types.h, whose macros leave no trace in BTF; a test compares them.
+const (
+	MaxVifs       = 1024
+	MaxVRFs       = 256
+	MaxNexthops   = 4096
+	MaxLabels     = 65536
+	MaxTrieBlocks = 4096
+	TrieStride    = 256
+	MinLabel      = 16
+	FabricVRF     = 0
+	Layout        = 1
+)
+
+// Nexthop types and flags, and vif flags, as in vr_types.h.
+const (
+	NexthopNone = iota
+	NexthopDiscard
+	NexthopReceive
+	NexthopEncap
+	NexthopTunnel
+
+	NexthopFabric = 1
+	NexthopPeer   = 2
+	VifPeer       = 1
+)
+
+// MPLSoUDPLen is what MPLS in UDP over IPv4 adds to a packet, in bytes: RFC 7510.
+const MPLSoUDPLen = 32
+
+// MACKnown marks a MAC word whose address is known.
+const MACKnown = 1 << 48
+
+// DropReason is one entry of the registry of drops.
+type DropReason struct{ Name, Says string }
+
+// MACWord gives a 6-byte MAC address the form of the records, marked as known.
+func MACWord(mac [6]byte) uint64 {
+	var b [8]byte
+	copy(b[:], mac[:])
+	return binary.LittleEndian.Uint64(b[:]) | MACKnown
+}
+
+// MACOf is the reverse of MACWord; known tells whether there is an address.
+func MACOf(word uint64) (mac [6]byte, known bool) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], word)
+	copy(mac[:], b[:6])
+	return mac, word&MACKnown != 0
+}
+
+// A Route is the word of a route table's entry: bits as in vr_types.h.
+type Route uint64
+
+// RouteChild marks an entry that names another block.
+const RouteChild Route = 1 << 31
+
+// MakeRoute is the entry of a route of the given prefix length.
+func MakeRoute(nexthop, label uint32, prefixBits int) Route {
+	return Route(nexthop) | Route(label)<<32 | Route(prefixBits)<<52
+}
+
+// Ref is the nexthop's or, with RouteChild, the block's number.
+func (r Route) Ref() uint32 { return uint32(r) & 0x7fffffff }
+
+// Label is the label to push.
+func (r Route) Label() uint32 { return uint32(r>>32) & 0xfffff }
+
+// PrefixBits is the length of the prefix that the entry came from.
+func (r Route) PrefixBits() int { return int(r>>52) & 0x3f }
+
+// OuterChecksum is the part of a tunnel's IPv4 header checksum that all its packets share, as
+// vr_outer_csum in vr_build.h computes it: the words are summed as they lie in memory.
+func OuterChecksum(source, destination [4]byte) uint32 {
+	header := []byte{0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0}
+	header = append(append(header, source[:]...), destination[:]...)
+	var sum uint32
+	for i := 0; i < len(header); i += 2 {
+		sum += uint32(binary.LittleEndian.Uint16(header[i:]))
+	}
+	for sum > 0xffff {
+		sum = sum&0xffff + sum>>16
+	}
+	return sum
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The decision: what becomes of a packet. Pure: it reads the packet and the tables, and writes the
+ * verdict. What a packet is made of afterwards is vr_build.h, how it moves is the mover's.
+ */
+#ifndef VR_DECIDE_H
+#define VR_DECIDE_H
+
+#include "vr_parse.h"
+#include "vr_lookup.h"
+
+enum vr_op {
+	VR_OP_DROP,
+	VR_OP_PASS,    /* not ours: the host's stack has it */
+	VR_OP_ARP,     /* answer the ARP request in place */
+	VR_OP_ECHO,    /* answer the echo request to the gateway in place */
+	VR_OP_TOO_BIG, /* answer with ICMP "fragmentation needed" (RFC 1191) */
+	VR_OP_ENCAP,   /* an Ethernet header, and out of the nexthop's device */
+	VR_OP_TUNNEL,  /* the nexthop's tunnel headers, and out of the fabric */
+	VR_OP_DECAP,   /* take the tunnel's headers off, then as VR_OP_ENCAP */
+};
+
+struct vr_verdict {
+	const struct vr_nh *nh;
+	const struct vr_vrf *vrf; /* for answers */
+	uint32_t label;
+	uint32_t mtu;	 /* for VR_OP_TOO_BIG */
+	uint32_t length; /* of the inner packet, for VR_OP_TUNNEL */
+	uint16_t sport;	 /* of the outer header */
+	uint8_t op;
+	uint8_t drop;
+	uint8_t tos;	/* of the outer header, or the new one of the inner */
+	uint8_t routed; /* this is a router's hop: decrement the time to live */
+};
+
+/* A frame as a hook sees it: the bytes that can be read, and the length of it all. */
+struct vr_frame {
+	const uint8_t *data;
+	const uint8_t *end;
+	uint32_t length;
+	uint32_t gso_size; /* payload bytes a segment, 0 for a packet that is no aggregate */
+};
+
+VR_INLINE void vr_drop_it(struct vr_verdict *v, enum vr_drop reason)
+{
+	v->op = VR_OP_DROP;
+	v->drop = (uint8_t)reason;
+}
+
+/*
+ * The outer UDP source port: 49152 to 65535 (RFC 7510, section 3), the same for all packets of a
+ * flow, so that the underlay spreads flows and keeps each in order. The mixing is the final step of
+ * Jenkins' lookup3, which is in the public domain.
+ */
+VR_INLINE uint16_t vr_entropy_port(const struct vr_ip4 *h, uint32_t vrf)
+{
+	uint32_t a = h->saddr, b = h->daddr + ((uint32_t)h->proto << 8) + vrf;
+	uint32_t c = (uint32_t)h->sport << 16 | h->dport;
+
+#define VR_ROT(x, k) ((x) << (k) | (x) >> (32 - (k)))
+	c = (c ^ b) - VR_ROT(b, 14);
+	a = (a ^ c) - VR_ROT(c, 11);
+	b = (b ^ a) - VR_ROT(a, 25);
+	c = (c ^ b) - VR_ROT(b, 16);
+	a = (a ^ c) - VR_ROT(c, 4);
+	b = (b ^ a) - VR_ROT(a, 14);
+	c = (c ^ b) - VR_ROT(b, 24);
+#undef VR_ROT
+	return (uint16_t)(0xc000 | (c & 0x3fff));
+}
+
+VR_INLINE void vr_decide_arp(const struct vr_frame *f, const struct vr_vif *vif,
+			     const struct vr_vrf *vrf, struct vr_verdict *v)
+{
+	struct vr_arp a;
+	enum vr_drop bad = vr_parse_arp(f->data + VR_ETH_LEN, f->end, &a);
+
+	if (bad)
+		return vr_drop_it(v, bad);
+	if (a.operation != VR_ARP_REQUEST)
+		return vr_drop_it(v, VR_DROP_arp_not_request);
+	if (a.sender_mac != vr_mac_bits(vif->mac))
+		return vr_drop_it(v, VR_DROP_spoofed_mac);
+	if (a.target == vif->address)
+		return vr_drop_it(v, VR_DROP_arp_own_address);
+	/* A probe has no sender address yet: RFC 5227, section 2.1.1. */
+	if (a.sender != vif->address && a.sender != 0)
+		return vr_drop_it(v, VR_DROP_spoofed_address);
+	if ((a.target & vrf->mask) != vrf->subnet)
+		return vr_drop_it(v, VR_DROP_arp_outside);
+	v->op = VR_OP_ARP;
+}
+
+/* Whether the packet fits; if it does not, the verdict says what is done about it. */
+VR_INLINE int vr_decide_fits(const struct vr_frame *f, const struct vr_ip4 *h, uint32_t mtu,
+			     int answer, struct vr_verdict *v)
+{
+	if (vr_segment_length(h, f->gso_size) <= mtu)
+		return 1;
+	/* The answer quotes 20 bytes behind a header without options. */
+	if (answer && h->frag & VR_IP4_DF && h->header == VR_IP4_LEN && h->total >= 40) {
+		v->op = VR_OP_TOO_BIG;
+		v->mtu = mtu;
+	} else {
+		vr_drop_it(v, VR_DROP_mtu_exceeded);
+	}
+	return 0;
+}
+
+/* What the virtual gateway answers itself: echo requests. */
+VR_INLINE void vr_decide_gateway(const struct vr_frame *f, const struct vr_ip4 *h,
+				 struct vr_verdict *v)
+{
+	const uint8_t *icmp = f->data + VR_ETH_LEN + VR_IP4_LEN;
+
+	vr_drop_it(v, VR_DROP_gateway);
+	if (h->proto != VR_PROTO_ICMP || h->header != VR_IP4_LEN || h->frag & VR_IP4_FRAGMENT)
+		return;
+	if (icmp + VR_ICMP_LEN > f->end || icmp[0] != 8 || icmp[1] != 0)
+		return;
+	v->op = VR_OP_ECHO;
+}
+
+/* Sends an inner packet to a nexthop. */
+VR_INLINE void vr_decide_nh(const struct vr_frame *f, const struct vr_ip4 *h,
+			    const struct vr_nh *nh, int answer, struct vr_verdict *v)
+{
+	if (!nh || nh->type == VR_NH_NONE)
+		return vr_drop_it(v, VR_DROP_bad_nexthop);
+	if (nh->type == VR_NH_DISCARD)
+		return vr_drop_it(v, VR_DROP_discarded);
+	if (nh->type == VR_NH_RECEIVE)
+		return vr_decide_gateway(f, h, v);
+	if (!(VR_READ_ONCE(nh->dmac) & VR_MAC_KNOWN))
+		return vr_drop_it(v, VR_DROP_unresolved);
+	if (!vr_decide_fits(f, h, VR_READ_ONCE(nh->mtu), answer, v))
+		return;
+	v->nh = nh;
+	v->op = nh->type == VR_NH_TUNNEL ? VR_OP_TUNNEL : VR_OP_ENCAP;
+}
+
+VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame *f,
+			       const struct vr_ip4 *h, const struct vr_vif *vif,
+			       const struct vr_vrf *vrf, struct vr_verdict *v)
+{
+	uint64_t route = vr_route_lookup(t, vrf, h->daddr);
+
+	if (!route)
+		return vr_drop_it(v, VR_DROP_no_route);
+	v->label = VR_ROUTE_LABEL(route);
+	vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 1, v);
+	if (v->op == VR_OP_TUNNEL) {
+		v->sport = vr_entropy_port(h, vif->vrf);
+		v->length = f->length - VR_ETH_LEN;
+		v->tos = h->tos & 3; /* RFC 6040, section 4.1: normal mode copies the ECN field */
+	}
+	v->routed = v->op == VR_OP_TUNNEL || v->op == VR_OP_ENCAP;
+}
+
+VR_INLINE void vr_decide_vif_ip4(const struct vr_tables *t, const struct vr_frame *f,
+				 const struct vr_vif *vif, const struct vr_vrf *vrf,
+				 struct vr_verdict *v)
+{
+	struct vr_ip4 h;
+	enum vr_drop bad = vr_parse_ip4(f->data + VR_ETH_LEN, f->end, f->length - VR_ETH_LEN, &h);
+
+	if (bad)
+		return vr_drop_it(v, bad);
+	if (h.saddr != vif->address)
+		return vr_drop_it(v, VR_DROP_spoofed_address);
+	if (f->data[0] & 1 || h.daddr >> 28 >= 0xe)
+		return vr_drop_it(v, VR_DROP_multicast);
+	if (vr_get_mac(f->data) != vr_mac_bits(vrf->gateway_mac))
+		return vr_drop_it(v, VR_DROP_not_gateway_mac);
+	if (h.ttl <= 1 && h.daddr != vrf->gateway)
+		return vr_drop_it(v, VR_DROP_ttl_expired);
+	vr_decide_route(t, f, &h, vif, vrf, v);
+}
+
+/* A frame from a container. Every one ends here: nothing of a tenant reaches the host's stack. */
+VR_INLINE void vr_decide_vif(const struct vr_tables *t, const struct vr_frame *f,
+			     const struct vr_vif *vif, struct vr_verdict *v)
+{
+	const struct vr_vrf *vrf = vr_vrf_at(t, vif->vrf);
+
+	v->routed = 0;
+	v->vrf = vrf;
+	if (f->data + VR_ETH_LEN > f->end)
+		return vr_drop_it(v, VR_DROP_truncated);
+	if (!vrf || vr_mac_bits(vif->mac) == 0)
+		return vr_drop_it(v, VR_DROP_unknown_vif);
+	if (vr_get_mac(f->data + 6) != vr_mac_bits(vif->mac))
+		return vr_drop_it(v, VR_DROP_spoofed_mac);
+	switch (vr_get16(f->data + 12)) {
+	case VR_ETHERTYPE_IP4:
+		return vr_decide_vif_ip4(t, f, vif, vrf, v);
+	case VR_ETHERTYPE_ARP:
+		return vr_decide_arp(f, vif, vrf, v);
+	case 0x8100:
+	case 0x88a8:
+		return vr_drop_it(v, VR_DROP_vlan);
+	default:
+		return vr_drop_it(v, VR_DROP_not_ipv4);
+	}
+}
+
+/*
+ * The ECN field that an inner packet leaves a tunnel with: RFC 6040, figure 4. Congestion marked
+ * outside (3) is carried over, except to a packet that cannot carry it: that one is dropped.
+ */
+VR_INLINE int vr_ecn_decapsulate(uint8_t outer, uint8_t inner)
+{
+	outer &= 3;
+	inner &= 3;
+	if (outer == 3)
+		return inner == 0 ? -1 : 3;
+	if (outer == 1 && inner == 2)
+		return 1;
+	return inner;
+}
+
+/* The packet inside the tunnel, behind its label. */
+VR_INLINE void vr_decide_inner(const struct vr_frame *f, const struct vr_ip4 *outer,
+			       const struct vr_nh *nh, struct vr_verdict *v)
+{
+	const uint8_t *ip = f->data + VR_ETH_LEN + VR_MPLSOUDP_LEN;
+	struct vr_ip4 h;
+	int ecn;
+
+	if (ip + VR_IP4_LEN > f->end)
+		return vr_drop_it(v, VR_DROP_inner_bad_header);
+	if (ip[0] >> 4 != 4)
+		return vr_drop_it(v, VR_DROP_inner_not_ipv4);
+	if (vr_parse_ip4(ip, f->end, f->length - VR_ETH_LEN - VR_MPLSOUDP_LEN, &h))
+		return vr_drop_it(v, VR_DROP_inner_bad_header);
+	ecn = vr_ecn_decapsulate(outer->tos, h.tos);
+	if (ecn < 0)
+		return vr_drop_it(v, VR_DROP_ecn);
+	v->tos = (uint8_t)((h.tos & ~3) | ecn);
+	vr_decide_nh(f, &h, nh, 0, v);
+	if (v->op == VR_OP_ENCAP)
+		v->op = VR_OP_DECAP;
+	else if (v->op != VR_OP_DROP)
+		vr_drop_it(v, VR_DROP_bad_nexthop); /* labels name vifs, nothing else */
+}
+
+/* An MPLS-in-UDP packet to this node. Its UDP checksum is not looked at: a sender may leave it out
+ * over IPv4 (RFC 7510, section 3.1), and the inner packet has its own. */
+VR_INLINE void vr_decide_mplsoudp(const struct vr_tables *t, const struct vr_frame *f,
+				  const struct vr_ip4 *outer, struct vr_verdict *v)
+{
+	const uint8_t *at = f->data + VR_ETH_LEN + VR_IP4_LEN + VR_UDP_LEN;
+	const struct vr_nh *nh;
+	struct vr_label_entry l;
+
+	if (outer->header != VR_IP4_LEN)
+		return vr_drop_it(v, VR_DROP_bad_header);
+	if (at + VR_LABEL_LEN > f->end)
+		return vr_drop_it(v, VR_DROP_truncated);
+	l = vr_parse_label(at);
+	if (!l.bottom)
+		return vr_drop_it(v, VR_DROP_label_stack);
+	if (l.ttl == 0)
+		return vr_drop_it(v, VR_DROP_label_ttl);
+	nh = vr_label_lookup(t, l.label);
+	if (!nh)
+		return vr_drop_it(v, VR_DROP_unknown_label);
+	vr_decide_inner(f, outer, nh, v);
+}
+
+/* A packet to some other address: ours if the fabric's own table has it, which is how networks
+ * without a tunnel are reached. */
+VR_INLINE void vr_decide_flat(const struct vr_tables *t, const struct vr_frame *f,
+			      const struct vr_ip4 *h, struct vr_verdict *v)
+{
+	const struct vr_vrf *vrf = vr_vrf_at(t, VR_FABRIC_VRF);
+	uint64_t route = vrf ? vr_route_lookup(t, vrf, h->daddr) : 0;
+
+	if (route)
+		vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 0, v);
+}
+
+/*
+ * A frame from the fabric. The time to live is counted down where the packet entered: the network
+ * is one router wide, however many nodes it spans (RFC 3443, section 3.2, the pipe model).
+ */
+VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node *node,
+				const struct vr_frame *f, struct vr_verdict *v)
+{
+	struct vr_ip4 h;
+
+	v->routed = 0;
+	v->op = VR_OP_PASS;
+	if (f->data + VR_ETH_LEN + VR_IP4_LEN > f->end)
+		return;
+	if (vr_get16(f->data + 12) != VR_ETHERTYPE_IP4)
+		return;
+	if (vr_parse_ip4(f->data + VR_ETH_LEN, f->end, f->length - VR_ETH_LEN, &h))
+		return;
+	if (h.daddr != node->address)
+		return vr_decide_flat(t, f, &h, v);
+	/* A fragment has no ports here; an outer packet is never one (RFC 7510, section 3). */
+	if (h.proto == VR_PROTO_UDP && h.dport == VR_PORT_MPLSOUDP)
+		vr_decide_mplsoudp(t, f, &h, v);
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Every way in which the vRouter loses a packet, once. The C enumeration and the Go names
+ * (drops_generated.go) come from this list: a new reason is one line, at the end of its group.
+ */
+#ifndef VR_DROPS_H
+#define VR_DROPS_H
+
+/* clang-format off */
+#define VR_DROP_REASONS(X)                                                                         \
+	X(truncated,        "the frame ends before its headers do")                                \
+	X(unknown_vif,      "the interface has no vif record")                                     \
+	X(vlan,             "a VLAN tag at a vif")                                                 \
+	X(not_ipv4,         "neither IPv4 nor ARP at a vif")                                       \
+	X(bad_header,       "an IPv4 header with a wrong version or length")                       \
+	X(bad_checksum,     "an IPv4 header whose checksum is wrong")                              \
+	X(spoofed_mac,      "the source MAC is not the port's")                                    \
+	X(spoofed_address,  "the source address is not the port's")                                \
+	X(not_gateway_mac,  "a unicast frame that is not addressed to the virtual gateway's MAC")  \
+	X(multicast,        "a broadcast or multicast destination")                                \
+	X(ttl_expired,      "the time to live ran out")                                            \
+	X(no_route,         "no route to the destination in the port's network")                   \
+	X(discarded,        "the route's nexthop is discard")                                      \
+	X(bad_nexthop,      "the route or label names a nexthop that is not there")                \
+	X(gateway,          "addressed to the virtual gateway, which offers only echo")            \
+	X(unresolved,       "the nexthop's MAC address is not known yet")                          \
+	X(mtu_exceeded,     "larger than the way out allows, and no answer could be sent")         \
+	X(arp_malformed,    "an ARP packet that is not Ethernet and IPv4")                         \
+	X(arp_not_request,  "an ARP packet that asks nothing")                                     \
+	X(arp_own_address,  "an ARP request for the port's own address: nobody else has it")       \
+	X(arp_outside,      "an ARP request for an address outside the network")                   \
+	X(label_stack,      "more than one MPLS label")                                            \
+	X(label_ttl,        "the MPLS label's time to live ran out")                               \
+	X(unknown_label,    "an MPLS label that no port here has")                                 \
+	X(inner_not_ipv4,   "the tunnel carries something other than IPv4")                        \
+	X(inner_bad_header, "the tunnel carries an IPv4 header with a wrong length or checksum")    \
+	X(ecn,              "congestion marked outside on a packet that cannot carry the mark")    \
+	X(rewrite_failed,   "the kernel refused to make or take away room for headers")
+/* clang-format on */
+
+enum vr_drop {
+	VR_DROP_NONE = 0,
+#define VR_X(name, text) VR_DROP_##name,
+	VR_DROP_REASONS(VR_X)
+#undef VR_X
+	    VR_DROP_COUNT
+};
+
+#endif

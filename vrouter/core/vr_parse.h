@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* From bytes to header fields. Nothing here knows a table. */
+#ifndef VR_PARSE_H
+#define VR_PARSE_H
+
+#include "vr_bytes.h"
+
+#define VR_ETH_LEN 14
+#define VR_IP4_LEN 20
+#define VR_UDP_LEN 8
+#define VR_LABEL_LEN 4
+#define VR_ARP_LEN 28
+#define VR_ICMP_LEN 8
+#define VR_MPLSOUDP_LEN (VR_IP4_LEN + VR_UDP_LEN + VR_LABEL_LEN)
+
+#define VR_ETHERTYPE_IP4 0x0800
+#define VR_ETHERTYPE_ARP 0x0806
+#define VR_PROTO_ICMP 1
+#define VR_PROTO_TCP 6
+#define VR_PROTO_UDP 17
+#define VR_PORT_MPLSOUDP 6635 /* RFC 7510, section 5 */
+
+#define VR_IP4_DF 0x4000
+#define VR_IP4_FRAGMENT 0x3fff /* more fragments, or an offset */
+
+/* An IPv4 header and what of the next one is needed. */
+struct vr_ip4 {
+	uint32_t saddr;
+	uint32_t daddr;
+	uint16_t total; /* its length, as the header says it */
+	uint16_t frag;
+	uint16_t sport;
+	uint16_t dport;
+	uint8_t header; /* bytes */
+	uint8_t l4;	/* bytes of the TCP or UDP header */
+	uint8_t tos;
+	uint8_t ttl;
+	uint8_t proto;
+};
+
+/* The sum over the header's words; 0xffff when the checksum in it is right: RFC 1071. */
+VR_INLINE uint16_t vr_ip4_sum(const uint8_t *ip, const uint8_t *end, uint32_t header)
+{
+	uint64_t sum = (uint64_t)vr_raw32(ip) + vr_raw32(ip + 4) + vr_raw32(ip + 8) +
+		       vr_raw32(ip + 12) + vr_raw32(ip + 16);
+
+	for (uint32_t at = VR_IP4_LEN; at < 60 && at < header; at += 4) {
+		const uint8_t *word = ip + at;
+
+		VR_OPAQUE(word);
+		if (word + 4 > end)
+			return 0;
+		sum += vr_raw32(word);
+	}
+	return vr_csum_fold(sum);
+}
+
+/* The ports, and the length of the TCP or UDP header. Any fragment has none: its siblings have no
+ * ports to be told by, and all of them must take the same way. */
+VR_INLINE void vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct vr_ip4 *h)
+{
+	VR_OPAQUE(l4);
+	h->sport = 0;
+	h->dport = 0;
+	h->l4 = VR_UDP_LEN;
+	if (h->proto != VR_PROTO_TCP && h->proto != VR_PROTO_UDP)
+		return;
+	if (h->frag & VR_IP4_FRAGMENT || l4 + VR_UDP_LEN > end)
+		return;
+	h->sport = vr_get16(l4);
+	h->dport = vr_get16(l4 + 2);
+	if (h->proto == VR_PROTO_TCP && l4 + 13 <= end)
+		h->l4 = (uint8_t)((l4[12] >> 4) * 4);
+}
+
+/*
+ * Reads the IPv4 header at ip; room is the packet's length from there, which may be more than lies
+ * before end. A total length of 0 is what Linux writes into aggregates above 64 KiB ("BIG TCP",
+ * kernel commit b1a78b9b9886), so it is right for those.
+ */
+VR_INLINE enum vr_drop vr_parse_ip4(const uint8_t *ip, const uint8_t *end, uint32_t room,
+				    struct vr_ip4 *h)
+{
+	if (ip + VR_IP4_LEN > end)
+		return VR_DROP_truncated;
+	h->header = (uint8_t)((ip[0] & 0xf) * 4);
+	h->tos = ip[1];
+	h->total = vr_get16(ip + 2);
+	h->frag = vr_get16(ip + 6);
+	h->ttl = ip[8];
+	h->proto = ip[9];
+	h->saddr = vr_get32(ip + 12);
+	h->daddr = vr_get32(ip + 16);
+	if (ip[0] >> 4 != 4 || h->header < VR_IP4_LEN || h->total > room)
+		return VR_DROP_bad_header;
+	if (h->total < h->header && !(h->total == 0 && room > 0xffff))
+		return VR_DROP_bad_header;
+	if (vr_ip4_sum(ip, end, h->header) != 0xffff)
+		return VR_DROP_bad_checksum;
+	vr_parse_l4(ip + h->header, end, h);
+	return VR_DROP_NONE;
+}
+
+/* The length of the largest packet that leaves once an aggregate is cut: its gso_size bytes of
+ * payload and its headers. The aggregate's own length says nothing about the wire. */
+VR_INLINE uint32_t vr_segment_length(const struct vr_ip4 *h, uint32_t gso_size)
+{
+	if (gso_size == 0)
+		return h->total;
+	return (uint32_t)h->header + h->l4 + gso_size;
+}
+
+struct vr_arp {
+	uint64_t sender_mac;
+	uint32_t sender;
+	uint32_t target;
+	uint16_t operation;
+};
+
+#define VR_ARP_REQUEST 1
+#define VR_ARP_REPLY 2
+
+/* RFC 826: Ethernet (1), IPv4, address lengths 6 and 4. */
+VR_INLINE enum vr_drop vr_parse_arp(const uint8_t *arp, const uint8_t *end, struct vr_arp *a)
+{
+	if (arp + VR_ARP_LEN > end)
+		return VR_DROP_truncated;
+	if (vr_get32(arp) != 0x00010800 || vr_get16(arp + 4) != 0x0604)
+		return VR_DROP_arp_malformed;
+	a->operation = vr_get16(arp + 6);
+	a->sender_mac = vr_get_mac(arp + 8);
+	a->sender = (uint32_t)vr_get16(arp + 14) << 16 | vr_get16(arp + 16);
+	a->target = (uint32_t)vr_get16(arp + 24) << 16 | vr_get16(arp + 26);
+	return VR_DROP_NONE;
+}
+
+/* A label stack entry: RFC 3032, section 2.1. */
+struct vr_label_entry {
+	uint32_t label;
+	uint8_t bottom;
+	uint8_t ttl;
+};
+
+VR_INLINE struct vr_label_entry vr_parse_label(const uint8_t *p)
+{
+	uint32_t word = vr_get32(p);
+	struct vr_label_entry l = {
+	    .label = word >> 12, .bottom = (word >> 8) & 1, .ttl = (uint8_t)word};
+
+	return l;
+}
+
+#endif

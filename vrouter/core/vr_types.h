@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The records of the tables. They are shared by the BPF programs, the poll mode and Go, so every
+ * one has a fixed size, holds indices and never pointers, and means nothing when it is all zero.
+ *
+ * Addresses are in host byte order: the route table is indexed by their bytes. A MAC address is a
+ * word, its first byte in the lowest bits, so that one aligned store changes it whole.
+ */
+#ifndef VR_TYPES_H
+#define VR_TYPES_H
+
+#include <stdint.h>
+
+#include "vr_drops.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the records and the packet accessors are written for little-endian machines"
+#endif
+
+#define VR_INLINE static inline __attribute__((always_inline))
+
+#define VR_MAX_VIFS 1024
+#define VR_MAX_VRFS 256
+#define VR_MAX_NHS 4096
+#define VR_MAX_LABELS 65536
+#define VR_TRIE_STRIDE 256
+#define VR_MAX_TRIE_BLOCKS 4096
+#define VR_MAX_TRIE_ENTRIES (VR_MAX_TRIE_BLOCKS * VR_TRIE_STRIDE)
+
+/* Labels 0 to 15 are reserved: RFC 3032, section 2.1. */
+#define VR_MIN_LABEL 16
+
+/* The fabric's own routing table: the addresses that are reached without a tunnel. */
+#define VR_FABRIC_VRF 0
+
+/* Set in byte 6 of a MAC word when bytes 0 to 5 are known. */
+#define VR_MAC_KNOWN (1ULL << 48)
+
+enum vr_vif_flag {
+	VR_VIF_PEER = 1, /* a veth whose other end is in another namespace: bpf_redirect_peer */
+};
+
+/* A vif: the host's side of a port. */
+struct vr_vif {
+	uint64_t id;  /* names the port: FNV-1a of its name */
+	uint64_t mac; /* the container's own */
+	uint32_t ifindex;
+	uint32_t vrf;
+	uint32_t address;
+	uint32_t mtu;
+	uint32_t flags;
+	uint32_t label;
+	uint32_t reserved[4];
+};
+_Static_assert(sizeof(struct vr_vif) == 56, "vr_vif is shared with Go");
+
+/* A VRF: one network's routing table. Only root changes while the record is in use. */
+struct vr_vrf {
+	uint64_t id;
+	uint64_t gateway_mac;
+	uint32_t root; /* block of the route table; 0: no routes */
+	uint32_t subnet;
+	uint32_t mask;
+	uint32_t gateway;
+};
+_Static_assert(sizeof(struct vr_vrf) == 32, "vr_vrf is shared with Go");
+
+enum vr_nh_type {
+	VR_NH_NONE = 0,
+	VR_NH_DISCARD,
+	VR_NH_RECEIVE, /* the virtual gateway itself */
+	VR_NH_ENCAP,   /* an Ethernet header, then out of a device: a vif, or the fabric */
+	VR_NH_TUNNEL,  /* MPLS in UDP: RFC 7510 */
+};
+
+enum vr_nh_flag {
+	VR_NH_FABRIC = 1, /* leaves by the fabric, not by a vif */
+	VR_NH_PEER = 2,	  /* as VR_VIF_PEER */
+};
+
+/* A nexthop: one cache line that holds all that a packet needs on its way out. Only dmac and mtu
+ * change while the record is in use. */
+struct vr_nh {
+	uint64_t dmac;
+	uint64_t smac;
+	uint32_t type;
+	uint32_t flags;
+	uint32_t ifindex;
+	uint32_t vif;	/* for a vif: whose counters */
+	uint32_t mtu;	/* the longest inner packet, encapsulation already taken off */
+	uint32_t saddr; /* of the outer header */
+	uint32_t daddr; /* of the outer header; for a fabric nexthop, the neighbour's */
+	uint32_t csum;	/* of the outer header but for its length and traffic class, not folded */
+	uint32_t reserved[4];
+};
+_Static_assert(sizeof(struct vr_nh) == 64, "vr_nh is shared with Go");
+
+/* The node itself. */
+struct vr_node {
+	uint64_t mac;
+	uint32_t address;
+	uint32_t ifindex;
+	uint32_t mtu;
+	uint32_t version; /* of this layout, VR_LAYOUT */
+};
+_Static_assert(sizeof(struct vr_node) == 24, "vr_node is shared with Go");
+
+/* Grows with every change of a record, so that pinned tables of another layout are refused. */
+#define VR_LAYOUT 1
+
+/*
+ * A route entry is one 64-bit word, because it must change in one store:
+ * bits 0-30 a nexthop, or the block with the next eight bits if bit 31 is set;
+ * bits 32-51 the label to push; bits 52-57 the prefix length, for the tools.
+ */
+#define VR_ROUTE_CHILD (1ULL << 31)
+#define VR_ROUTE_REF(entry) ((uint32_t)(entry) & 0x7fffffffu)
+#define VR_ROUTE_LABEL(entry) ((uint32_t)((entry) >> 32) & 0xfffffu)
+
+/* Packets as the hook saw them, segments as the wire would, bytes as the hook saw them. */
+struct vr_count {
+	uint64_t packets;
+	uint64_t segments;
+	uint64_t bytes;
+};
+
+/* One CPU's account. received = forwarded + passed + answered + the sum of drops. */
+struct vr_totals {
+	struct vr_count received_vif;
+	struct vr_count received_fabric;
+	struct vr_count forwarded;
+	struct vr_count passed;
+	struct vr_count answered;
+	struct vr_count drops[VR_DROP_COUNT];
+};
+_Static_assert(sizeof(struct vr_totals) == (5 + VR_DROP_COUNT) * 24, "vr_totals is shared with Go");
+
+/* One CPU's account of one vif: rx from the container, tx to it. */
+struct vr_vif_count {
+	struct vr_count rx;
+	struct vr_count tx;
+};
+_Static_assert(sizeof(struct vr_vif_count) == 48, "vr_vif_count is shared with Go");
+
+#endif

@@ -1,0 +1,241 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
+)
+
+// Root is where pinned objects are kept; bpffs must be mounted at its parent.
+const Root = "/sys/fs/bpf/vrouter"
+
+// Options say how a data plane is held.
+type Options struct {
+	// Name is the vRouter's; its pinned objects are in a folder of this name under Root.
+	Name string
+	// Pin keeps programs and tables when the process ends; without it, they end with the process.
+	Pin bool
+	// Clsact uses the older way to attach, even where the kernel has tcx.
+	Clsact bool
+}
+
+// Dataplane is the loaded programs and their tables. Its methods must not be called concurrently.
+type Dataplane struct {
+	options Options
+	objects vrObjects
+	tables  [config.TableCount][]byte
+	links   map[uint32]link.Link // by interface index, where tcx is used
+	filters map[uint32]string    // by interface index, the program's name, where clsact is
+	lock    *os.File
+	tcx     bool
+}
+
+// Load puts the programs into the kernel, with the tables of a vRouter of the same name if such are
+// pinned, or else new ones.
+func Load(options Options) (*Dataplane, error) {
+	d := &Dataplane{options: options, links: make(map[uint32]link.Link), filters: make(map[uint32]string)}
+	d.tcx = !options.Clsact && HaveTCX()
+	if err := d.load(); err != nil {
+		d.release()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Dataplane) load() error {
+	// Kernels before 5.11 count BPF memory against this limit.
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return fmt.Errorf("lifting the memory lock limit: %w; root is needed", err)
+	}
+	spec, err := loadVr()
+	if err != nil {
+		return fmt.Errorf("reading the BPF programs: %w", err)
+	}
+	options := &ebpf.CollectionOptions{}
+	if d.options.Pin {
+		if err := d.makeFolder(); err != nil {
+			return err
+		}
+		options.Maps.PinPath = d.folder()
+		for _, m := range spec.Maps {
+			m.Pinning = ebpf.PinByName
+		}
+	}
+	err = spec.LoadAndAssign(&d.objects, options)
+	if errors.Is(err, ebpf.ErrMapIncompatible) {
+		return fmt.Errorf("adopting the tables in %s: %w; they are another version's: `vrouter delete --name %s` removes them", d.folder(), err, d.options.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("loading the BPF programs: %w", err)
+	}
+	return d.mapTables()
+}
+
+func (d *Dataplane) folder() string { return filepath.Join(Root, d.options.Name) }
+
+// makeFolder makes the place for pins, and takes the lock that keeps a second vRouter of the same
+// name away.
+func (d *Dataplane) makeFolder() error {
+	var at unix.Statfs_t
+	parent := filepath.Dir(Root)
+	if err := unix.Statfs(parent, &at); err != nil || at.Type != unix.BPF_FS_MAGIC {
+		return fmt.Errorf("%s is no BPF file system, so nothing can be kept; `mount -t bpf bpf %s`, or use --lease", parent, parent)
+	}
+	if err := os.MkdirAll(d.folder(), 0o700); err != nil {
+		return fmt.Errorf("making %s: %w", d.folder(), err)
+	}
+	var err error
+	d.lock, err = lock(d.folder())
+	return err
+}
+
+func lock(folder string) (*os.File, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", folder, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("locking %s: %w; a vRouter of this name is running", folder, err)
+	}
+	return f, nil
+}
+
+// tableMaps are the maps behind the tables.
+func (d *Dataplane) tableMaps() [config.TableCount]*ebpf.Map {
+	return [config.TableCount]*ebpf.Map{
+		config.TableNode: d.objects.VrNodes, config.TableVifs: d.objects.VrVifs, config.TableVRFs: d.objects.VrVrfs,
+		config.TableNexthops: d.objects.VrNhs, config.TableLabels: d.objects.VrLabels, config.TableTrie: d.objects.VrTrie,
+	}
+}
+
+func (d *Dataplane) mapTables() error {
+	page := os.Getpagesize()
+	for table, m := range d.tableMaps() {
+		size := int(m.MaxEntries()) * config.RecordSize[table]
+		memory, err := unix.Mmap(m.FD(), 0, (size+page-1)/page*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil {
+			return fmt.Errorf("mapping the table %s: %w", m, err)
+		}
+		d.tables[table] = memory
+	}
+	if version := d.Image().Node.Version; version != 0 && version != core.Layout {
+		return fmt.Errorf("adopting the tables in %s: their layout is %d, not %d; `vrouter delete --name %s` removes them", d.folder(), version, core.Layout, d.options.Name)
+	}
+	return nil
+}
+
+// Image reads the tables.
+func (d *Dataplane) Image() config.Image { return config.Read(d.tables) }
+
+// SetPort lets packets from an interface be those of a vif.
+func (d *Dataplane) SetPort(ifindex, vif uint32) error {
+	if err := d.objects.VrPorts.Put(ifindex, vif); err != nil {
+		return fmt.Errorf("naming the vif of interface %d: %w", ifindex, err)
+	}
+	return nil
+}
+
+// ClearPort is the reverse of SetPort; the interface may be gone.
+func (d *Dataplane) ClearPort(ifindex uint32) error {
+	if err := d.objects.VrPorts.Delete(ifindex); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("forgetting the vif of interface %d: %w", ifindex, err)
+	}
+	return nil
+}
+
+// Ports lists the interfaces that have a vif.
+func (d *Dataplane) Ports() (map[uint32]uint32, error) {
+	ports := make(map[uint32]uint32)
+	var ifindex, vif uint32
+	entries := d.objects.VrPorts.Iterate()
+	for entries.Next(&ifindex, &vif) {
+		ports[ifindex] = vif
+	}
+	return ports, entries.Err()
+}
+
+// Totals are all packets' account, over all CPUs.
+func (d *Dataplane) Totals() (core.Totals, error) {
+	var perCPU []core.Totals
+	if err := d.objects.VrTotal.Lookup(uint32(0), &perCPU); err != nil {
+		return core.Totals{}, fmt.Errorf("reading the counters: %w", err)
+	}
+	var sum core.Totals
+	for _, t := range perCPU {
+		sum.Add(t)
+	}
+	return sum, nil
+}
+
+// VifCount is one vif's account, over all CPUs.
+func (d *Dataplane) VifCount(vif uint32) (core.VifCount, error) {
+	var perCPU []core.VifCount
+	if err := d.objects.VrVifCounts.Lookup(vif, &perCPU); err != nil {
+		return core.VifCount{}, fmt.Errorf("reading the counters of vif %d: %w", vif, err)
+	}
+	var sum core.VifCount
+	for _, c := range perCPU {
+		sum.Rx.Add(c.Rx)
+		sum.Tx.Add(c.Tx)
+	}
+	return sum, nil
+}
+
+// ClearVifCount starts a vif's account anew, for a slot that another port had.
+func (d *Dataplane) ClearVifCount(vif uint32) error {
+	cpus, err := ebpf.PossibleCPU()
+	if err == nil {
+		err = d.objects.VrVifCounts.Put(vif, make([]core.VifCount, cpus))
+	}
+	if err != nil {
+		return fmt.Errorf("clearing the counters of vif %d: %w", vif, err)
+	}
+	return nil
+}
+
+// Close ends the process's hold. What is pinned stays and goes on forwarding; what is not is gone.
+func (d *Dataplane) Close() error {
+	var failed []error
+	if !d.options.Pin {
+		for ifindex := range d.filters {
+			failed = append(failed, d.Detach(ifindex))
+		}
+	}
+	for _, l := range d.links {
+		failed = append(failed, l.Close())
+	}
+	d.release()
+	return errors.Join(failed...)
+}
+
+func (d *Dataplane) release() {
+	for _, memory := range d.tables {
+		if memory != nil {
+			unix.Munmap(memory)
+		}
+	}
+	d.tables = [config.TableCount][]byte{}
+	d.objects.Close()
+	if d.lock != nil {
+		d.lock.Close()
+	}
+}
+
+// checkOffset guards Write: a wrong offset must not reach the kernel's memory of another table.
+func checkOffset(w config.Write, memory []byte) error {
+	if uint64(w.Offset)+uint64(len(w.Data)) > uint64(len(memory)) || len(w.Data) > math.MaxInt32 {
+		return fmt.Errorf("writing table %d: %d bytes at %d are outside it", w.Table, len(w.Data), w.Offset)
+	}
+	return nil
+}

@@ -1,0 +1,397 @@
+//go:build ignore
+
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The kernel mover at tc: one program at the ingress of every vif's host side, one at the ingress
+ * of the fabric. They ask vr_decide.h what to do, and do it with the kernel's helpers.
+ */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+
+#define VR_TABLES_OWN
+struct vr_tables;
+#include "../core/vr_bytes.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, struct vr_vif);
+} vr_vifs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_VRFS);
+	__type(key, __u32);
+	__type(value, struct vr_vrf);
+} vr_vrfs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_NHS);
+	__type(key, __u32);
+	__type(value, struct vr_nh);
+} vr_nhs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_LABELS);
+	__type(key, __u32);
+	__type(value, __u64);
+} vr_labels SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_TRIE_ENTRIES);
+	__type(key, __u32);
+	__type(value, __u64);
+} vr_trie SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vr_node);
+} vr_nodes SEC(".maps");
+
+/* Interface index to vif: interfaces' numbers are too sparse for an array. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, __u32);
+} vr_ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vr_totals);
+} vr_total SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, struct vr_vif_count);
+} vr_vif_counts SEC(".maps");
+
+#define VR_TABLE(name, type, map)                                                                  \
+	VR_INLINE const type *name(const struct vr_tables *t, uint32_t i)                          \
+	{                                                                                          \
+		(void)t;                                                                           \
+		return bpf_map_lookup_elem(&map, &i);                                              \
+	}
+VR_TABLE(vr_vif_at, struct vr_vif, vr_vifs)
+VR_TABLE(vr_vrf_at, struct vr_vrf, vr_vrfs)
+VR_TABLE(vr_nh_at, struct vr_nh, vr_nhs)
+VR_TABLE(vr_label_at, uint64_t, vr_labels)
+VR_TABLE(vr_trie_at, uint64_t, vr_trie)
+#undef VR_TABLE
+
+#include "../core/vr_decide.h"
+#include "../core/vr_build.h"
+
+/* What a hook received, so that it is counted alike on its way in and on its way out. */
+struct vr_seen {
+	uint32_t segments;
+	uint32_t bytes;
+};
+
+VR_INLINE void vr_add(struct vr_count *c, const struct vr_seen *s)
+{
+	c->packets++;
+	c->segments += s->segments;
+	c->bytes += s->bytes;
+}
+
+VR_INLINE struct vr_totals *vr_account(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&vr_total, &zero);
+}
+
+/* A packet made by an untrusted sender may have no segment count, only the size of one. */
+VR_INLINE struct vr_seen vr_see(const struct __sk_buff *skb)
+{
+	struct vr_seen s = {.segments = skb->gso_segs, .bytes = skb->len};
+
+	if (s.segments == 0 && skb->gso_size)
+		s.segments = (skb->len + skb->gso_size - 1) / skb->gso_size;
+	if (s.segments == 0)
+		s.segments = 1;
+	return s;
+}
+
+/* The frame's bytes. Headers outside the linear part are pulled in, which is rare: drivers and
+ * segmentation leave all headers in it, so a list of fragments (SKB_GSO_FRAGLIST), which must not
+ * be pulled, is not. */
+VR_INLINE void vr_frame_of(struct __sk_buff *skb, uint32_t want, struct vr_frame *f)
+{
+	if (want > skb->len)
+		want = skb->len;
+	if ((void *)(long)skb->data + want > (void *)(long)skb->data_end)
+		bpf_skb_pull_data(skb, want);
+	f->data = (const uint8_t *)(long)skb->data;
+	f->end = (const uint8_t *)(long)skb->data_end;
+	f->length = skb->len;
+	f->gso_size = skb->gso_size;
+}
+
+/* The first bytes of the frame for writing, if there are so many. */
+VR_INLINE uint8_t *vr_head(struct __sk_buff *skb, uint32_t bytes)
+{
+	uint8_t *data = (uint8_t *)(long)skb->data;
+
+	return data + bytes <= (uint8_t *)(long)skb->data_end ? data : 0;
+}
+
+/* Counts a packet as lost while it was being rewritten. */
+VR_INLINE int vr_lose(struct vr_totals *total, const struct vr_seen *seen, uint32_t reason)
+{
+	if (reason < VR_DROP_COUNT)
+		vr_add(&total->drops[reason], seen);
+	return TC_ACT_SHOT;
+}
+
+/* Into the container, or out of a device. The packet was addressed to the gateway's MAC, so the
+ * kernel may have marked it as somebody else's; the container's stack would ignore that. */
+VR_INLINE int vr_leave(struct __sk_buff *skb, uint32_t ifindex, int peer)
+{
+	if (!peer)
+		return bpf_redirect(ifindex, 0);
+	if (skb->pkt_type != 0)
+		bpf_skb_change_type(skb, 0 /* PACKET_HOST */);
+	return bpf_redirect_peer(ifindex, 0);
+}
+
+VR_INLINE int vr_forward(struct __sk_buff *skb, struct vr_totals *total, const struct vr_seen *seen,
+			 const struct vr_nh *nh)
+{
+	struct vr_vif_count *c;
+	uint32_t vif = nh->vif;
+
+	vr_add(&total->forwarded, seen);
+	if (nh->flags & VR_NH_FABRIC)
+		return bpf_redirect(nh->ifindex, 0);
+	c = bpf_map_lookup_elem(&vr_vif_counts, &vif);
+	if (c)
+		vr_add(&c->tx, seen);
+	return vr_leave(skb, nh->ifindex, nh->flags & VR_NH_PEER);
+}
+
+VR_INLINE int vr_answer(struct __sk_buff *skb, struct vr_totals *total, const struct vr_seen *seen,
+			const struct vr_vif *vif)
+{
+	vr_add(&total->answered, seen);
+	return vr_leave(skb, vif->ifindex, vif->flags & VR_VIF_PEER);
+}
+
+/*
+ * Room for the tunnel's headers behind the Ethernet header. The aggregate stays whole and keeps its
+ * segment size (FIXED_GSO): the device, or the kernel before it, cuts it behind the headers, and
+ * finishes both lengths and checksums. The flags are those of the kernel's own test_tc_tunnel.c.
+ * The packet keeps its flow hash: that of the inner flow is as good.
+ */
+#define VR_ENCAP_FLAGS                                                                             \
+	(BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_UDP |   \
+	 BPF_F_ADJ_ROOM_ENCAP_L2(VR_LABEL_LEN))
+
+VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head;
+
+	if (bpf_skb_adjust_room(skb, VR_MPLSOUDP_LEN, BPF_ADJ_ROOM_MAC, VR_ENCAP_FLAGS))
+		return -1;
+	head = vr_head(skb, VR_ETH_LEN + VR_MPLSOUDP_LEN);
+	if (!head)
+		return -1;
+	vr_build_mplsoudp(head, v->nh, v->label, v->tos, v->sport, v->length);
+	return 0;
+}
+
+/* Takes the tunnel's headers off. What a NIC says about checksums was about the outer packet, so it
+ * is forgotten (no NO_CSUM_RESET); an unfinished inner checksum stays unfinished. */
+VR_INLINE int vr_do_decap(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head;
+
+	if (bpf_skb_adjust_room(skb, -VR_MPLSOUDP_LEN, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
+		return -1;
+	head = vr_head(skb, VR_ETH_LEN + VR_IP4_LEN);
+	if (!head)
+		return -1;
+	vr_build_eth(head, VR_READ_ONCE(v->nh->dmac), v->nh->smac);
+	vr_build_tos(head + VR_ETH_LEN, v->tos);
+	return 0;
+}
+
+VR_INLINE int vr_do_encap(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head = vr_head(skb, VR_ETH_LEN);
+
+	if (!head)
+		return -1;
+	vr_build_eth(head, VR_READ_ONCE(v->nh->dmac), v->nh->smac);
+	return 0;
+}
+
+/* The packet shrinks to what is quoted, loses its aggregation, and gets the answer's headers. The
+ * lower bound of change_tail is the checksum field of an unfinished TCP header: the quote has it.
+ */
+VR_INLINE int vr_do_too_big(struct __sk_buff *skb, const struct vr_vif *vif,
+			    const struct vr_verdict *v)
+{
+	uint8_t *head;
+
+	if (bpf_skb_change_tail(skb, VR_ETH_LEN + VR_QUOTE_LEN, 0))
+		return -1;
+	if (bpf_skb_adjust_room(skb, VR_IP4_LEN + VR_ICMP_LEN, BPF_ADJ_ROOM_MAC, 0))
+		return -1;
+	head = vr_head(skb, VR_TOO_BIG_LEN);
+	if (!head)
+		return -1;
+	vr_build_too_big(head, vif->mac, v->vrf->gateway_mac, v->vrf->gateway, vif->address,
+			 v->mtu);
+	return 0;
+}
+
+VR_INLINE int vr_do_arp(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head = vr_head(skb, VR_ETH_LEN + VR_ARP_LEN);
+
+	if (!head)
+		return -1;
+	vr_build_arp_reply(head, v->vrf->gateway_mac);
+	return 0;
+}
+
+VR_INLINE int vr_do_echo(struct __sk_buff *skb)
+{
+	uint8_t *head = vr_head(skb, VR_ETH_LEN + VR_IP4_LEN + VR_ICMP_LEN);
+
+	if (!head)
+		return -1;
+	vr_build_echo_reply(head);
+	return 0;
+}
+
+VR_INLINE int vr_do_hop(struct __sk_buff *skb)
+{
+	uint8_t *head = vr_head(skb, VR_ETH_LEN + VR_IP4_LEN);
+
+	if (!head)
+		return -1;
+	vr_build_hop(head + VR_ETH_LEN);
+	return 0;
+}
+
+VR_INLINE int vr_do_answer(struct __sk_buff *skb, const struct vr_vif *vif,
+			   const struct vr_verdict *v)
+{
+	if (!v->vrf)
+		return -1;
+	switch (v->op) {
+	case VR_OP_ARP:
+		return vr_do_arp(skb, v);
+	case VR_OP_ECHO:
+		return vr_do_echo(skb);
+	default:
+		return vr_do_too_big(skb, vif, v);
+	}
+}
+
+/* From a container. */
+VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
+			  const struct vr_seen *seen, const struct vr_vif *vif)
+{
+	struct vr_verdict v = {};
+	struct vr_frame f;
+	int failed;
+
+	vr_frame_of(skb, VR_ETH_LEN + VR_IP4_LEN + VR_ICMP_LEN, &f);
+	vr_decide_vif(0, &f, vif, &v);
+	if (v.op == VR_OP_DROP)
+		return vr_lose(total, seen, v.drop);
+	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL) {
+		failed = vr_do_hop(skb);
+		if (!failed)
+			failed =
+			    v.op == VR_OP_TUNNEL ? vr_do_tunnel(skb, &v) : vr_do_encap(skb, &v);
+		return failed ? vr_lose(total, seen, VR_DROP_rewrite_failed)
+			      : vr_forward(skb, total, seen, v.nh);
+	}
+	failed = vr_do_answer(skb, vif, &v);
+	return failed ? vr_lose(total, seen, VR_DROP_rewrite_failed)
+		      : vr_answer(skb, total, seen, vif);
+}
+
+SEC("tc")
+int vr_vif_ingress(struct __sk_buff *skb)
+{
+	struct vr_totals *total = vr_account();
+	struct vr_seen seen = vr_see(skb);
+	uint32_t ifindex = skb->ifindex;
+	uint32_t *index = bpf_map_lookup_elem(&vr_ports, &ifindex);
+	const struct vr_vif *vif = index ? vr_vif_at(0, *index) : 0;
+	struct vr_vif_count *c = index ? bpf_map_lookup_elem(&vr_vif_counts, index) : 0;
+
+	if (!total)
+		return TC_ACT_SHOT;
+	vr_add(&total->received_vif, &seen);
+	if (!vif || !c)
+		return vr_lose(total, &seen, VR_DROP_unknown_vif);
+	vr_add(&c->rx, &seen);
+	if (skb->vlan_present)
+		return vr_lose(total, &seen, VR_DROP_vlan);
+	return vr_from_vif(skb, total, &seen, vif);
+}
+
+/* What is not ours goes on to whoever is next at this hook, and to the host's stack. */
+VR_INLINE int vr_pass(struct vr_totals *total, const struct vr_seen *seen)
+{
+	vr_add(&total->passed, seen);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int vr_fabric_ingress(struct __sk_buff *skb)
+{
+	struct vr_totals *total = vr_account();
+	struct vr_seen seen = vr_see(skb);
+	struct vr_verdict v = {};
+	struct vr_frame f;
+	uint32_t zero = 0;
+	struct vr_node *node = bpf_map_lookup_elem(&vr_nodes, &zero);
+	int failed;
+
+	if (!total || !node)
+		return TC_ACT_UNSPEC;
+	vr_add(&total->received_fabric, &seen);
+	if (skb->pkt_type != 0 || skb->vlan_present)
+		return vr_pass(total, &seen);
+	vr_frame_of(skb, VR_ETH_LEN + VR_MPLSOUDP_LEN + VR_IP4_LEN, &f);
+	vr_decide_fabric(0, node, &f, &v);
+	if (v.op == VR_OP_PASS)
+		return vr_pass(total, &seen);
+	if (v.op != VR_OP_ENCAP && v.op != VR_OP_DECAP)
+		return vr_lose(total, &seen, v.op == VR_OP_DROP ? v.drop : VR_DROP_bad_nexthop);
+	failed = v.op == VR_OP_DECAP ? vr_do_decap(skb, &v) : vr_do_encap(skb, &v);
+	return failed ? vr_lose(total, &seen, VR_DROP_rewrite_failed)
+		      : vr_forward(skb, total, &seen, v.nh);
+}
+
+/* Of the GPL-only helpers none is used, but a kernel may ask for one later. */
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Types that Go needs and no map holds. */
+const enum vr_drop *vr_keep_drop __attribute__((unused));
+const enum vr_nh_type *vr_keep_nh_type __attribute__((unused));
