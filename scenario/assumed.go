@@ -1,0 +1,75 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// readAssumed reads what the source had: `assumed: {nodes: {cpus: 2, memory:
+// 4GiB, link: 10Gbit/s}, storage: 50 GB}`. Three words have types, so that a
+// report can compare them; every other is kept as written.
+func (r *reader) readAssumed(n *node) {
+	if !r.isMapping(n, "`assumed`") {
+		return
+	}
+	for _, f := range n.fields {
+		if f.key == "nodes" {
+			r.readAssumedNodes(f.value)
+		} else {
+			r.keepAssumed(f)
+		}
+	}
+}
+
+func (r *reader) readAssumedNodes(n *node) {
+	if !r.isMapping(n, "`assumed.nodes`") {
+		return
+	}
+	to := &r.spec.Assumed
+	for _, f := range n.fields {
+		switch f.key {
+		case "cpus":
+			to.CPUs, _ = r.count(f.value, "`cpus`", 1, maxCPUs)
+		case "memory":
+			to.MemoryBytes, _ = parsed(r, f.value, "`memory`", ParseSize)
+		case "link":
+			to.LinkBitsPerSecond, _ = parsed(r, f.value, "`link`", ParseBitRate)
+		default:
+			r.keepAssumed(f)
+		}
+	}
+}
+
+func (r *reader) keepAssumed(f field) {
+	to := &r.spec.Assumed
+	text, ok := r.text(f.value, "`"+clip(f.key)+"`")
+	if !ok {
+		return
+	}
+	if _, twice := to.Other[f.key]; twice {
+		r.add(f.at, fmt.Sprintf("`%s` is assumed twice", clip(f.key)))
+		return
+	}
+	if to.Other == nil {
+		to.Other = map[string]string{}
+	}
+	to.Other[f.key] = text
+}
+
+// Words writes what the source had by word, each value as a suite has it.
+func (a Assumed) Words() map[string]string {
+	words := map[string]string{}
+	for k, v := range a.Other {
+		words[k] = v
+	}
+	if a.CPUs > 0 {
+		words["cpus"] = strconv.Itoa(a.CPUs)
+	}
+	if a.MemoryBytes > 0 {
+		words["memory"] = FormatSize(a.MemoryBytes)
+	}
+	if a.LinkBitsPerSecond > 0 {
+		words["link"] = FormatBitRate(a.LinkBitsPerSecond)
+	}
+	return words
+}

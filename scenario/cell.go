@@ -1,0 +1,174 @@
+package scenario
+
+import (
+	"fmt"
+	"time"
+
+	"windtunnel/result"
+)
+
+// The two ways of Cell.Segmentation.
+const (
+	SegmentationFound = "as-found"
+	SegmentationOff   = "off"
+)
+
+// The two kinds of Wire.
+const (
+	WireNIC    = "nic"
+	WireMemory = "memory"
+)
+
+const defaultMTU = 1500
+
+// draft is a cell in the making: what was set so far, by the suite, by the cell
+// that it is like, and by its own layers. Copies share nothing that changes.
+type draft struct {
+	r       *reader
+	cell    Cell
+	path    kinded
+	traffic kinded
+}
+
+func (r *reader) newDraft() draft {
+	return draft{
+		r: r,
+		cell: Cell{
+			Segmentation: SegmentationFound,
+			Wire:         Wire{Kind: WireNIC, MTU: defaultMTU},
+		},
+		path:    kinded{what: "path", known: r.vocab.Paths},
+		traffic: kinded{what: "traffic", known: r.vocab.Kinds},
+	}
+}
+
+func (d *draft) setTraffic(n *node) { d.traffic.apply(d.r, n) }
+func (d *draft) setPath(n *node)    { d.path.apply(d.r, n) }
+
+func (d *draft) setSegmentation(n *node) {
+	if v, ok := d.r.word(n, "segmentation", []string{SegmentationFound, SegmentationOff}); ok {
+		d.cell.Segmentation = v
+	}
+}
+
+func (d *draft) setWire(n *node) {
+	r, wire := d.r, &d.cell.Wire
+	r.readKeys(n, "`wire`", []handler{
+		{"kind", func(n *node) {
+			if v, ok := r.word(n, "wire", []string{WireNIC, WireMemory}); ok {
+				wire.Kind = v
+			}
+		}},
+		{"mtu", func(n *node) {
+			if v, ok := r.count(n, "the wire's MTU", minMTU, maxMTU); ok {
+				wire.MTU = v
+			}
+		}},
+		{"queues", func(n *node) {
+			if v, ok := r.count(n, "`queues`", 1, maxQueues); ok {
+				wire.Queues = v
+			}
+		}},
+	})
+}
+
+func (d *draft) setWindow(n *node) {
+	v, ok := parsed(d.r, n, "`window`", ParseDuration)
+	if !ok {
+		return
+	}
+	if v < minWindow || v > maxWindow {
+		d.r.add(n.at, fmt.Sprintf("`window` is %s; it lies between %s and %s", v, minWindow, maxWindow))
+		return
+	}
+	d.cell.Window = v
+}
+
+func (d *draft) setSays(n *node) {
+	if v, ok := d.r.text(n, "`says`"); ok {
+		d.cell.Says = v
+	}
+}
+
+// patchKeys are the keys that any layer of a cell may have.
+func (d *draft) patchKeys() []handler {
+	return []handler{
+		{"says", d.setSays},
+		{"path", d.setPath},
+		{"traffic", d.setTraffic},
+		{"wire", d.setWire},
+		{"segmentation", d.setSegmentation},
+		{"pairs", d.setPairs},
+		{"requires", func(n *node) { d.r.readRequires(n, &d.cell.Requires) }},
+		{"window", d.setWindow},
+	}
+}
+
+// layer is one part of a cell's text: its own body, or a matrix axis's patch.
+type layer struct {
+	body *node
+	what string // for messages
+	like bool   // it may say `like`
+	own  bool   // it speaks of one cell only, so it may say `published`
+}
+
+func (d *draft) apply(l layer) {
+	handlers := d.patchKeys()
+	if l.like {
+		handlers = append(handlers, handler{"like", func(*node) {}}) // read by resolve
+	}
+	if l.own {
+		handlers = append(handlers, handler{"published", func(n *node) { d.r.readFigures(n, &d.cell) }})
+	}
+	d.r.readKeys(l.body, l.what, handlers)
+}
+
+// finish checks that the cell is whole and fills in what was left out.
+func (d *draft) finish() Cell {
+	cell, r := d.cell, d.r
+	at := position{cell.Line, cell.Column}
+	if d.path.kind == "" {
+		r.add(at, fmt.Sprintf("the cell %s has no path; say `path: NAME` (valid: %s)", cell.Name, listed(sortedKeys(r.vocab.Paths))))
+	}
+	if d.traffic.kind == "" {
+		r.add(at, fmt.Sprintf("the cell %s has no traffic; say `traffic: {kind: NAME}`, here or for the suite (valid: %s)", cell.Name, listed(sortedKeys(r.vocab.Kinds))))
+	}
+	if len(cell.Pairs) == 0 {
+		r.add(at, fmt.Sprintf("the cell %s has no pairs; say `pairs: [{from: a, to: b}]`", cell.Name))
+	}
+	cell.Path, cell.PathOptions = d.path.kind, d.path.defaulted()
+	cell.Traffic, cell.Load = d.traffic.kind, d.traffic.defaulted()
+	return cell
+}
+
+// inherit begins a cell with what another one has. Its words and its published
+// figures are its own.
+func (d draft) inherit() draft {
+	d.cell.Says, d.cell.Published = "", nil
+	return d
+}
+
+// The accessors below keep callers from asking twice.
+
+// WindowOr returns the cell's window, or another where the cell leaves it open.
+func (c Cell) WindowOr(other time.Duration) time.Duration {
+	if c.Window > 0 {
+		return c.Window
+	}
+	return other
+}
+
+// Nodes lists the nodes that the cell's pairs stand on, each once, in order.
+func (c Cell) Nodes() []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, p := range c.Pairs {
+		for _, place := range []result.Place{p.From, p.To} {
+			if !seen[place.Node] {
+				seen[place.Node] = true
+				names = append(names, place.Node)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,55 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+)
+
+// readHypotheses reads `hypotheses: [{id: ..., says: ..., holds: "B/A <= 1"}]`.
+func (r *reader) readHypotheses(n *node) {
+	if !r.isList(n, "`hypotheses`", maxHypotheses) {
+		return
+	}
+	for _, item := range n.items {
+		if r.full() {
+			return
+		}
+		if item.shape != mapping {
+			r.add(item.at, fmt.Sprintf("a hypothesis is %s; write `{id: ..., says: ..., holds: \"B/A <= 1\"}`", item.describe()))
+			continue
+		}
+		r.readHypothesis(item)
+	}
+}
+
+func (r *reader) readHypothesis(n *node) {
+	var made Hypothesis
+	r.readKeys(n, "a hypothesis", []handler{
+		{"id", func(n *node) { made.ID = r.hypothesisID(n) }},
+		{"says", r.into(&made.Says)},
+		{"holds", func(n *node) {
+			if r.isQuoted(n, "a predicate") {
+				made.Holds = r.grammar(n).predicate()
+			}
+		}},
+		{"requires", func(n *node) { r.readRequires(n, &made.Requires) }},
+		{"parallelism", func(n *node) {
+			v, _ := parsed(r, n, "`parallelism`", parseSwitch)
+			made.Parallelism, _ = v.(bool)
+		}},
+	})
+	for _, key := range []string{"id", "says", "holds"} {
+		if n.get(key) == nil {
+			r.add(n.at, fmt.Sprintf("the hypothesis lacks `%s`", key))
+		}
+	}
+	r.spec.Hypotheses = append(r.spec.Hypotheses, made)
+}
+
+func (r *reader) hypothesisID(n *node) string {
+	id, ok := r.name(n, "the hypothesis", maxName)
+	if ok && slices.ContainsFunc(r.spec.Hypotheses, func(h Hypothesis) bool { return h.ID == id }) {
+		r.add(n.at, fmt.Sprintf("there is a hypothesis %s already; give this one another id", id))
+	}
+	return id
+}

@@ -1,0 +1,121 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Nearest returns the valid word that was most likely meant: the same but for
+// its case, the one at the fewest typing mistakes, or the only one that begins
+// so. It reports false when none is near.
+func Nearest(word string, valid []string) (string, bool) {
+	if word == "" || len(word) > maxName {
+		return "", false
+	}
+	best, fewest := "", -1
+	for _, v := range valid {
+		if d := mistakes(strings.ToLower(word), strings.ToLower(v)); fewest < 0 || d < fewest {
+			best, fewest = v, d
+		}
+	}
+	if fewest >= 0 && fewest <= tolerated(word) {
+		return best, true
+	}
+	return onlyPrefixed(word, valid)
+}
+
+// tolerated is how many mistakes still leave a word recognisable: one in three
+// letters, and never all of it.
+func tolerated(word string) int {
+	n := utf8.RuneCountInString(word)
+	return min(n-1, max(1, n/3))
+}
+
+func onlyPrefixed(word string, valid []string) (string, bool) {
+	const enough = 2
+	if len(word) < enough {
+		return "", false
+	}
+	found := ""
+	for _, v := range valid {
+		if strings.HasPrefix(strings.ToLower(v), strings.ToLower(word)) {
+			if found != "" {
+				return "", false
+			}
+			found = v
+		}
+	}
+	return found, found != ""
+}
+
+// mistakes counts insertions, deletions, substitutions and swapped neighbours
+// between two words (the optimal string alignment distance).
+func mistakes(from, to string) int {
+	a, b := []rune(from), []rune(to)
+	before, last := []int(nil), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range a {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range b {
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+differs(a[i], b[j]))
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
+func differs(a, b rune) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}
+
+// unknownWord says that a word is none of the valid ones, which one was
+// probably meant, and what there is.
+func unknownWord(what, word string, valid []string) string {
+	text := fmt.Sprintf("unknown %s `%s`", what, clip(word))
+	if near, ok := Nearest(word, valid); ok {
+		text += fmt.Sprintf("; did you mean `%s`?", near)
+	}
+	return text + " (valid: " + listed(valid) + ")"
+}
+
+// listed writes words for a message, so many as a person reads.
+func listed(words []string) string {
+	const enough = 24
+	if len(words) == 0 {
+		return "none"
+	}
+	if len(words) <= enough {
+		return strings.Join(words, ", ")
+	}
+	return strings.Join(words[:enough], ", ") + fmt.Sprintf(" and %d more", len(words)-enough)
+}
+
+// clip shortens what a message quotes.
+func clip(text string) string {
+	const enough = 64
+	if utf8.RuneCountInString(text) <= enough {
+		return text
+	}
+	return string([]rune(text)[:enough]) + "..."
+}
+
+// sortedKeys lists a map's keys for messages.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,178 @@
+package scenario
+
+import (
+	"fmt"
+
+	"windtunnel/result"
+)
+
+// option reads the value of an option that a path or a kind of traffic declared.
+func (r *reader) option(o result.Option, n *node) (any, bool) {
+	text, ok := r.text(n, "`"+o.Name+"`")
+	if !ok {
+		return nil, false
+	}
+	v, err := optionValue(o, text)
+	if err != nil {
+		r.add(n.at, fmt.Sprintf("`%s`: %s", o.Name, err))
+		return nil, false
+	}
+	return v, true
+}
+
+func optionValue(o result.Option, text string) (any, error) {
+	switch o.Type {
+	case result.Count:
+		return bounded(o, text, ParseCount)
+	case result.Size:
+		return bounded(o, text, ParseSize)
+	case result.BitRate:
+		return bounded(o, text, ParseBitRate)
+	case result.Duration:
+		return bounded(o, text, ParseSeconds)
+	case result.Switch:
+		return parseSwitch(text)
+	case result.Word:
+		return parseWord(o, text)
+	}
+	return nil, fmt.Errorf("has the type %q, which suites cannot write", o.Type)
+}
+
+func bounded[N int64 | float64](o result.Option, text string, parse func(string) (N, error)) (any, error) {
+	v, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if float64(v) < o.Min {
+		return nil, fmt.Errorf("`%s` is too small; at least %s", clip(text), FormatValue(o.Type, N(o.Min)))
+	}
+	if o.Max != 0 && float64(v) > o.Max {
+		return nil, fmt.Errorf("`%s` is too large; at most %s", clip(text), FormatValue(o.Type, N(o.Max)))
+	}
+	return v, nil
+}
+
+var switchWords = []string{"true", "false", "on", "off"}
+
+func parseSwitch(text string) (any, error) {
+	switch text {
+	case "true", "on":
+		return true, nil
+	case "false", "off":
+		return false, nil
+	}
+	return nil, fmt.Errorf("%s", unknownWord("setting", text, switchWords))
+}
+
+func parseWord(o result.Option, text string) (any, error) {
+	if len(o.Words) == 0 {
+		return text, nil
+	}
+	for _, w := range o.Words {
+		if w == text {
+			return text, nil
+		}
+	}
+	return nil, fmt.Errorf("%s", unknownWord("word", text, o.Words))
+}
+
+// kinded is a block that names a kind and sets that kind's options: a cell's
+// path or its traffic.
+type kinded struct {
+	what    string // path or traffic, for messages
+	known   map[string][]result.Option
+	kind    string
+	options result.Options
+}
+
+// apply lays a block over what is there. The same kind keeps its options,
+// another one begins anew.
+func (k *kinded) apply(r *reader, n *node) {
+	switch n.shape {
+	case scalar:
+		k.become(r, n)
+	case mapping:
+		if word := n.get("kind"); word != nil && !k.become(r, word) {
+			return
+		}
+		k.set(r, n)
+	default:
+		r.add(n.at, fmt.Sprintf("`%s` is %s; write `%s: NAME` or `%s: {kind: NAME, ...}`", k.what, n.describe(), k.what, k.what))
+	}
+}
+
+func (k *kinded) become(r *reader, n *node) bool {
+	word, ok := r.text(n, "the "+k.what+"'s kind")
+	if !ok {
+		return false
+	}
+	if _, ok := k.known[word]; !ok {
+		r.add(n.at, unknownWord(k.what, word, sortedKeys(k.known)))
+		return false
+	}
+	if word != k.kind {
+		k.kind, k.options = word, nil
+	}
+	return true
+}
+
+func (k *kinded) set(r *reader, n *node) {
+	if k.kind == "" {
+		r.add(n.at, fmt.Sprintf("this %s has no kind; write `kind: NAME` (valid: %s)", k.what, listed(sortedKeys(k.known))))
+		return
+	}
+	byName := map[string]result.Option{}
+	for _, o := range k.known[k.kind] {
+		byName[o.Name] = o
+	}
+	valid := append([]string{"kind"}, sortedKeys(byName)...)
+	for _, f := range n.fields {
+		o, ok := byName[f.key]
+		switch {
+		case f.key == "kind":
+		case !ok:
+			r.add(f.at, unknownWord("option of the "+k.what+" "+k.kind, f.key, valid))
+		default:
+			if v, ok := r.option(o, f.value); ok {
+				k.options = with(k.options, f.key, v)
+			}
+		}
+	}
+}
+
+// with returns options with one more, and leaves the given ones as they are:
+// other cells share them.
+func with(options result.Options, name string, v any) result.Options {
+	made := result.Options{}
+	for k, old := range options {
+		made[k] = old
+	}
+	made[name] = v
+	return made
+}
+
+// defaulted returns every option of the kind: what was set, else its default.
+func (k kinded) defaulted() result.Options {
+	made := result.Options{}
+	for _, o := range k.known[k.kind] {
+		if v, set := k.options[o.Name]; set {
+			made[o.Name] = v
+		} else if o.Default != nil {
+			made[o.Name] = keptDefault(o)
+		}
+	}
+	return made
+}
+
+// keptDefault gives a default the Go type that its option is kept in: an
+// option declared with `Default: 1` means int64(1).
+func keptDefault(o result.Option) any {
+	given := result.Options{o.Name: o.Default}
+	switch o.Type {
+	case result.Count, result.Size:
+		return given.Int(o.Name)
+	case result.BitRate, result.Duration:
+		return given.Float(o.Name)
+	}
+	return o.Default
+}

@@ -1,0 +1,119 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"windtunnel/result"
+)
+
+// setPairs replaces the cell's pairs: `[{from: a, to: {container: c, on: b}}]`.
+func (d *draft) setPairs(n *node) {
+	r := d.r
+	if !r.isList(n, "`pairs`", maxPairs) {
+		return
+	}
+	d.cell.Pairs = nil
+	homes := map[string]string{} // of the cell's containers
+	for _, item := range n.items {
+		pair, ok := r.readPair(item, homes)
+		if !ok {
+			continue
+		}
+		if slices.Contains(d.cell.Pairs, pair) {
+			r.add(item.at, fmt.Sprintf("the pair from %s to %s stands here twice; for more connections raise `streams`", pair.From.Name(), pair.To.Name()))
+			continue
+		}
+		d.cell.Pairs = append(d.cell.Pairs, pair)
+	}
+}
+
+func (r *reader) readPair(n *node, homes map[string]string) (result.Pair, bool) {
+	var pair result.Pair
+	if n.shape != mapping {
+		r.add(n.at, fmt.Sprintf("a pair is %s; write `{from: a, to: b}`", n.describe()))
+		return pair, false
+	}
+	ends := 0
+	end := func(to *result.Place) func(*node) {
+		return func(n *node) {
+			if place, ok := r.readPlace(n, homes); ok {
+				*to = place
+				ends++
+			}
+		}
+	}
+	r.readKeys(n, "a pair", []handler{{"from", end(&pair.From)}, {"to", end(&pair.To)}})
+	for _, key := range []string{"from", "to"} {
+		if n.get(key) == nil {
+			r.add(n.at, fmt.Sprintf("the pair lacks `%s`", key))
+		}
+	}
+	if ends < 2 {
+		return pair, false
+	}
+	if pair.From == pair.To {
+		r.add(n.at, fmt.Sprintf("the pair goes from %s to itself; a pair has two places", pair.From.Name()))
+		return pair, false
+	}
+	return pair, true
+}
+
+// readPlace reads `a`, a node, or `{container: sender, on: a}`.
+func (r *reader) readPlace(n *node, homes map[string]string) (result.Place, bool) {
+	if n.shape == scalar {
+		return result.Place{Node: n.text}, r.isNode(n)
+	}
+	if n.shape != mapping {
+		r.add(n.at, fmt.Sprintf("a place is %s; write a node's name or `{container: NAME, on: NODE}`", n.describe()))
+		return result.Place{}, false
+	}
+	var place result.Place
+	named, placed := false, false
+	r.readKeys(n, "a place", []handler{
+		{"container", func(n *node) { place.Container, named = r.containerName(n) }},
+		{"on", func(n *node) { place.Node, placed = n.text, r.isNode(n) }},
+	})
+	for _, key := range []string{"container", "on"} {
+		if n.get(key) == nil {
+			r.add(n.at, fmt.Sprintf("the place lacks `%s`: `{container: NAME, on: NODE}`", key))
+		}
+	}
+	return place, named && placed && r.livesHere(n, place, homes)
+}
+
+func (r *reader) isNode(n *node) bool {
+	text, ok := r.text(n, "a node's name")
+	if !ok {
+		return false
+	}
+	if !slices.Contains(r.nodes, text) {
+		r.add(n.at, unknownWord("node", text, r.nodes)+"; a container is written {container: NAME, on: NODE}")
+		return false
+	}
+	return true
+}
+
+func (r *reader) containerName(n *node) (string, bool) {
+	text, ok := r.text(n, "the container's name")
+	if !ok || !r.isPlaceName(n.at, "the container", text) {
+		return "", false
+	}
+	if slices.Contains(r.nodes, text) {
+		r.add(n.at, fmt.Sprintf("the container `%s` has a node's name; give it another", text))
+		return "", false
+	}
+	return text, true
+}
+
+// livesHere refuses one container on two nodes: a cell's places are told apart
+// by their names.
+func (r *reader) livesHere(n *node, place result.Place, homes map[string]string) bool {
+	home, known := homes[place.Container]
+	if known && home != place.Node {
+		r.add(n.at, fmt.Sprintf("the container `%s` is on %s already; give the one on %s another name", place.Container, home, place.Node))
+		return false
+	}
+	homes[place.Container] = place.Node
+	return true
+}

@@ -1,0 +1,205 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"windtunnel/result"
+)
+
+// The units of a suite and of the command line. They are strict, because a
+// figure that is off by 8, or by 1.024, looks like a result: sizes are bytes
+// (kB is 1000, KiB 1024), rates are bits (decimal prefixes only), and a number
+// without its unit is refused.
+
+// unit is 10^tens times factor. The power of ten goes into the number's own
+// exponent, so that 7375.159 Mbit/s is 7375159000 and not the product nearest to it.
+type unit struct {
+	word   string
+	tens   int
+	factor float64
+}
+
+var sizeUnits = []unit{
+	{"B", 0, 1},
+	{"kB", 3, 1}, {"MB", 6, 1}, {"GB", 9, 1}, {"TB", 12, 1},
+	{"KiB", 0, 1 << 10}, {"MiB", 0, 1 << 20}, {"GiB", 0, 1 << 30}, {"TiB", 0, 1 << 40},
+}
+
+var rateUnits = []unit{
+	{"bit/s", 0, 1},
+	{"kbit/s", 3, 1}, {"Kbit/s", 3, 1}, {"Mbit/s", 6, 1}, {"Gbit/s", 9, 1}, {"Tbit/s", 12, 1},
+}
+
+var durationUnits = []unit{
+	{"ns", -9, 1}, {"us", -6, 1}, {"µs", -6, 1}, {"ms", -3, 1}, {"s", 0, 1}, {"min", 0, 60}, {"m", 0, 60}, {"h", 0, 3600},
+}
+
+var percentUnits = []unit{{"%", 0, 1}}
+
+func (u unit) size() float64 { return u.factor * math.Pow10(u.tens) }
+
+// meant are units that people write and that could be two things, or none of
+// ours: what to write instead.
+var meant = map[string]string{
+	"k": "kB (1000 bytes) or KiB (1024 bytes)", "K": "kB (1000 bytes) or KiB (1024 bytes)",
+	"KB": "kB (1000 bytes) or KiB (1024 bytes)", "kb": "kB (1000 bytes) or KiB (1024 bytes)",
+	"m": "MB or MiB", "M": "MB (1000000 bytes) or MiB (1048576 bytes)", "mb": "MB or MiB",
+	"g": "GB or GiB", "G": "GB (10^9 bytes) or GiB (2^30 bytes)", "gb": "GB or GiB",
+	"T": "TB or TiB", "t": "TB or TiB",
+}
+
+var meantRates = map[string]string{
+	"bps": "bit/s", "kbps": "kbit/s", "Kbps": "kbit/s", "Mbps": "Mbit/s", "Gbps": "Gbit/s", "Tbps": "Tbit/s",
+	"bit": "bit/s", "kbit": "kbit/s", "Kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "Tbit": "Tbit/s",
+	"k": "kbit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s",
+	"MB/s": "Mbit/s, eight times as many", "GB/s": "Gbit/s, eight times as many", "kB/s": "kbit/s, eight times as many",
+}
+
+// ParseSize reads a number of bytes: 1390B, 128KiB, 4 GB.
+func ParseSize(text string) (int64, error) {
+	v, err := quantity(text, "size", "1390B or 128KiB", sizeUnits, meant)
+	if err != nil {
+		return 0, err
+	}
+	if v != math.Trunc(v) {
+		return 0, fmt.Errorf("`%s` is not a whole number of bytes", clip(text))
+	}
+	return int64(v), nil
+}
+
+// ParseBitRate reads bits per second: 10Gbit/s, 7375.159 Mbit/s.
+func ParseBitRate(text string) (float64, error) {
+	return quantity(text, "rate", "10Gbit/s", rateUnits, meantRates)
+}
+
+// ParseSeconds reads a duration in seconds: 500ms, 3s, 2m.
+func ParseSeconds(text string) (float64, error) {
+	return quantity(text, "duration", "500ms or 3s", durationUnits, nil)
+}
+
+// ParseDuration reads the same as ParseSeconds.
+func ParseDuration(text string) (time.Duration, error) {
+	seconds, err := ParseSeconds(text)
+	if err != nil {
+		return 0, err
+	}
+	ns := math.Round(seconds * 1e9)
+	if ns >= math.MaxInt64 {
+		return 0, fmt.Errorf("`%s` is too long", clip(text))
+	}
+	return time.Duration(ns), nil
+}
+
+// ParsePercent reads a percentage as its number: 14.799% is 14.799.
+func ParsePercent(text string) (float64, error) {
+	return quantity(text, "percentage", "5%", percentUnits, nil)
+}
+
+// ParseCount reads a whole number without a unit.
+func ParseCount(text string) (int64, error) {
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v < 0 || v > largestExact || strings.HasPrefix(text, "+") {
+		return 0, fmt.Errorf("`%s` is not a whole number", clip(text))
+	}
+	return v, nil
+}
+
+// largestExact keeps every integer exact in a float64, as JSON's readers have it.
+const largestExact = 1 << 53
+
+func quantity(text, what, example string, units []unit, instead map[string]string) (float64, error) {
+	number, word := splitUnit(text)
+	if _, err := parseNumber(number); err != nil {
+		return 0, fmt.Errorf("`%s` is not a %s; write it like %s", clip(text), what, example)
+	}
+	for _, u := range units {
+		if u.word != word {
+			continue
+		}
+		v, err := strconv.ParseFloat(number+"e"+strconv.Itoa(u.tens), 64)
+		if err != nil || v*u.factor > largestExact {
+			return 0, fmt.Errorf("`%s` is too large", clip(text))
+		}
+		return v * u.factor, nil
+	}
+	return 0, badUnit(text, word, units, instead)
+}
+
+func badUnit(text, word string, units []unit, instead map[string]string) error {
+	words := make([]string, len(units))
+	for i, u := range units {
+		words[i] = u.word
+	}
+	if word == "" {
+		return fmt.Errorf("`%s` lacks its unit (valid: %s)", clip(text), listed(words))
+	}
+	if better, ok := instead[word]; ok {
+		return fmt.Errorf("`%s`: say %s", clip(text), better)
+	}
+	return fmt.Errorf("`%s`: %s", clip(text), unknownWord("unit", word, words))
+}
+
+// splitUnit parts "128 KiB" into its number and its unit.
+func splitUnit(text string) (number, word string) {
+	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	if end < 0 {
+		return text, ""
+	}
+	return text[:end], strings.TrimSpace(text[end:])
+}
+
+// parseNumber reads digits with at most one point: no sign, exponent, NaN or
+// infinity.
+func parseNumber(text string) (float64, error) {
+	const longest = 32
+	if text == "" || len(text) > longest || strings.Trim(text, "0123456789.") != "" || text[0] == '.' {
+		return 0, fmt.Errorf("`%s` is not a number", clip(text))
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("`%s` is not a number", clip(text))
+	}
+	return v, nil
+}
+
+// FormatSize writes bytes in the largest unit that keeps them whole.
+func FormatSize(bytes int64) string {
+	for i := len(sizeUnits) - 1; i > 0; i-- {
+		u := sizeUnits[i]
+		if f := int64(u.size()); bytes >= f && bytes%f == 0 {
+			return fmt.Sprintf("%d%s", bytes/f, u.word)
+		}
+	}
+	return fmt.Sprintf("%dB", bytes)
+}
+
+// FormatBitRate writes bits per second with the prefix that fits.
+func FormatBitRate(bitsPerSecond float64) string {
+	best := rateUnits[0]
+	for _, u := range rateUnits {
+		if bitsPerSecond >= u.size() && u.word != "Kbit/s" {
+			best = u
+		}
+	}
+	return strconv.FormatFloat(bitsPerSecond/best.size(), 'f', -1, 64) + best.word
+}
+
+// FormatValue writes an option's kept value the way a suite would.
+func FormatValue(t result.OptionType, v any) string {
+	o := result.Options{"": v}
+	switch t {
+	case result.Count:
+		return strconv.FormatInt(o.Int(""), 10)
+	case result.Size:
+		return FormatSize(o.Int(""))
+	case result.BitRate:
+		return FormatBitRate(o.Float(""))
+	case result.Duration:
+		return time.Duration(math.Round(o.Float("") * 1e9)).String()
+	}
+	return fmt.Sprint(v)
+}

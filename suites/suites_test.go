@@ -1,0 +1,87 @@
+package suites_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"windtunnel/result"
+	"windtunnel/scenario"
+	"windtunnel/suites"
+)
+
+// vocabulary is what the shipped suites may rely on. The real one, which run
+// puts together, has at least these words.
+func vocabulary() scenario.Vocabulary {
+	return scenario.Vocabulary{
+		Paths: map[string][]result.Option{
+			"wire":   nil,
+			"bridge": nil,
+			"vxlan":  {{Name: "vni", Type: result.Count, Min: 1, Max: 1<<24 - 1, Default: int64(1)}},
+			"vrouter": {{Name: "encapsulation", Type: result.Word,
+				Words: []string{"mplsoudp", "none"}, Default: "mplsoudp"}},
+		},
+		Kinds: map[string][]result.Option{
+			"stream": {
+				{Name: "message", Type: result.Size, Min: 1, Max: 64 << 20, Default: int64(128 << 10)},
+				{Name: "streams", Type: result.Count, Min: 1, Max: 1024, Default: int64(1)},
+				{Name: "threads", Type: result.Count, Min: 1, Max: 1024, Default: int64(1)},
+				{Name: "nodelay", Type: result.Switch, Default: false},
+				{Name: "buffer", Type: result.Size, Min: 1},
+				{Name: "congestion", Type: result.Word, Default: "cubic"},
+			},
+		},
+	}
+}
+
+func load(t *testing.T, name string) scenario.Spec {
+	t.Helper()
+	text, err := suites.Text(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := scenario.Parse(text, name+".yaml", vocabulary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func TestEveryShippedSuiteLoads(t *testing.T) {
+	for _, name := range suites.List() {
+		spec := load(t, name)
+		if spec.Suite != name {
+			t.Errorf("%s.yaml calls itself %s", name, spec.Suite)
+		}
+		if spec.Asks == "" {
+			t.Errorf("%s asks nothing", name)
+		}
+		for _, c := range spec.Cells {
+			if c.Says == "" {
+				t.Errorf("%s: the cell %s says nothing", name, c.Name)
+			}
+		}
+	}
+}
+
+func TestUnknownSuiteNamesTheKnown(t *testing.T) {
+	_, err := suites.Text("overlai")
+	if err == nil || !strings.Contains(err.Error(), strings.Join(suites.List(), ", ")) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCellsAreTheSources(t *testing.T) {
+	want := map[string][]string{
+		"contrail-windows": {"A", "B", "C", "D", "E", "F", "D-flat", "D-vxlan"},
+		"contrail-vmq":     {"A", "B", "C", "D", "E"},
+		"wire-aa":          {"one", "other"},
+		"overlay": {"as-found-bridge", "as-found-flat", "as-found-mplsoudp", "as-found-vxlan",
+			"off-bridge", "off-flat", "off-mplsoudp", "off-vxlan"},
+	}
+	for name, cells := range want {
+		if got := load(t, name).CellNames(); !slices.Equal(got, cells) {
+			t.Errorf("%s has the cells %v, want %v", name, got, cells)
+		}
+	}
+}
