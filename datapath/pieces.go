@@ -96,12 +96,18 @@ func (l *Layout) Container(place result.Place, subnet netip.Prefix, address neti
 	return &l.Graph.Links[len(l.Graph.Links)-1].Ends[1]
 }
 
-// Bridge adds a bridge to a node and returns its name.
-func (l *Layout) Bridge(node string, mtu int) string {
-	name := "bridge-" + node
-	l.Graph.Bridges = append(l.Graph.Bridges, testbed.Bridge{Name: name, Node: node, Device: "br0", MTU: mtu})
-	return name
+// OnUnderlay shapes an end of the wire: it has its node's address.
+func (l *Layout) OnUnderlay(end *testbed.Interface) {
+	end.Addresses = []string{Within(Underlay, l.Node(end.Place))}
 }
+
+// Bridge adds a bridge to a node.
+func (l *Layout) Bridge(node string, mtu int) {
+	l.Graph.Bridges = append(l.Graph.Bridges, testbed.Bridge{Name: BridgeName(node), Node: node, Device: "br0", MTU: mtu})
+}
+
+// BridgeName is the name of a node's bridge.
+func BridgeName(node string) string { return "bridge-" + node }
 
 // InnerMTU is what an encapsulation of so many bytes leaves of the wire's MTU, so
 // that no outer packet is larger than the wire takes.

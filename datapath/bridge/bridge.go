@@ -17,7 +17,9 @@ var _ datapath.Path = Path{}
 func (Path) Name() string { return "bridge" }
 
 // Says describes it.
-func (Path) Says() string { return "containers behind a Linux bridge on each node, without encapsulation" }
+func (Path) Says() string {
+	return "containers behind a Linux bridge on each node, without encapsulation"
+}
 
 // Options are none.
 func (Path) Options() []result.Option { return nil }
@@ -32,18 +34,17 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	if err != nil {
 		return datapath.Laid{}, err
 	}
-	bridges := map[string]string{}
 	for _, node := range l.Graph.Nodes {
-		bridges[node.Name] = l.Bridge(node.Name, r.Wire.MTU)
+		l.Bridge(node.Name, r.Wire.MTU)
 	}
 	if l.Joined() {
-		if err := l.Wire(func(end *testbed.Interface) { end.Bridge = bridges[end.Place] }); err != nil {
+		if err := l.Wire(func(end *testbed.Interface) { end.Bridge = datapath.BridgeName(end.Place) }); err != nil {
 			return datapath.Laid{}, err
 		}
 	}
 	for i, place := range containers {
 		address := datapath.Host(datapath.Underlay, datapath.Containers+i)
-		l.Container(place, datapath.Underlay, address, r.Wire.MTU).Bridge = bridges[place.Node]
+		l.Container(place, datapath.Underlay, address, r.Wire.MTU).Bridge = datapath.BridgeName(place.Node)
 	}
 	return l.Finish(r.Wire.MTU)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,6 +33,18 @@ func needRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not measured here: network namespaces need root")
 	}
+}
+
+// withVRouter puts the vRouter's program on PATH, built from this tree.
+func withVRouter(t *testing.T) {
+	t.Helper()
+	needRoot(t)
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir, "windtunnel/cmd/vrouter")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the vRouter: %v\n%s", err, out)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // raise lays a cell and makes it live.
@@ -187,6 +200,7 @@ func containers(from, to string) result.Pair {
 const volume = 64 << 20
 
 func TestPacketsOnTheWire(t *testing.T) {
+	withVRouter(t)
 	for _, c := range []struct {
 		path, kind   string
 		segmentation datapath.Segmentation
@@ -198,6 +212,12 @@ func TestPacketsOnTheWire(t *testing.T) {
 		{"bridge", "nic", datapath.SegmentationFound, containers("a", "b")},
 		{"bridge", "memory", datapath.SegmentationFound, containers("a", "b")},
 		{"bridge", "nic", datapath.SegmentationOff, containers("a", "b")},
+		{"vxlan", "nic", datapath.SegmentationFound, containers("a", "b")},
+		{"vxlan", "memory", datapath.SegmentationFound, containers("a", "b")},
+		{"vxlan", "nic", datapath.SegmentationOff, containers("a", "b")},
+		{"vrouter", "nic", datapath.SegmentationFound, containers("a", "b")},
+		{"vrouter", "memory", datapath.SegmentationFound, containers("a", "b")},
+		{"vrouter", "nic", datapath.SegmentationOff, containers("a", "b")},
 	} {
 		t.Run(fmt.Sprint(c.path, "-", c.kind, "-", c.segmentation), func(t *testing.T) {
 			b := raise(t, c.path, request(c.kind, c.segmentation, c.pair))

@@ -4,6 +4,8 @@ package paths
 import (
 	"windtunnel/datapath"
 	"windtunnel/datapath/bridge"
+	"windtunnel/datapath/vrouter"
+	"windtunnel/datapath/vxlan"
 	"windtunnel/datapath/wire"
 	"windtunnel/result"
 )
@@ -11,6 +13,8 @@ import (
 var all = []datapath.Path{
 	wire.Path{},
 	bridge.Path{},
+	vxlan.Path{},
+	vrouter.Path{},
 }
 
 // All lists every path, the plainest first.

@@ -4,7 +4,6 @@ package wire
 import (
 	"windtunnel/datapath"
 	"windtunnel/result"
-	"windtunnel/testbed"
 )
 
 // Path lays the bare wire.
@@ -34,10 +33,7 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	if !l.Joined() {
 		return datapath.Laid{}, l.Errorf("both ends are on node %s, and there is no wire within a node: use two nodes", places[0].Node)
 	}
-	err = l.Wire(func(end *testbed.Interface) {
-		end.Addresses = []string{datapath.Within(datapath.Underlay, l.Node(end.Place))}
-	})
-	if err != nil {
+	if err := l.Wire(l.OnUnderlay); err != nil {
 		return datapath.Laid{}, err
 	}
 	for _, place := range places {
