@@ -44,6 +44,7 @@ func (b builder) scalar(at position, text string) *node {
 		b.add(at, fmt.Sprintf("this text has %d bytes; at most %d are read", len(text), maxScalar))
 		text = ""
 	}
+	b.refuseInvisible(at, text)
 	return &node{at: at, shape: scalar, text: text}
 }
 
@@ -63,8 +64,20 @@ func (b builder) mapping(at position, values []*ast.MappingValueNode, depth int)
 			b.add(keyAt, fmt.Sprintf("`%s` stands here a second time; the first is in line %d", clip(key), before.line))
 			continue
 		}
+		b.refuseInvisible(keyAt, key)
 		first[key] = keyAt
 		made.fields = append(made.fields, field{key, keyAt, b.build(v.Value, depth+1)})
 	}
 	return made
+}
+
+// refuseInvisible looks at what escapes ("\x1b") stand for, after the text
+// itself was found clean.
+func (b builder) refuseInvisible(at position, text string) {
+	for _, c := range text {
+		if c != '\n' && invisible(c) {
+			b.add(at, fmt.Sprintf("the invisible character %U has no place in a suite; remove it", c))
+			return
+		}
+	}
 }

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"time"
 
 	"windtunnel/result"
 )
@@ -28,6 +27,8 @@ type draft struct {
 	cell    Cell
 	path    kinded
 	traffic kinded
+	paired  bool // rightly or not: that pairs are missing is not the error
+	lost    bool // it should have been like another cell, which is not there
 }
 
 func (r *reader) newDraft() draft {
@@ -127,13 +128,13 @@ func (d *draft) apply(l layer) {
 func (d *draft) finish() Cell {
 	cell, r := d.cell, d.r
 	at := position{cell.Line, cell.Column}
-	if d.path.kind == "" {
+	if !d.path.said && !d.lost {
 		r.add(at, fmt.Sprintf("the cell %s has no path; say `path: NAME` (valid: %s)", cell.Name, listed(sortedKeys(r.vocab.Paths))))
 	}
-	if d.traffic.kind == "" {
+	if !d.traffic.said && !d.lost {
 		r.add(at, fmt.Sprintf("the cell %s has no traffic; say `traffic: {kind: NAME}`, here or for the suite (valid: %s)", cell.Name, listed(sortedKeys(r.vocab.Kinds))))
 	}
-	if len(cell.Pairs) == 0 {
+	if !d.paired && !d.lost {
 		r.add(at, fmt.Sprintf("the cell %s has no pairs; say `pairs: [{from: a, to: b}]`", cell.Name))
 	}
 	cell.Path, cell.PathOptions = d.path.kind, d.path.defaulted()
@@ -146,16 +147,6 @@ func (d *draft) finish() Cell {
 func (d draft) inherit() draft {
 	d.cell.Says, d.cell.Published = "", nil
 	return d
-}
-
-// The accessors below keep callers from asking twice.
-
-// WindowOr returns the cell's window, or another where the cell leaves it open.
-func (c Cell) WindowOr(other time.Duration) time.Duration {
-	if c.Window > 0 {
-		return c.Window
-	}
-	return other
 }
 
 // Nodes lists the nodes that the cell's pairs stand on, each once, in order.

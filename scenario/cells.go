@@ -32,6 +32,7 @@ func (r *reader) planCells(n *node) {
 	}
 	for _, f := range n.fields {
 		if !r.isName(f.at, "the cell", f.key, maxName) {
+			r.unsure = true
 			continue
 		}
 		body := layer{body: f.value, what: "the cell " + f.key, like: true, own: true}
@@ -45,6 +46,7 @@ func (r *reader) planCells(n *node) {
 func (r *reader) plan(p *cellPlan) bool {
 	if len(r.order) == maxCells {
 		r.add(p.at, fmt.Sprintf("a suite has at most %d cells", maxCells))
+		r.unsure = true
 		return false
 	}
 	if _, twice := r.plans[p.name]; twice {
@@ -99,26 +101,29 @@ func (r *reader) resolve(p *cellPlan, trail []string) {
 // base is what the plan's cell begins with: the suite's draft, or the cell that
 // it is like.
 func (r *reader) base(p *cellPlan, trail []string) draft {
+	made := r.suite.inherit()
+	made.lost = true
 	n := p.layers[0].body.get("like")
-	if n == nil || !p.layers[0].like {
-		return r.suite.inherit()
+	if n == nil {
+		made.lost = false
+		return made
 	}
 	name, ok := r.text(n, "`like`")
 	if !ok {
-		return r.suite.inherit()
+		return made
 	}
 	other, known := r.plans[name]
 	switch {
 	case !known:
-		r.add(n.at, unknownWord("cell", name, r.order))
-		return r.suite.inherit()
+		r.unknownCell(n.at, name)
+		return made
 	case other.state == resolving:
 		circle := append(trail[slices.Index(trail, name):], name)
 		r.add(n.at, "cells are like each other in a circle: "+clip(strings.Join(circle, " -> ")))
-		return r.suite.inherit()
+		return made
 	}
 	r.resolve(other, trail)
-	made := other.made.inherit()
+	made = other.made.inherit()
 	made.cell.Says = "like " + name
 	return made
 }

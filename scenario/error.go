@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Error is one thing that is wrong with a suite, and where.
@@ -60,7 +61,7 @@ type complaints struct {
 }
 
 func (c *complaints) add(at position, says string) {
-	e := Error{File: c.file, Line: at.line, Column: at.column, Says: says}
+	e := Error{File: c.file, Line: at.line, Column: at.column, Says: oneLine(says)}
 	switch {
 	case c.seen[e]:
 	case c.full():
@@ -72,6 +73,19 @@ func (c *complaints) add(at position, says string) {
 		c.seen[e] = true
 		c.all = append(c.all, e)
 	}
+}
+
+// oneLine keeps what a message quotes from breaking its line.
+func oneLine(says string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\r' || c == '\t':
+			return ' '
+		case invisible(c):
+			return unicode.ReplacementChar
+		}
+		return c
+	}, says)
 }
 
 // full reports that nobody reads further; long work may stop.

@@ -23,7 +23,7 @@ func (r *reader) readPublished(n *node) {
 }
 
 func (r *reader) unknownCell(at position, name string) {
-	if _, planned := r.plans[name]; !planned && !r.full() {
+	if _, planned := r.plans[name]; !planned && !r.unsure && !r.full() {
 		r.add(at, unknownWord("cell", name, r.order))
 	}
 }
@@ -71,16 +71,17 @@ func figureParser(m result.Metric) func(string) (float64, error) {
 	switch m {
 	case result.ReceivedRate, result.SentRate:
 		return ParseBitRate
-	case result.SenderCost, result.ReceiverCost:
+	case result.SenderCost, result.ReceiverCost, result.TogetherCost:
 		return inUnits("cost", "512 ns/KiB", unit{"ns/KiB", 0, 1})
 	case result.WirePacketRate:
 		return inUnits("packet rate", "81000 packets/s", unit{"packets/s", 0, 1})
 	case result.WirePacketSize, result.EndpointPacketSize:
 		return inUnits("packet size", "1500B", sizeUnits...)
-	case result.Retransmits:
-		return inUnits("number", "257", unit{"", 0, 1})
 	}
-	return parseCPUPercent
+	if m.CPUNode() != "" {
+		return parseCPUPercent
+	}
+	return inUnits("number", "257", unit{"", 0, 1})
 }
 
 func inUnits(what, example string, units ...unit) func(string) (float64, error) {

@@ -25,32 +25,35 @@ func (r *reader) planMatrix(n *node) {
 	}
 	if axes == nil || axes.shape != mapping || len(axes.fields) == 0 {
 		r.add(n.at, "`matrix` has no axes; say `axes: {segmentation: [as-found, off]}`")
+		r.unsure = true
 		return
 	}
-	if values, ok := r.readAxes(axes); ok {
-		r.expand(base, values)
-	}
+	r.expand(base, r.readAxes(axes))
 }
 
-func (r *reader) readAxes(n *node) ([][]axisValue, bool) {
+// readAxes leaves out an axis with nothing valid in it: the others are still
+// worth reading for what else is wrong.
+func (r *reader) readAxes(n *node) [][]axisValue {
 	if len(n.fields) > maxAxes {
 		r.add(n.fields[maxAxes].at, fmt.Sprintf("a matrix has at most %d axes", maxAxes))
-		return nil, false
+		r.unsure = true
+		return nil
 	}
 	all, product := make([][]axisValue, 0, len(n.fields)), 1
 	for _, f := range n.fields {
 		values := r.readAxis(f)
-		if len(values) == 0 {
-			return nil, false
+		if product *= max(1, len(values)); product > maxCells {
+			r.add(f.at, fmt.Sprintf("with this axis the matrix has %d cells; a suite has at most %d", product, maxCells))
+			r.unsure = true
+			return nil
 		}
-		product *= len(values)
-		if product > maxCells {
-			r.add(f.at, fmt.Sprintf("with this axis the matrix has %d cells or more; a suite has at most %d", product, maxCells))
-			return nil, false
+		if len(values) == 0 {
+			r.unsure = true
+			continue
 		}
 		all = append(all, values)
 	}
-	return all, true
+	return all
 }
 
 // readAxis reads a list of values of one field, or a mapping of named patches.
@@ -130,6 +133,9 @@ func (r *reader) axisFields() []string {
 
 // expand plans one cell for every combination.
 func (r *reader) expand(base *node, axes [][]axisValue) {
+	if len(axes) == 0 {
+		return
+	}
 	turn := make([]int, len(axes))
 	for {
 		if !r.planCombination(base, axes, turn) || !next(turn, axes) {
@@ -165,6 +171,7 @@ func (r *reader) planCombination(base *node, axes [][]axisValue, turn []int) boo
 	}
 	p.name, p.says = strings.Join(words, "-"), strings.Join(says, ", ")
 	if !r.isName(p.at, "the matrix's cell", p.name, maxName) {
+		r.unsure = true
 		return !r.full()
 	}
 	return r.plan(p)

@@ -83,11 +83,13 @@ type kinded struct {
 	known   map[string][]result.Option
 	kind    string
 	options result.Options
+	said    bool // rightly or not: its absence is not the error
 }
 
 // apply lays a block over what is there. The same kind keeps its options,
 // another one begins anew.
 func (k *kinded) apply(r *reader, n *node) {
+	k.said = true
 	switch n.shape {
 	case scalar:
 		k.become(r, n)
@@ -102,18 +104,11 @@ func (k *kinded) apply(r *reader, n *node) {
 }
 
 func (k *kinded) become(r *reader, n *node) bool {
-	word, ok := r.text(n, "the "+k.what+"'s kind")
-	if !ok {
-		return false
-	}
-	if _, ok := k.known[word]; !ok {
-		r.add(n.at, unknownWord(k.what, word, sortedKeys(k.known)))
-		return false
-	}
-	if word != k.kind {
+	word, ok := r.word(n, k.what, sortedKeys(k.known))
+	if ok && word != k.kind {
 		k.kind, k.options = word, nil
 	}
-	return true
+	return ok
 }
 
 func (k *kinded) set(r *reader, n *node) {

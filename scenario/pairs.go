@@ -10,8 +10,12 @@ import (
 // setPairs replaces the cell's pairs: `[{from: a, to: {container: c, on: b}}]`.
 func (d *draft) setPairs(n *node) {
 	r := d.r
+	d.paired = true
 	if !r.isList(n, "`pairs`", maxPairs) {
 		return
+	}
+	if len(n.items) == 0 {
+		r.add(n.at, "`pairs` is empty; say `[{from: a, to: b}]`")
 	}
 	d.cell.Pairs = nil
 	homes := map[string]string{} // of the cell's containers

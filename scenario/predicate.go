@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"windtunnel/result"
 )
@@ -98,10 +99,12 @@ func (g *grammar) metric(l lexeme) result.Metric {
 }
 
 func (g *grammar) cell(l lexeme) string {
-	if _, planned := g.r.plans[l.text]; !planned && !g.failed {
-		if l.text == "" {
-			g.complain(l, "the end stands where a cell's name is needed: X/Y")
-		}
+	_, planned := g.r.plans[l.text]
+	switch {
+	case planned || g.failed:
+	case l.text == "" || strings.Contains(signs, l.text):
+		g.complain(l, l.describe()+" stands where a cell's name is needed: X/Y")
+	case !g.r.unsure:
 		g.complain(l, unknownWord("cell", l.text, g.r.order))
 	}
 	return l.text

@@ -55,13 +55,22 @@ func badBytes(text []byte) (position, string) {
 		case r == '\n':
 			at = position{at.line, 0}
 			at.line++
-		case unicode.IsControl(r) && r != '\t' && r != '\r':
-			return at, fmt.Sprintf("the control character %U has no place in a suite; remove it", r)
+		case invisible(r):
+			return at, fmt.Sprintf("the invisible character %U has no place in a suite; remove it", r)
 		}
 		at.column++
 		i += size
 	}
 	return position{}, ""
+}
+
+// invisible characters could move a terminal's cursor or turn the reading
+// direction of a report that quotes the suite.
+func invisible(r rune) bool {
+	if r == '\t' || r == '\r' {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // refused are the parts of YAML that a suite has no use for. Aliases and merge

@@ -8,13 +8,14 @@ import (
 // reader is one reading of one suite.
 type reader struct {
 	complaints
-	lines []string // of the text, to find a place inside a scalar
-	vocab Vocabulary
-	spec  Spec
-	nodes []string // the nodes' names, in order
-	suite draft    // what cells inherit from the suite itself
-	plans map[string]*cellPlan
-	order []string // the cells' names
+	lines  []string // of the text, to find a place inside a scalar
+	vocab  Vocabulary
+	spec   Spec
+	nodes  []string // the nodes' names, in order
+	suite  draft    // what cells inherit from the suite itself
+	plans  map[string]*cellPlan
+	unsure bool     // some cells have no valid name, so that an unknown one may be theirs
+	order  []string // the cells' names
 }
 
 // Parse turns a suite's text into its Spec. file is for messages only. Every

@@ -31,6 +31,9 @@ type field struct {
 func (n *node) describe() string {
 	switch n.shape {
 	case scalar:
+		if n.text == "" {
+			return "an empty text"
+		}
 		return "`" + clip(n.text) + "`"
 	case list:
 		return "a list"
