@@ -1,0 +1,99 @@
+package measure
+
+import "windtunnel/result"
+
+// The probes' names in NodeSample.Missing. Those of a link, a stack or a switch
+// have its name after a space: "link a/wire0", "stack a", "switch vrouter-a".
+const (
+	probeCPU        = "cpu"
+	probeSplit      = "cpu-split"
+	probeSwitches   = "context-switches"
+	probeInterrupts = "interrupts"
+	probeSoftnet    = "softnet"
+	probeMemory     = "memory"
+)
+
+// sampler fills a sample from two snapshots.
+type sampler struct {
+	before, after Snapshot
+	sample        result.NodeSample
+}
+
+// Difference is what a node did from one snapshot to a later one of the same
+// Node. What either lacks is in Missing with its reason.
+func Difference(before, after Snapshot) result.NodeSample {
+	s := sampler{before: before, after: after}
+	s.cpus()
+	s.counts()
+	for _, l := range after.config.Links {
+		link, err := linkBetween(l, before.stacks[l.Place], after.stacks[l.Place])
+		if s.has("link "+l.Place+"/"+l.Device, err) {
+			s.sample.Links = append(s.sample.Links, link)
+		}
+	}
+	for _, st := range after.config.Stacks {
+		stack, err := stackBetween(st.Place, before.stacks[st.Place], after.stacks[st.Place])
+		if s.has("stack "+st.Place, err) {
+			s.sample.Stacks = append(s.sample.Stacks, stack)
+		}
+	}
+	s.switches()
+	return s.sample
+}
+
+// has keeps the reason of a probe that failed.
+func (s *sampler) has(probe string, err error) bool {
+	if err == nil {
+		return true
+	}
+	if s.sample.Missing == nil {
+		s.sample.Missing = map[string]string{}
+	}
+	s.sample.Missing[probe] = err.Error()
+	return false
+}
+
+func (s *sampler) cpus() {
+	s.has(probeSplit, firstError(s.before.ticks.err, s.after.ticks.err))
+	busy, err := busyBetween(s.before, s.after)
+	s.sample.WindowSeconds = busy.window
+	if s.has(probeCPU, err) {
+		s.sample.CPUSource = busy.source
+		s.sample.CPUs = cpuSamples(s.before, s.after, busy)
+	}
+}
+
+func (s *sampler) counts() {
+	before, after := s.before, s.after
+	var err error
+	s.sample.ContextSwitches, err = countBetween(before.events.switches, after.events.switches)
+	s.has(probeSwitches, err)
+	s.sample.Interrupts, err = countBetween(before.events.interrupts, after.events.interrupts)
+	s.has(probeInterrupts, err)
+	s.sample.Softnet, err = softnetBetween(before.softnet, after.softnet, after.config.CPUs)
+	s.has(probeSoftnet, err)
+	s.has(probeMemory, after.memory.err)
+	s.sample.MemoryBytes = after.memory.value
+}
+
+func countBetween(before, after reading[uint64]) (uint64, error) {
+	if err := firstError(before.err, after.err); err != nil {
+		return 0, err
+	}
+	return subtract(before.value, after.value)
+}
+
+// switches keeps a switch that could not be read in the sample, with its error:
+// its drops are part of the account of packets.
+func (s *sampler) switches() {
+	for i, sw := range s.after.config.Switches {
+		if i >= len(s.before.switches) {
+			break
+		}
+		sample, err := switchBetween(sw.Name, s.before.switches[i], s.after.switches[i])
+		if !s.has("switch "+sw.Name, err) {
+			sample = result.SwitchSample{Switch: sw.Name, Error: err.Error()}
+		}
+		s.sample.Switches = append(s.sample.Switches, sample)
+	}
+}
