@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 
 	"windtunnel/result"
 	"windtunnel/stats"
@@ -49,13 +50,13 @@ func (f Findings) published(r result.Ratio) (float64, bool) {
 	}
 	a, okA := over.Spec.Published[r.Metric]
 	b, okB := under.Spec.Published[r.Metric]
-	return a / b, okA && okB && a > 0 && b > 0
+	return a / b, okA && okB && a > 0 && b > 0 && !math.IsInf(a/b, 0)
 }
 
 // ratioDoubts are the reasons to trust this ratio less, as sentences.
 func (f Findings) ratioDoubts(file result.File, r result.Ratio, e stats.Estimate) []string {
 	var doubts []string
-	if !e.Bounded() {
+	if e.N < stats.MinimumBlocks {
 		doubts = append(doubts, fmt.Sprintf("only %d of at least %d blocks: no bounds", e.N, stats.MinimumBlocks))
 	}
 	blocks, _ := stats.Blocks(file.Cells, file.Trials, r)

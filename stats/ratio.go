@@ -8,7 +8,7 @@ import (
 )
 
 // Estimate is a ratio and what is known of it. Low and High are nil where there
-// are fewer than MinimumBlocks blocks. Reason says why there is no ratio (N is 0).
+// are fewer than MinimumBlocks blocks, or where the blocks differ beyond all measure. Reason says why there is no ratio (N is 0).
 type Estimate struct {
 	Estimate float64
 	Low      *float64
@@ -45,8 +45,7 @@ func Ratio(blocks []Block) Estimate {
 	}
 	mean, reach := around(logs)
 	e := Estimate{Estimate: math.Exp(mean), N: len(logs)}
-	if !math.IsInf(reach, 1) {
-		low, high := math.Exp(mean-reach), math.Exp(mean+reach)
+	if low, high := math.Exp(mean-reach), math.Exp(mean+reach); low > 0 && !math.IsInf(high, 1) {
 		e.Low, e.High = &low, &high
 	}
 	return e
@@ -73,7 +72,7 @@ func logRatios(blocks []Block) (logs []float64, reason string) {
 	return logs, ""
 }
 
-// Known is an estimate of a ratio that stands for itself: exactly value.
+// Known reports whether there is a ratio.
 func (e Estimate) Known() bool { return e.Reason == "" && e.N > 0 }
 
 // Bounded reports whether there are bounds.

@@ -19,6 +19,8 @@ func Verdict(e Estimate, w Words) string {
 	switch {
 	case !e.Known():
 		return "no ratio: " + e.Reason
+	case !e.Bounded() && e.N >= MinimumBlocks:
+		return Change(e.Estimate, w) + ", without bounds: the blocks differ too much"
 	case !e.Bounded():
 		return fmt.Sprintf("%s, without bounds: %d of at least %d blocks", Change(e.Estimate, w), e.N, MinimumBlocks)
 	case !e.Differs():

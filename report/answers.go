@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"windtunnel/analysis"
+)
+
+// answers is the question's answer: a sentence a ratio.
+func answers(f analysis.Findings) section {
+	s := section{heading: "In short"}
+	for _, r := range f.Ratios {
+		s.items = append(s.items, item{name: r.Ratio.Name(), says: sentence(f, r), mood: moodOf(r)})
+	}
+	if len(f.Hypotheses) > 0 {
+		s.notes = append(s.notes, tally(f.Hypotheses))
+	}
+	if !f.Usable() {
+		s.notes = append(s.notes, "No cell has two trials that count: nothing can be concluded.")
+	}
+	return s
+}
+
+// sentence is a ratio in words, beside the published one.
+func sentence(f analysis.Findings, r analysis.Ratio) string {
+	text := fmt.Sprintf("%s against %s: %s", says(f, r.Ratio.Over), says(f, r.Ratio.Under), r.Verdict)
+	if r.Published != nil {
+		text += " (published: " + r.PublishedVerdict + ")"
+	}
+	return text
+}
+
+// says is what a cell is called in a sentence.
+func says(f analysis.Findings, name string) string {
+	if c, ok := f.Cell(name); ok && c.Spec.Says != "" {
+		return c.Spec.Says
+	}
+	return "cell " + name
+}
+
+func moodOf(r analysis.Ratio) mood {
+	if r.Estimate.Differs() {
+		return plain
+	}
+	return unsure
+}
+
+// tally counts the verdicts on the hypotheses.
+func tally(all []analysis.Hypothesis) string {
+	count := map[string]int{}
+	for _, h := range all {
+		count[verdicts[string(h.Verdict)]]++
+	}
+	var parts []string
+	for _, v := range []string{"supported", "refuted", "undecided", "not measured here"} {
+		if count[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
+		}
+	}
+	return "Hypotheses: " + strings.Join(parts, ", ") + "."
+}
+
+// verdicts are the words for a judgement on this run's data.
+var verdicts = map[string]string{
+	"supported":    "supported",
+	"refuted":      "refuted",
+	"undecided":    "undecided",
+	"not_measured": "not measured here",
+}
+
+// publishedVerdicts are the words for a judgement on the published figures.
+var publishedVerdicts = map[string]string{
+	"supported":    "supported",
+	"refuted":      "refuted",
+	"undecided":    "undecided",
+	"not_measured": "not given",
+}
+
+var verdictMoods = map[string]mood{"supported": good, "refuted": bad, "undecided": unsure}
+
+// causes is each ratio with its evidence.
+func causes(f analysis.Findings) section {
+	s := section{heading: "Why"}
+	for _, r := range f.Ratios {
+		i := item{name: r.Ratio.Name(), says: r.Estimate.String()}
+		if r.Published != nil {
+			i.says += fmt.Sprintf("; published %.3g", *r.Published)
+		}
+		for _, e := range r.Evidence {
+			i.lines = append(i.lines, line{says: e})
+		}
+		for _, d := range r.Doubts {
+			i.lines = append(i.lines, line{says: "doubt: " + d, mood: unsure})
+		}
+		s.items = append(s.items, i)
+	}
+	return s
+}
+
+// hypotheses is each sentence with both verdicts.
+func hypotheses(f analysis.Findings) section {
+	s := section{heading: "Hypotheses"}
+	for _, h := range f.Hypotheses {
+		i := item{name: h.ID, says: h.Says}
+		i.lines = append(i.lines, line{says: judged(h), mood: verdictMoods[string(h.Verdict)]})
+		for _, e := range h.Evidence {
+			i.lines = append(i.lines, line{says: e})
+		}
+		s.items = append(s.items, i)
+	}
+	return s
+}
+
+func judged(h analysis.Hypothesis) string {
+	text := verdicts[string(h.Verdict)]
+	if h.Reason != "" {
+		text += " (" + h.Reason + ")"
+	}
+	return text + "; by the published figures: " + publishedVerdicts[string(h.Published)]
+}
+
+// doubts lists them, with the cells of one text together.
+func doubts(f analysis.Findings) section {
+	s := section{heading: "Doubts"}
+	at := map[string]int{}
+	for _, d := range f.Doubts {
+		i, again := at[d.Says]
+		switch {
+		case !again:
+			at[d.Says] = len(s.items)
+			s.items = append(s.items, item{name: d.Cell, says: d.Says, mood: unsure})
+		case d.Cell != "" && s.items[i].name != "":
+			s.items[i].name += ", " + d.Cell
+		default:
+			s.items[i].name = "" // of one cell and of the run: of the run
+		}
+	}
+	return s
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"windtunnel/analysis"
+)
+
+// document is what a report says, before it has a look.
+type document struct {
+	title    string
+	intro    []string // paragraphs
+	sections []section
+}
+
+// section has what it needs of a table, notes under it, and items.
+type section struct {
+	heading string
+	table   *table
+	notes   []string
+	items   []item
+}
+
+// item is a statement and what stands under it.
+type item struct {
+	name  string // "D/B": set apart
+	code  bool   // says is a command
+	says  string
+	mood  mood
+	lines []line
+}
+
+// line is one line under an item.
+type line struct {
+	says string
+	mood mood
+}
+
+// mood is what a format may colour.
+type mood int
+
+const (
+	plain mood = iota
+	good
+	bad
+	unsure
+)
+
+// table has one row a cell. Columns of one group stand under a common heading.
+type table struct {
+	columns []column
+	rows    [][]string
+}
+
+type column struct {
+	group string
+	name  string
+	text  bool // left-aligned, and shortened where the line is too long
+}
+
+// documentOf puts the answer first, then the figures, then why, then what to
+// doubt.
+func documentOf(f analysis.Findings) document {
+	d := document{title: title(f), intro: intro(f)}
+	for _, s := range []section{
+		answers(f), throughput(f), costs(f), pairs(f), losses(f), causes(f), hypotheses(f), doubts(f), again(f),
+	} {
+		if s.table != nil || len(s.notes) > 0 || len(s.items) > 0 {
+			d.sections = append(d.sections, s)
+		}
+	}
+	return d
+}

@@ -1,0 +1,200 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"windtunnel/analysis"
+	"windtunnel/result"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+// golden compares a report with the file of its case.
+func golden(t *testing.T, name, format string, m *maker) {
+	t.Helper()
+	var got bytes.Buffer
+	if err := Write(format, &got, analysis.Of(m.file), Options{}); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	file := filepath.Join("testdata", name+"."+format)
+	if *update {
+		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got.String()); d != "" {
+		t.Errorf("%s (-want +got, -update writes it anew):\n%s", file, d)
+	}
+	if format == "text" {
+		checkWidth(t, name, got.String())
+	}
+}
+
+func checkWidth(t *testing.T, name, text string) {
+	t.Helper()
+	for _, s := range strings.Split(text, "\n") {
+		if n := utf8.RuneCountInString(s); n > widest {
+			t.Errorf("%s: a line of %d columns: %s", name, n, s)
+		}
+	}
+}
+
+func normal() *maker {
+	return contrail().trials("A", 1, 7, raw).trials("B", 1, 7, containers).trials("D", 1, 7, overlay).ended("precision")
+}
+
+func oneBlock() *maker {
+	return contrail().trials("A", 1, 1, raw).trials("B", 1, 1, containers).trials("D", 1, 1, overlay).ended("budget")
+}
+
+func failedCell() *maker {
+	m := contrail().trials("A", 1, 6, raw).trials("B", 1, 6, containers).ended("budget")
+	m.file.Cells[2].Failed = "loading the vRouter's programs: permission denied"
+	return m
+}
+
+func skippedCell() *maker {
+	m := contrail().trials("A", 1, 6, raw).trials("B", 1, 6, containers).ended("budget")
+	m.file.Cells[2].Skipped = "needs tcx (kernel 6.6), and this kernel is 5.15"
+	m.file.Run.Hypotheses[2].NotMeasured = "needs tcx (kernel 6.6), and this kernel is 5.15"
+	return m
+}
+
+func nothingUsable() *maker {
+	m := contrail().trials("A", 1, 2, raw).trials("B", 1, 2, containers).trials("D", 1, 2, overlay).ended("failed")
+	m.file.End.Error = "node b went away"
+	for i := range m.file.Trials {
+		m.file.Trials[i].Excluded = "steal over 5 %"
+	}
+	return m
+}
+
+// undecided has two cells that do not differ, and much noise.
+func undecided() *maker {
+	m := newRun().ratio("B", "A", "").
+		cell(result.Cell{Name: "A", Says: "raw", Path: "wire", Pairs: onNodes}).
+		cell(result.Cell{Name: "B", Says: "raw again", Path: "wire", Pairs: onNodes}).
+		hypothesis("same", "the same path gives the same", "B/A within 1% of 1", between("B", "A", result.ReceivedRate, number(0.99), number(1.01)))
+	for block, factor := range []float64{1, 1.04, 0.97, 1.02, 0.96, 1.01} {
+		a, b := raw, raw
+		b.megabits *= factor
+		m.trials("A", block+1, block+1, a).trials("B", block+1, block+1, b)
+	}
+	return m.ended("budget")
+}
+
+func colocated() *maker {
+	return contrail().
+		cell(result.Cell{Name: "C", Says: "colocated containers", Path: "bridge", Pairs: onOneNode, Published: published(1956.786, 1948.824, 57.098, 0)}).
+		ratio("C", "B", "").ratio("C", "B", result.ReceiverCost).
+		trials("A", 1, 5, raw).trials("B", 1, 5, containers).trials("D", 1, 5, overlay).
+		trials("C", 1, 5, load{megabits: 14000, busyA: 0.99, busyB: 0.01}).ended("budget")
+}
+
+func severalPairs() *maker {
+	m := newRun().ratio("C", "B", "").
+		cell(result.Cell{Name: "B", Says: "one pair", Path: "bridge", Pairs: inContainers}).
+		cell(result.Cell{Name: "C", Says: "two pairs", Path: "bridge", Pairs: twoPairs}).
+		hypothesis("per-adapter", "throughput is bound per virtual adapter", "C/B within 10% of 2", between("C", "B", result.ReceivedRate, number(1.8), number(2.2)))
+	m.file.Run.Hypotheses[0].Parallelism = true
+	half := containers
+	half.megabits /= 2
+	return m.trials("B", 1, 6, containers).trials("C", 1, 6, half).ended("precision")
+}
+
+func killedRun() *maker {
+	m := contrail().trials("A", 1, 6, raw).trials("B", 1, 6, containers).trials("D", 1, 5, overlay)
+	m.file.Doubts = []result.Doubt{{Kind: "no-end", Says: "the run did not end by itself (killed?): it has the trials up to there"}}
+	return m
+}
+
+// longNames has more text than a line holds, and markup in it.
+func longNames() *maker {
+	m := normal()
+	m.file.Run.Asks = strings.Repeat("A long question with | pipes and *stars* ", 5)
+	m.file.Cells[0].Says = strings.Repeat("a name without an end ", 4)
+	m.file.Cells[1].Says = "<script>alert(1)</script> `code` [link](http://example.org)"
+	m.file.Run.Command = []string{"windtunnel", "run", "it's a suite.yaml", "--seed", "7"}
+	return m
+}
+
+func TestGoldens(t *testing.T) {
+	for name, m := range map[string]*maker{
+		"normal": normal(), "one-block": oneBlock(), "failed-cell": failedCell(), "skipped-cell": skippedCell(),
+		"nothing-usable": nothingUsable(), "undecided": undecided(), "colocated": colocated(),
+		"several-pairs": severalPairs(), "killed-run": killedRun(), "long-names": longNames(),
+	} {
+		golden(t, name, "text", m)
+	}
+	golden(t, "normal", "md", normal())
+	golden(t, "long-names", "md", longNames())
+	golden(t, "normal", "json", normal())
+	golden(t, "nothing-usable", "json", nothingUsable())
+	golden(t, "colocated", "json", colocated())
+}
+
+func TestNoFormatLetsATerminalBeAttacked(t *testing.T) {
+	hostile := "\x1b[2J\u202eevil\x07\u009b31m"
+	m := normal()
+	m.file.Run.Suite, m.file.Run.Asks = "\x1b]0;title\x07", hostile
+	for i := range m.file.Cells {
+		m.file.Cells[i].Says += hostile
+		m.file.Cells[i].Topology = hostile
+	}
+	m.file.Run.Command = []string{"windtunnel", hostile}
+	read := throughFile(t, m)
+	for _, f := range Formats() {
+		var got bytes.Buffer
+		if err := Write(f.Name, &got, analysis.Of(read), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range got.String() {
+			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+				t.Fatalf("%s has %q:\n%s", f.Name, r, got.String())
+			}
+		}
+	}
+}
+
+// throughFile writes the records and reads them back, as a report does.
+func throughFile(t *testing.T, m *maker) result.File {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := result.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(w.Run(m.file.Run))
+	for _, c := range m.file.Cells {
+		check(w.Cell(c))
+	}
+	for _, trial := range m.file.Trials {
+		check(w.Trial(trial))
+	}
+	if m.file.End != nil {
+		check(w.End(*m.file.End))
+	}
+	check(w.Close())
+	read, err := result.Read(dir)
+	check(err)
+	return read
+}

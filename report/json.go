@@ -1,0 +1,189 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"windtunnel/analysis"
+	"windtunnel/result"
+)
+
+// The object that `--format json` prints. Other programs rely on the names: fields
+// are only ever added. Figures are {"mean","low","high","n"} or {"reason"}.
+type object struct {
+	Format      int                           `json:"format"`
+	Suite       string                        `json:"suite"`
+	Asks        string                        `json:"asks,omitempty"`
+	Run         string                        `json:"run"`
+	StartedAt   string                        `json:"started_at"`
+	Seed        uint64                        `json:"seed"`
+	Blocks      int                           `json:"blocks"`
+	Wire        string                        `json:"wire"`
+	Ended       *string                       `json:"ended"` // precision, budget, interrupted, failed; null: it was killed
+	CellOrder   []string                      `json:"cell_order"`
+	Cells       map[string]cellObject         `json:"cells"`
+	Ratios      map[string]ratioObject        `json:"ratios"`
+	Hypotheses  []hypothesisObject            `json:"hypotheses"`
+	Doubts      []doubtObject                 `json:"doubts"`
+	Fingerprint map[string]result.Fingerprint `json:"fingerprint"` // by node
+}
+
+type cellObject struct {
+	Status             string                    `json:"status"`
+	Reason             *string                   `json:"reason"`
+	Says               string                    `json:"says"`
+	Path               string                    `json:"path"`
+	Trials             int                       `json:"trials"`
+	Excluded           int                       `json:"excluded"`
+	WindowSeconds      float64                   `json:"window_seconds"`
+	Congestion         *string                   `json:"congestion"`
+	MTU                result.MTU                `json:"mtu"`
+	Sent               result.Figure             `json:"sent_bits_per_second"`
+	Received           result.Figure             `json:"received_bits_per_second"`
+	CPUPercent         map[string]result.Figure  `json:"cpu_percent"`
+	Cost               costObject                `json:"cpu_ns_per_kib"`
+	WirePacketRate     result.Figure             `json:"wire_packets_per_second"`
+	WirePacketSize     result.Figure             `json:"wire_bytes_per_packet"`
+	EndpointPacketSize result.Figure             `json:"endpoint_bytes_per_packet"`
+	Retransmits        result.Figure             `json:"retransmits"` // segments in a trial's window
+	Drops              map[string]result.Figure  `json:"drops"`       // packets in a trial's window
+	Pairs              []pairObject              `json:"pairs"`
+	Published          map[result.Metric]float64 `json:"published"`
+}
+
+type costObject struct {
+	Sender   result.Figure `json:"sender"`
+	Receiver result.Figure `json:"receiver"`
+	Together result.Figure `json:"together"`
+}
+
+type pairObject struct {
+	From     string        `json:"from"`
+	To       string        `json:"to"`
+	Sent     result.Figure `json:"sent_bits_per_second"`
+	Received result.Figure `json:"received_bits_per_second"`
+}
+
+type ratioObject struct {
+	Metric    result.Metric `json:"metric"`
+	Over      string        `json:"over"`
+	Under     string        `json:"under"`
+	Estimate  *float64      `json:"estimate"`
+	Low       *float64      `json:"low"`
+	High      *float64      `json:"high"`
+	N         int           `json:"n"`
+	Reason    *string       `json:"reason"` // why there is no estimate
+	Published *float64      `json:"published"`
+	Verdict   string        `json:"verdict"`
+	Evidence  []string      `json:"evidence"`
+	Doubts    []string      `json:"doubts"`
+}
+
+type hypothesisObject struct {
+	ID        string   `json:"id"`
+	Says      string   `json:"says"`
+	Holds     string   `json:"holds"`
+	Verdict   string   `json:"verdict"`
+	Published string   `json:"published_verdict"`
+	Reason    *string  `json:"reason"`
+	Evidence  []string `json:"evidence"`
+}
+
+type doubtObject struct {
+	Cell *string `json:"cell"` // null: the whole run
+	Kind string  `json:"kind"`
+	Says string  `json:"says"`
+}
+
+func writeJSON(w io.Writer, f analysis.Findings, _ Options) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(objectOf(f))
+}
+
+func objectOf(f analysis.Findings) object {
+	o := object{
+		Format: 1, Suite: f.Run.Suite, Asks: f.Run.Asks, Run: f.Run.ID, StartedAt: f.Run.StartedAt,
+		Seed: f.Run.Seed, Blocks: f.Blocks, Wire: f.Run.Wire,
+		CellOrder: []string{}, Cells: map[string]cellObject{}, Ratios: map[string]ratioObject{},
+		Hypotheses: []hypothesisObject{}, Doubts: []doubtObject{}, Fingerprint: map[string]result.Fingerprint{},
+	}
+	if f.End != nil {
+		o.Ended = &f.End.Why
+	}
+	for _, c := range f.Cells {
+		o.CellOrder = append(o.CellOrder, c.Spec.Name)
+		o.Cells[c.Spec.Name] = cellOf(f, c)
+	}
+	for _, r := range f.Ratios {
+		o.Ratios[r.Ratio.Name()] = ratioOf(r)
+	}
+	for _, h := range f.Hypotheses {
+		o.Hypotheses = append(o.Hypotheses, hypothesisObject{
+			h.ID, h.Says, h.Holds, string(h.Verdict), string(h.Published), orNull(h.Reason), list(h.Evidence),
+		})
+	}
+	for _, d := range f.Doubts {
+		o.Doubts = append(o.Doubts, doubtObject{orNull(d.Cell), d.Kind, d.Says})
+	}
+	for _, n := range f.Run.Nodes {
+		o.Fingerprint[n.Name] = result.Fingerprint{}
+		if n.Fingerprint != nil {
+			o.Fingerprint[n.Name] = n.Fingerprint
+		}
+	}
+	return o
+}
+
+func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
+	o := cellObject{
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path,
+		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
+		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
+		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),
+		CPUPercent:     map[string]result.Figure{},
+		Cost:           costObject{c.Figure(result.SenderCost), c.Figure(result.ReceiverCost), c.Figure(result.TogetherCost)},
+		WirePacketRate: c.Figure(result.WirePacketRate), WirePacketSize: c.Figure(result.WirePacketSize),
+		EndpointPacketSize: c.Figure(result.EndpointPacketSize), Retransmits: c.Figure(result.Retransmits),
+		Drops: c.Drops, Pairs: []pairObject{}, Published: c.Spec.Published,
+	}
+	if o.Published == nil {
+		o.Published = map[result.Metric]float64{}
+	}
+	for _, n := range f.Run.Nodes {
+		o.CPUPercent[n.Name] = c.Figure(result.CPUPercent(n.Name))
+	}
+	for _, p := range c.Pairs {
+		o.Pairs = append(o.Pairs, pairObject{p.From, p.To, p.Sent, p.Received})
+	}
+	return o
+}
+
+func ratioOf(r analysis.Ratio) ratioObject {
+	o := ratioObject{
+		Metric: r.Ratio.Metric, Over: r.Ratio.Over, Under: r.Ratio.Under,
+		Low: r.Estimate.Low, High: r.Estimate.High, N: r.Estimate.N, Reason: orNull(r.Estimate.Reason),
+		Published: r.Published, Verdict: r.Verdict, Evidence: list(r.Evidence), Doubts: list(r.Doubts),
+	}
+	if r.Estimate.Known() {
+		o.Estimate = &r.Estimate.Estimate
+	}
+	return o
+}
+
+// orNull is null for an empty text.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// list is never null.
+func list(all []string) []string {
+	if all == nil {
+		return []string{}
+	}
+	return all
+}

@@ -1,0 +1,188 @@
+package report
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"windtunnel/analysis"
+	"windtunnel/result"
+)
+
+// throughput is the source's table, turned: a row a cell, both ends' Mbit/s and
+// CPU use, and what was published.
+func throughput(f analysis.Findings) section {
+	published := hasPublished(f)
+	t := &table{columns: []column{
+		{name: "cell", text: true}, {name: "what", text: true},
+		{"sender", "Mbit/s", false}, {"sender", "CPU %", false},
+		{"receiver", "Mbit/s", false}, {"receiver", "± %", false}, {"receiver", "CPU %", false},
+	}}
+	if published {
+		t.columns = append(t.columns,
+			column{"published sender", "Mbit/s", false}, column{"published sender", "CPU %", false},
+			column{"published receiver", "Mbit/s", false}, column{"published receiver", "CPU %", false})
+	}
+	s := section{heading: "Throughput and CPU use", table: t}
+	for _, c := range f.Cells {
+		row := append([]string{c.Spec.Name, c.Spec.Says}, measured(c)...)
+		if published {
+			row = append(row, publishedRow(c.Spec)...)
+		}
+		t.rows = append(t.rows, row)
+		if note := notMeasured(c); note != "" {
+			s.notes = append(s.notes, note)
+		}
+	}
+	return s
+}
+
+func measured(c analysis.Cell) []string {
+	received := c.Figure(result.ReceivedRate)
+	return []string{
+		megabits(c.Figure(result.SentRate)), cpuUse(c, c.Spec.Senders()),
+		megabits(received), spread(received), cpuUse(c, c.Spec.Receivers()),
+	}
+}
+
+// cpuUse is the CPU use of an end's nodes, one after the other.
+func cpuUse(c analysis.Cell, nodes []string) string {
+	var all []string
+	for _, node := range nodes {
+		all = append(all, oneDecimal(c.Figure(result.CPUPercent(node))))
+	}
+	return orDash(strings.Join(all, "/"))
+}
+
+func hasPublished(f analysis.Findings) bool {
+	for _, c := range f.Cells {
+		if len(c.Spec.Published) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func publishedRow(spec result.Cell) []string {
+	of := func(m result.Metric, scale float64) string {
+		v, ok := spec.Published[m]
+		if !ok {
+			return dash
+		}
+		return rate(v / scale)
+	}
+	cpu := func(nodes []string) string {
+		var all []string
+		for _, node := range nodes {
+			if v, ok := spec.Published[result.CPUPercent(node)]; ok {
+				all = append(all, fmt.Sprintf("%.1f", v))
+			}
+		}
+		return orDash(strings.Join(all, "/"))
+	}
+	return []string{of(result.SentRate, 1e6), cpu(spec.Senders()), of(result.ReceivedRate, 1e6), cpu(spec.Receivers())}
+}
+
+// notMeasured says why a cell has no figures.
+func notMeasured(c analysis.Cell) string {
+	switch c.Status {
+	case analysis.Skipped:
+		return c.Spec.Name + " is not measured here: " + c.Reason
+	case analysis.Failed:
+		return c.Spec.Name + " failed: " + c.Reason
+	}
+	return ""
+}
+
+// costs is what the throughput took: CPU time, packets, and what was lost.
+func costs(f analysis.Findings) section {
+	t := &table{columns: []column{
+		{name: "cell", text: true},
+		{"CPU, ns per KiB", "sender", false}, {"CPU, ns per KiB", "receiver", false},
+		{"wire", "packets/s", false}, {"bytes per packet", "wire", false}, {"bytes per packet", "endpoint", false},
+		{"in a trial", "retransmits", false}, {"in a trial", "drops", false},
+		{name: "trials"},
+	}}
+	s := section{heading: "What it takes", table: t}
+	for _, c := range f.Cells {
+		if c.Status != analysis.Measured {
+			continue
+		}
+		t.rows = append(t.rows, []string{
+			c.Spec.Name,
+			whole(c.Figure(result.SenderCost)), whole(c.Figure(result.ReceiverCost)),
+			thousands(c.Figure(result.WirePacketRate)), whole(c.Figure(result.WirePacketSize)), whole(c.Figure(result.EndpointPacketSize)),
+			oneDecimal(c.Figure(result.Retransmits)), lostInTrial(c),
+			fmt.Sprint(c.Trials),
+		})
+		s.notes = append(s.notes, missing(c)...)
+	}
+	if len(t.rows) == 0 {
+		return section{}
+	}
+	return s
+}
+
+// missing says why a measured cell lacks a figure, each reason once.
+func missing(c analysis.Cell) []string {
+	var reasons []string
+	seen := map[string]bool{}
+	figures := []result.Metric{
+		result.SentRate, result.ReceivedRate, result.SenderCost, result.ReceiverCost,
+		result.WirePacketRate, result.EndpointPacketSize, result.Retransmits,
+	}
+	for _, node := range append(c.Spec.Senders(), c.Spec.Receivers()...) {
+		figures = append(figures, result.CPUPercent(node))
+	}
+	for _, m := range figures {
+		if f := c.Figure(m); !f.Known() && !seen[f.Reason] {
+			seen[f.Reason] = true
+			reasons = append(reasons, c.Spec.Name+": "+f.Reason)
+		}
+	}
+	return reasons
+}
+
+func lostInTrial(c analysis.Cell) string {
+	sum := 0.0
+	for _, f := range c.Drops {
+		sum += f.Mean
+	}
+	return oneDecimal(result.Figure{Mean: sum, N: max(c.Trials, 1)})
+}
+
+// pairs is each pair's own rate, in cells with several.
+func pairs(f analysis.Findings) section {
+	t := &table{columns: []column{
+		{name: "cell", text: true}, {name: "from", text: true}, {name: "to", text: true},
+		{"received", "Mbit/s", false}, {"received", "± %", false},
+	}}
+	for _, c := range f.Cells {
+		if len(c.Pairs) < 2 || c.Status != analysis.Measured {
+			continue
+		}
+		for _, p := range c.Pairs {
+			t.rows = append(t.rows, []string{c.Spec.Name, p.From, p.To, megabits(p.Received), spread(p.Received)})
+		}
+	}
+	if len(t.rows) == 0 {
+		return section{}
+	}
+	return section{heading: "Each pair", table: t}
+}
+
+// losses names where packets were dropped.
+func losses(f analysis.Findings) section {
+	s := section{heading: "Drops in a trial, by name"}
+	for _, c := range f.Cells {
+		var parts []string
+		for name, figure := range c.Drops {
+			parts = append(parts, name+" "+oneDecimal(figure))
+		}
+		sort.Strings(parts)
+		if len(parts) > 0 {
+			s.items = append(s.items, item{name: c.Spec.Name, says: strings.Join(parts, ", ")})
+		}
+	}
+	return s
+}

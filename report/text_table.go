@@ -1,0 +1,123 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const gap = 2 // columns between two columns
+
+// table writes the groups, the names and the rows, aligned. Text columns give way
+// where the line would be too long.
+func (t *text) table(b table) {
+	widths := b.widths(t.Width - gap)
+	if groups := b.groupLine(widths); strings.TrimSpace(groups) != "" {
+		t.line(groups)
+	}
+	var names []string
+	for _, c := range b.columns {
+		names = append(names, c.name)
+	}
+	t.line(b.row(names, widths))
+	for _, r := range b.rows {
+		t.line(b.row(r, widths))
+	}
+}
+
+func (b table) widths(room int) []int {
+	widths := make([]int, len(b.columns))
+	for i, c := range b.columns {
+		widths[i] = utf8.RuneCountInString(c.name)
+		for _, r := range b.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+		}
+	}
+	b.fitGroups(widths)
+	for over := spanOf(widths) - room; over > 0; over-- {
+		if !b.shrink(widths) {
+			break
+		}
+	}
+	return widths
+}
+
+// fitGroups widens the last column of a group whose heading is longer than it.
+func (b table) fitGroups(widths []int) {
+	for _, g := range b.groups() {
+		span := spanOf(widths[g.from:g.to])
+		if need := utf8.RuneCountInString(g.name); need > span {
+			widths[g.from] += need - span
+		}
+	}
+}
+
+// shrink takes one character from the last text column that has over 6: what a
+// cell is called gives way before its name.
+func (b table) shrink(widths []int) bool {
+	for i := len(widths) - 1; i >= 0; i-- {
+		if b.columns[i].text && widths[i] > 6 {
+			widths[i]--
+			return true
+		}
+	}
+	return false
+}
+
+// spanOf is the width of adjacent columns with the gaps between them.
+func spanOf(widths []int) int {
+	sum := -gap
+	for _, w := range widths {
+		sum += w + gap
+	}
+	return sum
+}
+
+type group struct {
+	name     string
+	from, to int // columns, to exclusive
+}
+
+func (b table) groups() []group {
+	var all []group
+	for i, c := range b.columns {
+		if n := len(all); n > 0 && all[n-1].name == c.group {
+			all[n-1].to = i + 1
+			continue
+		}
+		all = append(all, group{c.group, i, i + 1})
+	}
+	return all
+}
+
+func (b table) groupLine(widths []int) string {
+	var parts []string
+	for _, g := range b.groups() {
+		parts = append(parts, pad(g.name, spanOf(widths[g.from:g.to]), false))
+	}
+	return strings.Repeat(" ", gap) + strings.Join(parts, strings.Repeat(" ", gap))
+}
+
+func (b table) row(cells []string, widths []int) string {
+	var parts []string
+	for i, c := range b.columns {
+		parts = append(parts, pad(shorten(cells[i], widths[i]), widths[i], c.text))
+	}
+	return strings.Repeat(" ", gap) + strings.Join(parts, strings.Repeat(" ", gap))
+}
+
+func pad(s string, width int, left bool) string {
+	space := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	if left {
+		return s + space
+	}
+	return space + s
+}
+
+// shorten cuts a text that does not fit, and shows that it did.
+func shorten(s string, width int) string {
+	runes := []rune(s)
+	if len(runes) <= width || width < 1 {
+		return s
+	}
+	return string(runes[:width-1]) + "…"
+}
