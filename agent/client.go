@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"windtunnel/agent/proto"
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// heartbeat is how often the conductor says that it lives, and heartbeatLimit
+// after how long without a word a node agent takes everything away.
+const (
+	heartbeat      = time.Second
+	heartbeatLimit = 5 * time.Second
+)
+
+// closeTimeout bounds an agent's own teardown once its stream is closed.
+const closeTimeout = 20 * time.Second
+
+// Client is a node as the conductor sees it: an agent at the other end of a
+// byte stream.
+type Client struct {
+	name    string
+	peer    *peer
+	process *child
+	beating chan struct{} // closed to stop the heartbeat
+}
+
+// Spawn starts a node agent as a child process and greets it. The agent is not
+// in the caller's process group, so that a Ctrl-C reaches only the conductor,
+// which then takes the testbed down in order.
+func Spawn(name string, command []string) (*Client, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	process, err := startChild(cmd, (*exec.Cmd).Start)
+	if err != nil {
+		return nil, fmt.Errorf("starting the agent of node %s: %w", name, err)
+	}
+	p, err := connect(process.stdout, process.stdin)
+	if err != nil {
+		process.end(time.Second)
+		return nil, fmt.Errorf("greeting the agent of node %s: %w%s", name, err, process.said())
+	}
+	c := &Client{name: name, peer: p, process: process, beating: make(chan struct{})}
+	go c.beat()
+	return c, nil
+}
+
+func (c *Client) beat() {
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.beating:
+			return
+		case <-c.peer.ended:
+			return
+		case <-tick.C:
+			// Not waited for: the reply shows only what ended shows as well.
+			_ = c.peer.stream.write(proto.Request{Do: proto.DoHeartbeat})
+		}
+	}
+}
+
+func (c *Client) ask(ctx context.Context, request proto.Request) (proto.Reply, error) {
+	reply, err := c.peer.ask(ctx, request)
+	if err != nil {
+		err = fmt.Errorf("node %s: %w", c.name, err)
+		if c.peer.dead() != nil {
+			err = fmt.Errorf("%w%s", err, c.process.said())
+		}
+	}
+	return reply, err
+}
+
+// Name is the node's name.
+func (c *Client) Name() string { return c.name }
+
+// PID is the agent's process id.
+func (c *Client) PID() int { return c.peer.hello.PID }
+
+// Fingerprint is what the node is made of.
+func (c *Client) Fingerprint() result.Fingerprint { return c.peer.hello.Fingerprint }
+
+// Place makes the stacks of the node's part of a graph and returns where they are.
+func (c *Client) Place(ctx context.Context, g testbed.Graph) (map[string]string, error) {
+	reply, err := c.ask(ctx, proto.Request{Do: proto.DoPlace, Cell: g.Cell, Graph: &g})
+	return reply.Stacks, err
+}
+
+// Apply makes the node's part of a graph live; a graph without nodes takes the
+// cell's testbed away.
+func (c *Client) Apply(ctx context.Context, g testbed.Graph, peers map[string]string) error {
+	_, err := c.ask(ctx, proto.Request{Do: proto.DoApply, Cell: g.Cell, Graph: &g, Peers: peers})
+	return err
+}
+
+// Verify compares the live state with the graph.
+func (c *Client) Verify(ctx context.Context, g testbed.Graph) error {
+	_, err := c.ask(ctx, proto.Request{Do: proto.DoVerify, Cell: g.Cell, Graph: &g})
+	return err
+}
+
+// Probe opens (receive) or tries (send) a pair's check; see proto.Probe.
+func (c *Client) Probe(ctx context.Context, cell, place string, probe proto.Probe) (string, error) {
+	reply, err := c.ask(ctx, proto.Request{Do: proto.DoProbe, Cell: cell, Place: place, Probe: &probe})
+	return reply.Address, err
+}
+
+// Prepare makes one end of a pair ready and returns a receiver's address.
+func (c *Client) Prepare(ctx context.Context, cell string, end proto.Request) (string, error) {
+	end.Do, end.Cell = proto.DoPrepare, cell
+	reply, err := c.ask(ctx, end)
+	return reply.Address, err
+}
+
+// Start lets the prepared ends of a cell run.
+func (c *Client) Start(ctx context.Context, cell string, start proto.Start) error {
+	_, err := c.ask(ctx, proto.Request{Do: proto.DoStart, Cell: cell, Start: &start})
+	return err
+}
+
+// Result waits for the trial's end and returns the node's part of it.
+func (c *Client) Result(ctx context.Context, cell string) (proto.NodeTrial, error) {
+	reply, err := c.ask(ctx, proto.Request{Do: proto.DoResult, Cell: cell})
+	if err != nil || reply.Trial == nil {
+		return proto.NodeTrial{}, err
+	}
+	return *reply.Trial, nil
+}
+
+// Stop drops what a cell has prepared or runs.
+func (c *Client) Stop(ctx context.Context, cell string) error {
+	_, err := c.ask(ctx, proto.Request{Do: proto.DoStop, Cell: cell})
+	return err
+}
+
+// Close ends the node's lease: the agent takes away what it made, and ends.
+func (c *Client) Close() error {
+	close(c.beating)
+	if err := c.process.end(closeTimeout); err != nil {
+		return fmt.Errorf("ending the agent of node %s: %w%s", c.name, err, c.process.said())
+	}
+	return nil
+}
+
+// child is a process of ours that speaks over its standard streams.
+type child struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.ReadCloser
+	stderr *tail
+	exited chan struct{}
+	err    error
+}
+
+// startChild starts cmd with pipes on its streams. start is how: exec's own, or
+// a stack's, which starts it inside that stack.
+func startChild(cmd *exec.Cmd, start func(*exec.Cmd) error) (*child, error) {
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: cmd, stdin: stdin, stdout: stdout, stderr: &tail{limit: 8 << 10}, exited: make(chan struct{})}
+	cmd.Stderr = c.stderr
+	if err := start(cmd); err != nil {
+		return nil, err
+	}
+	go func() {
+		// Process.Wait, not Cmd.Wait: the latter closes stdout under its reader.
+		state, err := cmd.Process.Wait()
+		if err == nil && !state.Success() {
+			err = fmt.Errorf("%s", state)
+		}
+		c.err = err
+		close(c.exited)
+	}()
+	return c, nil
+}
+
+// end closes the child's input, which asks it to leave, and waits; after the
+// limit it is killed, which is an error.
+func (c *child) end(limit time.Duration) error {
+	c.stdin.Close()
+	defer c.stdout.Close()
+	select {
+	case <-c.exited:
+		return c.err
+	case <-time.After(limit):
+		_ = c.cmd.Process.Kill()
+		<-c.exited
+		return fmt.Errorf("it did not end within %s and was killed", limit)
+	}
+}
+
+// said is what the child last wrote to its standard error, for messages.
+func (c *child) said() string {
+	if text := strings.TrimSpace(c.stderr.String()); text != "" {
+		return "; it said: " + text
+	}
+	return ""
+}

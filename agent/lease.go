@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Root is where leases are kept on a host.
+const Root = "/run/windtunnel"
+
+// Process names a process for good: ids are reused, an id with a start time is
+// not.
+type Process struct {
+	PID   int    `json:"pid"`
+	Start string `json:"start"` // clock ticks since boot, /proc/PID/stat field 22
+	What  string `json:"what,omitempty"`
+}
+
+// Lives reports whether that very process still runs.
+func (p Process) Lives() bool {
+	start, err := startTime(p.PID)
+	return err == nil && start == p.Start
+}
+
+// ThisProcess names a running process.
+func ThisProcess(pid int, what string) (Process, error) {
+	start, err := startTime(pid)
+	return Process{PID: pid, Start: start, What: what}, err
+}
+
+// startTime reads field 22 of /proc/PID/stat; the name in field 2 may hold
+// anything, so fields are counted from its closing bracket (proc(5)).
+func startTime(pid int) (string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 20 {
+		return "", fmt.Errorf("/proc/%d/stat is short", pid)
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return "", fmt.Errorf("process %d is dead", pid)
+	}
+	return fields[19], nil
+}
+
+// Lease is what one conductor holds on this host: a folder under Root that names
+// its owner, in which its agents note what would outlive a kill -9 of them.
+// Namespaces, links, programs and settings do not: they belong to the agents'
+// own network namespaces, which the kernel takes away with the last process in
+// them. Processes do, and folders.
+type Lease struct {
+	Owner Process `json:"owner"`
+	Run   string  `json:"run"` // what the owner works on, for messages
+	Dir   string  `json:"-"`
+	lock  *os.File
+}
+
+// Acquire takes the host's lock and makes a lease. The lock's error names the
+// holder.
+func Acquire(root, run string) (*Lease, error) {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, fmt.Errorf("making %s: %w", root, err)
+	}
+	lock, err := takeLock(root)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := ThisProcess(os.Getpid(), "conductor")
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	l := &Lease{Owner: owner, Run: run, Dir: filepath.Join(root, fmt.Sprintf("lease-%d-%s", owner.PID, owner.Start)), lock: lock}
+	if err := l.write(); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("making the lease %s: %w", l.Dir, err)
+	}
+	return l, nil
+}
+
+func (l *Lease) write() error {
+	if err := os.Mkdir(l.Dir, 0o700); err != nil {
+		return err
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(l.Dir, "lease.json"), text, 0o600); err != nil {
+		return err
+	}
+	_, err = l.lock.WriteAt(append(text, '\n'), 0)
+	return err
+}
+
+// Release gives the lease and the lock back.
+func (l *Lease) Release() error {
+	err := os.RemoveAll(l.Dir)
+	return errors.Join(err, l.lock.Truncate(0), l.lock.Close())
+}
+
+// takeLock locks the host for one run. The lock is the kernel's (flock(2)), so
+// it cannot outlive its holder.
+func takeLock(root string) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(root, "lock"), os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the host's lock: %w", err)
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		defer lock.Close()
+		return nil, fmt.Errorf("this host is taken by %s; one run at a time, or they would measure each other", holder(lock))
+	}
+	return lock, lock.Truncate(0)
+}
+
+func holder(lock *os.File) string {
+	text := make([]byte, 4096)
+	n, _ := lock.ReadAt(text, 0)
+	var l Lease
+	if json.Unmarshal(text[:n], &l) != nil {
+		return "another windtunnel"
+	}
+	return fmt.Sprintf("process %d (%s)", l.Owner.PID, l.Run)
+}

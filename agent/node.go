@@ -1,0 +1,195 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"windtunnel/agent/proto"
+	"windtunnel/measure"
+	"windtunnel/testbed"
+	"windtunnel/testbed/netns"
+)
+
+// resultPatience is how long after the window's end a worker may take to report.
+const resultPatience = 5 * time.Second
+
+// Backend makes graphs live on one node. netns.Backend is the real one.
+type Backend interface {
+	Place(ctx context.Context, g testbed.Graph) (map[string]string, error)
+	Apply(ctx context.Context, g testbed.Graph, peers map[string]string) error
+	Verify(ctx context.Context, g testbed.Graph) error
+	Restore(ctx context.Context, cell string) error
+	// Start starts a process inside a cell's place; Do runs f on a thread there.
+	Start(cell, place string, cmd *exec.Cmd) error
+	Do(cell, place string, f func() error) error
+	// Switches are a cell's daemons whose counters can be read.
+	Switches(cell string) []Switch
+	Close() error
+}
+
+// Switch is a running daemon that counts what it does.
+type Switch struct {
+	Name   string
+	PID    int
+	Probe  string // who reads its counters
+	Socket string
+}
+
+// NodeConfig is what a node agent is started with.
+type NodeConfig struct {
+	Name    string
+	CPUs    []int
+	Dir     string // of its lease; its own folder in there is Name
+	Release string
+	// Worker is the command that starts an endpoint worker.
+	Worker []string
+	// Backend builds the testbeds; nil: network namespaces on this host.
+	Backend Backend
+}
+
+// ServeNode is a node's agent: it builds its part of graphs, starts workers in
+// them and samples the node, as it is told on in. When in ends, or no word came
+// for five seconds, it takes everything away.
+func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConfig) error {
+	if err := stayOn(config.CPUs); err != nil {
+		return err
+	}
+	notes, err := openJournal(config.Dir)
+	if err != nil {
+		return err
+	}
+	if config.Backend == nil {
+		config.Backend = local{netns.New(config.Name, config.CPUs, config.Dir)}
+	}
+	n := &node{config: config, journal: notes, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{}}
+	ctx, cancel := context.WithCancelCause(ctx)
+	n.watchdog = time.AfterFunc(heartbeatLimit, func() {
+		cancel(fmt.Errorf("no word from the conductor for %s", heartbeatLimit))
+	})
+	defer cancel(nil)
+	err = serve(ctx, newLines(in, out), n.hello(), n.handle)
+	n.watchdog.Stop()
+	return errors.Join(err, n.close())
+}
+
+// node is a node agent's state. Requests come one at a time, but for stop and
+// heartbeat; the mutex is for those.
+type node struct {
+	config   NodeConfig
+	journal  *journal
+	watchdog *time.Timer
+
+	mu       sync.Mutex
+	graphs   map[string]testbed.Graph // by cell, as applied
+	workers  map[string]*workerProcess
+	trials   map[string]*nodeTrial
+	prepared map[string][]preparedPair // by cell
+}
+
+func (n *node) hello() proto.Hello {
+	return proto.Hello{
+		Windtunnel: proto.Version, Role: "node", Release: n.config.Release, PID: os.Getpid(),
+		Capabilities: []string{proto.DoPlace, proto.DoApply, proto.DoVerify, proto.DoProbe, proto.DoPrepare,
+			proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat},
+		Fingerprint: measure.ReadFingerprint(),
+	}
+}
+
+func (n *node) handle(ctx context.Context, ask proto.Request) proto.Reply {
+	n.watchdog.Reset(heartbeatLimit)
+	switch ask.Do {
+	case proto.DoHeartbeat:
+		return proto.Reply{}
+	case proto.DoPlace, proto.DoApply, proto.DoVerify:
+		return n.build(ctx, ask)
+	case proto.DoProbe, proto.DoPrepare:
+		return n.relay(ctx, ask)
+	case proto.DoStart:
+		return n.start(ctx, ask)
+	case proto.DoResult:
+		return n.result(ctx, ask)
+	case proto.DoStop:
+		return n.stop(ctx, ask.Cell)
+	}
+	return refuse("a node agent does not know %q", ask.Do)
+}
+
+// build handles the verbs that take a graph.
+func (n *node) build(ctx context.Context, ask proto.Request) proto.Reply {
+	if ask.Graph == nil {
+		return refuse("%s needs a graph", ask.Do)
+	}
+	var reply proto.Reply
+	var err error
+	switch ask.Do {
+	case proto.DoPlace:
+		reply.Stacks, err = n.config.Backend.Place(ctx, *ask.Graph)
+	case proto.DoApply:
+		err = n.apply(ctx, *ask.Graph, ask.Peers)
+	case proto.DoVerify:
+		err = n.config.Backend.Verify(ctx, *ask.Graph)
+	}
+	if err != nil {
+		return refuse("%v", err)
+	}
+	return reply
+}
+
+func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]string) error {
+	if len(g.Nodes) == 0 {
+		n.endWorkers(g.Cell)
+		return n.config.Backend.Restore(ctx, g.Cell)
+	}
+	if err := n.config.Backend.Apply(ctx, g, peers); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.graphs[g.Cell] = g
+	n.mu.Unlock()
+	for _, s := range n.config.Backend.Switches(g.Cell) {
+		if err := n.journal.note(s.PID, s.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relay passes a request on to the worker of its place.
+func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
+	if ask.Do == proto.DoPrepare && ask.Order == nil {
+		return refuse("prepare needs an order")
+	}
+	w, err := n.worker(ask.Cell, ask.Place)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	reply, err := w.peer.ask(ctx, ask)
+	if err != nil {
+		return refuse("the worker in %s: %v%s", ask.Place, err, w.lastWords())
+	}
+	if ask.Do == proto.DoPrepare {
+		n.mu.Lock()
+		n.prepared[ask.Cell] = append(n.prepared[ask.Cell], preparedPair{w, ask.Pair, ask.Order.Role, ask.Place})
+		n.mu.Unlock()
+	}
+	return reply
+}
+
+func (n *node) close() error {
+	n.mu.Lock()
+	cells := make([]string, 0, len(n.graphs))
+	for cell := range n.graphs {
+		cells = append(cells, cell)
+	}
+	n.mu.Unlock()
+	for _, cell := range cells {
+		n.endWorkers(cell)
+	}
+	return errors.Join(n.config.Backend.Close(), n.journal.close(), os.RemoveAll(n.config.Dir))
+}

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"windtunnel/measure"
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// probes samples one cell's part of the node.
+type probes struct {
+	node *measure.Node
+}
+
+// probes opens the probes of what stands for a cell.
+func (n *node) probes(cell string) (*probes, error) {
+	opened, err := measure.NewNode(n.measured(cell))
+	if err != nil {
+		return nil, err
+	}
+	return &probes{opened}, nil
+}
+
+// measured says what of a cell lies on this node.
+func (n *node) measured(cell string) measure.Config {
+	g := n.graph(cell)
+	config := measure.Config{CPUs: n.config.CPUs}
+	for _, place := range g.Places() {
+		if g.NodeOf(place) == n.config.Name {
+			config.Stacks = append(config.Stacks, measure.Stack{Place: place, Do: func(f func() error) error {
+				return n.config.Backend.Do(cell, place, f)
+			}})
+		}
+	}
+	for _, link := range g.Links {
+		config.Links = append(config.Links, ends(g, link, n.config.Name)...)
+	}
+	for _, s := range n.config.Backend.Switches(cell) {
+		config.Switches = append(config.Switches, measure.Switch{Name: s.Name, Kind: s.Probe, Socket: s.Socket})
+	}
+	return config
+}
+
+// ends are a link's interfaces on a node. The node's end of a container's link is
+// an inner one: only what lies in the container itself is the endpoint's.
+func ends(g testbed.Graph, link testbed.Link, node string) []measure.Link {
+	var all []measure.Link
+	for _, end := range link.Ends {
+		if g.NodeOf(end.Place) != node {
+			continue
+		}
+		role := link.Role
+		if role == result.RoleEndpoint && end.Place == node {
+			role = result.RoleInner
+		}
+		all = append(all, measure.Link{Place: end.Place, Device: end.Device, Role: role})
+	}
+	return all
+}
+
+// sample reads every probe at the window's two ends.
+func (p *probes) sample(ctx context.Context, opens, closes time.Time) (result.NodeSample, error) {
+	if err := sleepUntil(ctx, opens); err != nil {
+		return result.NodeSample{}, err
+	}
+	before, err := p.node.Read()
+	if err != nil {
+		return result.NodeSample{}, err
+	}
+	if err := sleepUntil(ctx, closes); err != nil {
+		return result.NodeSample{}, err
+	}
+	after, err := p.node.Read()
+	if err != nil {
+		return result.NodeSample{}, err
+	}
+	return measure.Difference(before, after), nil
+}
+
+func sleepUntil(ctx context.Context, when time.Time) error {
+	timer := time.NewTimer(time.Until(when))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the window: %w", context.Cause(ctx))
+	}
+}
+
+func (p *probes) close() error {
+	if p == nil {
+		return errors.New("no probes")
+	}
+	return p.node.Close()
+}

@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"windtunnel/agent/proto"
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// preparedPair is one end that a worker of this node holds ready.
+type preparedPair struct {
+	worker *workerProcess
+	pair   int
+	role   traffic.Role
+	place  string
+}
+
+// nodeTrial is a trial that runs, or has run and waits to be asked for.
+type nodeTrial struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	result proto.NodeTrial
+	err    error
+}
+
+// start lets the workers of a cell run and samples the node over exactly the
+// window: both happen at times counted from this message's arrival.
+func (n *node) start(ctx context.Context, ask proto.Request) proto.Reply {
+	arrived := time.Now()
+	if ask.Start == nil {
+		return refuse("start needs its times")
+	}
+	n.mu.Lock()
+	prepared := n.prepared[ask.Cell]
+	delete(n.prepared, ask.Cell)
+	_, running := n.trials[ask.Cell]
+	n.mu.Unlock()
+	if running {
+		return refuse("a trial of cell %s runs already", ask.Cell)
+	}
+	probes, err := n.probes(ask.Cell)
+	if err != nil {
+		return refuse("opening the probes: %v", err)
+	}
+	if err := startWorkers(ctx, prepared, *ask.Start, arrived); err != nil {
+		return refuse("%v", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	t := &nodeTrial{cancel: cancel, done: make(chan struct{})}
+	n.mu.Lock()
+	n.trials[ask.Cell] = t
+	n.mu.Unlock()
+	go t.run(ctx, prepared, probes, *ask.Start, arrived)
+	return proto.Reply{}
+}
+
+// startWorkers passes the start on, less the time that has gone by.
+func startWorkers(ctx context.Context, prepared []preparedPair, start proto.Start, arrived time.Time) error {
+	for _, w := range distinct(prepared) {
+		rest := start
+		rest.InSeconds = max(0, start.InSeconds-time.Since(arrived).Seconds())
+		if _, err := w.peer.ask(ctx, proto.Request{Do: proto.DoStart, Start: &rest}); err != nil {
+			return fmt.Errorf("starting the worker in %s: %w%s", w.place, err, w.lastWords())
+		}
+	}
+	return nil
+}
+
+func distinct(prepared []preparedPair) []*workerProcess {
+	var workers []*workerProcess
+	seen := map[*workerProcess]bool{}
+	for _, p := range prepared {
+		if !seen[p.worker] {
+			seen[p.worker] = true
+			workers = append(workers, p.worker)
+		}
+	}
+	return workers
+}
+
+func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *probes, start proto.Start, arrived time.Time) {
+	defer close(t.done)
+	defer probes.close()
+	opens := arrived.Add(seconds(start.InSeconds + start.WarmUpSeconds))
+	t.result.Sample, t.err = probes.sample(ctx, opens, opens.Add(seconds(start.WindowSeconds)))
+	t.result.Ends = collect(ctx, prepared)
+}
+
+// collect asks every worker for its ends. What a worker cannot answer any more
+// is an error of each end that it held.
+func collect(ctx context.Context, prepared []preparedPair) []proto.WorkerEnd {
+	ctx, cancel := context.WithTimeout(ctx, resultPatience)
+	defer cancel()
+	workers := distinct(prepared)
+	ends := make([][]proto.WorkerEnd, len(workers))
+	var asking sync.WaitGroup
+	for i, w := range workers {
+		asking.Go(func() {
+			reply, err := w.peer.ask(ctx, proto.Request{Do: proto.DoResult})
+			if ends[i] = reply.Ends; err != nil {
+				ends[i] = failedEnds(prepared, w, err)
+			}
+		})
+	}
+	asking.Wait()
+	var all []proto.WorkerEnd
+	for _, e := range ends {
+		all = append(all, e...)
+	}
+	return all
+}
+
+func failedEnds(prepared []preparedPair, w *workerProcess, err error) []proto.WorkerEnd {
+	var ends []proto.WorkerEnd
+	for _, p := range prepared {
+		if p.worker == w {
+			ends = append(ends, proto.WorkerEnd{Pair: p.pair, Role: p.role, Place: p.place,
+				End: result.PairEnd{}, Error: fmt.Sprintf("the worker did not report: %v%s", err, w.lastWords())})
+		}
+	}
+	return ends
+}
+
+// result waits for the trial's end.
+func (n *node) result(ctx context.Context, ask proto.Request) proto.Reply {
+	n.mu.Lock()
+	t := n.trials[ask.Cell]
+	n.mu.Unlock()
+	if t == nil {
+		return refuse("no trial of cell %q was started on node %s", ask.Cell, n.config.Name)
+	}
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		return refuse("waiting for the trial's end: %v", ctx.Err())
+	}
+	n.mu.Lock()
+	delete(n.trials, ask.Cell)
+	n.mu.Unlock()
+	t.cancel()
+	if t.err != nil {
+		return refuse("sampling node %s: %v", n.config.Name, t.err)
+	}
+	return proto.Reply{Trial: &t.result}
+}
+
+// stop ends a running trial of a cell and drops what its workers hold ready.
+func (n *node) stop(ctx context.Context, cell string) proto.Reply {
+	n.mu.Lock()
+	t := n.trials[cell]
+	delete(n.prepared, cell)
+	n.mu.Unlock()
+	if t != nil {
+		t.cancel()
+		<-t.done
+	}
+	n.mu.Lock()
+	delete(n.trials, cell)
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, workerPatience)
+	defer cancel()
+	for _, w := range n.cellWorkers(cell) {
+		_, _ = w.peer.ask(ctx, proto.Request{Do: proto.DoStop}) // a dead one has nothing to drop
+	}
+	return proto.Reply{}
+}

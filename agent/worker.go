@@ -1,0 +1,179 @@
+package agent
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"windtunnel/agent/proto"
+	"windtunnel/traffic"
+	"windtunnel/traffic/kinds"
+)
+
+// prepareTimeout bounds how long one end may take to listen or to connect.
+const prepareTimeout = 5 * time.Second
+
+// ServeWorker is an endpoint worker: it runs one end of pairs, as it is told on
+// in, until in ends. The result of a trial waits in it until it is asked for.
+func ServeWorker(ctx context.Context, in io.Reader, out io.Writer, release string, cpus []int) error {
+	if err := stayOn(cpus); err != nil {
+		return err
+	}
+	w := &worker{stream: newLines(in, out)}
+	defer w.drop()
+	hello := proto.Hello{
+		Windtunnel: proto.Version, Role: "worker", Release: release, PID: os.Getpid(),
+		Capabilities: []string{proto.DoPrepare, proto.DoStart, proto.DoResult, proto.DoProbe, proto.DoStop},
+	}
+	return serve(ctx, w.stream, hello, w.handle)
+}
+
+// worker holds what one endpoint has prepared.
+type worker struct {
+	stream *lines
+
+	mu       sync.Mutex
+	prepared []preparedEnd
+	trial    *workerTrial
+	probe    *probeServer
+}
+
+type preparedEnd struct {
+	pair   int
+	place  string
+	role   traffic.Role
+	worker traffic.Worker
+}
+
+// workerTrial is a running or finished trial.
+type workerTrial struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	ends   []proto.WorkerEnd
+}
+
+func (w *worker) handle(ctx context.Context, ask proto.Request) proto.Reply {
+	switch ask.Do {
+	case proto.DoPrepare:
+		return w.prepare(ctx, ask)
+	case proto.DoStart:
+		return w.start(ctx, ask)
+	case proto.DoResult:
+		return w.result(ctx)
+	case proto.DoProbe:
+		return w.runProbe(ctx, ask)
+	case proto.DoStop:
+		w.drop()
+		return proto.Reply{}
+	}
+	return refuse("a worker does not know %q; it takes prepare, start, result, probe and stop", ask.Do)
+}
+
+func (w *worker) prepare(ctx context.Context, ask proto.Request) proto.Reply {
+	if ask.Order == nil {
+		return refuse("prepare needs an order")
+	}
+	kind, ok := kinds.ByName(ask.Order.Kind)
+	if !ok {
+		return refuse("this worker has no traffic of kind %q", ask.Order.Kind)
+	}
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	end, err := kind.Prepare(ctx, *ask.Order)
+	if err != nil {
+		return refuse("preparing to %s: %v", ask.Order.Role, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.prepared = append(w.prepared, preparedEnd{ask.Pair, ask.Place, ask.Order.Role, end})
+	return proto.Reply{Address: end.Address()}
+}
+
+// start lets every prepared end run.
+func (w *worker) start(ctx context.Context, ask proto.Request) proto.Reply {
+	if ask.Start == nil {
+		return refuse("start needs its times")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trial != nil || len(w.prepared) == 0 {
+		return refuse("nothing is prepared, or a trial runs already")
+	}
+	when := schedule(*ask.Start)
+	ctx, cancel := context.WithCancel(ctx)
+	trial := &workerTrial{cancel: cancel, done: make(chan struct{}), ends: make([]proto.WorkerEnd, len(w.prepared))}
+	w.trial = trial
+	go trial.run(ctx, w.prepared, when)
+	w.prepared = nil
+	return proto.Reply{}
+}
+
+func schedule(s proto.Start) traffic.Schedule {
+	return traffic.Schedule{
+		Start:  time.Now().Add(seconds(s.InSeconds)),
+		WarmUp: seconds(s.WarmUpSeconds),
+		Window: seconds(s.WindowSeconds),
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (t *workerTrial) run(ctx context.Context, prepared []preparedEnd, when traffic.Schedule) {
+	defer close(t.done)
+	var ends sync.WaitGroup
+	for i, p := range prepared {
+		ends.Go(func() { t.ends[i] = runEnd(ctx, p, when) })
+	}
+	ends.Wait()
+}
+
+func runEnd(ctx context.Context, p preparedEnd, when traffic.Schedule) proto.WorkerEnd {
+	end, err := p.worker.Run(ctx, when)
+	report := proto.WorkerEnd{Pair: p.pair, Role: p.role, Place: p.place, End: end}
+	if closing := p.worker.Close(); err == nil && closing != nil {
+		err = closing
+	}
+	if err != nil {
+		report.Error = err.Error()
+	}
+	return report
+}
+
+func (w *worker) result(ctx context.Context) proto.Reply {
+	w.mu.Lock()
+	trial := w.trial
+	w.mu.Unlock()
+	if trial == nil {
+		return refuse("no trial was started")
+	}
+	select {
+	case <-trial.done:
+	case <-ctx.Done():
+		return refuse("waiting for the trial's end: %v", ctx.Err())
+	}
+	w.mu.Lock()
+	w.trial = nil
+	w.mu.Unlock()
+	trial.cancel()
+	return proto.Reply{Ends: trial.ends}
+}
+
+// drop ends whatever runs or waits and frees its sockets.
+func (w *worker) drop() {
+	w.mu.Lock()
+	prepared, trial, probe := w.prepared, w.trial, w.probe
+	w.prepared, w.trial, w.probe = nil, nil, nil
+	w.mu.Unlock()
+	for _, p := range prepared {
+		p.worker.Close()
+	}
+	if trial != nil {
+		trial.cancel()
+		<-trial.done
+	}
+	if probe != nil {
+		probe.close()
+	}
+}

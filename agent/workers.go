@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"windtunnel/testbed"
+)
+
+// workerPatience bounds how long a worker may take to end once its input closed.
+const workerPatience = 3 * time.Second
+
+// workerProcess is one endpoint's worker. A place has one, which serves all of
+// its pairs and lives as long as the cell's testbed.
+type workerProcess struct {
+	cell, place string
+	peer        *peer
+	process     *child
+}
+
+func (w *workerProcess) lastWords() string {
+	if w.peer.dead() == nil {
+		return ""
+	}
+	return w.process.said()
+}
+
+// worker returns the living worker of a place, starting one where there is none
+// or the last one died.
+func (n *node) worker(cell, place string) (*workerProcess, error) {
+	key := cell + "/" + place
+	n.mu.Lock()
+	w := n.workers[key]
+	g, applied := n.graphs[cell]
+	n.mu.Unlock()
+	if w != nil && w.peer.dead() == nil {
+		return w, nil
+	}
+	if !applied || g.NodeOf(place) != n.config.Name {
+		return nil, fmt.Errorf("cell %q has no place %q on node %s", cell, place, n.config.Name)
+	}
+	w, err := n.startWorker(cell, place)
+	if err != nil {
+		return nil, fmt.Errorf("starting the worker in %s: %w", place, err)
+	}
+	n.mu.Lock()
+	n.workers[key] = w
+	n.mu.Unlock()
+	return w, nil
+}
+
+// startWorker starts a worker inside its place. The kernel kills it if this
+// agent dies (PR_SET_PDEATHSIG), and it ends by itself when its input does.
+func (n *node) startWorker(cell, place string) (*workerProcess, error) {
+	cmd := exec.Command(n.config.Worker[0], n.config.Worker[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	process, err := startChild(cmd, func(cmd *exec.Cmd) error {
+		return n.config.Backend.Start(cell, place, cmd)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = n.journal.note(cmd.Process.Pid, "worker "+cell+"/"+place)
+	if err != nil {
+		return nil, errors.Join(err, process.end(workerPatience))
+	}
+	p, err := connect(process.stdout, process.stdin)
+	if err != nil {
+		said := process.said()
+		_ = process.end(workerPatience)
+		return nil, fmt.Errorf("%w%s", err, said)
+	}
+	return &workerProcess{cell: cell, place: place, peer: p, process: process}, nil
+}
+
+// cellWorkers are the workers of a cell, living or dead.
+func (n *node) cellWorkers(cell string) []*workerProcess {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []*workerProcess
+	for _, w := range n.workers {
+		if w.cell == cell {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+func (n *node) endWorkers(cell string) {
+	for _, w := range n.cellWorkers(cell) {
+		_ = w.process.end(workerPatience)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for key := range n.workers {
+		if strings.HasPrefix(key, cell+"/") {
+			delete(n.workers, key)
+		}
+	}
+	delete(n.graphs, cell)
+}
+
+// graph returns what stands for a cell.
+func (n *node) graph(cell string) testbed.Graph {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.graphs[cell]
+}

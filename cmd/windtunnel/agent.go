@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"windtunnel/agent"
+)
+
+func agentCommand(s streams) *cobra.Command {
+	var node, dir, cpus string
+	var worker bool
+	c := &cobra.Command{
+		Use:   "agent",
+		Short: "What a node or an endpoint runs: speaks newline-delimited JSON over stdin and stdout",
+		Long: "A node agent (--node) builds its part of testbeds, starts workers and samples the node; an\n" +
+			"endpoint worker (--worker) runs traffic. Both greet first and end when their input does.\n" +
+			"The messages are described in agent/proto/PROTOCOL.md and can be typed by hand.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			// The conductor decides when agents end, by closing their input: a Ctrl-C
+			// that reaches the whole terminal must not take the testbed from under it.
+			signal.Ignore(syscall.SIGINT)
+			list, err := parseCPUs(cpus)
+			if err != nil {
+				return refused(err)
+			}
+			if worker {
+				return ended(agent.ServeWorker(c.Context(), s.in, s.out, release, list))
+			}
+			if node == "" || dir == "" {
+				return refused(fmt.Errorf("say --worker, or --node NAME with --dir DIR"))
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return failed(err)
+			}
+			return ended(agent.ServeNode(c.Context(), s.in, s.out, agent.NodeConfig{
+				Name: node, CPUs: list, Dir: dir, Release: release,
+				Worker: []string{self, "agent", "--worker", "--cpus", cpus},
+			}))
+		},
+	}
+	c.Flags().StringVar(&node, "node", "", "be the agent of this node")
+	c.Flags().BoolVar(&worker, "worker", false, "be an endpoint's worker")
+	c.Flags().StringVar(&cpus, "cpus", "", "the CPUs that do the node's work (0,1)")
+	c.Flags().StringVar(&dir, "dir", "", "the node's folder of the lease")
+	return c
+}
+
+func ended(err error) error {
+	if err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+func parseCPUs(text string) ([]int, error) {
+	var cpus []int
+	for word := range strings.SplitSeq(text, ",") {
+		cpu, err := strconv.Atoi(word)
+		if err != nil || cpu < 0 || cpu > 8191 {
+			return nil, fmt.Errorf("--cpus %q is no list of CPUs; write 0,1", text)
+		}
+		cpus = append(cpus, cpu)
+	}
+	return cpus, nil
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"windtunnel/run"
+	"windtunnel/testbed"
+	"windtunnel/testbed/netns"
+)
+
+// tools are the programs that something of ours starts or compares with.
+var tools = []struct{ name, needs, install string }{
+	{"vrouter", "the path vrouter", "build it with make; it lies beside windtunnel"},
+	{"iperf3", "make test and make bench", "apt-get install iperf3"},
+	{"tshark", "make test", "apt-get install tshark"},
+	{"clang-19", "make check and make generate", "apt-get install clang-19 llvm-19 libbpf-dev"},
+}
+
+func doctorCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this machine can do, and what to install for the rest",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			host, err := run.LocalHost()
+			if err != nil {
+				return failed(err)
+			}
+			table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+			fmt.Fprintf(table, "kernel\t%s\n", host.Kernel)
+			fmt.Fprintf(table, "CPUs\t%d usable %v\n", len(host.CPUs), host.CPUs)
+			fmt.Fprintf(table, "memory\t%d MiB\n", host.MemoryBytes>>20)
+			if os.Geteuid() == 0 {
+				fmt.Fprintf(table, "root\tyes\n")
+			} else {
+				fmt.Fprintf(table, "root\tno\trun it with sudo: testbeds need it, and the features below cannot be tried without\n")
+			}
+			missing := netns.Missing(c.Context())
+			for _, feature := range testbed.Features {
+				state := "works"
+				if why := missing[feature]; why != "" {
+					state = "missing"
+				}
+				fmt.Fprintf(table, "%s\t%s\t%s\n", feature, state, missing[feature])
+			}
+			for _, tool := range tools {
+				fmt.Fprintf(table, "%s\t%s\t%s\n", tool.name, found(tool.name), wanted(tool.name, tool.needs, tool.install))
+			}
+			return table.Flush()
+		},
+	}
+}
+
+// found says whether a program is beside this one or on PATH.
+func found(program string) string {
+	if own, err := os.Executable(); err == nil {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(own), program)); err == nil {
+			return "found"
+		}
+	}
+	if _, err := exec.LookPath(program); err == nil {
+		return "found"
+	}
+	return "missing"
+}
+
+func wanted(program, needs, install string) string {
+	if found(program) == "found" {
+		return ""
+	}
+	return "for " + needs + ": " + install
+}

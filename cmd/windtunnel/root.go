@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// release is set by the linker: -X main.release=v1.2.3.
+var release = "development"
+
+// The exit codes, as the documentation lists them.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitRefused     = 2
+	exitUnusable    = 4
+	exitInterrupted = 130
+)
+
+// coded is an error that knows its exit code.
+type coded struct {
+	code int
+	err  error
+}
+
+func (c coded) Error() string { return c.err.Error() }
+func (c coded) Unwrap() error { return c.err }
+
+func refused(err error) error { return coded{exitRefused, err} }
+func failed(err error) error  { return coded{exitFailed, err} }
+
+// errSilent ends with a code only: everything was said already.
+var errSilent = errors.New("")
+
+// streams are the process's own.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// windtunnel is the whole command line: arguments and streams in, the exit code out.
+func windtunnel(args []string, in io.Reader, out, errs io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	// A second Ctrl-C ends the process at once; its agents then clean up by themselves.
+	context.AfterFunc(ctx, stop)
+	root := commands(streams{in, out, errs})
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	var c coded
+	switch {
+	case err == nil:
+		return exitDone
+	case !errors.As(err, &c):
+		c = coded{exitRefused, err} // cobra's own: an unknown command or flag
+	}
+	if c.err != errSilent {
+		fmt.Fprintf(errs, "windtunnel: %v\n", c.err)
+	}
+	return c.code
+}
+
+func commands(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "windtunnel",
+		Short:         "Put a virtual network in the tunnel, blow traffic through it, and see what every layer costs",
+		SilenceErrors: true, SilenceUsage: true,
+		Version: release,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(runCommand(s), listCommand(s), planCommand(s), reportCommand(s),
+		doctorCommand(s), cleanCommand(s), agentCommand(s))
+	return root
+}

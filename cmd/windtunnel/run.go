@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"windtunnel/agent"
+	"windtunnel/analysis"
+	"windtunnel/report"
+	"windtunnel/result"
+	"windtunnel/run"
+	"windtunnel/scenario"
+	"windtunnel/testbed/netns"
+)
+
+// runFlags are what `windtunnel run` takes.
+type runFlags struct {
+	budget, window time.Duration
+	precision      string
+	cells          []string
+	wire           string
+	seed           uint64
+	out            string
+	json           bool
+}
+
+func runCommand(s streams) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run SUITE",
+		Short: "Build a suite's testbeds, measure them in blocks, and report",
+		Example: "  windtunnel run contrail-windows --budget 3m\n" +
+			"  windtunnel run overlay --cells bridge-off,mplsoudp-off --precision 3%\n" +
+			"  windtunnel run ./my-suite.yaml --wire memory --json",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return runSuite(c.Context(), s, args[0], f) },
+	}
+	c.Flags().DurationVar(&f.budget, "budget", 3*time.Minute, "the time for everything, building included")
+	c.Flags().StringVar(&f.precision, "precision", "5%", "stop when every ratio is known this well")
+	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells (A,B,...)")
+	c.Flags().StringVar(&f.wire, "wire", "", "nic or memory, instead of the suite's")
+	c.Flags().DurationVar(&f.window, "window", 0, "length of a trial's window, instead of the planner's 1 to 3 s")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "order of the trials (0: drawn, and recorded)")
+	c.Flags().StringVar(&f.out, "out", "", "the run's folder, which must not exist or be empty (default ./runs/<time>-<suite>)")
+	c.Flags().BoolVar(&f.json, "json", false, "print the report as JSON")
+	return c
+}
+
+// settings checks the flags.
+func (f runFlags) settings() (run.Settings, error) {
+	s := run.Settings{Budget: f.budget, Window: f.window, Cells: f.cells, Wire: f.wire, Seed: f.seed}
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(f.precision, "%"), 64)
+	if err != nil || !(percent > 0 && percent < 100) {
+		return s, fmt.Errorf("--precision %q is no percentage; write 5%% for 5 per cent", f.precision)
+	}
+	s.Precision = percent / 100
+	if f.wire != "" && f.wire != "nic" && f.wire != "memory" {
+		return s, fmt.Errorf("--wire %q is neither nic nor memory", f.wire)
+	}
+	if f.budget < 5*time.Second || f.budget > 24*time.Hour {
+		return s, fmt.Errorf("--budget %s is not between 5s and 24h", f.budget)
+	}
+	if f.window != 0 && (f.window < 100*time.Millisecond || f.window > 10*time.Minute) {
+		return s, fmt.Errorf("--window %s is not between 100ms and 10m", f.window)
+	}
+	for s.Seed == 0 {
+		s.Seed = rand.Uint64() >> 11 // fits a JSON number
+	}
+	return s, nil
+}
+
+// runSuite is the whole of `windtunnel run`: everything that can be refused is,
+// before the machine is touched.
+func runSuite(ctx context.Context, s streams, suite string, f runFlags) error {
+	settings, err := f.settings()
+	if err != nil {
+		return refused(err)
+	}
+	spec, err := loadSuite(suite)
+	if err != nil {
+		return err
+	}
+	plan, err := planHere(ctx, spec, settings)
+	if err != nil {
+		return err
+	}
+	if err := mayRun(plan); err != nil {
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+spec.Suite)
+	}
+	end, err := execute(ctx, s, plan, dir)
+	if end.Why == "" {
+		return failed(err)
+	}
+	return conclude(s, dir, end, err, f.json)
+}
+
+// planHere lays the suite out on this host. What the kernel can do is tried only
+// as root, who alone could run the plan.
+func planHere(ctx context.Context, spec scenario.Spec, settings run.Settings) (run.Plan, error) {
+	host, err := run.LocalHost()
+	if err != nil {
+		return run.Plan{}, failed(err)
+	}
+	if os.Geteuid() == 0 {
+		host.Missing = netns.Missing(ctx)
+	}
+	plan, err := run.MakePlan(spec, host, settings)
+	if err != nil {
+		return run.Plan{}, refused(err)
+	}
+	return plan, nil
+}
+
+// mayRun says why a plan cannot run here at all.
+func mayRun(plan run.Plan) error {
+	if len(plan.Runnable()) == 0 {
+		var why []string
+		for _, cell := range plan.Cells {
+			why = append(why, fmt.Sprintf("  %s: %s", cell.Record.Name, cell.Record.Skipped))
+		}
+		return failed(fmt.Errorf("no cell can be measured here:\n%s", strings.Join(why, "\n")))
+	}
+	if os.Geteuid() != 0 {
+		return failed(errors.New("building network namespaces needs root: run it with sudo, or see `windtunnel plan` for what it would do"))
+	}
+	return nil
+}
+
+// execute runs the plan on this host's simulated nodes and writes the records.
+func execute(ctx context.Context, s streams, plan run.Plan, dir string) (end result.End, err error) {
+	lease, err := agent.Acquire(agent.Root, plan.Suite.Suite+" into "+dir)
+	if err != nil {
+		return end, err
+	}
+	defer func() { err = errors.Join(err, lease.Release()) }()
+	out, err := result.Create(dir)
+	if err != nil {
+		return end, err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	nodes, ending, err := spawn(plan, lease.Dir)
+	defer func() { err = errors.Join(err, ending()) }()
+	if err != nil {
+		return end, err
+	}
+	progress := run.NewProgress(s.err)
+	defer progress.Close()
+	c := run.Conductor{Plan: plan, Nodes: nodes, Clock: run.SystemClock{}, Out: out, Progress: progress,
+		Header: header(dir)}
+	return c.Run(ctx)
+}
+
+func header(dir string) result.Run {
+	return result.Run{
+		ID: filepath.Base(dir), StartedAt: time.Now().UTC().Format(time.RFC3339),
+		Command: append([]string{"windtunnel"}, os.Args[1:]...), Version: release,
+		Simulated: true,
+	}
+}
+
+// spawn starts the agent of every node. The function ends them, also those that
+// started before one that did not.
+func spawn(plan run.Plan, leaseDir string) (nodes []run.Node, end func() error, err error) {
+	var clients []*agent.Client
+	end = func() error {
+		var failed error
+		for _, c := range clients {
+			failed = errors.Join(failed, c.Close())
+		}
+		return failed
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, end, fmt.Errorf("finding this program: %w", err)
+	}
+	for _, n := range plan.Nodes {
+		c, err := agent.Spawn(n.Name, []string{self, "agent", "--node", n.Name, "--cpus", joined(n.CPUs),
+			"--dir", filepath.Join(leaseDir, n.Name)})
+		if err != nil {
+			return nil, end, err
+		}
+		clients = append(clients, c)
+		nodes = append(nodes, c)
+	}
+	return nodes, end, nil
+}
+
+func joined(cpus []int) string {
+	words := make([]string, len(cpus))
+	for i, cpu := range cpus {
+		words[i] = strconv.Itoa(cpu)
+	}
+	return strings.Join(words, ",")
+}
+
+// conclude reports what there is and says how the run ended.
+func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) error {
+	format := "text"
+	if asJSON {
+		format = "json"
+	}
+	findings, err := writeReport(s.out, dir, format, coloured(s.out))
+	if err != nil {
+		return failed(errors.Join(runErr, err))
+	}
+	fmt.Fprintf(s.err, "the run is in %s; `windtunnel report %s --format md|json` prints it again\n", dir, dir)
+	switch {
+	case end.Why == run.EndInterrupted:
+		return coded{exitInterrupted, errors.New("interrupted; this is the report of what there is")}
+	case runErr != nil:
+		return failed(runErr)
+	case !findings.Usable():
+		return coded{exitUnusable, errors.New("no cell has two usable trials; the doubts above say why, a longer --budget gives more")}
+	}
+	return nil
+}
+
+// writeReport reads a run back and prints its report: a report needs nothing but
+// the file.
+func writeReport(out io.Writer, dir, format string, colour bool) (analysis.Findings, error) {
+	file, err := result.Read(dir)
+	if err != nil {
+		return analysis.Findings{}, err
+	}
+	findings := analysis.Of(file)
+	return findings, report.Write(format, out, findings, report.Options{Color: colour})
+}
+
+// coloured: only on a terminal, and not where NO_COLOR asks for none
+// (no-color.org).
+func coloured(out io.Writer) bool {
+	return os.Getenv("NO_COLOR") == "" && run.IsTerminal(out)
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"windtunnel/run"
+	"windtunnel/scenario"
+	"windtunnel/suites"
+)
+
+// maxSuite bounds a suite's file, in bytes; the parser has the same bound.
+const maxSuite = 1 << 20
+
+// loadSuite reads a shipped suite by its name, or a file.
+func loadSuite(name string) (scenario.Spec, error) {
+	text, file, err := suiteText(name)
+	if err != nil {
+		return scenario.Spec{}, refused(err)
+	}
+	spec, err := scenario.Parse(text, file, run.Vocabulary())
+	if err != nil {
+		return scenario.Spec{}, refused(err)
+	}
+	return spec, nil
+}
+
+func suiteText(name string) (text []byte, file string, err error) {
+	if text, err := suites.Text(name); err == nil {
+		return text, name + ".yaml", nil
+	}
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		shipped := suites.List()
+		near, _ := scenario.Nearest(name, shipped)
+		return nil, "", fmt.Errorf("there is no shipped suite and no file %q; the nearest suite is %q (shipped: %s)",
+			name, near, strings.Join(shipped, ", "))
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the suite: %w", err)
+	}
+	if info.IsDir() || info.Size() > maxSuite {
+		return nil, "", fmt.Errorf("%s is no suite: a suite is a file of at most %d bytes", name, maxSuite)
+	}
+	text, err = os.ReadFile(name)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the suite: %w", err)
+	}
+	return text, name, nil
+}

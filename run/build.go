@@ -1,0 +1,127 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/scenario"
+	"windtunnel/traffic"
+)
+
+// restoreTimeout bounds how long a cell's testbed may take to go, also after a
+// Ctrl-C, when the run's own context has ended.
+const restoreTimeout = 15 * time.Second
+
+// nodesOf are the nodes that a graph speaks of, in its order: the first of a
+// wire's nodes makes the wire.
+func (c *Conductor) nodesOf(g Graph) []Node {
+	var nodes []Node
+	for _, want := range g.Nodes {
+		for _, node := range c.Nodes {
+			if node.Name() == want.Name {
+				nodes = append(nodes, node)
+			}
+		}
+	}
+	return nodes
+}
+
+// buildCell places, applies, verifies and probes one cell.
+func (c *Conductor) buildCell(ctx context.Context, cell PlannedCell) error {
+	g := cell.Laid.Graph
+	nodes := c.nodesOf(g)
+	stacks := map[string]string{}
+	for _, node := range nodes {
+		placed, err := node.Place(ctx, g)
+		if err != nil {
+			return fmt.Errorf("making its stacks: %w", err)
+		}
+		maps.Copy(stacks, placed)
+	}
+	for _, node := range nodes {
+		if err := node.Apply(ctx, g, stacks); err != nil {
+			return fmt.Errorf("building it: %w", err)
+		}
+	}
+	for _, node := range nodes {
+		if err := node.Verify(ctx, g); err != nil {
+			return fmt.Errorf("verifying it: %w", err)
+		}
+	}
+	return c.probeCell(ctx, cell)
+}
+
+// probeCell checks that every pair of a cell can talk, at its full MTU and
+// unharmed.
+func (c *Conductor) probeCell(ctx context.Context, cell PlannedCell) error {
+	for _, pair := range cell.Record.Pairs {
+		if err := c.probePair(ctx, cell, pair); err != nil {
+			return fmt.Errorf("trying %s to %s: %w", pair.From.Name(), pair.To.Name(), err)
+		}
+	}
+	return nil
+}
+
+func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, pair result.Pair) error {
+	receiver, sender := c.node(pair.To.Node), c.node(pair.From.Node)
+	name := cell.Record.Name
+	address, err := receiver.Probe(ctx, name, pair.To.Name(),
+		Probe{Role: traffic.Receive, Address: cell.Laid.Addresses[pair.To.Name()]})
+	if err != nil {
+		return err
+	}
+	_, err = sender.Probe(ctx, name, pair.From.Name(),
+		Probe{Role: traffic.Send, Address: address, MTU: cell.Record.MTU.Endpoint})
+	return errors.Join(err, receiver.Stop(ctx, name))
+}
+
+func (c *Conductor) node(name string) Node {
+	i := slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Name() == name })
+	return c.Nodes[i]
+}
+
+// takeDown applies the empty graph on every node of a cell.
+func (c *Conductor) takeDown(cell PlannedCell) error {
+	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
+	defer cancel()
+	var failed error
+	for _, node := range c.nodesOf(cell.Laid.Graph) {
+		failed = errors.Join(failed, node.Stop(ctx, cell.Record.Name),
+			node.Apply(ctx, Graph{Cell: cell.Record.Name}, nil))
+	}
+	return failed
+}
+
+func (c *Conductor) restore(cells []PlannedCell) error {
+	var failed error
+	for _, cell := range cells {
+		if err := c.takeDown(cell); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("taking cell %s down: %w", cell.Record.Name, err))
+		}
+	}
+	return failed
+}
+
+// assumed is what the source had, as words for the record.
+func assumed(a scenario.Assumed) map[string]string {
+	out := maps.Clone(a.Other)
+	if out == nil {
+		out = map[string]string{}
+	}
+	if a.CPUs > 0 {
+		out["cpus"] = strconv.Itoa(a.CPUs)
+	}
+	if a.MemoryBytes > 0 {
+		out["memory_bytes"] = strconv.FormatInt(a.MemoryBytes, 10)
+	}
+	if a.LinkBitsPerSecond > 0 {
+		out["link_bits_per_second"] = strconv.FormatFloat(a.LinkBitsPerSecond, 'f', -1, 64)
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Describe writes what a plan would build, as it would be built, and how long it
+// would take.
+func Describe(out io.Writer, p Plan) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", p.Suite.Suite, p.Suite.Asks)
+	if p.Suite.Source != "" {
+		fmt.Fprintf(&b, "source: %s\n", p.Suite.Source)
+	}
+	for _, n := range p.Nodes {
+		fmt.Fprintf(&b, "node %s: CPUs %v, simulated on this host\n", n.Name, n.CPUs)
+	}
+	for _, cell := range p.Cells {
+		describeCell(&b, cell)
+	}
+	describeTimes(&b, p)
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func describeCell(b *strings.Builder, cell PlannedCell) {
+	r := cell.Record
+	fmt.Fprintf(b, "\n%s  %s\n", r.Name, r.Says)
+	fmt.Fprintf(b, "  path %s, %s over a %s wire, segmentation %s, MTU %d on the wire and %d at the endpoints\n",
+		r.Path, r.Traffic, r.Wire, r.Segmentation, r.MTU.Wire, r.MTU.Endpoint)
+	if r.Skipped != "" {
+		fmt.Fprintf(b, "  not measured here: %s\n", r.Skipped)
+	}
+	for line := range strings.Lines(r.Topology) {
+		b.WriteString("  " + line)
+	}
+	b.WriteString("\n")
+}
+
+func describeTimes(b *strings.Builder, p Plan) {
+	cells := len(p.Runnable())
+	if cells == 0 {
+		b.WriteString("\nno cell can be measured here\n")
+		return
+	}
+	t := p.Times
+	block := time.Duration(cells) * trialTime(t)
+	fmt.Fprintf(b, "\n%d cells, %d blocks of %s fit a budget of %s: each trial has a window of %.1f s after %.1f s of warm-up\n",
+		cells, t.BlocksPlanned, block.Round(100*time.Millisecond),
+		time.Duration(t.BudgetSeconds*float64(time.Second)), t.WindowSeconds, t.WarmupSeconds)
+	for _, d := range p.Doubts {
+		fmt.Fprintf(b, "doubt: %s\n", d.Says)
+	}
+}

@@ -1,0 +1,203 @@
+package fake_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/datapath"
+	"windtunnel/result"
+	"windtunnel/run"
+	"windtunnel/run/fake"
+	"windtunnel/stats"
+	"windtunnel/testbed"
+)
+
+// records is a Writer that keeps what it is given.
+type records struct {
+	run    result.Run
+	cells  []result.Cell
+	trials []result.Trial
+	end    result.End
+	full   int // trials after which the disk is full; 0: never
+}
+
+func (r *records) Run(h result.Run) error   { r.run = h; return nil }
+func (r *records) Cell(c result.Cell) error { r.cells = append(r.cells, c); return nil }
+func (r *records) End(e result.End) error   { r.end = e; return nil }
+func (r *records) Trial(t result.Trial) error {
+	if r.full > 0 && len(r.trials) >= r.full {
+		return fmt.Errorf("no space left on device")
+	}
+	r.trials = append(r.trials, t)
+	return nil
+}
+
+// silent is a Progress that keeps the last estimate of every ratio.
+type silent struct{ ratios map[string]stats.Estimate }
+
+func (silent) Building(string)                        {}
+func (silent) Trial(result.Trial, int, time.Duration) {}
+func (silent) Say(string)                             {}
+func (s silent) Ratio(r result.Ratio, e stats.Estimate) {
+	if s.ratios != nil {
+		s.ratios[r.Name()] = e
+	}
+}
+
+func plan(seed uint64, budget time.Duration, precision float64, ratios []result.Ratio, cells ...string) run.Plan {
+	p := run.Plan{Seed: seed, Ratios: ratios, Times: result.Plan{BudgetSeconds: budget.Seconds(), Precision: precision,
+		WarmupSeconds: 0.2, WindowSeconds: 1, MinimumBlocks: stats.MinimumBlocks, BlocksPlanned: 12},
+		Nodes: []result.RunNode{{Name: "a", CPUs: []int{0}}, {Name: "b", CPUs: []int{1}}}}
+	for _, name := range cells {
+		p.Cells = append(p.Cells, run.PlannedCell{
+			Record: result.Cell{Name: name, Path: "wire", Traffic: "stream",
+				Pairs: []result.Pair{{From: result.Place{Node: "a"}, To: result.Place{Node: "b"}}}},
+			Laid: datapath.Laid{Graph: testbed.Graph{Cell: name, Nodes: []testbed.Node{{Name: "a"}, {Name: "b"}}},
+				Addresses: map[string]string{"a": "192.0.2.1", "b": "192.0.2.2"}},
+		})
+	}
+	return p
+}
+
+func conduct(m *fake.Machine, p run.Plan, out *records, show run.Progress) (result.End, error) {
+	c := run.Conductor{Plan: p, Nodes: m.Nodes("a", "b"), Clock: m, Out: out, Progress: show}
+	return c.Run(context.Background())
+}
+
+var over = []result.Ratio{{Metric: result.ReceivedRate, Over: "B", Under: "A"}}
+
+func TestARunStopsAtItsPrecision(t *testing.T) {
+	m := fake.New(1, map[string]fake.Truth{"A": {BitsPerSecond: 10e9}, "B": {BitsPerSecond: 5e9}}, fake.Noise{Trial: 0.005})
+	out := &records{}
+	end, err := conduct(m, plan(1, time.Hour, 0.05, over, "A", "B"), out, silent{})
+	if err != nil || end.Why != run.EndPrecision || end.Blocks < stats.MinimumBlocks || end.Blocks > 8 {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if len(out.cells) != 2 || len(out.trials) != 2*end.Blocks || out.end != end {
+		t.Errorf("%d cells, %d trials, end %+v", len(out.cells), len(out.trials), out.end)
+	}
+}
+
+func TestARunStopsAtItsBudget(t *testing.T) {
+	m := fake.New(2, nil, fake.Noise{Trial: 0.3})
+	out := &records{}
+	end, err := conduct(m, plan(2, 30*time.Second, 0.001, over, "A", "B"), out, silent{})
+	if err != nil || end.Why != run.EndBudget {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if end.ElapsedSeconds > 30 {
+		t.Errorf("it took %.1f s of virtual time", end.ElapsedSeconds)
+	}
+}
+
+func TestTheOrderIsRandomAndRepeatable(t *testing.T) {
+	order := func(seed uint64) string {
+		out := &records{}
+		if _, err := conduct(fake.New(1, nil, fake.Noise{}), plan(seed, time.Minute, 0.0001, nil, "A", "B", "C", "D"), out, silent{}); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, trial := range out.trials {
+			names = append(names, trial.Cell)
+		}
+		return strings.Join(names, "")
+	}
+	if order(7) != order(7) {
+		t.Error("the same seed gave another order")
+	}
+	if order(7) == order(8) {
+		t.Error("another seed gave the same order")
+	}
+}
+
+func TestSpoiledTrialsAreMarkedAndRepeated(t *testing.T) {
+	m := fake.New(3, nil, fake.Noise{Steal: 0.2, WorkerDeath: 0.1, Trial: 0.02})
+	out := &records{}
+	end, err := conduct(m, plan(3, 2*time.Minute, 0.0001, over, "A", "B"), out, silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	excluded, good := map[string]int{}, map[int]int{}
+	for _, trial := range out.trials {
+		if trial.Excluded != "" {
+			excluded[trial.Excluded]++
+		} else {
+			good[trial.Block]++
+		}
+	}
+	if len(excluded) != 2 {
+		t.Errorf("the reasons were %v", excluded)
+	}
+	whole := 0
+	for _, n := range good {
+		if n == 2 {
+			whole++
+		}
+	}
+	if whole < end.Blocks*9/10 {
+		t.Errorf("only %d of %d blocks have both cells", whole, end.Blocks)
+	}
+}
+
+func TestACellThatCannotBeBuiltDoesNotEndTheSuite(t *testing.T) {
+	m := fake.New(4, map[string]fake.Truth{"B": {BuildFails: "no such device"}, "C": {MTUFails: true}}, fake.Noise{})
+	out := &records{}
+	end, err := conduct(m, plan(4, 20*time.Second, 0.05, over, "A", "B", "C"), out, silent{})
+	if err != nil || end.Blocks == 0 {
+		t.Errorf("%+v, %v", end, err)
+	}
+	for _, cell := range out.cells {
+		if failed := cell.Failed != ""; failed != (cell.Name != "A") {
+			t.Errorf("cell %s: failed %q", cell.Name, cell.Failed)
+		}
+	}
+}
+
+func TestADeadNodeEndsTheRunAndKeepsItsTrials(t *testing.T) {
+	m := fake.New(5, nil, fake.Noise{})
+	m.NodeDiesAfter = 6
+	out := &records{}
+	end, err := conduct(m, plan(5, time.Minute, 0.0001, over, "A", "B"), out, silent{})
+	if err == nil || end.Why != run.EndFailed || !strings.Contains(end.Error, "node b") {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if len(out.trials) < 6 || out.end.Why != run.EndFailed {
+		t.Errorf("%d trials, end %+v", len(out.trials), out.end)
+	}
+}
+
+func TestAFullDiskEndsTheRun(t *testing.T) {
+	out := &records{full: 5}
+	end, err := conduct(fake.New(6, nil, fake.Noise{}), plan(6, time.Minute, 0.0001, over, "A", "B"), out, silent{})
+	if err == nil || end.Why != run.EndFailed || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("%+v, %v", end, err)
+	}
+}
+
+func TestAnInterruptedRunIsNoFailure(t *testing.T) {
+	m := fake.New(7, nil, fake.Noise{})
+	ctx, cancel := context.WithCancel(context.Background())
+	out := &records{}
+	c := run.Conductor{Plan: plan(7, time.Hour, 0.0001, over, "A", "B"), Nodes: m.Nodes("a", "b"), Clock: m, Out: out,
+		Progress: interrupt{after: 4, cancel: cancel, seen: new(int)}}
+	end, err := c.Run(ctx)
+	if err != nil || end.Why != run.EndInterrupted || len(out.trials) != 4 {
+		t.Errorf("%+v, %v, %d trials", end, err, len(out.trials))
+	}
+}
+
+type interrupt struct {
+	silent
+	after  int
+	seen   *int
+	cancel context.CancelFunc
+}
+
+func (i interrupt) Trial(result.Trial, int, time.Duration) {
+	if *i.seen++; *i.seen == i.after {
+		i.cancel()
+	}
+}

@@ -1,0 +1,240 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"windtunnel/datapath"
+	"windtunnel/datapath/paths"
+	"windtunnel/result"
+	"windtunnel/scenario"
+	"windtunnel/stats"
+	"windtunnel/testbed"
+)
+
+// Settings are what a person asks of a run, beside the suite.
+type Settings struct {
+	Budget    time.Duration // for everything, building included
+	Precision float64       // relative half-width at which a ratio is known
+	Cells     []string      // empty: all
+	Wire      string        // nic or memory; empty: as the suite says
+	Window    time.Duration // 0: the planner's
+	Seed      uint64
+}
+
+// What the planner reckons with, beside the window.
+const (
+	setUpPerCell  = 350 * time.Millisecond  // building, verifying, taking down
+	trialOverhead = 100 * time.Millisecond  // preparing, connecting, collecting
+	closingTime   = 1500 * time.Millisecond // the report and the last teardown
+	startDelay    = 30 * time.Millisecond   // from the start message to traffic
+	shortWarmUp   = 200 * time.Millisecond
+	longWarmUp    = 500 * time.Millisecond
+	shortWindow   = time.Second
+	longWindow    = 3 * time.Second
+	// blocksAimed is how many blocks a budget is cut into before windows grow:
+	// many short trials beat few long ones.
+	blocksAimed = 12
+)
+
+// Plan is a suite, laid out on a host: nothing is left to decide but the order
+// of trials.
+type Plan struct {
+	Suite      scenario.Spec
+	Nodes      []result.RunNode
+	Cells      []PlannedCell
+	Ratios     []result.Ratio
+	Hypotheses []result.Hypothesis
+	Times      result.Plan
+	Seed       uint64
+	Doubts     []result.Doubt
+}
+
+// PlannedCell is a cell and its testbed. Record.Skipped says why it will not run.
+type PlannedCell struct {
+	Record result.Cell
+	Laid   datapath.Laid
+}
+
+// MakePlan lays the suite out. An error is the suite's or the settings' fault,
+// found before the machine was touched.
+func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
+	shares, err := shareCPUs(host.CPUs, suite.Nodes)
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{Suite: suite, Ratios: suite.Ratios, Seed: settings.Seed}
+	for _, s := range shares {
+		p.Nodes = append(p.Nodes, result.RunNode{Name: s.name, CPUs: s.cpus, Shared: s.shared})
+	}
+	if err := checkNames(suite, settings.Cells); err != nil {
+		return Plan{}, err
+	}
+	for _, cell := range suite.Cells {
+		planned, err := p.lay(cell, settings)
+		if err != nil {
+			return Plan{}, fmt.Errorf("%s:%d:%d: cell %s: %w", suite.File, cell.Line, cell.Column, cell.Name, err)
+		}
+		planned.Record.Skipped = p.skip(cell, host, settings, unsharable(suite.Nodes, shares))
+		if planned.Record.Skipped == "" {
+			planned.Record.Skipped = host.lacks(featuresOf(planned.Laid.Graph))
+		}
+		p.Cells = append(p.Cells, planned)
+	}
+	p.Hypotheses = p.hypotheses(host)
+	p.Times = p.times(settings)
+	p.Doubts = p.doubts()
+	return p, nil
+}
+
+func checkNames(suite scenario.Spec, cells []string) error {
+	var names []string
+	for _, cell := range suite.Cells {
+		names = append(names, cell.Name)
+	}
+	for _, asked := range cells {
+		if !slices.Contains(names, asked) {
+			near, _ := scenario.Nearest(asked, names)
+			return fmt.Errorf("--cells: suite %s has no cell %q; the nearest is %q", suite.Suite, asked, near)
+		}
+	}
+	return nil
+}
+
+func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
+	path, ok := paths.ByName(cell.Path)
+	if !ok {
+		return PlannedCell{}, fmt.Errorf("there is no path %q", cell.Path)
+	}
+	wire := datapath.Wire{Kind: cell.Wire.Kind, MTU: cell.Wire.MTU, Queues: cell.Wire.Queues}
+	if settings.Wire != "" {
+		wire.Kind = settings.Wire
+	}
+	var nodes []testbed.Node
+	for _, n := range p.Nodes {
+		nodes = append(nodes, testbed.Node{Name: n.Name, CPUs: n.CPUs})
+	}
+	laid, err := path.Lay(datapath.Request{
+		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire,
+		Segmentation: datapath.Segmentation(cell.Segmentation), Options: cell.PathOptions,
+	})
+	if err != nil {
+		return PlannedCell{}, err
+	}
+	record := result.Cell{
+		Name: cell.Name, Says: cell.Says,
+		Path: cell.Path, PathOptions: cell.PathOptions, Traffic: cell.Traffic, Load: cell.Load,
+		Segmentation: cell.Segmentation, Wire: wire.Kind, MTU: laid.MTU, Pairs: cell.Pairs,
+		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Published: cell.Published,
+	}
+	return PlannedCell{Record: record, Laid: laid}, nil
+}
+
+// skip says why a cell is not measured here.
+func (p Plan) skip(cell scenario.Cell, host Host, settings Settings, sharing string) string {
+	if len(settings.Cells) > 0 && !slices.Contains(settings.Cells, cell.Name) {
+		return "left out by --cells"
+	}
+	if sharing != "" {
+		return sharing
+	}
+	for _, node := range p.Suite.Nodes {
+		if why := host.unmet(node.Requires, p.nodesNamed(node.Name)); why != "" {
+			return why
+		}
+	}
+	return host.unmet(cell.Requires, p.nodesOf(cell.Pairs))
+}
+
+func (p Plan) nodesNamed(names ...string) []result.RunNode {
+	var nodes []result.RunNode
+	for _, n := range p.Nodes {
+		if slices.Contains(names, n.Name) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+func (p Plan) nodesOf(pairs []result.Pair) []result.RunNode {
+	var names []string
+	for _, pair := range pairs {
+		names = append(names, pair.From.Node, pair.To.Node)
+	}
+	return p.nodesNamed(names...)
+}
+
+// hypotheses carries the suite's over; one whose requirement is unmet, or whose
+// cells are skipped, is not measured here.
+func (p Plan) hypotheses(host Host) []result.Hypothesis {
+	skipped := map[string]string{}
+	for _, cell := range p.Cells {
+		skipped[cell.Record.Name] = cell.Record.Skipped
+	}
+	var all []result.Hypothesis
+	for _, h := range p.Suite.Hypotheses {
+		out := result.Hypothesis{ID: h.ID, Says: h.Says, Holds: h.Holds, Parallelism: h.Parallelism}
+		out.NotMeasured = host.unmet(h.Requires, p.Nodes)
+		for _, ratio := range h.Holds.Ratios() {
+			for _, cell := range []string{ratio.Over, ratio.Under} {
+				if why := skipped[cell]; why != "" && out.NotMeasured == "" {
+					out.NotMeasured = fmt.Sprintf("cell %s: %s", cell, why)
+				}
+			}
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// Runnable are the cells that will run.
+func (p Plan) Runnable() []PlannedCell {
+	var cells []PlannedCell
+	for _, cell := range p.Cells {
+		if cell.Record.Skipped == "" {
+			cells = append(cells, cell)
+		}
+	}
+	return cells
+}
+
+// times cuts the budget into trials: the window is as long as leaves blocksAimed
+// blocks, within its bounds. The warm-up grows with it.
+func (p Plan) times(settings Settings) result.Plan {
+	cells := time.Duration(len(p.Runnable()))
+	t := result.Plan{BudgetSeconds: settings.Budget.Seconds(), Precision: settings.Precision, MinimumBlocks: stats.MinimumBlocks}
+	if cells == 0 {
+		return t
+	}
+	left := settings.Budget - closingTime - cells*setUpPerCell
+	window := settings.Window
+	if window == 0 {
+		window = left/(cells*blocksAimed) - trialOverhead - startDelay - longWarmUp
+		window = min(max(window.Round(100*time.Millisecond), shortWindow), longWindow)
+	}
+	warmUp := min(max(window/5, shortWarmUp), longWarmUp)
+	t.WindowSeconds, t.WarmupSeconds = window.Seconds(), warmUp.Seconds()
+	t.BlocksPlanned = max(0, int(left/(cells*trialTime(t))))
+	return t
+}
+
+// trialTime is what one trial takes in all.
+func trialTime(t result.Plan) time.Duration {
+	return time.Duration((t.WarmupSeconds+t.WindowSeconds)*float64(time.Second)) + trialOverhead + startDelay
+}
+
+func (p Plan) doubts() []result.Doubt {
+	var doubts []result.Doubt
+	for _, n := range p.Nodes {
+		if n.Shared {
+			doubts = append(doubts, result.Doubt{Kind: "shared-cpus",
+				Says: fmt.Sprintf("node %s shares its CPU with another node: its CPU figures are not its own", n.Name)})
+		}
+	}
+	if n := p.Times.BlocksPlanned; len(p.Runnable()) > 0 && n < stats.MinimumBlocks {
+		doubts = append(doubts, result.Doubt{Kind: "few-blocks",
+			Says: fmt.Sprintf("the budget holds %d blocks, and ratios have bounds from %d on; give a longer --budget or fewer --cells", n, stats.MinimumBlocks)})
+	}
+	return doubts
+}

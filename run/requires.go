@@ -1,0 +1,97 @@
+package run
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"windtunnel/result"
+	"windtunnel/scenario"
+	"windtunnel/testbed"
+)
+
+// Host is what the planner knows of the machine that the nodes are on.
+type Host struct {
+	CPUs        []int
+	MemoryBytes int64
+	Kernel      string            // its release: 6.18.44
+	Missing     map[string]string // features that it lacks, with the reason; nil: not looked at
+}
+
+// unmet says which requirement the host does not meet for the given nodes, "" if
+// it meets all. What is unmet is "not measured here", never a failure.
+func (h Host) unmet(needs scenario.Requirements, nodes []result.RunNode) string {
+	for _, node := range nodes {
+		if len(node.CPUs) < needs.CPUs {
+			return fmt.Sprintf("needs %d CPUs a node, node %s has %d", needs.CPUs, node.Name, len(node.CPUs))
+		}
+	}
+	if perNode := h.MemoryBytes / int64(max(1, len(nodes))); needs.MemoryBytes > 0 && h.MemoryBytes > 0 && perNode < needs.MemoryBytes {
+		return fmt.Sprintf("needs %d MiB of memory a node, there are %d", needs.MemoryBytes>>20, perNode>>20)
+	}
+	if needs.Kernel != "" && h.Kernel != "" && olderThan(h.Kernel, needs.Kernel) {
+		return fmt.Sprintf("needs Linux %s, this is %s", needs.Kernel, h.Kernel)
+	}
+	return h.lacks(needs.Features)
+}
+
+// lacks says which of the features is missing, "" if none is.
+func (h Host) lacks(features []string) string {
+	for _, feature := range features {
+		if why := h.Missing[feature]; why != "" {
+			return fmt.Sprintf("needs %s: %s", feature, why)
+		}
+	}
+	return ""
+}
+
+// featuresOf is what a graph needs of the kernel, by the names of
+// testbed.Features.
+func featuresOf(g Graph) []string {
+	needs := []string{testbed.FeatureNetns, testbed.FeatureVeth}
+	if len(g.Bridges) > 0 {
+		needs = append(needs, testbed.FeatureBridge)
+	}
+	if len(g.VXLANs) > 0 {
+		needs = append(needs, testbed.FeatureVXLAN)
+	}
+	if len(g.Daemons) > 0 {
+		needs = append(needs, testbed.FeatureBPF)
+	}
+	return needs
+}
+
+// olderThan compares kernel releases by their leading numbers: 5.15.0-91 is
+// older than 6.8.
+func olderThan(release, least string) bool {
+	have, want := numbers(release), numbers(least)
+	for i := range want {
+		if i >= len(have) || have[i] < want[i] {
+			return true
+		}
+		if have[i] > want[i] {
+			return false
+		}
+	}
+	return false
+}
+
+func numbers(release string) []int {
+	var all []int
+	for part := range strings.SplitSeq(release, ".") {
+		end := strings.IndexFunc(part, func(r rune) bool { return r < '0' || r > '9' })
+		digits := part
+		if end >= 0 {
+			digits = part[:end]
+		}
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			return all
+		}
+		all = append(all, n)
+		if end >= 0 {
+			return all
+		}
+	}
+	return all
+}

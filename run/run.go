@@ -1,0 +1,119 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"windtunnel/result"
+)
+
+// The reasons for which a run ends, in its last record.
+const (
+	EndPrecision   = "precision"
+	EndBudget      = "budget"
+	EndInterrupted = "interrupted"
+	EndFailed      = "failed"
+)
+
+// Writer takes the records as they come; result.Writer is the real one.
+type Writer interface {
+	Run(result.Run) error
+	Cell(result.Cell) error
+	Trial(result.Trial) error
+	End(result.End) error
+}
+
+// Conductor runs one plan on its nodes.
+type Conductor struct {
+	Plan     Plan
+	Nodes    []Node // in the order of Plan.Nodes
+	Clock    Clock
+	Out      Writer
+	Progress Progress
+	Header   result.Run // what the caller knows of the run: id, command, version
+
+	began  time.Time
+	random *rand.Rand
+	series series
+}
+
+// Run builds every cell, measures until each ratio is known or the budget ends,
+// and takes the testbeds down. Whatever happens, the records up to then are
+// written. The error says why the run failed; an interrupted run is none.
+func (c *Conductor) Run(ctx context.Context) (result.End, error) {
+	c.began = c.Clock.Now()
+	c.random = rand.New(rand.NewPCG(c.Plan.Seed, c.Plan.Seed^0x9e3779b97f4a7c15))
+	c.series = newSeries(c.Plan)
+	if err := c.Out.Run(c.header()); err != nil {
+		return result.End{}, err
+	}
+	cells, err := c.build(ctx)
+	end := result.End{Why: EndFailed}
+	if err == nil {
+		end.Why, end.Blocks, err = c.measure(ctx, cells)
+	}
+	err = errors.Join(err, c.restore(cells))
+	if ctx.Err() != nil {
+		end.Why, err = EndInterrupted, nil
+	}
+	if err != nil {
+		end.Why, end.Error = EndFailed, err.Error()
+	}
+	end.ElapsedSeconds = c.elapsed().Seconds()
+	return end, errors.Join(err, c.Out.End(end))
+}
+
+func (c *Conductor) header() result.Run {
+	h := c.Header
+	p := c.Plan
+	h.Suite, h.Asks, h.Source, h.Seed = p.Suite.Suite, p.Suite.Asks, p.Suite.Source, p.Seed
+	h.Plan, h.Ratios, h.Hypotheses = p.Times, p.Ratios, p.Hypotheses
+	h.Assumed = assumed(p.Suite.Assumed)
+	h.Doubts = append(h.Doubts, p.Doubts...)
+	h.Nodes = append([]result.RunNode(nil), p.Nodes...)
+	for i, node := range c.Nodes {
+		h.Nodes[i].Fingerprint = node.Fingerprint()
+	}
+	if cells := p.Runnable(); len(cells) > 0 {
+		h.Wire = cells[0].Record.Wire
+	}
+	return h
+}
+
+func (c *Conductor) elapsed() time.Duration { return c.Clock.Now().Sub(c.began) }
+
+func (c *Conductor) left() time.Duration {
+	return time.Duration(c.Plan.Times.BudgetSeconds*float64(time.Second)) - closingTime - c.elapsed()
+}
+
+// build makes every runnable cell's testbed stand, idle, beside the others. A
+// cell that cannot be built is recorded as failed and left out; the suite goes on.
+func (c *Conductor) build(ctx context.Context) ([]PlannedCell, error) {
+	var standing []PlannedCell
+	for _, cell := range c.Plan.Cells {
+		if cell.Record.Skipped == "" {
+			c.Progress.Building(cell.Record.Name)
+			err := c.buildCell(ctx, cell)
+			if ctx.Err() != nil {
+				return standing, nil
+			}
+			if err != nil {
+				cell.Record.Failed = err.Error()
+				c.Progress.Say(fmt.Sprintf("cell %s cannot be built: %v", cell.Record.Name, err))
+				c.takeDown(cell)
+			} else {
+				standing = append(standing, cell)
+			}
+		}
+		if err := c.Out.Cell(cell.Record); err != nil {
+			return standing, err
+		}
+	}
+	if len(standing) == 0 {
+		return nil, errors.New("no cell could be built")
+	}
+	return standing, nil
+}

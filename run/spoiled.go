@@ -1,0 +1,50 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"maps"
+
+	"windtunnel/result"
+)
+
+// stealLimit is the share of a CPU's time, stolen by the hypervisor, over which
+// a trial does not count: what is stolen from one node's CPU only is no property
+// of a path.
+const stealLimit = 0.05
+
+// spoiled says why a trial does not count, "" if it does.
+func spoiled(t result.Trial) string {
+	for _, pair := range t.Pairs {
+		if pair.Sender.Error != "" {
+			return fmt.Sprintf("the sender in %s: %s", pair.From, pair.Sender.Error)
+		}
+		if pair.Receiver.Error != "" {
+			return fmt.Sprintf("the receiver in %s: %s", pair.To, pair.Receiver.Error)
+		}
+		if pair.Receiver.Bytes == 0 || pair.Receiver.WindowSeconds <= 0 {
+			return fmt.Sprintf("nothing reached the receiver in %s within the window", pair.To)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Nodes)) {
+		if why := spoiledNode(name, t.Nodes[name]); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func spoiledNode(name string, sample result.NodeSample) string {
+	for _, cpu := range sample.CPUs {
+		if share := cpu.Steal / sample.WindowSeconds; share > stealLimit {
+			return fmt.Sprintf("%.0f %% of CPU %d of node %s was stolen by the hypervisor", 100*share, cpu.CPU, name)
+		}
+	}
+	for _, link := range sample.Links {
+		if link.CarrierChanges > 0 {
+			return fmt.Sprintf("link %s in %s went down within the window", link.Device, link.Place)
+		}
+	}
+	return ""
+}
