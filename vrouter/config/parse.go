@@ -145,6 +145,9 @@ func decodeNumber(n *node, v reflect.Value) *Error {
 }
 
 func decodeSlice(n *node, v reflect.Value) *Error {
+	if n.kind == kindNull { // what encoding/json writes for an empty list
+		return nil
+	}
 	if n.kind != kindArray {
 		return n.fail("must be a list, not %s", n.kind)
 	}

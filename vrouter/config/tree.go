@@ -16,7 +16,8 @@ const (
 	kindArray  kind = "a list"
 	kindString kind = "text"
 	kindNumber kind = "a number"
-	kindOther  kind = "true, false or null"
+	kindNull   kind = "null"
+	kindOther  kind = "true or false"
 )
 
 // A node is a JSON value that knows where it stands in the text.
@@ -73,7 +74,7 @@ func (p *treeParser) token() (json.Token, int, *Error) {
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		at = max(int(syntax.Offset)-1, 0)
+		at = max(int(syntax.Offset)-1, at)
 	}
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil, at, &Error{Column: len(p.data), Message: "the text ends too early"}
@@ -102,6 +103,8 @@ func (p *treeParser) value(path string, depth int) (*node, *Error) {
 		n.kind, n.text = kindString, token
 	case json.Number:
 		n.kind, n.text = kindNumber, token.String()
+	case nil:
+		n.kind = kindNull
 	default:
 		n.kind = kindOther
 	}

@@ -295,6 +295,8 @@ VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node 
 		return;
 	if (vr_get16(f->data + 12) != VR_ETHERTYPE_IP4)
 		return;
+	if (vr_get_mac(f->data) != vr_mac_bits(node->mac))
+		return;
 	if (vr_parse_ip4(f->data + VR_ETH_LEN, f->end, f->length - VR_ETH_LEN, &h))
 		return;
 	if (h.daddr != node->address)

@@ -376,7 +376,7 @@ int vr_fabric_ingress(struct __sk_buff *skb)
 	if (!total || !node)
 		return TC_ACT_UNSPEC;
 	vr_add(&total->received_fabric, &seen);
-	if (skb->pkt_type != 0 || skb->vlan_present)
+	if (skb->vlan_present)
 		return vr_pass(total, &seen);
 	vr_frame_of(skb, VR_ETH_LEN + VR_MPLSOUDP_LEN + VR_IP4_LEN, &f);
 	vr_decide_fabric(0, node, &f, &v);

@@ -1,0 +1,25 @@
+package config
+
+import "windtunnel/vrouter/core"
+
+// tableRecords is how many records each table has room for.
+var tableRecords = [TableCount]int{
+	TableNode: 1, TableVifs: core.MaxVifs, TableVRFs: core.MaxVRFs, TableNexthops: core.MaxNexthops,
+	TableLabels: core.MaxLabels, TableTrie: core.MaxTrieBlocks * core.TrieStride,
+}
+
+// Flat lays the image out as memory, one block a table: what a process that keeps the tables in its
+// own memory loads.
+func (m Image) Flat() [TableCount][]byte {
+	var tables [TableCount][]byte
+	for table := range tables {
+		tables[table] = make([]byte, tableRecords[table]*RecordSize[table])
+	}
+	plan := Diff(Image{}, m)
+	for _, writes := range [][]Write{plan.Prepare, plan.Switch} {
+		for _, w := range writes {
+			copy(tables[w.Table][w.Offset:], w.Data)
+		}
+	}
+	return tables
+}

@@ -1,0 +1,215 @@
+package config_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
+)
+
+// TestRecordSizes: Go's records are C's, without padding that one of the two would not see.
+func TestRecordSizes(t *testing.T) {
+	for _, r := range []struct {
+		name   string
+		record any
+		goSize uintptr
+		cSize  int
+	}{
+		{"Vif", core.Vif{}, unsafe.Sizeof(core.Vif{}), core.SizeVif},
+		{"VRF", core.VRF{}, unsafe.Sizeof(core.VRF{}), core.SizeVRF},
+		{"Nexthop", core.Nexthop{}, unsafe.Sizeof(core.Nexthop{}), core.SizeNexthop},
+		{"Node", core.Node{}, unsafe.Sizeof(core.Node{}), core.SizeNode},
+		{"Totals", core.Totals{}, unsafe.Sizeof(core.Totals{}), core.SizeTotals},
+		{"VifCount", core.VifCount{}, unsafe.Sizeof(core.VifCount{}), core.SizeVifCount},
+	} {
+		if int(r.goSize) != r.cSize || binary.Size(r.record) != r.cSize {
+			t.Errorf("%s: %d bytes in Go, %d written, %d in C", r.name, r.goSize, binary.Size(r.record), r.cSize)
+		}
+	}
+	if len(core.DropReasons) != len(core.Totals{}.Drops) {
+		t.Errorf("%d drop reasons have names, %d are counted", len(core.DropReasons), len(core.Totals{}.Drops))
+	}
+}
+
+func facts() config.Facts {
+	return config.Facts{
+		FabricIfindex: 2, FabricMTU: 1500, FabricMAC: config.MAC{2, 0, 0, 0, 0, 1},
+		Interfaces: map[string]config.Interface{"v-sender": {Ifindex: 3, MTU: 1500, Peer: true}},
+		Neighbours: map[netip.Addr]config.MAC{netip.MustParseAddr("10.0.0.2"): {2, 0, 0, 0, 0, 2}},
+	}
+}
+
+func TestImage(t *testing.T) {
+	m, err := parsed.Image(facts(), config.Image{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := m.Lookup(1, netip.MustParseAddr("10.0.1.4"))
+	tunnel := m.Nexthops[route.Ref()]
+	if route.Label() != 17 || tunnel.Type != core.NexthopTunnel || tunnel.MTU != 1468 || tunnel.Dmac != core.MACKnown|0x020000000002 {
+		t.Errorf("the route to 10.0.1.4 is %x: %+v", uint64(route), tunnel)
+	}
+	if local := m.Nexthops[m.Labels[16]]; local.Type != core.NexthopEncap || local.Ifindex != 3 || local.Flags != core.NexthopPeer {
+		t.Errorf("label 16 leads to %+v", local)
+	}
+	if r := m.Lookup(1, netip.MustParseAddr("10.0.1.5")); r != 0 {
+		t.Errorf("there is a route to 10.0.1.5: %x", uint64(r))
+	}
+	if len(m.Routes(core.FabricVRF)) != 0 {
+		t.Error("the fabric's table has routes, though nothing is flat")
+	}
+}
+
+// TestMissingInterface: a port whose interface is gone is routed to discard.
+func TestMissingInterface(t *testing.T) {
+	f := facts()
+	f.Interfaces = nil
+	m, err := parsed.Image(f, config.Image{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := m.Nexthops[m.Labels[16]]; n.Type != core.NexthopDiscard || len(m.Vifs) != 0 {
+		t.Errorf("label 16 leads to %+v; vifs %v", n, m.Vifs)
+	}
+}
+
+// draw makes some configuration of a small world, so that two have much in common.
+func draw(t *rapid.T, label string) (config.Config, config.Facts) {
+	c, f := parsed, facts()
+	c.Networks, c.Ports, c.Routes = nil, nil, nil
+	f.Interfaces, f.Neighbours = map[string]config.Interface{}, map[netip.Addr]config.MAC{}
+	for n := range 2 {
+		name := fmt.Sprintf("net%d", n)
+		c.Networks = append(c.Networks, config.Network{Name: name, Subnet: netip.MustParsePrefix("10.0.0.0/16"), Gateway: netip.MustParseAddr("10.0.255.254")})
+		for p := range 3 {
+			if !rapid.Bool().Draw(t, label+" has a port") {
+				continue
+			}
+			i := n*3 + p
+			interfaceName := fmt.Sprintf("v%d", i)
+			c.Ports = append(c.Ports, config.Port{
+				Name: fmt.Sprintf("p%d", i), Interface: interfaceName, Network: name, Label: uint32(16 + i), MAC: config.MAC{2, 0, 0, 0, 1, byte(i)},
+				Address: netip.AddrFrom4([4]byte{10, 0, 1, byte(1 + p)}),
+			})
+			f.Interfaces[interfaceName] = config.Interface{
+				Ifindex: uint32(10 + i + rapid.IntRange(0, 1).Draw(t, label+" interface made anew")*10), MTU: 1500, Peer: true,
+			}
+		}
+		for _, prefix := range []string{"10.0.2.0/24", "10.0.2.128/25", "10.0.0.0/12", "10.0.2.9/32", "0.0.0.0/0"} {
+			if !rapid.Bool().Draw(t, label+" has a route") {
+				continue
+			}
+			remote := netip.AddrFrom4([4]byte{10, 99, 0, byte(rapid.IntRange(2, 4).Draw(t, label+" remote"))})
+			via := config.Via{Tunnel: remote, Encapsulation: config.MPLSoUDP, Label: uint32(rapid.IntRange(16, 18).Draw(t, label+" label"))}
+			c.Routes = append(c.Routes, config.Route{Network: name, Prefix: netip.MustParsePrefix(prefix), Via: via})
+			if remote.As4()[3] != 4 { // a MAC that changes is a change of its own
+				f.Neighbours[remote] = config.MAC{2, 0, 0, 0, 0, remote.As4()[3]}
+			}
+		}
+	}
+	return c, f
+}
+
+var probes = []netip.Addr{
+	netip.MustParseAddr("10.0.1.1"), netip.MustParseAddr("10.0.1.2"), netip.MustParseAddr("10.0.2.1"), netip.MustParseAddr("10.0.2.9"),
+	netip.MustParseAddr("10.0.2.200"), netip.MustParseAddr("10.0.255.254"), netip.MustParseAddr("10.15.0.1"), netip.MustParseAddr("192.0.2.1"),
+}
+
+// seen is all that packets can find in tables: for every network, address and label, the nexthop.
+func seen(m config.Image) map[string]string {
+	found := make(map[string]string)
+	for slot, vrf := range m.VRFs {
+		for _, a := range probes {
+			r := m.Lookup(slot, a)
+			if r != 0 {
+				found[fmt.Sprintf("%x %s", vrf.ID, a)] = fmt.Sprintf("%d %+v", r.Label(), m.Nexthops[r.Ref()])
+			}
+		}
+	}
+	for label, slot := range m.Labels {
+		found[fmt.Sprint("label ", label)] = fmt.Sprintf("%+v", m.Nexthops[slot])
+	}
+	return found
+}
+
+// TestDiffIsHitless: at every step of a plan, what a packet finds is what it found before all of it
+// or what it finds after.
+func TestDiffIsHitless(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c1, f1 := draw(t, "first")
+		c2, f2 := draw(t, "second")
+		first, err := c1.Image(f1, config.Image{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := c2.Image(f2, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := first.Flat()
+		before, after := seen(config.Read(tables)), seen(second)
+		plan := config.Diff(first, second)
+		for phase, writes := range [][]config.Write{plan.Prepare, plan.Switch, plan.Retire} {
+			for _, w := range writes {
+				copy(tables[w.Table][w.Offset:], w.Data)
+				if phase < 2 {
+					between(t, config.Read(tables), before, after)
+				}
+			}
+		}
+		if got := seen(config.Read(tables)); fmt.Sprint(got) != fmt.Sprint(after) {
+			t.Fatalf("the plan leads to\n%v\nnot\n%v", got, after)
+		}
+		if again := config.Diff(config.Read(tables), second); !again.Empty() {
+			t.Fatalf("after the plan there is more to do: %+v", again)
+		}
+	})
+}
+
+// between checks tables half way.
+func between(t *rapid.T, now config.Image, before, after map[string]string) {
+	for key, way := range seen(now) {
+		if way != before[key] && way != after[key] {
+			t.Fatalf("%s: half way %q, neither %q nor %q", key, way, before[key], after[key])
+		}
+	}
+}
+
+// TestAdopt: tables that are read back are those that were written, and the same configuration
+// changes nothing in them.
+func TestAdopt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, f := draw(t, "some")
+		m, err := c.Image(f, config.Image{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := config.Read(m.Flat())
+		again, err := c.Image(f, read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan := config.Diff(read, again); !plan.Empty() {
+			t.Fatalf("not the same: %+v", plan)
+		}
+	})
+}
+
+// TestRoutesFull: more than there is room for is an error, not a broken table.
+func TestRoutesFull(t *testing.T) {
+	c := parsed
+	for i := range 4096 {
+		c.Routes = append(c.Routes, config.Route{
+			Network: "network1", Via: c.Routes[0].Via, Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{20, byte(i >> 8), byte(i), 1}), 32),
+		})
+	}
+	if _, err := c.Image(facts(), config.Image{}); err == nil {
+		t.Error("4096 blocks more fitted")
+	}
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Writes golden.json: frames that come to the node of node.json, and what becomes of them.
+
+Both sides are made by scapy (python3-scapy, or pip install scapy), none by the vRouter:
+    python3 golden.py > golden.json
+Every checksum and length below is scapy's. "any" lists the bytes that only have a range: the outer
+UDP source port. MACs of the underlay: node 10.0.0.N has 02:00:00:00:00:0N; 10.0.0.9 is unresolved.
+"""
+import json
+
+from scapy.contrib.mpls import MPLS
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.packet import Raw
+
+GATEWAY = "00:00:5e:00:01:00"
+SENDER, BESIDE, OTHER, FLAT = ("02:00:00:00:01:03", "02:00:00:00:01:05", "02:00:00:00:02:03", "02:00:00:00:03:03")
+NODE = ["", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"]
+SPORT = [34, 35]
+cases = []
+
+
+def frame(p):
+    return bytes(p).hex()
+
+
+def case(name, at, packet, op, out=None, drop="", gso=0, any_bytes=()):
+    cases.append({"name": name, "at": at, "gso_size": gso, "in": frame(packet), "op": op, "drop": drop,
+                  "out": frame(out) if out is not None else "", "any": list(any_bytes)})
+
+
+def drop(name, at, packet, reason, gso=0):
+    case(name, at, packet, "drop", drop=reason, gso=gso)
+
+
+def inner(ttl=64, src="10.0.1.3", dst="10.0.1.4", **ip):
+    return IP(src=src, dst=dst, ttl=ttl, id=7, **ip)
+
+
+def from_sender(p, mac=SENDER, to=GATEWAY):
+    return Ether(src=mac, dst=to) / p
+
+
+def tunnel(p, label, to=2, tos=0, **mpls):
+    """What leaves node 1, or comes to it: RFC 7510."""
+    return (Ether(src=NODE[1], dst=NODE[to]) / IP(src="10.0.0.1", dst="10.0.0.%d" % to, ttl=64, id=0, flags="DF", tos=tos) /
+            UDP(sport=49152, dport=6635, chksum=0) / MPLS(label=label, cos=0, s=1, ttl=64, **mpls) / p)
+
+
+def arriving(p, label, tos=0, dport=6635, s=1, ttl=64, dst="10.0.0.1"):
+    return (Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.2", dst=dst, ttl=64, id=0, flags="DF", tos=tos) /
+            UDP(sport=50000, dport=dport, chksum=0) / MPLS(label=label, cos=0, s=s, ttl=ttl) / p)
+
+
+def delivered(p, mac=SENDER):
+    return Ether(src=GATEWAY, dst=mac) / p
+
+
+tcp = TCP(sport=40000, dport=5201, seq=1000, ack=2000, flags="A", window=500) / Raw(b"windtunnel" * 10)
+udp = UDP(sport=40000, dport=53) / Raw(b"x" * 33)
+
+# From a container into tunnels.
+case("tcp into a tunnel", "vif1", from_sender(inner() / tcp), "tunnel", tunnel(inner(63) / tcp, 17), any_bytes=SPORT)
+case("udp into a tunnel", "vif1", from_sender(inner() / udp), "tunnel", tunnel(inner(63) / udp, 17), any_bytes=SPORT)
+case("icmp into a tunnel", "vif1", from_sender(inner() / ICMP(id=1, seq=1) / Raw(b"p" * 56)), "tunnel",
+     tunnel(inner(63) / ICMP(id=1, seq=1) / Raw(b"p" * 56), 17), any_bytes=SPORT)
+case("the longest prefix wins, the largest label", "vif1", from_sender(inner(dst="10.0.1.200") / udp), "tunnel",
+     tunnel(inner(63, dst="10.0.1.200") / udp, 1048575, to=3), any_bytes=SPORT)
+case("the same addresses in another network", "vif3", from_sender(inner() / udp, mac=OTHER), "tunnel",
+     tunnel(inner(63) / udp, 55), any_bytes=SPORT)
+case("ip options", "vif1", from_sender(inner(options=[IPOption_NOP()] * 4) / udp), "tunnel",
+     tunnel(inner(63, options=[IPOption_NOP()] * 4) / udp, 17), any_bytes=SPORT)
+case("a first fragment", "vif1", from_sender(inner(flags="MF") / udp), "tunnel", tunnel(inner(63, flags="MF") / udp, 17), any_bytes=SPORT)
+for ecn in (1, 2, 3):
+    case("ecn %d is copied out, dscp is not" % ecn, "vif1", from_sender(inner(tos=0xb8 | ecn) / udp), "tunnel",
+         tunnel(inner(63, tos=0xb8 | ecn) / udp, 17, tos=ecn), any_bytes=SPORT)
+case("ttl 2 is the last that passes", "vif1", from_sender(inner(2) / udp), "tunnel", tunnel(inner(1) / udp, 17), any_bytes=SPORT)
+case("ttl 256 to 255 carries into the checksum", "vif1", from_sender(inner(255) / udp), "tunnel", tunnel(inner(254) / udp, 17), any_bytes=SPORT)
+
+# MTU edges: 1500 outside is 1468 inside.
+fits = Raw(b"f" * (1468 - 20 - 8))
+case("exactly the mtu", "vif1", from_sender(inner(flags="DF") / UDP(sport=1, dport=2) / fits), "tunnel",
+     tunnel(inner(63, flags="DF") / UDP(sport=1, dport=2) / fits, 17), any_bytes=SPORT)
+big = inner(flags="DF") / UDP(sport=1, dport=2) / Raw(b"f" * (1469 - 20 - 8))
+case("one more than the mtu, df", "vif1", from_sender(big), "too_big",
+     delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") /
+               ICMP(type=3, code=4, nexthopmtu=1468) / Raw(bytes(big)[:40])))
+drop("one more than the mtu, no df", "vif1", from_sender(inner() / UDP(sport=1, dport=2) / Raw(b"f" * (1469 - 28))), "mtu_exceeded")
+aggregate = Raw(b"g" * 3000)
+head = TCP(sport=40000, dport=5201, seq=1000, flags="A")
+case("an aggregate whose segments fit", "vif1", from_sender(inner(flags="DF") / head / aggregate), "tunnel",
+     tunnel(inner(63, flags="DF") / head / aggregate, 17), gso=1428, any_bytes=SPORT)
+whole = inner(flags="DF") / head / aggregate
+case("an aggregate whose segments do not fit", "vif1", from_sender(whole), "too_big",
+     delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") /
+               ICMP(type=3, code=4, nexthopmtu=1468) / Raw(bytes(whole)[:40])), gso=1429)
+
+# Between containers of one node.
+case("to the container beside", "vif1", from_sender(inner(dst="10.0.1.5") / udp), "encap",
+     delivered(inner(63, dst="10.0.1.5") / udp, BESIDE))
+drop("the container beside has a smaller mtu", "vif1", from_sender(inner(dst="10.0.1.5") / UDP() / Raw(b"f" * (1401 - 28))), "mtu_exceeded")
+
+# Without encapsulation.
+case("flat, out", "vif4", from_sender(inner(src="10.0.3.3", dst="10.0.3.4") / tcp, mac=FLAT), "encap",
+     Ether(src=NODE[1], dst=NODE[2]) / inner(63, src="10.0.3.3", dst="10.0.3.4") / tcp)
+case("flat, in", "fabric", Ether(src=NODE[2], dst=NODE[1]) / inner(63, src="10.0.3.4", dst="10.0.3.3") / tcp, "encap",
+     delivered(inner(63, src="10.0.3.4", dst="10.0.3.3") / tcp, FLAT))
+
+# Answers.
+ask = ARP(op=1, hwsrc=SENDER, psrc="10.0.1.3", pdst="10.0.1.4")
+case("arp for a peer", "vif1", Ether(src=SENDER, dst="ff:ff:ff:ff:ff:ff") / ask, "arp",
+     Ether(src=GATEWAY, dst=SENDER, type=0x806) / ARP(op=2, hwsrc=GATEWAY, psrc="10.0.1.4", hwdst=SENDER, pdst="10.0.1.3"))
+case("arp for the gateway", "vif1", Ether(src=SENDER, dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=SENDER, psrc="10.0.1.3", pdst="10.0.1.254"),
+     "arp", Ether(src=GATEWAY, dst=SENDER, type=0x806) / ARP(op=2, hwsrc=GATEWAY, psrc="10.0.1.254", hwdst=SENDER, pdst="10.0.1.3"))
+drop("arp for itself", "vif1", Ether(src=SENDER, dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=SENDER, psrc="0.0.0.0", pdst="10.0.1.3"), "arp_own_address")
+drop("arp outside the network", "vif1", Ether(src=SENDER, dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=SENDER, psrc="10.0.1.3", pdst="10.0.2.4"), "arp_outside")
+drop("arp reply", "vif1", Ether(src=SENDER, dst=GATEWAY) / ARP(op=2, hwsrc=SENDER, psrc="10.0.1.3", hwdst=GATEWAY, pdst="10.0.1.254"), "arp_not_request")
+drop("arp in another's name", "vif1", Ether(src=SENDER, dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=SENDER, psrc="10.0.1.9", pdst="10.0.1.4"), "spoofed_address")
+drop("arp of another hardware", "vif1", Ether(src=SENDER, dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwtype=6, hwsrc=SENDER, psrc="10.0.1.3", pdst="10.0.1.4"), "arp_malformed")
+case("echo to the gateway", "vif1", from_sender(inner(dst="10.0.1.254") / ICMP(type=8, id=3, seq=9) / Raw(b"e" * 56)), "echo",
+     delivered(inner(src="10.0.1.254", dst="10.0.1.3") / ICMP(type=0, id=3, seq=9) / Raw(b"e" * 56)))
+drop("anything else to the gateway", "vif1", from_sender(inner(dst="10.0.1.254") / tcp), "gateway")
+
+# Drops at a vif.
+drop("spoofed address", "vif1", from_sender(inner(src="10.0.1.5") / udp), "spoofed_address")
+drop("spoofed mac", "vif1", from_sender(inner() / udp, mac=BESIDE), "spoofed_mac")
+drop("not to the gateway's mac", "vif1", from_sender(inner() / udp, to=BESIDE), "not_gateway_mac")
+drop("broadcast", "vif1", from_sender(inner(dst="255.255.255.255") / udp, to="ff:ff:ff:ff:ff:ff"), "multicast")
+drop("multicast", "vif1", from_sender(inner(dst="224.0.0.251") / udp, to="01:00:5e:00:00:fb"), "multicast")
+drop("ttl 1", "vif1", from_sender(inner(1) / udp), "ttl_expired")
+drop("ttl 0", "vif1", from_sender(inner(0) / udp), "ttl_expired")
+drop("no route", "vif1", from_sender(inner(dst="10.0.7.1") / udp), "no_route")
+drop("no route in this network, though in another", "vif4", from_sender(inner(src="10.0.3.3", dst="10.0.1.4") / udp, mac=FLAT), "no_route")
+drop("unresolved", "vif1", from_sender(inner(dst="10.9.1.2") / udp), "unresolved")
+drop("ipv6", "vif1", from_sender(IPv6(src="fe80::1", dst="ff02::2") / Raw(b"r" * 16), to="33:33:00:00:00:02"), "not_ipv4")
+drop("vlan", "vif1", Ether(src=SENDER, dst=GATEWAY) / Dot1Q(vlan=3) / inner() / udp, "vlan")
+drop("wrong header checksum", "vif1", from_sender(inner(chksum=0x1234) / udp), "bad_checksum")
+drop("wrong version", "vif1", from_sender(inner(version=6) / udp), "bad_header")
+drop("longer than the frame", "vif1", from_sender(inner(len=1400) / udp), "bad_header")
+drop("shorter than its header", "vif1", from_sender(inner(len=19) / udp), "bad_header")
+
+# From the fabric.
+case("tunnel to the sender", "fabric", arriving(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, 16), "decap",
+     delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp))
+case("the label decides, not the address", "fabric", arriving(inner(63, src="10.0.1.4", dst="10.0.1.3") / udp, 19), "decap",
+     delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / udp, OTHER))
+case("congestion marked outside", "fabric", arriving(inner(63, src="10.0.1.4", dst="10.0.1.3", tos=2) / tcp, 16, tos=3), "decap",
+     delivered(inner(63, src="10.0.1.4", dst="10.0.1.3", tos=3) / tcp))
+case("ect(1) outside, ect(0) inside", "fabric", arriving(inner(63, src="10.0.1.4", dst="10.0.1.3", tos=0xba) / tcp, 16, tos=1), "decap",
+     delivered(inner(63, src="10.0.1.4", dst="10.0.1.3", tos=0xb9) / tcp))
+drop("congestion marked on what cannot carry it", "fabric", arriving(inner(63, dst="10.0.1.3") / tcp, 16, tos=3), "ecn")
+drop("unknown label", "fabric", arriving(inner(63, dst="10.0.1.3") / tcp, 4242), "unknown_label")
+drop("a label above the table", "fabric", arriving(inner(63, dst="10.0.1.3") / tcp, 1048575), "unknown_label")
+drop("two labels", "fabric", arriving(MPLS(label=16, s=1, ttl=64) / inner(63, dst="10.0.1.3") / tcp, 99, s=0), "label_stack")
+drop("label ttl", "fabric", arriving(inner(63, dst="10.0.1.3") / tcp, 16, ttl=0), "label_ttl")
+drop("ipv6 inside", "fabric", arriving(IPv6(src="fd00::1", dst="fd00::2") / Raw(b"r" * 40), 16), "inner_not_ipv4")
+drop("a wrong checksum inside", "fabric", arriving(inner(63, dst="10.0.1.3", chksum=1) / tcp, 16), "inner_bad_header")
+drop("a wrong length inside", "fabric", arriving(inner(63, dst="10.0.1.3", len=1400) / tcp, 16), "inner_bad_header")
+drop("too large for the container", "fabric", arriving(inner(63, dst="10.0.1.5", src="10.0.1.4") / UDP() / Raw(b"f" * (1401 - 28)), 18), "mtu_exceeded")
+
+# Not ours.
+for name, packet in {
+        "arp on the fabric": Ether(src=NODE[2], dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=NODE[2], psrc="10.0.0.2", pdst="10.0.0.1"),
+        "echo to the node": Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.2", dst="10.0.0.1") / ICMP() / Raw(b"e" * 56),
+        "another port": arriving(inner(63, dst="10.0.1.3") / tcp, 16, dport=4789),
+        "another node": arriving(inner(63, dst="10.0.1.3") / tcp, 16, dst="10.0.0.7"),
+        "a tunnelled network's address in the open": Ether(src=NODE[2], dst=NODE[1]) / inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp,
+        "to another mac": Ether(src=NODE[2], dst=NODE[3]) / inner(63, src="10.0.3.4", dst="10.0.3.3") / tcp,
+}.items():
+    case(name, "fabric", packet, "pass", packet)
+
+print("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]")

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The core on the host, under the sanitizers: a mover that moves packets through a buffer.
+ *
+ *	host TABLES < cases
+ *
+ * TABLES holds the tables' memory, one after the other. A case is a line "vif SLOT GSO HEX" or
+ * "fabric 0 GSO HEX"; the answer is "OP REASON HEX". Every frame is copied into a block of exactly
+ * its size, so that a byte read behind its end is found; and every shorter beginning of it, and
+ * many damaged copies, are decided as well, only for the sanitizers to see.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../vr_decide.h"
+#include "../vr_build.h"
+
+#define MAX_FRAME 70000
+
+static const char *const op_names[] = {"drop",	  "pass",  "arp",    "echo",
+				       "too_big", "encap", "tunnel", "decap"};
+static const char *const drop_names[] = {"",
+#define VR_X(name, text) #name,
+					 VR_DROP_REASONS(VR_X)
+#undef VR_X
+};
+
+static void *load(FILE *f, size_t size)
+{
+	void *memory = malloc(size);
+
+	if (!memory || fread(memory, 1, size, f) != size) {
+		fprintf(stderr, "host: the tables are too short\n");
+		exit(1);
+	}
+	return memory;
+}
+
+static struct vr_tables load_tables(const char *path)
+{
+	struct vr_tables t;
+	FILE *f = fopen(path, "rb");
+
+	if (!f) {
+		perror(path);
+		exit(1);
+	}
+	t.node = load(f, sizeof(struct vr_node));
+	t.vifs = load(f, VR_MAX_VIFS * sizeof(struct vr_vif));
+	t.vrfs = load(f, VR_MAX_VRFS * sizeof(struct vr_vrf));
+	t.nhs = load(f, VR_MAX_NHS * sizeof(struct vr_nh));
+	t.labels = load(f, VR_MAX_LABELS * sizeof(uint64_t));
+	t.trie = load(f, VR_MAX_TRIE_ENTRIES * sizeof(uint64_t));
+	fclose(f);
+	return t;
+}
+
+static void unload_tables(struct vr_tables *t)
+{
+	free((void *)t->node);
+	free((void *)t->vifs);
+	free((void *)t->vrfs);
+	free((void *)t->nhs);
+	free((void *)t->labels);
+	free((void *)t->trie);
+}
+
+/* The frame, in a buffer that has room in front of and behind it. */
+struct packet {
+	uint8_t buffer[MAX_FRAME + 256];
+	uint8_t *data;
+	size_t length;
+};
+
+static struct vr_verdict decide(const struct vr_tables *t, const struct vr_vif *vif,
+				const uint8_t *data, size_t length, uint32_t gso)
+{
+	uint8_t *exact = malloc(length ? length : 1);
+	struct vr_frame f = {exact, exact + length, (uint32_t)length, gso};
+	struct vr_verdict v = {0};
+
+	memcpy(exact, data, length);
+	if (vif)
+		vr_decide_vif(t, &f, vif, &v);
+	else
+		vr_decide_fabric(t, t->node, &f, &v);
+	free(exact);
+	return v;
+}
+
+/* Room behind the Ethernet header, or less of it. */
+static void adjust(struct packet *p, int by)
+{
+	memmove(p->data - by, p->data, VR_ETH_LEN);
+	p->data -= by;
+	p->length += (size_t)by;
+}
+
+static void answer_too_big(struct packet *p, const struct vr_vif *vif, const struct vr_verdict *v)
+{
+	p->length = VR_ETH_LEN + VR_QUOTE_LEN;
+	adjust(p, VR_IP4_LEN + VR_ICMP_LEN);
+	vr_build_too_big(p->data, vif->mac, v->vrf->gateway_mac, v->vrf->gateway, vif->address,
+			 v->mtu);
+}
+
+static void move(struct packet *p, const struct vr_vif *vif, const struct vr_verdict *v)
+{
+	if (v->routed)
+		vr_build_hop(p->data + VR_ETH_LEN);
+	switch (v->op) {
+	case VR_OP_ARP:
+		return vr_build_arp_reply(p->data, v->vrf->gateway_mac);
+	case VR_OP_ECHO:
+		return vr_build_echo_reply(p->data);
+	case VR_OP_TOO_BIG:
+		return answer_too_big(p, vif, v);
+	case VR_OP_TUNNEL:
+		adjust(p, VR_MPLSOUDP_LEN);
+		return vr_build_mplsoudp(p->data, v->nh, v->label, v->tos, v->sport, v->length);
+	case VR_OP_DECAP:
+		adjust(p, -VR_MPLSOUDP_LEN);
+		vr_build_eth(p->data, v->nh->dmac, v->nh->smac);
+		return vr_build_tos(p->data + VR_ETH_LEN, v->tos);
+	case VR_OP_ENCAP:
+		return vr_build_eth(p->data, v->nh->dmac, v->nh->smac);
+	}
+}
+
+/* xorshift: the same damage in every run. */
+static uint32_t next_random(void)
+{
+	static uint32_t state = 2463534242u;
+
+	state ^= state << 13;
+	state ^= state >> 17;
+	return state ^= state << 5;
+}
+
+static void damage(const struct vr_tables *t, const struct vr_vif *vif, const uint8_t *data,
+		   size_t length, uint32_t gso)
+{
+	static uint8_t copy[MAX_FRAME];
+
+	for (size_t shorter = 0; shorter < length && shorter < 200; shorter++)
+		decide(t, vif, data, shorter, gso);
+	for (int i = 0; i < 2000; i++) {
+		memcpy(copy, data, length);
+		for (int j = 0; j < 4; j++)
+			copy[next_random() % (length < 100 ? length : 100)] =
+			    (uint8_t)next_random();
+		decide(t, vif, copy, length, gso);
+	}
+}
+
+static size_t unhex(const char *hex, uint8_t *out)
+{
+	size_t n = 0;
+	unsigned int byte;
+
+	while (n < MAX_FRAME && sscanf(hex + 2 * n, "%2x", &byte) == 1)
+		out[n++] = (uint8_t)byte;
+	return n;
+}
+
+static void answer(const struct vr_tables *t, const struct vr_vif *vif, unsigned int gso,
+		   const char *hex)
+{
+	static struct packet p;
+	struct vr_verdict v;
+
+	p.data = p.buffer + 128;
+	p.length = unhex(hex, p.data);
+	v = decide(t, vif, p.data, p.length, gso);
+	damage(t, vif, p.data, p.length, gso);
+	move(&p, vif, &v);
+	printf("%s %s ", op_names[v.op], v.op == VR_OP_DROP ? drop_names[v.drop] : "-");
+	for (size_t i = 0; v.op != VR_OP_DROP && i < p.length; i++)
+		printf("%02x", p.data[i]);
+	printf("\n");
+}
+
+#define CHECK(x)                                                                                   \
+	do {                                                                                       \
+		if (!(x)) {                                                                        \
+			fprintf(stderr, "host: line %d: %s does not hold\n", __LINE__, #x);        \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static void check_checksums(void)
+{
+	/* The example of RFC 1071, section 3: the sum is ddf2. */
+	const uint8_t words[] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7};
+
+	CHECK(vr_csum_fold((uint64_t)vr_raw32(words) + vr_raw32(words + 4)) ==
+	      __builtin_bswap16(0xddf2));
+	/* The example of RFC 1624, section 4: dd2f, 5555 to 3285, gives 0000. */
+	CHECK(vr_csum_replace(0xdd2f, 0x5555, 0x3285) == 0x0000);
+}
+
+/* RFC 6040, figure 4, row by row: inner not-ECT, ECT(0), ECT(1), CE; -1 is drop. */
+static void check_ecn(void)
+{
+	static const int8_t figure[4][4] = {
+	    /* outer: not-ECT, ECT(1), ECT(0), CE */
+	    [0] = {0, 0, 0, -1},
+	    [2] = {2, 1, 2, 3},
+	    [1] = {1, 1, 1, 3},
+	    [3] = {3, 3, 3, 3},
+	};
+
+	for (uint8_t in = 0; in < 4; in++)
+		for (uint8_t out = 0; out < 4; out++)
+			CHECK(vr_ecn_decapsulate(out, in) == figure[in][out]);
+}
+
+/* All packets of a flow leave by one port; flows spread over the range of RFC 7510. */
+static void check_entropy(void)
+{
+	static uint8_t seen[65536];
+	unsigned int ports = 0;
+
+	for (uint32_t i = 0; i < 10000; i++) {
+		struct vr_ip4 h = {.saddr = 0x0a000103,
+				   .daddr = 0x0a000104,
+				   .proto = VR_PROTO_TCP,
+				   .sport = (uint16_t)(i + 1024),
+				   .dport = 80};
+		uint16_t port = vr_entropy_port(&h, 1);
+
+		CHECK(port >= 49152 && port == vr_entropy_port(&h, 1));
+		ports += !seen[port];
+		seen[port] = 1;
+	}
+	/* 10,000 balls in 16,384 bins fill 7,486 of them. */
+	CHECK(ports > 7300 && ports < 7700);
+}
+
+static void check_segments(void)
+{
+	struct vr_ip4 h = {.total = 4000, .header = 20, .l4 = 32};
+
+	CHECK(vr_segment_length(&h, 0) == 4000);
+	CHECK(vr_segment_length(&h, 1448) == 1500);
+}
+
+int main(int argc, char **argv)
+{
+	static char line[2 * MAX_FRAME + 64], hex[2 * MAX_FRAME + 1];
+	struct vr_tables t;
+	char at[16];
+	unsigned int slot, gso;
+
+	check_checksums();
+	check_ecn();
+	check_entropy();
+	check_segments();
+	if (argc != 2)
+		return 2;
+	t = load_tables(argv[1]);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "%15s %u %u %140000s", at, &slot, &gso, hex) != 4)
+			return 2;
+		answer(&t, at[0] == 'v' ? vr_vif_at(&t, slot) : NULL, gso, hex);
+	}
+	unload_tables(&t);
+	return 0;
+}
