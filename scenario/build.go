@@ -2,15 +2,17 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 // builder makes our tree of the parser's.
 type builder struct{ *complaints }
 
 func (b builder) build(n ast.Node, depth int) *node {
-	at := placeOf(n.GetToken())
+	at := begin(n)
 	if depth > maxNesting {
 		b.add(at, tooDeep)
 		return &node{at: at}
@@ -31,6 +33,9 @@ func (b builder) build(n ast.Node, depth int) *node {
 	case *ast.LiteralNode:
 		return b.scalar(at, v.Value.Value)
 	case *ast.StringNode:
+		if v.Token.Type == token.StringType && strings.Contains(v.Value, ": ") {
+			b.add(at, fmt.Sprintf("a value with a colon and a space stands in quotes: \"%s\"", clip(v.Value)))
+		}
 		return b.scalar(at, v.Value)
 	case ast.ScalarNode:
 		return b.scalar(at, n.GetToken().Value)
@@ -42,23 +47,38 @@ func (b builder) build(n ast.Node, depth int) *node {
 func (b builder) scalar(at position, text string) *node {
 	if len(text) > maxScalar {
 		b.add(at, fmt.Sprintf("this text has %d bytes; at most %d are read", len(text), maxScalar))
-		text = ""
 	}
 	b.refuseInvisible(at, text)
 	return &node{at: at, shape: scalar, text: text}
 }
 
-// mapping reads the keys of a mapping, each once. A block mapping begins at its
-// first key, one in braces at the brace: the parser gives the colon for the
-// former.
+// begin is where a node begins. A block mapping does at its first key, one in
+// braces at the brace; for the former the parser gives the colon.
+func begin(n ast.Node) position {
+	at := placeOf(n.GetToken())
+	values := []*ast.MappingValueNode(nil)
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		values = v.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{v}
+	}
+	if len(values) == 0 {
+		return at
+	}
+	key := placeOf(values[0].Key.GetToken())
+	if key.line < at.line || key.line == at.line && key.column < at.column {
+		return key
+	}
+	return at
+}
+
+// mapping reads the keys of a mapping, each once.
 func (b builder) mapping(at position, values []*ast.MappingValueNode, depth int) *node {
 	made := &node{at: at, shape: mapping}
 	first := map[string]position{}
-	for i, v := range values {
+	for _, v := range values {
 		keyAt := placeOf(v.Key.GetToken())
-		if i == 0 && (keyAt.line < at.line || keyAt.line == at.line && keyAt.column < at.column) {
-			made.at = keyAt
-		}
 		key := v.Key.GetToken().Value
 		if before, twice := first[key]; twice {
 			b.add(keyAt, fmt.Sprintf("`%s` stands here a second time; the first is in line %d", clip(key), before.line))

@@ -55,17 +55,17 @@ func (d *draft) setSegmentation(n *node) {
 func (d *draft) setWire(n *node) {
 	r, wire := d.r, &d.cell.Wire
 	r.readKeys(n, "`wire`", []handler{
-		{"kind", func(n *node) {
+		{key: "kind", read: func(n *node) {
 			if v, ok := r.word(n, "wire", []string{WireNIC, WireMemory}); ok {
 				wire.Kind = v
 			}
 		}},
-		{"mtu", func(n *node) {
+		{key: "mtu", read: func(n *node) {
 			if v, ok := r.count(n, "the wire's MTU", minMTU, maxMTU); ok {
 				wire.MTU = v
 			}
 		}},
-		{"queues", func(n *node) {
+		{key: "queues", read: func(n *node) {
 			if v, ok := r.count(n, "`queues`", 1, maxQueues); ok {
 				wire.Queues = v
 			}
@@ -79,7 +79,7 @@ func (d *draft) setWindow(n *node) {
 		return
 	}
 	if v < minWindow || v > maxWindow {
-		d.r.add(n.at, fmt.Sprintf("`window` is %s; it lies between %s and %s", v, minWindow, maxWindow))
+		d.r.add(n.at, fmt.Sprintf("`window` is %s; it lies between 100ms and 10m", clip(n.text)))
 		return
 	}
 	d.cell.Window = v
@@ -94,14 +94,14 @@ func (d *draft) setSays(n *node) {
 // patchKeys are the keys that any layer of a cell may have.
 func (d *draft) patchKeys() []handler {
 	return []handler{
-		{"says", d.setSays},
-		{"path", d.setPath},
-		{"traffic", d.setTraffic},
-		{"wire", d.setWire},
-		{"segmentation", d.setSegmentation},
-		{"pairs", d.setPairs},
-		{"requires", func(n *node) { d.r.readRequires(n, &d.cell.Requires) }},
-		{"window", d.setWindow},
+		{key: "says", read: d.setSays},
+		{key: "path", read: d.setPath},
+		{key: "traffic", read: d.setTraffic},
+		{key: "wire", read: d.setWire},
+		{key: "segmentation", read: d.setSegmentation},
+		{key: "pairs", read: d.setPairs},
+		{key: "requires", read: func(n *node) { d.r.readRequires(n, &d.cell.Requires) }},
+		{key: "window", read: d.setWindow},
 	}
 }
 
@@ -115,12 +115,16 @@ type layer struct {
 
 func (d *draft) apply(l layer) {
 	handlers := d.patchKeys()
-	if l.like {
-		handlers = append(handlers, handler{"like", func(*node) {}}) // read by resolve
+	like := handler{key: "like", read: func(*node) {}} // resolve has read it
+	if !l.like {
+		like.misplaced = "an axis cannot say `like`; the matrix's cell can"
 	}
-	if l.own {
-		handlers = append(handlers, handler{"published", func(n *node) { d.r.readFigures(n, &d.cell) }})
+	published := handler{key: "published", read: func(n *node) { d.r.readFigures(n, &d.cell) }}
+	if !l.own {
+		published.misplaced = "published figures belong to one cell; say `published: {NAME: {...}}` for the suite"
 	}
+	d.lost = d.lost || l.body.shape == scalar || l.body.shape == list
+	handlers = append(handlers, like, published)
 	d.r.readKeys(l.body, l.what, handlers)
 }
 

@@ -30,7 +30,7 @@ func (r *reader) unknownCell(at position, name string) {
 
 // readFigures reads the published figures of one cell, by metric.
 func (r *reader) readFigures(n *node, cell *Cell) {
-	if !r.isMapping(n, "the published figures") {
+	if !r.isMapping(n, "a cell's `published`") {
 		return
 	}
 	for _, f := range n.fields {
@@ -74,7 +74,7 @@ func figureParser(m result.Metric) func(string) (float64, error) {
 	case result.SenderCost, result.ReceiverCost, result.TogetherCost:
 		return inUnits("cost", "512 ns/KiB", unit{"ns/KiB", 0, 1})
 	case result.WirePacketRate:
-		return inUnits("packet rate", "81000 packets/s", unit{"packets/s", 0, 1})
+		return inUnits("packet rate", "81000 packets/s", packetUnits...)
 	case result.WirePacketSize, result.EndpointPacketSize:
 		return inUnits("packet size", "1500B", sizeUnits...)
 	}
@@ -83,6 +83,8 @@ func figureParser(m result.Metric) func(string) (float64, error) {
 	}
 	return inUnits("number", "257", unit{"", 0, 1})
 }
+
+var packetUnits = []unit{{"packets/s", 0, 1}, {"kpackets/s", 3, 1}, {"Mpackets/s", 6, 1}}
 
 func inUnits(what, example string, units ...unit) func(string) (float64, error) {
 	return func(text string) (float64, error) { return quantity(text, what, example, units, nil) }

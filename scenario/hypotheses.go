@@ -25,15 +25,15 @@ func (r *reader) readHypotheses(n *node) {
 func (r *reader) readHypothesis(n *node) {
 	var made Hypothesis
 	r.readKeys(n, "a hypothesis", []handler{
-		{"id", func(n *node) { made.ID = r.hypothesisID(n) }},
-		{"says", r.into(&made.Says)},
-		{"holds", func(n *node) {
+		{key: "id", read: func(n *node) { made.ID = r.hypothesisID(n) }},
+		{key: "says", read: r.into(&made.Says, "`says`")},
+		{key: "holds", read: func(n *node) {
 			if r.isQuoted(n, "a predicate") {
 				made.Holds = r.grammar(n).predicate()
 			}
 		}},
-		{"requires", func(n *node) { r.readRequires(n, &made.Requires) }},
-		{"parallelism", func(n *node) {
+		{key: "requires", read: func(n *node) { r.readRequires(n, &made.Requires) }},
+		{key: "parallelism", read: func(n *node) {
 			v, _ := parsed(r, n, "`parallelism`", parseSwitch)
 			made.Parallelism, _ = v.(bool)
 		}},

@@ -19,7 +19,7 @@ type axisValue struct {
 
 func (r *reader) planMatrix(n *node) {
 	var base, axes *node
-	r.readKeys(n, "`matrix`", []handler{{"cell", keep(&base)}, {"axes", keep(&axes)}})
+	r.readKeys(n, "`matrix`", []handler{{key: "cell", read: keep(&base)}, {key: "axes", read: keep(&axes)}})
 	if base == nil {
 		base = &node{at: n.at}
 	}

@@ -30,14 +30,17 @@ func (r *reader) isName(at position, what, text string, most int) bool {
 	return false
 }
 
-// isPlaceName checks the name of a node or a container: no dot, because metrics are
-// written cpu.NODE, and short enough to name a device.
+// isPlaceName checks the name of a node or a container: no dot, because metrics
+// are written cpu.NODE, and short enough to name a device.
 func (r *reader) isPlaceName(at position, what, text string) bool {
+	if !r.isName(at, what, text, maxPlaceName) {
+		return false
+	}
 	if strings.Contains(text, ".") {
 		r.add(at, fmt.Sprintf("%s `%s` has a dot; places are named with letters, digits, dash and underscore", what, clip(text)))
 		return false
 	}
-	return r.isName(at, what, text, maxPlaceName)
+	return true
 }
 
 func notInName(r rune) bool {

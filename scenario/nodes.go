@@ -22,8 +22,8 @@ func (r *reader) readNodes(n *node) {
 		}
 		made := Node{Name: f.key}
 		r.readKeys(f.value, "a node", []handler{
-			{"cpus", func(n *node) { made.SharedCPUs = r.isShared(n) }},
-			{"requires", func(n *node) { r.readRequires(n, &made.Requires) }},
+			{key: "cpus", read: func(n *node) { made.SharedCPUs = r.isShared(n) }},
+			{key: "requires", read: func(n *node) { r.readRequires(n, &made.Requires) }},
 		})
 		r.nodes = append(r.nodes, made.Name)
 		r.spec.Nodes = append(r.spec.Nodes, made)

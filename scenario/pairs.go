@@ -47,7 +47,7 @@ func (r *reader) readPair(n *node, homes map[string]string) (result.Pair, bool) 
 			}
 		}
 	}
-	r.readKeys(n, "a pair", []handler{{"from", end(&pair.From)}, {"to", end(&pair.To)}})
+	r.readKeys(n, "a pair", []handler{{key: "from", read: end(&pair.From)}, {key: "to", read: end(&pair.To)}})
 	for _, key := range []string{"from", "to"} {
 		if n.get(key) == nil {
 			r.add(n.at, fmt.Sprintf("the pair lacks `%s`", key))
@@ -75,8 +75,8 @@ func (r *reader) readPlace(n *node, homes map[string]string) (result.Place, bool
 	var place result.Place
 	named, placed := false, false
 	r.readKeys(n, "a place", []handler{
-		{"container", func(n *node) { place.Container, named = r.containerName(n) }},
-		{"on", func(n *node) { place.Node, placed = n.text, r.isNode(n) }},
+		{key: "container", read: func(n *node) { place.Container, named = r.containerName(n) }},
+		{key: "on", read: func(n *node) { place.Node, placed = n.text, r.isNode(n) }},
 	})
 	for _, key := range []string{"container", "on"} {
 		if n.get(key) == nil {
@@ -90,6 +90,9 @@ func (r *reader) isNode(n *node) bool {
 	text, ok := r.text(n, "a node's name")
 	if !ok {
 		return false
+	}
+	if len(r.nodes) == 0 {
+		return false // which was said about `nodes`
 	}
 	if !slices.Contains(r.nodes, text) {
 		r.add(n.at, unknownWord("node", text, r.nodes)+"; a container is written {container: NAME, on: NODE}")

@@ -136,9 +136,9 @@ func (g *grammar) comparison() result.Comparison {
 	}
 	switch l := g.take(); l.text {
 	case "<", "<=":
-		made.High = g.number()
+		made.High = g.plain()
 	case ">", ">=":
-		made.Low = g.number()
+		made.Low = g.plain()
 	case "between":
 		made.Low, made.High = g.between()
 	case "within":
@@ -178,6 +178,15 @@ func (g *grammar) within() (low, high *float64) {
 	}
 	below, above := *middle*(100-*percent)/100, *middle*(100+*percent)/100
 	return &below, &above
+}
+
+// plain reads a number that no percent sign follows.
+func (g *grammar) plain() *float64 {
+	v := g.number()
+	if l := g.peek(); !g.failed && l.text == "%" {
+		g.complain(l, fmt.Sprintf("a ratio is a plain number; for %g%% say %g", *v, *v/100))
+	}
+	return v
 }
 
 func (g *grammar) number() *float64 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -145,7 +146,7 @@ func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
 func syntaxError(err error) (position, string) {
 	var syntax *yaml.SyntaxError
 	if errors.As(err, &syntax) && syntax.Token != nil {
-		return placeOf(syntax.Token), "YAML: " + syntax.Message
+		return placeOf(syntax.Token), "YAML: " + clip(syntax.Message) + advice(syntax.Message)
 	}
 	return position{1, 1}, "YAML: " + clip(err.Error())
 }
@@ -155,4 +156,15 @@ func placeOf(t *token.Token) position {
 		return position{1, 1}
 	}
 	return position{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+}
+
+// advice says how to go on from the parser's commonest messages.
+func advice(message string) string {
+	switch {
+	case strings.Contains(message, "\t"):
+		return "; indent with spaces, a tab cannot"
+	case strings.HasPrefix(message, "mapping value is not allowed"):
+		return "; quote a value that contains a colon and a space, and align the keys"
+	}
+	return ""
 }

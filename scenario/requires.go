@@ -12,22 +12,22 @@ var kernelRelease = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,3})?$`
 // [vxlan]}` over what is there, key by key.
 func (r *reader) readRequires(n *node, to *Requirements) {
 	r.readKeys(n, "`requires`", []handler{
-		{"cpus", func(n *node) {
+		{key: "cpus", read: func(n *node) {
 			if v, ok := r.count(n, "`cpus`", 1, maxCPUs); ok {
 				to.CPUs = v
 			}
 		}},
-		{"memory", func(n *node) {
+		{key: "memory", read: func(n *node) {
 			if v, ok := parsed(r, n, "`memory`", ParseSize); ok {
 				to.MemoryBytes = v
 			}
 		}},
-		{"kernel", func(n *node) {
+		{key: "kernel", read: func(n *node) {
 			if v, ok := parsed(r, n, "`kernel`", parseKernel); ok {
 				to.Kernel = v
 			}
 		}},
-		{"features", func(n *node) { r.readFeatures(n, to) }},
+		{key: "features", read: func(n *node) { r.readFeatures(n, to) }},
 	})
 }
 

@@ -12,7 +12,7 @@ type lexeme struct {
 	at   int
 }
 
-const signs = ":/%<>="
+const signs = ":/%<>=,"
 
 // lexemes cuts a predicate into words (names, numbers, metrics) and signs.
 func lexemes(text string) []lexeme {

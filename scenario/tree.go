@@ -36,8 +36,14 @@ func (n *node) describe() string {
 		}
 		return "`" + clip(n.text) + "`"
 	case list:
+		if len(n.items) == 0 {
+			return "an empty list"
+		}
 		return "a list"
 	case mapping:
+		if len(n.fields) == 0 {
+			return "an empty mapping"
+		}
 		return "a mapping"
 	}
 	return "nothing"

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -52,6 +53,11 @@ var meant = map[string]string{
 	"T": "TB or TiB", "t": "TB or TiB",
 }
 
+var meantDurations = map[string]string{
+	"sec": "s", "secs": "s", "second": "s", "seconds": "s", "msec": "ms", "usec": "us",
+	"mins": "min", "minute": "min", "minutes": "min", "hour": "h", "hours": "h",
+}
+
 var meantRates = map[string]string{
 	"bps": "bit/s", "kbps": "kbit/s", "Kbps": "kbit/s", "Mbps": "Mbit/s", "Gbps": "Gbit/s", "Tbps": "Tbit/s",
 	"bit": "bit/s", "kbit": "kbit/s", "Kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "Tbit": "Tbit/s",
@@ -78,7 +84,7 @@ func ParseBitRate(text string) (float64, error) {
 
 // ParseSeconds reads a duration in seconds: 500ms, 3s, 2m.
 func ParseSeconds(text string) (float64, error) {
-	return quantity(text, "duration", "500ms or 3s", durationUnits, nil)
+	return quantity(text, "duration", "500ms or 3s", durationUnits, meantDurations)
 }
 
 // ParseDuration reads the same as ParseSeconds.
@@ -102,7 +108,10 @@ func ParsePercent(text string) (float64, error) {
 // ParseCount reads a whole number without a unit.
 func ParseCount(text string) (int64, error) {
 	v, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || v < 0 || v > largestExact || strings.HasPrefix(text, "+") {
+	switch {
+	case errors.Is(err, strconv.ErrRange) || v > largestExact:
+		return 0, fmt.Errorf("`%s` is too large", clip(text))
+	case err != nil || v < 0 || text[0] == '+':
 		return 0, fmt.Errorf("`%s` is not a whole number", clip(text))
 	}
 	return v, nil
@@ -133,6 +142,9 @@ func badUnit(text, word string, units []unit, instead map[string]string) error {
 	words := make([]string, len(units))
 	for i, u := range units {
 		words[i] = u.word
+	}
+	if len(units) == 1 && units[0].word == "" {
+		return fmt.Errorf("`%s` is a plain number; leave out the unit", clip(text))
 	}
 	if word == "" {
 		return fmt.Errorf("`%s` lacks its unit (valid: %s)", clip(text), listed(words))
