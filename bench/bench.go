@@ -1,0 +1,89 @@
+// Package bench compares Windtunnel with its peers: pairs of trials in turn on
+// the same testbed, a ratio a comparison with its interval, and a row of
+// RESULTS.md. Each folder beside this file is one command.
+package bench
+
+import (
+	"fmt"
+
+	"windtunnel/stats"
+)
+
+// The verdicts of a comparison.
+const (
+	Holds  = "holds"  // the interval reaches the goal
+	Level  = "level"  // the goal lies inside of the interval
+	Missed = "missed" // the interval stays short of the goal
+)
+
+// Goal is what a ratio of ours over the peer's should reach.
+type Goal struct {
+	Ratio  float64
+	AtMost bool // the ratio is a cost: at most Ratio; else at least
+}
+
+func (g Goal) String() string {
+	if g.AtMost {
+		return fmt.Sprintf("<= %.2f", g.Ratio)
+	}
+	return fmt.Sprintf(">= %.2f", g.Ratio)
+}
+
+// Comparison is one figure of ours against a peer's, pair by pair.
+type Comparison struct {
+	What string
+	Goal Goal
+	Ours []float64
+	Peer []float64
+}
+
+// Add takes one pair.
+func (c *Comparison) Add(ours, peer float64) {
+	c.Ours, c.Peer = append(c.Ours, ours), append(c.Peer, peer)
+}
+
+// Estimate is the ratio over all pairs.
+func (c *Comparison) Estimate() stats.Estimate { return stats.RatioOf(c.Ours, c.Peer) }
+
+// Verdict judges the ratio; a ratio without bounds is level.
+func (c *Comparison) Verdict() string {
+	e := c.Estimate()
+	if !e.Bounded() {
+		return Level
+	}
+	reached, short := *e.Low >= c.Goal.Ratio, *e.High < c.Goal.Ratio
+	if c.Goal.AtMost {
+		reached, short = *e.High <= c.Goal.Ratio, *e.Low > c.Goal.Ratio
+	}
+	switch {
+	case reached:
+		return Holds
+	case short:
+		return Missed
+	}
+	return Level
+}
+
+// Decided reports whether more pairs would change no verdict. The interval
+// stays valid under stopping by it (see package stats).
+func Decided(comparisons []*Comparison) bool {
+	for _, c := range comparisons {
+		if c.Verdict() == Level {
+			return false
+		}
+	}
+	return true
+}
+
+// Row is the comparison's line of a Markdown table.
+func (c *Comparison) Row() string {
+	e := c.Estimate()
+	ratio := "none: " + e.Reason
+	switch {
+	case e.Bounded():
+		ratio = fmt.Sprintf("%.3f [%.3f, %.3f]", e.Estimate, *e.Low, *e.High)
+	case e.Known():
+		ratio = fmt.Sprintf("%.3f (too few pairs for bounds)", e.Estimate)
+	}
+	return fmt.Sprintf("| %s | %s | %d | %s | %s |", c.What, ratio, e.N, c.Goal, c.Verdict())
+}

@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func series(ratio float64) (ours, peer []float64) {
+	for i := range 10 {
+		noise := 1 + 0.002*float64(i%3)
+		ours, peer = append(ours, ratio*noise), append(peer, 1)
+	}
+	return ours, peer
+}
+
+func TestVerdict(t *testing.T) {
+	cases := map[string]struct {
+		ratio float64
+		goal  Goal
+		want  string
+	}{
+		"rate well above":  {1.00, Goal{Ratio: 0.95}, Holds},
+		"rate at the goal": {0.949, Goal{Ratio: 0.95}, Level},
+		"rate short":       {0.80, Goal{Ratio: 0.95}, Missed},
+		"cost well below":  {0.90, Goal{Ratio: 1.05, AtMost: true}, Holds},
+		"cost above":       {1.20, Goal{Ratio: 1.05, AtMost: true}, Missed},
+	}
+	for name, c := range cases {
+		ours, peer := series(c.ratio)
+		got := (&Comparison{Goal: c.goal, Ours: ours, Peer: peer}).Verdict()
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	if got := (&Comparison{Goal: Goal{Ratio: 1}, Ours: []float64{2}, Peer: []float64{1}}).Verdict(); got != Level {
+		t.Errorf("one pair: %s", got)
+	}
+}
+
+func TestSectionsReplaceTheirOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "RESULTS.md")
+	for _, s := range []Section{{Title: "one", Says: "first-text"}, {Title: "two", Says: "other"}, {Title: "one", Says: "second-text"}, {Title: "two", Says: "other"}} {
+		if err := s.Write(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(b)
+	if strings.Contains(got, "first-text") || strings.Count(got, "## one") != 1 || strings.Count(got, "## two") != 1 || strings.Index(got, "second-text") > strings.Index(got, "other") {
+		t.Errorf("got\n%s", got)
+	}
+	if strings.Contains(got, "\n\n\n") || !strings.Contains(got, "\n\n## two") {
+		t.Errorf("blank lines are off:\n%q", got)
+	}
+}

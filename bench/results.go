@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"windtunnel/measure"
+)
+
+// Section is what one command writes into RESULTS.md: it replaces the section of
+// the same title and leaves the others.
+type Section struct {
+	Title       string
+	Says        string // how it was measured
+	Peers       string // the peers' versions
+	Comparisons []*Comparison
+}
+
+const head = `# Comparisons with peers
+Written by ` + "`make bench`" + `. A ratio is ours over the peer's, over pairs of trials in turn; its interval stays
+valid under a look after every pair. A goal holds when the whole interval reaches it, is missed when the whole
+interval falls short, and is level else.
+`
+
+func (s Section) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n%s\n\n%s\n\n", s.Title, s.Says, environment(s.Peers))
+	b.WriteString("| what | ratio | pairs | goal | verdict |\n|---|---|---|---|---|\n")
+	for _, c := range s.Comparisons {
+		b.WriteString(c.Row() + "\n")
+	}
+	return b.String()
+}
+
+// environment says where: no date, so that a file changes when results do.
+func environment(peers string) string {
+	print := measure.ReadFingerprint()
+	return fmt.Sprintf("Machine: Linux %s, %s x %s, %s; %s.", print["kernel.release"], print["cpu.count"], print["cpu.model"], print["tool.go"], peers)
+}
+
+// Write puts the section into the file, which may not exist yet.
+func (s Section) Write(path string) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the results: %w", err)
+	}
+	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	if err := os.WriteFile(next, []byte(replaceSection(string(old), s.Title, s.text())), 0o644); err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	if err := os.Rename(next, path); err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	return nil
+}
+
+// replaceSection returns the file with one section changed or added at its end.
+func replaceSection(file, title, text string) string {
+	if file == "" {
+		file = head
+	}
+	parts := strings.Split(file, "\n## ")
+	for i, part := range parts[1:] {
+		if name, _, _ := strings.Cut(part, "\n"); name == title {
+			parts[i+1] = strings.TrimPrefix(text, "## ")
+			return strings.Join(parts, "\n## ")
+		}
+	}
+	return strings.TrimSuffix(file, "\n") + "\n\n" + text
+}
