@@ -29,6 +29,9 @@ var (
 	Containers = 21 // the first container's host number in Underlay
 )
 
+// maxContainers leaves the end of a /24 alone.
+const maxContainers = 200
+
 // maxNodes is how many nodes a path joins: there is one wire.
 const maxNodes = 2
 
@@ -97,6 +100,9 @@ func (l *Layout) checkPlaces() error {
 // stack, for paths whose switch serves containers.
 func (l *Layout) Containers() ([]result.Place, error) {
 	all := l.places()
+	if len(all) > maxContainers {
+		return nil, l.Errorf("%d containers are more than the %d that its subnet has room for", len(all), maxContainers)
+	}
 	for _, place := range all {
 		if place.Container == "" {
 			return nil, l.Errorf("the path %s joins containers and cannot reach the process on node %s: put it in a container, or take the path wire",

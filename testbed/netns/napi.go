@@ -49,10 +49,7 @@ func napiByNetlink(device string) ([]int, error) {
 	if err != nil {
 		return nil, errors.Join(errNoNAPIGet, err)
 	}
-	request := nl.NewNetlinkRequest(int(family.ID), unix.NLM_F_DUMP)
-	request.AddData(&nl.Genlmsg{Command: netdevCmdNAPIGet, Version: 1})
-	request.AddData(nl.NewRtAttr(netdevANAPIIfindex, nl.Uint32Attr(uint32(dev.Index))))
-	messages, err := request.Execute(unix.NETLINK_GENERIC, 0)
+	messages, err := dumpNAPIs(int(family.ID), uint32(dev.Index))
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) {
 		return nil, errors.Join(errNoNAPIGet, err)
 	}
@@ -62,10 +59,59 @@ func napiByNetlink(device string) ([]int, error) {
 	return napiPIDs(messages, uint32(dev.Index))
 }
 
+// dumpNAPIs asks for a device's NAPIs and reads until the dump is done. It is
+// written by hand: nl.Genlmsg has two bytes and sends four, of which this family
+// refuses the garbage, and the parts of its answer do not carry NLM_F_MULTI, at
+// which NetlinkRequest.Execute stops.
+func dumpNAPIs(family int, index uint32) ([][]byte, error) {
+	socket, err := nl.Subscribe(unix.NETLINK_GENERIC)
+	if err != nil {
+		return nil, fmt.Errorf("opening a netlink socket: %w", err)
+	}
+	defer socket.Close()
+	if err := socket.SetReceiveTimeout(&unix.Timeval{Sec: 2}); err != nil {
+		return nil, fmt.Errorf("limiting the wait for netlink: %w", err)
+	}
+	request := nl.NewNetlinkRequest(family, unix.NLM_F_DUMP)
+	of := nl.NewRtAttr(netdevANAPIIfindex, nl.Uint32Attr(index))
+	request.AddRawData(append([]byte{netdevCmdNAPIGet, 1, 0, 0}, of.Serialize()...))
+	if err := socket.Send(request); err != nil {
+		return nil, fmt.Errorf("asking netlink: %w", err)
+	}
+	var messages [][]byte
+	for {
+		parts, _, err := socket.Receive()
+		if err != nil {
+			return nil, fmt.Errorf("reading from netlink: %w", err)
+		}
+		for _, part := range parts {
+			switch part.Header.Type {
+			case unix.NLMSG_DONE, unix.NLMSG_ERROR:
+				return messages, netlinkError(part.Data)
+			}
+			messages = append(messages, part.Data)
+		}
+	}
+}
+
+// netlinkError reads the number with which a dump ends, well or not.
+func netlinkError(data []byte) error {
+	if len(data) < 4 {
+		return errors.New("netlink ends without saying how")
+	}
+	if number := -int32(binary.NativeEndian.Uint32(data)); number != 0 {
+		return unix.Errno(number)
+	}
+	return nil
+}
+
 // napiPIDs reads the answers to napi-get: a NAPI that is not threaded has no PID.
 func napiPIDs(messages [][]byte, index uint32) ([]int, error) {
 	var pids []int
 	for _, message := range messages {
+		if len(message) < nl.SizeofGenlmsg {
+			return nil, errors.New("netlink sends a NAPI without a header")
+		}
 		attributes, err := nl.ParseRouteAttrAsMap(message[nl.SizeofGenlmsg:])
 		if err != nil {
 			return nil, fmt.Errorf("reading a NAPI: %w", err)

@@ -34,12 +34,32 @@ func (b *Backend) Verify(ctx context.Context, g testbed.Graph) error {
 		}
 		return fmt.Errorf("cell %s does not stand on node %s: apply it first", g.Cell, b.node)
 	}
-	err := await(ctx, settleWithin, func() error { return errors.Join(c.differences(part)...) })
-	if err != nil {
+	if err := c.settled(ctx, part); err != nil {
 		return fmt.Errorf("cell %s on node %s is not as it should be: %w", g.Cell, b.node, err)
 	}
 	return nil
 }
+
+// settled waits for carriers alone: nothing else comes by itself.
+func (c *cell) settled(ctx context.Context, part testbed.Graph) error {
+	var found []error
+	err := await(ctx, settleWithin, func() error {
+		found = c.differences(part)
+		for _, err := range found {
+			if !errors.Is(err, errNoCarrier) {
+				return nil
+			}
+		}
+		return errors.Join(found...)
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(found...)
+}
+
+// errNoCarrier is the one difference that may settle by itself.
+var errNoCarrier = errors.New("the link has no carrier")
 
 func (c *cell) differences(part testbed.Graph) []error {
 	var all []error
@@ -87,7 +107,7 @@ func (c *cell) linkDifferences(h *handle, device netlink.Link, p testbed.Interfa
 	var all []error
 	attrs := device.Attrs()
 	if attrs.RawFlags&unix.IFF_UP == 0 || attrs.RawFlags&unix.IFF_LOWER_UP == 0 {
-		all = append(all, errors.New("the link has no carrier"))
+		all = append(all, errNoCarrier)
 	}
 	if attrs.MTU != p.MTU {
 		all = append(all, fmt.Errorf("the MTU is %d, not %d", attrs.MTU, p.MTU))

@@ -1,0 +1,239 @@
+package testbed
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"windtunnel/result"
+)
+
+// Draw returns the graph's topology in ASCII, in the manner of the source
+// documents: a box for each node, with its stack, its switch and its containers,
+// and the network interfaces on the nodes' edges with the wire between them.
+func Draw(g Graph) string {
+	if len(g.Nodes) == 0 {
+		return ""
+	}
+	sketches, width, height := make([]sketch, len(g.Nodes)), 0, 0
+	for i, n := range g.Nodes {
+		sketches[i] = sketchNode(g, n)
+		width, height = max(width, sketches[i].width()), max(height, sketches[i].height())
+	}
+	page := &canvas{}
+	for i, s := range sketches {
+		left := i * (width + 2*nicOutside + wireLength)
+		s.draw(pen{on: page, left: left, width: width, mirror: i%2 == 1}, height)
+	}
+	if wire, ok := findWire(g); ok {
+		drawWire(page, wire, width+nicOutside)
+	}
+	return page.String()
+}
+
+// Measures of the drawing, in characters.
+const (
+	margin     = 3 // between a node's edge and what is in it
+	nicInside  = 4 // of an interface's box, the part within its node
+	nicOutside = 9 // and the part outside
+	nicWidth   = nicInside + nicOutside
+	wireLength = 8
+	lead       = 3 // from a switch or stack to the interface
+	top        = 3 // the row where switches and interfaces begin
+	longest    = 15
+)
+
+// sketch is what is drawn of a node.
+type sketch struct {
+	title string
+	core  []string   // the switch, or the stack where there is none
+	below [][]string // what hangs on the switch
+	nic   []string   // empty: no wire
+	stack bool       // core is the node's own stack, an endpoint
+}
+
+func sketchNode(g Graph, n Node) sketch {
+	s := sketch{title: "NODE " + n.Name, nic: nicLines(g, n.Name), core: switchLines(g, n.Name)}
+	if len(n.CPUs) > 0 {
+		s.title += " (CPU " + strings.ReplaceAll(strings.Trim(fmt.Sprint(n.CPUs), "[]"), " ", ",") + ")"
+	}
+	if len(s.core) == 0 {
+		s.core, s.stack = []string{"OS", "STACK"}, true
+		return s
+	}
+	s.below = containerBoxes(g, n.Name)
+	if len(s.below) < 2 {
+		s.below = append([][]string{{" OS "}}, s.below...)
+	}
+	return s
+}
+
+// switchLines names what moves packets between a node's containers and its wire.
+func switchLines(g Graph, node string) []string {
+	var lines []string
+	add := func(line string) {
+		if len(lines) > 0 {
+			lines = append(lines, "+")
+		}
+		lines = append(lines, line)
+	}
+	for _, b := range g.Bridges {
+		if b.Node == node {
+			add("BRIDGE")
+		}
+	}
+	for _, v := range g.VXLANs {
+		if v.Node == node {
+			add(fmt.Sprintf("VXLAN %d", v.VNI))
+		}
+	}
+	for _, d := range g.Daemons {
+		if d.Node == node {
+			add(strings.ToUpper(d.Program))
+		}
+	}
+	return lines
+}
+
+// containerBoxes has a box for each container, or one for all where there are
+// many.
+func containerBoxes(g Graph, node string) [][]string {
+	var boxes [][]string
+	for _, c := range g.Containers {
+		if c.Node != node {
+			continue
+		}
+		lines := []string{shorten(c.Name)}
+		for _, i := range g.Interfaces() {
+			if i.Place == c.Name {
+				lines = append(lines, addressLines(i)...)
+			}
+		}
+		boxes = append(boxes, lines)
+	}
+	if len(boxes) <= 2 {
+		return boxes
+	}
+	all := []string{fmt.Sprintf("%d containers", len(boxes))}
+	for _, box := range boxes {
+		all = append(all, strings.Join(box[:min(2, len(box))], " "))
+	}
+	return [][]string{all}
+}
+
+func shorten(name string) string {
+	if runes := []rune(name); len(runes) > longest {
+		return string(runes[:longest-1]) + "~"
+	}
+	return name
+}
+
+// addressLines are an interface's addresses and its MTU.
+func addressLines(i Interface) []string {
+	var lines []string
+	for _, a := range i.Addresses {
+		if prefix, err := netip.ParsePrefix(a); err == nil {
+			lines = append(lines, prefix.Addr().String())
+		}
+	}
+	return append(lines, fmt.Sprintf("mtu %d", i.MTU))
+}
+
+func findWire(g Graph) (Link, bool) {
+	for _, l := range g.Links {
+		if l.Role == result.RoleWire {
+			return l, true
+		}
+	}
+	return Link{}, false
+}
+
+func nicLines(g Graph, node string) []string {
+	wire, _ := findWire(g)
+	for _, end := range wire.Ends {
+		if end.Place == node {
+			return append([]string{end.Device}, addressLines(end)...)
+		}
+	}
+	return nil
+}
+
+func drawWire(page *canvas, wire Link, left int) {
+	p := pen{on: page, left: left, width: wireLength}
+	p.across(-1, wireLength, top+1)
+	p.text((wireLength-len(wire.Kind))/2, top+2, wire.Kind)
+}
+
+// boxWidth is that of a box with these lines.
+func boxWidth(lines []string) int {
+	widest := 0
+	for _, line := range lines {
+		widest = max(widest, len([]rune(line)))
+	}
+	return widest + 2
+}
+
+// belowWidth is that of everything that hangs on the switch.
+func (s sketch) belowWidth() int {
+	width := -1
+	for _, box := range s.below {
+		width += boxWidth(box) + 1
+	}
+	return max(width, 0)
+}
+
+func (s sketch) coreWidth() int { return max(boxWidth(s.core)+4, s.belowWidth()) }
+
+func (s sketch) width() int {
+	width := margin + s.coreWidth() + margin
+	if len(s.nic) > 0 {
+		width = margin + s.coreWidth() + lead + nicInside
+	}
+	return max(width, len(s.title)+4)
+}
+
+func (s sketch) coreHeight() int { return max(len(s.core), 2) + 2 }
+
+// belowTop is the row of what hangs on the switch: clear of the interface's box.
+func (s sketch) belowTop() int { return top + max(s.coreHeight()+2, len(s.nic)+3) }
+
+func (s sketch) height() int {
+	if len(s.below) == 0 {
+		return top + max(s.coreHeight(), len(s.nic)+2) + 2
+	}
+	tallest := 0
+	for _, box := range s.below {
+		tallest = max(tallest, len(box)+2)
+	}
+	return s.belowTop() + tallest + 2
+}
+
+func (s sketch) draw(p pen, height int) {
+	p.box(0, 0, p.width, height, nil)
+	p.text((p.width-len(s.title))/2, 1, s.title)
+	p.box(margin, top, s.coreWidth(), s.coreHeight(), s.core)
+	if len(s.nic) > 0 {
+		s.drawNIC(p)
+	}
+	x, y := margin, s.belowTop()
+	for _, box := range s.below {
+		width := boxWidth(box)
+		p.box(x, y, width, len(box)+2, box)
+		p.down(x+width/2, top+s.coreHeight()-1, y)
+		x += width + 1
+	}
+}
+
+// drawNIC draws the interface's box across the node's edge, and what leads to it:
+// two lines, as the source draws them, from a stack that is an endpoint.
+func (s sketch) drawNIC(p pen) {
+	left := p.width - nicInside
+	p.box(left, top, nicWidth, len(s.nic)+2, s.nic)
+	p.put(p.width-1, top, '+')
+	p.put(p.width-1, top+len(s.nic)+1, '+')
+	right := margin + s.coreWidth() - 1
+	p.across(right, left, top+1)
+	if s.stack {
+		p.across(right, left, top+2)
+	}
+}

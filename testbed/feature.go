@@ -1,0 +1,20 @@
+package testbed
+
+// Features are the words for what a testbed may need of a machine's kernel, what
+// others build on first. Backends find out which are missing.
+var Features = []string{
+	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN,
+	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS,
+}
+
+// The features.
+const (
+	FeatureNetns    = "netns"         // network namespaces
+	FeatureVeth     = "veth"          // virtual Ethernet pairs
+	FeatureBridge   = "bridge"        // Linux bridges
+	FeatureVXLAN    = "vxlan"         // VXLAN devices
+	FeatureBPF      = "bpf"           // BPF programs for tc
+	FeatureTCX      = "tcx"           // their attachment by tcx
+	FeatureThreaded = "threaded-napi" // receive work in kernel threads
+	FeatureRPS      = "rps"           // receive packet steering
+)

@@ -1,0 +1,166 @@
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/safchain/ethtool"
+	"github.com/vishvananda/netlink"
+
+	"windtunnel/testbed"
+)
+
+// trials try each feature in a throw-away stack, on its thread, in the order of
+// testbed.Features: the pair that veth makes stays for those that come later.
+var trials = map[string]func(*Stack) error{
+	testbed.FeatureNetns:    func(*Stack) error { return nil },
+	testbed.FeatureVeth:     tryVeth,
+	testbed.FeatureBridge:   tryBridge,
+	testbed.FeatureVXLAN:    tryVXLAN,
+	testbed.FeatureBPF:      tryBPF,
+	testbed.FeatureTCX:      tryTCX,
+	testbed.FeatureThreaded: tryThreaded,
+	testbed.FeatureRPS:      tryRPS,
+}
+
+// Missing tries each of testbed.Features on this machine, in a stack that is
+// thrown away, and returns the reason for each that does not work.
+func Missing(ctx context.Context) map[string]string {
+	missing := map[string]string{}
+	stack, err := trialStack()
+	if err != nil {
+		for _, feature := range testbed.Features {
+			missing[feature] = err.Error()
+		}
+		return missing
+	}
+	for _, feature := range testbed.Features {
+		err := ctx.Err()
+		if err == nil {
+			err = stack.Do(func() error { return trials[feature](stack) })
+		}
+		if err != nil {
+			missing[feature] = err.Error()
+		}
+	}
+	if err := errors.Join(stack.close(), os.Remove(stack.sysfs), os.Remove(filepath.Dir(stack.sysfs))); err != nil {
+		missing[testbed.FeatureNetns] = err.Error()
+	}
+	return missing
+}
+
+func trialStack() (*Stack, error) {
+	dir, err := os.MkdirTemp("", "windtunnel-features-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for the trial: %w", err)
+	}
+	stack, err := newStack("trial", dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return stack, nil
+}
+
+// The pair of the trials.
+const (
+	trialDevice = "try0"
+	trialPeer   = "try1"
+)
+
+func tryVeth(*Stack) error {
+	return withLinks(func(h *handle) error {
+		attrs := netlink.NewLinkAttrs()
+		attrs.Name = trialDevice
+		if err := h.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: trialPeer}); err != nil {
+			return fmt.Errorf("making a virtual pair (CONFIG_VETH): %w", err)
+		}
+		return errors.Join(h.up(trialDevice), h.up(trialPeer))
+	})
+}
+
+func tryBridge(*Stack) error {
+	return withLinks(func(h *handle) error {
+		attrs := netlink.NewLinkAttrs()
+		attrs.Name = "trybr"
+		if err := h.LinkAdd(&netlink.Bridge{LinkAttrs: attrs}); err != nil {
+			return fmt.Errorf("making a bridge (CONFIG_BRIDGE): %w", err)
+		}
+		return nil
+	})
+}
+
+func tryVXLAN(*Stack) error {
+	return withLinks(func(h *handle) error {
+		attrs := netlink.NewLinkAttrs()
+		attrs.Name = "tryvx"
+		device := &netlink.Vxlan{LinkAttrs: attrs, VxlanId: 1, Port: 4789, Group: net.IPv4(192, 0, 2, 1)}
+		if err := h.LinkAdd(device); err != nil {
+			return fmt.Errorf("making a VXLAN device (CONFIG_VXLAN): %w", err)
+		}
+		return nil
+	})
+}
+
+// nothing is the least of programs: it lets every packet pass.
+func nothing() (*ebpf.Program, error) {
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.SchedCLS, License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("loading a BPF program (CONFIG_BPF_SYSCALL, CAP_BPF): %w", err)
+	}
+	return program, nil
+}
+
+func tryBPF(*Stack) error {
+	program, err := nothing()
+	if err != nil {
+		return err
+	}
+	return program.Close()
+}
+
+func tryTCX(*Stack) error {
+	program, err := nothing()
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	device, err := net.InterfaceByName(trialDevice)
+	if err != nil {
+		return fmt.Errorf("there is no virtual pair to attach to: %w", err)
+	}
+	attached, err := link.AttachTCX(link.TCXOptions{
+		Interface: device.Index, Program: program, Attach: ebpf.AttachTCXIngress,
+	})
+	if err != nil {
+		return fmt.Errorf("attaching a BPF program by tcx (Linux 6.6 and later): %w", err)
+	}
+	return attached.Close()
+}
+
+func tryThreaded(stack *Stack) error {
+	err := withEthtool(func(tool *ethtool.Ethtool) error {
+		have, err := tool.Features(trialDevice)
+		if err != nil {
+			return fmt.Errorf("reading the offloads of a virtual pair: %w", err)
+		}
+		return tool.Change(trialDevice, features(have, map[string]bool{testbed.GRO: true}))
+	})
+	if err != nil {
+		return fmt.Errorf("switching GRO on: %w", err)
+	}
+	return steerThreaded(stack, trialDevice, true, nil)
+}
+
+func tryRPS(stack *Stack) error {
+	return steerRPS(stack.device(trialDevice), true, []int{0})
+}

@@ -1,0 +1,85 @@
+package netns
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+)
+
+// TestMain lets the test binary play the other processes of a testbed: daemons,
+// and a second node's agent.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		if play, ok := roles[os.Args[1]]; ok {
+			os.Exit(play(os.Args[2:]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+var roles = map[string]func(args []string) int{
+	"play-daemon":   playDaemon,
+	"play-broken":   playBroken,
+	"play-stubborn": playStubborn,
+	"play-agent":    playAgent,
+}
+
+// playDaemon behaves: it shows the file it was given and ends with its input.
+func playDaemon(args []string) int {
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Printf("{\"ready\":true,\"read\":%q}\nand more\n", text)
+	io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func playBroken([]string) int {
+	fmt.Fprintln(os.Stderr, "no luck today")
+	return 3
+}
+
+// playStubborn neither ends with its input nor on SIGTERM.
+func playStubborn([]string) int {
+	signal.Ignore(syscall.SIGTERM)
+	fmt.Println(`{"ready":true}`)
+	select {}
+}
+
+// playAgent is node b's agent: it places the graph, says where its stacks are,
+// and on a line of input applies and verifies.
+func playAgent(args []string) int {
+	b, ctx := New("b", []int{1}, args[0]), context.Background()
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	say := func(v any, err error) bool {
+		if err != nil {
+			v = err.Error()
+		}
+		json.NewEncoder(os.Stdout).Encode(v)
+		return err == nil
+	}
+	g := wireGraph()
+	if stacks, err := b.Place(ctx, g); !say(stacks, err) || !in.Scan() {
+		return 1
+	}
+	var peers map[string]string
+	if err := json.Unmarshal(in.Bytes(), &peers); !say("peers", err) {
+		return 1
+	}
+	err := b.Apply(ctx, g, peers)
+	if err == nil {
+		err = b.Verify(ctx, g)
+	}
+	say("applied", err)
+	in.Scan()
+	return 0
+}
