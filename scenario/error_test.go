@@ -82,7 +82,7 @@ func TestNoMoreErrorsThanAPersonReads(t *testing.T) {
 func TestTooLargeATextIsRefused(t *testing.T) {
 	for text, says := range map[string]string{
 		strings.Repeat("#", maxText+1):     "1:1: the suite has 1048577 bytes",
-		strings.Repeat("- a\n", maxTokens): "25001:1: the suite has more than 50000 words and signs",
+		strings.Repeat("- a\n", maxTokens): "20001:1: the suite has more than 40000 words and signs",
 	} {
 		if _, err := Parse([]byte(text), "s.yaml", words()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want %s", err, says)

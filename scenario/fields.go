@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // handler reads the value of one key, or says why it stands in the wrong place.
@@ -63,8 +64,8 @@ func (r *reader) isList(n *node, what string, most int) bool {
 
 // text returns a scalar that is not empty.
 func (r *reader) text(n *node, what string) (string, bool) {
-	if n.shape == scalar && n.text != "" {
-		return n.text, true
+	if text := strings.TrimSpace(n.text); n.shape == scalar && text != "" {
+		return text, true
 	}
 	r.add(n.at, fmt.Sprintf("%s is %s; it takes one value", what, n.describe()))
 	return "", false

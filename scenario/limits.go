@@ -6,7 +6,7 @@ import "time"
 // low enough that no text, however odd, takes more than a second or two.
 const (
 	maxText    = 1 << 20 // bytes
-	maxTokens  = 50_000  // the YAML parser's time grows with the square of a mapping's keys
+	maxTokens  = 40_000  // the YAML parser's time grows with the square of a mapping's keys
 	maxNesting = 16
 	maxScalar  = 4096 // bytes
 	maxErrors  = 20

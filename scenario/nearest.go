@@ -8,8 +8,8 @@ import (
 )
 
 // Nearest returns the valid word that was most likely meant: the same but for
-// its case, the one at the fewest typing mistakes, or the only one that begins
-// so. It reports false when none is near.
+// its case, the only one that begins so, or the one at the fewest typing
+// mistakes. It reports false when none is near.
 func Nearest(word string, valid []string) (string, bool) {
 	if word == "" || len(word) > maxName {
 		return "", false
@@ -20,10 +20,13 @@ func Nearest(word string, valid []string) (string, bool) {
 			best, fewest = v, d
 		}
 	}
-	if fewest >= 0 && fewest <= tolerated(word) {
-		return best, true
+	if begun, ok := onlyPrefixed(word, valid); ok && fewest > 0 {
+		return begun, true
 	}
-	return onlyPrefixed(word, valid)
+	if fewest < 0 || fewest > tolerated(word) {
+		return "", false
+	}
+	return best, true
 }
 
 // tolerated is how many mistakes still leave a word recognisable: one in three
@@ -34,7 +37,7 @@ func tolerated(word string) int {
 }
 
 func onlyPrefixed(word string, valid []string) (string, bool) {
-	const enough = 2
+	const enough = 3
 	if len(word) < enough {
 		return "", false
 	}
@@ -91,7 +94,7 @@ func unknownWord(what, word string, valid []string) string {
 
 // listed writes words for a message, so many as a person reads.
 func listed(words []string) string {
-	const enough = 24
+	const enough = 34
 	if len(words) == 0 {
 		return "none"
 	}

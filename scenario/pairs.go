@@ -66,7 +66,8 @@ func (r *reader) readPair(n *node, homes map[string]string) (result.Pair, bool) 
 // readPlace reads `a`, a node, or `{container: sender, on: a}`.
 func (r *reader) readPlace(n *node, homes map[string]string) (result.Place, bool) {
 	if n.shape == scalar {
-		return result.Place{Node: n.text}, r.isNode(n)
+		node, ok := r.nodeName(n)
+		return result.Place{Node: node}, ok
 	}
 	if n.shape != mapping {
 		r.add(n.at, fmt.Sprintf("a place is %s; write a node's name or `{container: NAME, on: NODE}`", n.describe()))
@@ -76,7 +77,7 @@ func (r *reader) readPlace(n *node, homes map[string]string) (result.Place, bool
 	named, placed := false, false
 	r.readKeys(n, "a place", []handler{
 		{key: "container", read: func(n *node) { place.Container, named = r.containerName(n) }},
-		{key: "on", read: func(n *node) { place.Node, placed = n.text, r.isNode(n) }},
+		{key: "on", read: func(n *node) { place.Node, placed = r.nodeName(n) }},
 	})
 	for _, key := range []string{"container", "on"} {
 		if n.get(key) == nil {
@@ -86,19 +87,16 @@ func (r *reader) readPlace(n *node, homes map[string]string) (result.Place, bool
 	return place, named && placed && r.livesHere(n, place, homes)
 }
 
-func (r *reader) isNode(n *node) bool {
+func (r *reader) nodeName(n *node) (string, bool) {
 	text, ok := r.text(n, "a node's name")
-	if !ok {
-		return false
-	}
-	if len(r.nodes) == 0 {
-		return false // which was said about `nodes`
+	if !ok || len(r.nodes) == 0 { // which was said about `nodes`
+		return "", false
 	}
 	if !slices.Contains(r.nodes, text) {
 		r.add(n.at, unknownWord("node", text, r.nodes)+"; a container is written {container: NAME, on: NODE}")
-		return false
+		return "", false
 	}
-	return true
+	return text, true
 }
 
 func (r *reader) containerName(n *node) (string, bool) {

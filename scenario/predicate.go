@@ -112,7 +112,7 @@ func (g *grammar) cell(l lexeme) string {
 
 // predicate reads comparisons joined by `and`.
 func (g *grammar) predicate() result.Predicate {
-	made := result.Predicate{Text: g.n.text}
+	made := result.Predicate{Text: strings.TrimSpace(g.n.text)}
 	for !g.failed {
 		if len(made.All) == maxComparison {
 			g.complain(g.peek(), fmt.Sprintf("a predicate has at most %d comparisons", maxComparison))
