@@ -76,8 +76,8 @@ func (f Findings) runDoubts() []result.Doubt {
 	add := func(kind, format string, values ...any) {
 		all = append(all, result.Doubt{Kind: kind, Says: fmt.Sprintf(format, values...)})
 	}
-	if f.Measured() > 0 && f.Blocks < stats.MinimumBlocks {
-		add("few-blocks", "%d of at least %d blocks: ratios have no bounds, and hypotheses are undecided", f.Blocks, stats.MinimumBlocks)
+	if n := f.mostBlocks(); f.Measured() > 0 && n < stats.MinimumBlocks {
+		add("few-blocks", "%d of at least %d blocks: ratios have no bounds, and hypotheses are undecided", n, stats.MinimumBlocks)
 	}
 	if f.Run.Simulated {
 		add("simulated-nodes", "%s", simulated(f.Run))
@@ -92,6 +92,16 @@ func (f Findings) runDoubts() []result.Doubt {
 		add("congestion", "the cells' TCP used different congestion control: %s", strings.Join(names, "; "))
 	}
 	return append(all, assumed(f.Run)...)
+}
+
+// mostBlocks is the number of blocks of the ratio that has most: one that lost
+// blocks has a doubt of its own.
+func (f Findings) mostBlocks() int {
+	most := f.Blocks
+	for _, r := range f.Ratios {
+		most = max(most, r.Estimate.N)
+	}
+	return most
 }
 
 var spelled = []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}

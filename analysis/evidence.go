@@ -16,6 +16,9 @@ const mostEvidence = 5
 // noteworthy is the factor from which a difference between two cells is evidence.
 const noteworthy = 1.10
 
+// decides is added to the weight of what decides the rate: a factor of e.
+const decides = 1.0
+
 // line is one piece of evidence. Weight is the size of the difference, as a
 // logarithm; the largest come first.
 type line struct {
@@ -120,23 +123,36 @@ func split(c CPUProfile) string {
 	return text
 }
 
-// costs compares the CPU time per payload at each end.
+// costs compares the CPU time per payload at each end. At an end whose CPU was
+// full it decides the rate, and so weighs more.
 func costs(over, under Cell) []line {
 	lines := slices.Concat(
-		compare(over, under, result.ReceiverCost, "a KiB costs the receiver's node %.0f ns of CPU in %s, %.0f in %s (%s)"),
-		compare(over, under, result.SenderCost, "a KiB costs the sender's node %.0f ns of CPU in %s, %.0f in %s (%s)"),
+		decisive(over, over.Spec.Receivers(), compare(over, under, result.ReceiverCost, "a KiB costs the receiver's node %.0f ns of CPU in %s, %.0f in %s (%s)")),
+		decisive(over, over.Spec.Senders(), compare(over, under, result.SenderCost, "a KiB costs the sender's node %.0f ns of CPU in %s, %.0f in %s (%s)")),
 	)
-	if len(lines) > 0 || over.Figure(result.ReceiverCost).Known() && under.Figure(result.ReceiverCost).Known() {
+	if over.Figure(result.ReceiverCost).Known() && under.Figure(result.ReceiverCost).Known() {
 		return lines
 	}
 	return compare(over, under, result.TogetherCost, "a KiB costs both ends together %.0f ns of CPU in %s, %.0f in %s (%s)")
+}
+
+func decisive(c Cell, nodes []string, lines []line) []line {
+	for _, node := range nodes {
+		if cpu, ok := c.Profile.Nodes[node].Fullest(); ok && cpu.Busy >= full {
+			for i := range lines {
+				lines[i].weight += decides
+			}
+			break
+		}
+	}
+	return lines
 }
 
 // packets compares the size of packets on the wire and after aggregation.
 func packets(over, under Cell) []line {
 	return slices.Concat(
 		compare(over, under, result.WirePacketSize, "packets on the wire carry %.0f bytes in %s, %.0f in %s (%s)"),
-		compare(over, under, result.EndpointPacketSize, "the receiving stack gets packets of %.0f bytes in %s, %.0f in %s (%s): aggregation before it differs"),
+		compare(over, under, result.EndpointPacketSize, "the receiving stack gets %.0f bytes at a time in %s, %.0f in %s (%s)"),
 	)
 }
 
@@ -154,12 +170,16 @@ func compare(over, under Cell, m result.Metric, format string) []line {
 	return []line{{weight, fmt.Sprintf(format, a.Mean, over.Spec.Name, b.Mean, under.Spec.Name, times(ratio))}}
 }
 
-// times writes a factor: "x2.6", "x0.41".
+// times writes a factor: "x2.6", "÷21".
 func times(ratio float64) string {
-	if ratio >= 100 {
-		return fmt.Sprintf("x%.0f", ratio)
+	sign := "x"
+	if ratio < 1 {
+		sign, ratio = "÷", 1/ratio
 	}
-	return fmt.Sprintf("x%.2g", ratio)
+	if ratio >= 100 {
+		return fmt.Sprintf("%s%.0f", sign, ratio)
+	}
+	return fmt.Sprintf("%s%.2g", sign, ratio)
 }
 
 // waits says what TCP waited for, where the cells differ in it by a fifth of the

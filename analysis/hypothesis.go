@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 
 	"windtunnel/result"
 	"windtunnel/stats"
@@ -15,13 +16,19 @@ func (f Findings) hypothesisOf(file result.File, h result.Hypothesis) Hypothesis
 		return found
 	}
 	var parts []stats.Judgement
+	fewest, missing := math.MaxInt, ""
 	for _, c := range h.Holds.All {
 		e := f.estimate(file, c.Ratio)
 		parts = append(parts, stats.Judge(c, e))
-		found.Evidence = append(found.Evidence, fmt.Sprintf("%s is %s; asked: %s", c.Ratio.Name(), e, asked(c)))
+		if !e.Known() {
+			missing = c.Ratio.Short() + ": " + e.Reason
+			continue
+		}
+		fewest = min(fewest, e.N)
+		found.Evidence = append(found.Evidence, fmt.Sprintf("%s is %s; asked: %s", c.Ratio.Short(), e, asked(c)))
 	}
 	found.Verdict = stats.All(parts)
-	found.Reason = f.whyNot(h, found.Verdict)
+	found.Reason = whyNot(found.Verdict, fewest, missing)
 	if limit := f.limited(h); h.Parallelism && limit != "" {
 		found.Verdict, found.Reason = stats.NotMeasured, limit
 	}
@@ -41,18 +48,18 @@ func asked(c result.Comparison) string {
 	return "nothing"
 }
 
-// whyNot is the reason for a judgement that is none.
-func (f Findings) whyNot(h result.Hypothesis, verdict stats.Judgement) string {
-	switch verdict {
-	case stats.NotMeasured:
-		return "a ratio that it speaks of has no result"
-	case stats.Undecided:
-		if f.Blocks < stats.MinimumBlocks {
-			return fmt.Sprintf("%d of at least %d blocks: the ratios have no bounds", f.Blocks, stats.MinimumBlocks)
-		}
-		return "the interval lies on both sides of what is asked"
+// whyNot is the reason for a judgement that is none: of the ratios, the fewest
+// blocks and one that is missing.
+func whyNot(verdict stats.Judgement, fewest int, missing string) string {
+	switch {
+	case verdict == stats.NotMeasured:
+		return missing
+	case verdict != stats.Undecided:
+		return ""
+	case fewest < stats.MinimumBlocks:
+		return fmt.Sprintf("%d of at least %d blocks: no bounds", fewest, stats.MinimumBlocks)
 	}
-	return ""
+	return "the interval lies on both sides of what is asked"
 }
 
 // limited is the reason why a hypothesis about parallel work cannot be judged: a
@@ -65,7 +72,7 @@ func (f Findings) limited(h result.Hypothesis) string {
 			c, _ := f.Cell(name)
 			for _, node := range c.involved() {
 				if c.Profile.Nodes[node].Saturated() {
-					return fmt.Sprintf("every CPU of %s was full in cell %s: the CPUs decide, not what it says", c.end(node), name)
+					return fmt.Sprintf("every CPU of %s was full in cell %s: that decides it", c.end(node), name)
 				}
 				if f.shared(node) {
 					return fmt.Sprintf("node %s shares its CPUs with another node", node)

@@ -83,4 +83,4 @@ var ratioWarnings = map[string]string{
 
 // Line is a ratio's state on one line, for the progress of a run: "D/B  0.41
 // [0.38, 0.44] n=5".
-func Line(r result.Ratio, e stats.Estimate) string { return r.Name() + "  " + e.String() }
+func Line(r result.Ratio, e stats.Estimate) string { return r.Short() + "  " + e.String() }

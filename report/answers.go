@@ -5,13 +5,17 @@ import (
 	"strings"
 
 	"windtunnel/analysis"
+	"windtunnel/result"
 )
 
 // answers is the question's answer: a sentence a ratio.
 func answers(f analysis.Findings) section {
 	s := section{heading: "In short"}
 	for _, r := range f.Ratios {
-		s.items = append(s.items, item{name: r.Ratio.Name(), says: sentence(f, r), mood: moodOf(r)})
+		s.items = append(s.items, item{name: r.Ratio.Short(), says: sentence(f, r), mood: moodOf(r)})
+	}
+	if len(f.Ratios) == 0 {
+		s.items = rates(f)
 	}
 	if len(f.Hypotheses) > 0 {
 		s.notes = append(s.notes, tally(f.Hypotheses))
@@ -20,6 +24,17 @@ func answers(f analysis.Findings) section {
 		s.notes = append(s.notes, "No cell has two trials that count: nothing can be concluded.")
 	}
 	return s
+}
+
+// rates answer a suite that asks for no ratio.
+func rates(f analysis.Findings) []item {
+	var items []item
+	for _, c := range f.Cells {
+		if received := c.Figure(result.ReceivedRate); received.Known() {
+			items = append(items, item{name: c.Spec.Name, says: fmt.Sprintf("%s: %s Mbit/s received", says(f, c.Spec.Name), megabits(received))})
+		}
+	}
+	return items
 }
 
 // sentence is a ratio in words, beside the published one.
@@ -79,23 +94,41 @@ var publishedVerdicts = map[string]string{
 
 var verdictMoods = map[string]mood{"supported": good, "refuted": bad, "undecided": unsure}
 
-// causes is each ratio with its evidence.
+// causes is each ratio with its evidence; what speaks for a ratio of the same two
+// cells in another metric is not said again.
 func causes(f analysis.Findings) section {
 	s := section{heading: "Why"}
+	said := map[[2]string]string{}
 	for _, r := range f.Ratios {
-		i := item{name: r.Ratio.Name(), says: r.Estimate.String()}
+		if !r.Estimate.Known() {
+			continue
+		}
+		i := item{name: r.Ratio.Short(), says: r.Estimate.String()}
 		if r.Published != nil {
-			i.says += fmt.Sprintf("; published %.3g", *r.Published)
+			i.says += fmt.Sprintf("; published %.2f", *r.Published)
 		}
-		for _, e := range r.Evidence {
-			i.lines = append(i.lines, line{says: e})
-		}
-		for _, d := range r.Doubts {
-			i.lines = append(i.lines, line{says: "doubt: " + d, mood: unsure})
+		cells := [2]string{r.Ratio.Over, r.Ratio.Under}
+		i.lines = evidence(r, said[cells])
+		if said[cells] == "" {
+			said[cells] = i.name
 		}
 		s.items = append(s.items, i)
 	}
 	return s
+}
+
+func evidence(r analysis.Ratio, saidOf string) []line {
+	var lines []line
+	for _, e := range r.Evidence {
+		lines = append(lines, line{says: e})
+	}
+	if saidOf != "" && len(lines) > 0 {
+		lines = []line{{says: "as for " + saidOf}}
+	}
+	for _, d := range r.Doubts {
+		lines = append(lines, line{says: "doubt: " + d, mood: unsure})
+	}
+	return lines
 }
 
 // hypotheses is each sentence with both verdicts.
@@ -117,7 +150,7 @@ func judged(h analysis.Hypothesis) string {
 	if h.Reason != "" {
 		text += " (" + h.Reason + ")"
 	}
-	return text + "; by the published figures: " + publishedVerdicts[string(h.Published)]
+	return "this run: " + text + "; published figures: " + publishedVerdicts[string(h.Published)]
 }
 
 // doubts lists them, with the cells of one text together.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -101,7 +102,7 @@ func colocated() *maker {
 		cell(result.Cell{Name: "C", Says: "colocated containers", Path: "bridge", Pairs: onOneNode, Published: published(1956.786, 1948.824, 57.098, 0)}).
 		ratio("C", "B", "").ratio("C", "B", result.ReceiverCost).
 		trials("A", 1, 5, raw).trials("B", 1, 5, containers).trials("D", 1, 5, overlay).
-		trials("C", 1, 5, load{megabits: 14000, busyA: 0.99, busyB: 0.01}).ended("budget")
+		trials("C", 1, 5, load{megabits: 14000, busyA: 0.99, busyB: 0.01, inBytes: 60000}).ended("budget")
 }
 
 func severalPairs() *maker {
@@ -131,6 +132,13 @@ func longNames() *maker {
 	return m
 }
 
+func noRatios() *maker {
+	m := normal()
+	m.file.Run.Ratios, m.file.Run.Hypotheses = nil, nil
+	m.file.Cells[2].Segmentation = "off"
+	return m
+}
+
 func TestGoldens(t *testing.T) {
 	for name, m := range map[string]*maker{
 		"normal": normal(), "one-block": oneBlock(), "failed-cell": failedCell(), "skipped-cell": skippedCell(),
@@ -139,6 +147,7 @@ func TestGoldens(t *testing.T) {
 	} {
 		golden(t, name, "text", m)
 	}
+	golden(t, "no-ratios", "text", noRatios())
 	golden(t, "normal", "md", normal())
 	golden(t, "long-names", "md", longNames())
 	golden(t, "normal", "json", normal())
@@ -197,4 +206,51 @@ func throughFile(t *testing.T, m *maker) result.File {
 	read, err := result.Read(dir)
 	check(err)
 	return read
+}
+
+func TestNarrowTerminal(t *testing.T) {
+	for _, width := range []int{60, 80} {
+		var got bytes.Buffer
+		if err := Write("text", &got, analysis.Of(normal().file), Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range strings.Split(got.String(), "\n") {
+			if n := utf8.RuneCountInString(s); n > width {
+				t.Errorf("width %d: %d columns: %s", width, n, s)
+			}
+		}
+	}
+}
+
+func TestColorOnlyWhenAsked(t *testing.T) {
+	for _, color := range []bool{false, true} {
+		var got bytes.Buffer
+		if err := Write("text", &got, analysis.Of(normal().file), Options{Color: color}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(got.String(), "\x1b[") != color {
+			t.Errorf("color %v:\n%s", color, got.String())
+		}
+	}
+}
+
+func TestUnknownFormatNamesTheNearest(t *testing.T) {
+	for word, want := range map[string]string{"jsn": "json", "markdown": "md", "txt": "text", "JSON": "json"} {
+		err := Write(word, &bytes.Buffer{}, analysis.Findings{}, Options{})
+		if err == nil || !strings.Contains(err.Error(), "did you mean "+want) {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestWriteErrorsAreTold(t *testing.T) {
+	for _, f := range Formats() {
+		if err := Write(f.Name, fullDisk{}, analysis.Of(normal().file), Options{}); err == nil {
+			t.Errorf("%s: no error", f.Name)
+		}
+	}
 }

@@ -19,21 +19,47 @@ func title(f analysis.Findings) string {
 
 // intro says what was run, in words.
 func intro(f analysis.Findings) []string {
-	text := fmt.Sprintf("Run %s of %s: %s of %s", f.Run.ID, f.Run.StartedAt, count(f.Blocks, "block"), count(f.Measured(), "cell"))
-	if w := windows(f); w != "" {
-		text += ", each trial " + w
-	}
-	text += "."
+	text := fmt.Sprintf("Run %s of %s: %s.", f.Run.ID, f.Run.StartedAt, extent(f))
 	if wire, ok := wires[f.Run.Wire]; ok {
 		text += " " + wire
 	}
 	if nodes := cpus(f.Run); nodes != "" {
 		text += " " + nodes
 	}
+	if tcp := congestion(f); tcp != "" {
+		text += " TCP uses " + tcp + "."
+	}
 	if f.End == nil {
 		text += " The run did not end by itself; this is what it left."
 	}
 	return []string{text}
+}
+
+// extent is how much was measured.
+func extent(f analysis.Findings) string {
+	if f.Measured() == 0 {
+		return "no cell was measured"
+	}
+	text := count(f.Blocks, "block") + " of " + count(f.Measured(), "cell")
+	if w := windows(f); w != "" {
+		text += ", each trial " + w
+	}
+	return text
+}
+
+// congestion is the congestion control, where every cell's is the same; where not,
+// a doubt says so.
+func congestion(f analysis.Findings) string {
+	name := ""
+	for _, c := range f.Cells {
+		if name != "" && c.Congestion != "" && c.Congestion != name {
+			return ""
+		}
+		if c.Congestion != "" {
+			name = c.Congestion
+		}
+	}
+	return name
 }
 
 // wires say what the kinds of wire mean for the figures.
@@ -71,7 +97,7 @@ func cpus(run result.Run) string {
 	if len(nodes) == 0 {
 		return ""
 	}
-	return "Node " + strings.Join(nodes, ", node ") + "; CPU % is of all of a node's."
+	return "Node " + strings.Join(nodes, ", node ") + "; CPU % is of all the CPUs of a node."
 }
 
 func count(n int, what string) string {

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"math"
+	"math/rand/v2"
+
 	"windtunnel/result"
 )
 
@@ -49,9 +52,9 @@ func (m *maker) ended(why string) *maker {
 	return m
 }
 
-// wiggle is a noise of at most 1.5 % that repeats: it has no luck in it.
-func wiggle(block, of int) float64 {
-	return 1 + 0.005*float64((block*7+of*3)%7-3)
+// wiggle is the noise of a trial, the same in every run of the tests.
+func wiggle(cell string, block int) float64 {
+	return math.Exp(0.01 * rand.New(rand.NewPCG(uint64(block), uint64(cell[0]))).NormFloat64())
 }
 
 // load is what a cell's trials look like.
@@ -69,7 +72,7 @@ type load struct {
 func (m *maker) trials(cell string, first, last int, l load) *maker {
 	spec, _ := result.FindCell(m.file.Cells, cell)
 	for block := first; block <= last; block++ {
-		factor := wiggle(block, len(m.file.Trials))
+		factor := wiggle(cell, block)
 		t := result.Trial{Cell: cell, Block: block, Order: 1 + (block*len(cell)+int(cell[0]))%5, WindowSeconds: 3, Nodes: map[string]result.NodeSample{}}
 		bytes := l.megabits * 1e6 / 8 * 3 * factor
 		for _, p := range spec.Pairs {
@@ -79,8 +82,9 @@ func (m *maker) trials(cell string, first, last int, l load) *maker {
 				Receiver: result.PairEnd{WindowSeconds: 3, Bytes: uint64(bytes)},
 			})
 		}
-		t.Nodes["a"] = l.node("a", "a", 0, l.busyA, 0.1, bytes)
-		t.Nodes["b"] = l.node("b", spec.Pairs[0].To.Name(), 1, l.busyB, l.softirqB, bytes)
+		to := spec.Pairs[0].To
+		t.Nodes["a"] = l.node("a", to, 0, l.busyA*(2+factor)/3, 0.1, bytes)
+		t.Nodes["b"] = l.node("b", to, 1, min(1, l.busyB*(4+factor)/5), l.softirqB, bytes)
 		m.file.Trials = append(m.file.Trials, t)
 	}
 	return m
@@ -90,16 +94,16 @@ func (l load) connection() result.Connection {
 	return result.Connection{Congestion: "cubic", Retransmits: l.retransmits, BusySeconds: 3, RwndLimitedSeconds: 3 * l.window}
 }
 
-func (l load) node(name, place string, cpu int, busy, softirq, bytes float64) result.NodeSample {
+func (l load) node(name string, to result.Place, cpu int, busy, softirq, bytes float64) result.NodeSample {
 	s := result.NodeSample{WindowSeconds: 3, CPUSource: "idle-clock"}
 	s.CPUs = []result.CPUSample{{CPU: cpu, Busy: 3 * busy, Softirq: 3 * softirq, System: 3 * max(0, busy-softirq), Idle: 3 * (1 - busy)}}
 	if l.wireBytes > 0 {
 		packets := uint64(bytes / (l.wireBytes - 66))
 		s.Links = []result.LinkSample{{Place: name, Device: "wire0", Role: result.RoleWire, TxPackets: packets, TxBytes: uint64(float64(packets) * l.wireBytes)}}
 	}
-	if l.inBytes > 0 {
+	if l.inBytes > 0 && to.Node == name {
 		packets := uint64(bytes / (l.inBytes - 52))
-		s.Stacks = []result.StackSample{{Place: place, InPackets: packets, InBytes: uint64(float64(packets) * l.inBytes)}}
+		s.Stacks = []result.StackSample{{Place: to.Name(), InPackets: packets, InBytes: uint64(float64(packets) * l.inBytes)}}
 	}
 	if name == "b" && l.drops != nil {
 		s.Switches = []result.SwitchSample{{Switch: "vrouter@b", Received: 1000, Sent: 1000, Drops: l.drops}}

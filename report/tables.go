@@ -20,8 +20,8 @@ func throughput(f analysis.Findings) section {
 	}}
 	if published {
 		t.columns = append(t.columns,
-			column{"published sender", "Mbit/s", false}, column{"published sender", "CPU %", false},
-			column{"published receiver", "Mbit/s", false}, column{"published receiver", "CPU %", false})
+			column{"publ. sender", "Mbit/s", false}, column{"publ. sender", "CPU %", false},
+			column{"publ. receiver", "Mbit/s", false}, column{"publ. receiver", "CPU %", false})
 	}
 	s := section{heading: "Throughput and CPU use", table: t}
 	for _, c := range f.Cells {
@@ -101,7 +101,7 @@ func costs(f analysis.Findings) section {
 		{"CPU, ns per KiB", "sender", false}, {"CPU, ns per KiB", "receiver", false},
 		{"wire", "packets/s", false}, {"bytes per packet", "wire", false}, {"bytes per packet", "endpoint", false},
 		{"in a trial", "retransmits", false}, {"in a trial", "drops", false},
-		{name: "trials"},
+		{"MTU", "wire/endpoint", false}, {name: "trials"},
 	}}
 	s := section{heading: "What it takes", table: t}
 	for _, c := range f.Cells {
@@ -113,9 +113,12 @@ func costs(f analysis.Findings) section {
 			whole(c.Figure(result.SenderCost)), whole(c.Figure(result.ReceiverCost)),
 			thousands(c.Figure(result.WirePacketRate)), whole(c.Figure(result.WirePacketSize)), whole(c.Figure(result.EndpointPacketSize)),
 			oneDecimal(c.Figure(result.Retransmits)), lostInTrial(c),
-			fmt.Sprint(c.Trials),
+			fmt.Sprintf("%d/%d", c.Spec.MTU.Wire, c.Spec.MTU.Endpoint), fmt.Sprint(c.Trials),
 		})
 		s.notes = append(s.notes, missing(c)...)
+	}
+	if cells := unsegmented(f); cells != "" {
+		s.notes = append(s.notes, "Segmentation is off (no TSO, GSO, GRO) in "+cells+".")
 	}
 	if len(t.rows) == 0 {
 		return section{}
@@ -123,7 +126,18 @@ func costs(f analysis.Findings) section {
 	return s
 }
 
-// missing says why a measured cell lacks a figure, each reason once.
+// unsegmented are the cells in which every hop handles every packet.
+func unsegmented(f analysis.Findings) string {
+	var names []string
+	for _, c := range f.Cells {
+		if c.Spec.Segmentation == "off" {
+			names = append(names, c.Spec.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// missing says on one line why a measured cell lacks figures, each reason once.
 func missing(c analysis.Cell) []string {
 	var reasons []string
 	seen := map[string]bool{}
@@ -137,10 +151,13 @@ func missing(c analysis.Cell) []string {
 	for _, m := range figures {
 		if f := c.Figure(m); !f.Known() && !seen[f.Reason] {
 			seen[f.Reason] = true
-			reasons = append(reasons, c.Spec.Name+": "+f.Reason)
+			reasons = append(reasons, f.Reason)
 		}
 	}
-	return reasons
+	if len(reasons) == 0 {
+		return nil
+	}
+	return []string{c.Spec.Name + ": " + strings.Join(reasons, "; ")}
 }
 
 func lostInTrial(c analysis.Cell) string {

@@ -65,7 +65,12 @@ func (t *text) document(d document) {
 
 func (t *text) section(s section) {
 	if s.table != nil {
-		t.table(*s.table)
+		for i, part := range s.table.split(t.Width - gap) {
+			if i > 0 {
+				t.line("")
+			}
+			t.table(part)
+		}
 	}
 	named := nameWidth(s.items)
 	for _, i := range s.items {

@@ -41,7 +41,46 @@ func (b table) widths(room int) []int {
 	return widths
 }
 
-// fitGroups widens the last column of a group whose heading is longer than it.
+// split makes tables that fit into the room out of one that does not: each has the
+// first column, and whole groups of the others.
+func (b table) split(room int) []table {
+	if spanOf(b.widths(room)) <= room || len(b.columns) < 2 {
+		return []table{b}
+	}
+	var parts []table
+	columns := []int{0}
+	for _, g := range b.groups() {
+		var more []int
+		for i := max(g.from, 1); i < g.to; i++ {
+			more = append(more, i)
+		}
+		wider := b.only(append(append([]int(nil), columns...), more...))
+		if len(columns) > 1 && spanOf(wider.widths(room)) > room {
+			parts = append(parts, b.only(columns))
+			columns = []int{0}
+		}
+		columns = append(columns, more...)
+	}
+	return append(parts, b.only(columns))
+}
+
+// only is the table with those columns.
+func (b table) only(columns []int) table {
+	var part table
+	for _, i := range columns {
+		part.columns = append(part.columns, b.columns[i])
+	}
+	for _, row := range b.rows {
+		var cells []string
+		for _, i := range columns {
+			cells = append(cells, row[i])
+		}
+		part.rows = append(part.rows, cells)
+	}
+	return part
+}
+
+// fitGroups widens the first column of a group whose heading is longer than it.
 func (b table) fitGroups(widths []int) {
 	for _, g := range b.groups() {
 		span := spanOf(widths[g.from:g.to])

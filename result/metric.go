@@ -63,6 +63,19 @@ func MetricByWord(word string) (Metric, bool) {
 	return m, ok
 }
 
+// Word is how a suite writes the metric: the inverse of MetricByWord.
+func (m Metric) Word() string {
+	if node := m.CPUNode(); node != "" {
+		return cpuWord + node
+	}
+	for word, metric := range metricWords {
+		if metric == m {
+			return word
+		}
+	}
+	return string(m)
+}
+
 // MetricWords lists the words that name a metric in a suite, for the given nodes.
 func MetricWords(nodes []string) []string {
 	words := make([]string, 0, len(metricWords)+len(nodes))

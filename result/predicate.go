@@ -22,6 +22,15 @@ func (r Ratio) Name() string {
 	return string(r.Metric) + ": " + name
 }
 
+// Short is how a suite writes the ratio: "D/B" or "cpu.b: B/A".
+func (r Ratio) Short() string {
+	name := r.Over + "/" + r.Under
+	if r.Metric == ReceivedRate || r.Metric == "" {
+		return name
+	}
+	return r.Metric.Word() + ": " + name
+}
+
 // Comparison is what a predicate says of one ratio: that it lies in
 // [Low, High]. A missing bound is nil, so "<= 1" has only a High.
 type Comparison struct {

@@ -59,8 +59,9 @@ func Decode(r io.Reader) (File, error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, whole, err := readLine(lines)
+		d.line++
 		if err != nil && !errors.Is(err, io.EOF) {
-			return File{}, fmt.Errorf("line %d: %w", d.line+1, err)
+			return File{}, fmt.Errorf("line %d: %w", d.line, err)
 		}
 		if len(line) > 0 {
 			if stop, err := d.take(line, whole); err != nil {
@@ -103,7 +104,6 @@ type decoder struct {
 
 // take decodes one line; stop means that it was cut off and is the last.
 func (d *decoder) take(line []byte, whole bool) (stop bool, err error) {
-	d.line++
 	err = d.record(line)
 	var cut *json.SyntaxError
 	if err != nil && !whole && d.begun && errors.As(err, &cut) {

@@ -1,6 +1,10 @@
 package stats
 
-import "windtunnel/result"
+import (
+	"math"
+
+	"windtunnel/result"
+)
 
 // Judgement is what data say of a sentence.
 type Judgement string
@@ -26,8 +30,19 @@ func Judge(c result.Comparison, e Estimate) Judgement {
 	return judge(c, *e.Low, *e.High)
 }
 
+// round is how near to a bound a value without an interval counts as on it: the
+// sentences are in round numbers, and a published 1.998 is "a factor of 2".
+const round = 0.005
+
 // JudgeValue asks a single value without an interval, such as a published one.
-func JudgeValue(c result.Comparison, value float64) Judgement { return judge(c, value, value) }
+func JudgeValue(c result.Comparison, value float64) Judgement {
+	for _, bound := range []*float64{c.Low, c.High} {
+		if bound != nil && math.Abs(value-*bound) <= round*math.Abs(*bound) {
+			value = *bound
+		}
+	}
+	return judge(c, value, value)
+}
 
 func judge(c result.Comparison, low, high float64) Judgement {
 	switch {

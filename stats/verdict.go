@@ -14,7 +14,7 @@ type Words struct {
 }
 
 // Verdict is the estimate in words: "6.1 % slower [4.8, 7.4]", "2.31 times as fast
-// [2.2, 2.4]", "not distinguishable: less than 2.1 % apart", or why there is none.
+// [2.20, 2.42]", "not distinguishable: less than 2.1 % apart", or why there is none.
 func Verdict(e Estimate, w Words) string {
 	switch {
 	case !e.Known():
@@ -24,35 +24,42 @@ func Verdict(e Estimate, w Words) string {
 	case !e.Bounded():
 		return fmt.Sprintf("%s, without bounds: %d of at least %d blocks", Change(e.Estimate, w), e.N, MinimumBlocks)
 	case !e.Differs():
-		return "not distinguishable: less than " + percent(apart(e)) + " % apart"
+		return "not distinguishable: less than " + percent(apart(e), 0) + " % apart"
 	}
-	return Change(e.Estimate, w) + " " + bounds(e)
+	return change(e.Estimate, w, reach(e)) + " " + bounds(e)
 }
 
 // apart is the largest difference from 1 that the interval leaves open.
 func apart(e Estimate) float64 { return math.Max(1-*e.Low, *e.High-1) }
 
+// reach is half the distance between the bounds.
+func reach(e Estimate) float64 { return (*e.High - *e.Low) / 2 }
+
 // Change says a ratio as a difference; from a factor of 2 up, as a factor.
-func Change(ratio float64, w Words) string {
+func Change(ratio float64, w Words) string { return change(ratio, w, 0) }
+
+// change shows as many decimals as a reach to either bound makes sense of; 0 is an
+// unknown one.
+func change(ratio float64, w Words, reach float64) string {
 	switch {
 	case ratio >= 2:
-		return number(ratio) + " times " + w.As
+		return number(ratio, reach) + " times " + w.As
 	case ratio >= 1:
-		return percent(ratio-1) + " % " + w.More
+		return percent(ratio-1, reach) + " % " + w.More
 	}
-	return percent(1-ratio) + " % " + w.Less
+	return percent(1-ratio, reach) + " % " + w.Less
 }
 
-// bounds are in the same unit and direction as Change.
+// bounds are in the same unit and direction as change.
 func bounds(e Estimate) string {
-	low, high := *e.Low, *e.High
+	low, high, r := *e.Low, *e.High, reach(e)
 	switch {
 	case e.Estimate >= 2:
-		return "[" + number(low) + ", " + number(high) + "]"
+		return "[" + number(low, r) + ", " + number(high, r) + "]"
 	case e.Estimate >= 1:
-		return "[" + percent(low-1) + ", " + percent(high-1) + "]"
+		return "[" + percent(low-1, r) + ", " + percent(high-1, r) + "]"
 	}
-	return "[" + percent(1-high) + ", " + percent(1-low) + "]"
+	return "[" + percent(1-high, r) + ", " + percent(1-low, r) + "]"
 }
 
 // String is the ratio on one line: "0.41 [0.38, 0.44] n=5".
@@ -61,24 +68,38 @@ func (e Estimate) String() string {
 	case !e.Known():
 		return e.Reason
 	case !e.Bounded():
-		return fmt.Sprintf("%s n=%d", number(e.Estimate), e.N)
+		return fmt.Sprintf("%s n=%d", number(e.Estimate, 0), e.N)
 	}
-	return fmt.Sprintf("%s [%s, %s] n=%d", number(e.Estimate), number(*e.Low), number(*e.High), e.N)
+	r := reach(e)
+	return fmt.Sprintf("%s [%s, %s] n=%d", number(e.Estimate, r), number(*e.Low, r), number(*e.High, r), e.N)
 }
 
-// number has two decimals, or three significant digits where those say less.
-func number(x float64) string {
+// number has two decimals, one more for a reach under 0.01 and two for one under
+// 0.001, or three significant digits where decimals say little.
+func number(x, reach float64) string {
 	if math.Abs(x) >= 0.1 && math.Abs(x) < 100 {
-		return strconv.FormatFloat(x, 'f', 2, 64)
+		return strconv.FormatFloat(x, 'f', 2+finer(reach, 0.01), 64)
 	}
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// percent has one decimal under 10 and none above.
-func percent(share float64) string {
-	p := share * 100
-	if math.Abs(p) < 9.95 {
-		return strconv.FormatFloat(p, 'f', 1, 64)
+// percent has one decimal under 10 and none above, and more for a narrow reach.
+func percent(share, reach float64) string {
+	digits := finer(reach, 0.01)
+	if p := share * 100; digits == 0 && math.Abs(p) < 9.95 {
+		digits = 1
 	}
-	return strconv.FormatFloat(p, 'f', 0, 64)
+	return strconv.FormatFloat(share*100, 'f', digits, 64)
+}
+
+// finer is the number of decimals to add where the reach is under the unit that
+// the last decimal shows: 0, 1 or 2.
+func finer(reach, unit float64) int {
+	switch {
+	case reach <= 0 || reach >= unit:
+		return 0
+	case reach >= unit/10:
+		return 1
+	}
+	return 2
 }

@@ -87,8 +87,10 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	if got := JudgeValue(between, 2.0); got != Supported {
-		t.Errorf("published at the bound: %s", got)
+	for value, want := range map[float64]Judgement{2.0: Supported, 1.998: Supported, 1.98: Refuted, 4.63: Refuted} {
+		if got := JudgeValue(between, value); got != want {
+			t.Errorf("published %g: %s, want %s", value, got, want)
+		}
 	}
 }
 
