@@ -115,7 +115,7 @@ func (l *Layout) InnerMTU(overhead int) (int, error) {
 	wire := l.Request.Wire.MTU
 	inner := wire - overhead
 	if inner < MinimumMTU {
-		return 0, l.Errorf("a wire of MTU %d leaves %d bytes inside %d bytes of encapsulation, and endpoints need %d: make the wire's MTU at least %d",
+		return 0, l.Errorf("a wire of MTU %d leaves %d bytes inside %d bytes of encapsulation, and endpoints need %d: give the wire an MTU of at least %d",
 			wire, inner, overhead, MinimumMTU, MinimumMTU+overhead)
 	}
 	return inner, nil

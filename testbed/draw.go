@@ -38,9 +38,9 @@ const (
 	nicOutside = 9 // and the part outside
 	nicWidth   = nicInside + nicOutside
 	wireLength = 8
-	lead       = 3 // from a switch or stack to the interface
-	top        = 3 // the row where switches and interfaces begin
-	longest    = 15
+	lead       = 3  // from a switch or stack to the interface
+	top        = 3  // the row where switches and interfaces begin
+	longest    = 11 // a container's name: what an IPv4 address mostly takes
 )
 
 // sketch is what is drawn of a node.
@@ -55,14 +55,14 @@ type sketch struct {
 func sketchNode(g Graph, n Node) sketch {
 	s := sketch{title: "NODE " + n.Name, nic: nicLines(g, n.Name), core: switchLines(g, n.Name)}
 	if len(n.CPUs) > 0 {
-		s.title += " (CPU " + strings.ReplaceAll(strings.Trim(fmt.Sprint(n.CPUs), "[]"), " ", ",") + ")"
+		s.title += " (CPU " + ranges(n.CPUs) + ")"
 	}
 	if len(s.core) == 0 {
 		s.core, s.stack = []string{"OS", "STACK"}, true
 		return s
 	}
-	s.below = containerBoxes(g, n.Name)
-	if len(s.below) < 2 {
+	var containers int
+	if s.below, containers = containerBoxes(g, n.Name); containers < 2 {
 		s.below = append([][]string{{" OS "}}, s.below...)
 	}
 	return s
@@ -96,8 +96,8 @@ func switchLines(g Graph, node string) []string {
 }
 
 // containerBoxes has a box for each container, or one for all where there are
-// many.
-func containerBoxes(g Graph, node string) [][]string {
+// many, and their number.
+func containerBoxes(g Graph, node string) ([][]string, int) {
 	var boxes [][]string
 	for _, c := range g.Containers {
 		if c.Node != node {
@@ -112,13 +112,31 @@ func containerBoxes(g Graph, node string) [][]string {
 		boxes = append(boxes, lines)
 	}
 	if len(boxes) <= 2 {
-		return boxes
+		return boxes, len(boxes)
 	}
 	all := []string{fmt.Sprintf("%d containers", len(boxes))}
 	for _, box := range boxes {
 		all = append(all, strings.Join(box[:min(2, len(box))], " "))
 	}
-	return [][]string{all}
+	return [][]string{all}, len(boxes)
+}
+
+// ranges writes CPUs as people do: 0-3,8.
+func ranges(cpus []int) string {
+	var parts []string
+	for i := 0; i < len(cpus); {
+		last := i
+		for last+1 < len(cpus) && cpus[last+1] == cpus[last]+1 {
+			last++
+		}
+		if last > i {
+			parts = append(parts, fmt.Sprintf("%d-%d", cpus[i], cpus[last]))
+		} else {
+			parts = append(parts, fmt.Sprint(cpus[i]))
+		}
+		i = last + 1
+	}
+	return strings.Join(parts, ",")
 }
 
 func shorten(name string) string {

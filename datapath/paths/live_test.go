@@ -237,3 +237,43 @@ func TestPacketsOnTheWire(t *testing.T) {
 		})
 	}
 }
+
+func TestEveryPairTalks(t *testing.T) {
+	withVRouter(t)
+	for _, c := range []struct {
+		name, path string
+		request    datapath.Request
+	}{
+		{"bridge colocated", "bridge", request("nic", datapath.SegmentationFound, containers("a", "a"))},
+		{"bridge two pairs", "bridge", request("nic", datapath.SegmentationFound, twoPairs()...)},
+		{"bridge three pairs", "bridge", request("nic", datapath.SegmentationFound, threePairs()...)},
+		{"vxlan colocated", "vxlan", request("nic", datapath.SegmentationFound, containers("b", "b"))},
+		{"vxlan two pairs", "vxlan", request("nic", datapath.SegmentationOff, twoPairs()...)},
+		{"vrouter colocated", "vrouter", request("nic", datapath.SegmentationFound, containers("a", "a"))},
+		{"vrouter colocated flat", "vrouter", flat(request("nic", datapath.SegmentationOff, containers("b", "b")))},
+		{"vrouter flat", "vrouter", flat(request("nic", datapath.SegmentationFound, containers("a", "b")))},
+		{"vrouter two pairs", "vrouter", request("nic", datapath.SegmentationFound, twoPairs()...)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := raise(t, c.path, c.request)
+			for _, pair := range c.request.Pairs {
+				b.send(t, pair.From.Name(), pair.To.Name(), 4<<20)
+				b.send(t, pair.To.Name(), pair.From.Name(), 4<<20)
+			}
+		})
+	}
+}
+
+// All cells of a run stand at once, with the same names and addresses.
+func TestCellsDoNotDisturbEachOther(t *testing.T) {
+	first := raise(t, "bridge", request("nic", datapath.SegmentationFound, containers("a", "b")))
+	other := request("nic", datapath.SegmentationFound, containers("a", "b"))
+	other.Cell = "U"
+	second := raise(t, "vxlan", other)
+	before := second.counters(t, "a", datapath.NIC).txPackets
+	first.send(t, "sender", "receiver", 4<<20)
+	if after := second.counters(t, "a", datapath.NIC).txPackets; after != before {
+		t.Errorf("%v packets of one cell are seen in the other", after-before)
+	}
+	second.send(t, "sender", "receiver", 4<<20)
+}
