@@ -60,6 +60,13 @@ type PlannedCell struct {
 // MakePlan lays the suite out. An error is the suite's or the settings' fault,
 // found before the machine was touched.
 func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
+	if len(settings.Cells) > 0 {
+		only, err := suite.Only(settings.Cells)
+		if err != nil {
+			return Plan{}, fmt.Errorf("--cells: %w", err)
+		}
+		suite = only
+	}
 	shares, err := shareCPUs(host.CPUs, suite.Nodes)
 	if err != nil {
 		return Plan{}, err
@@ -68,15 +75,12 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 	for _, s := range shares {
 		p.Nodes = append(p.Nodes, result.RunNode{Name: s.name, CPUs: s.cpus, Shared: s.shared})
 	}
-	if err := checkNames(suite, settings.Cells); err != nil {
-		return Plan{}, err
-	}
 	for _, cell := range suite.Cells {
 		planned, err := p.lay(cell, settings)
 		if err != nil {
 			return Plan{}, fmt.Errorf("%s:%d:%d: cell %s: %w", suite.File, cell.Line, cell.Column, cell.Name, err)
 		}
-		planned.Record.Skipped = p.skip(cell, host, settings, unsharable(suite.Nodes, shares))
+		planned.Record.Skipped = p.skip(cell, host, unsharable(suite.Nodes, shares))
 		if planned.Record.Skipped == "" {
 			planned.Record.Skipped = host.lacks(featuresOf(planned.Laid.Graph))
 		}
@@ -86,20 +90,6 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 	p.Times = p.times(settings)
 	p.Doubts = p.doubts()
 	return p, nil
-}
-
-func checkNames(suite scenario.Spec, cells []string) error {
-	var names []string
-	for _, cell := range suite.Cells {
-		names = append(names, cell.Name)
-	}
-	for _, asked := range cells {
-		if !slices.Contains(names, asked) {
-			near, _ := scenario.Nearest(asked, names)
-			return fmt.Errorf("--cells: suite %s has no cell %q; the nearest is %q", suite.Suite, asked, near)
-		}
-	}
-	return nil
 }
 
 func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
@@ -132,10 +122,7 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 }
 
 // skip says why a cell is not measured here.
-func (p Plan) skip(cell scenario.Cell, host Host, settings Settings, sharing string) string {
-	if len(settings.Cells) > 0 && !slices.Contains(settings.Cells, cell.Name) {
-		return "left out by --cells"
-	}
+func (p Plan) skip(cell scenario.Cell, host Host, sharing string) string {
 	if sharing != "" {
 		return sharing
 	}
