@@ -54,8 +54,11 @@ type Change struct {
 func (c Change) String() string {
 	switch c.Do {
 	case Set:
-		return fmt.Sprintf("set %s %s: %s/%s %s %s -> %s",
-			c.Kind, c.Name, c.Place, c.Device, c.Attribute, orNone(c.From), orNone(c.To))
+		where := ""
+		if c.Device != "" {
+			where = c.Place + "/" + c.Device + " "
+		}
+		return fmt.Sprintf("set %s %s: %s%s %s -> %s", c.Kind, c.Name, where, c.Attribute, orNone(c.From), orNone(c.To))
 	case Make:
 		return fmt.Sprintf("make %s %s: %s", c.Kind, c.Name, c.Detail)
 	}
