@@ -27,8 +27,6 @@ const (
 	vrMapVrVrfs           = "vr_vrfs"
 	vrProgVrFabricIngress = "vr_fabric_ingress"
 	vrProgVrVifIngress    = "vr_vif_ingress"
-	vrVarVrKeepDrop       = "vr_keep_drop"
-	vrVarVrKeepNhType     = "vr_keep_nh_type"
 )
 
 // loadVr returns the embedded CollectionSpec for vr.
@@ -96,8 +94,6 @@ type vrMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type vrVariableSpecs struct {
-	VrKeepDrop   *ebpf.VariableSpec `ebpf:"vr_keep_drop"`
-	VrKeepNhType *ebpf.VariableSpec `ebpf:"vr_keep_nh_type"`
 }
 
 // vrObjects contains all objects after they have been loaded into the kernel.
@@ -149,8 +145,6 @@ func (m *vrMaps) Close() error {
 //
 // It can be passed to loadVrObjects or ebpf.CollectionSpec.LoadAndAssign.
 type vrVariables struct {
-	VrKeepDrop   *ebpf.Variable `ebpf:"vr_keep_drop"`
-	VrKeepNhType *ebpf.Variable `ebpf:"vr_keep_nh_type"`
 }
 
 // vrPrograms contains all programs after they have been loaded into the kernel.

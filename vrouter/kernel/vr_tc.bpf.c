@@ -219,7 +219,11 @@ VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
 }
 
 /* Takes the tunnel's headers off. What a NIC says about checksums was about the outer packet, so it
- * is forgotten (no NO_CSUM_RESET); an unfinished inner checksum stays unfinished. */
+ * is forgotten (no NO_CSUM_RESET); an unfinished inner checksum stays unfinished.
+ *
+ * Linux 6.18 has no way to take the tunnel's mark (skb->encapsulation, SKB_GSO_UDP_TUNNEL) off an
+ * aggregate. TCP does not mind. UDP does if a socket without UDP_GRO gets an aggregate that crossed
+ * the fabric whole: the kernel cannot cut it, and counts it among the socket's drops. */
 VR_INLINE int vr_do_decap(struct __sk_buff *skb, const struct vr_verdict *v)
 {
 	uint8_t *head;
@@ -389,9 +393,4 @@ int vr_fabric_ingress(struct __sk_buff *skb)
 		      : vr_forward(skb, total, &seen, v.nh);
 }
 
-/* Of the GPL-only helpers none is used, but a kernel may ask for one later. */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/* Types that Go needs and no map holds. */
-const enum vr_drop *vr_keep_drop __attribute__((unused));
-const enum vr_nh_type *vr_keep_nh_type __attribute__((unused));

@@ -82,7 +82,6 @@ func (n *Namespace) Do(f func() error) {
 // Start runs a program in the namespace; it is killed with the test at the latest.
 func (n *Namespace) Start(c *exec.Cmd) {
 	n.t.Helper()
-	// The program is the child of a thread that ends, so PR_SET_PDEATHSIG would kill it at once.
 	n.Do(c.Start)
 	n.t.Cleanup(func() {
 		if c.ProcessState == nil {
@@ -151,6 +150,22 @@ func (n *Namespace) Address(name, address string) {
 func (n *Namespace) SetMAC(name, address string) {
 	n.t.Helper()
 	n.Must("setting a MAC", n.links.LinkSetHardwareAddr(n.Link(name), mac(address)))
+}
+
+// SetMTU sets an interface's MTU, in bytes of an IP packet.
+func (n *Namespace) SetMTU(name string, mtu int) {
+	n.t.Helper()
+	n.Must("setting an MTU", n.links.LinkSetMTU(n.Link(name), mtu))
+}
+
+// Forget empties an interface's neighbour table.
+func (n *Namespace) Forget(name string) {
+	n.t.Helper()
+	neighbours, err := n.links.NeighList(n.Link(name).Attrs().Index, netlink.FAMILY_V4)
+	n.Must("listing neighbours", err)
+	for _, neighbour := range neighbours {
+		n.Must("forgetting a neighbour", n.links.NeighDel(&neighbour))
+	}
 }
 
 // Delete removes an interface.
