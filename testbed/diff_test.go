@@ -164,3 +164,17 @@ func TestPart(t *testing.T) {
 		t.Errorf("the part of a node that is not there: %+v", none)
 	}
 }
+
+func TestCloneSharesNothing(t *testing.T) {
+	g := overlay()
+	c := g.Clone()
+	if changes := Diff(g, c); len(changes) > 0 {
+		t.Errorf("the clone differs: %v", changes)
+	}
+	g.Nodes[0].CPUs[0], g.Links[0].Ends[0].MTU, g.Links[0].Ends[0].Addresses[0] = 9, 9000, "x"
+	g.Links[0].Ends[0].Offloads[TSO], g.Links[1].Ends[0].Routes[0].Gateway = true, "x"
+	g.Daemons[0].Files["x"], g.Daemons[0].Args[0] = "x", "x"
+	if changes := Diff(c, overlay()); len(changes) > 0 {
+		t.Errorf("the clone changed with the original: %v", changes)
+	}
+}

@@ -86,8 +86,12 @@ func (b *bed) apply(t *testing.T, g testbed.Graph) {
 			peers[place] = path
 		}
 	}
+	applied := make(chan error, len(b.order))
 	for _, node := range b.order {
-		if err := b.nodes[node].Apply(ctx, g, peers); err != nil {
+		go func() { applied <- b.nodes[node].Apply(ctx, g, peers) }()
+	}
+	for range b.order {
+		if err := <-applied; err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // place makes the stacks of the node and its containers that do not stand yet.
 func (c *cell) place(want testbed.Graph) error {
-	for _, place := range want.Places() {
+	for _, place := range want.Part(c.node).Places() {
 		if c.stacks[place] == nil {
 			if err := c.addStack(place); err != nil {
 				return err
@@ -74,15 +74,16 @@ func ipv6Quiet(folder string, used bool) error {
 	return nil
 }
 
-// apply brings the cell to want, one change after the other. The graph that
-// stands is noted even after a failure, for the way down.
+// apply brings the cell to want, one change after the other. Every node finds the
+// same changes, since they all compare the whole graphs, and makes its part of
+// them. The graph that stands is noted even after a failure, for the way down.
 func (c *cell) apply(ctx context.Context, want testbed.Graph) error {
 	if err := c.place(want); err != nil {
 		return err
 	}
 	have := c.graph
 	changes := testbed.Diff(have, want)
-	c.graph = want
+	c.graph = want.Clone()
 	for _, change := range changes {
 		var err error
 		switch change.Do {

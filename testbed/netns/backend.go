@@ -2,9 +2,9 @@
 // for nodes and containers and virtual Ethernet pairs for links. It speaks
 // netlink, ioctl and sysfs, and starts no program but a graph's own daemons.
 //
-// One Backend serves one node of every cell; the conductor applies a graph to
-// its nodes one after the other, in the graph's order, so that the owner of a
-// wire comes first. Each cell has stacks of its own: all cells may use the same
+// One Backend serves one node of every cell; the conductor applies the same graph
+// to all its nodes, at once or in the graph's order, so that the owner of a wire
+// comes first and the other node soon finds its end. Each cell has stacks of its own: all cells may use the same
 // addresses and device names, and none disturbs another.
 //
 // Nothing here changes the host's own network stack, so there is nothing to put
@@ -39,10 +39,11 @@ type cell struct {
 	dir     string
 	node    string
 	cpus    []int
-	graph   testbed.Graph // this node's part, as it stands
+	graph   testbed.Graph // as it stands, other nodes' parts included
 	stacks  map[string]*Stack
 	daemons map[string]*daemon
 	peers   map[string]string
+	ends    map[string]int // indices of this node's ends of others' wires, by place/device
 }
 
 // New returns a backend for a node. CPUs serve it where a graph names none. Files
@@ -61,7 +62,7 @@ func (b *Backend) Place(ctx context.Context, g testbed.Graph) (map[string]string
 		return nil, err
 	}
 	c := b.cell(g)
-	if err := c.place(g.Part(b.node)); err != nil {
+	if err := c.place(g); err != nil {
 		return nil, b.fail(c, err)
 	}
 	paths := map[string]string{}
@@ -82,7 +83,7 @@ func (b *Backend) Apply(ctx context.Context, g testbed.Graph, peers map[string]s
 	}
 	c := b.cell(g)
 	c.peers = peers
-	if err := c.apply(ctx, g.Part(b.node)); err != nil {
+	if err := c.apply(ctx, g); err != nil {
 		return b.fail(c, err)
 	}
 	return nil
@@ -130,7 +131,7 @@ func (b *Backend) cell(g testbed.Graph) *cell {
 		c = &cell{
 			name: g.Cell, node: b.node, dir: filepath.Join(b.dir, folder(g.Cell)),
 			graph:  testbed.Graph{Cell: g.Cell},
-			stacks: map[string]*Stack{}, daemons: map[string]*daemon{},
+			stacks: map[string]*Stack{}, daemons: map[string]*daemon{}, ends: map[string]int{},
 		}
 		b.cells[g.Cell] = c
 	}

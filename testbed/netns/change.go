@@ -59,25 +59,35 @@ func (c *cell) make(ctx context.Context, change testbed.Change, want testbed.Gra
 		// has closed.
 		return c.place(want)
 	case testbed.KindBridge:
-		return c.makeBridge(byName(want.Bridges, change.Name, func(b testbed.Bridge) string { return b.Name }))
+		b := byName(want.Bridges, change.Name, func(b testbed.Bridge) string { return b.Name })
+		return c.here(b.Node, func() error { return c.makeBridge(b) })
 	case testbed.KindLink:
 		return c.makeLink(ctx, byName(want.Links, change.Name, func(l testbed.Link) string { return l.Name }))
 	case testbed.KindVXLAN:
-		return c.makeVXLAN(byName(want.VXLANs, change.Name, func(v testbed.VXLAN) string { return v.Name }))
+		v := byName(want.VXLANs, change.Name, func(v testbed.VXLAN) string { return v.Name })
+		return c.here(v.Node, func() error { return c.makeVXLAN(v) })
 	case testbed.KindDaemon:
 		d := byName(want.Daemons, change.Name, func(d testbed.Daemon) string { return d.Name })
-		return c.makeDaemon(ctx, d)
+		return c.here(d.Node, func() error { return c.makeDaemon(ctx, d) })
 	}
 	return nil // a node's stack stands since place
+}
+
+// here does what is this node's to do.
+func (c *cell) here(node string, do func() error) error {
+	if c.stacks[node] == nil {
+		return nil
+	}
+	return do()
 }
 
 // set changes one attribute of a living object.
 func (c *cell) set(ctx context.Context, change testbed.Change, want testbed.Graph) error {
 	if change.Kind == testbed.KindNode {
-		return c.repin(want)
+		return c.here(change.Name, func() error { return c.repin(want) })
 	}
 	if c.stacks[change.Place] == nil {
-		return nil // the other node's end of a wire
+		return nil // another node's
 	}
 	for _, p := range ports(want) {
 		if p.Place == change.Place && p.Device == change.Device {

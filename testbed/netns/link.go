@@ -2,6 +2,7 @@ package netns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -26,6 +27,8 @@ func (c *cell) makeLink(ctx context.Context, l testbed.Link) error {
 		if err := c.makePair(stack, near, far); err != nil {
 			return err
 		}
+	} else if c.stacks[far.Place] == nil {
+		return nil // another node's
 	} else if err := c.awaitEnd(ctx, far); err != nil {
 		return err
 	}
@@ -83,18 +86,21 @@ func hardware(mac string) (net.HardwareAddr, error) {
 	return net.ParseMAC(mac)
 }
 
-// awaitEnd waits until the other node has put this node's end of a wire here.
+// awaitEnd waits until the other node has put this node's end of a wire here: a
+// new one, if there was one before that is being made anew.
 func (c *cell) awaitEnd(ctx context.Context, end testbed.Interface) error {
+	key := end.Place + "/" + end.Device
 	err := await(ctx, peerDeadline, func() error {
-		return c.stacks[end.Place].Do(func() error {
-			return withLinks(func(h *handle) error {
-				_, err := h.LinkByName(end.Device)
-				return err
-			})
+		return c.onDevice(end, func(_ *handle, device netlink.Link, _ testbed.Interface) error {
+			if index := device.Attrs().Index; index != c.ends[key] {
+				c.ends[key] = index
+				return nil
+			}
+			return errors.New("only the one of before is there")
 		})
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for %s/%s, which the other node makes and must apply first: %w", end.Place, end.Device, err)
+		return fmt.Errorf("waiting for %s, which the other node makes (apply the graph there too): %w", key, err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,9 +73,7 @@ func (p pair) apply(g testbed.Graph) error {
 		if err != nil {
 			return err
 		}
-		for place, path := range stacks {
-			peers[place] = path
-		}
+		maps.Copy(peers, stacks)
 	}
 	for _, node := range []*Backend{p.a, p.b} {
 		if err := node.Apply(ctx, g, peers); err != nil {
@@ -82,6 +81,22 @@ func (p pair) apply(g testbed.Graph) error {
 		}
 	}
 	return errors.Join(p.a.Verify(ctx, g), p.b.Verify(ctx, g))
+}
+
+// applyAtOnce applies a placed graph to both nodes at the same time.
+func (p pair) applyAtOnce(g testbed.Graph) error {
+	ctx, peers := context.Background(), map[string]string{}
+	for _, node := range []*Backend{p.a, p.b} {
+		stacks, err := node.Place(ctx, g)
+		if err != nil {
+			return err
+		}
+		maps.Copy(peers, stacks)
+	}
+	other := make(chan error, 1)
+	go func() { other <- p.b.Apply(ctx, g, peers) }()
+	err := errors.Join(p.a.Apply(ctx, g, peers), <-other)
+	return errors.Join(err, p.a.Verify(ctx, g), p.b.Verify(ctx, g))
 }
 
 // device reads a device of a stack.
@@ -202,22 +217,30 @@ func TestChangeWithoutRebuilding(t *testing.T) {
 	}
 }
 
-func TestRebuildingAWireFromItsOwner(t *testing.T) {
-	p, g := newPair(t), wireGraph()
-	if err := p.apply(g); err != nil {
-		t.Fatal(err)
-	}
-	before := device(t, p.b.Stack("A", "b"), "nic0").Index
-	g.Links[0].Ends[0].Queues, g.Links[0].Ends[1].Queues = 2, 2
-	if err := p.apply(g); err != nil {
-		t.Fatal(err)
-	}
-	after := device(t, p.b.Stack("A", "b"), "nic0")
-	if after.Index == before || after.NumRxQueues != 2 {
-		t.Errorf("index %d, then %d with %d queues", before, after.Index, after.NumRxQueues)
-	}
-	if threads := napiOf(t, p.b.Stack("A", "b"), "nic0"); len(threads) != 2 {
-		t.Errorf("%d receive threads for 2 queues", len(threads))
+func TestRebuildingAWire(t *testing.T) {
+	for name, apply := range map[string]func(pair, testbed.Graph) error{"in order": pair.apply, "at once": pair.applyAtOnce} {
+		t.Run(name, func(t *testing.T) {
+			p, g := newPair(t), wireGraph()
+			if err := apply(p, g); err != nil {
+				t.Fatal(err)
+			}
+			before := device(t, p.b.Stack("A", "b"), "nic0").Index
+			g.Links[0].Ends[0].Queues, g.Links[0].Ends[1].Queues = 2, 2
+			if err := apply(p, g); err != nil {
+				t.Fatal(err)
+			}
+			after := device(t, p.b.Stack("A", "b"), "nic0")
+			if after.Index == before || after.NumRxQueues != 2 {
+				t.Errorf("index %d, then %d with %d queues", before, after.Index, after.NumRxQueues)
+			}
+			if threads := napiOf(t, p.b.Stack("A", "b"), "nic0"); len(threads) != 2 {
+				t.Errorf("%d receive threads for 2 queues", len(threads))
+			}
+			g.Bridges[0].Device = "br1" // and with it the wire, for both nodes
+			if err := apply(p, g); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,32 @@
+package testbed
+
+import (
+	"maps"
+	"slices"
+)
+
+// Clone returns a copy of g that shares nothing with it: a backend keeps what
+// stands while its caller lays the next graph.
+func (g Graph) Clone() Graph {
+	g.Nodes = each(g.Nodes, func(n *Node) { n.CPUs = slices.Clone(n.CPUs) })
+	g.Containers = slices.Clone(g.Containers)
+	g.Bridges = each(g.Bridges, func(b *Bridge) { b.Offloads = maps.Clone(b.Offloads) })
+	g.Links = each(g.Links, func(l *Link) {
+		for i := range l.Ends {
+			end := &l.Ends[i]
+			end.Addresses, end.Routes = slices.Clone(end.Addresses), slices.Clone(end.Routes)
+			end.Offloads = maps.Clone(end.Offloads)
+		}
+	})
+	g.VXLANs = each(g.VXLANs, func(v *VXLAN) { v.Offloads = maps.Clone(v.Offloads) })
+	g.Daemons = each(g.Daemons, func(d *Daemon) { d.Args, d.Files = slices.Clone(d.Args), maps.Clone(d.Files) })
+	return g
+}
+
+func each[T any](all []T, deepen func(*T)) []T {
+	all = slices.Clone(all)
+	for i := range all {
+		deepen(&all[i])
+	}
+	return all
+}
