@@ -77,7 +77,9 @@ func TestDoubts(t *testing.T) {
 		"shared":      {6, nil, func(f *result.File) { f.Run.Nodes[1].Shared = true }, "shared-cpus"},
 		"interrupted": {6, nil, func(f *result.File) { f.End.Why = "interrupted" }, "interrupted"},
 		"failed":      {6, nil, func(f *result.File) { f.End = &result.End{Why: "failed", Error: "no"} }, "failed"},
-		"machine":     {6, nil, func(f *result.File) { f.Run.Assumed = map[string]string{"cpus": "2", "link": "10Gbit/s"} }, "machine"},
+		"machine": {6, nil, func(f *result.File) {
+			f.Run.Assumed = map[string]string{"cpus": "2", "link_bits_per_second": "1e10", "memory_bytes": "1", "other": "x"}
+		}, "machine"},
 		"recorded": {6, nil, func(f *result.File) {
 			f.Run.Doubts = []result.Doubt{{Kind: "steal", Says: "x"}}
 			f.Cells[1].Doubts = []result.Doubt{{Kind: "mtu", Says: "y"}}
@@ -130,6 +132,44 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
+func TestMachineIsCompared(t *testing.T) {
+	file := run(6, nil)
+	file.Run.Simulated = true
+	file.Run.Assumed = map[string]string{"cpus": "1", "link_bits_per_second": "1e10", "memory_bytes": "4294967296", "kernel.release": "4.4"}
+	for i := range file.Run.Nodes {
+		file.Run.Nodes[i].Fingerprint = result.Fingerprint{"memory.total": "16318468 kB", "kernel.release": "6.12"}
+	}
+	var got []string
+	for _, d := range Of(file).Doubts {
+		if d.Kind == "machine" {
+			got = append(got, d.Says)
+		}
+	}
+	want := []string{
+		"the source had kernel.release 4.4; here node a has 6.12, node b has 6.12",
+		"the source's link had 10 Gbit/s; here the CPUs are the only limit of the wire",
+		"the source's nodes had 4.3 GB of memory; here the host of all nodes has 16.7 GB",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRecordedDoubtsAreNotDerivedAgain(t *testing.T) {
+	file := run(6, nil)
+	file.Run.Nodes[0].Shared = true
+	file.Run.Doubts = []result.Doubt{{Kind: "shared-cpus", Says: "of a"}, {Kind: "shared-cpus", Says: "of b"}, {Kind: "few-blocks", Says: "the budget holds 3"}}
+	if got := strings.Join(kinds(Of(file).Doubts), ","); got != "shared-cpus,shared-cpus" {
+		t.Errorf("doubts %s", got)
+	}
+}
+
+func TestReasonsAreCounted(t *testing.T) {
+	if got, want := counts(map[string]int{"a": 1, "b": 5, "c": 1, "d": 1, "e": 2}), "b (5), e (2), a (1), others (2)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestDropsAreNamed(t *testing.T) {
 	f := Of(run(5, func(t *result.Trial) {
 		n := t.Nodes["b"]
@@ -179,7 +219,7 @@ func TestHypotheses(t *testing.T) {
 		"does not":               {hypothesis(0.9, 1.1), 6, nil, stats.Refuted, ""},
 		"crosses":                {hypothesis(0.5, 0.55), 6, nil, stats.Undecided, "both sides"},
 		"few blocks":             {half, 4, nil, stats.Undecided, "4 of at least 5"},
-		"no trials":              {half, 0, nil, stats.NotMeasured, "before its first trial"},
+		"no trials":              {half, 0, nil, stats.NotMeasured, "cell B failed"},
 		"unmet":                  {unmet, 6, nil, stats.NotMeasured, "needs 8 CPUs"},
 		"parallel":               {parallel, 6, nil, stats.Supported, ""},
 		"parallel, node full":    {parallel, 6, fullB, stats.NotMeasured, "node b (receiver)"},

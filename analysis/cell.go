@@ -18,16 +18,16 @@ var metrics = []result.Metric{
 	result.Retransmits,
 }
 
-func cellOf(file result.File, spec result.Cell) Cell {
-	trials := result.Counted(file.Trials, spec.Name)
+func (d data) cell(spec result.Cell) Cell {
+	trials := result.Counted(d.of[spec.Name], spec.Name)
 	c := Cell{Spec: spec, Trials: len(trials), Figures: map[result.Metric]result.Figure{}}
 	var why map[string]int
-	c.Excluded, why = result.Excluded(file.Trials, spec.Name)
+	c.Excluded, why = result.Excluded(d.of[spec.Name], spec.Name)
 	c.Status, c.Reason = status(spec, len(trials), why)
 	for _, m := range metrics {
 		c.Figures[m] = c.figure(trials, m)
 	}
-	for _, node := range file.Run.Nodes {
+	for _, node := range d.Run.Nodes {
 		m := result.CPUPercent(node.Name)
 		c.Figures[m] = atMost(100, c.figure(trials, m))
 	}
@@ -55,13 +55,26 @@ func status(spec result.Cell, trials int, excluded map[string]int) (state, reaso
 	return Failed, "the run ended before its first trial"
 }
 
-// counts writes reasons and how often each came: "steal (3), worker died (1)".
+// mostReasons is how many different reasons are told one by one.
+const mostReasons = 3
+
+// counts writes reasons and how often each came, the commonest first: "steal (3),
+// worker died (1)".
 func counts(reasons map[string]int) string {
+	all := sortedKeys(reasons)
+	slices.SortStableFunc(all, func(a, b string) int { return reasons[b] - reasons[a] })
 	var parts []string
-	for reason, n := range reasons {
-		parts = append(parts, fmt.Sprintf("%s (%d)", reason, n))
+	others := 0
+	for i, reason := range all {
+		if i >= mostReasons {
+			others += reasons[reason]
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s (%d)", reason, reasons[reason]))
 	}
-	slices.Sort(parts)
+	if others > 0 {
+		parts = append(parts, fmt.Sprintf("others (%d)", others))
+	}
 	return strings.Join(parts, ", ")
 }
 

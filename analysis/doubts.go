@@ -11,6 +11,8 @@ import (
 	"windtunnel/stats"
 )
 
+const fewBlocks = "few-blocks"
+
 // What a figure may have before it is doubted.
 const (
 	doubtfulSteal  = 0.01 // share of CPU time that the hypervisor took
@@ -19,43 +21,44 @@ const (
 )
 
 // doubts are the reasons to trust the run less: those that the run and the reader
-// recorded, and those that its data give. Each kind comes once a cell.
-func (f Findings) doubts(file result.File) []result.Doubt {
-	all := slices.Concat(file.Doubts, file.Run.Doubts)
-	for _, c := range file.Cells {
-		for _, d := range c.Doubts {
-			d.Cell = c.Name
-			all = append(all, d)
+// recorded, and those that its data give and nobody has recorded.
+func (f Findings) doubts(d data) []result.Doubt {
+	recorded := slices.Concat(d.Doubts, d.Run.Doubts)
+	for _, c := range d.Cells {
+		for _, doubt := range c.Doubts {
+			doubt.Cell = c.Name
+			recorded = append(recorded, doubt)
 		}
 	}
-	all = append(all, f.endDoubts()...)
-	all = append(all, f.runDoubts()...)
+	derived := append(f.endDoubts(), f.runDoubts()...)
 	for _, c := range f.Cells {
-		all = append(all, cellDoubts(c, result.Counted(file.Trials, c.Spec.Name), file.Trials)...)
+		derived = append(derived, cellDoubts(c, d.of[c.Spec.Name])...)
 	}
-	return once(all)
+	return merge(f.current(recorded), derived)
 }
 
-// once keeps the first doubt of a kind for each cell, except where its text tells
-// of something else.
-func once(all []result.Doubt) []result.Doubt {
-	seen := map[[2]string]bool{}
-	var kept []result.Doubt
-	for _, d := range all {
-		key := [2]string{d.Cell, d.Kind}
-		if d.Kind == "" || repeats[d.Kind] {
-			key[1] += "\x00" + d.Says
-		}
-		if !seen[key] {
-			seen[key] = true
-			kept = append(kept, d)
-		}
-	}
-	return kept
+// current leaves out the fear of few blocks where they became enough.
+func (f Findings) current(recorded []result.Doubt) []result.Doubt {
+	return slices.DeleteFunc(recorded, func(d result.Doubt) bool {
+		return d.Kind == fewBlocks && f.mostBlocks() >= stats.MinimumBlocks
+	})
 }
 
-// repeats are the kinds that a cell may have several of.
-var repeats = map[string]bool{"missing": true, "machine": true, "worker": true}
+// merge keeps each doubt once, and no derived one of a kind that was recorded of
+// the same cell.
+func merge(recorded, derived []result.Doubt) []result.Doubt {
+	known := map[[2]string]bool{}
+	for _, d := range recorded {
+		known[[2]string{d.Cell, d.Kind}] = true
+	}
+	all := append(recorded, slices.DeleteFunc(derived, func(d result.Doubt) bool { return known[[2]string{d.Cell, d.Kind}] })...)
+	seen := map[result.Doubt]bool{}
+	return slices.DeleteFunc(all, func(d result.Doubt) bool {
+		again := seen[d]
+		seen[d] = true
+		return again
+	})
+}
 
 // endDoubts tell of a run that did not end as it was meant to.
 func (f Findings) endDoubts() []result.Doubt {
@@ -77,7 +80,7 @@ func (f Findings) runDoubts() []result.Doubt {
 		all = append(all, result.Doubt{Kind: kind, Says: fmt.Sprintf(format, values...)})
 	}
 	if n := f.mostBlocks(); f.Measured() > 0 && n < stats.MinimumBlocks {
-		add("few-blocks", "%d of at least %d blocks: ratios have no bounds, and hypotheses are undecided", n, stats.MinimumBlocks)
+		add(fewBlocks, "%d of at least %d blocks: ratios have no bounds, and hypotheses are undecided", n, stats.MinimumBlocks)
 	}
 	if f.Run.Simulated {
 		add("simulated-nodes", "%s", simulated(f.Run))
@@ -132,29 +135,6 @@ func (f Findings) congestions() []string {
 	}
 	sort.Strings(names)
 	return names
-}
-
-// assumed tells where the machine differs from what the source had. Only the
-// number of CPUs and what the fingerprint names alike can be compared.
-func assumed(run result.Run) []result.Doubt {
-	var all []result.Doubt
-	for _, key := range sortedKeys(run.Assumed) {
-		want := run.Assumed[key]
-		var differ []string
-		for _, n := range run.Nodes {
-			have, known := n.Fingerprint[key]
-			if key == "cpus" {
-				have, known = strconv.Itoa(len(n.CPUs)), true
-			}
-			if known && have != want {
-				differ = append(differ, fmt.Sprintf("node %s has %s", n.Name, have))
-			}
-		}
-		if len(differ) > 0 {
-			all = append(all, result.Doubt{Kind: "machine", Says: fmt.Sprintf("the source had %s %s; here %s", key, want, strings.Join(differ, ", "))})
-		}
-	}
-	return all
 }
 
 func sortedKeys[V any](m map[string]V) []string {

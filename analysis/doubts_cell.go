@@ -7,16 +7,17 @@ import (
 	"windtunnel/stats"
 )
 
-// cellDoubts are the reasons to trust one cell's figures less. all are the run's
-// trials, excluded ones too.
-func cellDoubts(c Cell, trials, all []result.Trial) []result.Doubt {
+// cellDoubts are the reasons to trust one cell's figures less. all are its trials,
+// excluded ones too.
+func cellDoubts(c Cell, all []result.Trial) []result.Doubt {
 	var doubts []result.Doubt
+	trials := result.Counted(all, c.Spec.Name)
 	add := func(kind, format string, values ...any) {
 		doubts = append(doubts, result.Doubt{Cell: c.Spec.Name, Kind: kind, Says: fmt.Sprintf(format, values...)})
 	}
 	if c.Excluded > 0 && c.Status == Measured {
 		_, why := result.Excluded(all, c.Spec.Name)
-		add("excluded", "%d trials do not count: %s", c.Excluded, counts(why))
+		add("excluded", "trials that do not count: %s", counts(why))
 	}
 	if len(trials) == 0 {
 		return doubts

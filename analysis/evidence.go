@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"windtunnel/result"
+	"windtunnel/stats"
 )
 
 // mostEvidence is how many lines a ratio gets at most.
@@ -26,16 +27,15 @@ type line struct {
 	says   string
 }
 
-// evidence says in plain words how two cells of the same run differ in what could
-// be the cause.
-func evidence(over, under Cell) []string {
-	lines := slices.Concat(
-		busiest(over, under),
-		costs(over, under),
-		packets(over, under),
-		waits(over, under),
-		losses(over, under),
-	)
+// comparison is two cells of one run.
+type comparison struct {
+	data        data
+	over, under Cell
+}
+
+// evidence says in plain words how the cells differ in what could be the cause.
+func (c comparison) evidence() []string {
+	lines := slices.Concat(busiest(c.over, c.under), c.costs(), c.packets(), waits(c.over, c.under), losses(c.over, c.under))
 	sort.SliceStable(lines, func(i, j int) bool { return lines[i].weight > lines[j].weight })
 	var says []string
 	for _, l := range lines[:min(len(lines), mostEvidence)] {
@@ -51,7 +51,7 @@ func busiest(over, under Cell) []line {
 	for _, c := range []Cell{over, under} {
 		for _, node := range c.involved() {
 			if cpu, ok := c.Profile.Nodes[node].Fullest(); ok && cpu.Busy >= full {
-				says = append(says, fmt.Sprintf("in %s, CPU %d of %s was full: %s", c.Spec.Name, cpu.CPU, c.end(node), split(cpu)))
+				says = append(says, fmt.Sprintf("in %s, %s of %s was full: %s", c.Spec.Name, which(c.Profile.Nodes[node], cpu), c.end(node), split(cpu)))
 			}
 		}
 	}
@@ -63,6 +63,14 @@ func busiest(over, under Cell) []line {
 		lines = append(lines, line{math.Inf(1), s})
 	}
 	return lines
+}
+
+// which names a full CPU, or all of a node's where all are.
+func which(n NodeProfile, cpu CPUProfile) string {
+	if len(n.CPUs) > 1 && n.Saturated() {
+		return "every CPU"
+	}
+	return fmt.Sprintf("CPU %d", cpu.CPU)
 }
 
 // idle says that no CPU was the limit, where they were sampled.
@@ -125,15 +133,14 @@ func split(c CPUProfile) string {
 
 // costs compares the CPU time per payload at each end. At an end whose CPU was
 // full it decides the rate, and so weighs more.
-func costs(over, under Cell) []line {
-	lines := slices.Concat(
-		decisive(over, over.Spec.Receivers(), compare(over, under, result.ReceiverCost, "a KiB costs the receiver's node %.0f ns of CPU in %s, %.0f in %s (%s)")),
-		decisive(over, over.Spec.Senders(), compare(over, under, result.SenderCost, "a KiB costs the sender's node %.0f ns of CPU in %s, %.0f in %s (%s)")),
-	)
-	if over.Figure(result.ReceiverCost).Known() && under.Figure(result.ReceiverCost).Known() {
-		return lines
+func (c comparison) costs() []line {
+	if !c.over.Figure(result.ReceiverCost).Known() || !c.under.Figure(result.ReceiverCost).Known() {
+		return c.differ(result.TogetherCost, "a KiB costs both ends together %.0f ns of CPU in %s, %.0f in %s (%s)")
 	}
-	return compare(over, under, result.TogetherCost, "a KiB costs both ends together %.0f ns of CPU in %s, %.0f in %s (%s)")
+	return slices.Concat(
+		decisive(c.over, c.over.Spec.Receivers(), c.differ(result.ReceiverCost, "a KiB costs the receiver's node %.0f ns of CPU in %s, %.0f in %s (%s)")),
+		decisive(c.over, c.over.Spec.Senders(), c.differ(result.SenderCost, "a KiB costs the sender's node %.0f ns of CPU in %s, %.0f in %s (%s)")),
+	)
 }
 
 func decisive(c Cell, nodes []string, lines []line) []line {
@@ -149,25 +156,27 @@ func decisive(c Cell, nodes []string, lines []line) []line {
 }
 
 // packets compares the size of packets on the wire and after aggregation.
-func packets(over, under Cell) []line {
+func (c comparison) packets() []line {
 	return slices.Concat(
-		compare(over, under, result.WirePacketSize, "packets on the wire carry %.0f bytes in %s, %.0f in %s (%s)"),
-		compare(over, under, result.EndpointPacketSize, "the receiving stack gets %.0f bytes at a time in %s, %.0f in %s (%s)"),
+		c.differ(result.WirePacketSize, "packets on the wire carry %.0f bytes in %s, %.0f in %s (%s)"),
+		c.differ(result.EndpointPacketSize, "the receiving stack gets %.0f bytes at a time in %s, %.0f in %s (%s)"),
 	)
 }
 
-// compare is a line where both cells have the metric and it differs noteworthily.
-func compare(over, under Cell, m result.Metric, format string) []line {
-	a, b := over.Figure(m), under.Figure(m)
-	if !a.Known() || !b.Known() || a.Mean <= 0 || b.Mean <= 0 {
+// differ is a line where both cells have the metric, it differs noteworthily, and
+// the blocks agree that it does: noise is no evidence.
+func (c comparison) differ(m result.Metric, format string) []line {
+	r := result.Ratio{Metric: m, Over: c.over.Spec.Name, Under: c.under.Spec.Name}
+	e := stats.OfTrials(c.data.Cells, c.data.both(r), r)
+	if !e.Known() || e.Bounded() && !e.Differs() {
 		return nil
 	}
-	ratio := a.Mean / b.Mean
-	weight := math.Abs(math.Log(ratio))
+	weight := math.Abs(math.Log(e.Estimate))
 	if weight < math.Log(noteworthy) {
 		return nil
 	}
-	return []line{{weight, fmt.Sprintf(format, a.Mean, over.Spec.Name, b.Mean, under.Spec.Name, times(ratio))}}
+	a, b := c.over.Figure(m).Mean, c.under.Figure(m).Mean
+	return []line{{weight, fmt.Sprintf(format, a, c.over.Spec.Name, b, c.under.Spec.Name, times(e.Estimate))}}
 }
 
 // times writes a factor: "x2.6", "÷21".

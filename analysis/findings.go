@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"windtunnel/result"
 	"windtunnel/stats"
 )
@@ -76,12 +78,22 @@ type Hypothesis struct {
 	Evidence  []string
 }
 
+// data is a run file with its trials by cell: a file may have many of both.
+type data struct {
+	result.File
+	of map[string][]result.Trial
+}
+
+// both are the trials of two cells.
+func (d data) both(r result.Ratio) []result.Trial { return slices.Concat(d.of[r.Over], d.of[r.Under]) }
+
 // Of turns a run file into findings. It needs no root, and not the machine.
 func Of(file result.File) Findings {
+	d := data{file, result.ByCell(file.Trials)}
 	f := Findings{Run: file.Run, End: file.End}
 	var measured []string
 	for _, spec := range file.Cells {
-		c := cellOf(file, spec)
+		c := d.cell(spec)
 		f.Cells = append(f.Cells, c)
 		if c.Status == Measured {
 			measured = append(measured, spec.Name)
@@ -89,12 +101,12 @@ func Of(file result.File) Findings {
 	}
 	f.Blocks = result.Blocks(file.Trials, measured)
 	for _, r := range file.Run.Ratios {
-		f.Ratios = append(f.Ratios, f.ratioOf(file, r))
+		f.Ratios = append(f.Ratios, f.ratioOf(d, r))
 	}
 	for _, h := range file.Run.Hypotheses {
-		f.Hypotheses = append(f.Hypotheses, f.hypothesisOf(file, h))
+		f.Hypotheses = append(f.Hypotheses, f.hypothesisOf(d, h))
 	}
-	f.Doubts = f.doubts(file)
+	f.Doubts = f.doubts(d)
 	return f
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // hypothesisOf asks the run's data and the published data about one sentence.
-func (f Findings) hypothesisOf(file result.File, h result.Hypothesis) Hypothesis {
+func (f Findings) hypothesisOf(d data, h result.Hypothesis) Hypothesis {
 	found := Hypothesis{ID: h.ID, Says: h.Says, Holds: h.Holds.Text, Published: f.onPublished(h)}
 	if h.NotMeasured != "" {
 		found.Verdict, found.Reason = stats.NotMeasured, h.NotMeasured
@@ -18,7 +18,7 @@ func (f Findings) hypothesisOf(file result.File, h result.Hypothesis) Hypothesis
 	var parts []stats.Judgement
 	fewest, missing := math.MaxInt, ""
 	for _, c := range h.Holds.All {
-		e := f.estimate(file, c.Ratio)
+		e := f.estimate(d, c.Ratio)
 		parts = append(parts, stats.Judge(c, e))
 		if !e.Known() {
 			missing = c.Ratio.Short() + ": " + e.Reason

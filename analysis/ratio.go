@@ -8,12 +8,12 @@ import (
 	"windtunnel/stats"
 )
 
-func (f Findings) ratioOf(file result.File, r result.Ratio) Ratio {
+func (f Findings) ratioOf(d data, r result.Ratio) Ratio {
 	if r.Metric == "" {
 		r.Metric = result.ReceivedRate
 	}
 	words := Words(r.Metric)
-	found := Ratio{Ratio: r, Estimate: f.estimate(file, r)}
+	found := Ratio{Ratio: r, Estimate: f.estimate(d, r)}
 	found.Verdict = stats.Verdict(found.Estimate, words)
 	if value, ok := f.published(r); ok {
 		found.Published = &value
@@ -22,24 +22,26 @@ func (f Findings) ratioOf(file result.File, r result.Ratio) Ratio {
 	if found.Estimate.Known() {
 		over, _ := f.Cell(r.Over)
 		under, _ := f.Cell(r.Under)
-		found.Evidence = evidence(over, under)
-		found.Doubts = f.ratioDoubts(file, r, found.Estimate)
+		found.Evidence = comparison{d, over, under}.evidence()
+		found.Doubts = f.ratioDoubts(d, r, found.Estimate)
 	}
 	return found
 }
 
-// estimate is the ratio in the run's data. A cell that was not measured says why
-// there is none.
-func (f Findings) estimate(file result.File, r result.Ratio) stats.Estimate {
+// estimate is the ratio in the run's data. Where a cell was not measured it says
+// so; the cell says why.
+func (f Findings) estimate(d data, r result.Ratio) stats.Estimate {
 	for _, name := range []string{r.Over, r.Under} {
-		if c, ok := f.Cell(name); ok && c.Status != Measured {
-			return stats.Estimate{Reason: fmt.Sprintf("%s was %s: %s", name, notMeasured[c.Status], c.Reason)}
+		c, ok := f.Cell(name)
+		if ok && c.Status == Skipped {
+			return stats.Estimate{Reason: "cell " + name + " is not measured here"}
+		}
+		if ok && c.Status == Failed {
+			return stats.Estimate{Reason: "cell " + name + " failed"}
 		}
 	}
-	return stats.OfTrials(file.Cells, file.Trials, r)
+	return stats.OfTrials(d.Cells, d.both(r), r)
 }
-
-var notMeasured = map[string]string{Skipped: "not measured here", Failed: "not measured"}
 
 // published is the ratio of the published figures, where both cells have one.
 func (f Findings) published(r result.Ratio) (float64, bool) {
@@ -54,12 +56,12 @@ func (f Findings) published(r result.Ratio) (float64, bool) {
 }
 
 // ratioDoubts are the reasons to trust this ratio less, as sentences.
-func (f Findings) ratioDoubts(file result.File, r result.Ratio, e stats.Estimate) []string {
+func (f Findings) ratioDoubts(d data, r result.Ratio, e stats.Estimate) []string {
 	var doubts []string
 	if e.N < stats.MinimumBlocks {
 		doubts = append(doubts, fmt.Sprintf("only %d of at least %d blocks: no bounds", e.N, stats.MinimumBlocks))
 	}
-	blocks, _ := stats.Blocks(file.Cells, file.Trials, r)
+	blocks, _ := stats.Blocks(d.Cells, d.both(r), r)
 	for _, w := range stats.Warnings(stats.LogRatios(blocks)) {
 		if says, ok := ratioWarnings[w.Kind]; ok {
 			doubts = append(doubts, says)
@@ -68,7 +70,7 @@ func (f Findings) ratioDoubts(file result.File, r result.Ratio, e stats.Estimate
 	if w, ok := stats.OrderWarning(blocks); ok {
 		doubts = append(doubts, w.Says)
 	}
-	if p := file.Run.Plan.Precision; e.Bounded() && p > 0 && !stats.Known(e, p) {
+	if p := d.Run.Plan.Precision; e.Bounded() && p > 0 && !stats.Known(e, p) {
 		doubts = append(doubts, fmt.Sprintf("known to %s, not to the %s that was asked for", percent(e.HalfWidth()), percent(p)))
 	}
 	return doubts

@@ -33,6 +33,7 @@ type cellObject struct {
 	Reason             *string                   `json:"reason"`
 	Says               string                    `json:"says"`
 	Path               string                    `json:"path"`
+	Wire               string                    `json:"wire"`
 	Trials             int                       `json:"trials"`
 	Excluded           int                       `json:"excluded"`
 	WindowSeconds      float64                   `json:"window_seconds"`
@@ -138,7 +139,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path,
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire,
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),

@@ -117,24 +117,31 @@ func costs(f analysis.Findings) section {
 		})
 		s.notes = append(s.notes, missing(c)...)
 	}
-	if cells := unsegmented(f); cells != "" {
-		s.notes = append(s.notes, "Segmentation is off (no TSO, GSO, GRO) in "+cells+".")
-	}
+	s.notes = append(s.notes, variants(f)...)
 	if len(t.rows) == 0 {
 		return section{}
 	}
 	return s
 }
 
-// unsegmented are the cells in which every hop handles every packet.
-func unsegmented(f analysis.Findings) string {
-	var names []string
+// variants name the cells that are not as the intro says.
+func variants(f analysis.Findings) []string {
+	var unsegmented, wired, notes []string
 	for _, c := range f.Cells {
 		if c.Spec.Segmentation == "off" {
-			names = append(names, c.Spec.Name)
+			unsegmented = append(unsegmented, c.Spec.Name)
+		}
+		if c.Spec.Wire != f.Run.Wire && !c.Spec.Colocated() {
+			wired = append(wired, c.Spec.Name+" ("+c.Spec.Wire+")")
 		}
 	}
-	return strings.Join(names, ", ")
+	if len(unsegmented) > 0 {
+		notes = append(notes, "Segmentation is off (no TSO, GSO, GRO) in "+strings.Join(unsegmented, ", ")+".")
+	}
+	if len(wired) > 0 {
+		notes = append(notes, "The wire is another in "+strings.Join(wired, ", ")+".")
+	}
+	return notes
 }
 
 // missing says on one line why a measured cell lacks figures, each reason once.

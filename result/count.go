@@ -41,11 +41,20 @@ func Excluded(trials []Trial, cell string) (n int, reasons map[string]int) {
 	return n, reasons
 }
 
+// ByCell sorts trials into their cells, each in the order of the file.
+func ByCell(trials []Trial) map[string][]Trial {
+	of := map[string][]Trial{}
+	for _, t := range trials {
+		of[t.Cell] = append(of[t.Cell], t)
+	}
+	return of
+}
+
 // Blocks counts the blocks in which each of the named cells has a trial that counts.
 func Blocks(trials []Trial, cells []string) int {
-	have := map[int]int{}
+	of, have := ByCell(trials), map[int]int{}
 	for _, name := range cells {
-		for _, t := range Counted(trials, name) {
+		for _, t := range Counted(of[name], name) {
 			have[t.Block]++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strconv"
 )
 
 // Warning is a reason to trust a set of samples less.
@@ -31,9 +32,9 @@ func Warnings(samples []float64) []Warning {
 		return all
 	}
 	if low, high, ok := twoGroups(samples); ok {
-		all = append(all, Warning{"bimodal", fmt.Sprintf("the samples fall in two groups, %d about %.4g and %d about %.4g", len(low), median(low), len(high), median(high))})
+		all = append(all, Warning{"bimodal", fmt.Sprintf("the samples fall in two groups, %d about %s and %d about %s", len(low), digits(median(low)), len(high), digits(median(high)))})
 	} else if at, ok := outlier(samples); ok {
-		all = append(all, Warning{"outlier", fmt.Sprintf("sample %d, %.4g, lies far from the others, about %.4g; it widens the bounds", at+1, samples[at], median(samples))})
+		all = append(all, Warning{"outlier", fmt.Sprintf("sample %d, %s, lies far from the others, about %s; it widens the bounds", at+1, digits(samples[at]), digits(median(samples)))})
 	}
 	if up, ok := drifting(samples); ok {
 		all = append(all, Warning{"drift", "the samples drift " + map[bool]string{true: "up", false: "down"}[up] + " over the run"})
@@ -110,6 +111,15 @@ func drifting(samples []float64) (up, ok bool) {
 	n := float64(len(samples))
 	deviation := math.Sqrt(n * (n - 1) * (2*n + 5) / 18)
 	return score > 0, math.Abs(score)-1 > driftDeviations*deviation
+}
+
+// digits writes four significant digits, without an exponent where there is need
+// of none.
+func digits(x float64) string {
+	if math.Abs(x) >= 1000 && math.Abs(x) < 1e15 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
 func sorted(samples []float64) []float64 {

@@ -1,0 +1,77 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"windtunnel/result"
+)
+
+// assumed tells where the machine differs from what the source had: its CPUs, its
+// memory, its link, and what else the fingerprint names alike.
+func assumed(run result.Run) []result.Doubt {
+	var all []result.Doubt
+	for _, key := range sortedKeys(run.Assumed) {
+		if says := differs(run, key, run.Assumed[key]); says != "" {
+			all = append(all, result.Doubt{Kind: "machine", Says: says})
+		}
+	}
+	return all
+}
+
+func differs(run result.Run, key, want string) string {
+	switch key {
+	case "cpus":
+		return perNode(run, "the source's nodes had "+want+" CPUs", want, func(n result.RunNode) string { return strconv.Itoa(len(n.CPUs)) })
+	case "memory_bytes":
+		return memory(run, want)
+	case "link_bits_per_second":
+		return link(run, want)
+	}
+	return perNode(run, "the source had "+key+" "+want, want, func(n result.RunNode) string { return n.Fingerprint[key] })
+}
+
+// perNode compares what each node has; what is not known ("") is not compared.
+func perNode(run result.Run, source, want string, of func(result.RunNode) string) string {
+	var here []string
+	for _, n := range run.Nodes {
+		if have := of(n); have != "" && have != want {
+			here = append(here, fmt.Sprintf("node %s has %s", n.Name, have))
+		}
+	}
+	if len(here) == 0 {
+		return ""
+	}
+	return source + "; here " + strings.Join(here, ", ")
+}
+
+// memory compares with what the kernel says of the host ("MemTotal: 16318468 kB",
+// proc(5)), a tenth more or less being the same.
+func memory(run result.Run, want string) string {
+	source, err := strconv.ParseFloat(want, 64)
+	if err != nil || len(run.Nodes) == 0 {
+		return ""
+	}
+	kilobytes, err := strconv.ParseFloat(strings.TrimSuffix(run.Nodes[0].Fingerprint["memory.total"], " kB"), 64)
+	here := kilobytes * 1024
+	if err != nil || math.Abs(here/source-1) < 0.1 {
+		return ""
+	}
+	where := "the first node"
+	if run.Simulated {
+		where = "the host of all nodes"
+	}
+	return fmt.Sprintf("the source's nodes had %.1f GB of memory; here %s has %.1f GB", source/1e9, where, here/1e9)
+}
+
+// link says what the source's was where this run's is none: a veth pair has no
+// rate of its own.
+func link(run result.Run, want string) string {
+	rate, err := strconv.ParseFloat(want, 64)
+	if err != nil || !run.Simulated {
+		return ""
+	}
+	return fmt.Sprintf("the source's link had %g Gbit/s; here the CPUs are the only limit of the wire", rate/1e9)
+}
