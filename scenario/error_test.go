@@ -48,7 +48,7 @@ func TestErrors(t *testing.T) {
 // unescaped puts in what a text file should not hold: <ESC>, <RLO>, <BAD>, and
 // <x1000>, a thousand letters.
 func unescaped(text string) string {
-	return strings.NewReplacer("<ESC>", "\x1b", "<RLO>", "\u202e", "<BAD>", "\xff", "<BOM>", "\ufeff",
+	return strings.NewReplacer("<ESC>", "\x1b", "<RLO>", "\u202e", "<BAD>", "\xff", "<BOM>", "\ufeff", "<CR>", "\r",
 		"<x70>", strings.Repeat("x", 70), "<x5000>", strings.Repeat("x", 5000)).Replace(text)
 }
 

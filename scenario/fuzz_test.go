@@ -70,7 +70,7 @@ func checkErrors(t *testing.T, text []byte, err error) {
 	if !errors.As(err, &all) || len(all.All) == 0 || len(all.All) > maxErrors {
 		t.Fatalf("not a list of errors: %v", err)
 	}
-	lines := splitLines(text)
+	lines := strings.Split(string(plainLines(text)), "\n")
 	for _, e := range all.All {
 		if e.Line < 1 || e.Line > len(lines)+1 || e.Column < 1 {
 			t.Errorf("no such place: %v", e)

@@ -19,7 +19,6 @@ import (
 // gates: the bytes, the tokens (what this schema does not use, and what would
 // make the parser slow or its recursion deep), and the parser's own.
 func readTree(text []byte, c *complaints) *node {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if at, says := badBytes(text); says != "" {
 		c.add(at, says)
 		return nil
@@ -41,6 +40,14 @@ func readTree(text []byte, c *complaints) *node {
 	}
 	b := builder{complaints: c}
 	return b.build(file.Docs[0].Body, 0)
+}
+
+// plainLines takes off a byte order mark and ends every line with a line feed:
+// the lexer counts other line ends twice after a comment or in quotes.
+func plainLines(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	return bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
 }
 
 func badBytes(text []byte) (position, string) {
@@ -68,7 +75,7 @@ func badBytes(text []byte) (position, string) {
 // invisible characters could move a terminal's cursor or turn the reading
 // direction of a report that quotes the suite.
 func invisible(r rune) bool {
-	if r == '\t' || r == '\r' {
+	if r == '\t' {
 		return false
 	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)

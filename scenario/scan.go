@@ -38,10 +38,6 @@ func lexemes(text string) []lexeme {
 	return append(all, lexeme{"", len(text)})
 }
 
-func splitLines(text []byte) []string {
-	return strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
-}
-
 // inside is the place of a byte of a scalar. Where the text of the suite does
 // not stand there as it is (it has escapes, or goes over several lines) it is
 // the place where the scalar begins.

@@ -1,5 +1,7 @@
 package scenario
 
+import "strings"
+
 // reader is one reading of one suite.
 type reader struct {
 	complaints
@@ -18,11 +20,14 @@ type reader struct {
 func Parse(text []byte, file string, vocab Vocabulary) (Spec, error) {
 	r := &reader{vocab: vocab, plans: map[string]*cellPlan{}}
 	r.file, r.spec.File = file, file
+	if len(text) <= maxText {
+		text = plainLines(text)
+	}
 	root := readTree(text, &r.complaints)
 	if root != nil && root.shape != mapping {
 		r.add(root.at, "a suite is a mapping; begin with `suite: NAME`")
 	} else if root != nil && !r.full() {
-		r.lines = splitLines(text)
+		r.lines = strings.Split(string(text), "\n")
 		r.read(root)
 	}
 	if err := r.err(); err != nil {
