@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/kernel"
 )
 
@@ -51,12 +52,18 @@ func newRoot(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use: "vrouter", Short: "An overlay router in the manner of OpenContrail: kernel mode, by eBPF",
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newRun(), newApply(), newDelete())
 	for _, t := range tables {
 		root.AddCommand(newTable(t))
+	}
+	for _, c := range root.Commands() {
+		begin := c.RunE
+		c.RunE = func(c *cobra.Command, args []string) error {
+			*started = true // cobra is through with the flags only here
+			return begin(c, args)
+		}
 	}
 	return root
 }
@@ -66,6 +73,9 @@ func newDelete() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete --name N", Short: "Remove a vRouter that was run without --lease and is not running", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if !config.ValidName(name) {
+				return refused{fmt.Errorf("%q is no vRouter's name", name)}
+			}
 			found, err := kernel.Delete(name)
 			if err == nil && !found {
 				fmt.Fprintf(c.ErrOrStderr(), "there is no vRouter %q\n", name)

@@ -15,6 +15,9 @@ const maxLabel = 1<<20 - 1
 // namePattern: names become file names and lines of tables.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
+// ValidName tells whether a vRouter, network or port may have this name.
+func ValidName(name string) bool { return namePattern.MatchString(name) }
+
 // interfacePattern: what the kernel allows (dev_valid_name), and no blanks.
 var interfacePattern = regexp.MustCompile(`^[^/:\s]{1,15}$`)
 

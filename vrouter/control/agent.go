@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -23,7 +24,8 @@ type Agent struct {
 	image   config.Image
 	facts   config.Facts
 	applied time.Time
-	changes int // configurations applied
+	changes int  // configurations applied
+	settled bool // the kernel has all of image
 	stop    context.CancelFunc
 	watch   sync.WaitGroup
 }
@@ -101,8 +103,13 @@ func (a *Agent) Apply(c config.Config) error {
 			return fmt.Errorf("port %s: there is no interface %q in this network namespace; make the veth first", p.Name, p.Interface)
 		}
 	}
+	before, factsBefore := a.config, a.facts
 	if err := a.install(c, facts); err != nil {
-		return fmt.Errorf("applying the configuration: %w", err)
+		err = fmt.Errorf("applying the configuration: %w", err)
+		if before.Name != "" {
+			err = errors.Join(err, a.install(before, factsBefore))
+		}
+		return err
 	}
 	a.changes++
 	a.applied = time.Now()
@@ -130,34 +137,47 @@ func (a *Agent) install(c config.Config, facts config.Facts) error {
 		return err
 	}
 	plan := config.Diff(a.image, next)
+	if err := a.clearCounts(next); err != nil {
+		return err
+	}
 	if err := a.plane.Write(plan.Prepare); err != nil {
 		return err
 	}
 	if err := a.plane.Switch(plan.Switch); err != nil {
 		return err
 	}
-	previous := a.image
-	a.image, a.config, a.facts = next, c, facts
-	if err := a.attach(previous); err != nil {
+	a.image, a.config, a.facts, a.settled = next, c, facts, false
+	if err := a.attach(); err != nil {
 		return err
 	}
-	if len(plan.Retire) == 0 {
-		return nil
+	if len(plan.Retire) > 0 {
+		a.plane.Quiesce()
+		if err := a.plane.Write(plan.Retire); err != nil {
+			return err
+		}
 	}
-	a.plane.Quiesce()
-	return a.plane.Write(plan.Retire)
+	a.settled = true
+	return nil
+}
+
+// clearCounts starts the account of vifs that are new: another port may have had their slot.
+func (a *Agent) clearCounts(next config.Image) error {
+	for slot := range next.Vifs {
+		if _, old := a.image.Vifs[slot]; old {
+			continue
+		}
+		if err := a.plane.ClearVifCount(slot); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // attach puts the programs where the image has vifs, and takes them from where it has none.
-func (a *Agent) attach(previous config.Image) error {
+func (a *Agent) attach() error {
 	current := map[uint32]bool{a.facts.FabricIfindex: true}
 	for slot, vif := range a.image.Vifs {
 		current[vif.Ifindex] = true
-		if old, ok := previous.Vifs[slot]; !ok || old.Ifindex != vif.Ifindex {
-			if err := a.plane.ClearVifCount(slot); err != nil {
-				return err
-			}
-		}
 		if err := a.plane.SetPort(vif.Ifindex, slot); err != nil {
 			return err
 		}
@@ -210,7 +230,9 @@ func (a *Agent) current() config.Config {
 func (a *Agent) refresh() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if facts, err := a.machine.facts(a.config); err == nil && facts.FabricIfindex == a.facts.FabricIfindex {
-		_ = a.install(a.config, facts)
+	facts, err := a.machine.facts(a.config)
+	if err != nil || facts.FabricIfindex != a.facts.FabricIfindex || a.settled && reflect.DeepEqual(facts, a.facts) {
+		return
 	}
+	_ = a.install(a.config, facts)
 }

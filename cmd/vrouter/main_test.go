@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// vrouter runs the program in this process.
+func vrouter(args ...string) (code int, stdout, stderr string) {
+	var out, problems bytes.Buffer
+	code = run(args, strings.NewReader(""), &out, &problems)
+	return code, out.String(), problems.String()
+}
+
+func TestExitCodes(t *testing.T) {
+	folder := t.TempDir()
+	wrong := filepath.Join(folder, "wrong.json")
+	if err := os.WriteFile(wrong, []byte("{\"format\":1,\n\"nmae\":\"a\"}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nowhere := filepath.Join(folder, "nowhere")
+	cases := []struct {
+		name string
+		args string
+		code int
+		want string
+	}{
+		{"help", "--help", exitDone, ""},
+		{"unknown command", "fly", exitRefused, `unknown command "fly"`},
+		{"unknown flag", "run --fly", exitRefused, "unknown flag: --fly"},
+		{"flag missing", "run --config " + wrong, exitRefused, `"socket" not set`},
+		{"argument missing", "apply --socket " + nowhere, exitRefused, "accepts 1 arg"},
+		{"no configuration", "run --config " + nowhere + " --socket " + nowhere, exitRefused, "reading the configuration"},
+		{"wrong configuration", "run --config " + wrong + " --socket " + nowhere, exitRefused, wrong + `:2:1: unknown key "nmae"; did you mean "name"?`},
+		{"wrong configuration to apply", "apply --socket " + nowhere + " " + wrong, exitRefused, `did you mean "name"?`},
+		{"nobody serves", "vif --socket " + nowhere, exitFailed, "is `vrouter run --socket " + nowhere + "` running?"},
+		{"nothing to delete", "delete --name no-vrouter-has-this-name", exitDone, `there is no vRouter "no-vrouter-has-this-name"`},
+		{"no name", "delete --name ../..", exitRefused, "is no vRouter's name"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			code, _, stderr := vrouter(strings.Fields(c.args)...)
+			if code != c.code || !strings.Contains(stderr, c.want) {
+				t.Errorf("exit %d, not %d: %s", code, c.code, stderr)
+			}
+		})
+	}
+}
+
+// serve answers every request at a socket with one reply.
+func serve(t *testing.T, reply string) (socket string) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "socket")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if _, err := bufio.NewReader(conn).ReadString('\n'); err == nil {
+				conn.Write([]byte(reply + "\n"))
+			}
+			conn.Close()
+		}
+	}()
+	return socket
+}
+
+func TestTables(t *testing.T) {
+	cases := []struct{ command, reply, want string }{
+		{"rt", `{"ok":true,"rt":[{"network":"n1","prefix":"10.0.1.4/32","nh":3,"label":17}]}`,
+			"NETWORK  PREFIX       NH  LABEL\nn1       10.0.1.4/32  3   17\n"},
+		{"drops", `{"ok":true,"drops":[{"reason":"no_route","says":"none","packets":5,"segments":6,"bytes":7},{"reason":"vlan","says":"tag","packets":0,"segments":0,"bytes":0}]}`,
+			"REASON    PACKETS  SEGMENTS  BYTES  MEANS\nno_route  5        6         7      none\n"},
+		{"mpls", `{"ok":true,"mpls":[{"label":16,"nh":2,"port":"sender"}]}`, "LABEL  NH  PORT\n16     2   sender\n"},
+		{"nh", `{"ok":true,"nh":[{"nh":1,"type":"receive","resolved":true}]}`,
+			"NH  TYPE     OUT  TUNNEL  MAC  MTU  RESOLVED\n1   receive                    0    true\n"},
+		{"vif", `{"ok":true,"vif":[]}`, "VIF  NAME  INTERFACE  NETWORK  ADDRESS  MAC  MTU  LABEL  DELIVERY  RX  TX\n"},
+		{"stats", `{"ok":true,"stats":{"passed":1}}`, "{\n  \"passed\": 1\n}\n"},
+	}
+	for _, c := range cases {
+		t.Run(c.command, func(t *testing.T) {
+			code, stdout, stderr := vrouter(c.command, "--socket", serve(t, c.reply))
+			if code != exitDone || stdout != c.want {
+				t.Errorf("exit %d, %s\ngot:\n%s\nwant:\n%s", code, stderr, stdout, c.want)
+			}
+		})
+	}
+}
+
+func TestJSON(t *testing.T) {
+	if code, stdout, _ := vrouter("rt", "--json", "--socket", serve(t, `{"ok":true,"rt":[{"nh":3}]}`)); code != exitDone || stdout != "[{\"nh\":3}]\n" {
+		t.Errorf("exit %d: %s", code, stdout)
+	}
+}
+
+func TestErrorReply(t *testing.T) {
+	if code, _, stderr := vrouter("rt", "--socket", serve(t, `{"error":"no such thing","ok":false}`)); code != exitFailed || stderr != "vrouter: no such thing\n" {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}

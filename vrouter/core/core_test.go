@@ -1,0 +1,50 @@
+package core_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/internal/golden"
+)
+
+// TestConstants: what core.go repeats of vr_types.h is the same there.
+func TestConstants(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(golden.Folder(), "vr_types.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]any{
+		"VR_MAX_VIFS": core.MaxVifs, "VR_MAX_VRFS": core.MaxVRFs, "VR_MAX_NHS": core.MaxNexthops, "VR_MAX_LABELS": core.MaxLabels,
+		"VR_MAX_TRIE_BLOCKS": core.MaxTrieBlocks, "VR_TRIE_STRIDE": core.TrieStride, "VR_MIN_LABEL": core.MinLabel,
+		"VR_FABRIC_VRF": core.FabricVRF, "VR_LAYOUT": core.Layout, "VR_MAC_KNOWN": "(1ULL << 48)", "VR_ROUTE_CHILD": "(1ULL << 31)",
+	} {
+		if line := fmt.Sprintf("#define %s %v\n", name, value); !strings.Contains(string(text), line) {
+			t.Errorf("vr_types.h has no line %q", line)
+		}
+	}
+	if core.MACKnown != 1<<48 || core.RouteChild != 1<<31 {
+		t.Error("the bits in core.go are others")
+	}
+}
+
+func TestMACWord(t *testing.T) {
+	mac := [6]byte{2, 0, 0, 0, 1, 3}
+	word := core.MACWord(mac)
+	if word != 0x1_0301_0000_0002 {
+		t.Errorf("the word is %#x", word)
+	}
+	if back, known := core.MACOf(word); back != mac || !known {
+		t.Errorf("back comes %x, %t", back, known)
+	}
+}
+
+func TestRoute(t *testing.T) {
+	r := core.MakeRoute(3, 1048575, 32)
+	if r.Ref() != 3 || r.Label() != 1048575 || r.PrefixBits() != 32 || r&core.RouteChild != 0 {
+		t.Errorf("%#x: nexthop %d, label %d, prefix /%d", uint64(r), r.Ref(), r.Label(), r.PrefixBits())
+	}
+}
