@@ -22,6 +22,9 @@ func cellDoubts(c Cell, all []result.Trial) []result.Doubt {
 	if len(trials) == 0 {
 		return doubts
 	}
+	if w, ok := stats.ScatterWarning(rates(c, trials)); ok {
+		add(w.Kind, "received rate: %s", w.Says)
+	}
 	for _, w := range stats.Warnings(rates(c, trials)) {
 		add(w.Kind, "received rate in Mbit/s: %s", w.Says)
 	}

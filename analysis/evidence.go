@@ -35,7 +35,7 @@ type comparison struct {
 
 // evidence says in plain words how the cells differ in what could be the cause.
 func (c comparison) evidence() []string {
-	lines := slices.Concat(busiest(c.over, c.under), c.costs(), c.packets(), waits(c.over, c.under), losses(c.over, c.under))
+	lines := slices.Concat(busiest(c.over, c.under), c.costs(), c.packets(), waits(c.over, c.under), c.losses())
 	sort.SliceStable(lines, func(i, j int) bool { return lines[i].weight > lines[j].weight })
 	var says []string
 	for _, l := range lines[:min(len(lines), mostEvidence)] {
@@ -215,21 +215,47 @@ func waits(over, under Cell) []line {
 
 // losses compares retransmits and drops. They count from nothing to thousands, so
 // they weigh little until there are many.
-func losses(over, under Cell) []line {
-	var lines []line
-	a, b := over.Figure(result.Retransmits), under.Figure(result.Retransmits)
-	if a.Known() && b.Known() {
-		lines = lost(over, under, a.Mean, b.Mean, "TCP sent %.0f segments again in a trial of %s, %.0f in %s")
+func (c comparison) losses() []line {
+	resent := func(of Cell, t result.Trial) float64 {
+		n, _ := of.Spec.Value(t, result.Retransmits)
+		return n
 	}
-	return append(lines, lost(over, under, total(over.Drops), total(under.Drops), "%.0f packets were dropped in a trial of %s, %.0f in %s"+names(over, under))...)
+	dropped := func(_ Cell, t result.Trial) float64 {
+		sum := 0.0
+		for _, n := range trialDrops(t) {
+			sum += float64(n)
+		}
+		return sum
+	}
+	return slices.Concat(
+		c.lost(resent, c.over.Figure(result.Retransmits).Mean, c.under.Figure(result.Retransmits).Mean, "TCP sent %.0f segments again in a trial of %s, %.0f in %s"),
+		c.lost(dropped, total(c.over.Drops), total(c.under.Drops), "%.0f packets were dropped in a trial of %s, %.0f in %s"+names(c.over, c.under)),
+	)
 }
 
-func lost(over, under Cell, a, b float64, format string) []line {
-	weight := math.Abs(math.Log((a+10)/(b+10))) / 2
+// few is added to counts before they are compared, so that 1 against 0 is nothing.
+const few = 10
+
+// lost is a line on two mean counts, where the blocks agree that they differ.
+func (c comparison) lost(of func(Cell, result.Trial) float64, a, b float64, format string) []line {
+	weight := math.Abs(math.Log((a+few)/(b+few))) / 2
 	if weight < math.Log(noteworthy) {
 		return nil
 	}
-	return []line{{weight, fmt.Sprintf(format, a, over.Spec.Name, b, under.Spec.Name)}}
+	byBlock := map[int]float64{}
+	for _, t := range result.Counted(c.data.of[c.under.Spec.Name], c.under.Spec.Name) {
+		byBlock[t.Block] = of(c.under, t) + few
+	}
+	var over, under []float64
+	for _, t := range result.Counted(c.data.of[c.over.Spec.Name], c.over.Spec.Name) {
+		if n, ok := byBlock[t.Block]; ok {
+			over, under = append(over, of(c.over, t)+few), append(under, n)
+		}
+	}
+	if e := stats.RatioOf(over, under); e.Bounded() && !e.Differs() {
+		return nil
+	}
+	return []line{{weight, fmt.Sprintf(format, a, c.over.Spec.Name, b, c.under.Spec.Name)}}
 }
 
 func total(drops map[string]result.Figure) float64 {

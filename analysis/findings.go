@@ -112,9 +112,9 @@ func Of(file result.File) Findings {
 
 // Cell returns the cell of that name.
 func (f Findings) Cell(name string) (Cell, bool) {
-	for _, c := range f.Cells {
-		if c.Spec.Name == name {
-			return c, true
+	for i := range f.Cells {
+		if f.Cells[i].Spec.Name == name {
+			return f.Cells[i], true
 		}
 	}
 	return Cell{}, false

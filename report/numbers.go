@@ -42,7 +42,11 @@ func spread(f result.Figure) string {
 	if !f.Known() || f.Low == nil || f.High == nil || f.Mean == 0 {
 		return dash
 	}
-	return fmt.Sprintf("%.1f", (*f.High-*f.Low)/2/math.Abs(f.Mean)*100)
+	half := (*f.High - *f.Low) / 2 / math.Abs(f.Mean) * 100
+	if half >= 99.95 {
+		return fmt.Sprintf("%.0f", half)
+	}
+	return fmt.Sprintf("%.1f", half)
 }
 
 func oneDecimal(f result.Figure) string {

@@ -2,9 +2,9 @@ package result
 
 // FindCell returns the cell of that name.
 func FindCell(cells []Cell, name string) (Cell, bool) {
-	for _, c := range cells {
-		if c.Name == name {
-			return c, true
+	for i := range cells {
+		if cells[i].Name == name {
+			return cells[i], true
 		}
 	}
 	return Cell{}, false

@@ -165,3 +165,14 @@ func TestOrderWarning(t *testing.T) {
 		t.Error("a warning for an order that is not known")
 	}
 }
+
+func TestScatterWarning(t *testing.T) {
+	if w, ok := ScatterWarning([]float64{5, 9, 3, 8, 2}); !ok || w.Kind != "scatter" {
+		t.Errorf("wild samples: %v", w)
+	}
+	for _, calm := range [][]float64{{10, 11, 10, 9, 10}, {5, 9}, {0, 0, 0, 0, 0}, nil} {
+		if w, ok := ScatterWarning(calm); ok {
+			t.Errorf("%v: %v", calm, w)
+		}
+	}
+}
