@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"strconv"
 )
 
 // readAssumed reads what the source had: `assumed: {nodes: {cpus: 2, memory:
@@ -54,22 +53,4 @@ func (r *reader) keepAssumed(f field) {
 		to.Other = map[string]string{}
 	}
 	to.Other[f.key] = text
-}
-
-// Words writes what the source had by word, each value as a suite has it.
-func (a Assumed) Words() map[string]string {
-	words := map[string]string{}
-	for k, v := range a.Other {
-		words[k] = v
-	}
-	if a.CPUs > 0 {
-		words["cpus"] = strconv.Itoa(a.CPUs)
-	}
-	if a.MemoryBytes > 0 {
-		words["memory"] = FormatSize(a.MemoryBytes)
-	}
-	if a.LinkBitsPerSecond > 0 {
-		words["link"] = FormatBitRate(a.LinkBitsPerSecond)
-	}
-	return words
 }

@@ -84,9 +84,4 @@ hypotheses:
 	if want := "suite s: unknown cell `BB`; did you mean `B`? (valid: A, B, C)"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	want := map[string]string{"cpus": "2", "memory": "4GiB", "link": "10Gbit/s", "disk": "SSD"}
-	got := Assumed{CPUs: 2, MemoryBytes: 4 << 30, LinkBitsPerSecond: 1e10, Other: map[string]string{"disk": "SSD"}}.Words()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
 }

@@ -1,0 +1,175 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestContrailWindowsInAMinute runs the whole suite: every cell is measured, in
+// time, and the host is as before.
+func TestContrailWindowsInAMinute(t *testing.T) {
+	needsRoot(t)
+	before := lookAtHost(t)
+	o := windtunnel(t, 2*time.Minute, "run", "contrail-windows", "--budget", "60s", "--json")
+	r := parsed(t, o)
+	if o.code != 0 || o.took > 75*time.Second {
+		t.Errorf("exit code %d after %s\n%s", o.code, o.took, o.err)
+	}
+	if len(r.Cells) != 8 || r.Suite != "contrail-windows" {
+		t.Errorf("%d cells of suite %s", len(r.Cells), r.Suite)
+	}
+	for name, cell := range r.Cells {
+		if cell.Status != "measured" || cell.Received.Mean == nil || *cell.Received.Mean < 1e8 {
+			t.Errorf("cell %s: %s (%s) %+v", name, cell.Status, cell.Reason, cell.Received)
+		}
+		if wire := cell.Wire.Mean; name != "C" && (wire == nil || *wire > 1514) {
+			t.Errorf("cell %s: the wire is a NIC's, but carries %v bytes a packet", name, cell.Wire)
+		}
+	}
+	if ratio := r.Ratios["D/B"]; ratio.Estimate == nil || ratio.Low == nil || ratio.N < 5 {
+		t.Errorf("D/B is %+v", ratio)
+	}
+	if len(r.Hypotheses) < 6 {
+		t.Errorf("%d hypotheses", len(r.Hypotheses))
+	}
+	mustBeAsBefore(t, before)
+}
+
+// TestMemoryWire lets super-packets cross whole.
+func TestMemoryWire(t *testing.T) {
+	needsRoot(t)
+	r := parsed(t, windtunnel(t, time.Minute, "run", "overlay", "--cells", "as-found-bridge,as-found-mplsoudp",
+		"--wire", "memory", "--budget", "10s", "--json"))
+	for name, cell := range r.Cells {
+		if wire := cell.Wire.Mean; wire == nil || *wire < 10000 {
+			t.Errorf("cell %s carries %+v bytes a packet", name, cell.Wire)
+		}
+	}
+}
+
+// TestTheOtherSuite runs what contrail-vmq can measure here and says of the rest
+// what it needs.
+func TestTheOtherSuite(t *testing.T) {
+	needsRoot(t)
+	o := windtunnel(t, time.Minute, "run", "contrail-vmq", "--budget", "15s", "--json")
+	r := parsed(t, o)
+	if o.code != 0 || r.Cells["C"].Status != "measured" {
+		t.Errorf("exit code %d, C %+v\n%s", o.code, r.Cells["C"], o.err)
+	}
+	if e := r.Cells["E"]; e.Status == "skipped" && !strings.Contains(e.Reason, "CPUs") {
+		t.Errorf("E is skipped because %q", e.Reason)
+	}
+}
+
+// TestIdenticalCells is the A/A test on the real testbed: ten runs of two
+// identical wires. Each run's interval holds 1, but for one run at most.
+func TestIdenticalCells(t *testing.T) {
+	needsRoot(t)
+	wrong := 0
+	for range 10 {
+		r := parsed(t, windtunnel(t, time.Minute, "run", "wire-aa", "--budget", "20s", "--json"))
+		ratio := r.Ratios["other/one"]
+		if ratio.Low == nil || ratio.High == nil {
+			t.Fatalf("no interval: %+v", ratio)
+		}
+		t.Logf("%.3f [%.3f, %.3f] n=%d", *ratio.Estimate, *ratio.Low, *ratio.High, ratio.N)
+		if *ratio.Low > 1 || *ratio.High < 1 {
+			wrong++
+		}
+	}
+	if wrong > 1 {
+		t.Errorf("%d of 10 A/A runs claim a difference", wrong)
+	}
+}
+
+func TestOneRunAtATime(t *testing.T) {
+	needsRoot(t)
+	first := exec.Command(filepath.Join(bin, "windtunnel"), "run", "wire-aa", "--budget", "20s", "--out", filepath.Join(t.TempDir(), "first"))
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Process.Signal(syscall.SIGINT); _ = first.Wait() }()
+	deadline := time.Now().Add(10 * time.Second)
+	for len(find("agent", "--node")) == 0 && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	out := filepath.Join(t.TempDir(), "second")
+	o := windtunnel(t, time.Minute, "run", "wire-aa", "--budget", "10s", "--out", out)
+	if o.code != 1 || !strings.Contains(o.err, "this host is taken by process") || !strings.Contains(o.err, "wire-aa") {
+		t.Errorf("exit code %d\n%s", o.code, o.err)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("the refused run left a folder")
+	}
+}
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	needsRoot(t)
+	small := t.TempDir()
+	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=16k"); err != nil {
+		t.Skipf("no tmpfs to fill: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(small, 0) })
+	fixed := t.TempDir()
+	if err := syscall.Mount("tmpfs", fixed, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("no read-only folder: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(fixed, 0) })
+	taken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(taken, "mine"), []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := lookAtHost(t)
+	for name, c := range map[string]struct{ dir, says string }{
+		"full disk":        {filepath.Join(small, "run"), "no space left on device"},
+		"read-only folder": {filepath.Join(fixed, "run"), "read-only file system"},
+		"not empty":        {taken, "is not empty"},
+	} {
+		o := windtunnel(t, time.Minute, "run", "wire-aa", "--budget", "15s", "--out", c.dir)
+		if o.code != 1 || !strings.Contains(o.err, c.says) {
+			t.Errorf("%s: exit code %d\n%s", name, o.code, o.err)
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(taken, "mine")); string(text) != "precious" {
+		t.Error("a file that was there before was touched")
+	}
+	mustBeAsBefore(t, before)
+}
+
+// TestWithoutRoot runs the program as nobody.
+func TestWithoutRoot(t *testing.T) {
+	needsRoot(t)
+	dir := t.TempDir()
+	program := filepath.Join("/tmp", filepath.Base(dir)+"-windtunnel")
+	text, err := os.ReadFile(filepath.Join(bin, "windtunnel"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(program) })
+	cmd := exec.Command(program, "run", "wire-aa", "--out", "/tmp/"+filepath.Base(dir)+"-run")
+	cmd.Dir = "/tmp"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "needs root") {
+		t.Errorf("exit code %d\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+// TestNothingFits asks for less time than two trials take: exit code 4.
+func TestNothingFits(t *testing.T) {
+	needsRoot(t)
+	o := windtunnel(t, time.Minute, "run", "wire-aa", "--budget", "5s", "--window", "4s")
+	if o.code != 4 || !strings.Contains(o.err, "no cell has two usable trials") {
+		t.Errorf("exit code %d\n%s\n%s", o.code, o.out, o.err)
+	}
+}
