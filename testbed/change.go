@@ -31,6 +31,7 @@ const (
 	AttributeCPUs      = "cpus"
 	AttributeMAC       = "mac"
 	AttributeMTU       = "mtu"
+	AttributeTxQueue   = "tx-queue"
 	AttributeBridge    = "bridge"
 	AttributeAddresses = "addresses"
 	AttributeRoutes    = "routes"

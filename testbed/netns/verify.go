@@ -115,6 +115,7 @@ func (c *cell) linkDifferences(h *handle, device netlink.Link, p testbed.Interfa
 	if mac := attrs.HardwareAddr.String(); p.MAC != "" && !strings.EqualFold(mac, p.MAC) {
 		all = append(all, fmt.Errorf("the MAC is %s, not %s", mac, p.MAC))
 	}
+	all = append(all, asList(queueDifference(h, device, p))...)
 	master := 0
 	if p.Bridge != "" {
 		bridge, err := h.LinkByName(c.bridgeDevice(p.Bridge))
