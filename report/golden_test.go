@@ -179,33 +179,37 @@ func TestNoFormatLetsATerminalBeAttacked(t *testing.T) {
 }
 
 // throughFile writes the records and reads them back, as a report does.
-func throughFile(t *testing.T, m *maker) result.File {
+func throughFile(t testing.TB, m *maker) result.File {
+	t.Helper()
+	read, err := result.Read(runFolder(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// runFolder writes the records as a run does.
+func runFolder(t testing.TB, m *maker) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := result.Create(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	check(w.Run(m.file.Run))
+	errs := []error{w.Run(m.file.Run)}
 	for _, c := range m.file.Cells {
-		check(w.Cell(c))
+		errs = append(errs, w.Cell(c))
 	}
 	for _, trial := range m.file.Trials {
-		check(w.Trial(trial))
+		errs = append(errs, w.Trial(trial))
 	}
 	if m.file.End != nil {
-		check(w.End(*m.file.End))
+		errs = append(errs, w.End(*m.file.End))
 	}
-	check(w.Close())
-	read, err := result.Read(dir)
-	check(err)
-	return read
+	if err := errors.Join(append(errs, w.Close())...); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func TestNarrowTerminal(t *testing.T) {
