@@ -93,8 +93,8 @@ func parsed(t *testing.T, o outcome) report {
 
 // process is a running process of ours.
 type process struct {
-	pid, parent int
-	args        []string
+	pid  int
+	args []string
 }
 
 // processes lists the running programs from bin.

@@ -1,0 +1,190 @@
+package run
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/scenario"
+	"windtunnel/suites"
+)
+
+func shipped(t *testing.T, name string) scenario.Spec {
+	t.Helper()
+	text, err := suites.Text(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := scenario.Parse(text, name+".yaml", Vocabulary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func planned(t *testing.T, suite string, host Host, settings Settings) Plan {
+	t.Helper()
+	if settings.Budget == 0 {
+		settings.Budget = 3 * time.Minute
+	}
+	p, err := MakePlan(shipped(t, suite), host, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var small = Host{CPUs: []int{0, 1}, MemoryBytes: 24 << 30, Kernel: "6.18.44"}
+var large = Host{CPUs: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, MemoryBytes: 64 << 30, Kernel: "6.18.44"}
+
+// TestEveryShippedSuiteIsPlanned lays out every suite on a small and a large
+// host; every cell that will run has a topology and an MTU that fits its wire.
+func TestEveryShippedSuiteIsPlanned(t *testing.T) {
+	for _, name := range suites.List() {
+		for _, host := range []Host{small, large} {
+			for _, cell := range planned(t, name, host, Settings{}).Runnable() {
+				r := cell.Record
+				if r.Topology == "" || r.MTU.Endpoint == 0 || r.MTU.Endpoint > r.MTU.Wire {
+					t.Errorf("%s %s: MTU %+v, topology %q", name, r.Name, r.MTU, r.Topology)
+				}
+			}
+		}
+	}
+}
+
+func TestFiveBlocksFitAMinute(t *testing.T) {
+	p := planned(t, "contrail-windows", small, Settings{Budget: time.Minute})
+	if p.Times.BlocksPlanned < 5 || p.Times.WindowSeconds != 1 {
+		t.Errorf("%+v", p.Times)
+	}
+}
+
+func TestWindowsGrowOnlyWhenBlocksAreMany(t *testing.T) {
+	for budget, window := range map[time.Duration]float64{time.Minute: 1, 20 * time.Minute: 3} {
+		times := planned(t, "contrail-windows", small, Settings{Budget: budget}).Times
+		if times.WindowSeconds != window {
+			t.Errorf("a budget of %s has windows of %g s", budget, times.WindowSeconds)
+		}
+	}
+	times := planned(t, "contrail-windows", small, Settings{Budget: 3 * time.Minute, Window: 15 * time.Second}).Times
+	if times.WindowSeconds != 15 || times.BlocksPlanned >= 5 {
+		t.Errorf("--window 15s: %+v", times)
+	}
+}
+
+func TestFewBlocksAreDoubted(t *testing.T) {
+	p := planned(t, "contrail-windows", small, Settings{Budget: 20 * time.Second})
+	if len(p.Doubts) != 1 || p.Doubts[0].Kind != "few-blocks" {
+		t.Errorf("%+v", p.Doubts)
+	}
+}
+
+func TestUnmetRequirementsAreNotMeasuredHere(t *testing.T) {
+	p := planned(t, "contrail-vmq", small, Settings{})
+	skipped := map[string]string{}
+	for _, cell := range p.Cells {
+		skipped[cell.Record.Name] = cell.Record.Skipped
+	}
+	if !strings.Contains(skipped["E"], "needs 8 CPUs a node, node a has 1") || skipped["B"] != "" {
+		t.Errorf("%v", skipped)
+	}
+	for _, cell := range planned(t, "contrail-vmq", large, Settings{}).Cells {
+		if cell.Record.Skipped != "" {
+			t.Errorf("on 16 CPUs, cell %s is skipped: %s", cell.Record.Name, cell.Record.Skipped)
+		}
+	}
+}
+
+func TestAMissingFeatureSkipsThePathsThatNeedIt(t *testing.T) {
+	host := small
+	host.Missing = map[string]string{"vxlan": "making a VXLAN device: operation not supported"}
+	for _, cell := range planned(t, "contrail-windows", host, Settings{}).Cells {
+		if want := cell.Record.Name == "D-vxlan"; (cell.Record.Skipped != "") != want {
+			t.Errorf("cell %s: skipped %q", cell.Record.Name, cell.Record.Skipped)
+		}
+	}
+}
+
+func TestHypothesesOnSkippedCellsAreNotMeasured(t *testing.T) {
+	host := small
+	host.Missing = map[string]string{"bpf": "no BPF"}
+	p := planned(t, "contrail-windows", host, Settings{})
+	for _, h := range p.Hypotheses {
+		asksD := strings.Contains(h.Holds.Text, "D") || strings.Contains(h.Holds.Text, "F")
+		if asksD && h.NotMeasured == "" {
+			t.Errorf("%s is judged, without the vRouter: %s", h.ID, h.Holds.Text)
+		}
+	}
+}
+
+func TestOneCPUIsNotEnoughUnlessShared(t *testing.T) {
+	one := Host{CPUs: []int{3}}
+	p := planned(t, "wire-aa", one, Settings{})
+	if len(p.Runnable()) != 0 {
+		t.Error("two nodes run on one CPU though the suite does not allow it")
+	}
+	spec := shipped(t, "wire-aa")
+	for i := range spec.Nodes {
+		spec.Nodes[i].SharedCPUs = true
+	}
+	p, err := MakePlan(spec, one, Settings{Budget: time.Minute})
+	if err != nil || len(p.Runnable()) != 2 || len(p.Doubts) != 2 || p.Doubts[0].Kind != "shared-cpus" {
+		t.Errorf("%v %+v", err, p.Doubts)
+	}
+}
+
+func TestCPUsAreDealtOut(t *testing.T) {
+	shares, err := shareCPUs([]int{7, 1, 3, 5, 9}, []scenario.Node{{Name: "a"}, {Name: "b"}})
+	if err != nil || len(shares[0].cpus)+len(shares[1].cpus) != 5 || shares[0].cpus[0] != 1 || shares[1].cpus[0] != 5 {
+		t.Errorf("%+v %v", shares, err)
+	}
+	if _, err := shareCPUs(nil, []scenario.Node{{Name: "a"}}); err == nil {
+		t.Error("no CPU is enough")
+	}
+}
+
+func TestWireOverride(t *testing.T) {
+	for _, cell := range planned(t, "overlay", small, Settings{Wire: "memory"}).Cells {
+		if cell.Record.Wire != "memory" {
+			t.Errorf("cell %s has a %s wire", cell.Record.Name, cell.Record.Wire)
+		}
+	}
+}
+
+func TestKernelReleases(t *testing.T) {
+	for _, c := range []struct {
+		release, least string
+		older          bool
+	}{
+		{"5.15.0-91-generic", "6.8", true}, {"6.18.44-x", "6.8", false}, {"6.8.0", "6.8", false},
+		{"6.8-rc1", "6.8.1", true}, {"garbage", "5.15", true}, {"10.0", "9.99.99", false},
+	} {
+		if olderThan(c.release, c.least) != c.older {
+			t.Errorf("olderThan(%s, %s) is not %v", c.release, c.least, c.older)
+		}
+	}
+}
+
+func TestWhatSpoilsATrial(t *testing.T) {
+	good := func() result.Trial {
+		end := result.PairEnd{WindowSeconds: 1, Bytes: 1}
+		return result.Trial{Pairs: []result.PairSample{{From: "s", To: "r", Sender: end, Receiver: end}},
+			Nodes: map[string]result.NodeSample{"a": {WindowSeconds: 1, CPUs: []result.CPUSample{{Steal: 0.04}},
+				Links: []result.LinkSample{{Place: "a", Device: "nic0"}}}}}
+	}
+	for want, spoil := range map[string]func(*result.Trial){
+		"":                                      func(*result.Trial) {},
+		"the sender in s: died":                 func(t *result.Trial) { t.Pairs[0].Sender.Error = "died" },
+		"the receiver in r: died":               func(t *result.Trial) { t.Pairs[0].Receiver.Error = "died" },
+		"nothing reached the receiver in r":     func(t *result.Trial) { t.Pairs[0].Receiver.Bytes = 0 },
+		"6 % of CPU 0 of node a was stolen":     func(t *result.Trial) { t.Nodes["a"].CPUs[0].Steal = 0.06 },
+		"link nic0 in a went down within the w": func(t *result.Trial) { t.Nodes["a"].Links[0].CarrierChanges = 2 },
+	} {
+		trial := good()
+		spoil(&trial)
+		if got := spoiled(trial); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
