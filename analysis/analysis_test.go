@@ -79,7 +79,7 @@ func TestDoubts(t *testing.T) {
 		"failed":      {6, nil, func(f *result.File) { f.End = &result.End{Why: "failed", Error: "no"} }, "failed"},
 		"machine": {6, nil, func(f *result.File) {
 			f.Run.Assumed = map[string]string{"cpus": "2", "link_bits_per_second": "1e10", "memory_bytes": "1", "other": "x"}
-		}, "machine"},
+		}, "machine,machine"},
 		"recorded": {6, nil, func(f *result.File) {
 			f.Run.Doubts = []result.Doubt{{Kind: "steal", Says: "x"}}
 			f.Cells[1].Doubts = []result.Doubt{{Kind: "mtu", Says: "y"}}

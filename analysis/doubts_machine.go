@@ -18,7 +18,28 @@ func assumed(run result.Run) []result.Doubt {
 			all = append(all, result.Doubt{Kind: "machine", Says: says})
 		}
 	}
+	if rest := notCompared(run); rest != "" {
+		all = append(all, result.Doubt{Kind: "machine", Says: rest})
+	}
 	return all
+}
+
+// notCompared names what the source had that this run does not know of itself.
+func notCompared(run result.Run) string {
+	var rest []string
+	for _, key := range sortedKeys(run.Assumed) {
+		known := key == "cpus" || key == "memory_bytes" || key == "link_bits_per_second"
+		for _, n := range run.Nodes {
+			known = known || n.Fingerprint[key] != ""
+		}
+		if !known {
+			rest = append(rest, key+" "+run.Assumed[key])
+		}
+	}
+	if len(rest) == 0 {
+		return ""
+	}
+	return "the source also had, not compared with this run: " + strings.Join(rest, "; ")
 }
 
 func differs(run result.Run, key, want string) string {
