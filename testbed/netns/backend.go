@@ -49,6 +49,10 @@ type cell struct {
 // New returns a backend for a node. CPUs serve it where a graph names none. Files
 // of daemons and mount points go under dir, which nobody else uses.
 func New(node string, cpus []int, dir string) *Backend {
+	// Daemons run in folders of their own, where a relative path is another.
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
 	return &Backend{node: node, cpus: cpus, dir: dir, cells: map[string]*cell{}}
 }
 

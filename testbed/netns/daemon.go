@@ -1,7 +1,6 @@
 package netns
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -229,56 +227,4 @@ func (c *cell) removeDaemon(name string) error {
 	}
 	delete(c.daemons, name)
 	return errors.Join(d.stop(), os.RemoveAll(d.Dir))
-}
-
-// firstLine hands on the first line that is written to it and drops the rest.
-type firstLine struct {
-	line chan string
-	text strings.Builder
-	done bool
-}
-
-// Write never fails: a daemon must not be killed by what it says.
-func (f *firstLine) Write(p []byte) (int, error) {
-	if f.done {
-		return len(p), nil
-	}
-	f.text.Write(p)
-	line, _, whole := strings.Cut(f.text.String(), "\n")
-	if whole || f.text.Len() > bufio.MaxScanTokenSize {
-		f.done = true
-		f.line <- line
-	}
-	return len(p), nil
-}
-
-// tail keeps the last of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// maxTail bounds what is kept of a daemon's errors, in bytes.
-const maxTail = 64 << 10
-
-// Write never fails.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if over := len(t.text) - maxTail; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(p), nil
-}
-
-// quoted is the tail as the end of an error's text.
-func (t *tail) quoted() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.TrimSpace(string(t.text))
-	if text == "" {
-		return ""
-	}
-	return "; it said: " + text
 }

@@ -389,7 +389,7 @@ func TestProcessesEndWithTheirStack(t *testing.T) {
 func TestKilledAgentLeavesNothing(t *testing.T) {
 	needRoot(t)
 	agent := startAgent(t)
-	a, ctx, g := New("a", []int{0}, t.TempDir()), context.Background(), wireGraph()
+	a, ctx, g := New("a", []int{0}, t.TempDir()), context.Background(), agentGraph()
 	defer a.Close()
 	mine, err := a.Place(ctx, g)
 	if err != nil {

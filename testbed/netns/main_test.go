@@ -8,8 +8,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"testing"
+
+	"windtunnel/testbed"
 )
 
 // TestMain lets the test binary play the other processes of a testbed: daemons,
@@ -54,6 +57,17 @@ func playStubborn([]string) int {
 	select {}
 }
 
+// agentGraph has a daemon on node b besides, one that a signal must end.
+func agentGraph() testbed.Graph {
+	g := wireGraph()
+	own, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	g.Daemons = []testbed.Daemon{{Name: "stubborn", Node: "b", Program: filepath.Base(own), Args: []string{"play-stubborn"}}}
+	return g
+}
+
 // playAgent is node b's agent: it places the graph, says where its stacks are,
 // and on a line of input applies and verifies.
 func playAgent(args []string) int {
@@ -67,7 +81,7 @@ func playAgent(args []string) int {
 		json.NewEncoder(os.Stdout).Encode(v)
 		return err == nil
 	}
-	g := wireGraph()
+	g := agentGraph()
 	if stacks, err := b.Place(ctx, g); !say(stacks, err) || !in.Scan() {
 		return 1
 	}
