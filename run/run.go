@@ -37,7 +37,8 @@ type Conductor struct {
 
 	began  time.Time
 	random *rand.Rand
-	series series
+	series *series
+	last   []PlannedCell // the last block's order
 }
 
 // Run builds every cell, measures until each ratio is known or the budget ends,
