@@ -91,7 +91,7 @@ func reportCommand(s streams) *cobra.Command {
 			if err := report.Check(format); err != nil {
 				return refused(err)
 			}
-			_, err := writeReport(s.out, args[0], format, coloured(s.out))
+			_, err := writeReport(s.out, args[0], format)
 			return ended(err)
 		},
 	}

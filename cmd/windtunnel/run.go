@@ -213,7 +213,7 @@ func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) 
 	if asJSON {
 		format = "json"
 	}
-	findings, err := writeReport(s.out, dir, format, coloured(s.out))
+	findings, err := writeReport(s.out, dir, format)
 	if err != nil {
 		return failed(errors.Join(runErr, err))
 	}
@@ -231,17 +231,11 @@ func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) 
 
 // writeReport reads a run back and prints its report: a report needs nothing but
 // the file.
-func writeReport(out io.Writer, dir, format string, colour bool) (analysis.Findings, error) {
+func writeReport(out io.Writer, dir, format string) (analysis.Findings, error) {
 	file, err := result.Read(dir)
 	if err != nil {
 		return analysis.Findings{}, err
 	}
 	findings := analysis.Of(file)
-	return findings, report.Write(format, out, findings, report.Options{Color: colour})
-}
-
-// coloured: only on a terminal, and not where NO_COLOR asks for none
-// (no-color.org).
-func coloured(out io.Writer) bool {
-	return os.Getenv("NO_COLOR") == "" && run.IsTerminal(out)
+	return findings, report.Write(format, out, findings, look(out))
 }
