@@ -154,8 +154,8 @@ type ready struct {
 }
 
 func (d *daemon) awaitReady(ctx context.Context, said <-chan string) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
+	late := time.NewTimer(readyWithin)
+	defer late.Stop()
 	select {
 	case line := <-said:
 		var r ready
@@ -166,6 +166,8 @@ func (d *daemon) awaitReady(ctx context.Context, said <-chan string) error {
 	case <-d.ended:
 		return fmt.Errorf("%s ended before it was ready (%v)%s", d.Name, d.err, d.stderr.quoted())
 	case <-ctx.Done():
+		return fmt.Errorf("waiting for %s: %w", d.Name, ctx.Err())
+	case <-late.C:
 		return fmt.Errorf("%s did not say that it is ready within %s%s", d.Name, readyWithin, d.stderr.quoted())
 	}
 }

@@ -2,6 +2,7 @@ package netns
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -141,5 +142,17 @@ func TestStubbornDaemonIsKilled(t *testing.T) {
 	}
 	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
 		t.Errorf("process %d: %v", pid, err)
+	}
+}
+
+func TestInterruptedWhileADaemonStarts(t *testing.T) {
+	needRoot(t)
+	b := New("a", nil, t.TempDir())
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	err := b.Apply(ctx, daemonGraph(t, "play-silent"), nil)
+	if !errors.Is(err, context.DeadlineExceeded) || len(b.cells) != 0 {
+		t.Errorf("%v, %d cells stand", err, len(b.cells))
 	}
 }

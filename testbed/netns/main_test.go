@@ -30,6 +30,7 @@ var roles = map[string]func(args []string) int{
 	"play-daemon":   playDaemon,
 	"play-broken":   playBroken,
 	"play-stubborn": playStubborn,
+	"play-silent":   playSilent,
 	"play-agent":    playAgent,
 }
 
@@ -48,6 +49,12 @@ func playDaemon(args []string) int {
 func playBroken([]string) int {
 	fmt.Fprintln(os.Stderr, "no luck today")
 	return 3
+}
+
+// playSilent never says that it is ready.
+func playSilent([]string) int {
+	io.Copy(io.Discard, os.Stdin)
+	return 0
 }
 
 // playStubborn neither ends with its input nor on SIGTERM.

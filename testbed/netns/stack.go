@@ -83,8 +83,10 @@ func unshare(sysfs string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("unsharing namespaces (root is needed): %w", err)
 	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("making mounts private: %w", err)
+	// Slaves rather than private: nothing gets out, but what the host unmounts
+	// goes here too, or a running testbed would keep its disks busy.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("cutting mounts off from the host's: %w", err)
 	}
 	if err := unix.Mount("sysfs", sysfs, "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mounting sysfs on %s: %w", sysfs, err)
