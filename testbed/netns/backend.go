@@ -163,7 +163,7 @@ func (b *Backend) fail(c *cell, cause error) error {
 func (b *Backend) drop(ctx context.Context, c *cell) error {
 	errs := []error{c.apply(ctx, testbed.Graph{Cell: c.name})}
 	for _, d := range c.daemons { // only after a failed removal
-		d.stop()
+		errs = append(errs, d.stop())
 	}
 	for _, stack := range c.stacks {
 		errs = append(errs, stack.close())
