@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -26,18 +27,30 @@ func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("creating the run's folder: %w", err)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("looking into the run's folder: %w", err)
-	}
-	if len(entries) > 0 {
-		return nil, fmt.Errorf("the run's folder %s is not empty (it holds %s): name another with --out", dir, entries[0].Name())
+	if err := Vacant(dir); err != nil {
+		return nil, err
 	}
 	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("creating the run file: %w", err)
 	}
 	return &Writer{file: file}, nil
+}
+
+// Vacant says why a run may not write into dir, which must not exist or be an
+// empty folder. It changes nothing.
+func Vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking into the run's folder: %w", err)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("the run's folder %s is not empty (it holds %s): name another with --out", dir, entries[0].Name())
+	}
+	return nil
 }
 
 // Path is the run file.

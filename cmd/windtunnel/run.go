@@ -101,6 +101,9 @@ func runSuite(ctx context.Context, s streams, suite string, f runFlags) error {
 	if dir == "" {
 		dir = filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+spec.Suite)
 	}
+	if err := result.Vacant(dir); err != nil {
+		return refused(err)
+	}
 	end, err := execute(ctx, s, plan, dir)
 	if end.Why == "" {
 		return failed(err)

@@ -127,13 +127,16 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := lookAtHost(t)
-	for name, c := range map[string]struct{ dir, says string }{
-		"full disk":        {filepath.Join(small, "run"), "no space left on device"},
-		"read-only folder": {filepath.Join(fixed, "run"), "read-only file system"},
-		"not empty":        {taken, "is not empty"},
+	for name, c := range map[string]struct {
+		dir, says string
+		code      int
+	}{
+		"full disk":        {filepath.Join(small, "run"), "no space left on device", 1},
+		"read-only folder": {filepath.Join(fixed, "run"), "read-only file system", 1},
+		"not empty":        {taken, "is not empty", 2},
 	} {
 		o := windtunnel(t, time.Minute, "run", "wire-aa", "--budget", "15s", "--out", c.dir)
-		if o.code != 1 || !strings.Contains(o.err, c.says) {
+		if o.code != c.code || !strings.Contains(o.err, c.says) {
 			t.Errorf("%s: exit code %d\n%s", name, o.code, o.err)
 		}
 	}
