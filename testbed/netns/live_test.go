@@ -249,7 +249,7 @@ func napiOf(t *testing.T, s *Stack, device string) []int {
 	t.Helper()
 	var threads []int
 	err := s.Do(func() (err error) {
-		threads, err = napiThreads(device)
+		threads, err = napiThreads(s, device)
 		return err
 	})
 	if err != nil {
@@ -289,7 +289,7 @@ func TestFindingThreadsByComparing(t *testing.T) {
 	stack := p.a.Stack("A", "a")
 	var found []int
 	err := stack.Do(func() (err error) {
-		found, err = napiByComparing("nic0")
+		found, err = napiByComparing("nic0", 1)
 		return err
 	})
 	if asked := napiOf(t, stack, "nic0"); err != nil || !slices.Equal(found, asked) {

@@ -29,12 +29,16 @@ const (
 // napiThreads returns the kernel threads that poll exactly this device, on the
 // stack's thread. Their names do not tell: devices of other cells are called the
 // same.
-func napiThreads(device string) ([]int, error) {
+func napiThreads(stack *Stack, device string) ([]int, error) {
 	threads, err := napiByNetlink(device)
 	if !errors.Is(err, errNoNAPIGet) {
 		return threads, err
 	}
-	return napiByComparing(device)
+	queues, err := filepath.Glob(stack.device(device) + "/queues/rx-*")
+	if err != nil {
+		return nil, fmt.Errorf("listing the queues of %s: %w", device, err)
+	}
+	return napiByComparing(device, len(queues))
 }
 
 // errNoNAPIGet says that the kernel cannot be asked for its NAPIs.
@@ -125,9 +129,26 @@ func napiPIDs(messages [][]byte, index uint32) ([]int, error) {
 }
 
 // napiByComparing finds the threads on kernels that cannot be asked: those of the
-// device's name that appear when its NAPI is made anew. Switching GRO does that on
-// a virtual pair; switching only threading keeps the threads.
-func napiByComparing(device string) ([]int, error) {
+// device's name that appear when its NAPI is made anew, one for each queue.
+// Switching GRO does that on a virtual pair; switching only threading keeps the
+// threads. When another process makes a device of that name meanwhile, there are
+// too many, and it is done again.
+func napiByComparing(device string, queues int) ([]int, error) {
+	const attempts = 20
+	for range attempts {
+		found, err := newThreads(device)
+		if err != nil {
+			return nil, fmt.Errorf("finding the receive threads of %s: %w", device, err)
+		}
+		if len(found) == queues {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("the receive threads of %s cannot be told from others of that name: try again when no other testbed is being built", device)
+}
+
+// newThreads makes a device's NAPI anew and returns the threads that came of it.
+func newThreads(device string) ([]int, error) {
 	prefix := "napi/" + device + "-"
 	var before, after []int
 	err := withEthtool(func(tool *ethtool.Ethtool) (err error) {
@@ -143,10 +164,7 @@ func napiByComparing(device string) ([]int, error) {
 		after, err = kernelThreads(prefix)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("finding the receive threads of %s: %w", device, err)
-	}
-	return slices.DeleteFunc(after, func(pid int) bool { return slices.Contains(before, pid) }), nil
+	return slices.DeleteFunc(after, func(pid int) bool { return slices.Contains(before, pid) }), err
 }
 
 // kernelThreads lists the processes whose names begin with prefix: napi/DEVICE-ID

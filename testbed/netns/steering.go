@@ -58,7 +58,7 @@ func steerThreaded(stack *Stack, device string, on bool, cpus []int) error {
 	if err := setThreaded(file, on); err != nil || !on {
 		return err
 	}
-	threads, err := napiThreads(device)
+	threads, err := napiThreads(stack, device)
 	if err != nil {
 		return err
 	}
