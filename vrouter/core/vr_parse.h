@@ -8,6 +8,7 @@
 #define VR_ETH_LEN 14
 #define VR_IP4_LEN 20
 #define VR_UDP_LEN 8
+#define VR_TCP_LEN 20 /* without options */
 #define VR_LABEL_LEN 4
 #define VR_ARP_LEN 28
 #define VR_ICMP_LEN 8
@@ -62,7 +63,7 @@ VR_INLINE void vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct vr_ip4 
 	VR_OPAQUE(l4);
 	h->sport = 0;
 	h->dport = 0;
-	h->l4 = VR_UDP_LEN;
+	h->l4 = h->proto == VR_PROTO_TCP ? VR_TCP_LEN : VR_UDP_LEN;
 	if (h->proto != VR_PROTO_TCP && h->proto != VR_PROTO_UDP)
 		return;
 	if (h->frag & VR_IP4_FRAGMENT || l4 + VR_UDP_LEN > end)

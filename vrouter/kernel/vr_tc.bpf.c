@@ -321,7 +321,7 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 	struct vr_frame f;
 	int failed;
 
-	vr_frame_of(skb, VR_ETH_LEN + VR_IP4_LEN + VR_ICMP_LEN, &f);
+	vr_frame_of(skb, VR_ETH_LEN + VR_IP4_LEN + VR_TCP_LEN, &f);
 	vr_decide_vif(0, &f, vif, &v);
 	if (v.op == VR_OP_DROP)
 		return vr_lose(total, seen, v.drop);
@@ -382,7 +382,7 @@ int vr_fabric_ingress(struct __sk_buff *skb)
 	vr_add(&total->received_fabric, &seen);
 	if (skb->vlan_present)
 		return vr_pass(total, &seen);
-	vr_frame_of(skb, VR_ETH_LEN + VR_MPLSOUDP_LEN + VR_IP4_LEN, &f);
+	vr_frame_of(skb, VR_ETH_LEN + VR_MPLSOUDP_LEN + VR_IP4_LEN + VR_TCP_LEN, &f);
 	vr_decide_fabric(0, node, &f, &v);
 	if (v.op == VR_OP_PASS)
 		return vr_pass(total, &seen);
