@@ -44,10 +44,9 @@ func (c *Conductor) buildCell(ctx context.Context, cell PlannedCell) error {
 		}
 		maps.Copy(stacks, placed)
 	}
-	for _, node := range nodes {
-		if err := node.Apply(ctx, g, stacks); err != nil {
-			return fmt.Errorf("building it: %w", err)
-		}
+	// At once: routers on both sides look for each other while they start.
+	if err := each(nodes, func(n Node) error { return n.Apply(ctx, g, stacks) }); err != nil {
+		return fmt.Errorf("building it: %w", err)
 	}
 	for _, node := range nodes {
 		if err := node.Verify(ctx, g); err != nil {

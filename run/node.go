@@ -33,7 +33,8 @@ type Node interface {
 	// by place, for the peers of Apply.
 	Place(ctx context.Context, g Graph) (map[string]string, error)
 	// Apply makes the node's part of g live, by diff; a graph without nodes takes
-	// the cell's testbed away.
+	// the cell's testbed away. The nodes of a cell apply at once: the owner of a
+	// wire makes it, the other waits for its end.
 	Apply(ctx context.Context, g Graph, peers map[string]string) error
 	// Verify compares what lives with g.
 	Verify(ctx context.Context, g Graph) error
