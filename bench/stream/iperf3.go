@@ -26,10 +26,10 @@ func peerVersion(ctx context.Context) (string, error) {
 }
 
 // runPeer runs one iperf3 test and measures its steady middle.
-func runPeer(ctx context.Context, _ *wire, s settings, setup load) (figure, error) {
+func runPeer(ctx context.Context, w *wire, s settings, setup load) (figure, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.window+15*time.Second)
 	defer cancel()
-	server := nodeB.command(ctx, "iperf3", "-s", "-1", "-p", peerPort, "-B", nodeB.address, "--forceflush")
+	server := nodeB.command(ctx, s.nice, "iperf3", "-s", "-1", "-p", peerPort, "-B", nodeB.address, "--forceflush")
 	ready, err := server.StdoutPipe()
 	if err != nil {
 		return figure{}, err
@@ -41,7 +41,7 @@ func runPeer(ctx context.Context, _ *wire, s settings, setup load) (figure, erro
 	if err := readUntil(ready, "Server listening"); err != nil {
 		return figure{}, fmt.Errorf("starting iperf3's server: %w", err)
 	}
-	client := nodeA.command(ctx, peerArgs(s, setup)...)
+	client := nodeA.command(ctx, s.nice, peerArgs(s, setup)...)
 	if err := client.Start(); err != nil {
 		return figure{}, err
 	}
@@ -49,7 +49,7 @@ func runPeer(ctx context.Context, _ *wire, s settings, setup load) (figure, erro
 	if err := wait(ctx, warmUp); err != nil {
 		return figure{}, err
 	}
-	f, err := sampleWindow(ctx, s.window)
+	f, err := w.sampleWindow(ctx, s.window, server.Process.Pid, client.Process.Pid)
 	if err != nil {
 		return f, err
 	}

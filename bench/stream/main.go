@@ -24,6 +24,7 @@ type settings struct {
 	most    int
 	window  time.Duration
 	only    string
+	nice    int
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -38,6 +39,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags.IntVar(&s.most, "most", 25, "at most so many, while a verdict is open")
 	flags.DurationVar(&s.window, "window", 2*time.Second, "the measured window of a trial")
 	flags.StringVar(&s.only, "only", "", "one `setup` only, by a part of its name")
+	flags.IntVar(&s.nice, "nice", 0, "the priority of both tools and the wire's NAPI threads; -20 where other programs use the machine")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -49,6 +51,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	return 0
 }
+
+// A trial in which other programs took more than this share of the CPUs is
+// repeated, up to so many times in all.
+const (
+	disturbed      = 0.03
+	disturbedTries = 5
+)
 
 // load is one testbed and load on which the two are compared.
 type load struct {
@@ -72,7 +81,8 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	section := bench.Section{
 		Title: "stream and " + peer,
 		Says: fmt.Sprintf("One cubic TCP stream between two network namespaces, a CPU each; both tools write messages of the same size. Rate and CPU time "+
-			"are of the same %s of each trial, from the receiving interface's counters and the CPUs' idle clocks; CPU time is all that the node's CPU did, per byte received.", s.window),
+			"are of the same %s of each trial, from the receiving socket's TCP_INFO and the CPUs' idle clocks; CPU time is all that the node's CPU did, per byte received. "+
+			"A trial in which other programs used more than %.0f %% of the CPUs is repeated.", s.window, 100*disturbed),
 		Peers: peer,
 	}
 	for _, setup := range setups {
@@ -96,15 +106,15 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 
 // comparePairs runs the tools in turn; who goes first alternates.
 func comparePairs(ctx context.Context, s settings, setup load, stderr io.Writer) ([]*bench.Comparison, error) {
-	w, err := layWire(ctx, setup.wire)
+	w, err := layWire(ctx, setup.wire, s.nice)
 	if err != nil {
 		return nil, err
 	}
 	defer w.remove()
 	rate := &bench.Comparison{What: "received rate, " + setup.name, Goal: bench.Goal{Ratio: 0.95}}
 	rows := []*bench.Comparison{rate}
-	for _, side := range []string{"sender", "receiver", "both nodes"} {
-		rows = append(rows, &bench.Comparison{What: "CPU time per byte of the " + side + ", " + setup.name, Goal: bench.Goal{Ratio: 1.05, AtMost: true}})
+	for _, side := range []string{"the sender", "the receiver", "both nodes"} {
+		rows = append(rows, &bench.Comparison{What: "CPU time per byte of " + side + ", " + setup.name, Goal: bench.Goal{Ratio: 1.05, AtMost: true}})
 	}
 	for pair := 0; pair < s.pairs || pair < s.most && !bench.Decided(rows); pair++ {
 		figures, err := onePair(ctx, w, s, setup, pair%2 == 0)
@@ -129,9 +139,27 @@ func onePair(ctx context.Context, w *wire, s settings, setup load, oursFirst boo
 		order = [2]int{1, 0}
 	}
 	for _, i := range order {
-		if figures[i], err = tools[i](ctx, w, s, setup); err != nil {
+		if figures[i], err = undisturbed(ctx, func() (figure, error) { return tools[i](ctx, w, s, setup) }); err != nil {
 			return figures, err
 		}
 	}
 	return figures, nil
+}
+
+// undisturbed repeats a trial in which other programs used the CPUs, a few
+// times, and returns the least disturbed one.
+func undisturbed(ctx context.Context, trial func() (figure, error)) (best figure, err error) {
+	for try := range disturbedTries {
+		f, err := trial()
+		if err != nil {
+			return f, err
+		}
+		if try == 0 || f.foreign() < best.foreign() {
+			best = f
+		}
+		if best.foreign() <= disturbed || ctx.Err() != nil {
+			break
+		}
+	}
+	return best, nil
 }

@@ -25,12 +25,12 @@ type process struct {
 }
 
 // startWorker starts a worker and waits until it is prepared.
-func startWorker(ctx context.Context, n node, order traffic.Order) (*process, error) {
+func startWorker(ctx context.Context, n node, nice int, order traffic.Order) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: n.command(ctx, self, workerCommand)}
+	p := &process{cmd: n.command(ctx, nice, self, workerCommand)}
 	p.cmd.Stderr = os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -68,16 +68,16 @@ func (p *process) hear() error {
 }
 
 // runOurs runs one trial of the engine and measures its steady middle.
-func runOurs(ctx context.Context, _ *wire, s settings, setup load) (figure, error) {
+func runOurs(ctx context.Context, w *wire, s settings, setup load) (figure, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.window+15*time.Second)
 	defer cancel()
 	options := result.Options{"message": setup.message, "nodelay": setup.nodelay, "congestion": "cubic"}
-	receiver, err := startWorker(ctx, nodeB, traffic.Order{Role: traffic.Receive, Load: options, Address: nodeB.address, CPUs: []int{nodeB.cpu}})
+	receiver, err := startWorker(ctx, nodeB, s.nice, traffic.Order{Role: traffic.Receive, Load: options, Address: nodeB.address, CPUs: []int{nodeB.cpu}})
 	if err != nil {
 		return figure{}, err
 	}
 	defer stopProcess(receiver.cmd)
-	sender, err := startWorker(ctx, nodeA, traffic.Order{Role: traffic.Send, Load: options, Address: receiver.reply.Address, CPUs: []int{nodeA.cpu}})
+	sender, err := startWorker(ctx, nodeA, s.nice, traffic.Order{Role: traffic.Send, Load: options, Address: receiver.reply.Address, CPUs: []int{nodeA.cpu}})
 	if err != nil {
 		return figure{}, err
 	}
@@ -89,7 +89,7 @@ func runOurs(ctx context.Context, _ *wire, s settings, setup load) (figure, erro
 	if err := wait(ctx, warmUp+100*time.Millisecond); err != nil {
 		return figure{}, err
 	}
-	f, err := sampleWindow(ctx, s.window)
+	f, err := w.sampleWindow(ctx, s.window, receiver.cmd.Process.Pid, sender.cmd.Process.Pid)
 	if err != nil {
 		return f, err
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The kinds of wire, as suites name them: a NIC's packets leave at MTU size and
@@ -34,32 +36,36 @@ type node struct {
 }
 
 // command runs a program in the node's namespace, on its CPU.
-func (n node) command(ctx context.Context, args ...string) *exec.Cmd {
-	full := append([]string{"netns", "exec", n.namespace, "taskset", "-c", strconv.Itoa(n.cpu)}, args...)
+func (n node) command(ctx context.Context, nice int, args ...string) *exec.Cmd {
+	full := append([]string{"netns", "exec", n.namespace, "taskset", "-c", strconv.Itoa(n.cpu), "nice", "-n", strconv.Itoa(nice)}, args...)
 	cmd := exec.CommandContext(ctx, "ip", full...)
 	cmd.WaitDelay = time.Second
 	return cmd
 }
 
 // wire is the laid testbed. Everything lives in its namespaces and goes with them.
-type wire struct{ nodes []node }
+type wire struct {
+	nodes []node
+	napi  []int // the NAPI threads' ids
+}
 
-func layWire(ctx context.Context, kind string) (*wire, error) {
-	w := &wire{[]node{nodeA, nodeB}}
+// layWire makes the testbed; nice is the NAPI threads' priority.
+func layWire(ctx context.Context, kind string, nice int) (*wire, error) {
+	w := &wire{nodes: []node{nodeA, nodeB}}
 	for _, n := range w.nodes {
 		if err := sh(ctx, "ip", "netns", "add", n.namespace); err != nil {
 			w.remove()
 			return nil, err
 		}
 	}
-	if err := w.connect(ctx, kind); err != nil {
+	if err := w.connect(ctx, kind, nice); err != nil {
 		w.remove()
 		return nil, err
 	}
 	return w, nil
 }
 
-func (w *wire) connect(ctx context.Context, kind string) error {
+func (w *wire) connect(ctx context.Context, kind string, nice int) error {
 	if err := sh(ctx, "ip", "-n", nodeA.namespace, "link", "add", nodeA.device, "type", "veth", "peer", "name", nodeB.device, "netns", nodeB.namespace); err != nil {
 		return err
 	}
@@ -69,8 +75,15 @@ func (w *wire) connect(ctx context.Context, kind string) error {
 		}
 	}
 	for _, n := range w.nodes {
-		if err := n.steer(ctx); err != nil {
+		threads, err := n.steer(ctx)
+		if err != nil {
 			return err
+		}
+		w.napi = append(w.napi, threads...)
+		for _, pid := range threads {
+			if err := unix.Setpriority(unix.PRIO_PROCESS, pid, nice); err != nil {
+				return fmt.Errorf("setting a NAPI thread's priority: %w", err)
+			}
 		}
 	}
 	return nil
@@ -95,28 +108,30 @@ func (n node) plug(ctx context.Context, kind string) error {
 	return nil
 }
 
-// steer pins the device's NAPI thread, "napi/DEVICE-ID", to the node's CPU.
-func (n node) steer(ctx context.Context) error {
+// steer pins the device's NAPI threads, "napi/DEVICE-ID", to the node's CPU.
+func (n node) steer(ctx context.Context) (threads []int, err error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found := false
 	for _, name := range names {
 		comm, err := os.ReadFile(name)
 		if err != nil || !strings.HasPrefix(string(comm), "napi/"+n.device+"-") {
 			continue
 		}
-		found = true
-		pid := filepath.Base(filepath.Dir(name))
-		if err := sh(ctx, "taskset", "-pc", strconv.Itoa(n.cpu), pid); err != nil {
-			return err
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil {
+			return nil, err
 		}
+		if err := sh(ctx, "taskset", "-pc", strconv.Itoa(n.cpu), strconv.Itoa(pid)); err != nil {
+			return nil, err
+		}
+		threads = append(threads, pid)
 	}
-	if !found {
-		return fmt.Errorf("no NAPI thread serves %s: this kernel has no threaded NAPI on veth", n.device)
+	if len(threads) == 0 {
+		return nil, fmt.Errorf("no NAPI thread serves %s: this kernel has no threaded NAPI on veth", n.device)
 	}
-	return nil
+	return threads, nil
 }
 
 // remove takes the namespaces away, and with them all that is in them.

@@ -82,7 +82,7 @@ func checkEnd(t *testing.T, end result.PairEnd, streams int) {
 	if end.Bytes == 0 || end.Calls == 0 || end.CPUSeconds <= 0 {
 		t.Errorf("counted too little: %+v", end)
 	}
-	if end.WindowSeconds < 0.1 || end.WindowSeconds > 0.6 {
+	if end.WindowSeconds < 0.05 || end.WindowSeconds > 0.6 {
 		t.Errorf("the window took %g s", end.WindowSeconds)
 	}
 	if len(end.Connections) != streams {

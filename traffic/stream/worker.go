@@ -16,7 +16,7 @@ import (
 const (
 	// tail is for how long a sender goes on after its window, so that the
 	// receiver's, which began elsewhere at nearly the same time, is full.
-	tail = 100 * time.Millisecond
+	tail = 200 * time.Millisecond
 	// drain is how long the other end may take to end its streams after that.
 	drain = 2 * time.Second
 	// lateSender is how long after the start a receiver waits for connections.
@@ -115,7 +115,8 @@ func (w *worker) drive(ctx context.Context, e *engine, when traffic.Schedule) (r
 		return result.PairEnd{}, err
 	}
 	before := e.snapshot()
-	early := w.until(ctx, e, before.at.Add(when.Window))
+	// The window ends by the schedule, like the other end's, however late it began.
+	early := w.until(ctx, e, when.Start.Add(when.WarmUp+when.Window))
 	end := e.between(before, e.snapshot())
 	if early == nil {
 		early = stalled(e, end)
