@@ -35,6 +35,13 @@ func (l local) Do(cell, place string, f func() error) error {
 	return stack.Do(f)
 }
 
+func (l local) Sysfs(cell, place string) string {
+	if stack := l.Stack(cell, place); stack != nil {
+		return stack.Sysfs()
+	}
+	return ""
+}
+
 func (l local) Switches(cell string) []Switch {
 	var all []Switch
 	for _, d := range l.Daemons(cell) {

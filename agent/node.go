@@ -28,6 +28,8 @@ type Backend interface {
 	// Start starts a process inside a cell's place; Do runs f on a thread there.
 	Start(cell, place string, cmd *exec.Cmd) error
 	Do(cell, place string, f func() error) error
+	// Sysfs is where that thread sees the place's own devices.
+	Sysfs(cell, place string) string
 	// Switches are a cell's daemons whose counters can be read.
 	Switches(cell string) []Switch
 	Close() error

@@ -31,9 +31,8 @@ func (n *node) measured(cell string) measure.Config {
 	config := measure.Config{CPUs: n.config.CPUs}
 	for _, place := range g.Places() {
 		if g.NodeOf(place) == n.config.Name {
-			config.Stacks = append(config.Stacks, measure.Stack{Place: place, Do: func(f func() error) error {
-				return n.config.Backend.Do(cell, place, f)
-			}})
+			config.Stacks = append(config.Stacks, measure.Stack{Place: place, Sysfs: n.config.Backend.Sysfs(cell, place),
+				Do: func(f func() error) error { return n.config.Backend.Do(cell, place, f) }})
 		}
 	}
 	for _, link := range g.Links {

@@ -69,5 +69,10 @@ func linkBetween(l Link, before, after stackReading) (result.LinkSample, error) 
 	s.RxDropped, s.RxErrors = d.of(was.rxDropped, is.rxDropped), d.of(was.rxErrors, is.rxErrors)
 	s.TxPackets, s.TxBytes = d.of(was.txPackets, is.txPackets), d.of(was.txBytes, is.txBytes)
 	s.TxDropped, s.TxErrors = d.of(was.txDropped, is.txDropped), d.of(was.txErrors, is.txErrors)
+	wasUp, isUp := before.carrier[l.Device], after.carrier[l.Device]
+	if err := firstError(wasUp.err, isUp.err); err != nil {
+		return s, err
+	}
+	s.CarrierChanges = d.of(wasUp.value, isUp.value)
 	return s, d.err
 }

@@ -24,9 +24,11 @@ type Config struct {
 }
 
 // Stack is one network stack: the node's own or a container's. Do runs a
-// function on a thread inside of it; it is called by NewNode only.
+// function on a thread inside of it; it is called by NewNode only. Sysfs is where
+// that thread sees the sysfs of the stack's own devices.
 type Stack struct {
 	Place string
+	Sysfs string
 	Do    func(func() error) error
 }
 
@@ -97,7 +99,7 @@ func NewNode(config Config) (*Node, error) {
 		events:  openEvents(config.CPUs),
 	}
 	for _, s := range config.Stacks {
-		p, err := openStack(s)
+		p, err := openStack(s, config.devices(s.Place))
 		if err != nil {
 			n.Close()
 			return nil, fmt.Errorf("opening the counters of the stack %s: %w", s.Place, err)
@@ -105,6 +107,17 @@ func NewNode(config Config) (*Node, error) {
 		n.stacks = append(n.stacks, p)
 	}
 	return n, nil
+}
+
+// devices are a stack's links.
+func (c Config) devices(place string) []string {
+	var names []string
+	for _, l := range c.Links {
+		if l.Place == place {
+			names = append(names, l.Device)
+		}
+	}
+	return names
 }
 
 // Read takes a snapshot. The CPUs come first: what the other probes cost then

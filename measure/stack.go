@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"path/filepath"
 
 	"windtunnel/result"
 )
@@ -15,17 +16,23 @@ type stackProbe struct {
 	netstat *procFile
 	snmp6   *procFile
 	devices *procFile
+	carrier map[string]*procFile // by device
 }
 
 // stackReading is one network stack's counters and those of its links, by name.
 type stackReading struct {
 	counters reading[map[string]uint64]
 	devices  reading[map[string]linkRow]
+	carrier  map[string]reading[uint64] // how often a link went down or came up
 }
 
-func openStack(s Stack) (stackProbe, error) {
-	p := stackProbe{place: s.Place}
+// openStack opens the stack's files, and its devices' in the stack's own sysfs.
+func openStack(s Stack, devices []string) (stackProbe, error) {
+	p := stackProbe{place: s.Place, carrier: map[string]*procFile{}}
 	err := s.Do(func() error {
+		for _, device := range devices {
+			p.carrier[device] = openProc(filepath.Join(s.Sysfs, "class/net", device, "carrier_changes"))
+		}
 		p.snmp = openProc("/proc/thread-self/net/snmp")
 		p.netstat = openProc("/proc/thread-self/net/netstat")
 		p.snmp6 = openProc("/proc/thread-self/net/snmp6")
@@ -39,10 +46,25 @@ func (p stackProbe) close() {
 	for _, f := range []*procFile{p.snmp, p.netstat, p.snmp6, p.devices} {
 		f.close()
 	}
+	for _, f := range p.carrier {
+		f.close()
+	}
 }
 
 func (p stackProbe) read() stackReading {
-	return stackReading{read(p.readCounters()), read(readDevices(p.devices))}
+	r := stackReading{read(p.readCounters()), read(readDevices(p.devices)), map[string]reading[uint64]{}}
+	for device, f := range p.carrier {
+		r.carrier[device] = read(readNumber(f))
+	}
+	return r
+}
+
+func readNumber(f *procFile) (uint64, error) {
+	text, err := f.read()
+	if err != nil {
+		return 0, err
+	}
+	return number(bytes.TrimSpace(text))
 }
 
 func (p stackProbe) readCounters() (map[string]uint64, error) {

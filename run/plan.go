@@ -25,7 +25,7 @@ type Settings struct {
 
 // What the planner reckons with, beside the window.
 const (
-	setUpPerCell  = 350 * time.Millisecond  // building, verifying, taking down
+	setUpPerCell  = 200 * time.Millisecond  // building, verifying, taking down
 	trialOverhead = 100 * time.Millisecond  // preparing, connecting, collecting
 	closingTime   = 1500 * time.Millisecond // the report and the last teardown
 	startDelay    = 30 * time.Millisecond   // from the start message to traffic
