@@ -56,14 +56,17 @@ func cleanLease(dir string) ([]string, error) {
 	return append(said, "removed "+dir), nil
 }
 
+// leaseOwner reads a lease's owner, or takes it from the folder's name: a lease
+// that is being made has no file yet, and others may not be allowed to read it.
 func leaseOwner(dir string) (Process, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "lease.json"))
-	if err != nil {
-		return Process{}, err
-	}
 	var l Lease
-	err = json.Unmarshal(text, &l)
-	return l.Owner, err
+	if err == nil && json.Unmarshal(text, &l) == nil {
+		return l.Owner, nil
+	}
+	var p Process
+	_, err = fmt.Sscanf(filepath.Base(dir), leaseName, &p.PID, &p.Start)
+	return p, err
 }
 
 // endProcess asks, waits and then kills. The process file descriptor makes sure

@@ -21,9 +21,18 @@ type journal struct {
 	file *os.File
 }
 
+// openJournal makes the node's folder. It must not exist or be empty: the agent
+// removes it with all that is in it, and may have been given it by hand.
 func openJournal(dir string) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the node's folder: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("looking into the node's folder: %w", err)
+	}
+	if len(entries) > 0 {
+		return nil, fmt.Errorf("the node's folder %s is not empty (it holds %s), and would be removed at the end: name another", dir, entries[0].Name())
 	}
 	file, err := os.OpenFile(filepath.Join(dir, journalName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

@@ -14,6 +14,9 @@ import (
 // Root is where leases are kept on a host.
 const Root = "/run/windtunnel"
 
+// leaseName is a lease's folder, by its owner's process id and start time.
+const leaseName = "lease-%d-%s"
+
 // Process names a process for good: ids are reused, an id with a start time is
 // not.
 type Process struct {
@@ -78,10 +81,9 @@ func Acquire(root, run string) (*Lease, error) {
 		lock.Close()
 		return nil, err
 	}
-	l := &Lease{Owner: owner, Run: run, Dir: filepath.Join(root, fmt.Sprintf("lease-%d-%s", owner.PID, owner.Start)), lock: lock}
+	l := &Lease{Owner: owner, Run: run, Dir: filepath.Join(root, fmt.Sprintf(leaseName, owner.PID, owner.Start)), lock: lock}
 	if err := l.write(); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("making the lease %s: %w", l.Dir, err)
+		return nil, errors.Join(fmt.Errorf("making the lease %s: %w", l.Dir, err), l.Release())
 	}
 	return l, nil
 }

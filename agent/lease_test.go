@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,5 +84,36 @@ func TestAReusedProcessIDIsNotKilled(t *testing.T) {
 	p.Start += "1"
 	if p.Lives() {
 		t.Error("another start time is another process")
+	}
+}
+
+// TestALeaseInTheMakingIsLeftAlone: its folder is there, its file not yet.
+func TestALeaseInTheMakingIsLeftAlone(t *testing.T) {
+	root := t.TempDir()
+	me, err := ThisProcess(os.Getpid(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(root, fmt.Sprintf(leaseName, me.PID, me.Start)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := Clean(root); err != nil || len(said) != 1 || !strings.Contains(said[0], "left alone") {
+		t.Errorf("clean said %q, %v", said, err)
+	}
+}
+
+// TestAFolderThatIsNotEmptyIsRefused: an agent removes its folder at the end.
+func TestAFolderThatIsNotEmptyIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine")
+	if err := os.WriteFile(mine, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := ServeNode(context.Background(), strings.NewReader(""), io.Discard, NodeConfig{Name: "a", CPUs: nil, Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Error("a file that was there before is gone")
 	}
 }
