@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -21,8 +23,13 @@ const (
 	heartbeatLimit = 5 * time.Second
 )
 
-// closeTimeout bounds an agent's own teardown once its stream is closed.
-const closeTimeout = 20 * time.Second
+// closeTimeout bounds an agent's own teardown once its stream is closed. One that
+// is killed then leaves nothing either: the kernel takes away what it held.
+const closeTimeout = 5 * time.Second
+
+// lastWordsPatience is how long a process whose output has ended may take to end
+// itself, and with that the last of what it says.
+const lastWordsPatience = 500 * time.Millisecond
 
 // Client is a node as the conductor sees it: an agent at the other end of a
 // byte stream.
@@ -130,7 +137,10 @@ func (c *Client) Start(ctx context.Context, cell string, start proto.Start) erro
 // Result waits for the trial's end and returns the node's part of it.
 func (c *Client) Result(ctx context.Context, cell string) (proto.NodeTrial, error) {
 	reply, err := c.ask(ctx, proto.Request{Do: proto.DoResult, Cell: cell})
-	if err != nil || reply.Trial == nil {
+	if err == nil && reply.Trial == nil {
+		err = fmt.Errorf("node %s: its result holds no trial", c.name)
+	}
+	if err != nil {
 		return proto.NodeTrial{}, err
 	}
 	return *reply.Trial, nil
@@ -168,22 +178,22 @@ func startChild(cmd *exec.Cmd, start func(*exec.Cmd) error) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	stdout, err := cmd.StdoutPipe()
+	// A pipe of our own: Wait would close the command's under its reader.
+	stdout, theirs, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, stdin.Close())
 	}
 	c := &child{cmd: cmd, stdin: stdin, stdout: stdout, stderr: &tail{limit: 8 << 10}, exited: make(chan struct{})}
-	cmd.Stderr = c.stderr
-	if err := start(cmd); err != nil {
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirs, c.stderr, time.Second
+	err = start(cmd)
+	theirs.Close()
+	if err != nil {
+		stdin.Close()
+		stdout.Close()
 		return nil, err
 	}
 	go func() {
-		// Process.Wait, not Cmd.Wait: the latter closes stdout under its reader.
-		state, err := cmd.Process.Wait()
-		if err == nil && !state.Success() {
-			err = fmt.Errorf("%s", state)
-		}
-		c.err = err
+		c.err = cmd.Wait() // which also waits for the last of its standard error
 		close(c.exited)
 	}()
 	return c, nil
@@ -204,8 +214,13 @@ func (c *child) end(limit time.Duration) error {
 	}
 }
 
-// said is what the child last wrote to its standard error, for messages.
+// said is what the child last wrote to its standard error, for messages: all of
+// it once the child has ended, which is what a caller is about to tell of.
 func (c *child) said() string {
+	select {
+	case <-c.exited:
+	case <-time.After(lastWordsPatience):
+	}
 	if text := strings.TrimSpace(c.stderr.String()); text != "" {
 		return "; it said: " + text
 	}

@@ -16,8 +16,16 @@ import (
 	"windtunnel/testbed/netns"
 )
 
-// resultPatience is how long after the window's end a worker may take to report.
-const resultPatience = 5 * time.Second
+const (
+	// resultPatience is how long after the window's end a worker may take to
+	// report: what a load takes to end its streams, and some.
+	resultPatience = 3 * time.Second
+	// relayPatience is how long a worker may take to try a path or to get ready,
+	// by its own limits, and some.
+	relayPatience = 15 * time.Second
+	// teardownPatience is how long an agent's own teardown may take.
+	teardownPatience = 10 * time.Second
+)
 
 // Backend makes graphs live on one node. netns.Backend is the real one.
 type Backend interface {
@@ -66,6 +74,10 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 	if err != nil {
 		return err
 	}
+	// First of all itself: should it hang, its end takes everything else with it.
+	if err := notes.note(os.Getpid(), "agent of node "+config.Name); err != nil {
+		return err
+	}
 	if config.Backend == nil {
 		config.Backend = local{netns.New(config.Name, config.CPUs, config.Dir)}
 	}
@@ -77,7 +89,7 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 	defer cancel(nil)
 	err = serve(ctx, newLines(in, out), n.hello(), n.handle)
 	n.watchdog.Stop()
-	return errors.Join(err, n.close())
+	return errors.Join(err, within(teardownPatience, "taking everything away", n.close))
 }
 
 // node is a node agent's state. Requests come one at a time, but for stop and
@@ -171,7 +183,7 @@ func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	reply, err := w.peer.ask(ctx, ask)
+	reply, err := w.ask(ctx, relayPatience, ask)
 	if err != nil {
 		return refuse("the worker in %s: %v%s", ask.Place, err, w.lastWords())
 	}

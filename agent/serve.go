@@ -6,73 +6,133 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"time"
 
 	"windtunnel/agent/proto"
 )
 
-// serve writes the hello and answers requests until the stream ends or breaks.
-// Requests are answered in the order in which they came, each by a call of
-// handle, except stop: it is handled at once, so that it can end a trial that a
-// result waits for.
+// answerPatience is how long a request that is under way may take to end, once
+// the stream has.
+const answerPatience = 5 * time.Second
+
+// serve writes the hello and answers requests until the stream ends or breaks,
+// or ctx does. Requests are answered in the order in which they came, each by a
+// call of handle, except stop: it is handled at once, so that it can end a trial
+// that a result waits for.
 func serve(ctx context.Context, stream *lines, hello proto.Hello, handle func(context.Context, proto.Request) proto.Reply) error {
 	if err := stream.write(hello); err != nil {
 		return fmt.Errorf("greeting the conductor: %w", err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var answering sync.WaitGroup
+	ctx, cancel := context.WithCancelCause(ctx)
 	queue := make(chan proto.Request, 64)
 	answer := func(ask proto.Request) {
 		reply := handle(ctx, ask)
 		reply.ID = ask.ID
-		if err := stream.write(reply); err != nil {
-			cancel()
+		if err := stream.reply(reply); err != nil {
+			cancel(fmt.Errorf("answering: %w", err))
 		}
 	}
-	answering.Go(func() {
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
 		for ask := range queue {
 			answer(ask)
 		}
-	})
+	}()
 	err := readRequests(ctx, stream, queue, answer)
-	cancel()
+	cancel(nil)
 	close(queue)
-	answering.Wait()
-	return err
+	return errors.Join(err, within(answerPatience, "ending the last request", func() error { <-answered; return nil }))
+}
+
+// within waits for f, but not longer than limit: this process is about to end,
+// and then the kernel takes away whatever hangs.
+func within(limit time.Duration, what string, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("%s took longer than %s", what, limit)
+	}
+}
+
+// incoming is a line, or why there is no more.
+type incoming struct {
+	line []byte
+	err  error
+}
+
+// receive reads lines beside those who wait for them, who may so give up: a
+// conductor that is stopped or cut off neither writes nor ends the stream. Its
+// goroutine ends with the stream, or with the process.
+func receive(ctx context.Context, stream *lines) <-chan incoming {
+	lines := make(chan incoming)
+	go func() {
+		for {
+			line, err := stream.read()
+			select {
+			case lines <- incoming{line, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return lines
 }
 
 func readRequests(ctx context.Context, stream *lines, queue chan<- proto.Request, now func(proto.Request)) error {
+	lines := receive(ctx, stream)
 	for {
-		line, err := stream.read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading requests: %w", err)
-		}
-		var ask proto.Request
-		if err := json.Unmarshal(line, &ask); err != nil {
-			if err := stream.write(refuse("not a request: %v", err)); err != nil {
-				return err
-			}
-			continue
-		}
-		if ask.Do == proto.DoStop || ask.Do == proto.DoHeartbeat {
-			now(ask)
-			continue
-		}
 		select {
-		case queue <- ask:
-		case <-ctx.Done():
-			return ctx.Err()
-		default:
-			reply := refuse("too many requests wait; read the replies first")
-			reply.ID = ask.ID
-			if err := stream.write(reply); err != nil {
+		case in := <-lines:
+			if errors.Is(in.err, io.EOF) {
+				return nil
+			}
+			if in.err != nil {
+				return fmt.Errorf("reading requests: %w", in.err)
+			}
+			if err := dispatch(stream, in.line, queue, now); err != nil {
 				return err
 			}
+		case <-ctx.Done():
+			return fmt.Errorf("told to end: %w", context.Cause(ctx))
 		}
 	}
+}
+
+// dispatch queues a request, or has it answered at once.
+func dispatch(stream *lines, line []byte, queue chan<- proto.Request, now func(proto.Request)) error {
+	var ask proto.Request
+	if err := json.Unmarshal(line, &ask); err != nil {
+		return stream.write(refuse("not a request: %v", err))
+	}
+	if ask.Do == proto.DoStop || ask.Do == proto.DoHeartbeat {
+		now(ask)
+		return nil
+	}
+	select {
+	case queue <- ask:
+		return nil
+	default:
+		reply := refuse("too many requests wait; read the replies first")
+		reply.ID = ask.ID
+		return stream.write(reply)
+	}
+}
+
+// reply answers a request. Who asks must hear of an answer that cannot be sent,
+// or it would wait for it.
+func (l *lines) reply(r proto.Reply) error {
+	err := l.write(r)
+	if errors.Is(err, errTooLong) {
+		return l.write(proto.Reply{ID: r.ID, Error: fmt.Sprintf("its answer cannot be sent: %v", err)})
+	}
+	return err
 }
 
 func refuse(format string, args ...any) proto.Reply {

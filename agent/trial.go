@@ -47,6 +47,7 @@ func (n *node) start(ctx context.Context, ask proto.Request) proto.Reply {
 		return refuse("opening the probes: %v", err)
 	}
 	if err := startWorkers(ctx, prepared, *ask.Start, arrived); err != nil {
+		probes.close()
 		return refuse("%v", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -63,7 +64,7 @@ func startWorkers(ctx context.Context, prepared []preparedPair, start proto.Star
 	for _, w := range distinct(prepared) {
 		rest := start
 		rest.InSeconds = max(0, start.InSeconds-time.Since(arrived).Seconds())
-		if _, err := w.peer.ask(ctx, proto.Request{Do: proto.DoStart, Start: &rest}); err != nil {
+		if _, err := w.ask(ctx, workerPatience, proto.Request{Do: proto.DoStart, Start: &rest}); err != nil {
 			return fmt.Errorf("starting the worker in %s: %w%s", w.place, err, w.lastWords())
 		}
 	}
@@ -93,14 +94,12 @@ func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *pr
 // collect asks every worker for its ends. What a worker cannot answer any more
 // is an error of each end that it held.
 func collect(ctx context.Context, prepared []preparedPair) []proto.WorkerEnd {
-	ctx, cancel := context.WithTimeout(ctx, resultPatience)
-	defer cancel()
 	workers := distinct(prepared)
 	ends := make([][]proto.WorkerEnd, len(workers))
 	var asking sync.WaitGroup
 	for i, w := range workers {
 		asking.Go(func() {
-			reply, err := w.peer.ask(ctx, proto.Request{Do: proto.DoResult})
+			reply, err := w.ask(ctx, resultPatience, proto.Request{Do: proto.DoResult})
 			if ends[i] = reply.Ends; err != nil {
 				ends[i] = failedEnds(prepared, w, err)
 			}
@@ -161,10 +160,12 @@ func (n *node) stop(ctx context.Context, cell string) proto.Reply {
 	n.mu.Lock()
 	delete(n.trials, cell)
 	n.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, workerPatience)
-	defer cancel()
+	var asking sync.WaitGroup
 	for _, w := range n.cellWorkers(cell) {
-		_, _ = w.peer.ask(ctx, proto.Request{Do: proto.DoStop}) // a dead one has nothing to drop
+		asking.Go(func() {
+			_, _ = w.ask(ctx, workerPatience, proto.Request{Do: proto.DoStop}) // a dead one has nothing to drop
+		})
 	}
+	asking.Wait()
 	return proto.Reply{}
 }

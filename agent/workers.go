@@ -1,13 +1,14 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
+	"windtunnel/agent/proto"
 	"windtunnel/testbed"
 )
 
@@ -20,6 +21,20 @@ type workerProcess struct {
 	cell, place string
 	peer        *peer
 	process     *child
+}
+
+// ask asks the worker. One that does not answer within the limit hangs, and would
+// let every later request wait: it is killed, and the next request for its place
+// starts another.
+func (w *workerProcess) ask(ctx context.Context, limit time.Duration, request proto.Request) (proto.Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	reply, err := w.peer.ask(ctx, request)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		_ = w.process.cmd.Process.Kill()
+		_ = within(lastWordsPatience, "dying", func() error { <-w.peer.ended; return nil })
+	}
+	return reply, err
 }
 
 func (w *workerProcess) lastWords() string {
@@ -42,6 +57,9 @@ func (n *node) worker(cell, place string) (*workerProcess, error) {
 	}
 	if !applied || g.NodeOf(place) != n.config.Name {
 		return nil, fmt.Errorf("cell %q has no place %q on node %s", cell, place, n.config.Name)
+	}
+	if w != nil {
+		_ = w.process.end(0) // its stream is broken, whatever became of the process
 	}
 	w, err := n.startWorker(cell, place)
 	if err != nil {
@@ -70,9 +88,8 @@ func (n *node) startWorker(cell, place string) (*workerProcess, error) {
 	}
 	p, err := connect(process.stdout, process.stdin)
 	if err != nil {
-		said := process.said()
 		_ = process.end(workerPatience)
-		return nil, fmt.Errorf("%w%s", err, said)
+		return nil, fmt.Errorf("%w%s", err, process.said())
 	}
 	return &workerProcess{cell: cell, place: place, peer: p, process: process}, nil
 }
@@ -96,8 +113,8 @@ func (n *node) endWorkers(cell string) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for key := range n.workers {
-		if strings.HasPrefix(key, cell+"/") {
+	for key, w := range n.workers {
+		if w.cell == cell {
 			delete(n.workers, key)
 		}
 	}
