@@ -25,7 +25,8 @@ type Config struct {
 
 // Stack is one network stack: the node's own or a container's. Do runs a
 // function on a thread inside of it; it is called by NewNode only. Sysfs is where
-// that thread sees the sysfs of the stack's own devices.
+// that thread sees the sysfs of the stack's own devices; when it is empty, nobody
+// watches whether their links went down.
 type Stack struct {
 	Place string
 	Sysfs string

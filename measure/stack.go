@@ -31,6 +31,9 @@ func openStack(s Stack, devices []string) (stackProbe, error) {
 	p := stackProbe{place: s.Place, carrier: map[string]*procFile{}}
 	err := s.Do(func() error {
 		for _, device := range devices {
+			if s.Sysfs == "" {
+				break
+			}
 			p.carrier[device] = openProc(filepath.Join(s.Sysfs, "class/net", device, "carrier_changes"))
 		}
 		p.snmp = openProc("/proc/thread-self/net/snmp")

@@ -15,6 +15,10 @@ var hot struct {
 	gcPercent int
 }
 
+// coldProcs is how many Ps the rest of the program has at least: a worker pinned
+// to one CPU begins with one.
+const coldProcs = 2
+
 // HoldHot readies the Go runtime for so many hot threads, until release is
 // called. A hot thread makes raw system calls, in which the scheduler takes it
 // for running: it keeps its P (so it gets one on top of the program's own) and
@@ -28,7 +32,7 @@ func HoldHot(threads int) (release func()) {
 		hot.procs = runtime.GOMAXPROCS(0)
 	}
 	hot.threads += threads
-	runtime.GOMAXPROCS(hot.procs + hot.threads)
+	runtime.GOMAXPROCS(max(hot.procs, coldProcs) + hot.threads)
 	return sync.OnceFunc(func() { releaseHot(threads) })
 }
 

@@ -163,6 +163,7 @@ func rawSender(t *testing.T, address string) net.Conn {
 }
 
 func TestReceiverOutlivesItsSender(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		does func(net.Conn)
 		says string
@@ -188,6 +189,7 @@ func TestReceiverOutlivesItsSender(t *testing.T) {
 }
 
 func TestSenderOutlivesItsReceiver(t *testing.T) {
+	t.Parallel()
 	for name, says := range map[string]string{"stalls": "stalled", "resets": "went away"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -230,6 +232,7 @@ func answerOne(ln net.Listener, accepted chan<- net.Conn) {
 }
 
 func TestNobodyComes(t *testing.T) {
+	t.Parallel()
 	receive := prepare(t, traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
 	when := traffic.Schedule{Start: time.Now().Add(-lateSender), Window: time.Second}
 	if _, err := receive.Run(t.Context(), when); err == nil || !strings.Contains(err.Error(), "no sender") {
