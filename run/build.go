@@ -7,16 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"windtunnel/result"
 	"windtunnel/scenario"
 	"windtunnel/traffic"
 )
-
-// restoreTimeout bounds how long a cell's testbed may take to go, also after a
-// Ctrl-C, when the run's own context has ended.
-const restoreTimeout = 15 * time.Second
 
 // nodesOf are the nodes that a graph speaks of, in its order: the first of a
 // wire's nodes makes the wire.
@@ -85,23 +80,32 @@ func (c *Conductor) node(name string) Node {
 	return c.Nodes[i]
 }
 
-// takeDown applies the empty graph on every node of a cell.
-func (c *Conductor) takeDown(cell PlannedCell) error {
-	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
+// restore applies the empty graph of every cell, on all nodes at once, also after
+// a Ctrl-C, when the run's own context has ended.
+func (c *Conductor) restore(cells []PlannedCell) error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.teardownLimit())
 	defer cancel()
-	var failed error
-	for _, node := range c.nodesOf(cell.Laid.Graph) {
-		failed = errors.Join(failed, node.Stop(ctx, cell.Record.Name),
-			node.Apply(ctx, Graph{Cell: cell.Record.Name}, nil))
-	}
-	return failed
+	return each(c.Nodes, func(n Node) error { return takeDown(ctx, n, cells) })
 }
 
-func (c *Conductor) restore(cells []PlannedCell) error {
+// takeDown applies the empty graphs of cells on a node. One that does not answer
+// is not asked again: the end of its agent takes everything away.
+func takeDown(ctx context.Context, node Node, cells []PlannedCell) error {
 	var failed error
 	for _, cell := range cells {
-		if err := c.takeDown(cell); err != nil {
+		if _, there := cell.Laid.Graph.Node(node.Name()); !there {
+			continue
+		}
+		err := node.Stop(ctx, cell.Record.Name)
+		answers := err == nil
+		if answers {
+			err = node.Apply(ctx, Graph{Cell: cell.Record.Name}, nil)
+		}
+		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("taking cell %s down: %w", cell.Record.Name, err))
+		}
+		if !answers || ctx.Err() != nil {
+			break
 		}
 	}
 	return failed

@@ -169,17 +169,20 @@ func TestKernelReleases(t *testing.T) {
 func TestWhatSpoilsATrial(t *testing.T) {
 	good := func() result.Trial {
 		end := result.PairEnd{WindowSeconds: 1, Bytes: 1}
-		return result.Trial{Pairs: []result.PairSample{{From: "s", To: "r", Sender: end, Receiver: end}},
+		return result.Trial{WindowSeconds: 1, Pairs: []result.PairSample{{From: "s", To: "r", Sender: end, Receiver: end}},
 			Nodes: map[string]result.NodeSample{"a": {WindowSeconds: 1, CPUs: []result.CPUSample{{Steal: 0.04}},
 				Links: []result.LinkSample{{Place: "a", Device: "nic0"}}}}}
 	}
 	for want, spoil := range map[string]func(*result.Trial){
-		"":                                      func(*result.Trial) {},
-		"the sender in s: died":                 func(t *result.Trial) { t.Pairs[0].Sender.Error = "died" },
-		"the receiver in r: died":               func(t *result.Trial) { t.Pairs[0].Receiver.Error = "died" },
-		"nothing reached the receiver in r":     func(t *result.Trial) { t.Pairs[0].Receiver.Bytes = 0 },
-		"6 % of CPU 0 of node a was stolen":     func(t *result.Trial) { t.Nodes["a"].CPUs[0].Steal = 0.06 },
-		"link nic0 in a went down within the w": func(t *result.Trial) { t.Nodes["a"].Links[0].CarrierChanges = 2 },
+		"":                                       func(*result.Trial) {},
+		"the sender in s: died":                  func(t *result.Trial) { t.Pairs[0].Sender.Error = "died" },
+		"the receiver in r: died":                func(t *result.Trial) { t.Pairs[0].Receiver.Error = "died" },
+		"nothing reached the receiver in r":      func(t *result.Trial) { t.Pairs[0].Receiver.Bytes = 0 },
+		"6 % of CPU 0 of node a was stolen":      func(t *result.Trial) { t.Nodes["a"].CPUs[0].Steal = 0.06 },
+		"the window of node a took 0.82 s, not":  func(t *result.Trial) { t.Nodes["a"] = result.NodeSample{WindowSeconds: 0.82} },
+		"the window of node b took 0.00 s, not":  func(t *result.Trial) { t.Nodes["b"] = result.NodeSample{} },
+		"the window of the sender in s took 1.2": func(t *result.Trial) { t.Pairs[0].Sender.WindowSeconds = 1.2 },
+		"link nic0 in a went down within the w":  func(t *result.Trial) { t.Nodes["a"].Links[0].CarrierChanges = 2 },
 	} {
 		trial := good()
 		spoil(&trial)

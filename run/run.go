@@ -43,7 +43,8 @@ type Conductor struct {
 
 // Run builds every cell, measures until each ratio is known or the budget ends,
 // and takes the testbeds down. Whatever happens, the records up to then are
-// written. The error says why the run failed; an interrupted run is none.
+// written. The error says why the run failed, or what an interrupted one could
+// not take down; the interruption itself is none.
 func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	c.began = c.Clock.Now()
 	c.random = rand.New(rand.NewPCG(c.Plan.Seed, c.Plan.Seed^0x9e3779b97f4a7c15))
@@ -56,12 +57,14 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	if err == nil {
 		end.Why, end.Blocks, err = c.measure(ctx, cells)
 	}
-	err = errors.Join(err, c.restore(cells))
 	if ctx.Err() != nil {
-		end.Why, err = EndInterrupted, nil
+		err = nil // what was cut off is no failure; what is left behind, below, is
 	}
-	if err != nil {
+	if err = errors.Join(err, c.restore(cells)); err != nil {
 		end.Why, end.Error = EndFailed, err.Error()
+	}
+	if ctx.Err() != nil {
+		end.Why = EndInterrupted
 	}
 	end.ElapsedSeconds = c.elapsed().Seconds()
 	return end, errors.Join(err, c.Out.End(end))
@@ -86,26 +89,22 @@ func (c *Conductor) header() result.Run {
 
 func (c *Conductor) elapsed() time.Duration { return c.Clock.Now().Sub(c.began) }
 
+// left is what is left of the budget for building and measuring.
 func (c *Conductor) left() time.Duration {
 	return time.Duration(c.Plan.Times.BudgetSeconds*float64(time.Second)) - closingTime - c.elapsed()
 }
 
 // build makes every runnable cell's testbed stand, idle, beside the others. A
 // cell that cannot be built is recorded as failed and left out; the suite goes on.
-func (c *Conductor) build(ctx context.Context) ([]PlannedCell, error) {
-	var standing []PlannedCell
+// Every cell is recorded, whatever ends the building.
+func (c *Conductor) build(ctx context.Context) (standing []PlannedCell, fatal error) {
 	for _, cell := range c.Plan.Cells {
 		if cell.Record.Skipped == "" {
-			c.Progress.Building(cell.Record.Name)
-			err := c.buildCell(ctx, cell)
-			if ctx.Err() != nil {
-				return standing, nil
+			cell.Record.Failed = "the run ended before it was built"
+			if fatal == nil && ctx.Err() == nil {
+				cell.Record.Failed, fatal = c.tryBuilding(ctx, cell)
 			}
-			if err != nil {
-				cell.Record.Failed = err.Error()
-				c.Progress.Say(fmt.Sprintf("cell %s cannot be built: %v", cell.Record.Name, err))
-				c.takeDown(cell)
-			} else {
+			if cell.Record.Failed == "" {
 				standing = append(standing, cell)
 			}
 		}
@@ -113,8 +112,31 @@ func (c *Conductor) build(ctx context.Context) ([]PlannedCell, error) {
 			return standing, err
 		}
 	}
-	if len(standing) == 0 {
-		return nil, errors.New("no cell could be built")
+	if len(standing) == 0 && fatal == nil {
+		fatal = errors.New("no cell could be built")
 	}
-	return standing, nil
+	return standing, fatal
+}
+
+// tryBuilding builds a cell, or says why it cannot be. The error is the run's
+// end: what was half built does not go, or a node does not answer any more.
+func (c *Conductor) tryBuilding(ctx context.Context, cell PlannedCell) (why string, err error) {
+	if c.left() <= 0 {
+		return "the budget ended before it was built", nil
+	}
+	c.Progress.Building(cell.Record.Name)
+	building, cancel := context.WithTimeout(ctx, min(c.left(), buildPatience))
+	defer cancel()
+	failed := c.buildCell(building, cell)
+	if ctx.Err() != nil {
+		return "the run ended while it was built", nil
+	}
+	if failed == nil {
+		return "", nil
+	}
+	c.Progress.Say(fmt.Sprintf("cell %s cannot be built: %v", cell.Record.Name, failed))
+	if err := c.restore([]PlannedCell{cell}); err != nil {
+		return failed.Error(), fmt.Errorf("cell %s cannot be built: %w", cell.Record.Name, errors.Join(failed, err))
+	}
+	return failed.Error(), nil
 }

@@ -2,9 +2,9 @@ package run
 
 import (
 	"fmt"
-	"slices"
-
 	"maps"
+	"math"
+	"slices"
 
 	"windtunnel/result"
 )
@@ -13,6 +13,14 @@ import (
 // a trial does not count: what is stolen from one node's CPU only is no property
 // of a path.
 const stealLimit = 0.05
+
+// By how much of the window that was asked for, and by how many seconds in any
+// case, an end's or a node's own may be off: beyond that they speak of different
+// times.
+const (
+	windowLimit = 0.10
+	windowLeast = 0.02
+)
 
 // spoiled says why a trial does not count, "" if it does.
 func spoiled(t result.Trial) string {
@@ -27,9 +35,31 @@ func spoiled(t result.Trial) string {
 			return fmt.Sprintf("nothing reached the receiver in %s within the window", pair.To)
 		}
 	}
+	if why := apart(t); why != "" {
+		return why
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Nodes)) {
 		if why := spoiledNode(name, t.Nodes[name]); why != "" {
 			return why
+		}
+	}
+	return ""
+}
+
+// apart says whose window is not the one that was asked for, "" if nobody's is.
+func apart(t result.Trial) string {
+	limit := max(windowLeast, windowLimit*t.WindowSeconds)
+	windows := map[string]float64{}
+	for _, pair := range t.Pairs {
+		windows["the sender in "+pair.From] = pair.Sender.WindowSeconds
+		windows["the receiver in "+pair.To] = pair.Receiver.WindowSeconds
+	}
+	for name, sample := range t.Nodes {
+		windows["node "+name] = sample.WindowSeconds
+	}
+	for _, whose := range slices.Sorted(maps.Keys(windows)) {
+		if took := windows[whose]; !(math.Abs(took-t.WindowSeconds) <= limit) {
+			return fmt.Sprintf("the window of %s took %.2f s, not %.2f s", whose, took, t.WindowSeconds)
 		}
 	}
 	return ""

@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
 )
-
-// trialPatience is how much longer than its own times a trial may take.
-const trialPatience = 10 * time.Second
 
 // trial measures one cell once. The error is the run's end (a node is gone); what
 // spoils only this trial is its Excluded.
@@ -115,7 +111,7 @@ func each(nodes []Node, do func(Node) error) error {
 // stop clears up after a trial that went wrong. Its error means that a node does
 // not answer any more, and with that the run ends.
 func (c *Conductor) stop(ctx context.Context, cell PlannedCell) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), trialPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer cancel()
 	return each(c.nodesOf(cell.Laid.Graph), func(n Node) error { return n.Stop(ctx, cell.Record.Name) })
 }

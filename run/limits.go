@@ -1,0 +1,24 @@
+package run
+
+import "time"
+
+// How much longer than planned anything may take when something hangs. In the
+// worst case a node stops answering in the last trial: then that trial, its stop,
+// the teardown and the end of the agents each wait in vain, and all that still
+// ends within 15 s of the budget.
+const (
+	buildPatience = 15 * time.Second // for one cell
+	trialPatience = 4 * time.Second  // beyond a trial's own times
+	stopPatience  = 4 * time.Second
+
+	teardownLeast = 3 * time.Second
+	teardownMost  = 15 * time.Second
+	// teardownOver is until when after the budget's end a teardown may go on.
+	teardownOver = 9 * time.Second
+)
+
+// teardownLimit bounds a teardown of any number of cells, which takes about a
+// second where nothing hangs.
+func (c *Conductor) teardownLimit() time.Duration {
+	return min(max(c.left()+closingTime+teardownOver, teardownLeast), teardownMost)
+}
