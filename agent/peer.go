@@ -115,6 +115,8 @@ func (p *peer) ask(ctx context.Context, request proto.Request) (proto.Reply, err
 	p.mu.Unlock()
 	defer p.forget(request.ID)
 	if err := p.stream.write(request); err != nil {
+		// Why the stream ended says more than that it has.
+		_ = within(lastWordsPatience, "ending", func() error { <-p.ended; return nil })
 		if dead := p.dead(); dead != nil {
 			err = dead
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"windtunnel/result"
 	"windtunnel/scenario"
@@ -82,8 +83,8 @@ func (c *Conductor) node(name string) Node {
 
 // restore applies the empty graph of every cell, on all nodes at once, also after
 // a Ctrl-C, when the run's own context has ended.
-func (c *Conductor) restore(cells []PlannedCell) error {
-	ctx, cancel := context.WithTimeout(context.Background(), c.teardownLimit())
+func (c *Conductor) restore(limit time.Duration, cells ...PlannedCell) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return each(c.Nodes, func(n Node) error { return takeDown(ctx, n, cells) })
 }

@@ -11,10 +11,10 @@ const (
 	trialPatience = 4 * time.Second  // beyond a trial's own times
 	stopPatience  = 4 * time.Second
 
-	teardownLeast = 3 * time.Second
+	teardownLeast = 2 * time.Second
 	teardownMost  = 15 * time.Second
 	// teardownOver is until when after the budget's end a teardown may go on.
-	teardownOver = 9 * time.Second
+	teardownOver = 8 * time.Second
 )
 
 // teardownLimit bounds a teardown of any number of cells, which takes about a

@@ -60,7 +60,7 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	if ctx.Err() != nil {
 		err = nil // what was cut off is no failure; what is left behind, below, is
 	}
-	if err = errors.Join(err, c.restore(cells)); err != nil {
+	if err = errors.Join(err, c.restore(c.teardownLimit(), cells...)); err != nil {
 		end.Why, end.Error = EndFailed, err.Error()
 	}
 	if ctx.Err() != nil {
@@ -135,7 +135,7 @@ func (c *Conductor) tryBuilding(ctx context.Context, cell PlannedCell) (why stri
 		return "", nil
 	}
 	c.Progress.Say(fmt.Sprintf("cell %s cannot be built: %v", cell.Record.Name, failed))
-	if err := c.restore([]PlannedCell{cell}); err != nil {
+	if err := c.restore(min(stopPatience, c.teardownLimit()), cell); err != nil {
 		return failed.Error(), fmt.Errorf("cell %s cannot be built: %w", cell.Record.Name, errors.Join(failed, err))
 	}
 	return failed.Error(), nil

@@ -25,8 +25,9 @@ func agentCommand(s streams) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			// The conductor decides when agents end, by closing their input: a Ctrl-C
-			// that reaches the whole terminal must not take the testbed from under it.
-			signal.Ignore(syscall.SIGINT)
+			// that reaches the whole terminal must not take the testbed from under it,
+			// nor a terminal that closes, nor an answer that nobody reads any more.
+			signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 			list, err := parseCPUs(cpus)
 			if err != nil {
 				return refused(err)

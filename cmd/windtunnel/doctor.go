@@ -52,7 +52,7 @@ func doctorCommand(s streams) *cobra.Command {
 			for _, tool := range tools {
 				fmt.Fprintf(table, "%s\t%s\t%s\n", tool.name, found(tool.name), wanted(tool.name, tool.needs, tool.install))
 			}
-			return table.Flush()
+			return ended(table.Flush())
 		},
 	}
 }

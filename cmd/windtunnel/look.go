@@ -33,7 +33,7 @@ func listCommand(s streams) *cobra.Command {
 			for _, kind := range kinds.All() {
 				fmt.Fprintf(table, "traffic\t%s\t\t%s\n", kind.Name(), optionNames(kind.Name()))
 			}
-			return table.Flush()
+			return ended(table.Flush())
 		},
 	}
 }
@@ -72,7 +72,7 @@ func planCommand(s streams) *cobra.Command {
 			if err != nil {
 				return refused(err)
 			}
-			return run.Describe(s.out, plan)
+			return ended(run.Describe(s.out, plan))
 		},
 	}
 	c.Flags().DurationVar(&f.budget, "budget", 3*time.Minute, "the time for everything")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -145,6 +146,8 @@ func mayRun(plan run.Plan) error {
 
 // execute runs the plan on this host's simulated nodes and writes the records.
 func execute(ctx context.Context, s streams, plan run.Plan, dir string) (end result.End, err error) {
+	ctx, progressTo, stop := untilCutOff(ctx, s.err)
+	defer stop()
 	lease, err := agent.Acquire(agent.Root, plan.Suite.Suite+" into "+dir)
 	if err != nil {
 		return end, err
@@ -160,7 +163,7 @@ func execute(ctx context.Context, s streams, plan run.Plan, dir string) (end res
 	if err != nil {
 		return end, err
 	}
-	progress := run.NewProgress(s.err)
+	progress := run.NewProgress(progressTo)
 	defer progress.Close()
 	c := run.Conductor{Plan: plan, Nodes: nodes, Clock: run.SystemClock{}, Out: out, Progress: progress,
 		Header: header(dir)}
@@ -175,16 +178,18 @@ func header(dir string) result.Run {
 	}
 }
 
-// spawn starts the agent of every node. The function ends them, also those that
-// started before one that did not.
+// spawn starts the agent of every node. The function ends them, all at once, also
+// those that started before one that did not.
 func spawn(plan run.Plan, leaseDir string) (nodes []run.Node, end func() error, err error) {
 	var clients []*agent.Client
 	end = func() error {
-		var failed error
-		for _, c := range clients {
-			failed = errors.Join(failed, c.Close())
+		failed := make([]error, len(clients))
+		var ending sync.WaitGroup
+		for i, c := range clients {
+			ending.Go(func() { failed[i] = c.Close() })
 		}
-		return failed
+		ending.Wait()
+		return errors.Join(failed...)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -223,7 +228,7 @@ func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) 
 	fmt.Fprintf(s.err, "the run is in %s; `windtunnel report %s --format md|json` prints it again\n", dir, dir)
 	switch {
 	case end.Why == run.EndInterrupted:
-		return coded{exitInterrupted, errors.New("interrupted; this is the report of what there is")}
+		return coded{exitInterrupted, errors.Join(errors.New("interrupted; this is the report of what there is"), runErr)}
 	case runErr != nil:
 		return failed(runErr)
 	case !findings.Usable():
