@@ -13,16 +13,24 @@ import (
 	"time"
 )
 
+// budget is of a run in which something is killed, and grace how much later than
+// that any run must have ended.
+const (
+	budget = 8 * time.Second
+	grace  = 15 * time.Second
+)
+
 // moments is how often each kind of process is killed, each time at another
 // moment of a run.
 const moments = 10
 
-// victims are the processes of a run, by words of their command lines.
+// victims are the processes of a run, by words of their command lines, which no
+// folder of a test has in its name.
 var victims = map[string][]string{
-	"conductor": {"run", "contrail-windows"},
-	"worker":    {"agent", "--worker"},
-	"agent":     {"agent", "--node"},
-	"vrouter":   {"vrouter", "run"},
+	"conductor": {"bin/windtunnel run contrail-windows"},
+	"worker":    {"bin/windtunnel agent --worker"},
+	"agent":     {"bin/windtunnel agent --node"},
+	"vrouter":   {"bin/vrouter run "},
 }
 
 // TestNothingIsLeftAfterKills kills each kind of process at random moments of a
@@ -38,13 +46,45 @@ func TestNothingIsLeftAfterKills(t *testing.T) {
 	}
 }
 
+// TestNothingIsLeftAfterCtrlC, nor after a kill, nor when the terminal closes.
 func TestNothingIsLeftAfterCtrlC(t *testing.T) {
 	needsRoot(t)
-	for range 3 {
-		code := killOnce(t, victims["conductor"], syscall.SIGINT)
-		if code != 130 {
-			t.Errorf("exit code %d after Ctrl-C, want 130", code)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		for range 3 {
+			if code := killOnce(t, victims["conductor"], signal); code != 130 {
+				t.Errorf("exit code %d after %s, want 130", code, signal)
+			}
 		}
+	}
+}
+
+// TestARunEndsThoughSomethingHangs stops processes, which then neither work nor
+// end: the run ends in time and nothing is left.
+func TestARunEndsThoughSomethingHangs(t *testing.T) {
+	needsRoot(t)
+	for _, name := range []string{"worker", "agent", "vrouter"} {
+		t.Run(name, func(t *testing.T) { killOnce(t, victims[name], syscall.SIGSTOP) })
+	}
+}
+
+// TestAgentsOutliveNoStoppedConductor: a Ctrl-Z must not hold the testbed.
+func TestAgentsOutliveNoStoppedConductor(t *testing.T) {
+	needsRoot(t)
+	cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", "wire-aa", "--budget", "20s", "--out", filepath.Join(t.TempDir(), "run"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); waitForNone(t); clean(t) }()
+	hitAfter(victims["worker"], 0, time.Second, nil)
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(15 * time.Second)
+	for len(find("agent")) > 0 {
+		if time.Now().After(deadline) {
+			t.Fatalf("still running: %v", processes())
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
@@ -55,7 +95,7 @@ func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
 	before := lookAtHost(t)
 	var said bytes.Buffer
 	cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", "contrail-windows",
-		"--cells", "B,D", "--budget", "8s", "--out", filepath.Join(t.TempDir(), "run"))
+		"--cells", "B,D", "--budget", budget.String(), "--out", filepath.Join(t.TempDir(), "run"))
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -66,17 +106,24 @@ func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
 	hit := hitAfter(words, signal, wait, ended)
 	select {
 	case <-ended:
-	case <-time.After(40 * time.Second):
+	case <-time.After(budget + grace):
 		_ = cmd.Process.Kill()
+		waitForNone(t)
+		clean(t)
 		t.Fatalf("the run did not end after a signal at %s\n%s", wait, said.String())
 	}
 	waitForNone(t)
-	if out, err := exec.Command(filepath.Join(bin, "windtunnel"), "clean").CombinedOutput(); err != nil {
-		t.Errorf("clean: %v\n%s", err, out)
-	}
+	clean(t)
 	mustBeAsBefore(t, before)
 	t.Logf("hit %v at %s, exit code %d", hit, wait.Round(time.Millisecond), cmd.ProcessState.ExitCode())
 	return cmd.ProcessState.ExitCode()
+}
+
+func clean(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command(filepath.Join(bin, "windtunnel"), "clean").CombinedOutput(); err != nil {
+		t.Errorf("clean: %v\n%s", err, out)
+	}
 }
 
 // hitAfter signals one victim once it is there and the time has come.
