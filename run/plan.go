@@ -25,10 +25,10 @@ type Settings struct {
 
 // What the planner reckons with, beside the window.
 const (
-	setUpPerCell  = 200 * time.Millisecond  // building, verifying, taking down
-	trialOverhead = 100 * time.Millisecond  // preparing, connecting, collecting
-	closingTime   = 1500 * time.Millisecond // the report and the last teardown
-	startDelay    = 30 * time.Millisecond   // from the start message to traffic
+	setUpPerCell  = 60 * time.Millisecond  // building, verifying, taking down
+	trialOverhead = 210 * time.Millisecond // preparing, connecting, and the tail in which senders go on
+	closingTime   = time.Second            // the report and the last teardown
+	startDelay    = 30 * time.Millisecond  // from the start message to traffic
 	shortWarmUp   = 200 * time.Millisecond
 	longWarmUp    = 500 * time.Millisecond
 	shortWindow   = time.Second
