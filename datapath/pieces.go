@@ -50,14 +50,10 @@ func (l *Layout) Wire(shape func(*testbed.Interface)) error {
 	return nil
 }
 
-// txQueue is how many packets wait at a NIC's end: Linux's default for Ethernet.
-const txQueue = 1000
-
 // asWire gives an end the offloads of its kind of wire. Left alone, a virtual
 // pair hands 64 KiB super-packets over whole and receives on the sender's CPU. As
-// a NIC it segments before it sends, what the receiver has no room for waits in a
-// queue, and the receiver aggregates on its own CPU; as memory it leaves packets
-// whole, and only the CPU is the receiver's.
+// a NIC it segments before it sends, and its receiver aggregates on its own CPU; as
+// memory it leaves packets whole, and only the CPU is the receiver's.
 func asWire(end *testbed.Interface, kind string) {
 	if kind == WireMemory {
 		end.Offloads = map[string]bool{testbed.GRO: false}
@@ -67,7 +63,7 @@ func asWire(end *testbed.Interface, kind string) {
 	end.Offloads = map[string]bool{
 		testbed.TSO: false, testbed.GSO: false, testbed.UDPSeg: false, testbed.GRO: true,
 	}
-	end.Steering, end.TxQueue = testbed.SteerThreaded, txQueue
+	end.Steering = testbed.SteerThreaded
 }
 
 // queues is the wire's queues: one for each CPU of the node with fewer.
@@ -126,8 +122,7 @@ func (l *Layout) InnerMTU(overhead int) (int, error) {
 }
 
 // segmentationOff takes TSO, GSO and GRO from every device, so that every hop
-// handles every packet. Without GRO a virtual pair has no NAPI to thread, and no
-// ring that a queue could wait for.
+// handles every packet. Without GRO a virtual pair has no NAPI to thread.
 func (l *Layout) segmentationOff() {
 	none := func() map[string]bool {
 		return map[string]bool{testbed.TSO: false, testbed.GSO: false, testbed.UDPSeg: false, testbed.GRO: false}
@@ -137,7 +132,7 @@ func (l *Layout) segmentationOff() {
 			one := &l.Graph.Links[i].Ends[end]
 			one.Offloads = none()
 			if one.Steering == testbed.SteerThreaded {
-				one.Steering, one.TxQueue = testbed.SteerRPS, 0
+				one.Steering = testbed.SteerRPS
 			}
 		}
 	}

@@ -31,7 +31,6 @@ const (
 	AttributeCPUs      = "cpus"
 	AttributeMAC       = "mac"
 	AttributeMTU       = "mtu"
-	AttributeTxQueue   = "tx-queue"
 	AttributeBridge    = "bridge"
 	AttributeAddresses = "addresses"
 	AttributeRoutes    = "routes"

@@ -84,8 +84,6 @@ func TestDiffOfOneChange(t *testing.T) {
 			[]string{"set link endpoint: c/eth0 addresses 10.0.0.1/24 -> 10.0.0.1/24,10.0.0.3/24"}},
 		{"route", func(g *Graph) { g.Links[1].Ends[0].Routes = nil },
 			[]string{"set link endpoint: c/eth0 routes 10.1.0.0/16 10.0.0.2 -> none"}},
-		{"queue", func(g *Graph) { g.Links[0].Ends[0].TxQueue = 1000 },
-			[]string{"set link wire: a/nic0 tx-queue 0 -> 1000"}},
 		{"offload", func(g *Graph) { g.Links[0].Ends[0].Offloads[TSO] = true },
 			[]string{"set link wire: a/nic0 tso off -> on"}},
 		{"another offload", func(g *Graph) { g.Links[0].Ends[0].Offloads[GSO] = false },

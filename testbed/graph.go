@@ -49,7 +49,6 @@ type Interface struct {
 	Routes    []Route         `json:"routes,omitempty"`
 	MTU       int             `json:"mtu"`
 	Queues    int             `json:"queues,omitempty"`   // 0: one
-	TxQueue   int             `json:"tx_queue,omitempty"` // packets that wait while the other end is full; 0: they are dropped
 	Bridge    string          `json:"bridge,omitempty"`   // the switch it is a port of
 	Offloads  map[string]bool `json:"offloads,omitempty"` // by the names of Offloads; what is not named stays as found
 	Steering  string          `json:"steering,omitempty"` // where receive work runs: Steer*

@@ -104,7 +104,6 @@ func (i Interface) attributes() []attribute {
 	all := []attribute{
 		{place: i.Place, device: i.Device, name: AttributeMAC, value: i.MAC, asFound: i.MAC != ""},
 		at(AttributeMTU, fmt.Sprint(i.MTU)),
-		at(AttributeTxQueue, fmt.Sprint(i.TxQueue)),
 		at(AttributeBridge, i.Bridge),
 		at(AttributeAddresses, strings.Join(i.Addresses, ",")),
 		at(AttributeRoutes, strings.Join(routes, ",")),

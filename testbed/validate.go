@@ -16,8 +16,7 @@ const (
 	maxDeviceName = 15 // IFNAMSIZ less the final NUL, linux/if.h
 	minMTU        = 68 // RFC 791: every module forwards 68 octets
 	maxMTU        = 65535
-	maxQueues     = 4096    // MAX_Q in net/core/rtnetlink.c
-	maxTxQueue    = 1 << 20 // far beyond sense; the kernel takes any
+	maxQueues     = 4096 // MAX_Q in net/core/rtnetlink.c
 	maxVNI        = 1<<24 - 1
 )
 
@@ -167,9 +166,6 @@ func (c *checker) end(owner string, i Interface) {
 	c.offloads(owner, i.Offloads)
 	if i.Queues < 0 || i.Queues > maxQueues {
 		c.fault("%s: %d queues are not possible", owner, i.Queues)
-	}
-	if i.TxQueue < 0 || i.TxQueue > maxTxQueue {
-		c.fault("%s: a transmit queue of %d packets is not possible (0 to %d)", owner, i.TxQueue, maxTxQueue)
 	}
 	if !slices.Contains([]string{SteerNone, SteerThreaded, SteerRPS}, i.Steering) {
 		c.fault("%s: steering %q is unknown; use %s or %s", owner, i.Steering, SteerThreaded, SteerRPS)

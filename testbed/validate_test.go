@@ -37,7 +37,6 @@ func TestInvalid(t *testing.T) {
 		{`"lro" is not an offload`, func(g *Graph) { wire(g).Offloads["lro"] = true }},
 		{`threaded NAPI needs GRO`, func(g *Graph) { wire(g).Offloads[GRO] = false }},
 		{`steering "magic"`, func(g *Graph) { wire(g).Steering = "magic" }},
-		{`a transmit queue of -1`, func(g *Graph) { wire(g).TxQueue = -1 }},
 		{`5000 queues`, func(g *Graph) { wire(g).Queues = 5000 }},
 		{`not the address of one Ethernet interface`, func(g *Graph) { wire(g).MAC = "01:00:00:00:00:01" }},
 		{`not an address with its prefix length`, func(g *Graph) { wire(g).Addresses = []string{"10.0.0.1"} }},

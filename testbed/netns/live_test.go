@@ -39,8 +39,8 @@ func wireGraph() testbed.Graph {
 		Bridges:    []testbed.Bridge{{Name: "switch", Node: "a", Device: "br0", MTU: 1500}},
 		Links: []testbed.Link{
 			{Name: "wire", Role: result.RoleWire, Kind: "nic", Ends: [2]testbed.Interface{
-				{Place: "a", Device: "nic0", MTU: 1500, MAC: "02:00:00:00:00:0a", TxQueue: 1000, Bridge: "switch", Offloads: nic, Steering: testbed.SteerThreaded},
-				{Place: "b", Device: "nic0", MTU: 1500, MAC: "02:00:00:00:00:0b", Queues: 1, TxQueue: 1000, Offloads: nic, Steering: testbed.SteerThreaded,
+				{Place: "a", Device: "nic0", MTU: 1500, MAC: "02:00:00:00:00:0a", Bridge: "switch", Offloads: nic, Steering: testbed.SteerThreaded},
+				{Place: "b", Device: "nic0", MTU: 1500, MAC: "02:00:00:00:00:0b", Queues: 1, Offloads: nic, Steering: testbed.SteerThreaded,
 					Addresses: []string{"10.9.0.2/24"}, Routes: []testbed.Route{{Prefix: "10.8.0.0/16", Gateway: "10.9.0.1"}}},
 			}},
 			{Name: "endpoint", Role: result.RoleEndpoint, Ends: [2]testbed.Interface{
@@ -210,7 +210,6 @@ func TestChangeWithoutRebuilding(t *testing.T) {
 	wire := &g.Links[0].Ends[1]
 	wire.Addresses, wire.Routes = []string{"10.9.0.3/24", "10.7.0.1/30"}, []testbed.Route{{Prefix: "10.6.0.0/16"}}
 	g.Links[1].Ends[1].Bridge = ""
-	g.Links[0].Ends[0].TxQueue, g.Links[0].Ends[1].TxQueue = 0, 500
 	if err := p.apply(g); err != nil {
 		t.Fatal(err)
 	}
@@ -307,13 +306,13 @@ func TestVerifyReportsEveryDifference(t *testing.T) {
 	wrong := wireGraph()
 	end := &wrong.Links[0].Ends[1]
 	end.MTU, end.MAC, end.Addresses, end.Routes = 9000, "02:00:00:00:00:0c", []string{"10.9.0.9/24"}, nil
-	end.Offloads, end.TxQueue = map[string]bool{testbed.GRO: false}, 0
+	end.Offloads = map[string]bool{testbed.GRO: false}
 	end.Steering = testbed.SteerRPS
 	err := errors.Join((&cell{name: "A", cpus: []int{1}, stacks: p.b.cells["A"].stacks}).differences(wrong.Part("b"))...)
 	if err == nil {
 		t.Fatal("no difference found")
 	}
-	for _, word := range []string{"MTU is 1500, not 9000", "MAC is", "addresses are", "routes are", "queue (pfifo) that nobody", "rx-gro is on", "rx-0 is steered"} {
+	for _, word := range []string{"MTU is 1500, not 9000", "MAC is", "addresses are", "routes are", "rx-gro is on", "rx-0 is steered"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("not reported: %s\nin %v", word, err)
 		}

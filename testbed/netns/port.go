@@ -16,7 +16,7 @@ import (
 // addresses, and steered last, since NAPI is there only then.
 func (c *cell) configure(p testbed.Interface) error {
 	order := []string{
-		testbed.AttributeMAC, testbed.AttributeMTU, testbed.AttributeTxQueue, testbed.AttributeBridge, up,
+		testbed.AttributeMAC, testbed.AttributeMTU, testbed.AttributeBridge, up,
 		testbed.AttributeAddresses, offloads,
 	}
 	for _, attribute := range order {
@@ -41,8 +41,6 @@ func (c *cell) setPort(attribute string, p testbed.Interface) error {
 		return c.onDevice(p, setMAC)
 	case testbed.AttributeMTU:
 		return c.onDevice(p, func(h *handle, d netlink.Link, p testbed.Interface) error { return h.LinkSetMTU(d, p.MTU) })
-	case testbed.AttributeTxQueue:
-		return c.onDevice(p, setTxQueue)
 	case testbed.AttributeBridge:
 		return c.onDevice(p, c.setBridge)
 	case up:

@@ -115,7 +115,6 @@ func (c *cell) linkDifferences(h *handle, device netlink.Link, p testbed.Interfa
 	if mac := attrs.HardwareAddr.String(); p.MAC != "" && !strings.EqualFold(mac, p.MAC) {
 		all = append(all, fmt.Errorf("the MAC is %s, not %s", mac, p.MAC))
 	}
-	all = append(all, asList(queueDifference(h, device, p))...)
 	master := 0
 	if p.Bridge != "" {
 		bridge, err := h.LinkByName(c.bridgeDevice(p.Bridge))
@@ -229,6 +228,11 @@ func (c *cell) threadDifferences(stack *Stack, device string) []error {
 			all = append(all, fmt.Errorf("reading where NAPI thread %d runs: %w", thread, err))
 		} else if len(c.cpus) > 0 && have != cpuSet(c.cpus) {
 			all = append(all, fmt.Errorf("NAPI thread %d is not pinned to the CPUs %v", thread, c.cpus))
+		}
+		if attr, err := unix.SchedGetAttr(thread, 0); err != nil {
+			all = append(all, fmt.Errorf("reading the priority of NAPI thread %d: %w", thread, err))
+		} else if attr.Policy != unix.SCHED_FIFO {
+			all = append(all, fmt.Errorf("NAPI thread %d has no real-time priority", thread))
 		}
 	}
 	return all
