@@ -87,7 +87,11 @@ func (l *Layout) Container(place result.Place, subnet netip.Prefix, address neti
 		Place: place.Container, Device: Endpoint, MAC: MAC(0, address),
 		Addresses: []string{Within(subnet, address)}, MTU: mtu,
 	}
-	outside := testbed.Interface{Place: place.Node, Device: HostDevice(place.Container), MAC: MAC(1, address), MTU: mtu}
+	// Steered, because the container's TCP also sends from the CPU that frees its
+	// packets (tcp_wfree in net/ipv4/tcp_output.c), which on a virtual wire is the
+	// other node's: those packets would be switched there, and overtake others.
+	outside := testbed.Interface{Place: place.Node, Device: HostDevice(place.Container), MAC: MAC(1, address), MTU: mtu,
+		Steering: testbed.SteerRPS}
 	l.Graph.Links = append(l.Graph.Links, testbed.Link{
 		Name: "endpoint-" + place.Container, Role: result.RoleEndpoint,
 		Ends: [2]testbed.Interface{inside, outside},
