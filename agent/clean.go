@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,24 +37,54 @@ func cleanLease(dir string) ([]string, error) {
 	if err == nil && owner.Lives() {
 		return []string{fmt.Sprintf("left alone: %s, held by living process %d", dir, owner.PID)}, nil
 	}
-	var said []string
+	said, err := undoLease(dir)
+	if err != nil {
+		return said, err
+	}
+	return append(said, "removed "+dir), nil
+}
+
+// undoLease undoes what the journals in a lease's folder list, which are those of
+// agents that did not do so themselves, and removes the folder.
+func undoLease(dir string) (said []string, err error) {
 	journals, _ := filepath.Glob(filepath.Join(dir, "*", journalName))
 	for _, path := range journals {
-		processes, err := readJournal(path)
+		lines, err := undoJournal(path)
+		said = append(said, lines...)
 		if err != nil {
-			return said, fmt.Errorf("reading %s: %w", path, err)
-		}
-		for _, p := range processes {
-			if p.Lives() {
-				endProcess(p)
-				said = append(said, fmt.Sprintf("ended process %d (%s)", p.PID, p.What))
-			}
+			return said, err
 		}
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return said, fmt.Errorf("removing %s: %w", dir, err)
 	}
-	return append(said, "removed "+dir), nil
+	return said, nil
+}
+
+// undoJournal ends processes first, so that nobody works on under a setting that
+// is put back.
+func undoJournal(path string) (said []string, err error) {
+	entries, err := readJournal(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	for _, e := range entries {
+		if e.PID > 1 && e.Process.Lives() {
+			endProcess(e.Process)
+			said = append(said, fmt.Sprintf("ended process %d (%s)", e.PID, e.What))
+		}
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.File == "" {
+			continue
+		}
+		changed, failed := e.Setting.undo()
+		err = errors.Join(err, failed)
+		if changed {
+			said = append(said, fmt.Sprintf("put %s back to %s", e.File, e.Was))
+		}
+	}
+	return said, err
 }
 
 // leaseOwner reads a lease's owner, or takes it from the folder's name: a lease

@@ -3,22 +3,32 @@ package agent
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
 // journalName is the file in a node's folder of a lease that lists what its
-// agent started, one Process a line, written before it can be forgotten.
+// agent started and changed, an entry a line, written before it can be forgotten.
 const journalName = "journal.jsonl"
 
 // maxJournal bounds how much of a journal is read, in lines.
 const maxJournal = 10000
 
 type journal struct {
-	mu   sync.Mutex
-	file *os.File
+	mu      sync.Mutex
+	file    *os.File
+	changed []Setting // in the order of the changes
+}
+
+// entry is a line of a journal: a process that was started, or a setting of the
+// host that was changed.
+type entry struct {
+	Process
+	Setting
 }
 
 // openJournal makes the node's folder. It must not exist or be empty: the agent
@@ -47,7 +57,11 @@ func (j *journal) note(pid int, what string) error {
 	if err != nil {
 		return nil // it is gone already: nothing to clean up
 	}
-	text, err := json.Marshal(p)
+	return j.write(entry{Process: p})
+}
+
+func (j *journal) write(e entry) error {
+	text, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
@@ -57,22 +71,29 @@ func (j *journal) note(pid int, what string) error {
 	return err
 }
 
-func (j *journal) close() error { return j.file.Close() }
+// close puts the settings back, the last one first.
+func (j *journal) close() error {
+	var failed error
+	for _, s := range slices.Backward(j.changed) {
+		_, err := s.undo()
+		failed = errors.Join(failed, err)
+	}
+	return errors.Join(failed, j.file.Close())
+}
 
-// readJournal returns the processes that a journal names; a cut-off last line
-// is passed over.
-func readJournal(path string) ([]Process, error) {
+// readJournal returns what a journal lists; a cut-off last line is passed over.
+func readJournal(path string) ([]entry, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var all []Process
+	var all []entry
 	scanner := bufio.NewScanner(file)
 	for scanner.Scan() && len(all) < maxJournal {
-		var p Process
-		if json.Unmarshal(scanner.Bytes(), &p) == nil && p.PID > 1 {
-			all = append(all, p)
+		var e entry
+		if json.Unmarshal(scanner.Bytes(), &e) == nil && (e.PID > 1 || e.File != "") {
+			all = append(all, e)
 		}
 	}
 	return all, scanner.Err()

@@ -58,7 +58,7 @@ func startTime(pid int) (string, error) {
 // its owner, in which its agents note what would outlive a kill -9 of them.
 // Namespaces, links, programs and settings do not: they belong to the agents'
 // own network namespaces, which the kernel takes away with the last process in
-// them. Processes do, and folders.
+// them. Processes do, and folders, and settings of the whole host.
 type Lease struct {
 	Owner Process `json:"owner"`
 	Run   string  `json:"run"` // what the owner works on, for messages
@@ -75,6 +75,11 @@ func Acquire(root, run string) (*Lease, error) {
 	lock, err := takeLock(root)
 	if err != nil {
 		return nil, err
+	}
+	// What dead runs left would otherwise pass for how the host was.
+	if _, err := Clean(root); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("cleaning up after a run that was killed: %w", err)
 	}
 	owner, err := ThisProcess(os.Getpid(), "conductor")
 	if err != nil {
@@ -103,9 +108,10 @@ func (l *Lease) write() error {
 	return err
 }
 
-// Release gives the lease and the lock back.
+// Release gives the lease and the lock back, and undoes what an agent that was
+// killed could not.
 func (l *Lease) Release() error {
-	err := os.RemoveAll(l.Dir)
+	_, err := undoLease(l.Dir)
 	return errors.Join(err, l.lock.Truncate(0), l.lock.Close())
 }
 

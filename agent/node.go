@@ -160,6 +160,11 @@ func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]stri
 		n.endWorkers(g.Cell)
 		return n.config.Backend.Restore(ctx, g.Cell)
 	}
+	if steered(g) {
+		if err := n.journal.raise(backlogFile, backlogPackets); err != nil {
+			return err
+		}
+	}
 	if err := n.config.Backend.Apply(ctx, g, peers); err != nil {
 		return err
 	}

@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func setting(t *testing.T, value string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "setting")
+	if err := os.WriteFile(file, []byte(value+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func mustBe(t *testing.T, file, want string) {
+	t.Helper()
+	if got, err := readSetting(file); err != nil || got != want {
+		t.Errorf("%s is %q (%v), want %q", file, got, err, want)
+	}
+}
+
+func TestARaisedSettingIsPutBack(t *testing.T) {
+	low, high := setting(t, "1000"), setting(t, "20000")
+	notes, err := openJournal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{low, high, low} {
+		if err := notes.raise(file, 10000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustBe(t, low, "10000")
+	mustBe(t, high, "20000")
+	if err := notes.close(); err != nil {
+		t.Fatal(err)
+	}
+	mustBe(t, low, "1000")
+	mustBe(t, high, "20000")
+}
+
+// TestAKilledAgentsSettingIsPutBack leaves a journal whose agent never closed it:
+// the conductor's release puts the setting back, and so does clean when the
+// conductor died too. What somebody else set since then stays.
+func TestAKilledAgentsSettingIsPutBack(t *testing.T) {
+	for name, undo := range map[string]func(root string, l *Lease) error{
+		"release": func(_ string, l *Lease) error { return l.Release() },
+		"clean": func(root string, l *Lease) error {
+			lease := filepath.Join(l.Dir, "lease.json")
+			if err := os.WriteFile(lease, []byte(`{"owner":{"pid":1,"start":"gone"}}`), 0o600); err != nil {
+				return err
+			}
+			_, err := Clean(root)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, file, touched := t.TempDir(), setting(t, "1000"), setting(t, "1000")
+			l, err := Acquire(root, "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes, err := openJournal(filepath.Join(l.Dir, "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range []string{file, touched} {
+				if err := notes.raise(f, 10000); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(touched, []byte("3000"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := undo(root, l); err != nil {
+				t.Fatal(err)
+			}
+			mustBe(t, file, "1000")
+			mustBe(t, touched, "3000")
+		})
+	}
+}
+
+func TestAnUnreadableSettingIsAnError(t *testing.T) {
+	notes, err := openJournal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notes.close()
+	if err := notes.raise("/nonexistent", 1); err == nil || !strings.Contains(err.Error(), "reading a setting") {
+		t.Errorf("got %v", err)
+	}
+}
