@@ -131,6 +131,9 @@ func (p *peer) ask(ctx context.Context, request proto.Request) (proto.Reply, err
 	case <-p.ended:
 		return proto.Reply{}, fmt.Errorf("waiting for the answer to %s: %w", request.Do, p.why)
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return proto.Reply{}, fmt.Errorf("it did not answer %s in time: %w", request.Do, ctx.Err())
+		}
 		return proto.Reply{}, fmt.Errorf("waiting for the answer to %s: %w", request.Do, ctx.Err())
 	}
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"windtunnel/result"
@@ -13,25 +14,31 @@ const maxAttempts = 3
 // measure runs blocks until every ratio is known or the budget ends. It returns
 // why it stopped and how many blocks are whole.
 func (c *Conductor) measure(ctx context.Context, cells []PlannedCell) (why string, blocks int, err error) {
+	all := len(cells)
 	for block := 1; ; block++ {
-		whole, err := c.block(ctx, cells, block)
+		ran, err := c.block(ctx, cells, block)
 		if err != nil || ctx.Err() != nil {
 			return EndFailed, blocks, err
 		}
-		if !whole {
+		if !ran {
 			return EndBudget, blocks, nil
 		}
-		blocks++
+		if c.series.counted(block) == all {
+			blocks++
+		}
 		c.showRatios()
-		if blocks >= c.Plan.Times.MinimumBlocks && c.series.known(c.Plan.Times.Precision) {
+		if block >= c.Plan.Times.MinimumBlocks && c.series.known(c.Plan.Times.Precision) {
 			return EndPrecision, blocks, nil
+		}
+		if cells = c.standing(cells); len(cells) == 0 {
+			return EndFailed, blocks, errors.New("no cell's testbed stands any more")
 		}
 	}
 }
 
 // block runs one trial of every cell, in the block's order; trials that do not count
-// are repeated at its end. It is whole unless the budget ended in it.
-func (c *Conductor) block(ctx context.Context, cells []PlannedCell, block int) (whole bool, err error) {
+// are repeated at its end. It reports whether it ran to its end, or the budget did.
+func (c *Conductor) block(ctx context.Context, cells []PlannedCell, block int) (ran bool, err error) {
 	queue := c.order(cells, block)
 	attempts := map[string]int{}
 	for order := 1; len(queue) > 0; order++ {
@@ -52,7 +59,7 @@ func (c *Conductor) block(ctx context.Context, cells []PlannedCell, block int) (
 			return false, err
 		}
 		c.note(t)
-		if t.Excluded != "" && attempts[cell.Record.Name] < maxAttempts {
+		if t.Excluded != "" && c.mend(ctx, cell) && attempts[cell.Record.Name] < maxAttempts {
 			queue = append(queue, cell)
 		}
 	}

@@ -44,12 +44,15 @@ func (c *Conductor) buildCell(ctx context.Context, cell PlannedCell) error {
 	if err := each(nodes, func(n Node) error { return n.Apply(ctx, g, stacks) }); err != nil {
 		return fmt.Errorf("building it: %w", err)
 	}
-	for _, node := range nodes {
-		if err := node.Verify(ctx, g); err != nil {
-			return fmt.Errorf("verifying it: %w", err)
-		}
+	if err := c.verifyCell(ctx, cell); err != nil {
+		return fmt.Errorf("verifying it: %w", err)
 	}
 	return c.probeCell(ctx, cell)
+}
+
+// verifyCell compares what lives on every node with the graph.
+func (c *Conductor) verifyCell(ctx context.Context, cell PlannedCell) error {
+	return each(c.nodesOf(cell.Laid.Graph), func(n Node) error { return n.Verify(ctx, cell.Laid.Graph) })
 }
 
 // probeCell checks that every pair of a cell can talk, at its full MTU and

@@ -38,7 +38,8 @@ type Conductor struct {
 	began  time.Time
 	random *rand.Rand
 	series *series
-	last   []PlannedCell // the last block's order
+	last   []PlannedCell   // the last block's order
+	broken map[string]bool // cells whose testbed is gone and could not be rebuilt
 }
 
 // Run builds every cell, measures until each ratio is known or the budget ends,
@@ -48,7 +49,7 @@ type Conductor struct {
 func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	c.began = c.Clock.Now()
 	c.random = rand.New(rand.NewPCG(c.Plan.Seed, c.Plan.Seed^0x9e3779b97f4a7c15))
-	c.series = newSeries(c.Plan)
+	c.series, c.broken = newSeries(c.Plan), map[string]bool{}
 	if err := c.Out.Run(c.header()); err != nil {
 		return result.End{}, err
 	}

@@ -37,6 +37,17 @@ func (s *series) add(t result.Trial) []result.Ratio {
 	return fresh
 }
 
+// counted is how many cells have a trial that counts in a block.
+func (s *series) counted(block int) int {
+	n := 0
+	for _, t := range s.trials {
+		if t.Block == block {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *series) estimate(r result.Ratio) stats.Estimate {
 	return stats.OfTrials(s.cells, s.trials, r)
 }

@@ -22,6 +22,8 @@ type Truth struct {
 	EndpointPacketBytes float64
 	BuildFails          string // why its testbed cannot be built
 	MTUFails            bool   // its probe does not pass
+	BreaksAfter         int    // after so many trials its testbed breaks, until it is rebuilt; 0: never
+	StaysBroken         bool   // and it cannot be rebuilt
 }
 
 // Noise is what lies between the truth and a trial. The zero value is none.
@@ -53,6 +55,8 @@ type Machine struct {
 	speed  float64 // logarithm
 	trials int
 	open   map[string]*trial
+	drawn  map[string]int // trials by cell
+	broken map[string]bool
 }
 
 // New is a machine whose noise is drawn from seed. Cells without a truth carry
@@ -62,7 +66,7 @@ func New(seed uint64, truths map[string]Truth, noise Noise) *Machine {
 		Truths: truths, Noise: noise,
 		random: rand.New(rand.NewPCG(seed, 0xfa4e)),
 		now:    time.Date(2018, 11, 21, 0, 0, 0, 0, time.UTC),
-		open:   map[string]*trial{},
+		open:   map[string]*trial{}, drawn: map[string]int{}, broken: map[string]bool{},
 	}
 }
 
@@ -122,6 +126,9 @@ func (m *Machine) draw(cell string) *trial {
 	}
 	m.trials++
 	truth := m.truth(cell)
+	if m.drawn[cell]++; m.drawn[cell] == truth.BreaksAfter {
+		m.broken[cell] = true
+	}
 	return &trial{truth: truth, rate: truth.BitsPerSecond * math.Exp(log),
-		stolen: m.random.Float64() < n.Steal, dead: m.random.Float64() < n.WorkerDeath}
+		stolen: m.random.Float64() < n.Steal, dead: m.random.Float64() < n.WorkerDeath || m.broken[cell]}
 }

@@ -35,13 +35,28 @@ func (n *node) Place(_ context.Context, g run.Graph) (map[string]string, error) 
 }
 
 func (n *node) Apply(_ context.Context, g run.Graph, _ map[string]string) error {
+	n.machine.mu.Lock()
+	defer n.machine.mu.Unlock()
+	if n.machine.truth(g.Cell).StaysBroken && n.machine.broken[g.Cell] && len(g.Nodes) > 0 {
+		return errors.New("it does not come back")
+	}
+	if len(g.Nodes) > 0 {
+		delete(n.machine.broken, g.Cell)
+	}
 	if why := n.machine.truth(g.Cell).BuildFails; why != "" && len(g.Nodes) > 0 {
 		return errors.New(why)
 	}
 	return nil
 }
 
-func (n *node) Verify(context.Context, run.Graph) error { return nil }
+func (n *node) Verify(_ context.Context, g run.Graph) error {
+	n.machine.mu.Lock()
+	defer n.machine.mu.Unlock()
+	if n.machine.broken[g.Cell] {
+		return errors.New("the daemon has ended")
+	}
+	return nil
+}
 
 func (n *node) Probe(_ context.Context, cell, _ string, probe run.Probe) (string, error) {
 	if probe.Role == send && n.machine.truth(cell).MTUFails {

@@ -157,6 +157,42 @@ func TestACellThatCannotBeBuiltDoesNotEndTheSuite(t *testing.T) {
 	}
 }
 
+func TestABrokenTestbedIsRebuilt(t *testing.T) {
+	m := fake.New(8, map[string]fake.Truth{"B": {BreaksAfter: 3}}, fake.Noise{Trial: 0.05})
+	out := &records{}
+	end, err := conduct(m, plan(8, 30*time.Second, 0.0001, over, "A", "B"), out, silent{})
+	if err != nil || end.Why != run.EndBudget {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	spoiled := 0
+	for _, trial := range out.trials {
+		if trial.Excluded != "" {
+			spoiled++
+		}
+	}
+	if spoiled != 1 || end.Blocks < 8 {
+		t.Errorf("%d trials do not count, %d blocks are whole", spoiled, end.Blocks)
+	}
+}
+
+func TestATestbedThatStaysBrokenIsLeftOut(t *testing.T) {
+	m := fake.New(9, map[string]fake.Truth{"B": {BreaksAfter: 3, StaysBroken: true}}, fake.Noise{})
+	out := &records{}
+	end, err := conduct(m, plan(9, 30*time.Second, 0.0001, over, "A", "B"), out, silent{})
+	if err != nil || end.Why != run.EndBudget || end.Blocks != 2 {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	counted := map[string]int{}
+	for _, trial := range out.trials {
+		if trial.Excluded == "" {
+			counted[trial.Cell]++
+		}
+	}
+	if counted["B"] != 2 || counted["A"] < 15 {
+		t.Errorf("trials that count: %v", counted)
+	}
+}
+
 func TestADeadNodeEndsTheRunAndKeepsItsTrials(t *testing.T) {
 	m := fake.New(5, nil, fake.Noise{})
 	m.NodeDiesAfter = 6
