@@ -108,7 +108,8 @@ func (n node) plug(ctx context.Context, kind string) error {
 	return nil
 }
 
-// steer pins the device's NAPI threads, "napi/DEVICE-ID", to the node's CPU.
+// steer pins the device's NAPI threads, "napi/DEVICE-ID", to the node's CPU and
+// lets them come before the application there.
 func (n node) steer(ctx context.Context) (threads []int, err error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {
@@ -124,6 +125,10 @@ func (n node) steer(ctx context.Context) (threads []int, err error) {
 			return nil, err
 		}
 		if err := sh(ctx, "taskset", "-pc", strconv.Itoa(n.cpu), strconv.Itoa(pid)); err != nil {
+			return nil, err
+		}
+		// As the testbed's own wire does: testbed/netns/steering.go says why.
+		if err := sh(ctx, "chrt", "-f", "-p", "1", strconv.Itoa(pid)); err != nil {
 			return nil, err
 		}
 		threads = append(threads, pid)
