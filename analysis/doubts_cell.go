@@ -34,6 +34,9 @@ func cellDoubts(c Cell, all []result.Trial) []result.Doubt {
 	if lost, received := unaccounted(trials); received > 0 && (lost > doubtfulLosses*received || lost < -doubtfulLosses*received) {
 		add("unaccounted", "%.0f packets of %.0f that its switches received are neither sent on nor named as dropped", lost, received)
 	}
+	if joined, ok := joinedMessages(c, trials); ok {
+		doubts = append(doubts, joined)
+	}
 	return append(doubts, probeDoubts(c, trials)...)
 }
 
