@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -49,6 +50,11 @@ func TestNothingIsLeftAfterKills(t *testing.T) {
 // TestNothingIsLeftAfterCtrlC, nor after a kill, nor when the terminal closes.
 func TestNothingIsLeftAfterCtrlC(t *testing.T) {
 	needsRoot(t)
+	// Caught here, a hangup has its default effect in what is started, also where
+	// these tests run under nohup, which a run respects.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		for range 3 {
 			if code := killOnce(t, victims["conductor"], signal); code != 130 {
