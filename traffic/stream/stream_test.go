@@ -143,7 +143,8 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	half := dial(t, receive.Address()) // joins a session that is never complete
 	greeting := hello{Version: version, Total: 2}.encode()
 	half.Write(greeting[:])
-	_, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: traffic.Send, Address: receive.Address()})
+	one := result.Options{"congestion": congestion}
+	_, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: traffic.Send, Load: one, Address: receive.Address()})
 	if err == nil || !strings.Contains(err.Error(), "another number of streams") {
 		t.Errorf("a sender of one stream: %v", err)
 	}
