@@ -44,7 +44,7 @@ func (c *Conductor) block(ctx context.Context, cells []PlannedCell, block int) (
 	for order := 1; len(queue) > 0; order++ {
 		cell := queue[0]
 		queue = queue[1:]
-		if ctx.Err() != nil || c.left() < trialTime(c.Plan.Times) {
+		if ctx.Err() != nil || c.left()+c.grace(block) < trialTime(c.Plan.Times) {
 			return false, nil
 		}
 		attempts[cell.Record.Name]++

@@ -13,6 +13,8 @@ const (
 
 	teardownLeast = 2 * time.Second
 	teardownMost  = 15 * time.Second
+	mostGrace     = 5 * time.Second
+
 	// teardownOver is until when after the budget's end a teardown may go on.
 	teardownOver = 8 * time.Second
 )

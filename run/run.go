@@ -91,6 +91,15 @@ func (c *Conductor) header() result.Run {
 func (c *Conductor) elapsed() time.Duration { return c.Clock.Now().Sub(c.began) }
 
 // left is what is left of the budget for building and measuring.
+// grace is how far a run may go over its budget for the blocks without which no
+// ratio has bounds: a repeated trial must not cost all of them.
+func (c *Conductor) grace(block int) time.Duration {
+	if block > c.Plan.Times.MinimumBlocks {
+		return 0
+	}
+	return min(time.Duration(c.Plan.Times.BudgetSeconds*float64(time.Second))/20, mostGrace)
+}
+
 func (c *Conductor) left() time.Duration {
 	return time.Duration(c.Plan.Times.BudgetSeconds*float64(time.Second)) - closingTime - c.elapsed()
 }

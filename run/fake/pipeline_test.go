@@ -93,6 +93,15 @@ func TestARunStopsAtItsBudget(t *testing.T) {
 	}
 }
 
+// TestTheLeastBlocksMayGoOver needs 12.3 s of trials for five blocks and has 12.1.
+func TestTheLeastBlocksMayGoOver(t *testing.T) {
+	out := &records{}
+	end, err := conduct(fake.New(2, nil, fake.Noise{Trial: 0.3}), plan(2, 13100*time.Millisecond, 0.001, over, "A", "B"), out, silent{})
+	if err != nil || end.Why != run.EndBudget || end.Blocks != stats.MinimumBlocks {
+		t.Errorf("%+v, %v", end, err)
+	}
+}
+
 func TestTheOrderIsRandomAndRepeatable(t *testing.T) {
 	order := func(seed uint64) string {
 		out := &records{}
