@@ -7,13 +7,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
 	"windtunnel/agent/proto"
 	"windtunnel/result"
 	"windtunnel/testbed"
+	"windtunnel/testbed/netns"
 )
 
 // heartbeat is how often the conductor says that it lives, and heartbeatLimit
@@ -166,7 +166,7 @@ type child struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
-	stderr *tail
+	stderr *netns.Tail
 	exited chan struct{}
 	err    error
 }
@@ -183,7 +183,7 @@ func startChild(cmd *exec.Cmd, start func(*exec.Cmd) error) (*child, error) {
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
-	c := &child{cmd: cmd, stdin: stdin, stdout: stdout, stderr: &tail{limit: 8 << 10}, exited: make(chan struct{})}
+	c := &child{cmd: cmd, stdin: stdin, stdout: stdout, stderr: &netns.Tail{Limit: 8 << 10}, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirs, c.stderr, time.Second
 	err = start(cmd)
 	theirs.Close()
@@ -221,8 +221,5 @@ func (c *child) said() string {
 	case <-c.exited:
 	case <-time.After(lastWordsPatience):
 	}
-	if text := strings.TrimSpace(c.stderr.String()); text != "" {
-		return "; it said: " + text
-	}
-	return ""
+	return c.stderr.Quoted()
 }

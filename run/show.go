@@ -36,7 +36,7 @@ const barSteps = 1000
 // NewProgress shows progress on out.
 func NewProgress(out io.Writer) *Shown {
 	s := &Shown{lines: out, said: map[string]int{}}
-	if IsTerminal(out) {
+	if hasRows(out) {
 		s.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(30))
 		s.lines = s.bars
 		s.bar = s.bars.AddBar(barSteps,
@@ -55,6 +55,16 @@ func IsTerminal(out io.Writer) bool {
 	}
 	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
 	return err == nil
+}
+
+// hasRows reports whether a bar would be seen: a terminal of no rows, as some
+// containers and CI systems give, shows none, and gets plain lines instead.
+func hasRows(out io.Writer) bool {
+	if !IsTerminal(out) {
+		return false
+	}
+	size, err := unix.IoctlGetWinsize(int(out.(*os.File).Fd()), unix.TIOCGWINSZ)
+	return err == nil && size.Row > 0
 }
 
 func (s *Shown) state() string {

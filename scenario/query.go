@@ -67,9 +67,3 @@ func (s Spec) Only(names []string) (Spec, error) {
 	s.Hypotheses = slices.DeleteFunc(slices.Clone(s.Hypotheses), without)
 	return s, nil
 }
-
-// PathWords lists the names of the paths, sorted.
-func (v Vocabulary) PathWords() []string { return sortedKeys(v.Paths) }
-
-// KindWords lists the names of the kinds of traffic, sorted.
-func (v Vocabulary) KindWords() []string { return sortedKeys(v.Kinds) }

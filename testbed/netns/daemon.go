@@ -40,7 +40,7 @@ type daemon struct {
 	Daemon
 	process *exec.Cmd
 	stdin   io.Closer // closed, it asks the daemon to end
-	stderr  *tail
+	stderr  *Tail
 	ended   chan struct{}
 	err     error // why it ended, valid once ended is closed
 }
@@ -69,7 +69,7 @@ func (c *cell) makeDaemon(ctx context.Context, want testbed.Daemon) error {
 	if err != nil {
 		return err
 	}
-	d := &daemon{stderr: &tail{}, ended: make(chan struct{})}
+	d := &daemon{stderr: &Tail{}, ended: make(chan struct{})}
 	d.Name, d.Probe, d.Dir = want.Name, want.Probe, filepath.Join(c.dir, want.Name)
 	d.Socket = inDir(want.Socket, d.Dir)
 	if len(d.Socket) > maxSocketPath {
@@ -160,15 +160,15 @@ func (d *daemon) awaitReady(ctx context.Context, said <-chan string) error {
 	case line := <-said:
 		var r ready
 		if err := json.Unmarshal([]byte(line), &r); err != nil || !r.Ready {
-			return fmt.Errorf("%s is not ready but says %q%s", d.Name, line, d.stderr.quoted())
+			return fmt.Errorf("%s is not ready but says %q%s", d.Name, line, d.stderr.Quoted())
 		}
 		return nil
 	case <-d.ended:
-		return fmt.Errorf("%s ended before it was ready (%v)%s", d.Name, d.err, d.stderr.quoted())
+		return fmt.Errorf("%s ended before it was ready (%v)%s", d.Name, d.err, d.stderr.Quoted())
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for %s: %w", d.Name, ctx.Err())
 	case <-late.C:
-		return fmt.Errorf("%s did not say that it is ready within %s%s", d.Name, readyWithin, d.stderr.quoted())
+		return fmt.Errorf("%s did not say that it is ready within %s%s", d.Name, readyWithin, d.stderr.Quoted())
 	}
 }
 
@@ -176,7 +176,7 @@ func (d *daemon) awaitReady(ctx context.Context, said <-chan string) error {
 func (d *daemon) alive() error {
 	select {
 	case <-d.ended:
-		return fmt.Errorf("the daemon %s has ended (%v)%s", d.Name, d.err, d.stderr.quoted())
+		return fmt.Errorf("the daemon %s has ended (%v)%s", d.Name, d.err, d.stderr.Quoted())
 	default:
 		return nil
 	}

@@ -37,12 +37,12 @@ func TestFirstLineThatNeverEnds(t *testing.T) {
 }
 
 func TestTailKeepsTheEnd(t *testing.T) {
-	var kept tail
+	var kept Tail
 	for range 30 {
 		kept.Write([]byte(strings.Repeat("x", 4<<10)))
 	}
 	kept.Write([]byte("the end"))
-	if len(kept.text) > maxTail || !strings.HasSuffix(kept.quoted(), "the end") {
+	if len(kept.text) > maxTail || !strings.HasSuffix(kept.Quoted(), "the end") {
 		t.Errorf("kept %d bytes that end in %q", len(kept.text), kept.text[len(kept.text)-10:])
 	}
 }

@@ -27,8 +27,10 @@ func (f *firstLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the last of what is written to it.
-type tail struct {
+// Tail keeps the last of what is written to it: what a process said before it ended.
+type Tail struct {
+	Limit int // bytes; 0: maxTail
+
 	mu   sync.Mutex
 	text []byte
 }
@@ -37,18 +39,25 @@ type tail struct {
 const maxTail = 64 << 10
 
 // Write never fails.
-func (t *tail) Write(p []byte) (int, error) {
+func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p...)
-	if over := len(t.text) - maxTail; over > 0 {
+	if over := len(t.text) - t.limit(); over > 0 {
 		t.text = append(t.text[:0], t.text[over:]...)
 	}
 	return len(p), nil
 }
 
-// quoted is the tail as the end of an error's text.
-func (t *tail) quoted() string {
+func (t *Tail) limit() int {
+	if t.Limit > 0 {
+		return t.Limit
+	}
+	return maxTail
+}
+
+// Quoted is the tail as the end of an error's text.
+func (t *Tail) Quoted() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := strings.TrimSpace(string(t.text))
