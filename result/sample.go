@@ -6,18 +6,37 @@ type PairSample struct {
 	To       string  `json:"to"`
 	Sender   PairEnd `json:"sender"`
 	Receiver PairEnd `json:"receiver"`
+	Beside   *Beside `json:"beside,omitempty"` // the probe that ran beside the load
+	Limit    *Limit  `json:"limit,omitempty"`  // what bounded the pair's traffic
+}
+
+// Beside is a light second load between the same places: latency under load.
+type Beside struct {
+	Kind     string  `json:"kind"`
+	Sender   PairEnd `json:"sender"`
+	Receiver PairEnd `json:"receiver"`
 }
 
 // PairEnd is one end of a pair: a worker's own counts over its own window. Bytes
-// are payload handed to or taken from the socket.
+// are payload handed to or taken from the socket; Packets are datagrams, frames or
+// transactions, where the load has them.
 type PairEnd struct {
 	WindowSeconds float64      `json:"window_seconds"` // really taken, by this end's clock
 	Bytes         uint64       `json:"bytes"`
+	Packets       uint64       `json:"packets,omitempty"`
 	Calls         uint64       `json:"calls"`
 	CPUSeconds    float64      `json:"cpu_seconds"` // of the worker's hot threads
 	Threads       int          `json:"threads"`
 	Connections   []Connection `json:"connections,omitempty"`
 	Error         string       `json:"error,omitempty"`
+
+	Opposite  *PairEnd             `json:"opposite,omitempty"` // the other direction of a load that flows both ways: what this end took as a receiver, or sent as one
+	Offered   *Offered             `json:"offered,omitempty"`  // of a sender
+	Arrived   *Arrived             `json:"arrived,omitempty"`  // of a receiver of numbered packets
+	Frames    *Frames              `json:"frames,omitempty"`   // of the load frame
+	ZeroCopy  *ZeroCopy            `json:"zero_copy,omitempty"`
+	Latencies map[string]Histogram `json:"latencies,omitempty"` // by LatencyIntended, LatencyActual
+	Intervals []Interval           `json:"intervals,omitempty"`
 }
 
 // Connection is TCP_INFO over the window: counts are differences between its

@@ -34,6 +34,10 @@ type Schedule struct {
 	Start  time.Time
 	WarmUp time.Duration
 	Window time.Duration
+	// Interval is the length of PairEnd.Intervals; 0: none are kept.
+	Interval time.Duration
+	// Observe is told of each interval when it ends, from a cold goroutine; may be nil.
+	Observe func(result.Interval)
 }
 
 // Kind is one kind of load.
@@ -44,6 +48,13 @@ type Kind interface {
 	// Prepare makes a worker ready: a receiver listens, a sender has connected.
 	// The context bounds the preparation only.
 	Prepare(ctx context.Context, order Order) (Worker, error)
+}
+
+// Calibrator is a kind that can tell how fast its generator is by itself: the
+// same load into a sink that costs as little as this machine allows, without the
+// path under test. The rate is in the unit of result.Offered.CalibratedPerSecond.
+type Calibrator interface {
+	Calibrate(ctx context.Context, load result.Options, cpus []int) (perSecond float64, err error)
 }
 
 // Worker is a prepared end of a pair. Run is called once, then Close.

@@ -1,4 +1,5 @@
-// Package kinds is the registry of the kinds of load: one line a kind.
+// Package kinds is the registry of the kinds of load and of the servers of other
+// tools' protocols: one line each.
 package kinds
 
 import (
@@ -9,6 +10,12 @@ import (
 var all = []traffic.Kind{
 	stream.Kind{},
 }
+
+// servers are the protocols that people's own tools speak: one line a protocol.
+var servers = []traffic.Server{}
+
+// Servers lists every foreign protocol's server.
+func Servers() []traffic.Server { return append([]traffic.Server(nil), servers...) }
 
 // All lists every kind, in the order in which help shows them.
 func All() []traffic.Kind { return append([]traffic.Kind(nil), all...) }

@@ -1,0 +1,85 @@
+package result
+
+// Offered is what a sender was asked for and how well it kept to it.
+type Offered struct {
+	TargetBitsPerSecond    float64 `json:"target_bits_per_second,omitempty"` // of payload; 0: as fast as it goes
+	TargetPacketsPerSecond float64 `json:"target_packets_per_second,omitempty"`
+	BurstPackets           int     `json:"burst_packets,omitempty"` // the declared depth of the pacing
+	// Lag is how late each send began after the time it was meant for.
+	Lag *Histogram `json:"lag,omitempty"`
+	// WaitSeconds is how long the hot threads could run and had no CPU
+	// (run delay in /proc/PID/task/TID/schedstat), summed.
+	WaitSeconds float64 `json:"wait_seconds"`
+	// Refused counts sends that the system turned away: no buffer (ENOBUFS), no room.
+	Refused uint64 `json:"refused,omitempty"`
+	// Method is how packets left: "udp-segment", "sendmmsg", "xdp-live-frames",
+	// "af-packet"; Why says why not the better one.
+	Method string `json:"method,omitempty"`
+	Why    string `json:"why,omitempty"`
+	// CalibratedPerSecond is what this generator reaches on this machine with the
+	// same load into a sink that costs the path nothing: packets per second, bytes
+	// for a stream. 0: not calibrated.
+	CalibratedPerSecond float64 `json:"calibrated_per_second,omitempty"`
+}
+
+// Arrived is what became of numbered packets at their receiver. Every number is
+// counted once as received, lost, or late; Duplicate and Corrupt are apart:
+// Expected = PairEnd.Packets + Lost + Late.
+type Arrived struct {
+	Expected    uint64  `json:"expected"`       // the numbers that the window's packets span, over all flows
+	Lost        uint64  `json:"lost"`           // never came
+	Late        uint64  `json:"late"`           // came after the receiver's window had given them up
+	Reordered   uint64  `json:"reordered"`      // came in time, after a higher number (RFC 4737, section 3)
+	Duplicate   uint64  `json:"duplicate"`      // came again
+	Corrupt     uint64  `json:"corrupt"`        // payload or header was not what was sent
+	SocketDrops uint64  `json:"socket_drops"`   // lost in the receiving socket's buffer (SO_RXQ_OVFL); part of Lost
+	Jitter      float64 `json:"jitter_seconds"` // RFC 3550, section 6.4.1; mean over flows
+	Flows       int     `json:"flows"`
+	Method      string  `json:"method,omitempty"` // "udp-gro", "recvmmsg", "xdp", "tc", "af-packet"
+	Why         string  `json:"why,omitempty"`
+}
+
+// Frames says what a frame's size means and where it was counted.
+type Frames struct {
+	Size      int    `json:"size"`       // bytes of the Ethernet frame, FCS counted (RFC 2544, section 9)
+	WireSize  int    `json:"wire_size"`  // with preamble, delimiter and gap: Size + 20
+	Layer     string `json:"layer"`      // what Size describes: "ethernet"
+	CountedAt string `json:"counted_at"` // "xdp eth0", "tc eth0", "af-packet eth0", "socket"
+	Flows     int    `json:"flows"`
+}
+
+// ZeroCopy is what became of sends that asked for no copy (MSG_ZEROCOPY in
+// Documentation/networking/msg_zerocopy.rst).
+type ZeroCopy struct {
+	Method    string `json:"method"`    // "msg-zerocopy", "sendfile"
+	Completed uint64 `json:"completed"` // calls whose completion came in the window
+	Copied    uint64 `json:"copied"`    // of them: copied after all (SO_EE_CODE_ZEROCOPY_COPIED)
+}
+
+// Interval is a part of a trial, in seconds since the window began; the warm-up's
+// are below zero.
+type Interval struct {
+	From        float64 `json:"from"`
+	To          float64 `json:"to"`
+	Bytes       uint64  `json:"bytes"`
+	Packets     uint64  `json:"packets,omitempty"`
+	Lost        uint64  `json:"lost,omitempty"`
+	Retransmits uint64  `json:"retransmits,omitempty"`
+	// Latency is the interval's median and 99th percentile from the intended time.
+	LatencyP50 float64 `json:"latency_p50_seconds,omitempty"`
+	LatencyP99 float64 `json:"latency_p99_seconds,omitempty"`
+}
+
+// The verdicts of a Limit.
+const (
+	RateReached      = "rate-reached"
+	PathLimited      = "path-limited"
+	GeneratorLimited = "generator-limited"
+	ReceiverLimited  = "receiver-limited"
+)
+
+// Limit says what bounded a pair's traffic, and by which evidence.
+type Limit struct {
+	Verdict string `json:"verdict"`
+	Says    string `json:"says"`
+}
