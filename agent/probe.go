@@ -8,9 +8,8 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"windtunnel/agent/proto"
 	"windtunnel/traffic"
@@ -151,7 +150,7 @@ func tryUDP(address string, size int) error {
 	}
 	payload := probePayload(size)
 	for range probeTries {
-		if err = exchange(conn, payload); err == nil || errors.Is(err, unix.EMSGSIZE) {
+		if err = exchange(conn, payload); err == nil || errors.Is(err, syscall.EMSGSIZE) {
 			return err
 		}
 	}
@@ -176,20 +175,6 @@ func checkSum(conn net.Conn, payload []byte) error {
 		return errors.New("the payload arrived damaged")
 	}
 	return nil
-}
-
-// neverFragment sets the don't-fragment bit, so that a packet which is too big
-// somewhere fails here (ip(7), IP_MTU_DISCOVER).
-func neverFragment(conn *net.UDPConn) error {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var setting error
-	err = raw.Control(func(fd uintptr) {
-		setting = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO)
-	})
-	return errors.Join(err, setting)
 }
 
 // probePayload is n bytes without a short period, so that a lost or repeated
