@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -38,14 +37,7 @@ func agentCommand(s streams) *cobra.Command {
 			if node == "" || dir == "" {
 				return refused(fmt.Errorf("say --worker, or --node NAME with --dir DIR"))
 			}
-			self, err := os.Executable()
-			if err != nil {
-				return failed(err)
-			}
-			return ended(agent.ServeNode(c.Context(), s.in, s.out, agent.NodeConfig{
-				Name: node, CPUs: list, Dir: dir, Release: release,
-				Worker: []string{self, "agent", "--worker", "--cpus", cpus},
-			}))
+			return ended(serveNode(c.Context(), s, node, dir, list))
 		},
 	}
 	c.Flags().StringVar(&node, "node", "", "be the agent of this node")

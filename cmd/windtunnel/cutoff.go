@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -6,8 +8,6 @@ import (
 	"io"
 	"os/signal"
 	"syscall"
-
-	"windtunnel/run"
 )
 
 // untilCutOff is for while testbeds stand and records are open. The context also
@@ -22,7 +22,7 @@ func untilCutOff(ctx context.Context, progress io.Writer) (context.Context, io.W
 	ctx, cancel := context.WithCancel(ctx)
 	// Ignored rather than notified of: a dead agent's pipe raises the signal too.
 	signal.Ignore(syscall.SIGPIPE)
-	if !run.IsTerminal(progress) {
+	if !isTerminal(progress) {
 		progress = &listened{progress, cancel}
 	}
 	return ctx, progress, func() {

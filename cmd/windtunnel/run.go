@@ -1,10 +1,11 @@
+//go:build linux
+
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,8 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"windtunnel/agent"
-	"windtunnel/analysis"
-	"windtunnel/report"
 	"windtunnel/result"
 	"windtunnel/run"
 	"windtunnel/scenario"
@@ -235,15 +234,4 @@ func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) 
 		return coded{exitUnusable, errors.New("no cell has two usable trials; the doubts above say why, a longer --budget gives more")}
 	}
 	return nil
-}
-
-// writeReport reads a run back and prints its report: a report needs nothing but
-// the file.
-func writeReport(out io.Writer, dir, format string) (analysis.Findings, error) {
-	file, err := result.Read(dir)
-	if err != nil {
-		return analysis.Findings{}, err
-	}
-	findings := analysis.Of(file)
-	return findings, report.Write(format, out, findings, look(out))
 }

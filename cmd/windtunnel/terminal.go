@@ -4,21 +4,31 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"windtunnel/report"
-	"windtunnel/run"
 )
 
 // look is how a report is written to out: in colour only on a terminal, and not
 // where NO_COLOR asks for none (no-color.org); as wide as the terminal.
 func look(out io.Writer) report.Options {
-	if !run.IsTerminal(out) {
+	columns, terminal := terminalColumns(out)
+	if !terminal {
 		return report.Options{}
 	}
-	o := report.Options{Color: os.Getenv("NO_COLOR") == ""}
-	if size, err := unix.IoctlGetWinsize(int(out.(*os.File).Fd()), unix.TIOCGWINSZ); err == nil {
-		o.Width = int(size.Col)
+	return report.Options{Color: os.Getenv("NO_COLOR") == "", Width: columns}
+}
+
+// isTerminal reports whether a person looks at out.
+func isTerminal(out io.Writer) bool {
+	_, terminal := terminalColumns(out)
+	return terminal
+}
+
+// terminalColumns is how wide the terminal is, 0 where it does not say, and
+// whether out is one.
+func terminalColumns(out io.Writer) (columns int, terminal bool) {
+	file, ok := out.(*os.File)
+	if !ok {
+		return 0, false
 	}
-	return o
+	return columnsOf(file)
 }

@@ -1,0 +1,47 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// These commands build or look at testbeds, which are Linux's network namespaces.
+// Elsewhere they are there to say so.
+
+func runCommand(streams) *cobra.Command {
+	return needsLinux("run", "Build a suite's testbeds, measure them in blocks, and report")
+}
+
+func planCommand(streams) *cobra.Command {
+	return needsLinux("plan", "Draw what a suite would build and say how long it would take")
+}
+
+func doctorCommand(streams) *cobra.Command {
+	return needsLinux("doctor", "Say what this machine can do, and what to install for the rest")
+}
+
+func cleanCommand(streams) *cobra.Command {
+	return needsLinux("clean", "Take away what a killed run left")
+}
+
+// needsLinux is a command that takes any flags, and refuses.
+func needsLinux(name, says string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: says + " (Linux only)", DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error { return failed(linuxOnly("`windtunnel " + name + "`")) },
+	}
+}
+
+func serveNode(context.Context, streams, string, string, []int) error {
+	return linuxOnly("a node's agent")
+}
+
+func linuxOnly(what string) error {
+	return fmt.Errorf("%s needs Linux, because testbeds are made of its network namespaces, and this is %s; "+
+		"here there are send, recv, ping, iperf3, ntttcp, list, report and agent --worker", what, runtime.GOOS)
+}
