@@ -239,9 +239,11 @@ func TestColorOnlyWhenAsked(t *testing.T) {
 }
 
 func TestUnknownFormatNamesTheNearest(t *testing.T) {
-	for word, want := range map[string]string{"jsn": "json", "markdown": "md", "txt": "text", "JSON": "json"} {
+	for word, want := range map[string]string{
+		"jsn": "did you mean `json`", "markdown": "valid: text, md", "txt": "did you mean `text`", "JSON": "did you mean `json`",
+	} {
 		err := Write(word, &bytes.Buffer{}, analysis.Findings{}, Options{})
-		if err == nil || !strings.Contains(err.Error(), "did you mean "+want) {
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", word, err)
 		}
 	}

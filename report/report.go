@@ -7,9 +7,9 @@ package report
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"windtunnel/analysis"
+	"windtunnel/result"
 )
 
 // Options are what the caller knows and a format may use.
@@ -60,47 +60,13 @@ func find(name string) (Format, error) {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("no report format %q: did you mean %s? There are %s", name, nearest(name), names())
+	return Format{}, fmt.Errorf("%s", result.UnknownWord("report format", name, names()))
 }
 
-func names() string {
+func names() []string {
 	var all []string
 	for _, f := range formats {
 		all = append(all, f.Name)
 	}
-	return strings.Join(all, ", ")
-}
-
-// nearest is the format whose name takes the fewest edits to reach.
-func nearest(word string) string {
-	best, fewest := "", int(^uint(0)>>1)
-	for _, f := range formats {
-		if d := edits(strings.ToLower(word), f.Name); d < fewest {
-			best, fewest = f.Name, d
-		}
-	}
-	return best
-}
-
-// edits counts the insertions, deletions and replacements from a to b
-// (Levenshtein, "Binary codes capable of correcting deletions, insertions, and
-// reversals", 1966).
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return all
 }

@@ -22,12 +22,19 @@ func full() File {
 	f.Run.Record, f.Run.Format = RecordRun, Format
 	f.Cells[0].Record, f.Cells[0].Topology = RecordCell, "a--b\n"
 	f.Trials[0].Record, f.Trials[0].Cell = RecordTrial, f.Cells[0].Name
+	for i := range f.Trials[0].Pairs {
+		f.Trials[0].Pairs[i].flatten()
+	}
 	f.End.Record = RecordEnd
 	f.Unknown, f.Doubts = map[string]int{}, nil
 	return f
 }
 
-func fill(v reflect.Value) {
+func fill(v reflect.Value) { fillWithin(v, 3) }
+
+// fillWithin goes so many pointers deep: a PairEnd may hold another one.
+func fillWithin(v reflect.Value, depth int) {
+	fill := func(v reflect.Value) { fillWithin(v, depth) }
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString("x")
@@ -42,8 +49,10 @@ func fill(v reflect.Value) {
 	case reflect.Interface:
 		v.Set(reflect.ValueOf(131072.0)) // as JSON has it
 	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem())
+		if depth > 0 {
+			v.Set(reflect.New(v.Type().Elem()))
+			fillWithin(v.Elem(), depth-1)
+		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0))

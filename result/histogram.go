@@ -1,7 +1,13 @@
 package result
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -27,10 +33,12 @@ type Histogram struct {
 }
 
 const (
-	histogramLongest = 3600e9 // ns: what takes longer counts as an hour
-	histogramDigits  = 3      // significant decimal digits
-	nanosecond       = 1e-9
-	longestEncoding  = 1 << 20 // bytes of HDR
+	histogramShortest = 1      // ns
+	histogramLongest  = 3600e9 // ns: what takes longer counts as an hour
+	histogramDigits   = 3      // significant decimal digits
+	nanosecond        = 1e-9
+	longestEncoding   = 1 << 20 // bytes of HDR
+	longestInflated   = 1 << 20 // bytes of it without compression: 9 a counter at most
 )
 
 // Recorder collects times; it allocates only when it is made. One goroutine records.
@@ -38,7 +46,7 @@ type Recorder struct{ times *hdrhistogram.Histogram }
 
 // NewRecorder is an empty recorder for times of 1 ns to 1 h.
 func NewRecorder() *Recorder {
-	return &Recorder{hdrhistogram.New(1, histogramLongest, histogramDigits)}
+	return &Recorder{hdrhistogram.New(histogramShortest, histogramLongest, histogramDigits)}
 }
 
 // Record adds a time in nanoseconds; what lies outside of the range counts as its edge.
@@ -62,10 +70,7 @@ func MergeHistograms(parts ...Histogram) (Histogram, error) {
 		if part.Count == 0 {
 			continue
 		}
-		if len(part.HDR) > longestEncoding {
-			return Histogram{}, fmt.Errorf("a histogram of %d bytes is longer than %d", len(part.HDR), longestEncoding)
-		}
-		times, err := hdrhistogram.Decode([]byte(part.HDR))
+		times, err := decodeHistogram(part.HDR)
 		if err != nil {
 			return Histogram{}, fmt.Errorf("reading a histogram: %w", err)
 		}
@@ -86,4 +91,39 @@ func summary(h *hdrhistogram.Histogram) Histogram {
 		s.HDR = string(text)
 	}
 	return s
+}
+
+var errForeignHistogram = errors.New("it is no histogram of a run file")
+
+// decodeHistogram reads Histogram.HDR. The library allocates what the header asks
+// for, and a run file may be anybody's: so the header is compared with ours first,
+// and the length after decompression is bounded.
+func decodeHistogram(text string) (*hdrhistogram.Histogram, error) {
+	if len(text) > longestEncoding {
+		return nil, fmt.Errorf("%w: %d bytes", errForeignHistogram, len(text))
+	}
+	packed, err := base64.StdEncoding.DecodeString(text)
+	const outerHeader = 8 // cookie, length
+	if err != nil || len(packed) < outerHeader {
+		return nil, errForeignHistogram
+	}
+	inflater, err := zlib.NewReader(bytes.NewReader(packed[outerHeader:]))
+	if err != nil {
+		return nil, errForeignHistogram
+	}
+	plain, err := io.ReadAll(io.LimitReader(inflater, longestInflated+1))
+	if err != nil || len(plain) > longestInflated || !ourHeader(plain) {
+		return nil, errForeignHistogram
+	}
+	return hdrhistogram.Decode([]byte(text))
+}
+
+// ourHeader compares the header of an encoded histogram (HdrHistogram's V2
+// format: cookie, payload's length, offset, digits, lowest, highest, ratio).
+func ourHeader(plain []byte) bool {
+	const size = 40
+	return len(plain) >= size &&
+		binary.BigEndian.Uint32(plain[12:]) == histogramDigits &&
+		binary.BigEndian.Uint64(plain[16:]) == histogramShortest &&
+		binary.BigEndian.Uint64(plain[24:]) == histogramLongest
 }

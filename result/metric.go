@@ -19,6 +19,18 @@ const (
 	WirePacketSize      Metric = "wire_bytes_per_packet"
 	EndpointPacketSize  Metric = "endpoint_bytes_per_packet"
 	Retransmits         Metric = "retransmits"
+	ReceivedPacketRate  Metric = "received_packets_per_second"
+	SentPacketRate      Metric = "sent_packets_per_second"
+	TransactionRate     Metric = "transactions_per_second"
+	Loss                Metric = "loss_percent"
+	LatePackets         Metric = "late_percent"
+	Reordered           Metric = "reordered_percent"
+	Duplicates          Metric = "duplicate_percent"
+	Corrupt             Metric = "corrupt_percent"
+	Jitter              Metric = "jitter_seconds"
+	SenderPacketCost    Metric = "cpu_ns_per_packet.sender"
+	ReceiverPacketCost  Metric = "cpu_ns_per_packet.receiver"
+	TogetherPacketCost  Metric = "cpu_ns_per_packet.together"
 	cpuPercent                 = "cpu_percent."
 	cpuWord                    = "cpu."
 	defaultMetricOfCell        = ReceivedRate
@@ -38,7 +50,7 @@ func (m Metric) CPUNode() string {
 }
 
 // metricWords are the words that suites use for metrics.
-var metricWords = map[string]Metric{
+var metricWords = withLatencies(map[string]Metric{
 	"received":                  ReceivedRate,
 	"sent":                      SentRate,
 	"cost.sender":               SenderCost,
@@ -48,7 +60,19 @@ var metricWords = map[string]Metric{
 	"wire.bytes-per-packet":     WirePacketSize,
 	"endpoint.bytes-per-packet": EndpointPacketSize,
 	"retransmits":               Retransmits,
-}
+	"packets":                   ReceivedPacketRate,
+	"packets.sent":              SentPacketRate,
+	"transactions":              TransactionRate,
+	"loss":                      Loss,
+	"late":                      LatePackets,
+	"reordered":                 Reordered,
+	"duplicate":                 Duplicates,
+	"corrupt":                   Corrupt,
+	"jitter":                    Jitter,
+	"cost.packet.sender":        SenderPacketCost,
+	"cost.packet.receiver":      ReceiverPacketCost,
+	"cost.packet.together":      TogetherPacketCost,
+})
 
 // MetricByWord returns the metric that a suite's word stands for; "" is the
 // received rate. The word "cpu.NODE" names a node's CPU use.

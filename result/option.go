@@ -6,12 +6,13 @@ type OptionType string
 
 // The types of options, with the Go type that Options holds for each.
 const (
-	Count    OptionType = "count"    // int64
-	Size     OptionType = "size"     // int64, bytes: 1390B, 128KiB
-	BitRate  OptionType = "rate"     // float64, bits per second: 2Gbit/s
-	Duration OptionType = "duration" // float64, seconds: 500ms
-	Switch   OptionType = "switch"   // bool: true, false, on, off
-	Word     OptionType = "word"     // string, one of Option.Words when there are any
+	Count      OptionType = "count"    // int64
+	Size       OptionType = "size"     // int64, bytes: 1390B, 128KiB
+	BitRate    OptionType = "rate"     // float64, bits per second: 2Gbit/s
+	PacketRate OptionType = "packets"  // float64, packets per second: 10k/s, 1.2Mpps
+	Duration   OptionType = "duration" // float64, seconds: 500ms
+	Switch     OptionType = "switch"   // bool: true, false, on, off
+	Word       OptionType = "word"     // string, one of Option.Words when there are any
 )
 
 // Option is one key that a kind of traffic or a path takes in a suite. Kinds

@@ -188,6 +188,9 @@ func (d *decoder) trial(line []byte) error {
 	case len(d.file.Trials) >= maxTrials:
 		return fmt.Errorf("more than %d trials", maxTrials)
 	}
+	for i := range t.Pairs {
+		t.Pairs[i].flatten()
+	}
 	d.file.Trials = append(d.file.Trials, t)
 	return nil
 }
@@ -222,4 +225,17 @@ func (d *decoder) finish() error {
 
 func (d *decoder) doubt(kind, says string) {
 	d.file.Doubts = append(d.file.Doubts, Doubt{Kind: kind, Says: says})
+}
+
+// flatten leaves an opposite direction none of its own: there are two in all.
+func (p *PairSample) flatten() {
+	ends := []*PairEnd{&p.Sender, &p.Receiver}
+	if p.Beside != nil {
+		ends = append(ends, &p.Beside.Sender, &p.Beside.Receiver)
+	}
+	for _, end := range ends {
+		if end.Opposite != nil {
+			end.Opposite.Opposite = nil
+		}
+	}
 }

@@ -3,22 +3,26 @@ package result
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 )
 
 // Value is what one trial says of one metric of its cell, in the metric's unit:
-// bits per second, percent, nanoseconds of CPU per KiB, packets per second, bytes,
-// or a count in the window. The error is the reason why it has none.
+// bits per second, percent, nanoseconds of CPU per KiB or packet, packets per
+// second, bytes, seconds, or a count in the window. The error is the reason why it has none.
 func (c Cell) Value(t Trial, m Metric) (float64, error) {
 	if node := m.CPUNode(); node != "" {
 		share, err := t.cpuShare(node)
 		return share * 100, err
 	}
+	if m.IsLatency() {
+		return latency(t, m)
+	}
 	switch m {
 	case ReceivedRate, "":
-		return rate(t.Pairs, receiver)
+		return rate(t.Pairs, received)
 	case SentRate:
-		return rate(t.Pairs, sender)
+		return rate(t.Pairs, sent)
 	case SenderCost:
 		return c.cost(t, c.Senders(), c.Receivers())
 	case ReceiverCost:
@@ -31,6 +35,27 @@ func (c Cell) Value(t Trial, m Metric) (float64, error) {
 		return c.endpointPacketSize(t)
 	case Retransmits:
 		return retransmits(t.Pairs)
+	}
+	return c.packetValue(t, m)
+}
+
+// packetValue is Value for the metrics of loads that consist of packets.
+func (c Cell) packetValue(t Trial, m Metric) (float64, error) {
+	switch m {
+	case ReceivedPacketRate:
+		return packetRate(t.Pairs, received)
+	case SentPacketRate:
+		return packetRate(t.Pairs, sent)
+	case TransactionRate:
+		return transactions(t.Pairs)
+	case Loss, LatePackets, Reordered, Duplicates, Corrupt, Jitter:
+		return arrival(t, m)
+	case SenderPacketCost:
+		return c.packetCost(t, c.Senders(), c.Receivers())
+	case ReceiverPacketCost:
+		return c.packetCost(t, c.Receivers(), c.Senders())
+	case TogetherPacketCost:
+		return c.packetCost(t, union(c.Senders(), c.Receivers()), nil)
 	}
 	return 0, fmt.Errorf("no metric %q", string(m))
 }
@@ -74,22 +99,21 @@ func union(a, b []string) []string {
 	return all
 }
 
-func sender(p PairSample) PairEnd   { return p.Sender }
-func receiver(p PairSample) PairEnd { return p.Receiver }
-
-// rate sums the pairs' rates at one end, in bits per second: each end by its own
-// bytes over its own window.
-func rate(pairs []PairSample, end func(PairSample) PairEnd) (float64, error) {
+// rate sums the pairs' rates at one end, in bits per second, in both directions:
+// each end by its own bytes over its own window.
+func rate(pairs []PairSample, ends func(PairSample) []PairEnd) (float64, error) {
 	if len(pairs) == 0 {
 		return 0, errors.New("no pair reported")
 	}
 	sum := 0.0
 	for _, p := range pairs {
-		r, err := end(p).Rate()
-		if err != nil {
-			return 0, fmt.Errorf("%s to %s: %w", p.From, p.To, err)
+		for _, end := range ends(p) {
+			r, err := end.Rate()
+			if err != nil {
+				return 0, fmt.Errorf("%s to %s: %w", p.From, p.To, err)
+			}
+			sum += r
 		}
-		sum += r
 	}
 	return sum, nil
 }
@@ -131,31 +155,33 @@ func (t Trial) busyCPUs(node string) (busy float64, n int, err error) {
 }
 
 // cost is the CPU time of the nodes per payload received, in nanoseconds per KiB.
-// A node of the other end among them makes it inseparable.
 func (c Cell) cost(t Trial, nodes, others []string) (float64, error) {
-	received, err := rate(t.Pairs, receiver)
+	bitsPerSecond, err := rate(t.Pairs, received)
 	if err != nil {
 		return 0, err
 	}
-	if received <= 0 {
+	if bitsPerSecond <= 0 {
 		return 0, errors.New("nothing was received")
 	}
+	busy, err := t.busyOf(nodes, others)
+	return busy * 1e9 / (bitsPerSecond / 8 / 1024), err
+}
+
+// busyOf is how many CPUs of the nodes were busy. A node of the other end among
+// them makes the ends inseparable.
+func (t Trial) busyOf(nodes, others []string) (float64, error) {
+	sum := 0.0
 	for _, name := range nodes {
-		for _, other := range others {
-			if name == other {
-				return 0, fmt.Errorf("both ends run on node %s, whose CPU time cannot be split", name)
-			}
+		if slices.Contains(others, name) {
+			return 0, fmt.Errorf("both ends run on node %s, whose CPU time cannot be split", name)
 		}
-	}
-	busy := 0.0
-	for _, name := range nodes {
-		b, _, err := t.busyCPUs(name)
+		busy, _, err := t.busyCPUs(name)
 		if err != nil {
 			return 0, err
 		}
-		busy += b
+		sum += busy
 	}
-	return busy * 1e9 / (received / 8 / 1024), nil
+	return sum, nil
 }
 
 // wire is what left the sending nodes for the wire: packets per second or bytes a

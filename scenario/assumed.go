@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"windtunnel/result"
 )
 
 // readAssumed reads what the source had: `assumed: {nodes: {cpus: 2, memory:
@@ -30,9 +31,9 @@ func (r *reader) readAssumedNodes(n *node) {
 		case "cpus":
 			to.CPUs, _ = r.count(f.value, "`cpus`", 1, maxCPUs)
 		case "memory":
-			to.MemoryBytes, _ = parsed(r, f.value, "`memory`", ParseSize)
+			to.MemoryBytes, _ = parsed(r, f.value, "`memory`", result.ParseSize)
 		case "link":
-			to.LinkBitsPerSecond, _ = parsed(r, f.value, "`link`", ParseBitRate)
+			to.LinkBitsPerSecond, _ = parsed(r, f.value, "`link`", result.ParseBitRate)
 		default:
 			r.keepAssumed(f)
 		}
@@ -41,12 +42,12 @@ func (r *reader) readAssumedNodes(n *node) {
 
 func (r *reader) keepAssumed(f field) {
 	to := &r.spec.Assumed
-	text, ok := r.text(f.value, "`"+clip(f.key)+"`")
+	text, ok := r.text(f.value, "`"+result.Clip(f.key)+"`")
 	if !ok {
 		return
 	}
 	if _, twice := to.Other[f.key]; twice {
-		r.add(f.at, fmt.Sprintf("`%s` is assumed twice", clip(f.key)))
+		r.add(f.at, fmt.Sprintf("`%s` is assumed twice", result.Clip(f.key)))
 		return
 	}
 	if to.Other == nil {

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"strings"
+	"windtunnel/result"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -34,7 +35,7 @@ func (b builder) build(n ast.Node, depth int) *node {
 		return b.scalar(at, v.Value.Value)
 	case *ast.StringNode:
 		if v.Token.Type == token.StringType && strings.Contains(v.Value, ": ") {
-			b.add(at, fmt.Sprintf("a value with a colon and a space stands in quotes: \"%s\"", clip(v.Value)))
+			b.add(at, fmt.Sprintf("a value with a colon and a space stands in quotes: \"%s\"", result.Clip(v.Value)))
 		}
 		return b.scalar(at, v.Value)
 	case ast.ScalarNode:
@@ -81,7 +82,7 @@ func (b builder) mapping(at position, values []*ast.MappingValueNode, depth int)
 		keyAt := placeOf(v.Key.GetToken())
 		key := v.Key.GetToken().Value
 		if before, twice := first[key]; twice {
-			b.add(keyAt, fmt.Sprintf("`%s` stands here a second time; the first is in line %d", clip(key), before.line))
+			b.add(keyAt, fmt.Sprintf("`%s` stands here a second time; the first is in line %d", result.Clip(key), before.line))
 			continue
 		}
 		b.refuseInvisible(keyAt, key)

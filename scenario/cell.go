@@ -74,12 +74,12 @@ func (d *draft) setWire(n *node) {
 }
 
 func (d *draft) setWindow(n *node) {
-	v, ok := parsed(d.r, n, "`window`", ParseDuration)
+	v, ok := parsed(d.r, n, "`window`", result.ParseDuration)
 	if !ok {
 		return
 	}
 	if v < minWindow || v > maxWindow {
-		d.r.add(n.at, fmt.Sprintf("`window` is %s; it lies between 100ms and 10m", clip(n.text)))
+		d.r.add(n.at, fmt.Sprintf("`window` is %s; it lies between 100ms and 10m", result.Clip(n.text)))
 		return
 	}
 	d.cell.Window = v
@@ -133,10 +133,10 @@ func (d *draft) finish() Cell {
 	cell, r := d.cell, d.r
 	at := position{cell.Line, cell.Column}
 	if !d.path.said && !d.lost {
-		r.add(at, fmt.Sprintf("the cell %s has no path; say `path: NAME` (valid: %s)", cell.Name, listed(sortedKeys(r.vocab.Paths))))
+		r.add(at, fmt.Sprintf("the cell %s has no path; say `path: NAME` (valid: %s)", cell.Name, result.Listed(sortedKeys(r.vocab.Paths))))
 	}
 	if !d.traffic.said && !d.lost {
-		r.add(at, fmt.Sprintf("the cell %s has no traffic; say `traffic: {kind: NAME}`, here or for the suite (valid: %s)", cell.Name, listed(sortedKeys(r.vocab.Kinds))))
+		r.add(at, fmt.Sprintf("the cell %s has no traffic; say `traffic: {kind: NAME}`, here or for the suite (valid: %s)", cell.Name, result.Listed(sortedKeys(r.vocab.Kinds))))
 	}
 	if !d.paired && !d.lost {
 		r.add(at, fmt.Sprintf("the cell %s has no pairs; say `pairs: [{from: a, to: b}]`", cell.Name))

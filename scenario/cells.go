@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"windtunnel/result"
 )
 
 // cellPlan is a cell's text before it is resolved: the layers to lay over the
@@ -119,7 +120,7 @@ func (r *reader) base(p *cellPlan, trail []string) draft {
 		return made
 	case other.state == resolving:
 		circle := append(trail[slices.Index(trail, name):], name)
-		r.add(n.at, "cells are like each other in a circle: "+clip(strings.Join(circle, " -> ")))
+		r.add(n.at, "cells are like each other in a circle: "+result.Clip(strings.Join(circle, " -> ")))
 		return made
 	}
 	r.resolve(other, trail)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"windtunnel/result"
 )
 
 // handler reads the value of one key, or says why it stands in the wrong place.
@@ -28,7 +29,7 @@ func (r *reader) readKeys(n *node, what string, handlers []handler) {
 	for _, f := range n.fields {
 		i := slices.IndexFunc(handlers, func(h handler) bool { return h.key == f.key })
 		if i < 0 {
-			r.add(f.at, unknownWord("key", f.key, valid))
+			r.add(f.at, result.UnknownWord("key", f.key, valid))
 		} else if says := handlers[i].misplaced; says != "" {
 			r.add(f.at, says)
 		}
@@ -92,7 +93,7 @@ func parsed[V any](r *reader, n *node, what string, parse func(string) (V, error
 
 // count reads a whole number in [least, most].
 func (r *reader) count(n *node, what string, least, most int) (int, bool) {
-	v, ok := parsed(r, n, what, ParseCount)
+	v, ok := parsed(r, n, what, result.ParseCount)
 	if !ok {
 		return 0, false
 	}
@@ -110,7 +111,7 @@ func (r *reader) word(n *node, what string, valid []string) (string, bool) {
 		return "", false
 	}
 	if !slices.Contains(valid, text) {
-		r.add(n.at, unknownWord(what, text, valid))
+		r.add(n.at, result.UnknownWord(what, text, valid))
 		return "", false
 	}
 	return text, true

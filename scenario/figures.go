@@ -24,7 +24,7 @@ func (r *reader) readPublished(n *node) {
 
 func (r *reader) unknownCell(at position, name string) {
 	if _, planned := r.plans[name]; !planned && !r.unsure && !r.full() {
-		r.add(at, unknownWord("cell", name, r.order))
+		r.add(at, result.UnknownWord("cell", name, r.order))
 	}
 }
 
@@ -38,7 +38,7 @@ func (r *reader) readFigures(n *node, cell *Cell) {
 		if !ok {
 			continue
 		}
-		value, ok := parsed(r, f.value, "`"+f.key+"`", figureParser(metric))
+		value, ok := parsed(r, f.value, "`"+f.key+"`", metric.Parse)
 		if !ok {
 			continue
 		}
@@ -60,42 +60,8 @@ func (r *reader) metric(at position, word string) (result.Metric, bool) {
 		ok = slices.Contains(r.nodes, node)
 	}
 	if !ok || word == "" {
-		r.add(at, unknownWord("metric", word, result.MetricWords(r.nodes)))
+		r.add(at, result.UnknownWord("metric", word, result.MetricWords(r.nodes)))
 		return "", false
 	}
 	return m, true
-}
-
-// figureParser reads a metric's value in the unit that its records have.
-func figureParser(m result.Metric) func(string) (float64, error) {
-	switch m {
-	case result.ReceivedRate, result.SentRate:
-		return ParseBitRate
-	case result.SenderCost, result.ReceiverCost, result.TogetherCost:
-		return inUnits("cost", "512 ns/KiB", unit{"ns/KiB", 0, 1})
-	case result.WirePacketRate:
-		return inUnits("packet rate", "81000 packets/s", packetUnits...)
-	case result.WirePacketSize, result.EndpointPacketSize:
-		return inUnits("packet size", "1500B", sizeUnits...)
-	}
-	if m.CPUNode() != "" {
-		return parseCPUPercent
-	}
-	return inUnits("number", "257", unit{"", 0, 1})
-}
-
-var packetUnits = []unit{{"packets/s", 0, 1}, {"kpackets/s", 3, 1}, {"Mpackets/s", 6, 1}}
-
-func inUnits(what, example string, units ...unit) func(string) (float64, error) {
-	return func(text string) (float64, error) { return quantity(text, what, example, units, nil) }
-}
-
-// parseCPUPercent reads the share of a node's CPUs that was busy, of all of
-// them: more than 100 % is a figure of another kind.
-func parseCPUPercent(text string) (float64, error) {
-	v, err := ParsePercent(text)
-	if err == nil && v > 100 {
-		return 0, fmt.Errorf("`%s` is more than all of the node's CPUs; divide it by their number", clip(text))
-	}
-	return v, err
 }

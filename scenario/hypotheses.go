@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"windtunnel/result"
 )
 
 // readHypotheses reads `hypotheses: [{id: ..., says: ..., holds: "B/A <= 1"}]`.
@@ -34,8 +35,7 @@ func (r *reader) readHypothesis(n *node) {
 		}},
 		{key: "requires", read: func(n *node) { r.readRequires(n, &made.Requires) }},
 		{key: "parallelism", read: func(n *node) {
-			v, _ := parsed(r, n, "`parallelism`", parseSwitch)
-			made.Parallelism, _ = v.(bool)
+			made.Parallelism, _ = parsed(r, n, "`parallelism`", result.ParseSwitch)
 		}},
 	})
 	for _, key := range []string{"id", "says", "holds"} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"windtunnel/result"
 )
 
 // A matrix is `{cell: {...}, axes: {...}}`: one cell for every combination of
@@ -64,7 +65,7 @@ func (r *reader) readAxis(f field) []axisValue {
 	case f.value.shape == mapping && len(f.value.fields) > 0:
 		return r.namedAxis(f)
 	}
-	r.add(f.value.at, fmt.Sprintf("the axis %s is %s; it takes a list of values, or named patches: {bridge: {path: bridge}}", clip(f.key), f.value.describe()))
+	r.add(f.value.at, fmt.Sprintf("the axis %s is %s; it takes a list of values, or named patches: {bridge: {path: bridge}}", result.Clip(f.key), f.value.describe()))
 	return nil
 }
 
@@ -72,7 +73,7 @@ func (r *reader) namedAxis(f field) []axisValue {
 	var values []axisValue
 	for _, v := range f.value.fields {
 		if v.value.shape != mapping {
-			r.add(v.value.at, fmt.Sprintf("`%s` is %s; a named value of an axis is a patch of the cell: {path: bridge}", clip(v.key), v.value.describe()))
+			r.add(v.value.at, fmt.Sprintf("`%s` is %s; a named value of an axis is a patch of the cell: {path: bridge}", result.Clip(v.key), v.value.describe()))
 			continue
 		}
 		says := v.key
@@ -88,7 +89,7 @@ func (r *reader) namedAxis(f field) []axisValue {
 func (r *reader) listAxis(f field) []axisValue {
 	fields := r.axisFields()
 	if !slices.Contains(fields, f.key) {
-		r.add(f.at, unknownWord("field of a cell", f.key, fields)+"; other axes take named patches: {NAME: {path: bridge}}")
+		r.add(f.at, result.UnknownWord("field of a cell", f.key, fields)+"; other axes take named patches: {NAME: {path: bridge}}")
 		return nil
 	}
 	var values []axisValue
@@ -166,7 +167,7 @@ func (r *reader) planCombination(base *node, axes [][]axisValue, turn []int) boo
 	for i, t := range turn {
 		v := axes[i][t]
 		words, says = append(words, cleaned(v.word)), append(says, v.says)
-		p.layers = append(p.layers, layer{body: v.patch, what: "the patch " + clip(v.word)})
+		p.layers = append(p.layers, layer{body: v.patch, what: "the patch " + result.Clip(v.word)})
 		p.at = v.at
 	}
 	p.name, p.says = strings.Join(words, "-"), strings.Join(says, ", ")

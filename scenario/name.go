@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"strings"
+	"windtunnel/result"
 )
 
 // name reads a name: it becomes part of file names, tables and ratios, so it
@@ -19,11 +20,11 @@ func (r *reader) name(n *node, what string, most int) (string, bool) {
 func (r *reader) isName(at position, what, text string, most int) bool {
 	switch bad := strings.IndexFunc(text, notInName); {
 	case bad >= 0:
-		r.add(at, fmt.Sprintf("%s `%s` has a %q; names are letters, digits, dash, underscore and dot", what, clip(text), []rune(text[bad:])[0]))
+		r.add(at, fmt.Sprintf("%s `%s` has a %q; names are letters, digits, dash, underscore and dot", what, result.Clip(text), []rune(text[bad:])[0]))
 	case text == "" || strings.ContainsRune("-_.", rune(text[0])):
-		r.add(at, fmt.Sprintf("%s `%s` must begin with a letter or a digit", what, clip(text)))
+		r.add(at, fmt.Sprintf("%s `%s` must begin with a letter or a digit", what, result.Clip(text)))
 	case len(text) > most:
-		r.add(at, fmt.Sprintf("%s `%s` has %d letters; at most %d fit", what, clip(text), len(text), most))
+		r.add(at, fmt.Sprintf("%s `%s` has %d letters; at most %d fit", what, result.Clip(text), len(text), most))
 	default:
 		return true
 	}
@@ -37,7 +38,7 @@ func (r *reader) isPlaceName(at position, what, text string) bool {
 		return false
 	}
 	if strings.Contains(text, ".") {
-		r.add(at, fmt.Sprintf("%s `%s` has a dot; places are named with letters, digits, dash and underscore", what, clip(text)))
+		r.add(at, fmt.Sprintf("%s `%s` has a dot; places are named with letters, digits, dash and underscore", what, result.Clip(text)))
 		return false
 	}
 	return true

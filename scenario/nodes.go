@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"windtunnel/result"
 )
 
 // readNodes reads `nodes: {a: {}, b: {cpus: shared}}`.
@@ -31,7 +32,7 @@ func (r *reader) readNodes(n *node) {
 }
 
 func (r *reader) isShared(n *node) bool {
-	if _, err := ParseCount(n.text); n.shape == scalar && err == nil {
+	if _, err := result.ParseCount(n.text); n.shape == scalar && err == nil {
 		r.add(n.at, "a node's own `cpus` is `shared` or left out; how many it needs is `requires: {cpus: "+n.text+"}`")
 		return false
 	}

@@ -12,68 +12,12 @@ func (r *reader) option(o result.Option, n *node) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	v, err := optionValue(o, text)
+	v, err := o.Parse(text)
 	if err != nil {
 		r.add(n.at, fmt.Sprintf("`%s`: %s", o.Name, err))
 		return nil, false
 	}
 	return v, true
-}
-
-func optionValue(o result.Option, text string) (any, error) {
-	switch o.Type {
-	case result.Count:
-		return bounded(o, text, ParseCount)
-	case result.Size:
-		return bounded(o, text, ParseSize)
-	case result.BitRate:
-		return bounded(o, text, ParseBitRate)
-	case result.Duration:
-		return bounded(o, text, ParseSeconds)
-	case result.Switch:
-		return parseSwitch(text)
-	case result.Word:
-		return parseWord(o, text)
-	}
-	return nil, fmt.Errorf("has the type %q, which suites cannot write", o.Type)
-}
-
-func bounded[N int64 | float64](o result.Option, text string, parse func(string) (N, error)) (any, error) {
-	v, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
-	if float64(v) < o.Min {
-		return nil, fmt.Errorf("`%s` is too small; at least %s", clip(text), FormatValue(o.Type, N(o.Min)))
-	}
-	if o.Max != 0 && float64(v) > o.Max {
-		return nil, fmt.Errorf("`%s` is too large; at most %s", clip(text), FormatValue(o.Type, N(o.Max)))
-	}
-	return v, nil
-}
-
-var switchWords = []string{"true", "false", "on", "off"}
-
-func parseSwitch(text string) (any, error) {
-	switch text {
-	case "true", "on":
-		return true, nil
-	case "false", "off":
-		return false, nil
-	}
-	return nil, fmt.Errorf("%s", unknownWord("setting", text, switchWords))
-}
-
-func parseWord(o result.Option, text string) (any, error) {
-	if len(o.Words) == 0 {
-		return text, nil
-	}
-	for _, w := range o.Words {
-		if w == text {
-			return text, nil
-		}
-	}
-	return nil, fmt.Errorf("%s", unknownWord("word", text, o.Words))
 }
 
 // kinded is a block that names a kind and sets that kind's options: a cell's
@@ -113,7 +57,7 @@ func (k *kinded) become(r *reader, n *node) bool {
 
 func (k *kinded) set(r *reader, n *node) {
 	if k.kind == "" {
-		r.add(n.at, fmt.Sprintf("this %s has no kind; write `kind: NAME` (valid: %s)", k.what, listed(sortedKeys(k.known))))
+		r.add(n.at, fmt.Sprintf("this %s has no kind; write `kind: NAME` (valid: %s)", k.what, result.Listed(sortedKeys(k.known))))
 		return
 	}
 	byName := map[string]result.Option{}
@@ -126,7 +70,7 @@ func (k *kinded) set(r *reader, n *node) {
 		switch {
 		case f.key == "kind":
 		case !ok:
-			r.add(f.at, unknownWord("option of the "+k.what+" "+k.kind, f.key, valid))
+			r.add(f.at, result.UnknownWord("option of the "+k.what+" "+k.kind, f.key, valid))
 		default:
 			if v, ok := r.option(o, f.value); ok {
 				k.options = with(k.options, f.key, v)
@@ -166,7 +110,7 @@ func keptDefault(o result.Option) any {
 	switch o.Type {
 	case result.Count, result.Size:
 		return given.Int(o.Name)
-	case result.BitRate, result.Duration:
+	case result.BitRate, result.PacketRate, result.Duration:
 		return given.Float(o.Name)
 	}
 	return o.Default

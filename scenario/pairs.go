@@ -93,7 +93,7 @@ func (r *reader) nodeName(n *node) (string, bool) {
 		return "", false
 	}
 	if !slices.Contains(r.nodes, text) {
-		r.add(n.at, unknownWord("node", text, r.nodes)+"; a container is written {container: NAME, on: NODE}")
+		r.add(n.at, result.UnknownWord("node", text, r.nodes)+"; a container is written {container: NAME, on: NODE}")
 		return "", false
 	}
 	return text, true

@@ -65,7 +65,7 @@ func (l lexeme) describe() string {
 	if l.text == "" {
 		return "the end"
 	}
-	return "`" + clip(l.text) + "`"
+	return "`" + result.Clip(l.text) + "`"
 }
 
 // ratio reads `[METRIC:] X/Y`.
@@ -105,7 +105,7 @@ func (g *grammar) cell(l lexeme) string {
 	case l.text == "" || strings.Contains(signs, l.text):
 		g.complain(l, l.describe()+" stands where a cell's name is needed: X/Y")
 	case !g.r.unsure:
-		g.complain(l, unknownWord("cell", l.text, g.r.order))
+		g.complain(l, result.UnknownWord("cell", l.text, g.r.order))
 	}
 	return l.text
 }
@@ -146,9 +146,9 @@ func (g *grammar) comparison() result.Comparison {
 	case "=", "==":
 		g.complain(l, "no measured ratio is exactly a number; say `within P% of N`")
 	case "":
-		g.complain(l, fmt.Sprintf("the predicate ends after its ratio; say what holds of it (valid: %s)", listed(comparisons)))
+		g.complain(l, fmt.Sprintf("the predicate ends after its ratio; say what holds of it (valid: %s)", result.Listed(comparisons)))
 	default:
-		g.complain(l, unknownWord("comparison", l.text, comparisons))
+		g.complain(l, result.UnknownWord("comparison", l.text, comparisons))
 	}
 	return made
 }
@@ -194,7 +194,7 @@ func (g *grammar) number() *float64 {
 		return nil
 	}
 	l := g.take()
-	v, err := parseNumber(l.text)
+	v, err := result.ParseNumber(l.text)
 	if err != nil {
 		g.complain(l, fmt.Sprintf("%s stands where a number is needed, like 0.5", l.describe()))
 		return nil
@@ -227,7 +227,7 @@ func (r *reader) readRatios(n *node) {
 		switch {
 		case !g.end("the ratio"):
 		case slices.Contains(r.spec.Ratios, made):
-			r.add(item.at, fmt.Sprintf("the ratio %s stands here a second time", clip(item.text)))
+			r.add(item.at, fmt.Sprintf("the ratio %s stands here a second time", result.Clip(item.text)))
 		default:
 			r.spec.Ratios = append(r.spec.Ratios, made)
 		}
@@ -239,7 +239,7 @@ func (r *reader) readRatios(n *node) {
 func (r *reader) isQuoted(n *node, what string) bool {
 	if n.shape == mapping && len(n.fields) == 1 && n.fields[0].value.shape == scalar {
 		f := n.fields[0]
-		r.add(f.at, fmt.Sprintf("%s with a metric stands in quotes: \"%s: %s\"", what, clip(f.key), clip(f.value.text)))
+		r.add(f.at, fmt.Sprintf("%s with a metric stands in quotes: \"%s: %s\"", what, result.Clip(f.key), result.Clip(f.value.text)))
 		return false
 	}
 	_, ok := r.text(n, what)

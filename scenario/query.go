@@ -53,7 +53,7 @@ func (s Spec) AllRatios() []result.Ratio {
 func (s Spec) Only(names []string) (Spec, error) {
 	for _, name := range names {
 		if _, ok := s.Cell(name); !ok {
-			return Spec{}, fmt.Errorf("suite %s: %s", s.Suite, unknownWord("cell", name, s.CellNames()))
+			return Spec{}, fmt.Errorf("suite %s: %s", s.Suite, result.UnknownWord("cell", name, s.CellNames()))
 		}
 	}
 	kept := func(ratio result.Ratio) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"windtunnel/result"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -153,9 +154,9 @@ func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
 func syntaxError(err error) (position, string) {
 	var syntax *yaml.SyntaxError
 	if errors.As(err, &syntax) && syntax.Token != nil {
-		return placeOf(syntax.Token), "YAML: " + clip(syntax.Message) + advice(syntax.Message)
+		return placeOf(syntax.Token), "YAML: " + result.Clip(syntax.Message) + advice(syntax.Message)
 	}
-	return position{1, 1}, "YAML: " + clip(err.Error())
+	return position{1, 1}, "YAML: " + result.Clip(err.Error())
 }
 
 func placeOf(t *token.Token) position {

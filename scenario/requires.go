@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"windtunnel/result"
 )
 
 var kernelRelease = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,3})?$`)
@@ -18,7 +19,7 @@ func (r *reader) readRequires(n *node, to *Requirements) {
 			}
 		}},
 		{key: "memory", read: func(n *node) {
-			if v, ok := parsed(r, n, "`memory`", ParseSize); ok {
+			if v, ok := parsed(r, n, "`memory`", result.ParseSize); ok {
 				to.MemoryBytes = v
 			}
 		}},
@@ -33,7 +34,7 @@ func (r *reader) readRequires(n *node, to *Requirements) {
 
 func parseKernel(text string) (string, error) {
 	if !kernelRelease.MatchString(text) {
-		return "", fmt.Errorf("`%s` is not a kernel release; write it like 6.8 or 5.15.0", clip(text))
+		return "", fmt.Errorf("`%s` is not a kernel release; write it like 6.8 or 5.15.0", result.Clip(text))
 	}
 	return text, nil
 }

@@ -1,5 +1,7 @@
 package scenario
 
+import "windtunnel/result"
+
 // The suite's text as a tree of our own: what YAML says, without its types,
 // every part with its place. Scalars stay as written, so that `kernel: 6.10`
 // is not the number 6.1.
@@ -34,7 +36,7 @@ func (n *node) describe() string {
 		if n.text == "" {
 			return "an empty text"
 		}
-		return "`" + clip(n.text) + "`"
+		return "`" + result.Clip(n.text) + "`"
 	case list:
 		if len(n.items) == 0 {
 			return "an empty list"

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"windtunnel/result"
 	"windtunnel/run"
 	"windtunnel/scenario"
 	"windtunnel/suites"
@@ -35,7 +36,7 @@ func suiteText(name string) (text []byte, file string, err error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		shipped := suites.List()
-		near, _ := scenario.Nearest(name, shipped)
+		near, _ := result.Nearest(name, shipped)
 		return nil, "", fmt.Errorf("there is no shipped suite and no file %q; the nearest suite is %q (shipped: %s)",
 			name, near, strings.Join(shipped, ", "))
 	}

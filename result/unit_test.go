@@ -1,11 +1,9 @@
-package scenario
+package result
 
 import (
 	"fmt"
 	"testing"
 	"time"
-
-	"windtunnel/result"
 )
 
 func TestUnits(t *testing.T) {
@@ -71,18 +69,18 @@ func TestUnits(t *testing.T) {
 
 func TestFormatValue(t *testing.T) {
 	for want, c := range map[string]struct {
-		t result.OptionType
+		t OptionType
 		v any
 	}{
-		"8":       {result.Count, int64(8)},
-		"128KiB":  {result.Size, int64(131072)},
-		"1390B":   {result.Size, 1390},
-		"1500B":   {result.Size, 1500.0},
-		"2kB":     {result.Size, int64(2000)},
-		"2Gbit/s": {result.BitRate, 2e9},
-		"0.5s":    {result.Duration, 0.5},
-		"true":    {result.Switch, true},
-		"cubic":   {result.Word, "cubic"},
+		"8":       {Count, int64(8)},
+		"128KiB":  {Size, int64(131072)},
+		"1390B":   {Size, 1390},
+		"1500B":   {Size, 1500.0},
+		"2kB":     {Size, int64(2000)},
+		"2Gbit/s": {BitRate, 2e9},
+		"0.5s":    {Duration, 0.5},
+		"true":    {Switch, true},
+		"cubic":   {Word, "cubic"},
 	} {
 		if want == "0.5s" {
 			want = (500 * time.Millisecond).String()
@@ -96,9 +94,9 @@ func TestFormatValue(t *testing.T) {
 // TestEveryMetricHasItsUnit fails when a metric is added whose published
 // figures would be read without a unit.
 func TestEveryMetricHasItsUnit(t *testing.T) {
-	for _, word := range result.MetricWords([]string{"a"}) {
-		m, _ := result.MetricByWord(word)
-		if _, err := figureParser(m)("1"); (err == nil) != (m == result.Retransmits) {
+	for _, word := range MetricWords([]string{"a"}) {
+		m, _ := MetricByWord(word)
+		if _, err := m.Parse("1"); (err == nil) != (m == Retransmits) {
 			t.Errorf("`%s: 1` gives %v", word, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package scenario
+package result
 
 import (
 	"errors"
@@ -7,11 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"windtunnel/result"
 )
 
-// The units of a suite and of the command line. They are strict, because a
+// The units of suites and of the command line. They are strict, because a
 // figure that is off by 8, or by 1.024, looks like a result: sizes are bytes
 // (kB is 1000, KiB 1024), rates are bits (decimal prefixes only), and a number
 // without its unit is refused.
@@ -72,7 +70,7 @@ func ParseSize(text string) (int64, error) {
 		return 0, err
 	}
 	if v != math.Trunc(v) {
-		return 0, fmt.Errorf("`%s` is not a whole number of bytes", clip(text))
+		return 0, fmt.Errorf("`%s` is not a whole number of bytes", Clip(text))
 	}
 	return int64(v), nil
 }
@@ -80,6 +78,31 @@ func ParseSize(text string) (int64, error) {
 // ParseBitRate reads bits per second: 10Gbit/s, 7375.159 Mbit/s.
 func ParseBitRate(text string) (float64, error) {
 	return quantity(text, "rate", "10Gbit/s", rateUnits, meantRates)
+}
+
+// packetUnits count packets, frames, datagrams or transactions a second.
+var packetUnits = []unit{
+	{"/s", 0, 1}, {"k/s", 3, 1}, {"M/s", 6, 1},
+	{"pps", 0, 1}, {"kpps", 3, 1}, {"Mpps", 6, 1},
+	{"packets/s", 0, 1}, {"kpackets/s", 3, 1}, {"Mpackets/s", 6, 1},
+}
+
+var meantPacketRates = map[string]string{"k": "k/s", "K": "k/s", "M": "M/s", "m": "M/s", "Kpps": "kpps", "mpps": "Mpps"}
+
+// ParsePacketRate reads packets, frames or transactions a second: 10k/s, 1.2Mpps.
+func ParsePacketRate(text string) (float64, error) {
+	return quantity(text, "packet rate", "10k/s or 1.2Mpps", packetUnits, meantPacketRates)
+}
+
+// FormatPacketRate writes a packet rate with the prefix that fits.
+func FormatPacketRate(perSecond float64) string {
+	best := packetUnits[0]
+	for _, u := range packetUnits[:3] {
+		if perSecond >= u.size() {
+			best = u
+		}
+	}
+	return strconv.FormatFloat(perSecond/best.size(), 'f', -1, 64) + best.word
 }
 
 // ParseSeconds reads a duration in seconds: 500ms, 3s, 2m.
@@ -95,7 +118,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 	ns := math.Round(seconds * 1e9)
 	if ns >= math.MaxInt64 {
-		return 0, fmt.Errorf("`%s` is too long", clip(text))
+		return 0, fmt.Errorf("`%s` is too long", Clip(text))
 	}
 	return time.Duration(ns), nil
 }
@@ -110,9 +133,9 @@ func ParseCount(text string) (int64, error) {
 	v, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange) || v > largestExact:
-		return 0, fmt.Errorf("`%s` is too large", clip(text))
+		return 0, fmt.Errorf("`%s` is too large", Clip(text))
 	case err != nil || v < 0 || text[0] == '+':
-		return 0, fmt.Errorf("`%s` is not a whole number", clip(text))
+		return 0, fmt.Errorf("`%s` is not a whole number", Clip(text))
 	}
 	return v, nil
 }
@@ -122,8 +145,8 @@ const largestExact = 1 << 53
 
 func quantity(text, what, example string, units []unit, instead map[string]string) (float64, error) {
 	number, word := splitUnit(text)
-	if _, err := parseNumber(number); err != nil {
-		return 0, fmt.Errorf("`%s` is not a %s; write it like %s", clip(text), what, example)
+	if _, err := ParseNumber(number); err != nil {
+		return 0, fmt.Errorf("`%s` is not a %s; write it like %s", Clip(text), what, example)
 	}
 	for _, u := range units {
 		if u.word != word {
@@ -131,7 +154,7 @@ func quantity(text, what, example string, units []unit, instead map[string]strin
 		}
 		v, err := strconv.ParseFloat(number+"e"+strconv.Itoa(u.tens), 64)
 		if err != nil || v*u.factor > largestExact {
-			return 0, fmt.Errorf("`%s` is too large", clip(text))
+			return 0, fmt.Errorf("`%s` is too large", Clip(text))
 		}
 		return v * u.factor, nil
 	}
@@ -144,15 +167,15 @@ func badUnit(text, word string, units []unit, instead map[string]string) error {
 		words[i] = u.word
 	}
 	if len(units) == 1 && units[0].word == "" {
-		return fmt.Errorf("`%s` is a plain number; leave out the unit", clip(text))
+		return fmt.Errorf("`%s` is a plain number; leave out the unit", Clip(text))
 	}
 	if word == "" {
-		return fmt.Errorf("`%s` lacks its unit (valid: %s)", clip(text), listed(words))
+		return fmt.Errorf("`%s` lacks its unit (valid: %s)", Clip(text), Listed(words))
 	}
 	if better, ok := instead[word]; ok {
-		return fmt.Errorf("`%s`: say %s", clip(text), better)
+		return fmt.Errorf("`%s`: say %s", Clip(text), better)
 	}
-	return fmt.Errorf("`%s`: %s", clip(text), unknownWord("unit", word, words))
+	return fmt.Errorf("`%s`: %s", Clip(text), UnknownWord("unit", word, words))
 }
 
 // splitUnit parts "128 KiB" into its number and its unit.
@@ -164,16 +187,16 @@ func splitUnit(text string) (number, word string) {
 	return text[:end], strings.TrimSpace(text[end:])
 }
 
-// parseNumber reads digits with at most one point: no sign, exponent, NaN or
+// ParseNumber reads digits with at most one point: no sign, exponent, NaN or
 // infinity.
-func parseNumber(text string) (float64, error) {
+func ParseNumber(text string) (float64, error) {
 	const longest = 32
 	if text == "" || len(text) > longest || strings.Trim(text, "0123456789.") != "" || text[0] == '.' {
-		return 0, fmt.Errorf("`%s` is not a number", clip(text))
+		return 0, fmt.Errorf("`%s` is not a number", Clip(text))
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return 0, fmt.Errorf("`%s` is not a number", clip(text))
+		return 0, fmt.Errorf("`%s` is not a number", Clip(text))
 	}
 	return v, nil
 }
@@ -201,16 +224,18 @@ func FormatBitRate(bitsPerSecond float64) string {
 }
 
 // FormatValue writes an option's kept value the way a suite would.
-func FormatValue(t result.OptionType, v any) string {
-	o := result.Options{"": v}
+func FormatValue(t OptionType, v any) string {
+	o := Options{"": v}
 	switch t {
-	case result.Count:
+	case Count:
 		return strconv.FormatInt(o.Int(""), 10)
-	case result.Size:
+	case Size:
 		return FormatSize(o.Int(""))
-	case result.BitRate:
+	case BitRate:
 		return FormatBitRate(o.Float(""))
-	case result.Duration:
+	case PacketRate:
+		return FormatPacketRate(o.Float(""))
+	case Duration:
 		return time.Duration(math.Round(o.Float("") * 1e9)).String()
 	}
 	return fmt.Sprint(v)

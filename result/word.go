@@ -1,17 +1,19 @@
-package scenario
+package result
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
+
+// longestWord is how many bytes of a word are compared.
+const longestWord = 64
 
 // Nearest returns the valid word that was most likely meant: the same but for
 // its case, the only one that begins so, or the one at the fewest typing
 // mistakes. It reports false when none is near.
 func Nearest(word string, valid []string) (string, bool) {
-	if word == "" || len(word) > maxName {
+	if word == "" || len(word) > longestWord {
 		return "", false
 	}
 	best, fewest := "", -1
@@ -82,19 +84,19 @@ func differs(a, b rune) int {
 	return 1
 }
 
-// unknownWord says that a word is none of the valid ones, which one was
+// UnknownWord says that a word is none of the valid ones, which one was
 // probably meant, and what there is.
-func unknownWord(what, word string, valid []string) string {
-	text := fmt.Sprintf("unknown %s `%s`", what, clip(word))
+func UnknownWord(what, word string, valid []string) string {
+	text := fmt.Sprintf("unknown %s `%s`", what, Clip(word))
 	if near, ok := Nearest(word, valid); ok {
 		text += fmt.Sprintf("; did you mean `%s`?", near)
 	}
-	return text + " (valid: " + listed(valid) + ")"
+	return text + " (valid: " + Listed(valid) + ")"
 }
 
-// listed writes words for a message, so many as a person reads.
-func listed(words []string) string {
-	const enough = 34
+// Listed writes words for a message, so many as a person reads.
+func Listed(words []string) string {
+	const enough = 48
 	if len(words) == 0 {
 		return "none"
 	}
@@ -104,21 +106,11 @@ func listed(words []string) string {
 	return strings.Join(words[:enough], ", ") + fmt.Sprintf(" and %d more", len(words)-enough)
 }
 
-// clip shortens what a message quotes.
-func clip(text string) string {
+// Clip shortens what a message quotes.
+func Clip(text string) string {
 	const enough = 64
 	if utf8.RuneCountInString(text) <= enough {
 		return text
 	}
 	return string([]rune(text)[:enough]) + "..."
-}
-
-// sortedKeys lists a map's keys for messages.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

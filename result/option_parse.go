@@ -1,0 +1,64 @@
+package result
+
+import "fmt"
+
+// Parse reads a value as a suite or a flag writes it, within the option's bounds:
+// int64, float64, bool or string.
+func (o Option) Parse(text string) (any, error) {
+	switch o.Type {
+	case Count:
+		return bounded(o, text, ParseCount)
+	case Size:
+		return bounded(o, text, ParseSize)
+	case BitRate:
+		return bounded(o, text, ParseBitRate)
+	case PacketRate:
+		return bounded(o, text, ParsePacketRate)
+	case Duration:
+		return bounded(o, text, ParseSeconds)
+	case Switch:
+		return ParseSwitch(text)
+	case Word:
+		return parseWord(o, text)
+	}
+	return nil, fmt.Errorf("has the type %q, which nobody can write", o.Type)
+}
+
+func bounded[N int64 | float64](o Option, text string, parse func(string) (N, error)) (any, error) {
+	v, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if float64(v) < o.Min {
+		return nil, fmt.Errorf("`%s` is too small; at least %s", Clip(text), FormatValue(o.Type, N(o.Min)))
+	}
+	if o.Max != 0 && float64(v) > o.Max {
+		return nil, fmt.Errorf("`%s` is too large; at most %s", Clip(text), FormatValue(o.Type, N(o.Max)))
+	}
+	return v, nil
+}
+
+var switchWords = []string{"true", "false", "on", "off"}
+
+// ParseSwitch reads true, false, on or off.
+func ParseSwitch(text string) (bool, error) {
+	switch text {
+	case "true", "on":
+		return true, nil
+	case "false", "off":
+		return false, nil
+	}
+	return false, fmt.Errorf("%s", UnknownWord("setting", text, switchWords))
+}
+
+func parseWord(o Option, text string) (any, error) {
+	if len(o.Words) == 0 {
+		return text, nil
+	}
+	for _, w := range o.Words {
+		if w == text {
+			return text, nil
+		}
+	}
+	return nil, fmt.Errorf("%s", UnknownWord("word", text, o.Words))
+}
