@@ -10,29 +10,48 @@ import (
 // many hot threads there are now.
 var hot struct {
 	sync.Mutex
-	threads   int
-	procs     int
-	gcPercent int
+	threads     int
+	procs       int
+	granted     int // Ps for hot threads
+	gcPercent   int
+	memoryLimit int64
 }
 
-// coldProcs is how many Ps the rest of the program has at least: a worker pinned
-// to one CPU begins with one.
-const coldProcs = 2
+const (
+	// coldProcs is how many Ps the rest of the program has at least: a worker
+	// pinned to one CPU begins with one.
+	coldProcs = 2
+	// procStep is by how many Ps the program grows at a time: each change stops
+	// the world, and a server gets clients while others are being measured.
+	procStep = 8
+	// hotMemory is the size at which garbage is collected after all: a server
+	// that always has a client must not grow without end.
+	hotMemory = 1 << 30
+)
 
 // HoldHot readies the Go runtime for so many hot threads, until release is
 // called. A hot thread makes raw system calls, in which the scheduler takes it
 // for running: it keeps its P (so it gets one on top of the program's own) and
-// holds up whoever stops the world (so garbage is not collected meanwhile). Call
-// it before the threads run hot: changing either setting stops the world.
+// holds up whoever stops the world (so garbage is not collected meanwhile, unless
+// the program gets large). Call it before the threads run hot: changing either
+// setting stops the world.
 func HoldHot(threads int) (release func()) {
 	hot.Lock()
 	defer hot.Unlock()
 	if hot.threads == 0 {
 		hot.gcPercent = debug.SetGCPercent(-1)
+		hot.memoryLimit = debug.SetMemoryLimit(-1)
+		debug.SetMemoryLimit(min(hot.memoryLimit, hotMemory))
 		hot.procs = runtime.GOMAXPROCS(0)
 	}
 	hot.threads += threads
-	runtime.GOMAXPROCS(max(hot.procs, coldProcs) + hot.threads)
+	if hot.threads > hot.granted {
+		hot.granted = hot.threads
+		if hot.threads > threads { // not the first: more may come
+			hot.granted = (hot.threads + procStep - 1) / procStep * procStep
+		}
+		runtime.GOMAXPROCS(max(hot.procs, coldProcs) + hot.granted)
+	}
 	return sync.OnceFunc(func() { releaseHot(threads) })
 }
 
@@ -43,6 +62,8 @@ func releaseHot(threads int) {
 	if hot.threads > 0 {
 		return
 	}
+	hot.granted = 0
 	runtime.GOMAXPROCS(hot.procs)
+	debug.SetMemoryLimit(hot.memoryLimit)
 	debug.SetGCPercent(hot.gcPercent)
 }

@@ -19,6 +19,12 @@ func PinThread(cpu int) error {
 	return nil
 }
 
+// CanPin tells whether PinThread can work on this system.
+func CanPin() bool { return true }
+
+// ThreadID names the calling OS thread for ThreadCPU and ThreadWait.
+func ThreadID() int { return unix.Gettid() }
+
 // DeafenThread blocks the signal by which Go's scheduler interrupts the calling
 // OS thread every 10 ms (sigPreempt in runtime/signal_unix.go). It would begin
 // the time limit of a blocked call anew each time, so that the limit never came.

@@ -1,0 +1,64 @@
+package traffic
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestClocksAgree burns CPU in one locked thread and finds it in every clock.
+func TestClocksAgree(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	user, system := ProcessCPU()
+	before, err := CurrentThreadCPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := time.Duration(0)
+	for used < 60*time.Millisecond {
+		now, err := CurrentThreadCPU()
+		if err != nil {
+			t.Fatal(err)
+		}
+		used = now - before
+	}
+	if u, s := ProcessCPU(); u+s-user-system < used/2 {
+		t.Errorf("the thread used %s, the process %s", used, u+s-user-system)
+	}
+	other, err := ThreadCPU(ThreadID())
+	if err != nil {
+		t.Skip("this system reads no clock of another thread: ", err)
+	}
+	if other < before+used {
+		t.Errorf("from outside the thread's clock says %s, from inside %s", other, before+used)
+	}
+}
+
+func TestHostIsNeverBusierThanItsTime(t *testing.T) {
+	busy, total, err := HostCPU()
+	if err != nil {
+		t.Skip("this system does not tell: ", err)
+	}
+	if busy <= 0 || busy > total {
+		t.Errorf("busy %s of %s", busy, total)
+	}
+}
+
+func TestHoldHotPutsEverythingBack(t *testing.T) {
+	procs := runtime.GOMAXPROCS(0)
+	first := HoldHot(1)
+	if got := runtime.GOMAXPROCS(0); got != max(procs, coldProcs)+1 {
+		t.Errorf("%d Ps with one hot thread, want %d", got, max(procs, coldProcs)+1)
+	}
+	second := HoldHot(2)
+	if got := runtime.GOMAXPROCS(0); got < max(procs, coldProcs)+3 {
+		t.Errorf("%d Ps with three hot threads", got)
+	}
+	first()
+	first()
+	second()
+	if got := runtime.GOMAXPROCS(0); got != procs {
+		t.Errorf("%d Ps at the end, %d before", got, procs)
+	}
+}
