@@ -1,0 +1,72 @@
+package iperf3
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// The ends of a test that the protocol knows.
+var (
+	ErrAccessDenied     = errors.New("the server is busy running a test: try again later")
+	ErrServerTerminated = errors.New("the server has terminated")
+	ErrClientTerminated = errors.New("the client has terminated")
+	ErrInterrupted      = errors.New("the test was interrupted")
+	ErrControlClosed    = errors.New("the control connection was closed unexpectedly")
+	ErrNothingReceived  = errors.New("nothing came from the peer for longer than the receive timeout")
+	// ErrIdle is Serve's end after IdleTimeout.
+	ErrIdle = errors.New("no client came within the idle timeout")
+)
+
+// The error numbers that a server sends (iperf_api.h of iperf 3.21).
+const (
+	ErrorTotalRate       = 27
+	ErrorMaxDuration     = 37
+	ErrorListen          = 102
+	ErrorRecvCookie      = 106
+	ErrorMessage         = 110
+	ErrorRecvParams      = 114
+	ErrorRecvResults     = 117
+	ErrorSetCongestion   = 134
+	ErrorAuth            = 142
+	ErrorNoMessage       = 144
+	ErrorDurationExpired = 160
+	ErrorStreamAccept    = 204
+	ErrorStreamWrite     = 205
+	ErrorStreamRead      = 206
+)
+
+var errorSays = map[int]string{
+	ErrorTotalRate:       "the total rate is above the server's limit: ask for less",
+	ErrorMaxDuration:     "the test would last longer than the server allows: ask for less",
+	ErrorListen:          "it could not listen for the streams",
+	ErrorRecvCookie:      "it did not receive the cookie",
+	ErrorMessage:         "it received a message that it does not know",
+	ErrorRecvParams:      "it could not read the parameters",
+	ErrorRecvResults:     "it could not read the results",
+	ErrorSetCongestion:   "it cannot set that congestion control",
+	ErrorAuth:            "the authorization failed: look at the user, the password, the key, the padding and both clocks",
+	ErrorNoMessage:       "it received nothing for longer than its timeout",
+	ErrorDurationExpired: "the test lasted longer than the server allows",
+	ErrorStreamAccept:    "it could not accept the streams",
+	ErrorStreamWrite:     "it could not write to a stream",
+	ErrorStreamRead:      "it could not read from a stream",
+}
+
+// ServerError is the reason that a server gave (state 0xFE): the error number of
+// iperf3, and the server's errno, 0 for none.
+type ServerError struct {
+	Number int
+	Errno  int
+}
+
+func (e *ServerError) Error() string {
+	says, ok := errorSays[e.Number]
+	if !ok {
+		says = fmt.Sprintf("error %d of iperf3's list", e.Number)
+	}
+	if e.Errno == 0 {
+		return "the server refused: " + says
+	}
+	return fmt.Sprintf("the server refused: %s (%v)", says, syscall.Errno(e.Errno))
+}
