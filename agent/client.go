@@ -16,6 +16,7 @@ import (
 	"windtunnel/result"
 	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
+	"windtunnel/traffic"
 )
 
 // heartbeat is how often the conductor says that it lives, and heartbeatLimit
@@ -128,6 +129,13 @@ func (c *Client) Prepare(ctx context.Context, cell string, end proto.Request) (s
 	end.Do, end.Cell = proto.DoPrepare, cell
 	reply, err := c.ask(ctx, end)
 	return reply.Address, err
+}
+
+// Calibrate asks the worker of a place how fast the order's generator is by
+// itself; 0 where its kind cannot tell.
+func (c *Client) Calibrate(ctx context.Context, cell, place string, order traffic.Order) (float64, error) {
+	reply, err := c.ask(ctx, proto.Request{Do: proto.DoCalibrate, Cell: cell, Place: place, Order: &order})
+	return reply.PerSecond, err
 }
 
 // Start lets the prepared ends of a cell run.

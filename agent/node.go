@@ -111,7 +111,7 @@ type node struct {
 func (n *node) hello() proto.Hello {
 	return proto.Hello{
 		Windtunnel: proto.Version, Role: "node", Release: n.config.Release, PID: os.Getpid(),
-		Capabilities: []string{proto.DoPlace, proto.DoApply, proto.DoVerify, proto.DoProbe, proto.DoPrepare,
+		Capabilities: []string{proto.DoPlace, proto.DoApply, proto.DoVerify, proto.DoProbe, proto.DoCalibrate, proto.DoPrepare,
 			proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat},
 		Fingerprint: measure.ReadFingerprint(),
 	}
@@ -124,7 +124,7 @@ func (n *node) handle(ctx context.Context, ask proto.Request) proto.Reply {
 		return proto.Reply{}
 	case proto.DoPlace, proto.DoApply, proto.DoVerify:
 		return n.build(ctx, ask)
-	case proto.DoProbe, proto.DoPrepare:
+	case proto.DoProbe, proto.DoPrepare, proto.DoCalibrate:
 		return n.relay(ctx, ask)
 	case proto.DoStart:
 		return n.start(ctx, ask)
@@ -183,7 +183,7 @@ func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]stri
 
 // relay passes a request on to the worker of its place.
 func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
-	if ask.Do == proto.DoPrepare && ask.Order == nil {
+	if ask.Do != proto.DoProbe && ask.Order == nil {
 		return refuse("prepare needs an order")
 	}
 	w, err := n.worker(ask.Cell, ask.Place)
@@ -196,7 +196,7 @@ func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	if ask.Do == proto.DoPrepare {
 		n.mu.Lock()
-		n.prepared[ask.Cell] = append(n.prepared[ask.Cell], preparedPair{w, ask.Pair, ask.Order.Role, ask.Place})
+		n.prepared[ask.Cell] = append(n.prepared[ask.Cell], preparedPair{w, ask.Pair, ask.Beside, ask.Order.Role, ask.Place})
 		n.mu.Unlock()
 	}
 	return reply

@@ -17,6 +17,7 @@ import (
 type preparedPair struct {
 	worker *workerProcess
 	pair   int
+	beside bool
 	role   traffic.Role
 	place  string
 }
@@ -119,7 +120,7 @@ func failedEnds(prepared []preparedPair, w *workerProcess, err error) []proto.Wo
 	var ends []proto.WorkerEnd
 	for _, p := range prepared {
 		if p.worker == w {
-			ends = append(ends, proto.WorkerEnd{Pair: p.pair, Role: p.role, Place: p.place,
+			ends = append(ends, proto.WorkerEnd{Pair: p.pair, Beside: p.beside, Role: p.role, Place: p.place,
 				End: result.PairEnd{}, Error: fmt.Sprintf("the worker did not report: %v%s", err, w.lastWords())})
 		}
 	}

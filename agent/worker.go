@@ -25,7 +25,7 @@ func ServeWorker(ctx context.Context, in io.Reader, out io.Writer, release strin
 	defer w.drop()
 	hello := proto.Hello{
 		Windtunnel: proto.Version, Role: "worker", Release: release, PID: os.Getpid(),
-		Capabilities: []string{proto.DoPrepare, proto.DoStart, proto.DoResult, proto.DoProbe, proto.DoStop},
+		Capabilities: []string{proto.DoPrepare, proto.DoStart, proto.DoResult, proto.DoProbe, proto.DoCalibrate, proto.DoStop},
 	}
 	return serve(ctx, w.stream, hello, w.handle)
 }
@@ -42,6 +42,7 @@ type worker struct {
 
 type preparedEnd struct {
 	pair   int
+	beside bool
 	place  string
 	role   traffic.Role
 	worker traffic.Worker
@@ -64,11 +65,13 @@ func (w *worker) handle(ctx context.Context, ask proto.Request) proto.Reply {
 		return w.result(ctx)
 	case proto.DoProbe:
 		return w.runProbe(ctx, ask)
+	case proto.DoCalibrate:
+		return calibrate(ctx, ask)
 	case proto.DoStop:
 		w.drop()
 		return proto.Reply{}
 	}
-	return refuse("a worker does not know %q; it takes prepare, start, result, probe and stop", ask.Do)
+	return refuse("a worker does not know %q; it takes prepare, start, result, probe, calibrate and stop", ask.Do)
 }
 
 func (w *worker) prepare(ctx context.Context, ask proto.Request) proto.Reply {
@@ -87,8 +90,27 @@ func (w *worker) prepare(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.prepared = append(w.prepared, preparedEnd{ask.Pair, ask.Place, ask.Order.Role, end})
+	w.prepared = append(w.prepared, preparedEnd{ask.Pair, ask.Beside, ask.Place, ask.Order.Role, end})
 	return proto.Reply{Address: end.Address()}
+}
+
+// calibrate tells how fast the order's generator is by itself.
+func calibrate(ctx context.Context, ask proto.Request) proto.Reply {
+	if ask.Order == nil {
+		return refuse("calibrate needs an order")
+	}
+	kind, _ := kinds.ByName(ask.Order.Kind)
+	known, ok := kind.(traffic.Calibrator)
+	if !ok {
+		return proto.Reply{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	perSecond, err := known.Calibrate(ctx, ask.Order.Load, ask.Order.CPUs)
+	if err != nil {
+		return refuse("calibrating %s: %v", ask.Order.Kind, err)
+	}
+	return proto.Reply{PerSecond: perSecond}
 }
 
 // start lets every prepared end run.
@@ -112,9 +134,10 @@ func (w *worker) start(ctx context.Context, ask proto.Request) proto.Reply {
 
 func schedule(s proto.Start) traffic.Schedule {
 	return traffic.Schedule{
-		Start:  time.Now().Add(seconds(s.InSeconds)),
-		WarmUp: seconds(s.WarmUpSeconds),
-		Window: seconds(s.WindowSeconds),
+		Start:    time.Now().Add(seconds(s.InSeconds)),
+		WarmUp:   seconds(s.WarmUpSeconds),
+		Window:   seconds(s.WindowSeconds),
+		Interval: seconds(s.IntervalSeconds),
 	}
 }
 
@@ -131,7 +154,7 @@ func (t *workerTrial) run(ctx context.Context, prepared []preparedEnd, when traf
 
 func runEnd(ctx context.Context, p preparedEnd, when traffic.Schedule) proto.WorkerEnd {
 	end, err := p.worker.Run(ctx, when)
-	report := proto.WorkerEnd{Pair: p.pair, Role: p.role, Place: p.place, End: end}
+	report := proto.WorkerEnd{Pair: p.pair, Beside: p.beside, Role: p.role, Place: p.place, End: end}
 	if closing := p.worker.Close(); err == nil && closing != nil {
 		err = closing
 	}

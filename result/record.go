@@ -74,6 +74,8 @@ type Cell struct {
 	PathOptions  Options            `json:"path_options,omitempty"`
 	Traffic      string             `json:"traffic"`
 	Load         Options            `json:"load"`
+	Beside       string             `json:"beside,omitempty"` // the kind of the load beside it
+	BesideLoad   Options            `json:"beside_load,omitempty"`
 	Segmentation string             `json:"segmentation"` // as-found or off
 	Wire         string             `json:"wire"`
 	MTU          MTU                `json:"mtu"`

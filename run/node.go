@@ -10,6 +10,7 @@ import (
 	"windtunnel/agent/proto"
 	"windtunnel/result"
 	"windtunnel/testbed"
+	"windtunnel/traffic"
 )
 
 // The types of a Node's methods, by the names that its implementations outside
@@ -21,6 +22,7 @@ type (
 	Start     = proto.Start
 	NodeTrial = proto.NodeTrial
 	WorkerEnd = proto.WorkerEnd
+	Order     = traffic.Order
 )
 
 // Node is a compute node: agent.Client is a real or simulated one, fake.Node a
@@ -43,6 +45,9 @@ type Node interface {
 	// Prepare makes one end of a pair ready; the request's Pair, Place and Order
 	// say which. It returns a receiver's address.
 	Prepare(ctx context.Context, cell string, end Request) (address string, err error)
+	// Calibrate tells how fast the generator of an order is by itself, in the place
+	// where it will run; 0 where its kind cannot tell.
+	Calibrate(ctx context.Context, cell, place string, order Order) (perSecond float64, err error)
 	// Start runs the prepared ends of a cell and samples the node in the window.
 	Start(ctx context.Context, cell string, start Start) error
 	// Result waits for the trial's end.

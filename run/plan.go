@@ -29,6 +29,7 @@ const (
 	trialOverhead = 210 * time.Millisecond // preparing, connecting, and the tail in which senders go on
 	closingTime   = time.Second            // the report and the last teardown
 	startDelay    = 30 * time.Millisecond  // from the start message to traffic
+	interval      = 100 * time.Millisecond // of the records within a trial: 10 to 30 a window
 	shortWarmUp   = 200 * time.Millisecond
 	longWarmUp    = 500 * time.Millisecond
 	shortWindow   = time.Second
@@ -115,6 +116,7 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 	record := result.Cell{
 		Name: cell.Name, Says: cell.Says,
 		Path: cell.Path, PathOptions: cell.PathOptions, Traffic: cell.Traffic, Load: cell.Load,
+		Beside: cell.Beside, BesideLoad: cell.BesideLoad,
 		Segmentation: cell.Segmentation, Wire: wire.Kind, MTU: laid.MTU, Pairs: cell.Pairs,
 		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Published: cell.Published,
 	}

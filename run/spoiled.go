@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -31,8 +32,11 @@ func spoiled(t result.Trial) string {
 		if pair.Receiver.Error != "" {
 			return fmt.Sprintf("the receiver in %s: %s", pair.To, pair.Receiver.Error)
 		}
-		if pair.Receiver.Bytes == 0 || pair.Receiver.WindowSeconds <= 0 {
+		if pair.Receiver.WindowSeconds <= 0 || !arrived(pair) {
 			return fmt.Sprintf("nothing reached the receiver in %s within the window", pair.To)
+		}
+		if b := pair.Beside; b != nil && b.Sender.Error+b.Receiver.Error != "" {
+			return fmt.Sprintf("the %s beside the load, %s to %s: %s", b.Kind, pair.From, pair.To, cmp.Or(b.Sender.Error, b.Receiver.Error))
 		}
 	}
 	if why := apart(t); why != "" {
@@ -44,6 +48,11 @@ func spoiled(t result.Trial) string {
 		}
 	}
 	return ""
+}
+
+// arrived reports whether anything did, in either direction.
+func arrived(pair result.PairSample) bool {
+	return pair.Receiver.Bytes > 0 || pair.Sender.Opposite != nil && pair.Sender.Opposite.Bytes > 0
 }
 
 // apart says whose window is not the one that was asked for, "" if nobody's is.

@@ -35,28 +35,46 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 	return t, nil
 }
 
-// prepare makes receivers ready, then senders.
+// prepare makes receivers ready, then senders: every pair's load, and then the
+// lighter ones beside them.
 func (c *Conductor) prepare(ctx context.Context, cell PlannedCell) error {
+	loads := []load{{kind: cell.Record.Traffic, options: cell.Record.Load}}
+	if cell.Record.Beside != "" {
+		loads = append(loads, load{kind: cell.Record.Beside, options: cell.Record.BesideLoad, beside: true})
+	}
 	dealt := map[string]int{}
-	for i, pair := range cell.Record.Pairs {
-		address, err := c.prepareEnd(ctx, cell, i, pair.To, traffic.Receive, cell.Laid.Addresses[pair.To.Name()], dealt)
-		if err != nil {
-			return err
-		}
-		if _, err := c.prepareEnd(ctx, cell, i, pair.From, traffic.Send, address, dealt); err != nil {
-			return err
+	for _, l := range loads {
+		for i := range cell.Record.Pairs {
+			if err := c.preparePair(ctx, cell, i, l, dealt); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (c *Conductor) prepareEnd(ctx context.Context, cell PlannedCell, pair int, place result.Place,
-	role traffic.Role, address string, dealt map[string]int) (string, error) {
-	order := traffic.Order{Role: role, Kind: cell.Record.Traffic, Load: cell.Record.Load, Address: address,
-		CPUs: rotated(c.cpus(place.Node), dealt[place.Node])}
-	dealt[place.Node]++
-	return c.node(place.Node).Prepare(ctx, cell.Record.Name,
-		Request{Pair: pair, Place: place.Name(), Order: &order})
+// load is one of the loads of a cell.
+type load struct {
+	kind    string
+	options result.Options
+	beside  bool
+}
+
+func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l load, dealt map[string]int) error {
+	pair := cell.Record.Pairs[i]
+	prepare := func(role traffic.Role, place result.Place, address string) (string, error) {
+		order := traffic.Order{Role: role, Kind: l.kind, Load: l.options, Address: address,
+			CPUs: rotated(c.cpus(place.Node), dealt[place.Node])}
+		dealt[place.Node]++
+		return c.node(place.Node).Prepare(ctx, cell.Record.Name,
+			Request{Pair: i, Beside: l.beside, Place: place.Name(), Order: &order})
+	}
+	address, err := prepare(traffic.Receive, pair.To, cell.Laid.Addresses[pair.To.Name()])
+	if err != nil {
+		return err
+	}
+	_, err = prepare(traffic.Send, pair.From, address)
+	return err
 }
 
 // rotated starts the list of CPUs at another one for each worker of a node, so
@@ -79,7 +97,8 @@ func (c *Conductor) cpus(node string) []int {
 // their parts.
 func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell) (map[string]NodeTrial, error) {
 	start := Start{InSeconds: startDelay.Seconds(),
-		WarmUpSeconds: c.Plan.Times.WarmupSeconds, WindowSeconds: c.Plan.Times.WindowSeconds}
+		WarmUpSeconds: c.Plan.Times.WarmupSeconds, WindowSeconds: c.Plan.Times.WindowSeconds,
+		IntervalSeconds: interval.Seconds()}
 	nodes := c.nodesOf(cell.Laid.Graph)
 	err := each(nodes, func(n Node) error { return n.Start(ctx, cell.Record.Name, start) })
 	if err != nil {
@@ -123,6 +142,9 @@ func (c *Conductor) assemble(cell PlannedCell, parts map[string]NodeTrial, t *re
 	for i, pair := range cell.Record.Pairs {
 		missing := result.PairEnd{Error: "this end reported nothing"}
 		t.Pairs[i] = result.PairSample{From: pair.From.Name(), To: pair.To.Name(), Sender: missing, Receiver: missing}
+		if cell.Record.Beside != "" {
+			t.Pairs[i].Beside = &result.Beside{Kind: cell.Record.Beside, Sender: missing, Receiver: missing}
+		}
 	}
 	for name, part := range parts {
 		t.Nodes[name] = part.Sample
@@ -139,9 +161,13 @@ func place(pairs []result.PairSample, end WorkerEnd) {
 	if end.Error != "" {
 		end.End.Error = end.Error
 	}
+	sender, receiver := &pairs[end.Pair].Sender, &pairs[end.Pair].Receiver
+	if beside := pairs[end.Pair].Beside; end.Beside && beside != nil {
+		sender, receiver = &beside.Sender, &beside.Receiver
+	}
 	if end.Role == traffic.Send {
-		pairs[end.Pair].Sender = end.End
+		*sender = end.End
 	} else {
-		pairs[end.Pair].Receiver = end.End
+		*receiver = end.End
 	}
 }

@@ -27,6 +27,7 @@ type draft struct {
 	cell    Cell
 	path    kinded
 	traffic kinded
+	beside  kinded
 	paired  bool // rightly or not: that pairs are missing is not the error
 	lost    bool // it should have been like another cell, which is not there
 }
@@ -40,11 +41,22 @@ func (r *reader) newDraft() draft {
 		},
 		path:    kinded{what: "path", known: r.vocab.Paths},
 		traffic: kinded{what: "traffic", known: r.vocab.Kinds},
+		beside:  kinded{what: "beside", known: r.vocab.Kinds},
 	}
 }
 
 func (d *draft) setTraffic(n *node) { d.traffic.apply(d.r, n) }
-func (d *draft) setPath(n *node)    { d.path.apply(d.r, n) }
+
+// setBeside takes the load beside the traffic; `none` takes an inherited one away.
+func (d *draft) setBeside(n *node) {
+	if n.shape == scalar && n.text == "none" {
+		d.beside.kind, d.beside.options = "", nil
+		return
+	}
+	d.beside.apply(d.r, n)
+}
+
+func (d *draft) setPath(n *node) { d.path.apply(d.r, n) }
 
 func (d *draft) setSegmentation(n *node) {
 	if v, ok := d.r.word(n, "segmentation", []string{SegmentationFound, SegmentationOff}); ok {
@@ -97,6 +109,7 @@ func (d *draft) patchKeys() []handler {
 		{key: "says", read: d.setSays},
 		{key: "path", read: d.setPath},
 		{key: "traffic", read: d.setTraffic},
+		{key: "beside", read: d.setBeside},
 		{key: "wire", read: d.setWire},
 		{key: "segmentation", read: d.setSegmentation},
 		{key: "pairs", read: d.setPairs},
@@ -143,6 +156,7 @@ func (d *draft) finish() Cell {
 	}
 	cell.Path, cell.PathOptions = d.path.kind, d.path.defaulted()
 	cell.Traffic, cell.Load = d.traffic.kind, d.traffic.defaulted()
+	cell.Beside, cell.BesideLoad = d.beside.kind, d.beside.defaulted()
 	return cell
 }
 

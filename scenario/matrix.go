@@ -110,7 +110,7 @@ func (r *reader) listAxis(f field) []axisValue {
 
 // axisFields are the fields that an axis of plain values may turn.
 func (r *reader) axisFields() []string {
-	fields := []string{"path", "segmentation", "traffic", "window", "wire.kind", "wire.mtu", "wire.queues"}
+	fields := []string{"beside", "path", "segmentation", "traffic", "window", "wire.kind", "wire.mtu", "wire.queues"}
 	seen := map[string]bool{}
 	add := func(name string) {
 		if !seen[name] {
@@ -126,6 +126,7 @@ func (r *reader) axisFields() []string {
 	for _, options := range r.vocab.Kinds {
 		for _, o := range options {
 			add("traffic." + o.Name)
+			add("beside." + o.Name)
 		}
 	}
 	slices.Sort(fields)

@@ -21,9 +21,9 @@ func (r *reader) option(o result.Option, n *node) (any, bool) {
 }
 
 // kinded is a block that names a kind and sets that kind's options: a cell's
-// path or its traffic.
+// path, its traffic, or the load beside it.
 type kinded struct {
-	what    string // path or traffic, for messages
+	what    string // path, traffic or beside, for messages
 	known   map[string][]result.Option
 	kind    string
 	options result.Options
@@ -92,6 +92,9 @@ func with(options result.Options, name string, v any) result.Options {
 
 // defaulted returns every option of the kind: what was set, else its default.
 func (k kinded) defaulted() result.Options {
+	if k.kind == "" {
+		return nil
+	}
 	made := result.Options{}
 	for _, o := range k.known[k.kind] {
 		if v, set := k.options[o.Name]; set {

@@ -47,6 +47,8 @@ type Cell struct {
 	PathOptions  result.Options // every option of the path, defaulted
 	Traffic      string         // the kind's name
 	Load         result.Options // every option of the kind, defaulted
+	Beside       string         // the kind of the light load that runs beside it, "" for none
+	BesideLoad   result.Options // every option of that kind, defaulted
 	Wire         Wire
 	Segmentation string // "as-found" or "off"
 	Pairs        []result.Pair

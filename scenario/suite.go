@@ -48,6 +48,7 @@ func (r *reader) read(root *node) {
 		{key: "nodes", read: r.readNodes},
 		{key: "assumed", read: r.readAssumed},
 		{key: "traffic", read: r.suite.setTraffic},
+		{key: "beside", read: r.suite.setBeside},
 		{key: "path", read: r.suite.setPath},
 		{key: "wire", read: r.suite.setWire},
 		{key: "segmentation", read: r.suite.setSegmentation},

@@ -25,7 +25,8 @@ type Hello struct {
 	Fingerprint  result.Fingerprint `json:"fingerprint,omitempty"`
 }
 
-// The verbs of a Request. A worker takes prepare, start, result, probe and stop.
+// The verbs of a Request. A worker takes prepare, start, result, probe,
+// calibrate and stop.
 const (
 	DoPlace     = "place"     // make the stacks of a graph, answer where they are
 	DoApply     = "apply"     // make the graph live, by diff
@@ -35,6 +36,7 @@ const (
 	DoStart     = "start"     // run the prepared workers of a cell, sample the node
 	DoResult    = "result"    // wait for the trial's end, answer what was measured
 	DoStop      = "stop"      // drop prepared or running workers of a cell
+	DoCalibrate = "calibrate" // tell how fast a generator is by itself
 	DoHeartbeat = "heartbeat" // the conductor lives
 )
 
@@ -47,9 +49,11 @@ type Request struct {
 	Peers map[string]string `json:"peers,omitempty"` // apply: other nodes' stacks, as answered by their place
 	Place string            `json:"place,omitempty"` // prepare, probe: which endpoint
 	Pair  int               `json:"pair,omitempty"`  // prepare: which pair, from 0
-	Order *traffic.Order    `json:"order,omitempty"` // prepare
-	Probe *Probe            `json:"probe,omitempty"` // probe
-	Start *Start            `json:"start,omitempty"` // start
+	Order *traffic.Order    `json:"order,omitempty"` // prepare, calibrate
+	// Beside says that the order is the pair's light load beside its traffic.
+	Beside bool   `json:"beside,omitempty"` // prepare
+	Probe  *Probe `json:"probe,omitempty"`  // probe
+	Start  *Start `json:"start,omitempty"`  // start
 }
 
 // Start runs the prepared workers: InSeconds from the message's arrival on every
@@ -58,6 +62,8 @@ type Start struct {
 	InSeconds     float64 `json:"in_seconds"`
 	WarmUpSeconds float64 `json:"warmup_seconds"`
 	WindowSeconds float64 `json:"window_seconds"`
+	// IntervalSeconds is the length of the ends' interval records; 0: none.
+	IntervalSeconds float64 `json:"interval_seconds,omitempty"`
 }
 
 // Probe asks one end of a path to answer (Role receive: open the sockets) or to
@@ -77,6 +83,8 @@ type Reply struct {
 	Address string            `json:"address,omitempty"` // prepare, probe of a receiver: IP:port
 	Trial   *NodeTrial        `json:"trial,omitempty"`   // result
 	Ends    []WorkerEnd       `json:"ends,omitempty"`    // result of a worker
+	// PerSecond answers calibrate; 0: this kind cannot tell.
+	PerSecond float64 `json:"per_second,omitempty"`
 }
 
 // NodeTrial is one node's part of a trial.
@@ -87,9 +95,10 @@ type NodeTrial struct {
 
 // WorkerEnd is one worker's result: which end of which pair.
 type WorkerEnd struct {
-	Pair  int            `json:"pair"`
-	Role  traffic.Role   `json:"role"`
-	Place string         `json:"place"`
-	End   result.PairEnd `json:"end"`
-	Error string         `json:"error,omitempty"` // the worker failed or died
+	Pair   int            `json:"pair"`
+	Beside bool           `json:"beside,omitempty"`
+	Role   traffic.Role   `json:"role"`
+	Place  string         `json:"place"`
+	End    result.PairEnd `json:"end"`
+	Error  string         `json:"error,omitempty"` // the worker failed or died
 }

@@ -82,6 +82,8 @@ func (n *node) Prepare(_ context.Context, cell string, end run.Request) (string,
 	return "192.0.2.1:1", nil
 }
 
+func (n *node) Calibrate(context.Context, string, string, run.Order) (float64, error) { return 0, nil }
+
 func (n *node) Start(_ context.Context, cell string, start run.Start) error {
 	m := n.machine
 	m.mu.Lock()
