@@ -53,6 +53,27 @@ func asJSON(t testing.TB, spec Spec) []byte {
 	return b.Bytes()
 }
 
+// TestBeside: the load beside the traffic inherits like it, and goes with `none`.
+func TestBeside(t *testing.T) {
+	spec := parse(t, head+`
+beside: {kind: datagram, packets: 1k/s}
+cells:
+  A: {path: wire, pairs: [{from: a, to: b}]}
+  B: {like: A, beside: {packets: 2.5kpps}}
+  C: {like: B, beside: none}
+`)
+	want := []struct {
+		kind string
+		rate float64
+	}{{"datagram", 1000}, {"datagram", 2500}, {"", 0}}
+	for i, w := range want {
+		cell := spec.Cells[i]
+		if cell.Beside != w.kind || cell.BesideLoad.Float("packets") != w.rate || (cell.BesideLoad == nil) != (w.kind == "") {
+			t.Errorf("%s has %q %v beside it, want %v", cell.Name, cell.Beside, cell.BesideLoad, w)
+		}
+	}
+}
+
 func TestQueries(t *testing.T) {
 	spec := parse(t, head+`
 cells:

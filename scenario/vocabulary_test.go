@@ -25,6 +25,7 @@ func words() Vocabulary {
 			"datagram": {
 				{Name: "message", Type: result.Size, Min: 1, Max: 65507, Default: 1400},
 				{Name: "rate", Type: result.BitRate, Min: 1e3, Max: 1e12},
+				{Name: "packets", Type: result.PacketRate, Max: 1e9},
 				{Name: "spread", Type: result.Duration, Max: 1, Default: 0.001},
 			},
 		},
