@@ -17,7 +17,7 @@ type Options struct {
 	ClientPort int    // of the first data stream; the next ones follow it (--cport)
 
 	Protocol      Protocol      // "": TCP
-	Duration      time.Duration // 0: DefaultDuration, if neither Bytes nor Blocks ends the test
+	Duration      time.Duration // 0: DefaultDuration, if neither Bytes nor Blocks ends the test; <0: until interrupted (-t 0)
 	Bytes         uint64        // ends the test (-n), 0: no
 	Blocks        uint64        // ends the test (-k), 0: no
 	Omit          time.Duration
