@@ -1,0 +1,154 @@
+package iperf3
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// How long this end waits for the other one on the control connection, and how
+// much JSON it takes. iperf3's own server takes 8192 bytes of parameters and any
+// amount of results; 128 streams in both directions are under 64 KiB, a
+// server's output of a long test some MiB.
+const (
+	answerTimeout = 60 * time.Second // a server may be busy with other clients' streams
+	writeTimeout  = 10 * time.Second
+	maxParameters = 8192
+	maxResults    = 1 << 20  // from a client
+	maxOutput     = 64 << 20 // from a server, with its output
+)
+
+// control is the control connection. One goroutine reads; any may write.
+type control struct {
+	conn  net.Conn
+	write sync.Mutex
+}
+
+func (c *control) send(b []byte) error {
+	c.write.Lock()
+	defer c.write.Unlock()
+	c.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := c.conn.Write(b)
+	return err
+}
+
+func (c *control) sendState(s state) error {
+	if err := c.send([]byte{byte(s)}); err != nil {
+		return fmt.Errorf("sending %s: %w", s, err)
+	}
+	return nil
+}
+
+// sendError is a server's refusal.
+func (c *control) sendError(number, errno int) error {
+	message := []byte{0xfe} // serverErrorState
+	message = binary.BigEndian.AppendUint32(message, uint32(int32(number)))
+	message = binary.BigEndian.AppendUint32(message, uint32(int32(errno)))
+	return c.send(message)
+}
+
+func (c *control) sendJSON(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("packing a message: %w", err)
+	}
+	message := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
+	return c.send(append(message, body...))
+}
+
+// receive fills b within the limit; a limit of 0 waits for ever.
+func (c *control) receive(b []byte, limit time.Duration) error {
+	var until time.Time
+	if limit > 0 {
+		until = time.Now().Add(limit)
+	}
+	c.conn.SetReadDeadline(until)
+	_, err := io.ReadFull(c.conn, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return ErrControlClosed
+	}
+	return err
+}
+
+// receiveState reads one byte and no more: what follows may be JSON.
+func (c *control) receiveState(limit time.Duration) (state, error) {
+	var b [1]byte
+	if err := c.receive(b[:], limit); err != nil {
+		return 0, err
+	}
+	return state(b[0]), nil
+}
+
+// receiveJSON returns a message's body. The stated length is checked before any
+// memory is taken, and memory grows with what really comes.
+func (c *control) receiveJSON(most int, limit time.Duration) ([]byte, error) {
+	var prefix [4]byte
+	if err := c.receive(prefix[:], limit); err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(prefix[:])
+	if length == 0 || uint64(length) > uint64(most) {
+		return nil, fmt.Errorf("a message of %d bytes was announced; this end takes 1 to %d", length, most)
+	}
+	body, err := io.ReadAll(io.LimitReader(c.conn, int64(length)))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) < int(length) {
+		return nil, ErrControlClosed
+	}
+	return body, nil
+}
+
+// expect waits for a state of the server; its refusals become errors.
+func (c *control) expect(want state, limit time.Duration) error {
+	got, err := c.receiveState(limit)
+	if err != nil {
+		return fmt.Errorf("waiting for %s: %w", want, err)
+	}
+	if got == want {
+		return nil
+	}
+	if err := c.refusal(got); err != nil {
+		return err
+	}
+	return fmt.Errorf("the server sent %s where %s was due", got, want)
+}
+
+// refusal is the error that a server's state means, nil for a step of a test.
+func (c *control) refusal(got state) error {
+	switch got {
+	case accessDenied:
+		return ErrAccessDenied
+	case serverTerminate:
+		return ErrServerTerminated
+	case serverErrorState:
+		var b [8]byte
+		if err := c.receive(b[:], writeTimeout); err != nil {
+			return fmt.Errorf("reading the server's error: %w", err)
+		}
+		return &ServerError{
+			Number: int(int32(binary.BigEndian.Uint32(b[:]))),
+			Errno:  int(int32(binary.BigEndian.Uint32(b[4:]))),
+		}
+	}
+	return nil
+}
+
+// interrupt wakes whoever reads, and whoever reads later.
+func (c *control) interrupt() { c.conn.SetReadDeadline(time.Unix(1, 0)) }
+
+// closeInOrder tells the peer that nothing more comes, and waits a little until
+// it has closed too, so that it can read all that was sent.
+func (c *control) closeInOrder() {
+	if half, ok := c.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		c.conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+		io.Copy(io.Discard, io.LimitReader(c.conn, maxResults))
+	}
+	c.conn.Close()
+}
