@@ -1,0 +1,127 @@
+package traffic
+
+import (
+	"fmt"
+
+	"windtunnel/result"
+)
+
+// evidence is what the verdict rests on. Rates are in the target's unit: packets
+// per second where it has one of those, bits of payload per second else. Shares
+// are of the window's time, or of all packets.
+type evidence struct {
+	packets        bool // rates are packets
+	target         float64
+	sent, received float64
+	one            float64 // packet or message in the window: no rate is known better
+	perSecond      float64 // sent, in the unit of calibrated
+	calibrated     float64 // result.Offered.CalibratedPerSecond
+	loss           float64
+	socketDrops    float64
+	sender         float64 // busy share of the hot threads
+	receiver       float64
+	wait           float64 // share of the sender's threads' time without a CPU
+	spins          bool    // busy polling: a busy thread says nothing
+	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
+	refusals       uint64
+}
+
+// evidenceOf gathers it, or says what is missing for a verdict.
+func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence, string) {
+	switch {
+	case !(sender.WindowSeconds > 0 && receiver.WindowSeconds > 0):
+		return evidence{}, "an end has no window"
+	case sender.Bytes == 0 && sender.Packets == 0:
+		return evidence{}, "the sender sent nothing"
+	}
+	e := evidence{
+		sender: busyShare(sender), receiver: busyShare(receiver),
+		spins:  load.Float("busy_poll") > 0 || load.Bool("busy_poll"),
+		rwnd:   connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
+		sndbuf: connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
+	}
+	if a := receiver.Arrived; a != nil && a.Expected > 0 {
+		e.loss = float64(a.Lost) / float64(a.Expected)
+		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
+	}
+	e.perSecond = float64(sender.Bytes) / sender.WindowSeconds
+	if sender.Packets > 0 {
+		e.perSecond = float64(sender.Packets) / sender.WindowSeconds
+	}
+	if o := sender.Offered; o != nil {
+		e.offered(*o, sender)
+	}
+	e.rates(load, sender, receiver)
+	return e, ""
+}
+
+func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
+	e.calibrated, e.refusals = o.CalibratedPerSecond, o.Refused
+	if sender.Threads > 0 {
+		e.wait = o.WaitSeconds / (float64(sender.Threads) * sender.WindowSeconds)
+	}
+	e.target = o.TargetBitsPerSecond
+	if e.packets = o.TargetPacketsPerSecond > 0; e.packets {
+		e.target = o.TargetPacketsPerSecond
+	}
+}
+
+func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
+	e.sent = 8 * float64(sender.Bytes) / sender.WindowSeconds
+	e.received = 8 * float64(receiver.Bytes) / receiver.WindowSeconds
+	message := float64(load.Int("message"))
+	if sender.Packets > 0 {
+		message = float64(sender.Bytes) / float64(sender.Packets)
+	}
+	e.one = 8 * message / sender.WindowSeconds
+	if e.packets {
+		e.one = 1 / sender.WindowSeconds
+		e.sent = float64(sender.Packets) / sender.WindowSeconds
+		e.received = float64(receiver.Packets) / receiver.WindowSeconds
+	}
+}
+
+// busyShare is the hot threads' CPU time in all the time they had.
+func busyShare(end result.PairEnd) float64 {
+	if end.Threads == 0 {
+		return 0
+	}
+	return min(1, end.CPUSeconds/(float64(end.Threads)*end.WindowSeconds))
+}
+
+// connectionShare is a part of the connections' time in the window.
+func connectionShare(sender result.PairEnd, part func(result.Connection) float64) float64 {
+	if len(sender.Connections) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, c := range sender.Connections {
+		sum += part(c)
+	}
+	return min(1, sum/(float64(len(sender.Connections))*sender.WindowSeconds))
+}
+
+// flatOut reports whether the sender's threads could do no more.
+func (e evidence) flatOut() bool { return !e.spins && e.sender >= busy }
+
+// ends says how busy both ends were.
+func (e evidence) ends() string {
+	if e.spins {
+		return "its threads poll, so that they are always busy"
+	}
+	return fmt.Sprintf("the sender's threads were busy %s of the time, the receiver's %s", percent(e.sender), percent(e.receiver))
+}
+
+func (e evidence) rate(perSecond float64) string {
+	if e.packets {
+		return fmt.Sprintf("%.4g packets/s", perSecond)
+	}
+	return fmt.Sprintf("%.4g Mbit/s", perSecond/1e6)
+}
+
+func percent(share float64) string {
+	if share > 0 && share < 0.01 {
+		return fmt.Sprintf("%.2f %%", 100*share)
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}

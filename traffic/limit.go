@@ -1,0 +1,169 @@
+package traffic
+
+import (
+	"fmt"
+
+	"windtunnel/result"
+)
+
+// The marks at which a figure counts as evidence.
+const (
+	reached     = 0.99  // of the target: the rate was kept
+	busy        = 0.90  // of the threads' time: they could do no more
+	waiting     = 0.10  // of the threads' time without a CPU
+	mostOfTime  = 0.50  // of the connections' time, as TCP_INFO has it
+	lossy       = 0.01  // of the packets, and more than a load's own edges lose
+	overflowing = 0.001 // of the packets, dropped at the receiving socket
+	calibrated  = 0.80  // of the generator's own rate: the generator is the limit
+)
+
+// Judge says what bounded a pair's traffic in the window: the rate that it was
+// asked for, the sender, the receiver, or what lies between. It looks at both
+// ends' figures alone. A limit without a verdict says why there is none. A load
+// that flows both ways is judged in each direction, and the nearer limit counts.
+func Judge(load result.Options, sender, receiver result.PairEnd) result.Limit {
+	limit := judgeWay(load, sender, receiver)
+	if sender.Opposite == nil || receiver.Opposite == nil || limit.Verdict == "" {
+		return limit
+	}
+	back := judgeWay(load, *receiver.Opposite, *sender.Opposite)
+	switch {
+	case back.Verdict == "":
+		return limit
+	case severity[back.Verdict] > severity[limit.Verdict]:
+		limit.Verdict = back.Verdict
+	}
+	limit.Says = "forth: " + limit.Says + "; back: " + back.Says
+	return limit
+}
+
+// severity orders the verdicts by how much they put a result in doubt: what was
+// measured of a path by a generator at its limit is not the path.
+var severity = map[string]int{
+	result.RateReached: 0, result.PathLimited: 1, result.ReceiverLimited: 2, result.GeneratorLimited: 3,
+}
+
+// judgeWay judges one direction by the first rule that holds.
+func judgeWay(load result.Options, sender, receiver result.PairEnd) result.Limit {
+	e, missing := evidenceOf(load, sender, receiver)
+	if missing != "" {
+		return result.Limit{Says: "no verdict: " + missing}
+	}
+	for _, rule := range rules {
+		if says := rule.holds(e); says != "" {
+			return result.Limit{Verdict: rule.verdict, Says: says}
+		}
+	}
+	return result.Limit{Verdict: result.PathLimited, Says: "neither end was at its limit: " + e.ends()}
+}
+
+// rules are asked in turn. What was lost comes before who was busy: a sender
+// without a target is always busy, and what its packets came to shows behind it.
+var rules = []struct {
+	verdict string
+	holds   func(evidence) string // what to say, "" where it does not hold
+}{
+	{result.RateReached, evidence.kept},
+	{result.ReceiverLimited, evidence.overflowed},
+	{result.ReceiverLimited, evidence.drowned},
+	{result.PathLimited, evidence.leaky},
+	{result.GeneratorLimited, evidence.starved},
+	{result.GeneratorLimited, evidence.ownRate},
+	{result.ReceiverLimited, evidence.windowClosed},
+	{result.ReceiverLimited, evidence.receiverBusy},
+	{result.PathLimited, evidence.pathOnSender},
+	{result.GeneratorLimited, evidence.senderBusy},
+	{result.GeneratorLimited, evidence.smallBuffer},
+	{result.PathLimited, evidence.refused},
+}
+
+// kept: what was asked for was sent, and came.
+func (e evidence) kept() string {
+	least := reached*e.target - e.one
+	if e.target == 0 || e.sent < least || e.received < least {
+		return ""
+	}
+	return fmt.Sprintf("%s of the %s asked for arrived", e.rate(e.received), e.rate(e.target))
+}
+
+func (e evidence) overflowed() string {
+	if e.socketDrops < overflowing || e.socketDrops < e.loss/2 {
+		return ""
+	}
+	return fmt.Sprintf("the receiving socket's buffer overflowed and lost %s of the packets: the receiver took them too slowly", percent(e.socketDrops))
+}
+
+func (e evidence) drowned() string {
+	if e.loss < lossy || e.spins || e.receiver < busy {
+		return ""
+	}
+	return fmt.Sprintf("%s of the packets were lost while the receiver's threads were busy %s of the time", percent(e.loss), percent(e.receiver))
+}
+
+func (e evidence) leaky() string {
+	if e.loss < lossy {
+		return ""
+	}
+	return fmt.Sprintf("%s of the packets were lost on the way: %s", percent(e.loss), e.ends())
+}
+
+func (e evidence) starved() string {
+	if e.wait < waiting || e.sender+e.wait < busy {
+		return ""
+	}
+	return fmt.Sprintf("the sender's threads could run and had no CPU for %s of the time: give them CPUs of their own", percent(e.wait))
+}
+
+// ownRate: as fast as the generator goes where no path is in its way.
+func (e evidence) ownRate() string {
+	if e.calibrated == 0 || !e.flatOut() || e.perSecond < calibrated*e.calibrated {
+		return ""
+	}
+	return fmt.Sprintf("the sender's threads were busy %s of the time and reached %s of what they reach without a path",
+		percent(e.sender), percent(e.perSecond/e.calibrated))
+}
+
+func (e evidence) windowClosed() string {
+	if e.rwnd < mostOfTime {
+		return ""
+	}
+	return fmt.Sprintf("the receiver's TCP window was closed for %s of the time (rwnd-limited), its threads busy %s", percent(e.rwnd), percent(e.receiver))
+}
+
+func (e evidence) receiverBusy() string {
+	if e.spins || e.receiver < busy || e.receiver < e.sender {
+		return ""
+	}
+	return fmt.Sprintf("the receiver's threads were busy %s of the time, the sender's %s", percent(e.receiver), percent(e.sender))
+}
+
+// pathOnSender: busy, and yet slower than without the path, so what kept the
+// thread busy was the path's own work, done in its system calls.
+func (e evidence) pathOnSender() string {
+	if e.calibrated == 0 || !e.flatOut() {
+		return ""
+	}
+	return fmt.Sprintf("the sender's threads were busy %s of the time, but with the path's work: they reached %s of what they reach without a path",
+		percent(e.sender), percent(e.perSecond/e.calibrated))
+}
+
+func (e evidence) senderBusy() string {
+	if !e.flatOut() {
+		return ""
+	}
+	return fmt.Sprintf("the sender's threads were busy %s of the time, and it is not known what they reach without a path (not calibrated)", percent(e.sender))
+}
+
+func (e evidence) smallBuffer() string {
+	if e.sndbuf < mostOfTime {
+		return ""
+	}
+	return fmt.Sprintf("the sender's socket buffer was full for %s of the time (sndbuf-limited): make it larger", percent(e.sndbuf))
+}
+
+func (e evidence) refused() string {
+	if e.refusals == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the sender's system turned %d sends away: the interface took no more", e.refusals)
+}

@@ -1,0 +1,104 @@
+package traffic
+
+import (
+	"strings"
+	"testing"
+
+	"windtunnel/result"
+)
+
+// bulk is a window of 2 s in which an end moved so many Mbit/s, its one thread
+// being busy so much of the time.
+func bulk(mbits, busy float64) result.PairEnd {
+	return result.PairEnd{WindowSeconds: 2, Threads: 1, CPUSeconds: 2 * busy, Bytes: uint64(2 * mbits * 1e6 / 8)}
+}
+
+// packets is the same for packets of 100 bytes.
+func packets(kpps, busy float64) result.PairEnd {
+	end := bulk(kpps*100*8/1e3, busy)
+	end.Packets = uint64(2 * kpps * 1e3)
+	return end
+}
+
+func offering(end result.PairEnd, o result.Offered) result.PairEnd {
+	end.Offered = &o
+	return end
+}
+
+func arriving(end result.PairEnd, lost, socketDrops uint64) result.PairEnd {
+	end.Arrived = &result.Arrived{Expected: end.Packets + lost, Lost: lost, SocketDrops: socketDrops}
+	return end
+}
+
+func connected(end result.PairEnd, c result.Connection) result.PairEnd {
+	end.Connections = []result.Connection{c}
+	return end
+}
+
+func TestJudge(t *testing.T) {
+	cases := []struct {
+		name             string
+		sender, receiver result.PairEnd
+		want, says       string
+	}{
+		{"asked for 100 Mbit/s and got it", offering(bulk(99.5, 0.2), result.Offered{TargetBitsPerSecond: 100e6}), bulk(99.4, 0.2),
+			result.RateReached, "99.4 Mbit/s of the 100 Mbit/s asked for"},
+		{"asked for 10 kpps and got it, flat out", offering(packets(10, 1), result.Offered{TargetPacketsPerSecond: 10e3}), arriving(packets(10, 1), 0, 0),
+			result.RateReached, "1e+04 packets/s"},
+		{"one packet short at 5 a second", offering(result.PairEnd{WindowSeconds: 1, Threads: 1, Packets: 4, Bytes: 400},
+			result.Offered{TargetPacketsPerSecond: 5}), result.PairEnd{WindowSeconds: 1, Threads: 1, Packets: 4, Bytes: 400}, result.RateReached, "asked for"},
+		{"sent what was asked, but a tenth was lost", offering(packets(10, 0.5), result.Offered{TargetPacketsPerSecond: 10e3}), arriving(packets(9, 0.4), 2000, 0),
+			result.PathLimited, "10 % of the packets were lost on the way"},
+		{"lost in the receiving socket", packets(100, 1), arriving(packets(50, 1), 100e3, 99e3),
+			result.ReceiverLimited, "socket's buffer overflowed and lost 50 %"},
+		{"a few of many losses were the socket's", packets(100, 1), arriving(packets(50, 0.5), 100e3, 1e3),
+			result.PathLimited, "50 % of the packets were lost on the way"},
+		{"lost at a busy receiver", packets(100, 1), arriving(packets(50, 0.97), 100e3, 0),
+			result.ReceiverLimited, "while the receiver's threads were busy 97 %"},
+		{"busy as without a path", offering(packets(90, 0.99), result.Offered{CalibratedPerSecond: 100e3}), packets(90, 0.5),
+			result.GeneratorLimited, "reached 90 % of what they reach without a path"},
+		{"busy with the path's work", offering(packets(30, 0.99), result.Offered{CalibratedPerSecond: 100e3}), packets(30, 0.5),
+			result.PathLimited, "busy 99 % of the time, but with the path's work: they reached 30 %"},
+		{"a stream is calibrated in bytes", offering(bulk(8000, 0.95), result.Offered{CalibratedPerSecond: 1.1e9}), bulk(8000, 0.5),
+			result.GeneratorLimited, "91 % of what they reach"},
+		{"fast but not busy", offering(packets(90, 0.5), result.Offered{CalibratedPerSecond: 100e3}), packets(90, 0.5),
+			result.PathLimited, "neither end was at its limit"},
+		{"busy, not calibrated", bulk(1000, 0.95), bulk(1000, 0.5), result.GeneratorLimited, "not calibrated"},
+		{"no CPU to run on", offering(bulk(1000, 0.7), result.Offered{WaitSeconds: 0.5}), bulk(1000, 0.3), result.GeneratorLimited, "no CPU for 25 %"},
+		{"waited for a CPU, and had time to spare", offering(bulk(1000, 0.3), result.Offered{WaitSeconds: 0.5}), bulk(1000, 0.3), result.PathLimited, "neither end"},
+		{"the window was closed", connected(bulk(1000, 0.5), result.Connection{RwndLimitedSeconds: 1.5}), bulk(1000, 0.6), result.ReceiverLimited, "closed for 75 %"},
+		{"the receiver was busier", bulk(1000, 0.92), bulk(1000, 0.99), result.ReceiverLimited, "busy 99 % of the time, the sender's 92 %"},
+		{"a small send buffer", connected(bulk(1000, 0.5), result.Connection{SndbufLimitedSeconds: 1.9}), bulk(1000, 0.6), result.GeneratorLimited, "sndbuf-limited"},
+		{"sends were refused", offering(bulk(1000, 0.5), result.Offered{Refused: 7}), bulk(1000, 0.6), result.PathLimited, "turned 7 sends away"},
+		{"nobody was busy", bulk(1000, 0.4), bulk(1000, 0.6), result.PathLimited, "the sender's threads were busy 40 % of the time, the receiver's 60 %"},
+		{"nothing was sent", bulk(0, 0), bulk(0, 0), "", "no verdict: the sender sent nothing"},
+		{"no window", result.PairEnd{}, bulk(1, 1), "", "no verdict: an end has no window"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := Judge(nil, c.sender, c.receiver)
+			if got.Verdict != c.want || !strings.Contains(got.Says, c.says) {
+				t.Errorf("got %q (%s), want %q with %q", got.Verdict, got.Says, c.want, c.says)
+			}
+		})
+	}
+}
+
+// TestJudgeBothWays takes the direction whose figure says the least of the path.
+func TestJudgeBothWays(t *testing.T) {
+	sender, receiver := bulk(1000, 0.4), bulk(1000, 0.5)
+	back, taken := bulk(900, 0.99), bulk(900, 0.3)
+	sender.Opposite, receiver.Opposite = &taken, &back
+	got := Judge(nil, sender, receiver)
+	if got.Verdict != result.GeneratorLimited || !strings.Contains(got.Says, "forth: neither") || !strings.Contains(got.Says, "back: the sender's threads were busy 99 %") {
+		t.Errorf("got %q (%s)", got.Verdict, got.Says)
+	}
+}
+
+// TestJudgeSpinning takes no busy thread for a limit that always polls.
+func TestJudgeSpinning(t *testing.T) {
+	got := Judge(result.Options{"busy_poll": 50e-6}, bulk(10, 1), bulk(10, 1))
+	if got.Verdict != result.PathLimited || !strings.Contains(got.Says, "always busy") {
+		t.Errorf("got %q (%s)", got.Verdict, got.Says)
+	}
+}
