@@ -16,7 +16,13 @@ var metrics = []result.Metric{
 	result.SenderCost, result.ReceiverCost, result.TogetherCost,
 	result.WirePacketRate, result.WirePacketSize, result.EndpointPacketSize,
 	result.Retransmits,
+	result.SentPacketRate, result.ReceivedPacketRate, result.TransactionRate,
+	result.Loss, result.LatePackets, result.Reordered, result.Duplicates, result.Corrupt, result.Jitter,
+	result.SenderPacketCost, result.ReceiverPacketCost, result.TogetherPacketCost,
 }
+
+// Quantiles are the points of a latency's distribution that a report shows.
+var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
 func (d data) cell(spec result.Cell) Cell {
 	trials := result.Counted(d.of[spec.Name], spec.Name)
@@ -27,6 +33,11 @@ func (d data) cell(spec result.Cell) Cell {
 	for _, m := range metrics {
 		c.Figures[m] = c.figure(trials, m)
 	}
+	for _, q := range Quantiles {
+		for _, m := range []result.Metric{result.Latency(result.LatencyIntended, q), result.Latency(result.LatencyActual, q), result.BesideLatency(q)} {
+			c.Figures[m] = c.figure(trials, m)
+		}
+	}
 	for _, node := range d.Run.Nodes {
 		m := result.CPUPercent(node.Name)
 		c.Figures[m] = atMost(100, c.figure(trials, m))
@@ -35,6 +46,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.Pairs = c.pairs(trials)
 	c.Congestion = congestion(trials)
 	c.Profile = profileOf(trials)
+	c.Methods = methods(trials)
 	if len(trials) > 0 {
 		c.WindowSeconds = trials[len(trials)-1].WindowSeconds
 	}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"windtunnel/result"
 	"windtunnel/stats"
@@ -37,6 +38,7 @@ func cellDoubts(c Cell, all []result.Trial) []result.Doubt {
 	if joined, ok := joinedMessages(c, trials); ok {
 		doubts = append(doubts, joined)
 	}
+	doubts = slices.Concat(doubts, limitDoubts(c, trials), lossDoubts(c, trials))
 	return append(doubts, probeDoubts(c, trials)...)
 }
 

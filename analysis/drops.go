@@ -32,6 +32,17 @@ func drops(trials []result.Trial) map[string]result.Figure {
 
 func trialDrops(t result.Trial) map[string]uint64 {
 	all := map[string]uint64{}
+	for _, p := range t.Pairs {
+		if p.Receiver.Arrived != nil {
+			all[p.To+" socket buffer"] += p.Receiver.Arrived.SocketDrops
+		}
+		if o := p.Sender.Opposite; o != nil && o.Arrived != nil {
+			all[p.From+" socket buffer"] += o.Arrived.SocketDrops
+		}
+		if p.Sender.Offered != nil {
+			all[p.From+" refused at the sender"] += p.Sender.Offered.Refused
+		}
+	}
 	for node, s := range t.Nodes {
 		for _, l := range s.Links {
 			link := l.Place + " " + l.Device + " "

@@ -35,7 +35,7 @@ type comparison struct {
 
 // evidence says in plain words how the cells differ in what could be the cause.
 func (c comparison) evidence() []string {
-	lines := slices.Concat(busiest(c.over, c.under), c.costs(), c.packets(), waits(c.over, c.under), c.losses())
+	lines := slices.Concat(busiest(c.over, c.under), c.costs(), c.packets(), waits(c.over, c.under), c.losses(), c.latencies())
 	sort.SliceStable(lines, func(i, j int) bool { return lines[i].weight > lines[j].weight })
 	var says []string
 	for _, l := range lines[:min(len(lines), mostEvidence)] {
@@ -163,9 +163,28 @@ func (c comparison) packets() []line {
 	)
 }
 
+// latencies compares the tails, where both cells have them.
+func (c comparison) latencies() []line {
+	const millionth = 1e6
+	var lines []line
+	for _, l := range []struct {
+		of   result.Metric
+		says string
+	}{
+		{result.Latency(result.LatencyIntended, "p99"), "1 %% of the requests took over %.3g µs in %s, %.3g in %s (%s)"},
+		{result.BesideLatency("p99"), "1 %% of the requests beside the load took over %.3g µs in %s, %.3g in %s (%s)"},
+	} {
+		lines = append(lines, c.differIn(l.of, millionth, l.says)...)
+	}
+	return lines
+}
+
 // differ is a line where both cells have the metric, it differs noteworthily, and
 // the blocks agree that it does: noise is no evidence.
-func (c comparison) differ(m result.Metric, format string) []line {
+func (c comparison) differ(m result.Metric, format string) []line { return c.differIn(m, 1, format) }
+
+// differIn is differ with the figures in another unit: so many to one.
+func (c comparison) differIn(m result.Metric, unit float64, format string) []line {
 	r := result.Ratio{Metric: m, Over: c.over.Spec.Name, Under: c.under.Spec.Name}
 	e := stats.OfTrials(c.data.Cells, c.data.both(r), r)
 	if !e.Known() || e.Bounded() && !e.Differs() {
@@ -175,7 +194,7 @@ func (c comparison) differ(m result.Metric, format string) []line {
 	if weight < math.Log(noteworthy) {
 		return nil
 	}
-	a, b := c.over.Figure(m).Mean, c.under.Figure(m).Mean
+	a, b := c.over.Figure(m).Mean*unit, c.under.Figure(m).Mean*unit
 	return []line{{weight, fmt.Sprintf(format, a, c.over.Spec.Name, b, c.under.Spec.Name, times(e.Estimate))}}
 }
 
@@ -227,10 +246,25 @@ func (c comparison) losses() []line {
 		}
 		return sum
 	}
+	missed := func(_ Cell, t result.Trial) float64 {
+		a, _ := t.Arrivals()
+		return float64(a.Lost)
+	}
 	return slices.Concat(
+		c.lost(missed, c.meanLost(c.over), c.meanLost(c.under), "%.0f packets were lost in a trial of %s, %.0f in %s"),
 		c.lost(resent, c.over.Figure(result.Retransmits).Mean, c.under.Figure(result.Retransmits).Mean, "TCP sent %.0f segments again in a trial of %s, %.0f in %s"),
 		c.lost(dropped, total(c.over.Drops), total(c.under.Drops), "%.0f packets were dropped in a trial of %s, %.0f in %s"+names(c.over, c.under)),
 	)
+}
+
+// meanLost is how many numbered packets were lost in a trial of the cell.
+func (c comparison) meanLost(of Cell) float64 {
+	sum, trials := 0.0, result.Counted(c.data.of[of.Spec.Name], of.Spec.Name)
+	for _, t := range trials {
+		a, _ := t.Arrivals()
+		sum += float64(a.Lost)
+	}
+	return sum / float64(max(1, len(trials)))
 }
 
 // few is added to counts before they are compared, so that 1 against 0 is nothing.

@@ -38,6 +38,7 @@ type Cell struct {
 	Figures       map[result.Metric]result.Figure
 	Drops         map[string]result.Figure // a trial's, by name; a name that never counted is absent
 	Pairs         []Pair
+	Methods       []string // how packets left and arrived, and why not better; what a frame's size means
 	Profile       Profile
 }
 

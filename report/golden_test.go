@@ -143,11 +143,13 @@ func TestGoldens(t *testing.T) {
 	for name, m := range map[string]*maker{
 		"normal": normal(), "one-block": oneBlock(), "failed-cell": failedCell(), "skipped-cell": skippedCell(),
 		"nothing-usable": nothingUsable(), "undecided": undecided(), "colocated": colocated(),
-		"several-pairs": severalPairs(), "killed-run": killedRun(), "long-names": longNames(),
+		"several-pairs": severalPairs(), "killed-run": killedRun(), "long-names": longNames(), "kinds": otherKinds(),
 	} {
 		golden(t, name, "text", m)
 	}
 	golden(t, "no-ratios", "text", noRatios())
+	golden(t, "kinds", "md", otherKinds())
+	golden(t, "kinds", "json", otherKinds())
 	golden(t, "normal", "md", normal())
 	golden(t, "long-names", "md", longNames())
 	golden(t, "normal", "json", normal())

@@ -48,8 +48,34 @@ type cellObject struct {
 	EndpointPacketSize result.Figure             `json:"endpoint_bytes_per_packet"`
 	Retransmits        result.Figure             `json:"retransmits"` // segments in a trial's window
 	Drops              map[string]result.Figure  `json:"drops"`       // packets in a trial's window
+	Traffic            string                    `json:"traffic"`
+	Packets            *packetsObject            `json:"packets"`        // null: the load has none of its own
+	Latency            *latencyObject            `json:"latency"`        // null: the load measures none
+	LatencyBeside      map[string]result.Figure  `json:"latency_beside"` // of the probe beside the load, seconds by quantile; null: none
+	Methods            []string                  `json:"methods"`        // how packets left and arrived
 	Pairs              []pairObject              `json:"pairs"`
 	Published          map[result.Metric]float64 `json:"published"`
+}
+
+// packetsObject is what became of numbered packets. Shares are percentages of
+// those expected.
+type packetsObject struct {
+	Sent      result.Figure `json:"sent_per_second"`
+	Received  result.Figure `json:"received_per_second"`
+	Lost      result.Figure `json:"lost_percent"`
+	Late      result.Figure `json:"late_percent"`
+	Reordered result.Figure `json:"reordered_percent"`
+	Duplicate result.Figure `json:"duplicate_percent"`
+	Corrupt   result.Figure `json:"corrupt_percent"`
+	Jitter    result.Figure `json:"jitter_seconds"`
+	Cost      costObject    `json:"cpu_ns_per_packet"`
+}
+
+// latencyObject has seconds by quantile.
+type latencyObject struct {
+	Transactions result.Figure            `json:"transactions_per_second"`
+	Intended     map[string]result.Figure `json:"from_intended_seconds"`
+	Actual       map[string]result.Figure `json:"from_actual_seconds"`
 }
 
 type costObject struct {
@@ -148,7 +174,9 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		WirePacketRate: c.Figure(result.WirePacketRate), WirePacketSize: c.Figure(result.WirePacketSize),
 		EndpointPacketSize: c.Figure(result.EndpointPacketSize), Retransmits: c.Figure(result.Retransmits),
 		Drops: c.Drops, Pairs: []pairObject{}, Published: c.Spec.Published,
+		Traffic: c.Spec.Traffic, Methods: list(c.Methods),
 	}
+	addPackets(&o, c)
 	if o.Published == nil {
 		o.Published = map[result.Metric]float64{}
 	}
@@ -159,6 +187,33 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		o.Pairs = append(o.Pairs, pairObject{p.From, p.To, p.Sent, p.Received})
 	}
 	return o
+}
+
+func addPackets(o *cellObject, c analysis.Cell) {
+	if c.Packets() {
+		o.Packets = &packetsObject{
+			Sent: c.Figure(result.SentPacketRate), Received: c.Figure(result.ReceivedPacketRate),
+			Lost: c.Figure(result.Loss), Late: c.Figure(result.LatePackets), Reordered: c.Figure(result.Reordered),
+			Duplicate: c.Figure(result.Duplicates), Corrupt: c.Figure(result.Corrupt), Jitter: c.Figure(result.Jitter),
+			Cost: costObject{c.Figure(result.SenderPacketCost), c.Figure(result.ReceiverPacketCost), c.Figure(result.TogetherPacketCost)},
+		}
+	}
+	if c.Latencies() {
+		o.Latency = &latencyObject{c.Figure(result.TransactionRate),
+			quantiles(c, func(q string) result.Metric { return result.Latency(result.LatencyIntended, q) }),
+			quantiles(c, func(q string) result.Metric { return result.Latency(result.LatencyActual, q) })}
+	}
+	if c.LatencyBeside() {
+		o.LatencyBeside = quantiles(c, result.BesideLatency)
+	}
+}
+
+func quantiles(c analysis.Cell, of func(string) result.Metric) map[string]result.Figure {
+	figures := map[string]result.Figure{}
+	for _, q := range analysis.Quantiles {
+		figures[q] = c.Figure(of(q))
+	}
+	return figures
 }
 
 func ratioOf(r analysis.Ratio) ratioObject {

@@ -49,6 +49,31 @@ func spread(f result.Figure) string {
 	return fmt.Sprintf("%.1f", half)
 }
 
+// share is a percentage with two significant digits.
+func share(f result.Figure) string {
+	switch {
+	case !f.Known():
+		return dash
+	case f.Mean == 0:
+		return "0"
+	case f.Mean >= 9.95:
+		return fmt.Sprintf("%.0f", f.Mean)
+	}
+	return fmt.Sprintf("%.2g", f.Mean)
+}
+
+// micros is a time in microseconds with three digits.
+func micros(f result.Figure) string {
+	if !f.Known() {
+		return dash
+	}
+	us := f.Mean * 1e6
+	if us >= 100 {
+		return fmt.Sprintf("%.0f", us)
+	}
+	return fmt.Sprintf("%.3g", us)
+}
+
 func oneDecimal(f result.Figure) string {
 	switch {
 	case !f.Known():

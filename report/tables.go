@@ -150,7 +150,10 @@ func missing(c analysis.Cell) []string {
 	seen := map[string]bool{}
 	figures := []result.Metric{
 		result.SentRate, result.ReceivedRate, result.SenderCost, result.ReceiverCost,
-		result.WirePacketRate, result.EndpointPacketSize, result.Retransmits,
+		result.WirePacketRate, result.EndpointPacketSize,
+	}
+	if !c.Packets() && !c.Latencies() {
+		figures = append(figures, result.Retransmits)
 	}
 	for _, node := range append(c.Spec.Senders(), c.Spec.Receivers()...) {
 		figures = append(figures, result.CPUPercent(node))

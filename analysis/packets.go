@@ -1,0 +1,124 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"windtunnel/result"
+)
+
+// Packets reports whether the cell's load consists of numbered packets.
+func (c Cell) Packets() bool { return c.Figure(result.ReceivedPacketRate).Known() }
+
+// Latencies reports whether the cell's load measures latency itself.
+func (c Cell) Latencies() bool {
+	return c.Figure(result.Latency(result.LatencyIntended, "p50")).Known()
+}
+
+// LatencyBeside reports whether a probe beside the load measured it.
+func (c Cell) LatencyBeside() bool { return c.Figure(result.BesideLatency("p50")).Known() }
+
+// methods says how packets left and arrived, and why not in a better way; each
+// way once, over all of the trials.
+func methods(trials []result.Trial) []string {
+	var says []string
+	add := func(verb, method, why string) {
+		if method == "" {
+			return
+		}
+		text := verb + " " + method
+		if why != "" {
+			text += " (" + why + ")"
+		}
+		if !slices.Contains(says, text) {
+			says = append(says, text)
+		}
+	}
+	for _, t := range trials {
+		for _, p := range t.Pairs {
+			if o := p.Sender.Offered; o != nil {
+				add("sent by", o.Method, o.Why)
+			}
+			if z := p.Sender.ZeroCopy; z != nil {
+				add("sent by", z.Method, copied(*z))
+			}
+			if a := p.Receiver.Arrived; a != nil {
+				add("received by", a.Method, a.Why)
+			}
+			if f := p.Receiver.Frames; f != nil {
+				add("frames of", fmt.Sprintf("%d bytes with FCS, %d on the wire with preamble and gap, counted at %s", f.Size, f.WireSize, f.CountedAt), "")
+			}
+		}
+	}
+	return says
+}
+
+// copied says how much of a load without copies was copied after all.
+func copied(z result.ZeroCopy) string {
+	switch {
+	case z.Completed == 0:
+		return ""
+	case z.Copied == 0:
+		return "nothing was copied"
+	case z.Copied == z.Completed:
+		return "the kernel copied everything after all"
+	}
+	return "the kernel copied " + percent(float64(z.Copied)/float64(z.Completed)) + " after all"
+}
+
+// limits are the verdicts on what bounded the cell's traffic, with the last
+// evidence for each, and in how many of the trials.
+func limits(trials []result.Trial) map[string]limitCount {
+	found := map[string]limitCount{}
+	for _, t := range trials {
+		seen := map[string]bool{}
+		for _, p := range t.Pairs {
+			if p.Limit == nil {
+				continue
+			}
+			n := found[p.Limit.Verdict]
+			n.says = p.Limit.Says
+			if !seen[p.Limit.Verdict] {
+				n.trials++
+			}
+			seen[p.Limit.Verdict] = true
+			found[p.Limit.Verdict] = n
+		}
+	}
+	return found
+}
+
+type limitCount struct {
+	trials int
+	says   string
+}
+
+// limitDoubts warn of figures that speak of the tool and not of the path.
+func limitDoubts(c Cell, trials []result.Trial) []result.Doubt {
+	var doubts []result.Doubt
+	found := limits(trials)
+	for _, verdict := range []string{result.GeneratorLimited, result.ReceiverLimited} {
+		n, ok := found[verdict]
+		if !ok || 2*n.trials < len(trials) {
+			continue
+		}
+		doubts = append(doubts, result.Doubt{Cell: c.Spec.Name, Kind: verdict,
+			Says: fmt.Sprintf("in %d of %d trials, %s", n.trials, len(trials), n.says)})
+	}
+	return doubts
+}
+
+// lossDoubts tell of packets that were lost where no counter names it.
+func lossDoubts(c Cell, trials []result.Trial) []result.Doubt {
+	var lost, expected uint64
+	for _, t := range trials {
+		a, _ := t.Arrivals()
+		lost += a.Lost
+		expected += a.Expected
+	}
+	if expected == 0 || float64(lost) <= doubtfulLosses*float64(expected) || total(c.Drops) > 0 {
+		return nil
+	}
+	return []result.Doubt{{Cell: c.Spec.Name, Kind: "unnamed-loss",
+		Says: fmt.Sprintf("%s of the packets were lost at a place that no counter names", percent(float64(lost)/float64(expected)))}}
+}

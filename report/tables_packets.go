@@ -1,0 +1,74 @@
+package report
+
+import (
+	"strings"
+
+	"windtunnel/analysis"
+	"windtunnel/result"
+)
+
+// packets is what became of numbered packets: datagrams and frames.
+func packets(f analysis.Findings) section {
+	t := &table{columns: []column{
+		{name: "cell", text: true},
+		{"packets/s", "sent", false}, {"packets/s", "received", false}, {"packets/s", "± %", false},
+		{"% of those expected", "lost", false}, {"% of those expected", "late", false}, {"% of those expected", "reordered", false},
+		{"% of those expected", "duplicate", false}, {"% of those expected", "corrupt", false},
+		{"jitter", "µs", false},
+		{"CPU, ns per packet", "sender", false}, {"CPU, ns per packet", "receiver", false},
+	}}
+	s := section{heading: "Packets", table: t}
+	for _, c := range f.Cells {
+		if !c.Packets() || c.Latencies() {
+			continue
+		}
+		received := c.Figure(result.ReceivedPacketRate)
+		t.rows = append(t.rows, []string{
+			c.Spec.Name, thousands(c.Figure(result.SentPacketRate)), thousands(received), spread(received),
+			share(c.Figure(result.Loss)), share(c.Figure(result.LatePackets)), share(c.Figure(result.Reordered)),
+			share(c.Figure(result.Duplicates)), share(c.Figure(result.Corrupt)), micros(c.Figure(result.Jitter)),
+			whole(c.Figure(result.SenderPacketCost)), whole(c.Figure(result.ReceiverPacketCost)),
+		})
+	}
+	for _, c := range f.Cells {
+		if len(c.Methods) > 0 {
+			s.notes = append(s.notes, c.Spec.Name+": "+strings.Join(c.Methods, "; "))
+		}
+	}
+	if len(t.rows) == 0 {
+		return section{}
+	}
+	return s
+}
+
+// latencies is how long requests took: those of the load, and those of a probe
+// beside it.
+func latencies(f analysis.Findings) section {
+	t := &table{columns: []column{{name: "cell", text: true}, {name: "requests", text: true}, {name: "per second"}}}
+	for _, q := range analysis.Quantiles {
+		t.columns = append(t.columns, column{"µs from the intended time", q, false})
+	}
+	t.columns = append(t.columns, column{"µs from the actual time", "p99", false}, column{"µs from the actual time", "max", false})
+	for _, c := range f.Cells {
+		if c.Latencies() {
+			t.rows = append(t.rows, latencyRow(c, "the load", thousands(c.Figure(result.TransactionRate)),
+				func(q string) result.Metric { return result.Latency(result.LatencyIntended, q) },
+				micros(c.Figure(result.Latency(result.LatencyActual, "p99"))), micros(c.Figure(result.Latency(result.LatencyActual, "max")))))
+		}
+		if c.LatencyBeside() {
+			t.rows = append(t.rows, latencyRow(c, "beside "+c.Spec.Traffic, dash, result.BesideLatency, dash, dash))
+		}
+	}
+	if len(t.rows) == 0 {
+		return section{}
+	}
+	return section{heading: "Latency", table: t}
+}
+
+func latencyRow(c analysis.Cell, requests, rate string, of func(quantile string) result.Metric, actual ...string) []string {
+	row := []string{c.Spec.Name, requests, rate}
+	for _, q := range analysis.Quantiles {
+		row = append(row, micros(c.Figure(of(q))))
+	}
+	return append(row, actual...)
+}
