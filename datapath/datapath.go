@@ -28,6 +28,8 @@ type Request struct {
 	Wire         Wire
 	Segmentation Segmentation
 	Options      result.Options
+	// Frames says that raw frames enter at the senders' interfaces by XDP.
+	Frames bool
 }
 
 // Wire is the link between nodes.

@@ -92,6 +92,11 @@ func (l *Layout) Container(place result.Place, subnet netip.Prefix, address neti
 	// other node's: those packets would be switched there, and overtake others.
 	outside := testbed.Interface{Place: place.Node, Device: HostDevice(place.Container), MAC: MAC(1, address), MTU: mtu,
 		Steering: testbed.SteerRPS}
+	if l.Request.Frames {
+		// A virtual pair takes frames that XDP sends only where the peer has NAPI,
+		// which is where it has XDP or GRO (veth_xdp_xmit in drivers/net/veth.c).
+		outside.Offloads = map[string]bool{testbed.GRO: true}
+	}
 	l.Graph.Links = append(l.Graph.Links, testbed.Link{
 		Name: "endpoint-" + place.Container, Role: result.RoleEndpoint,
 		Ends: [2]testbed.Interface{inside, outside},

@@ -11,6 +11,7 @@ import (
 	"windtunnel/scenario"
 	"windtunnel/stats"
 	"windtunnel/testbed"
+	"windtunnel/traffic"
 )
 
 // Settings are what a person asks of a run, beside the suite.
@@ -39,10 +40,14 @@ const (
 	blocksAimed = 12
 )
 
+// rawFrames is the kind of load that enters a path below the sender's stack.
+const rawFrames = "frame"
+
 // Plan is a suite, laid out on a host: nothing is left to decide but the order
 // of trials.
 type Plan struct {
 	Suite      scenario.Spec
+	Loads      map[string][]result.Option // every kind's options
 	Nodes      []result.RunNode
 	Cells      []PlannedCell
 	Ratios     []result.Ratio
@@ -72,7 +77,7 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Suite: suite, Ratios: suite.Ratios, Seed: settings.Seed}
+	p := Plan{Suite: suite, Loads: Vocabulary().Kinds, Ratios: suite.Ratios, Seed: settings.Seed}
 	for _, s := range shares {
 		p.Nodes = append(p.Nodes, result.RunNode{Name: s.name, CPUs: s.cpus, Shared: s.shared})
 	}
@@ -109,6 +114,7 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 	laid, err := path.Lay(datapath.Request{
 		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire,
 		Segmentation: datapath.Segmentation(cell.Segmentation), Options: cell.PathOptions,
+		Frames: cell.Traffic == rawFrames || cell.Beside == rawFrames,
 	})
 	if err != nil {
 		return PlannedCell{}, err
@@ -197,6 +203,9 @@ func (p Plan) times(settings Settings) result.Plan {
 		return t
 	}
 	left := settings.Budget - closingTime - cells*setUpPerCell
+	// Calibrating takes what the least number of blocks leaves.
+	least := cells * stats.MinimumBlocks * (shortWindow + shortWarmUp + trialOverhead + startDelay)
+	left -= min(p.generators()*calibrationTime, max(0, left-least))
 	window := settings.Window
 	if window == 0 {
 		window = left/(cells*blocksAimed) - trialOverhead - startDelay - longWarmUp
@@ -206,6 +215,15 @@ func (p Plan) times(settings Settings) result.Plan {
 	t.WindowSeconds, t.WarmupSeconds = window.Seconds(), warmUp.Seconds()
 	t.BlocksPlanned = max(0, int(left/(cells*trialTime(t))))
 	return t
+}
+
+// generators counts the distinct loads of the cells that will run.
+func (p Plan) generators() time.Duration {
+	seen := map[string]bool{}
+	for _, cell := range p.Runnable() {
+		seen[traffic.CalibrationKey("", cell.Record.Traffic, p.Loads[cell.Record.Traffic], cell.Record.Load)] = true
+	}
+	return time.Duration(len(seen))
 }
 
 // trialTime is what one trial takes in all.

@@ -34,12 +34,15 @@ type Conductor struct {
 	Out      Writer
 	Progress Progress
 	Header   result.Run // what the caller knows of the run: id, command, version
+	// Known is what generators reached here before; nil: nothing is remembered.
+	Known Calibrations
 
-	began  time.Time
-	random *rand.Rand
-	series *series
-	last   []PlannedCell   // the last block's order
-	broken map[string]bool // cells whose testbed is gone and could not be rebuilt
+	began      time.Time
+	random     *rand.Rand
+	series     *series
+	last       []PlannedCell      // the last block's order
+	generators map[string]float64 // what each reaches without a path, per second, by key
+	broken     map[string]bool    // cells whose testbed is gone and could not be rebuilt
 }
 
 // Run builds every cell, measures until each ratio is known or the budget ends,
@@ -56,6 +59,7 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	cells, err := c.build(ctx)
 	end := result.End{Why: EndFailed}
 	if err == nil {
+		c.calibrate(ctx, cells)
 		end.Why, end.Blocks, err = c.measure(ctx, cells)
 	}
 	if ctx.Err() != nil {

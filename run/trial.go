@@ -29,6 +29,7 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 		return t, c.stop(ctx, cell)
 	}
 	c.assemble(cell, parts, &t)
+	c.judge(cell, &t)
 	if t.Excluded = spoiled(t); t.Excluded != "" {
 		return t, c.stop(ctx, cell)
 	}

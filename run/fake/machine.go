@@ -20,10 +20,14 @@ type Truth struct {
 	ReceiverBusy        float64
 	WirePacketBytes     float64
 	EndpointPacketBytes float64
-	BuildFails          string // why its testbed cannot be built
-	MTUFails            bool   // its probe does not pass
-	BreaksAfter         int    // after so many trials its testbed breaks, until it is rebuilt; 0: never
-	StaysBroken         bool   // and it cannot be rebuilt
+	PacketBytes         float64 // payload of a datagram, frame or request; TCP has none
+	Loss                float64 // share of such packets
+	LatencySeconds      float64 // median, of a load that measures it
+	Calibrated          float64 // what its generator reaches without a path; 0: not known
+	BuildFails          string  // why its testbed cannot be built
+	MTUFails            bool    // its probe does not pass
+	BreaksAfter         int     // after so many trials its testbed breaks, until it is rebuilt; 0: never
+	StaysBroken         bool    // and it cannot be rebuilt
 }
 
 // Noise is what lies between the truth and a trial. The zero value is none.
@@ -98,6 +102,8 @@ func (m *Machine) truth(cell string) Truth {
 	fill(&t.ReceiverBusy, 0.9)
 	fill(&t.WirePacketBytes, 1514)
 	fill(&t.EndpointPacketBytes, 30000)
+	fill(&t.PacketBytes, 1400)
+	fill(&t.LatencySeconds, 50e-6)
 	return t
 }
 

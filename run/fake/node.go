@@ -82,7 +82,11 @@ func (n *node) Prepare(_ context.Context, cell string, end run.Request) (string,
 	return "192.0.2.1:1", nil
 }
 
-func (n *node) Calibrate(context.Context, string, string, run.Order) (float64, error) { return 0, nil }
+func (n *node) Calibrate(_ context.Context, cell, _ string, _ run.Order) (float64, error) {
+	n.machine.mu.Lock()
+	defer n.machine.mu.Unlock()
+	return n.machine.truth(cell).Calibrated, n.dead()
+}
 
 func (n *node) Start(_ context.Context, cell string, start run.Start) error {
 	m := n.machine

@@ -247,3 +247,59 @@ func (i interrupt) Trial(result.Trial, int, time.Duration) {
 		i.cancel()
 	}
 }
+
+// TestEveryKindOfLoadIsJudgedAndMeasured takes a cell of each kind, and one with
+// a load beside it, from the plan to the records.
+func TestEveryKindOfLoadIsJudgedAndMeasured(t *testing.T) {
+	p := plan(10, time.Minute, 0.05, nil, "stream", "datagram", "frame", "ping", "beside")
+	for i := range p.Cells {
+		if record := &p.Cells[i].Record; record.Name == "beside" {
+			record.Beside = "ping"
+		} else {
+			record.Traffic = record.Name
+		}
+	}
+	m := fake.New(10, map[string]fake.Truth{
+		"datagram": {Loss: 0.1, Calibrated: 1e6}, "frame": {Calibrated: 1e5},
+	}, fake.Noise{})
+	out, remembered := &records{}, memory{}
+	c := run.Conductor{Plan: p, Nodes: m.Nodes("a", "b"), Clock: m, Out: out, Progress: silent{}, Known: remembered}
+	if _, err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range out.trials {
+		pair := trial.Pairs[0]
+		if trial.Excluded != "" || pair.Limit == nil {
+			t.Fatalf("%+v", trial)
+		}
+		cell, _ := result.FindCell(out.cells, trial.Cell)
+		for _, want := range kindFigures[trial.Cell] {
+			if v, err := cell.Value(trial, want.metric); err != nil || v < want.low || v > want.high {
+				t.Errorf("%s of %s is %v, %v", want.metric, trial.Cell, v, err)
+			}
+		}
+		if o := pair.Sender.Offered; trial.Cell == "frame" && (o == nil || o.CalibratedPerSecond != 1e5) {
+			t.Errorf("the generator of %s is not known: %+v", trial.Cell, o)
+		}
+	}
+	if len(remembered) != 2 {
+		t.Errorf("%d generators are remembered: %v", len(remembered), remembered)
+	}
+}
+
+var kindFigures = map[string][]struct {
+	metric    result.Metric
+	low, high float64
+}{
+	"stream":   {{result.ReceivedRate, 0.99e9, 1.01e9}},
+	"datagram": {{result.Loss, 9.9, 10.1}, {result.ReceivedPacketRate, 80e3, 81e3}, {result.SentPacketRate, 89e3, 90e3}},
+	"frame":    {{result.Loss, 0, 0}, {result.TogetherPacketCost, 1e3, 1e5}},
+	"ping":     {{result.Latency(result.LatencyIntended, "p50"), 49e-6, 51e-6}, {result.TransactionRate, 89e3, 90e3}},
+	"beside":   {{result.BesideLatency("p99"), 98e-6, 100e-6}, {result.ReceivedRate, 0.99e9, 1.01e9}},
+}
+
+// memory is Calibrations without a file.
+type memory map[string]float64
+
+func (m memory) Get(key string) (float64, bool)          { v, ok := m[key]; return v, ok }
+func (m memory) Put(key string, perSecond float64) error { m[key] = perSecond; return nil }

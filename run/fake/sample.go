@@ -14,17 +14,58 @@ func (m *Machine) pass(seconds float64) {
 
 // end is what one end of a pair reports; the cell's rate is shared by its pairs.
 func (t *trial) end(e run.Request) run.WorkerEnd {
-	pairs := max(1, len(t.ends)/2)
+	pairs := max(1, t.pairs())
 	bytes := uint64(t.rate / float64(pairs) / 8 * t.start.WindowSeconds)
-	end := run.WorkerEnd{Pair: e.Pair, Role: e.Order.Role, Place: e.Place, End: result.PairEnd{
+	end := run.WorkerEnd{Pair: e.Pair, Beside: e.Beside, Role: e.Order.Role, Place: e.Place, End: result.PairEnd{
 		WindowSeconds: t.start.WindowSeconds, Bytes: bytes, Calls: bytes / (128 << 10), Threads: 1,
-		CPUSeconds:  t.start.WindowSeconds / 2,
-		Connections: []result.Connection{{Congestion: "cubic", MSS: 1448, BusySeconds: t.start.WindowSeconds}},
+		CPUSeconds: t.start.WindowSeconds / 2,
 	}}
+	t.shape(e, &end.End)
 	if t.dead && e.Order.Role == receive {
 		end.Error = "the worker did not report: it ended"
 	}
 	return end
+}
+
+// pairs counts the cell's pairs, not what runs beside them.
+func (t *trial) pairs() int {
+	ends := 0
+	for _, e := range t.ends {
+		if !e.Beside {
+			ends++
+		}
+	}
+	return ends / 2
+}
+
+// shape gives an end what its kind of load counts.
+func (t *trial) shape(e run.Request, end *result.PairEnd) {
+	switch kind := e.Order.Kind; {
+	case kind == "stream":
+		end.Connections = []result.Connection{{Congestion: "cubic", MSS: 1448, BusySeconds: t.start.WindowSeconds}}
+		return
+	case kind == "ping" && e.Order.Role == send:
+		end.Latencies = t.latencies()
+	case e.Order.Role == send:
+		end.Offered = &result.Offered{Method: "simulated"}
+	}
+	sent := float64(end.Bytes) / t.truth.PacketBytes
+	end.Packets = uint64(sent)
+	if e.Order.Role == receive {
+		lost := uint64(sent * t.truth.Loss)
+		end.Packets -= lost
+		end.Arrived = &result.Arrived{Expected: uint64(sent), Lost: lost, Jitter: t.truth.LatencySeconds / 10, Flows: 1, Method: "simulated"}
+	}
+}
+
+// latencies are spread evenly up to twice the median.
+func (t *trial) latencies() map[string]result.Histogram {
+	const requests = 1000
+	r := result.NewRecorder()
+	for i := range requests {
+		r.Record(int64(2 * t.truth.LatencySeconds * 1e9 * float64(i) / requests))
+	}
+	return map[string]result.Histogram{result.LatencyIntended: r.Histogram(), result.LatencyActual: r.Histogram()}
 }
 
 // sample is what the node's probes report.
@@ -33,7 +74,7 @@ func (n *node) sample(t *trial) result.NodeSample {
 	s := result.NodeSample{WindowSeconds: window, CPUSource: "simulated"}
 	busy := 0.01
 	for _, e := range t.ends {
-		if e.Cell != n.name {
+		if e.Cell != n.name || e.Beside {
 			continue
 		}
 		packets := t.rate / 8 * window / t.truth.WirePacketBytes

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// calibrationTime is what calibrating one generator takes at most, about.
+const calibrationTime = 400 * time.Millisecond
+
+// Calibrations remembers what generators reach without a path; see
+// traffic.Calibrations.
+type Calibrations interface {
+	Get(key string) (perSecond float64, ok bool)
+	Put(key string, perSecond float64) error
+}
+
+// calibrate learns how fast the generators of the cells are by themselves, so
+// that a verdict can tell them from the path: each distinct load once a machine.
+// It takes time from the budget only where that leaves the least number of
+// blocks; a generator that stays unknown is said so in the verdicts.
+func (c *Conductor) calibrate(ctx context.Context, cells []PlannedCell) {
+	c.generators = map[string]float64{}
+	spare := c.left() - time.Duration(len(cells)*c.Plan.Times.MinimumBlocks)*trialTime(c.Plan.Times)
+	for _, cell := range cells {
+		key := c.generatorKey(cell)
+		if _, done := c.generators[key]; done || ctx.Err() != nil {
+			continue
+		}
+		if c.Known != nil {
+			if perSecond, ok := c.Known.Get(key); ok {
+				c.generators[key] = perSecond
+				continue
+			}
+		}
+		if spare < calibrationTime {
+			continue
+		}
+		spare -= calibrationTime
+		c.generators[key] = c.askGenerator(ctx, cell, key)
+	}
+}
+
+// askGenerator calibrates the generator of a cell's first pair; 0 where it could
+// not be, which is no reason to end a run.
+func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, key string) float64 {
+	from := cell.Record.Pairs[0].From
+	order := Order{Role: traffic.Send, Kind: cell.Record.Traffic, Load: cell.Record.Load, CPUs: c.cpus(from.Node)}
+	perSecond, err := c.node(from.Node).Calibrate(ctx, cell.Record.Name, from.Name(), order)
+	if err != nil {
+		c.Progress.Say(fmt.Sprintf("the generator of cell %s is not calibrated: %v", cell.Record.Name, err))
+		return 0
+	}
+	if perSecond > 0 && c.Known != nil {
+		if err := c.Known.Put(key, perSecond); err != nil {
+			c.Progress.Say(err.Error()) // the next run calibrates anew
+		}
+	}
+	return perSecond
+}
+
+// generatorKey names the generator of a cell: where it runs and what it sends.
+func (c *Conductor) generatorKey(cell PlannedCell) string {
+	from := cell.Record.Pairs[0].From.Node
+	print := c.node(from).Fingerprint()
+	machine := fmt.Sprintf("%s, %d CPUs of a node, %s", print["cpu.model"], len(c.cpus(from)), print["kernel.release"])
+	return traffic.CalibrationKey(machine, cell.Record.Traffic, c.Plan.Loads[cell.Record.Traffic], cell.Record.Load)
+}
+
+// judge adds to each pair of a trial what is known of its generator, and what
+// bounded its traffic.
+func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
+	known := c.generators[c.generatorKey(cell)]
+	for i := range t.Pairs {
+		p := &t.Pairs[i]
+		if p.Sender.Error+p.Receiver.Error != "" {
+			continue
+		}
+		if known > 0 {
+			if p.Sender.Offered == nil {
+				p.Sender.Offered = &result.Offered{}
+			}
+			p.Sender.Offered.CalibratedPerSecond = known
+		}
+		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)
+		p.Limit = &limit
+	}
+}
