@@ -1,0 +1,173 @@
+package datagram
+
+import (
+	"net"
+	"net/netip"
+
+	"windtunnel/traffic"
+)
+
+// deal gives the flows to threads: senders in turn; receivers by socket, because
+// one thread reads a socket.
+func (e *Engine) deal(flows []Flow, sockets map[*net.UDPConn]*socket) error {
+	e.outs, e.ins = make([]*outflow, len(flows)), make([]*tally, len(flows))
+	e.homes, e.first = make([]*latch, len(flows)), make([]*inlet, len(flows))
+	var sends []int
+	inlets, order := map[*socket]*inlet{}, []*inlet{}
+	for i, f := range flows {
+		s := sockets[f.Conn]
+		if f.Role == traffic.Send {
+			sends = append(sends, i)
+			out, err := newOutflow(f, s, e.config)
+			if err != nil {
+				return err
+			}
+			e.outs[i] = out
+			continue
+		}
+		in := inlets[s]
+		if in == nil {
+			in = newInlet(s, e.config)
+			inlets[s], order = in, append(order, in)
+			e.first[i] = in
+		}
+		e.ins[i] = in.add(f, e.config)
+	}
+	if err := e.dealSenders(sends); err != nil {
+		return err
+	}
+	return e.dealReceivers(order)
+}
+
+func (e *Engine) dealSenders(flows []int) error {
+	n := min(e.config.Threads, len(flows))
+	e.sending = n
+	for i := range n {
+		t := e.newThread(i)
+		var hand []*outflow
+		for j := i; j < len(flows); j += n {
+			hand = append(hand, e.outs[flows[j]])
+			e.homes[flows[j]] = &t.latch
+		}
+		t.send = newSender(e, t, hand)
+	}
+	return nil
+}
+
+func (e *Engine) dealReceivers(inlets []*inlet) error {
+	n := len(inlets)
+	if oneThreadReadsMany {
+		n = min(e.config.Threads, n)
+	}
+	home := map[*tally]*latch{}
+	for i := range n {
+		t := e.newThread(e.sending + i)
+		var hand []*inlet
+		for j := i; j < len(inlets); j += n {
+			hand = append(hand, inlets[j])
+			for _, account := range inlets[j].accounts {
+				home[account] = &t.latch
+			}
+		}
+		r, err := newReceiver(e, t, hand)
+		if err != nil {
+			return err
+		}
+		t.receive = r
+	}
+	for i, account := range e.ins {
+		if account != nil {
+			e.homes[i] = home[account]
+		}
+	}
+	return nil
+}
+
+func (e *Engine) newThread(i int) *thread {
+	t := &thread{engine: e, cpu: -1}
+	if len(e.config.CPUs) > 0 {
+		t.cpu = e.config.CPUs[i%len(e.config.CPUs)]
+	}
+	e.threads = append(e.threads, t)
+	return t
+}
+
+// maxTable is how large a flow's number may be to be looked up in a table.
+const maxTable = 1 << 16
+
+// inlet is a socket that is read, and the flows that come in by it.
+type inlet struct {
+	socket   *socket
+	codec    Codec
+	long     *longHeader  // the codec, where it is ours
+	short    *shortHeader // likewise
+	message  int
+	payload  []byte // what must follow the header; nil: not compared
+	accounts []*tally
+	only     *tally
+	table    []*tally
+	byID     map[uint32]*tally
+	byPeer   map[netip.AddrPort]*tally
+	peers    map[netip.AddrPort]bool // who has sent intact datagrams, at most maxPeers
+}
+
+// maxPeers bounds what is remembered of senders.
+const maxPeers = 1 << 12
+
+func newInlet(s *socket, c Config) *inlet {
+	in := &inlet{
+		socket: s, codec: c.Codec, message: c.Message,
+		byID: map[uint32]*tally{}, byPeer: map[netip.AddrPort]*tally{}, peers: map[netip.AddrPort]bool{},
+	}
+	switch own := c.Codec.(type) {
+	case longHeader:
+		in.long = &own
+	case shortHeader:
+		in.short = &own
+	}
+	if c.Verify && c.Codec != nil {
+		in.payload = template(c.Message, c.Payload)[c.Codec.Size():]
+	}
+	return in
+}
+
+// add lets a flow come in by the socket.
+func (in *inlet) add(f Flow, c Config) *tally {
+	window := c.Window
+	if c.Codec == nil {
+		window = 64
+	}
+	account := newTally(window, c.FirstSeq, in.short != nil)
+	in.accounts = append(in.accounts, account)
+	in.only = account
+	if len(in.accounts) > 1 {
+		in.only = nil
+	}
+	if f.Peer.IsValid() {
+		in.byPeer[unmapped(f.Peer)] = account
+		in.peers[unmapped(f.Peer)] = true
+	}
+	in.byID[f.ID] = account
+	if f.ID < maxTable {
+		for len(in.table) <= int(f.ID) {
+			in.table = append(in.table, nil)
+		}
+		in.table[f.ID] = account
+	}
+	return account
+}
+
+func unmapped(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}
+
+// find returns the flow of a datagram, nil for none.
+func (in *inlet) find(s Stamp) *tally {
+	if in.only != nil {
+		return in.only
+	}
+	if s.Flow < uint32(len(in.table)) {
+		return in.table[s.Flow]
+	}
+	return in.byID[s.Flow]
+}

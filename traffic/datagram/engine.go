@@ -1,0 +1,262 @@
+// Package datagram is numbered UDP: at a bit rate, at a packet rate, or as fast as
+// it goes. An Engine drives the sockets with hot threads, the header is a Codec,
+// and a receiver tells lost, late, reordered, duplicate and corrupt datagrams
+// apart. The kind of load "datagram" puts a control connection beside it.
+package datagram
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// Engine drives flows of datagrams with hot threads.
+type Engine struct {
+	config  Config
+	clock   clock
+	sockets []*socket
+	outs    []*outflow // by flow; nil for a receiver
+	ins     []*tally   // by flow; nil for a sender
+	homes   []*latch   // by flow: what guards its counters
+	first   []*inlet   // by flow: its socket, if it is the first of it
+	threads []*thread
+
+	mark    atomic.Uint32
+	budget  atomic.Int64 // datagrams that may still be sent
+	limited bool
+	stop    atomic.Bool
+	start   chan struct{}
+	begin   func() // closes start
+	done    chan struct{}
+	running sync.WaitGroup
+	release func()
+	closing sync.Once
+
+	mu       sync.Mutex
+	isDone   bool
+	sending  int // threads
+	left     int // threads
+	failures []error
+}
+
+// clock is the engine's own: ns since it was made, never stepped.
+type clock struct{ base time.Time }
+
+func (c clock) now() int64 { return int64(time.Since(c.base)) }
+
+// NewEngine takes the flows' sockets over, also where it fails, and returns when
+// the threads stand; nothing moves before Start. The engine must be closed.
+func NewEngine(flows []Flow, c Config) (*Engine, error) {
+	e := &Engine{clock: clock{time.Now()}, start: make(chan struct{}), done: make(chan struct{})}
+	e.begin = sync.OnceFunc(func() { close(e.start) })
+	if err := e.assemble(flows, c); err != nil {
+		for _, f := range flows {
+			if f.Conn != nil {
+				f.Conn.Close()
+			}
+		}
+		e.free()
+		return nil, err
+	}
+	e.left = len(e.threads)
+	e.release = traffic.HoldHot(len(e.threads))
+	if err := e.spawn(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Engine) assemble(flows []Flow, c Config) error {
+	var err error
+	if e.config, err = c.check(flows); err != nil {
+		return err
+	}
+	e.setBudget()
+	sockets := map[*net.UDPConn]*socket{}
+	for i, f := range flows {
+		if f.Conn == nil || f.Role != traffic.Send && f.Role != traffic.Receive {
+			return fmt.Errorf("flow %d needs a socket and a role: %q or %q", i, traffic.Send, traffic.Receive)
+		}
+		if sockets[f.Conn] != nil {
+			continue
+		}
+		s, err := takeOver(f.Conn, e.config)
+		if err != nil {
+			return fmt.Errorf("taking over the socket of flow %d: %w", i, err)
+		}
+		sockets[f.Conn] = s
+		e.sockets = append(e.sockets, s)
+	}
+	return e.deal(flows, sockets)
+}
+
+func (e *Engine) setBudget() {
+	limit, message := e.config.LimitPackets, uint64(e.config.Message)
+	if bytes := e.config.LimitBytes; bytes > 0 {
+		byBytes := (bytes-1)/message + 1
+		if limit == 0 || byBytes < limit {
+			limit = byBytes
+		}
+	}
+	e.limited = limit > 0
+	e.budget.Store(int64(min(limit, 1<<62)))
+}
+
+// claim takes up to n datagrams out of what may still be sent.
+func (e *Engine) claim(n int) int {
+	if !e.limited {
+		return n
+	}
+	left := e.budget.Add(-int64(n))
+	if left >= 0 {
+		return n
+	}
+	over := int(min(int64(n), -left))
+	e.budget.Add(int64(over))
+	return n - over
+}
+
+func (e *Engine) unclaim(n int) {
+	if e.limited {
+		e.budget.Add(int64(n))
+	}
+}
+
+// spawn starts the threads and waits until they stand.
+func (e *Engine) spawn() error {
+	standing := make(chan error, len(e.threads))
+	for _, t := range e.threads {
+		e.running.Go(func() {
+			// Without unlocking, so that the OS thread and its affinity end with the goroutine.
+			runtime.LockOSThread()
+			err := t.settle()
+			standing <- err
+			<-e.start
+			if err == nil {
+				err = t.work()
+			}
+			t.keepCPU()
+			e.end(t, err)
+		})
+	}
+	var failures []error
+	for range e.threads {
+		failures = append(failures, <-standing)
+	}
+	return errors.Join(failures...)
+}
+
+// end notes that a thread has ended.
+func (e *Engine) end(t *thread, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.left--
+	if t.send != nil {
+		e.sending--
+	}
+	if err != nil {
+		e.failures = append(e.failures, err)
+	}
+	sent := t.send != nil && e.sending == 0
+	if !e.isDone && (e.left == 0 || sent || err != nil && e.config.FailTogether) {
+		e.isDone = true
+		close(e.done)
+	}
+	if err != nil && e.config.FailTogether {
+		e.stop.Store(true)
+	}
+}
+
+// Start lets the datagrams flow.
+func (e *Engine) Start() { e.begin() }
+
+// Done is closed when every sending flow has ended, by its limit or by an error;
+// in an engine of receivers only, when all have failed or Halt was called. With
+// FailTogether, at the first error.
+func (e *Engine) Done() <-chan struct{} { return e.done }
+
+// Err is what made flows end early, or nil.
+func (e *Engine) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return errors.Join(e.failures...)
+}
+
+// SetMark makes the datagrams sent from now on carry a mark of 0 to 3, counts
+// them under it at both ends, and begins the distributions anew.
+func (e *Engine) SetMark(mark uint8) { e.mark.Store(uint32(min(mark, marks-1))) }
+
+// Halt stops sending and receiving and waits for the threads; the sockets stay
+// open and the counters stay.
+func (e *Engine) Halt() {
+	e.stop.Store(true)
+	e.begin()
+	e.hurry()
+	e.running.Wait()
+}
+
+// Close ends everything and frees it.
+func (e *Engine) Close() {
+	e.closing.Do(func() {
+		e.Halt()
+		e.free()
+		e.release()
+	})
+}
+
+// free closes what the engine holds.
+func (e *Engine) free() {
+	for _, t := range e.threads {
+		t.close()
+	}
+	for _, s := range e.sockets {
+		s.close()
+	}
+}
+
+// Lag is how late each send began after the time it was meant for, since the
+// last SetMark; nil where nothing is sent, or as fast as it goes.
+func (e *Engine) Lag() *result.Recorder {
+	return e.merged(func(t *thread) *result.Recorder {
+		if t.send == nil {
+			return nil
+		}
+		return t.send.lag
+	})
+}
+
+// Jitter is how much the transit times of successive datagrams differed, since
+// the last SetMark that arrived; nil without Config.Spread.
+func (e *Engine) Jitter() *result.Recorder {
+	return e.merged(func(t *thread) *result.Recorder {
+		if t.receive == nil {
+			return nil
+		}
+		return t.receive.spread
+	})
+}
+
+func (e *Engine) merged(of func(*thread) *result.Recorder) *result.Recorder {
+	var all *result.Recorder
+	for _, t := range e.threads {
+		r := of(t)
+		if r == nil {
+			continue
+		}
+		if all == nil {
+			all = result.NewRecorder()
+		}
+		t.latch.lock()
+		all.Merge(r)
+		t.latch.unlock()
+	}
+	return all
+}

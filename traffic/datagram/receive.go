@@ -1,0 +1,189 @@
+package datagram
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"windtunnel/result"
+)
+
+// receiver is what a receiving thread has.
+type receiver struct {
+	engine *Engine
+	thread *thread
+	config Config
+	inlets []*inlet
+	spread *result.Recorder // nil: not asked for
+	mark   uint8            // the highest that came
+	seen   [marks]seen      // when a mark first came
+	calls  *intake          // the memory and the form of a call
+}
+
+// seen is the clock and the thread's own CPU time at one datagram.
+type seen struct {
+	at  int64 // ns of the engine's clock
+	cpu time.Duration
+	yes bool
+}
+
+func newReceiver(e *Engine, t *thread, inlets []*inlet) (*receiver, error) {
+	r := &receiver{engine: e, thread: t, config: e.config, inlets: inlets}
+	if e.config.Spread {
+		r.spread = result.NewRecorder()
+	}
+	var err error
+	r.calls, err = newIntake(e.config, inlets)
+	return r, err
+}
+
+func (r *receiver) close() { r.calls.close() }
+
+func (r *receiver) work() error {
+	var failures []error
+	moving := time.Now()
+	for len(r.inlets) > 0 && !r.engine.stop.Load() {
+		moved, err := r.burst()
+		if err != nil {
+			failures = append(failures, err)
+			if r.config.FailTogether {
+				break
+			}
+		}
+		if moved {
+			moving = time.Now()
+		} else if quiet := time.Since(moving); r.config.Silence > 0 && quiet >= r.config.Silence {
+			failures = append(failures, fmt.Errorf("no datagram came for %s", quiet.Round(patience)))
+			break
+		}
+		r.thread.keepCPU()
+	}
+	return errors.Join(failures...)
+}
+
+// burst receives until a stop, an error, or the burst's time is over.
+func (r *receiver) burst() (moved bool, err error) {
+	clock := r.engine.clock
+	now := clock.now()
+	for until := now + burstNS; now < until && !r.engine.stop.Load(); now = clock.now() {
+		n, err := r.turn()
+		if err != nil {
+			return moved, err
+		}
+		if n == 0 { // patience ended the call
+			return moved, nil
+		}
+		moved = true
+	}
+	return moved, nil
+}
+
+// message takes what one message brought: one datagram, or an aggregate of
+// datagrams of stride bytes, the last of which may be shorter.
+func (r *receiver) message(in *inlet, b []byte, stride int, from *name, now int64) {
+	account := in.only
+	if account == nil && len(in.byPeer) > 0 {
+		if account = in.byPeer[from.addrPort()]; account == nil {
+			in.accounts[0].foreign++
+			return
+		}
+	}
+	if in.codec == nil {
+		r.unnumbered(in, account, b, stride)
+		return
+	}
+	if len(b) == 0 {
+		in.strange(account, from)
+	}
+	for len(b) > 0 {
+		n := min(stride, len(b))
+		r.datagram(in, account, b[:n], from, now)
+		b = b[n:]
+	}
+	if account == nil {
+		account = in.accounts[0]
+	}
+	account.calls++
+}
+
+// unnumbered counts datagrams without a header.
+func (r *receiver) unnumbered(in *inlet, account *tally, b []byte, stride int) {
+	if account == nil {
+		account = in.accounts[0]
+	}
+	account.calls++
+	account.bytes += uint64(len(b))
+	account.marked[0].packets += uint64(max(1, (len(b)+stride-1)/max(1, stride)))
+}
+
+func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now int64) {
+	s, ok := in.decode(b)
+	if !ok {
+		in.strange(account, from)
+		return
+	}
+	if account == nil {
+		if account = in.find(s); account == nil {
+			in.strange(nil, from)
+			return
+		}
+	}
+	if !account.timed {
+		in.know(from)
+	}
+	if s.Mark > r.mark {
+		r.see(s.Mark, now)
+	}
+	if d := account.take(s, len(b), now); d >= 0 && r.spread != nil {
+		r.spread.Record(d)
+	}
+}
+
+// see notes that a mark has come for the first time.
+func (r *receiver) see(mark uint8, now int64) {
+	r.mark = min(mark, marks-1)
+	r.thread.keepCPU()
+	r.seen[r.mark] = seen{now, r.thread.cpuTime(), true}
+	if r.spread != nil {
+		r.spread.Reset()
+	}
+}
+
+// decode reads a datagram's header and compares the rest.
+func (in *inlet) decode(b []byte) (s Stamp, ok bool) {
+	switch {
+	case in.long != nil:
+		s, ok = in.long.Get(b)
+		ok = ok && len(b) == in.message
+	case in.short != nil:
+		s, ok = in.short.Get(b)
+		ok = ok && len(b) == in.message
+	default:
+		s, ok = in.codec.Get(b)
+	}
+	if ok && in.payload != nil {
+		ok = bytes.Equal(b[len(b)-min(len(b), len(in.payload)):], in.payload)
+	}
+	return s, ok
+}
+
+// strange counts what is not a datagram of ours: corrupt where the peer sent
+// it, foreign else.
+func (in *inlet) strange(account *tally, from *name) {
+	if account == nil {
+		account = in.accounts[0]
+	}
+	if in.socket.connected || in.peers[from.addrPort()] {
+		account.corrupt++
+		return
+	}
+	account.foreign++
+}
+
+// know remembers who sends intact datagrams.
+func (in *inlet) know(from *name) {
+	if !in.socket.connected && len(in.peers) < maxPeers {
+		in.peers[from.addrPort()] = true
+	}
+}

@@ -1,0 +1,199 @@
+package datagram
+
+import (
+	"encoding/binary"
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxAggregate is what one message may bring with UDP_GRO.
+	maxAggregate = 64 << 10
+	// intakeBytes bounds the memory of a call, intakeMessages its messages.
+	intakeBytes    = 1 << 20
+	intakeMessages = 64
+	minIntake      = 8
+	// controlSpace holds a control message of one int (CMSG_SPACE(4)), twice.
+	controlSpace = 48
+)
+
+// intake is the memory of a receiving thread's calls.
+type intake struct {
+	size     int // bytes of a message
+	memory   []byte
+	headers  []mmsghdr
+	vectors  []unix.Iovec
+	names    []name
+	controls [][controlSpace]byte
+	poller   *poller // nil for one socket
+}
+
+func newIntake(c Config, inlets []*inlet) (*intake, error) {
+	size := c.Message + 1 // one more, so that a longer datagram shows
+	if c.Segmentation != segmentationOff {
+		size = min(maxAggregate, max(size, maxSegments*c.Message))
+	}
+	size = (size + 63) &^ 63
+	n := max(minIntake, min(intakeMessages, intakeBytes/size))
+	k := &intake{
+		size: size, memory: make([]byte, n*size), headers: make([]mmsghdr, n), vectors: make([]unix.Iovec, n),
+		names: make([]name, n), controls: make([][controlSpace]byte, n),
+	}
+	clear(k.memory) // makes it present
+	for i := range k.headers {
+		k.vectors[i].Base = &k.memory[i*size]
+		k.vectors[i].SetLen(size)
+		h := &k.headers[i].header
+		h.Iov = &k.vectors[i]
+		h.SetIovlen(1)
+		h.Name, h.Control = &k.names[i].bytes[0], &k.controls[i][0]
+	}
+	if len(inlets) == 1 {
+		return k, nil
+	}
+	var err error
+	k.poller, err = newPoller(inlets)
+	return k, err
+}
+
+func (k *intake) close() {
+	if k != nil && k.poller != nil {
+		unix.Close(k.poller.fd)
+	}
+}
+
+// oneThreadReadsMany says whether a thread can wait for several sockets.
+const oneThreadReadsMany = true
+
+// turn is one call on one socket, or one on each that is ready.
+func (r *receiver) turn() (n int, err error) {
+	if r.calls.poller == nil {
+		return r.read(r.inlets[0], unix.MSG_WAITFORONE)
+	}
+	ready, errno := r.calls.poller.wait()
+	if errno != 0 {
+		return 0, fmt.Errorf("waiting for datagrams: %w", errno)
+	}
+	for i := range ready {
+		got, err := r.read(r.inlets[r.calls.poller.events[i].Fd], unix.MSG_DONTWAIT)
+		if err != nil {
+			return n, err
+		}
+		n += got
+	}
+	return n, nil
+}
+
+// read takes what is there on one socket.
+func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
+	k := r.calls
+	n, errno := k.recvmmsg(uintptr(in.socket.fd), flags)
+	switch errno {
+	case 0:
+	case unix.EAGAIN:
+		return 0, nil
+	case unix.ECONNREFUSED:
+		// The receiver's own answers came back: the sender's end says more.
+		return 0, nil
+	default:
+		return 0, fmt.Errorf("receiving: %w", errno)
+	}
+	now := r.engine.clock.now()
+	r.thread.latch.lock()
+	for i := range n {
+		size := int(k.headers[i].n)
+		r.message(in, k.memory[i*k.size:][:min(size, k.size)], k.stride(i, size), &k.names[i], now)
+	}
+	r.thread.latch.unlock()
+	return n, nil
+}
+
+// stride is the length of a message's datagrams: what UDP_GRO says in a control
+// message, else the message's own.
+//
+//go:nosplit
+func (k *intake) stride(i, size int) int {
+	const header = unix.SizeofCmsghdr
+	h := &k.headers[i].header
+	if h.Controllen < header+4 {
+		return size
+	}
+	b := &k.controls[i]
+	level, kind := binary.NativeEndian.Uint32(b[header-8:]), binary.NativeEndian.Uint32(b[header-4:])
+	if level != unix.SOL_UDP || kind != unix.UDP_GRO {
+		return size
+	}
+	if stride := int(binary.NativeEndian.Uint32(b[header:])); stride > 0 {
+		return stride
+	}
+	return size
+}
+
+// recvmmsg fills as many messages as are there, at least one.
+//
+//go:nosplit
+func (k *intake) recvmmsg(fd, flags uintptr) (int, syscall.Errno) {
+	for i := range k.headers {
+		h := &k.headers[i].header
+		h.Namelen, h.Controllen, h.Flags = unix.SizeofSockaddrInet6, controlSpace, 0
+	}
+	for {
+		n, _, e := syscall.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(k.headers))), uintptr(len(k.headers)), flags, 0, 0)
+		if e == unix.EINTR {
+			continue
+		}
+		if e != 0 {
+			return 0, e
+		}
+		return int(n), 0
+	}
+}
+
+func (s *socket) how() (method, why string) {
+	if s.gro {
+		return methodGRO, ""
+	}
+	return methodRecvmmsg, s.noGRO
+}
+
+// readyAtOnce is how many ready sockets one wait returns.
+const readyAtOnce = 64
+
+// poller lets one hot thread read many sockets, level-triggered. Events carry
+// the place of the inlet.
+type poller struct {
+	fd     int
+	events [readyAtOnce]unix.EpollEvent
+}
+
+func newPoller(inlets []*inlet) (*poller, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("making an epoll set: %w", err)
+	}
+	p := &poller{fd: fd}
+	for i, in := range inlets {
+		if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, in.socket.fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}); err != nil {
+			unix.Close(fd)
+			return nil, fmt.Errorf("adding a socket to an epoll set: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// wait returns how many sockets are ready, 0 after patience. It is epoll_pwait
+// because arm64 has no epoll_wait.
+//
+//go:nosplit
+func (p *poller) wait() (int, syscall.Errno) {
+	for {
+		n, _, e := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), readyAtOnce, uintptr(patience.Milliseconds()), 0, 0)
+		if e == unix.EINTR {
+			continue
+		}
+		return int(n), e
+	}
+}

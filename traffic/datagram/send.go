@@ -1,0 +1,200 @@
+package datagram
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"windtunnel/result"
+)
+
+// outflow is one flow at its sender.
+type outflow struct {
+	id      uint32
+	socket  *socket
+	to      name // of an unconnected socket's peer
+	seq     uint64
+	counts  FlowCounts
+	stalled time.Duration
+}
+
+func newOutflow(f Flow, s *socket, c Config) (*outflow, error) {
+	to, err := s.name(f.Peer)
+	if err != nil {
+		return nil, fmt.Errorf("flow %d: %w", f.ID, err)
+	}
+	return &outflow{id: f.ID, socket: s, to: to, seq: c.FirstSeq}, nil
+}
+
+// errGone says that ICMP brought a datagram back.
+var errGone = errors.New("the peer refuses datagrams (ICMP port unreachable): its program has ended, or the port is closed")
+
+// sender is what a sending thread has.
+type sender struct {
+	engine  *Engine
+	thread  *thread
+	config  Config
+	flows   []*outflow // that still send
+	turn    int
+	pacer   pacer
+	perFlow float64 // datagrams per second
+	mark    uint32
+	lag     *result.Recorder // nil: as fast as it goes
+	batch   *batch           // the memory and the form of a call
+	depth   int              // of the pacing with all flows
+}
+
+func newSender(e *Engine, t *thread, flows []*outflow) *sender {
+	s := &sender{engine: e, thread: t, config: e.config, flows: flows, perFlow: e.config.packetsPerSecond()}
+	if s.perFlow > 0 {
+		s.lag = result.NewRecorder()
+	}
+	s.batch = newBatch(e.config)
+	s.depth = s.newPacer(0).depth
+	return s
+}
+
+func (s *sender) newPacer(now int64) pacer {
+	return newPacer(s.perFlow*float64(len(s.flows)), s.config.Burst, s.batch.largest, now)
+}
+
+// pace begins the schedule anew for the flows that are left.
+func (s *sender) pace() { s.pacer = s.newPacer(s.engine.clock.now()) }
+
+func (s *sender) work() error {
+	s.pace()
+	var failures []error
+	for len(s.flows) > 0 && !s.engine.stop.Load() {
+		if err := s.burst(); err != nil {
+			failures = append(failures, err)
+			if s.config.FailTogether {
+				break
+			}
+		}
+		s.thread.keepCPU()
+	}
+	return errors.Join(failures...)
+}
+
+// burst sends until a stop, a flow's end, or the burst's time is over.
+func (s *sender) burst() error {
+	clock := s.engine.clock
+	now := clock.now()
+	for until := now + burstNS; now < until && !s.engine.stop.Load(); now = clock.now() {
+		n, release := s.pacer.take(now, s.batch.largest)
+		if n == 0 {
+			pause(min(release-now, int64(patience)))
+			continue
+		}
+		granted := s.engine.claim(n)
+		if granted == 0 {
+			s.endAll()
+			return nil
+		}
+		s.note(now - release)
+		f := s.flows[s.turn]
+		if s.turn++; s.turn >= len(s.flows) {
+			s.turn = 0
+		}
+		if err := s.send(f, granted, release, now); err != nil {
+			s.drop(f, err)
+			return err
+		}
+	}
+	return nil
+}
+
+// note records a send's lag, and sees a new mark.
+func (s *sender) note(lag int64) {
+	mark := s.engine.mark.Load()
+	if s.lag == nil {
+		s.mark = mark
+		return
+	}
+	s.thread.latch.lock()
+	if mark != s.mark {
+		s.mark = mark
+		s.lag.Reset()
+	}
+	s.lag.Record(lag)
+	s.thread.latch.unlock()
+}
+
+// send lets n datagrams of a flow leave. What the system turned away for want
+// of room is tried again later, under the same numbers.
+func (s *sender) send(f *outflow, n int, release, now int64) error {
+	s.batch.fill(s.config.Codec, n, Stamp{Flow: f.id, Mark: uint8(s.mark), Seq: f.seq, Intended: release, Sent: now})
+	sent, calls, refused, err := s.batch.transmit(f, n)
+	s.engine.unclaim(n - sent)
+	s.thread.latch.lock()
+	f.seq += uint64(sent)
+	f.counts.Packets += uint64(sent)
+	f.counts.Bytes += uint64(sent) * uint64(s.config.Message)
+	f.counts.Marked[s.mark] += uint64(sent)
+	f.counts.Calls += uint64(calls)
+	f.counts.Refused += uint64(refused)
+	s.thread.latch.unlock()
+	switch {
+	case err != nil:
+		return err
+	case sent > 0:
+		f.stalled = 0
+	case refused > 0: // the queue is full: let it drain a little
+		pause(int64(50 * time.Microsecond))
+	default: // the socket took nothing for as long as a call waits
+		if f.stalled += patience; s.config.Patience > 0 && f.stalled >= s.config.Patience {
+			return fmt.Errorf("the socket took no datagram for %s: look at the queue of its interface", f.stalled)
+		}
+	}
+	return nil
+}
+
+// drop ends a flow that failed; the others keep their rate.
+func (s *sender) drop(f *outflow, err error) {
+	s.end(f, err)
+	for i, other := range s.flows {
+		if other == f {
+			s.flows = append(s.flows[:i], s.flows[i+1:]...)
+			break
+		}
+	}
+	s.turn = 0
+	if len(s.flows) > 0 {
+		s.pace()
+	}
+}
+
+func (s *sender) endAll() {
+	for _, f := range s.flows {
+		s.end(f, nil)
+	}
+	s.flows = nil
+}
+
+func (s *sender) end(f *outflow, err error) {
+	s.thread.latch.lock()
+	f.counts.Ended, f.counts.Err = true, err
+	s.thread.latch.unlock()
+}
+
+// fill writes the headers of n datagrams with successive numbers.
+func (b *batch) fill(codec Codec, n int, s Stamp) {
+	switch own := codec.(type) {
+	case nil:
+	case longHeader:
+		for i := range n {
+			own.Put(b.memory[i*b.message:], s)
+			s.Seq++
+		}
+	case shortHeader:
+		for i := range n {
+			own.Put(b.memory[i*b.message:], s)
+			s.Seq++
+		}
+	default:
+		for i := range n {
+			codec.Put(b.memory[i*b.message:][:b.message:b.message], s)
+			s.Seq++
+		}
+	}
+}

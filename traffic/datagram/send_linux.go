@@ -1,0 +1,191 @@
+package datagram
+
+import (
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mmsghdr is struct mmsghdr of <sys/socket.h>.
+type mmsghdr struct {
+	header unix.Msghdr
+	n      uint32
+	_      [4]byte
+}
+
+const (
+	// maxSegments is UDP_MAX_SEGMENTS of include/linux/udp.h since Linux 6.10;
+	// before it was oldSegments.
+	maxSegments = 128
+	oldSegments = 64
+	// maxCall bounds the bytes of a call, and maxMessages its messages: more
+	// saves little, and makes longer bursts.
+	maxCall     = 128 << 10
+	maxMessages = 64
+	maxBatch    = 1024 // datagrams
+)
+
+// batch is the memory of a sending thread's calls. Datagrams lie one behind the
+// other; a message is a run of them, which the kernel cuts (UDP_SEGMENT).
+type batch struct {
+	memory   []byte
+	message  int                    // bytes of a datagram
+	largest  int                    // datagrams of a call
+	segments atomic.Int32           // datagrams of a message
+	why      atomic.Pointer[string] // it is not more; nil: nothing
+	headers  []mmsghdr
+	vectors  []unix.Iovec
+}
+
+func newBatch(c Config) *batch {
+	b := &batch{message: c.Message}
+	segments := min(maxSegments, maxPayload/c.Message)
+	b.segments.Store(int32(segments))
+	if c.Segmentation == segmentationOff {
+		b.plain("segmentation is switched off")
+	} else if segments < 2 {
+		b.plain(fmt.Sprintf("two datagrams of %d bytes are longer than a packet may be", c.Message))
+	}
+	b.largest = max(1, min(maxBatch, maxCall/c.Message))
+	if segments = int(b.segments.Load()); segments == 1 {
+		b.largest = min(b.largest, maxMessages)
+	} else if b.largest > segments {
+		b.largest -= b.largest % segments
+	}
+	b.memory = make([]byte, b.largest*c.Message)
+	repeat(b.memory, copy(b.memory, template(c.Message, c.Payload)))
+	b.headers, b.vectors = make([]mmsghdr, b.largest), make([]unix.Iovec, b.largest)
+	return b
+}
+
+// transmit sends n datagrams. What is not sent after a call that patience ended,
+// or after a refusal, is left to the caller.
+func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error) {
+	for sent < n {
+		if err := b.segment(f.socket); err != nil {
+			return sent, calls, refused, err
+		}
+		messages := b.layOut(f, sent, n)
+		done, errno := sendmmsg(uintptr(f.socket.fd), b.headers[:messages])
+		calls++
+		for i := range done {
+			sent += int(b.vectors[i].Len) / b.message
+		}
+		switch errno {
+		case 0:
+		case unix.EAGAIN:
+			return sent, calls, refused, nil
+		case unix.ENOBUFS, unix.ENOMEM:
+			return sent, calls, refused + 1, nil
+		default:
+			if !b.retreat(errno) {
+				return sent, calls, refused, explain(errno)
+			}
+		}
+	}
+	return sent, calls, refused, nil
+}
+
+// segment tells the kernel where to cut, once a socket.
+func (b *batch) segment(s *socket) error {
+	want := 0
+	if b.segments.Load() > 1 {
+		want = b.message
+	}
+	if s.cut == want {
+		return nil
+	}
+	if err := unix.SetsockoptInt(s.fd, unix.SOL_UDP, unix.UDP_SEGMENT, want); err != nil {
+		if want == 0 {
+			return fmt.Errorf("switching UDP_SEGMENT off: %w", err)
+		}
+		b.plain(fmt.Sprintf("the kernel has no UDP_SEGMENT (%v): it came with Linux 4.18", err))
+		return nil
+	}
+	s.cut = want
+	return nil
+}
+
+// layOut makes messages of the datagrams from the first to the n-th.
+func (b *batch) layOut(f *outflow, first, n int) (messages int) {
+	segments := int(b.segments.Load())
+	for ; first < n; messages++ {
+		run := min(segments, n-first)
+		v, h := &b.vectors[messages], &b.headers[messages].header
+		v.Base = &b.memory[first*b.message]
+		v.SetLen(run * b.message)
+		h.Iov = v
+		h.SetIovlen(1)
+		h.Name, h.Namelen = nil, f.to.size
+		if f.to.size > 0 {
+			h.Name = &f.to.bytes[0]
+		}
+		first += run
+	}
+	return messages
+}
+
+// retreat takes shorter messages after the path refused one: EINVAL for more
+// segments than the kernel takes or larger than the path's MTU, which later
+// kernels call EMSGSIZE, EIO for a device that computes no checksums
+// (udp_send_skb in net/ipv4/udp.c). A refused message has sent nothing.
+func (b *batch) retreat(errno syscall.Errno) bool {
+	segments := b.segments.Load()
+	if segments == 1 || errno != unix.EINVAL && errno != unix.EMSGSIZE && errno != unix.EIO {
+		return false
+	}
+	b.plain(fmt.Sprintf("the path refused %d segments of %d bytes: %v", segments, b.message, errno))
+	if errno == unix.EINVAL && segments > oldSegments {
+		b.segments.Store(oldSegments)
+	}
+	return true
+}
+
+// plain gives segmentation up.
+func (b *batch) plain(why string) {
+	b.segments.Store(1)
+	b.why.Store(&why)
+}
+
+// how says how datagrams leave, and why not in a better way.
+func (b *batch) how() (method, why string) {
+	if p := b.why.Load(); p != nil {
+		why = *p
+	}
+	if b.segments.Load() > 1 {
+		return methodSegment, why
+	}
+	return methodSendmmsg, why
+}
+
+// explain says what a send's error means.
+func explain(errno syscall.Errno) error {
+	switch errno {
+	case unix.ECONNREFUSED:
+		return errGone
+	case unix.EMSGSIZE:
+		return fmt.Errorf("sending: %w: take a smaller message", errno)
+	case unix.EPERM:
+		return fmt.Errorf("sending: %w: a packet filter of this host forbids it", errno)
+	}
+	return fmt.Errorf("sending: %w", errno)
+}
+
+// sendmmsg returns how many messages left, and an error only with none.
+//
+//go:nosplit
+func sendmmsg(fd uintptr, headers []mmsghdr) (int, syscall.Errno) {
+	for {
+		n, _, e := syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(headers))), uintptr(len(headers)), unix.MSG_NOSIGNAL, 0, 0)
+		if e == unix.EINTR {
+			continue
+		}
+		if e != 0 {
+			return 0, e
+		}
+		return int(n), 0
+	}
+}

@@ -1,0 +1,56 @@
+package datagram
+
+import (
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// Snapshot reads the counters. Each flow's are of one instant; the clock is read
+// just before them.
+func (e *Engine) Snapshot() Snapshot {
+	s := Snapshot{At: time.Now(), Flows: make([]FlowCounts, len(e.outs))}
+	for i := range s.Flows {
+		s.Flows[i] = e.counts(i)
+	}
+	for _, t := range e.threads {
+		s.CPU += t.cpuTime()
+		if waited, err := traffic.ThreadWait(int(t.tid.Load())); err == nil { // else the system does not tell
+			s.Wait += waited
+		}
+	}
+	return s
+}
+
+func (e *Engine) counts(i int) FlowCounts {
+	e.homes[i].lock()
+	defer e.homes[i].unlock()
+	if out := e.outs[i]; out != nil {
+		return out.counts
+	}
+	c := e.ins[i].counts(e.config.Codec != nil)
+	if in := e.first[i]; in != nil {
+		c.SocketDrops = in.socket.drops()
+	}
+	return c
+}
+
+func (t *tally) counts(numbered bool) FlowCounts {
+	c := FlowCounts{Bytes: t.bytes, Calls: t.calls, Foreign: t.foreign}
+	c.Packets, c.Late = t.packets()
+	for i, m := range t.marked {
+		c.Marked[i], c.MarkedLate[i] = m.packets, m.late
+	}
+	if !numbered {
+		return c
+	}
+	c.Expected = t.window.next - t.first
+	if have := c.Packets + c.Late; have < c.Expected {
+		c.Lost = c.Expected - have
+	}
+	c.Reordered, c.Duplicate, c.Corrupt = t.reordered, t.duplicate, t.corrupt
+	c.Highest = t.window.next - 1
+	c.Jitter = float64(t.jitter) / 16e9
+	c.IperfErrors, c.IperfOutOfOrder = t.iperfError, t.iperfOrder
+	return c
+}

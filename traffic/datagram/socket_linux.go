@@ -1,0 +1,215 @@
+package datagram
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// socket is a UDP socket outside of net and its poller: hot threads use it as a
+// blocking descriptor whose calls are bounded by patience.
+type socket struct {
+	fd        int
+	connected bool
+	six       bool
+	gro       bool
+	noGRO     string // why not
+	cut       int    // what UDP_SEGMENT is set to; of its sending thread
+	once      sync.Once
+
+	mu      sync.Mutex
+	dropped uint64
+	last    uint32 // the kernel's counter
+}
+
+// Buffers that hold what arrives while the thread has no CPU for a while, and
+// that do not make a sender wait for each segment.
+const (
+	receiveBuffer = 16 << 20
+	sendBuffer    = 4 << 20
+)
+
+func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
+	s := &socket{fd: -1, connected: conn.RemoteAddr() != nil}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	if e := raw.Control(func(from uintptr) { s.fd, err = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 0) }); e != nil {
+		return nil, e
+	}
+	if err != nil {
+		return nil, fmt.Errorf("taking over a socket: %w", err)
+	}
+	conn.Close()
+	if err := s.configure(c); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *socket) configure(c Config) error {
+	domain, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	if err != nil {
+		return fmt.Errorf("asking for a socket's family: %w", err)
+	}
+	s.six = domain == unix.AF_INET6
+	bound := unix.NsecToTimeval(patience.Nanoseconds())
+	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
+		if err := unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, option, &bound); err != nil {
+			return fmt.Errorf("bounding a socket's calls: %w", err)
+		}
+	}
+	if err := s.setBuffers(c.Buffer); err != nil {
+		return err
+	}
+	s.setGRO(c)
+	s.last, _ = s.kernelDrops()
+	if err := unix.SetNonblock(s.fd, false); err != nil {
+		return fmt.Errorf("making a socket blocking: %w", err)
+	}
+	return nil
+}
+
+// setBuffers goes over net.core.[rw]mem_max where it is permitted. A size that
+// was asked for must be settable; a chosen one is taken as far as it goes.
+func (s *socket) setBuffers(size int) error {
+	for _, o := range []struct{ force, plain, chosen int }{
+		{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer}, {unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receiveBuffer},
+	} {
+		want := size
+		if size == 0 {
+			want = o.chosen
+		}
+		if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.force, want) == nil {
+			continue
+		}
+		if err := unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.plain, want); err != nil && size > 0 {
+			return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
+		}
+	}
+	return nil
+}
+
+func (s *socket) setGRO(c Config) {
+	if c.Segmentation == segmentationOff {
+		s.noGRO = "switched off"
+		return
+	}
+	err := unix.SetsockoptInt(s.fd, unix.SOL_UDP, unix.UDP_GRO, 1)
+	if s.gro = err == nil; err != nil {
+		s.noGRO = fmt.Sprintf("the kernel has no UDP_GRO (%v): it came with Linux 5.0", err)
+	}
+}
+
+// skMeminfoDrops is SK_MEMINFO_DROPS of linux/sock_diag.h: the place of the
+// counter that SO_RXQ_OVFL tells with a packet, here without one.
+const skMeminfoDrops = 8
+
+func (s *socket) kernelDrops() (uint32, error) {
+	var info [16]uint32
+	size := uint32(unsafe.Sizeof(info))
+	_, _, e := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if e != 0 || size < 4*(skMeminfoDrops+1) {
+		return 0, errors.New("the kernel does not tell a socket's drops")
+	}
+	return info[skMeminfoDrops], nil
+}
+
+// drops is what the socket's buffer had no room for since it was taken over.
+func (s *socket) drops() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now, err := s.kernelDrops(); err == nil {
+		s.dropped += uint64(now - s.last)
+		s.last = now
+	}
+	return s.dropped
+}
+
+func (s *socket) close() {
+	s.once.Do(func() { unix.Close(s.fd) })
+}
+
+// name is a socket address as the kernel writes it.
+type name struct {
+	bytes [unix.SizeofSockaddrInet6]byte
+	size  uint32
+}
+
+// name is the kernel's form of a peer, empty for a connected socket.
+func (s *socket) name(peer netip.AddrPort) (name, error) {
+	var n name
+	a := peer.Addr().Unmap()
+	switch {
+	case s.connected:
+		return n, nil
+	case !peer.IsValid():
+		return n, errors.New("its socket is not connected: it needs a peer to send to")
+	case a.Is6() && !s.six:
+		return n, fmt.Errorf("an IPv4 socket cannot send to %s", peer)
+	case !s.six:
+		binary.NativeEndian.PutUint16(n.bytes[0:], unix.AF_INET)
+		copy(n.bytes[4:], a.AsSlice())
+		n.size = unix.SizeofSockaddrInet4
+	default:
+		binary.NativeEndian.PutUint16(n.bytes[0:], unix.AF_INET6)
+		whole := a.As16()
+		copy(n.bytes[8:], whole[:])
+		zone, _ := net.InterfaceByName(a.Zone())
+		if zone != nil {
+			binary.NativeEndian.PutUint32(n.bytes[24:], uint32(zone.Index))
+		}
+		n.size = unix.SizeofSockaddrInet6
+	}
+	binary.BigEndian.PutUint16(n.bytes[2:], peer.Port())
+	return n, nil
+}
+
+// addrPort is the address without its zone.
+func (n *name) addrPort() netip.AddrPort {
+	port := binary.BigEndian.Uint16(n.bytes[2:])
+	switch binary.NativeEndian.Uint16(n.bytes[0:]) {
+	case unix.AF_INET:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(n.bytes[4:8])), port)
+	case unix.AF_INET6:
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(n.bytes[8:24])).Unmap(), port)
+	}
+	return netip.AddrPort{}
+}
+
+// sharpen lets sleeps of the calling thread end on time: by default the kernel
+// may add 50 us (PR_SET_TIMERSLACK).
+func sharpen() error {
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("setting a hot thread's timer slack: %w", err)
+	}
+	return nil
+}
+
+// spinNS is what is waited for by looking at the clock.
+const spinNS = 5000
+
+// pause sleeps for so many ns, or returns at once for a wait so short that a
+// sleep would be longer: the caller looks at the clock again.
+//
+//go:nosplit
+func pause(ns int64) {
+	if ns < spinNS {
+		return
+	}
+	t := unix.Timespec{Sec: ns / 1e9, Nsec: ns % 1e9}
+	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+}
+
+// hurry has nothing to do: every call ends by patience.
+func (e *Engine) hurry() {}

@@ -1,0 +1,102 @@
+package datagram
+
+// tally is a receiver's account of one flow. It has one writer.
+type tally struct {
+	window window
+	short  bool // numbers and times wrap
+
+	marked     [marks]marked
+	bytes      uint64
+	calls      uint64
+	reordered  uint64
+	duplicate  uint64
+	corrupt    uint64
+	foreign    uint64
+	iperfError int64
+	iperfOrder int64
+
+	arrived int64 // when the last datagram came, ns
+	sent    int64 // when it had left
+	jitter  int64 // ns, times 16
+	first   uint64
+	timed   bool
+}
+
+// marked counts the datagrams that carried one mark.
+type marked struct{ packets, late uint64 }
+
+func newTally(size int, first uint64, short bool) *tally {
+	return &tally{window: newWindow(size, first), first: first, short: short}
+}
+
+// take accounts for a datagram that came whole. It returns how far its transit
+// time was from the last one's, or -1 where that was not measured: datagrams that
+// left in one call and came in one do not tell.
+//
+//go:nosplit
+func (t *tally) take(s Stamp, size int, now int64) (difference int64) {
+	if t.short {
+		s.Seq = unwrap(t.window.next, uint32(s.Seq))
+		s.Sent = int64(unwrap(uint64(t.sent>>shortTick), uint32(s.Sent>>shortTick))) << shortTick
+	}
+	m := &t.marked[min(s.Mark, marks-1)]
+	switch p, skipped := t.window.take(s.Seq); p {
+	case inOrder:
+		t.iperfError += int64(skipped)
+		m.packets++
+	case behind:
+		t.outOfOrder()
+		t.reordered++
+		m.packets++
+	case again:
+		t.outOfOrder()
+		t.duplicate++
+		return -1
+	case givenUp:
+		t.outOfOrder()
+		m.late++
+		return -1
+	}
+	t.bytes += uint64(size)
+	if s.Sent == t.sent && now == t.arrived {
+		return -1
+	}
+	return t.time(s.Sent, now)
+}
+
+// time is the estimator of RFC 3550, section 6.4.1 and appendix A.8.
+//
+//go:nosplit
+func (t *tally) time(sent, now int64) (difference int64) {
+	difference = (now - t.arrived) - (sent - t.sent)
+	t.arrived, t.sent = now, sent
+	if !t.timed {
+		t.timed = true
+		return -1
+	}
+	if difference < 0 {
+		difference = -difference
+	}
+	t.jitter += difference - (t.jitter+8)>>4
+	return difference
+}
+
+// outOfOrder counts as iperf3 does: each datagram that is not the highest takes
+// one error back, duplicates too.
+//
+//go:nosplit
+func (t *tally) outOfOrder() {
+	t.iperfOrder++
+	if t.iperfError > 0 {
+		t.iperfError--
+	}
+}
+
+// packets is what came whole and in time, late what came after that.
+func (t *tally) packets() (packets, late uint64) {
+	for _, m := range t.marked {
+		packets += m.packets
+		late += m.late
+	}
+	return packets, late
+}

@@ -1,0 +1,69 @@
+package datagram
+
+import (
+	"sync/atomic"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// thread is one hot thread; either send or receive is set.
+type thread struct {
+	engine  *Engine
+	cpu     int // -1: not pinned
+	tid     atomic.Int64
+	used    atomic.Int64 // ns of CPU, where only the thread itself can tell
+	latch   latch
+	send    *sender
+	receive *receiver
+}
+
+const (
+	// patience bounds every blocking call of a hot thread, so that it sees a stop
+	// and lets the runtime's other work pass.
+	patience = 100 * time.Millisecond
+	// burstNS is for how long a thread stays in its hot loop: stopping the world
+	// waits for it.
+	burstNS = int64(20 * time.Millisecond)
+)
+
+func (t *thread) settle() error {
+	t.tid.Store(int64(traffic.ThreadID()))
+	if err := traffic.DeafenThread(); err != nil {
+		return err
+	}
+	if err := sharpen(); err != nil || t.cpu < 0 {
+		return err
+	}
+	return traffic.PinThread(t.cpu)
+}
+
+// work repeats bursts until a stop, the end of all flows, or an error.
+func (t *thread) work() error {
+	if t.send != nil {
+		return t.send.work()
+	}
+	return t.receive.work()
+}
+
+func (t *thread) close() {
+	if t.receive != nil {
+		t.receive.close()
+	}
+}
+
+// keepCPU notes what the thread has used; the thread itself calls it.
+func (t *thread) keepCPU() {
+	if used, err := traffic.CurrentThreadCPU(); err == nil {
+		t.used.Store(int64(used))
+	}
+}
+
+// cpuTime is what the thread has used so far, or had when it ended.
+func (t *thread) cpuTime() time.Duration {
+	used, err := traffic.ThreadCPU(int(t.tid.Load()))
+	if err != nil {
+		return time.Duration(t.used.Load())
+	}
+	return max(used, time.Duration(t.used.Load()))
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package datagram
+
+import "runtime"
+
+func yield() { runtime.Gosched() }
