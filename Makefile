@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build demo check test unit e2e peers soak bench bench-stream generate dist clean
+.PHONY: all build demo check test unit e2e fuzz peers soak bench bench-stream generate dist clean
 
 all: build
 
@@ -21,13 +21,17 @@ check:
 	@bash scripts/check.sh
 
 # Every test; what needs a peer program that is missing installs it first.
-test: peers build unit e2e
+test: peers build unit e2e fuzz
 
 unit:
 	$(GO) test -timeout 300s ./...
 
 e2e: build
 	$(GO) test -timeout 1500s -count=1 -tags e2e ./tests/...
+
+# Strangers' bytes: every decoder of the traffic engine, for five minutes in all.
+fuzz:
+	@bash scripts/fuzz.sh traffic 5m
 
 peers:
 	@bash scripts/peers.sh

@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# The slow, exhaustive parts: every fuzzer for a while, every unit test under the
-# race detector, the end-to-end tests several times over.
+# The slow, exhaustive parts: every unit test under the race detector, every fuzzer
+# for a while, the end-to-end tests several times over.
 set -euo pipefail
 each=${FUZZTIME:-10m}
 rounds=${ROUNDS:-3}
 go test -race -count=1 ./...
-while read -r package name; do
-	echo "soak: $package $name for $each"
-	go test -run '^$' -fuzz "^$name\$" -fuzztime "$each" "$package"
-done < <(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' -l . | xargs -n1 dirname | sort -u | while read -r dir; do
-	grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go | awk -v d="$dir" '{print d, $2}'
-done)
+bash scripts/fuzz.sh traffic "${TRAFFIC_FUZZTIME:-1h}" each
+for folder in $(git ls-files '*_test.go' | cut -d/ -f1 | sort -u); do
+	[ "$folder" != traffic ] && grep -rqE '^func Fuzz' --include='*_test.go' "$folder" || continue
+	bash scripts/fuzz.sh "$folder" "$each" each
+done
 for round in $(seq "$rounds"); do
 	echo "soak: end-to-end round $round of $rounds"
 	go test -count=1 -timeout 2h -tags e2e ./tests/...
