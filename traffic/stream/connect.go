@@ -27,11 +27,7 @@ func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, 
 		closeConns(conns)
 		return nil, fmt.Errorf("connecting to %s: %w", order.Address, err)
 	}
-	fds, err := l.detachAll(conns)
-	if err != nil {
-		return nil, err
-	}
-	return newWorker(l, order, fds), nil
+	return newWorker(l, order, conns), nil
 }
 
 // dialAll returns the connections made so far beside an error.
@@ -41,13 +37,13 @@ func dialAll(ctx context.Context, l load, address string) ([]*net.TCPConn, error
 	var session token
 	rand.Read(session[:])
 	var conns []*net.TCPConn
-	for i := range l.streams {
+	for i := range l.connections() {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
 			return conns, err
 		}
 		conns = append(conns, conn.(*net.TCPConn))
-		greeting := hello{Version: version, Index: uint32(i), Total: uint32(l.streams), Token: session}.encode()
+		greeting := hello{Version: version, Direction: l.direction, Index: uint32(i), Total: uint32(l.connections()), Token: session}.encode()
 		if _, err := conn.Write(greeting[:]); err != nil {
 			return conns, fmt.Errorf("introducing stream %d: %w", i, err)
 		}
@@ -72,21 +68,6 @@ func awaitAnswers(ctx context.Context, conns []*net.TCPConn) error {
 		}
 	}
 	return nil
-}
-
-// detachAll takes over every connection, or closes them all.
-func (l load) detachAll(conns []*net.TCPConn) ([]int, error) {
-	fds := make([]int, 0, len(conns))
-	for i, conn := range conns {
-		fd, err := l.detach(conn)
-		if err != nil {
-			closeAll(fds)
-			closeConns(conns[i:])
-			return nil, err
-		}
-		fds = append(fds, fd)
-	}
-	return fds, nil
 }
 
 func closeConns(conns []*net.TCPConn) {

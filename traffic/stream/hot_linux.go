@@ -19,86 +19,83 @@ const (
 	burstBytes = 256 << 20
 )
 
-// counter is what one hot thread has done. It has cache lines of its own, and
-// one writer.
-type counter struct {
-	_      [64]byte
-	bytes  atomic.Uint64
-	calls  atomic.Uint64
-	silent atomic.Uint64 // calls since the last byte that ended by patience
-	_      [64]byte
+// burstEnd is how a burst came to its end.
+type burstEnd struct {
+	flow  *flow // the one that ended or failed; nil: none in particular
+	ended bool  // by its peer's end or the limit
+	errno syscall.Errno
 }
 
+// send is one sending call of the flow's way of copying.
+//
 //go:nosplit
-func (c *counter) add(n uintptr) {
-	c.bytes.Add(uint64(n))
-	c.calls.Add(1)
-}
-
-// hotBuffer is the memory of a hot thread's calls.
-type hotBuffer struct {
-	at   unsafe.Pointer
-	size uintptr
-}
-
-func newHotBuffer(size int) hotBuffer {
-	b := make([]byte, size)
-	fillPattern(b)
-	return hotBuffer{unsafe.Pointer(unsafe.SliceData(b)), uintptr(size)}
-}
-
-// fillPattern writes bytes that are not all alike (xorshift, Marsaglia 2003), a
-// page of them again and again, and so makes the memory present.
-func fillPattern(b []byte) {
-	x := uint32(2463534242)
-	page := b[:min(len(b), 4093)]
-	for i := range page {
-		x ^= x << 13
-		x ^= x >> 17
-		x ^= x << 5
-		page[i] = byte(x)
+func (s *socket) send(b hotBuffer, size, flags uintptr) (n uintptr, e syscall.Errno) {
+	switch {
+	case s.zero != nil:
+		return s.sendZero(b, size, flags)
+	case s.file != 0:
+		s.at = 0
+		n, _, e = syscall.RawSyscall6(unix.SYS_SENDFILE, s.fd, s.file, uintptr(unsafe.Pointer(&s.at)), size, 0, 0)
+	default:
+		n, _, e = syscall.RawSyscall6(unix.SYS_SENDTO, s.fd, uintptr(b.at), size, flags|unix.MSG_NOSIGNAL, 0, 0)
 	}
-	for done := len(page); done < len(b); done *= 2 {
-		copy(b[done:], b[:done])
+	return n, e
+}
+
+// sendCounted is send within the budget; ended says that this is spent.
+//
+//go:nosplit
+func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended bool, e syscall.Errno) {
+	if t.budget != nil {
+		if size = t.budget.take(size); size == 0 {
+			return 0, true, 0
+		}
 	}
+	n, e = f.send(t.buffer, size, flags)
+	if e != 0 {
+		n = 0
+	} else {
+		f.count(n)
+	}
+	if t.budget != nil && n < size {
+		t.budget.giveBack(size - n)
+	}
+	return n, false, e
 }
 
 // sendBurst writes messages to one blocking socket until a stop, an error, a
-// call that patience ended (EAGAIN), or the burst's end (0).
+// call that patience ended (EAGAIN), or the burst's end.
 //
 //go:nosplit
-func sendBurst(fd uintptr, b hotBuffer, c *counter, stop *atomic.Bool) syscall.Errno {
+func (t *thread) sendBurst(f *flow, stop *atomic.Bool) burstEnd {
 	for calls, bytes := 0, uintptr(0); calls < burstCalls && bytes < burstBytes && !stop.Load(); calls++ {
-		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(b.at), b.size, unix.MSG_NOSIGNAL, 0, 0)
+		n, ended, e := f.sendCounted(t, t.buffer.size, 0)
 		if e == unix.EINTR {
 			continue
 		}
-		if e != 0 {
-			return e
+		if e != 0 || ended {
+			return burstEnd{f, ended, e}
 		}
-		c.add(n)
 		bytes += n
 	}
-	return 0
+	return burstEnd{}
 }
 
-// receiveBurst is sendBurst's other end; eof says that the sender has ended.
+// receiveBurst is sendBurst's other end. With MSG_TRUNC the kernel writes nothing
+// to the buffer (tcp(7)).
 //
 //go:nosplit
-func receiveBurst(fd uintptr, b hotBuffer, c *counter, stop *atomic.Bool) (eof bool, _ syscall.Errno) {
+func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 	for calls, bytes := 0, uintptr(0); calls < burstCalls && bytes < burstBytes && !stop.Load(); calls++ {
-		n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(b.at), b.size, 0, 0, 0)
+		n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), t.buffer.size, t.receiveFlags, 0, 0)
 		if e == unix.EINTR {
 			continue
 		}
-		if e != 0 {
-			return false, e
+		if e != 0 || n == 0 {
+			return burstEnd{f, e == 0, e}
 		}
-		if n == 0 {
-			return true, 0
-		}
-		c.add(n)
+		f.count(n)
 		bytes += n
 	}
-	return false, 0
+	return burstEnd{}
 }

@@ -16,20 +16,21 @@ const readyAtOnce = 64
 // larger message is one turn.
 const turnBytes = 64 << 10
 
-// poller lets one hot thread serve many sockets, level-triggered.
+// poller lets one hot thread serve many sockets, level-triggered. An event's data
+// is the index of the thread's flow.
 type poller struct {
 	fd     int
 	events [readyAtOnce]unix.EpollEvent
 }
 
-func newPoller(fds []int, interest uint32) (*poller, error) {
+func newPoller(flows []*flow, interest uint32) (*poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("making an epoll set: %w", err)
 	}
 	p := &poller{fd: fd}
-	for _, s := range fds {
-		if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, s, &unix.EpollEvent{Events: interest, Fd: int32(s)}); err != nil {
+	for i, f := range flows {
+		if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, int(f.fd), &unix.EpollEvent{Events: interest, Fd: int32(i)}); err != nil {
 			unix.Close(fd)
 			return nil, fmt.Errorf("adding a socket to an epoll set: %w", err)
 		}
@@ -37,8 +38,8 @@ func newPoller(fds []int, interest uint32) (*poller, error) {
 	return p, nil
 }
 
-func (p *poller) remove(fd int32) {
-	unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, int(fd), nil)
+func (p *poller) remove(f *flow) {
+	unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, int(f.fd), nil)
 }
 
 // wait returns how many sockets are ready; none after patience is EAGAIN. It is
@@ -61,68 +62,72 @@ func (p *poller) wait() (int, syscall.Errno) {
 // sendMany is sendBurst over the poller's sockets.
 //
 //go:nosplit
-func sendMany(p *poller, b hotBuffer, c *counter, stop *atomic.Bool) syscall.Errno {
+func (t *thread) sendMany(stop *atomic.Bool) burstEnd {
 	for waits, bytes := 0, uintptr(0); waits < burstCalls/readyAtOnce && bytes < burstBytes && !stop.Load(); waits++ {
-		ready, e := p.wait()
+		ready, e := t.poller.wait()
 		if e != 0 {
-			return e
+			return burstEnd{errno: e}
 		}
 		for i := range ready {
-			n, e := sendTurn(uintptr(p.events[i].Fd), b, c)
-			if e != 0 {
-				return e
+			f := t.flows[t.poller.events[i].Fd]
+			n, ended, e := t.sendTurn(f)
+			if e != 0 || ended {
+				return burstEnd{f, ended, e}
 			}
 			bytes += n
 		}
 	}
-	return 0
+	return burstEnd{}
 }
 
 // sendTurn writes to one socket until its buffer is full or its turn is over.
+// Completions of zero copy wake the poller, too, so they are always taken.
 //
 //go:nosplit
-func sendTurn(fd uintptr, b hotBuffer, c *counter) (sent uintptr, _ syscall.Errno) {
+func (t *thread) sendTurn(f *flow) (sent uintptr, ended bool, _ syscall.Errno) {
+	if f.zero != nil {
+		if e := f.zero.reap(f.fd); e != 0 {
+			return 0, false, e
+		}
+	}
 	for {
-		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(b.at), b.size, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+		n, ended, e := f.sendCounted(t, t.buffer.size, unix.MSG_DONTWAIT)
 		switch {
 		case e == unix.EINTR:
 			continue
 		case e == unix.EAGAIN:
-			return sent, 0
-		case e != 0:
-			return sent, e
+			return sent, false, 0
+		case e != 0 || ended:
+			return sent, ended, e
 		}
-		c.add(n)
 		sent += n
-		if n < b.size || sent+b.size > turnBytes {
-			return sent, 0
+		if n < t.buffer.size || sent+t.buffer.size > turnBytes {
+			return sent, false, 0
 		}
 	}
 }
 
-// receiveMany is receiveBurst over the poller's sockets; ended is the socket
-// whose sender has ended, -1 for none.
+// receiveMany is receiveBurst over the poller's sockets.
 //
 //go:nosplit
-func receiveMany(p *poller, b hotBuffer, c *counter, stop *atomic.Bool) (ended int32, _ syscall.Errno) {
+func (t *thread) receiveMany(stop *atomic.Bool) burstEnd {
 	for waits, bytes := 0, uintptr(0); waits < burstCalls/readyAtOnce && bytes < burstBytes && !stop.Load(); waits++ {
-		ready, e := p.wait()
+		ready, e := t.poller.wait()
 		if e != 0 {
-			return -1, e
+			return burstEnd{errno: e}
 		}
 		for i := range ready {
-			n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(p.events[i].Fd), uintptr(b.at), b.size, unix.MSG_DONTWAIT, 0, 0)
+			f := t.flows[t.poller.events[i].Fd]
+			n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), t.buffer.size, t.receiveFlags|unix.MSG_DONTWAIT, 0, 0)
 			switch {
 			case e == unix.EINTR || e == unix.EAGAIN:
 				continue
-			case e != 0:
-				return -1, e
-			case n == 0:
-				return p.events[i].Fd, 0
+			case e != 0 || n == 0:
+				return burstEnd{f, e == 0, e}
 			}
-			c.add(n)
+			f.count(n)
 			bytes += n
 		}
 	}
-	return -1, 0
+	return burstEnd{}
 }

@@ -27,7 +27,7 @@ const (
 type listener struct {
 	load     load
 	socket   *net.TCPListener
-	streams  chan []int // the complete session's sockets, once
+	streams  chan []*net.TCPConn // the complete session's, once
 	handlers sync.WaitGroup
 
 	mu       sync.Mutex
@@ -51,7 +51,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		return nil, fmt.Errorf("listening on %s: %w", order.Address, err)
 	}
 	ln := &listener{
-		load: l, socket: socket.(*net.TCPListener), streams: make(chan []int, 1),
+		load: l, socket: socket.(*net.TCPListener), streams: make(chan []*net.TCPConn, 1),
 		greeting: map[*net.TCPConn]struct{}{},
 	}
 	ln.handlers.Go(ln.accept)
@@ -86,7 +86,7 @@ func (ln *listener) accept() {
 func (ln *listener) admit(conn *net.TCPConn) bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
-	if ln.done || len(ln.greeting) >= ln.load.streams+spareHandshakes {
+	if ln.done || len(ln.greeting) >= ln.load.connections()+spareHandshakes {
 		return false
 	}
 	ln.greeting[conn] = struct{}{}
@@ -123,7 +123,10 @@ func (ln *listener) join(h hello, conn *net.TCPConn) (status uint16) {
 	if h.Version != version {
 		return otherVersion
 	}
-	if int(h.Total) != ln.load.streams {
+	if h.Direction != ln.load.direction {
+		return otherWay
+	}
+	if int(h.Total) != ln.load.connections() {
 		return otherCount
 	}
 	ln.mu.Lock()
@@ -137,7 +140,7 @@ func (ln *listener) join(h hello, conn *net.TCPConn) (status uint16) {
 	}
 	s.conns[h.Index] = conn
 	s.count++
-	if s.count == ln.load.streams {
+	if s.count == ln.load.connections() {
 		ln.complete(s)
 	}
 	return welcome
@@ -153,7 +156,7 @@ func (ln *listener) session(t token) *session {
 		closeConns(ln.sessions[0].conns)
 		ln.sessions = ln.sessions[1:]
 	}
-	s := &session{token: t, conns: make([]*net.TCPConn, ln.load.streams)}
+	s := &session{token: t, conns: make([]*net.TCPConn, ln.load.connections())}
 	ln.sessions = append(ln.sessions, s)
 	return s
 }
@@ -165,12 +168,9 @@ func (ln *listener) complete(winner *session) {
 	answer := encodeAnswer(welcome)
 	for _, conn := range winner.conns {
 		conn.Write(answer[:])
+		conn.SetDeadline(time.Time{}) // the handshake's
 	}
-	fds, err := ln.load.detachAll(winner.conns)
-	if err != nil {
-		return
-	}
-	ln.streams <- fds
+	ln.streams <- winner.conns
 }
 
 // shut stops listening and closes every connection but the kept session's. The
@@ -199,8 +199,8 @@ func (ln *listener) close() {
 	ln.mu.Unlock()
 	ln.handlers.Wait()
 	select {
-	case fds := <-ln.streams:
-		closeAll(fds)
+	case conns := <-ln.streams:
+		closeConns(conns)
 	default:
 	}
 }

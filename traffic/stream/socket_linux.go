@@ -4,101 +4,57 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // patience bounds every blocking call of a hot thread, so that it sees a stop
 // and lets the runtime's other work pass.
 const patience = 100 * time.Millisecond
 
-// control returns the hook with which net makes a socket: buffers must be set
-// before the handshake, because the window's scale is chosen in the SYN (RFC 7323).
-func (l load) control() func(network, address string, c syscall.RawConn) error {
-	return func(_, _ string, c syscall.RawConn) error {
-		var err error
-		if e := c.Control(func(fd uintptr) { err = l.configure(int(fd)) }); e != nil {
-			return e
-		}
-		return err
-	}
+// socket is a connection that was taken out of net and its poller.
+type socket struct {
+	fd   uintptr
+	file uintptr // what sendfile sends
+	at   int64   // sendfile's offset: the kernel moves it
+	zero *zeroCopy
 }
 
-func (l load) configure(fd int) error {
-	if l.buffer > 0 {
-		if err := setBuffers(fd, l.buffer); err != nil {
-			return err
-		}
+// takeOver makes a flow of a connection: hot threads use it as a descriptor whose
+// calls are bounded by patience.
+func takeOver(f Flow, c Config) (*flow, error) {
+	defer f.Conn.Close()
+	conn, ok := f.Conn.(*net.TCPConn)
+	if !ok {
+		return nil, fmt.Errorf("the stream engine drives TCP connections, not a %T", f.Conn)
 	}
-	return setCongestion(fd, l.congestion)
-}
-
-// setBuffers goes over net.core.[rw]mem_max where it is permitted; what was got
-// is read back at the window's end.
-func setBuffers(fd, size int) error {
-	for _, o := range []struct{ force, plain int }{{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF}, {unix.SO_RCVBUFFORCE, unix.SO_RCVBUF}} {
-		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.force, size) == nil {
-			continue
-		}
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.plain, size); err != nil {
-			return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
-		}
-	}
-	return nil
-}
-
-func setCongestion(fd int, name string) error {
-	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return fmt.Errorf("this kernel has no congestion control %q: it has %s", name, algorithms("available"))
-	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("congestion control %q is for root only: others may use %s", name, algorithms("allowed"))
-	case err != nil:
-		return fmt.Errorf("setting the congestion control %q: %w", name, err)
-	}
-	return nil
-}
-
-func algorithms(which string) string {
-	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_" + which + "_congestion_control")
-	if err != nil {
-		return "none that could be listed"
-	}
-	return strings.Join(strings.Fields(string(text)), ", ")
-}
-
-// detach takes a connected socket out of net and its poller: hot threads use it
-// as a blocking descriptor whose calls are bounded by patience.
-func (l load) detach(conn *net.TCPConn) (int, error) {
-	defer conn.Close()
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return -1, err
+		return nil, err
 	}
 	fd := -1
 	if e := raw.Control(func(from uintptr) { fd, err = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 0) }); e != nil {
-		return -1, e
+		return nil, e
 	}
 	if err != nil {
-		return -1, fmt.Errorf("taking over a connection: %w", err)
+		return nil, fmt.Errorf("taking over a connection: %w", err)
 	}
-	if err := l.finish(fd); err != nil {
+	taken := &flow{socket: socket{fd: uintptr(fd)}, role: f.Role}
+	if err := taken.ready(c); err != nil {
 		unix.Close(fd)
-		return -1, err
+		return nil, err
 	}
-	return fd, nil
+	return taken, nil
 }
 
-// finish sets what a connected socket needs. net switches TCP_NODELAY on, so it
+// ready sets what a connected socket needs. net switches TCP_NODELAY on, so it
 // is always set here.
-func (l load) finish(fd int) error {
-	nodelay := 0
-	if l.nodelay {
+func (f *flow) ready(c Config) error {
+	fd, nodelay := int(f.fd), 0
+	if c.NoDelay {
 		nodelay = 1
 	}
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, nodelay); err != nil {
@@ -113,11 +69,35 @@ func (l load) finish(fd int) error {
 	if err := unix.SetNonblock(fd, false); err != nil {
 		return fmt.Errorf("making a socket blocking: %w", err)
 	}
+	if f.role == traffic.Send && c.Copy == CopyZero {
+		return f.sendWithoutCopy()
+	}
 	return nil
 }
 
-func closeAll(fds []int) {
-	for _, fd := range fds {
-		unix.Close(fd)
+// sendWithoutCopy lets the socket take MSG_ZEROCOPY, since Linux 4.14.
+func (f *flow) sendWithoutCopy() error {
+	if err := unix.SetsockoptInt(int(f.fd), unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1); err != nil {
+		return errors.Join(errors.New("this kernel sends nothing without a copy (SO_ZEROCOPY): ask for copy plain or sendfile"), err)
+	}
+	f.zero = newZeroCopy()
+	return nil
+}
+
+func (s *socket) shutdown() { unix.Shutdown(int(s.fd), unix.SHUT_RDWR) }
+
+// endSending tells the peer that nothing more comes.
+func (s *socket) endSending() { unix.Shutdown(int(s.fd), unix.SHUT_WR) }
+
+// awaitEnd waits, within the limit, until the peer has closed its half.
+func (s *socket) awaitEnd(limit time.Time) {
+	unix.SetNonblock(int(s.fd), false)
+	var b [1]byte
+	for time.Now().Before(limit) {
+		if _, err := unix.Read(int(s.fd), b[:]); err != unix.EAGAIN && err != unix.EINTR {
+			return
+		}
 	}
 }
+
+func (s *socket) close() { unix.Close(int(s.fd)) }

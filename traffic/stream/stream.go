@@ -1,7 +1,9 @@
 // Package stream is bulk TCP: every stream writes messages of one size as fast
-// as its socket takes them, and the receiver reads them into one hot buffer.
+// as its socket takes them or at a rate, and the receiver reads them into one hot
+// buffer or drops them in the kernel.
 //
-// The streams are dealt to hot threads, which are locked, pinned, allocate
+// Engine moves the bytes of connected sockets; Kind lets two workers find each
+// other and measure a window with it. The streams are dealt to hot threads, which are locked, pinned, allocate
 // nothing and make raw system calls. A control goroutine reads their counters
 // and the clock at the window's two ends; everything else is cold.
 package stream
@@ -29,13 +31,25 @@ const (
 	maxBuffer  = 1 << 30
 )
 
+// leastRate is the least rate of a stream: one segment then takes a fifth of a
+// second, which no end takes for a stall.
+const leastRate = 64e3
+
 var options = []result.Option{
-	{Name: "message", Type: result.Size, Min: 1, Max: maxMessage, Default: int64(128 << 10), Says: "bytes handed to the socket in one call"},
-	{Name: "streams", Type: result.Count, Min: 1, Max: maxStreams, Default: int64(1), Says: "TCP connections"},
-	{Name: "threads", Type: result.Count, Min: 1, Max: maxStreams, Default: int64(1), Says: "hot threads at each end; the streams are dealt to them in turn, so at most as many"},
+	{Name: "message", Type: result.Size, Min: 1, Max: maxMessage, Default: int64(defaultMessage), Says: "bytes handed to the socket in one call"},
+	{Name: "streams", Type: result.Count, Min: 1, Max: maxStreams, Default: int64(1), Says: "TCP connections, in each direction"},
+	{Name: "threads", Type: result.Count, Min: 1, Max: maxStreams, Default: int64(1), Says: "hot threads at each end for each direction; the streams are dealt to them in turn, so at most as many"},
+	{Name: "direction", Type: result.Word, Words: []string{"forward", "reverse", "both"}, Default: "forward", Says: "forward: from who connects; reverse: to who connects; both: at once, on connections of their own"},
 	{Name: "nodelay", Type: result.Switch, Default: false, Says: "send each message at once (TCP_NODELAY)"},
+	{Name: "copy", Type: result.Word, Words: []string{CopyPlain, CopyZero, CopySendfile}, Default: CopyPlain, Says: "how messages reach the kernel: copied, by MSG_ZEROCOPY, or by sendfile from memory"},
+	{Name: "discard", Type: result.Switch, Default: false, Says: "drop what arrives in the kernel, without copying it out (MSG_TRUNC)"},
+	{Name: "rate", Type: result.BitRate, Min: leastRate, Max: 1e13, Says: "payload of each stream; absent: as fast as it goes"},
+	{Name: "pacing", Type: result.Word, Words: []string{PaceAuto, PaceKernel, PaceBucket}, Default: PaceAuto, Says: "who keeps the rate: the kernel (SO_MAX_PACING_RATE) or a token bucket; auto: the kernel where it can"},
+	{Name: "burst", Type: result.Size, Min: 1, Max: maxBuffer, Says: "depth of the token bucket; absent: 10 ms of the rate"},
 	{Name: "buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "the socket's send and receive buffers (SO_SNDBUF, SO_RCVBUF); absent: the kernel tunes them"},
 	{Name: "congestion", Type: result.Word, Default: "cubic", Says: "congestion control, set per socket (TCP_CONGESTION)"},
+	{Name: "mss", Type: result.Size, Min: 88, Max: 32767, Says: "the largest segment (TCP_MAXSEG); absent: what the path's MTU allows"},
+	{Name: "dscp", Type: result.Count, Min: 0, Max: 63, Says: "the packets' DSCP (RFC 2474)"},
 }
 
 // Options are the keys that stream takes in a suite's traffic block.
@@ -54,61 +68,4 @@ func (Kind) Prepare(ctx context.Context, order traffic.Order) (traffic.Worker, e
 		return connect(ctx, load, order)
 	}
 	return nil, fmt.Errorf("stream has no role %q: it is %q or %q", order.Role, traffic.Send, traffic.Receive)
-}
-
-// load is the options of one worker, typed.
-type load struct {
-	message    int // bytes
-	streams    int
-	threads    int
-	nodelay    bool
-	buffer     int // bytes; 0: the kernel's tuning
-	congestion string
-}
-
-func parseLoad(given result.Options) (load, error) {
-	for _, o := range options {
-		if err := check(o, given); err != nil {
-			return load{}, err
-		}
-	}
-	l := load{
-		message:    int(count(given, "message")),
-		streams:    int(count(given, "streams")),
-		threads:    int(count(given, "threads")),
-		nodelay:    given.Bool("nodelay"),
-		buffer:     int(count(given, "buffer")),
-		congestion: given.Text("congestion"),
-	}
-	if l.congestion == "" {
-		l.congestion = "cubic"
-	}
-	if l.threads > l.streams {
-		return load{}, fmt.Errorf("%d threads for %d streams: a thread without a stream does nothing; set streams to at least %d", l.threads, l.streams, l.threads)
-	}
-	return l, nil
-}
-
-// check refuses a number outside of its option's bounds.
-func check(o result.Option, given result.Options) error {
-	if given[o.Name] == nil || o.Max == 0 {
-		return nil
-	}
-	if v := given.Float(o.Name); v < o.Min || v > o.Max {
-		return fmt.Errorf("%s is %g, not within %g and %g", o.Name, v, o.Min, o.Max)
-	}
-	return nil
-}
-
-// count is a Count or Size, or its option's default when the order names none.
-func count(given result.Options, name string) int64 {
-	if given[name] != nil {
-		return given.Int(name)
-	}
-	for _, o := range options {
-		if o.Name == name && o.Default != nil {
-			return o.Default.(int64)
-		}
-	}
-	return 0
 }

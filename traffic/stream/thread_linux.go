@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,51 +19,68 @@ import (
 // interface's NAPI thread for so long that packets were lost: 6 % less arrived.
 const receiveBufferSize = 128 << 10
 
-// silenceLimit is how many calls in turn may end by patience before a thread
-// gives its streams up: 5 s.
-const silenceLimit = 50
-
-var errSilent = errors.New("the peer stalled: nothing moved for 5 s")
-
-// thread is one hot thread and its streams.
+// thread is one hot thread and its flows.
 type thread struct {
-	counter counter
-	role    traffic.Role
-	fds     []int
-	cpu     int // -1: not pinned
-	buffer  hotBuffer
-	poller  *poller // nil for one stream
-	tid     atomic.Int64
+	role         traffic.Role
+	flows        []*flow // as they were dealt; the poller knows them by index
+	open         []*flow // those that have not ended
+	cpu          int     // -1: not pinned
+	buffer       hotBuffer
+	budget       *budget
+	receiveFlags uintptr
+	poller       *poller // nil for one flow, and for paced ones
+	together     bool
+	silence      uint64        // calls in turn without a byte; 0: for ever
+	limit        time.Duration // the same in time
+	silent       atomic.Uint64 // how many there were
+	clock        threadClock
 }
 
-func newThread(role traffic.Role, fds []int, cpu int, b hotBuffer) (*thread, error) {
-	t := &thread{role: role, fds: fds, cpu: cpu, buffer: b}
-	interest := uint32(unix.EPOLLOUT)
-	if role == traffic.Receive {
-		interest = unix.EPOLLIN
-	}
-	if len(fds) == 1 {
-		return t, nil
-	}
-	var err error
-	t.poller, err = newPoller(fds, interest)
-	return t, err
-}
+// crewSize is how many threads serve so many flows.
+func crewSize(threads, flows int) int { return min(threads, flows) }
 
-// newBuffers makes a buffer a thread: senders share one, which nobody writes.
-func newBuffers(role traffic.Role, l load) []hotBuffer {
-	buffers := make([]hotBuffer, l.threads)
-	if role == traffic.Send {
-		buffers[0] = newHotBuffer(l.message)
+func holdHot(threads int) (release func()) { return traffic.HoldHot(threads) }
+
+func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread, error) {
+	t := &thread{role: role, flows: flows, open: slices.Clone(flows), budget: b, together: e.config.FailTogether}
+	if e.config.Silence > 0 {
+		t.limit = e.config.Silence
+		t.silence = uint64(max(1, e.config.Silence/patience))
 	}
-	for i := range buffers {
-		if role == traffic.Receive {
-			buffers[i] = newHotBuffer(receiveBufferSize)
-		} else {
-			buffers[i] = buffers[0]
+	interest := uint32(unix.EPOLLIN)
+	switch {
+	case role == traffic.Send:
+		t.buffer, interest = e.source.buffer, unix.EPOLLOUT
+	case e.config.Discard:
+		t.buffer, t.receiveFlags = hotBuffer{size: discardSize}, unix.MSG_TRUNC
+	default:
+		t.buffer = newHotBuffer(receiveBufferSize, nil)
+	}
+	if role == traffic.Send && e.source.file >= 0 {
+		for _, f := range flows {
+			f.file = uintptr(e.source.file)
 		}
 	}
-	return buffers
+	return t, t.poll(interest)
+}
+
+// discardSize is how much one discarding call takes at most.
+const discardSize = 256 << 10
+
+// poll makes the poller of a thread with many flows, whose calls may not block.
+// sendfile has no flag for that, so the sockets get it.
+func (t *thread) poll(interest uint32) (err error) {
+	if len(t.flows) > 1 || t.flows[0].bucket != nil {
+		for _, f := range t.flows {
+			if err := unix.SetNonblock(int(f.fd), true); err != nil {
+				return fmt.Errorf("making a socket unblocking: %w", err)
+			}
+		}
+	}
+	if len(t.flows) > 1 && t.flows[0].bucket == nil {
+		t.poller, err = newPoller(t.flows, interest)
+	}
+	return err
 }
 
 func (t *thread) close() {
@@ -74,7 +93,8 @@ func (t *thread) close() {
 // thread and its affinity end with it.
 func (t *thread) run(ready func(), start <-chan struct{}, stop *atomic.Bool) error {
 	runtime.LockOSThread()
-	t.tid.Store(int64(unix.Gettid()))
+	t.clock.begin()
+	defer t.clock.end()
 	err := t.settle()
 	ready()
 	if err != nil {
@@ -91,42 +111,67 @@ func (t *thread) settle() error {
 	return traffic.PinThread(t.cpu)
 }
 
-// work repeats bursts until a stop, the end of all streams, or an error.
+// work repeats bursts until a stop, the end of all flows, or an error that ends
+// them all.
 func (t *thread) work(stop *atomic.Bool) error {
-	before := uint64(0)
-	for open := len(t.fds); open > 0 && !stop.Load(); {
-		eof, errno := t.burst(stop)
-		open -= eof
-		if moved := t.counter.bytes.Load(); moved != before {
+	var failures []error
+	for before := uint64(0); len(t.open) > 0 && !stop.Load(); {
+		o := t.burst(stop)
+		if moved := t.moved(); moved != before {
 			before = moved
-			t.counter.silent.Store(0)
+			t.silent.Store(0)
 		}
-		if err := t.judge(errno); err != nil {
-			return err
+		err := t.judge(o.errno)
+		if o.flow != nil && (o.ended || err != nil) {
+			t.drop(o.flow, err)
+		} else if err != nil {
+			t.dropAll(err)
+		}
+		if err != nil {
+			failures = append(failures, err)
+			if t.together {
+				break
+			}
 		}
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
-func (t *thread) burst(stop *atomic.Bool) (eof int, errno syscall.Errno) {
+func (t *thread) burst(stop *atomic.Bool) burstEnd {
 	switch {
+	case t.role == traffic.Send && t.flows[0].bucket != nil:
+		return t.sendPaced(stop)
 	case t.role == traffic.Send && t.poller == nil:
-		return 0, sendBurst(uintptr(t.fds[0]), t.buffer, &t.counter, stop)
+		return t.sendBurst(t.flows[0], stop)
 	case t.role == traffic.Send:
-		return 0, sendMany(t.poller, t.buffer, &t.counter, stop)
+		return t.sendMany(stop)
 	case t.poller == nil:
-		ended, errno := receiveBurst(uintptr(t.fds[0]), t.buffer, &t.counter, stop)
-		if ended {
-			eof = 1
-		}
-		return eof, errno
+		return t.receiveBurst(t.flows[0], stop)
 	}
-	ended, errno := receiveMany(t.poller, t.buffer, &t.counter, stop)
-	if ended >= 0 {
-		t.poller.remove(ended)
-		eof = 1
+	return t.receiveMany(stop)
+}
+
+func (t *thread) moved() (bytes uint64) {
+	for _, f := range t.flows {
+		bytes += f.bytes.Load()
 	}
-	return eof, errno
+	return bytes
+}
+
+// drop leaves a flow out; its socket stays open until the engine closes.
+func (t *thread) drop(f *flow, err error) {
+	f.end(err)
+	if t.poller != nil {
+		t.poller.remove(f)
+	}
+	t.open = slices.DeleteFunc(t.open, func(o *flow) bool { return o == f })
+}
+
+func (t *thread) dropAll(err error) {
+	for _, f := range t.open {
+		f.end(err)
+	}
+	t.open = nil
 }
 
 func (t *thread) judge(errno syscall.Errno) error {
@@ -134,12 +179,14 @@ func (t *thread) judge(errno syscall.Errno) error {
 	case 0:
 		return nil
 	case unix.EAGAIN:
-		if t.counter.silent.Add(1) >= silenceLimit {
-			return errSilent
+		if n := t.silent.Add(1); t.silence > 0 && n >= t.silence {
+			return fmt.Errorf("the peer stalled: nothing moved for %g s", t.limit.Seconds())
 		}
 		return nil
 	case unix.EPIPE, unix.ECONNRESET:
 		return fmt.Errorf("the peer went away: %w", errno)
+	case unix.ENOBUFS:
+		return fmt.Errorf("the kernel has no memory for its notes about zero copy: raise net.core.optmem_max: %w", errno)
 	}
 	return fmt.Errorf("moving bytes: %w", errno)
 }

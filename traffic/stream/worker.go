@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
@@ -28,25 +27,24 @@ const (
 
 var errClosed = errors.New("the worker was closed")
 
-// worker is a prepared end of a pair, sender or receiver.
+// worker is a prepared end of a pair.
 type worker struct {
-	role     traffic.Role
+	role     traffic.Role // of the pair; with a reversed load, who sends receives
 	load     load
 	cpus     []int
-	buffers  []hotBuffer
-	listener *listener     // nil for a sender
+	listener *listener     // nil for who connects
 	closing  chan struct{} // closed by Close
 	once     sync.Once
 
 	running sync.Mutex // held by Run; Close takes it before it frees the sockets
-	fds     []int      // connected sockets
-	moved   uint64     // bytes in all, not only in the window
+	conns   []*net.TCPConn
+	moved   map[traffic.Role]uint64 // bytes in all, not only in the window
 }
 
-func newWorker(l load, order traffic.Order, fds []int) *worker {
+func newWorker(l load, order traffic.Order, conns []*net.TCPConn) *worker {
 	return &worker{
-		role: order.Role, load: l, cpus: order.CPUs, fds: fds,
-		buffers: newBuffers(order.Role, l), closing: make(chan struct{}),
+		role: order.Role, load: l, cpus: order.CPUs, conns: conns,
+		closing: make(chan struct{}), moved: map[traffic.Role]uint64{},
 	}
 }
 
@@ -72,30 +70,44 @@ func (w *worker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd
 	if err := w.await(ctx, when.Start.Add(lateSender)); err != nil {
 		return result.PairEnd{}, err
 	}
-	e, err := newEngine(w.role, w.buffers, w.cpus, w.fds)
+	e, err := w.engine()
 	if err != nil {
 		return result.PairEnd{}, err
 	}
-	defer e.close()
-	end, err := w.drive(ctx, e, when)
-	for _, t := range e.threads {
-		w.moved += t.counter.bytes.Load()
+	defer e.Close()
+	r := newRecorder(e, w.load.mainRole(w.role), when)
+	defer r.close()
+	end, err := w.drive(ctx, e, r, when)
+	for _, f := range e.counts().Flows {
+		w.moved[f.Role] += f.Bytes
 	}
 	return end, err
 }
 
+// engine hands the connections over to a new engine.
+func (w *worker) engine() (*Engine, error) {
+	config := w.load.config
+	config.CPUs = w.cpus
+	var flows []Flow
+	for i, conn := range w.conns {
+		flows = append(flows, Flow{Conn: conn, Role: w.load.roleOf(i, w.role)})
+	}
+	w.conns = nil
+	return NewEngine(flows, config)
+}
+
 // await takes the listener's session over.
 func (w *worker) await(ctx context.Context, until time.Time) error {
-	if w.listener == nil || w.fds != nil {
+	if w.listener == nil || w.conns != nil {
 		return nil
 	}
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
-	case w.fds = <-w.listener.streams:
+	case w.conns = <-w.listener.streams:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("no sender has connected %d streams to %s", w.load.streams, w.Address())
+		return fmt.Errorf("no sender has connected %d streams to %s", w.load.connections(), w.Address())
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.closing:
@@ -104,20 +116,22 @@ func (w *worker) await(ctx context.Context, until time.Time) error {
 }
 
 // drive runs the engine through the schedule.
-func (w *worker) drive(ctx context.Context, e *engine, when traffic.Schedule) (result.PairEnd, error) {
-	err := w.until(ctx, e, when.Start)
+func (w *worker) drive(ctx context.Context, e *Engine, r *recorder, when traffic.Schedule) (result.PairEnd, error) {
+	err := w.until(ctx, e, r, when.Start)
 	if err == nil {
-		e.begin()
-		err = w.until(ctx, e, when.Start.Add(when.WarmUp))
+		e.Start()
+		r.begin()
+		err = w.until(ctx, e, r, when.Start.Add(when.WarmUp))
 	}
 	if err != nil {
-		e.halt(true)
+		e.cut()
 		return result.PairEnd{}, err
 	}
-	before := e.snapshot()
+	before := e.Snapshot()
 	// The window ends by the schedule, like the other end's, however late it began.
-	early := w.until(ctx, e, when.Start.Add(when.WarmUp+when.Window))
-	end := e.between(before, e.snapshot())
+	early := w.until(ctx, e, r, when.Start.Add(when.WarmUp+when.Window))
+	end := w.report(e, before, e.Snapshot())
+	r.fill(&end)
 	if early == nil {
 		early = stalled(e, end)
 	}
@@ -130,77 +144,53 @@ func (w *worker) drive(ctx context.Context, e *engine, when traffic.Schedule) (r
 	return end, ctx.Err()
 }
 
-// until waits for a time; an earlier end of the engine is an error.
-func (w *worker) until(ctx context.Context, e *engine, at time.Time) error {
-	timer := time.NewTimer(time.Until(at))
+// until waits for a time and records the intervals that end meanwhile; an earlier
+// end of the engine, or of the streams that only the peer ends, is an error.
+func (w *worker) until(ctx context.Context, e *Engine, r *recorder, at time.Time) error {
+	for {
+		next, last := r.next(), true
+		if next.IsZero() || !next.Before(at) {
+			next = at
+		} else {
+			last = false
+		}
+		if err := w.sleep(ctx, e, next, at); err != nil || last {
+			return err
+		}
+		r.record()
+	}
+}
+
+func (w *worker) sleep(ctx context.Context, e *Engine, next, at time.Time) error {
+	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
-	case <-e.ended:
-		if err := e.failure(); err != nil {
-			return err
-		}
-		return fmt.Errorf("the sender ended its streams %.3f s early", time.Until(at).Seconds())
+	case <-e.Done():
+	case <-e.peersEnd():
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.closing:
 		return errClosed
 	}
+	if err := e.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("the sender ended its streams %.3f s early", time.Until(at).Seconds())
 }
 
 // stalled tells a peer that had gone silent by the window's end.
-func stalled(e *engine, end result.PairEnd) error {
-	if n := e.silent(); n >= silentCalls {
-		return fmt.Errorf("the peer stalled: nothing moved for the window's last %.1f s", (time.Duration(n) * patience).Seconds())
+func stalled(e *Engine, end result.PairEnd) error {
+	for _, c := range e.crews {
+		if n := c.silent(); n >= silentCalls {
+			return fmt.Errorf("the peer stalled: nothing moved for the window's last %.1f s", (time.Duration(n) * patience).Seconds())
+		}
 	}
-	if end.Bytes == 0 {
+	if end.Bytes == 0 || end.Opposite != nil && end.Opposite.Bytes == 0 {
 		return errors.New("nothing moved in the window")
 	}
 	return nil
-}
-
-// finish ends the streams: a sender goes on for the tail, then says that it has
-// ended and waits for the receiver to agree; a receiver reads to the end.
-func (w *worker) finish(ctx context.Context, e *engine, broken bool) error {
-	if broken {
-		e.halt(true)
-		return nil
-	}
-	if w.role == traffic.Receive {
-		return w.readToEnd(ctx, e)
-	}
-	err := w.until(ctx, e, time.Now().Add(tail))
-	e.halt(err != nil)
-	if err == nil {
-		endStreams(w.fds, time.Now().Add(drain))
-	}
-	return nil // the window is whole; the receiver says what it missed
-}
-
-func (w *worker) readToEnd(ctx context.Context, e *engine) error {
-	err := w.until(ctx, e, time.Now().Add(tail+drain))
-	e.halt(true)
-	if err == nil {
-		return fmt.Errorf("the sender did not end its streams within %s of the window", tail+drain)
-	}
-	return e.failure() // nil: the streams came to their end, which until calls early
-}
-
-// endStreams closes a sender's half of every stream and waits, within the limit,
-// until the receiver has read it all and closed its own.
-func endStreams(fds []int, limit time.Time) {
-	for _, fd := range fds {
-		unix.Shutdown(fd, unix.SHUT_WR)
-	}
-	var b [1]byte
-	for _, fd := range fds {
-		for time.Now().Before(limit) {
-			if _, err := unix.Read(fd, b[:]); err != unix.EAGAIN && err != unix.EINTR {
-				break
-			}
-		}
-	}
 }
 
 // Close ends a Run that is under way and frees the sockets.
@@ -212,8 +202,8 @@ func (w *worker) Close() error {
 		}
 		w.running.Lock()
 		defer w.running.Unlock()
-		closeAll(w.fds)
-		w.fds = nil
+		closeConns(w.conns)
+		w.conns = nil
 	})
 	return nil
 }

@@ -1,0 +1,151 @@
+package stream
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"windtunnel/traffic"
+)
+
+// crew is the hot threads of one role.
+type crew struct {
+	threads  []*thread
+	together bool // the first error ends all
+	stop     atomic.Bool
+	running  sync.WaitGroup
+	ended    chan struct{}   // closed when no thread runs any more, or at the first error that ends all
+	tell     func(err error) // called once, then; with that error
+
+	mu       sync.Mutex
+	isEnded  bool
+	left     int
+	failures []error
+}
+
+// newCrew deals the role's flows to its threads.
+func newCrew(e *Engine, role traffic.Role, b *budget) (*crew, error) {
+	flows := e.of(role)
+	n := crewSize(e.config.Threads, len(flows))
+	c := &crew{together: e.config.FailTogether, ended: make(chan struct{}), tell: e.crewEnded, left: n}
+	for i := range n {
+		t, err := newThread(e, role, deal(flows, i, n), b)
+		if err != nil {
+			c.close()
+			return c, err
+		}
+		t.cpu = cpuOf(e.config.CPUs, i)
+		c.threads = append(c.threads, t)
+	}
+	return c, nil
+}
+
+// deal returns every n-th flow from the i-th on.
+func deal(flows []*flow, i, n int) []*flow {
+	var hand []*flow
+	for ; i < len(flows); i += n {
+		hand = append(hand, flows[i])
+	}
+	return hand
+}
+
+func cpuOf(cpus []int, i int) int {
+	if len(cpus) == 0 {
+		return -1
+	}
+	return cpus[i%len(cpus)]
+}
+
+func (c *crew) spawn(ready func(), start <-chan struct{}) {
+	if len(c.threads) == 0 {
+		c.isEnded = true
+		close(c.ended)
+		c.tell(nil)
+	}
+	for _, t := range c.threads {
+		c.running.Go(func() { c.end(t.run(ready, start, &c.stop)) })
+	}
+}
+
+// end notes that a thread has ended.
+func (c *crew) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left--
+	if err != nil {
+		c.failures = append(c.failures, err)
+	}
+	if !c.together {
+		err = nil
+	}
+	if !c.isEnded && (c.left == 0 || err != nil) {
+		c.isEnded = true
+		close(c.ended)
+		c.tell(err)
+	}
+}
+
+// failure is what went wrong, or nil.
+func (c *crew) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(c.failures...)
+}
+
+// halt stops the threads and waits for them; begin lets those go that still wait
+// for the start.
+func (c *crew) halt(begin func()) {
+	c.stop.Store(true)
+	begin()
+	c.running.Wait()
+}
+
+func (c *crew) close() {
+	for _, t := range c.threads {
+		t.close()
+	}
+}
+
+// silent is for how many calls in turn a thread has moved nothing, at most.
+func (c *crew) silent() uint64 {
+	var calls uint64
+	for _, t := range c.threads {
+		calls = max(calls, t.silent.Load())
+	}
+	return calls
+}
+
+// budget is what senders may still send together.
+type budget struct{ left atomic.Int64 }
+
+// newBudget is nil without a limit.
+func newBudget(c Config) *budget {
+	limit := c.LimitBytes
+	if blocks := c.LimitCalls * uint64(c.Message); blocks > 0 && (limit == 0 || blocks < limit) {
+		limit = blocks
+	}
+	if limit == 0 {
+		return nil
+	}
+	b := &budget{}
+	b.left.Store(int64(min(limit, 1<<62)))
+	return b
+}
+
+// take returns how much of what is wanted may be sent; 0 ends a sender.
+//
+//go:nosplit
+func (b *budget) take(want uintptr) uintptr {
+	left := b.left.Add(-int64(want))
+	if left >= 0 {
+		return want
+	}
+	over := min(-left, int64(want))
+	b.left.Add(over)
+	return want - uintptr(over)
+}
+
+// giveBack returns what was taken and not sent.
+//
+//go:nosplit
+func (b *budget) giveBack(n uintptr) { b.left.Add(int64(n)) }

@@ -1,0 +1,261 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// The ways in which Config.Copy lets a sender hand bytes over.
+const (
+	CopyPlain    = "plain"    // the kernel copies each message; "" means this, too
+	CopyZero     = "zerocopy" // MSG_ZEROCOPY: the kernel refers to the message's pages
+	CopySendfile = "sendfile" // sendfile from a file in memory
+)
+
+// The ways in which Config.Pacing keeps a rate.
+const (
+	PaceAuto   = "auto"   // the kernel where it can, else a bucket; "" means this, too
+	PaceKernel = "kernel" // SO_MAX_PACING_RATE, by the qdisc fq or by TCP itself
+	PaceBucket = "bucket" // a bounded token bucket in the hot thread
+)
+
+// Flow is one connected socket and what this end does with it. The engine takes
+// the socket over, also when NewEngine fails, and closes it in Close.
+type Flow struct {
+	Conn net.Conn // a *net.TCPConn
+	Role traffic.Role
+}
+
+// Config says how an engine moves bytes. Its zero value sends 128 KiB messages as
+// fast as they go, with one hot thread.
+type Config struct {
+	Message int   // bytes of one sending call; 0: 128 KiB
+	Threads int   // hot threads for the senders, and as many for the receivers; flows are dealt to them in turn; 0: 1
+	CPUs    []int // where they are pinned, in turn; empty: not pinned
+	NoDelay bool  // TCP_NODELAY of every flow; without it, it is switched off
+	Copy    string
+	Discard bool // receivers drop the payload in the kernel (MSG_TRUNC)
+
+	BitsPerSecond float64 // of payload, of each sending flow; 0: as fast as it goes
+	Pacing        string
+	Burst         int // bytes: the depth of the bucket; 0: 10 ms of the rate
+
+	LimitBytes uint64 // a sender ends after so many bytes over all flows; 0: no limit
+	LimitCalls uint64 // the same in whole messages
+	Payload    []byte // what messages hold, again and again; nil: a pattern
+
+	// Silence is for how long nothing may move before a thread gives its flows
+	// up; 0: 5 s; below 0: for ever.
+	Silence time.Duration
+	// FailTogether ends the whole engine at the first error of a flow. Without
+	// it, a flow fails alone.
+	FailTogether bool
+}
+
+// The defaults of a Config, and the bound on what it sends in a call.
+const (
+	defaultMessage = 128 << 10
+	defaultSilence = 5 * time.Second
+)
+
+func (c Config) filled() Config {
+	if c.Message == 0 {
+		c.Message = defaultMessage
+	}
+	if c.Silence == 0 {
+		c.Silence = defaultSilence
+	}
+	if c.Copy == CopyPlain {
+		c.Copy = ""
+	}
+	if c.Pacing == PaceAuto {
+		c.Pacing = ""
+	}
+	c.Threads = max(1, c.Threads)
+	return c
+}
+
+func (c Config) check() error {
+	switch {
+	case c.Message < 0 || c.Message > maxMessage:
+		return fmt.Errorf("a message of %d bytes is not within 1 and %d", c.Message, maxMessage)
+	case c.Copy != "" && c.Copy != CopyZero && c.Copy != CopySendfile:
+		return fmt.Errorf("no way of sending is called %q: there are %s, %s and %s", c.Copy, CopyPlain, CopyZero, CopySendfile)
+	case c.Pacing != "" && c.Pacing != PaceKernel && c.Pacing != PaceBucket:
+		return fmt.Errorf("no pacing is called %q: there are %s, %s and %s", c.Pacing, PaceAuto, PaceKernel, PaceBucket)
+	case c.BitsPerSecond < 0 || c.Burst < 0 || c.Burst > maxBuffer:
+		return fmt.Errorf("a rate of %g bit/s with bursts of %d bytes cannot be kept", c.BitsPerSecond, c.Burst)
+	}
+	return c.available()
+}
+
+// Engine drives connected sockets with hot threads.
+type Engine struct {
+	config  Config
+	flows   []*flow
+	source  *source // what senders send; nil without senders
+	pacing  pacing
+	crews   map[traffic.Role]*crew
+	start   chan struct{}
+	begin   func() // lets the traffic flow
+	done    chan struct{}
+	finish  func()       // closes done
+	left    atomic.Int32 // crews that have not ended
+	release func()
+	closing sync.Once
+}
+
+// NewEngine takes the flows over and returns when its threads stand, pinned;
+// nothing moves before Start. The engine must be closed.
+func NewEngine(flows []Flow, c Config) (*Engine, error) {
+	c = c.filled()
+	err := c.check()
+	e := &Engine{config: c, start: make(chan struct{}), done: make(chan struct{}), crews: map[traffic.Role]*crew{}, release: func() {}}
+	e.begin = sync.OnceFunc(func() { close(e.start) })
+	e.finish = sync.OnceFunc(func() { close(e.done) })
+	for _, f := range flows {
+		if err == nil {
+			err = e.take(f)
+		} else {
+			f.Conn.Close()
+		}
+	}
+	if err == nil {
+		err = e.muster()
+	}
+	if err != nil {
+		e.free()
+		return nil, err
+	}
+	e.spawn()
+	return e, nil
+}
+
+// take makes a flow of a connection.
+func (e *Engine) take(f Flow) error {
+	taken, err := takeOver(f, e.config)
+	if err != nil {
+		return err
+	}
+	e.flows = append(e.flows, taken)
+	return nil
+}
+
+// muster makes the crews, a thread at a time, none of them running.
+func (e *Engine) muster() error {
+	var err error
+	if sending := e.of(traffic.Send); len(sending) > 0 {
+		if e.source, err = newSource(e.config); err != nil {
+			return err
+		}
+		if e.pacing, err = pace(sending, e.config); err != nil {
+			return err
+		}
+	}
+	budget := newBudget(e.config)
+	for _, role := range []traffic.Role{traffic.Send, traffic.Receive} {
+		if e.crews[role], err = newCrew(e, role, budget); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) of(role traffic.Role) []*flow {
+	var mine []*flow
+	for _, f := range e.flows {
+		if f.role == role {
+			mine = append(mine, f)
+		}
+	}
+	return mine
+}
+
+func (e *Engine) spawn() {
+	threads := len(e.crews[traffic.Send].threads) + len(e.crews[traffic.Receive].threads)
+	e.left.Store(int32(len(e.crews)))
+	e.release = holdHot(threads)
+	var standing sync.WaitGroup
+	standing.Add(threads)
+	for _, c := range e.crews {
+		c.spawn(standing.Done, e.start)
+	}
+	standing.Wait()
+}
+
+// crewEnded is told once by each crew, with the error that ends all, if one does.
+func (e *Engine) crewEnded(err error) {
+	if err != nil {
+		for _, c := range e.crews {
+			c.stop.Store(true)
+		}
+	}
+	if e.left.Add(-1) == 0 || err != nil {
+		e.finish()
+	}
+}
+
+// Start lets the traffic flow.
+func (e *Engine) Start() { e.begin() }
+
+// Done is closed when every flow has ended: at its limit, at the peer's end, or
+// by an error; with FailTogether at the first error.
+func (e *Engine) Done() <-chan struct{} { return e.done }
+
+// Err is what ended flows other than a limit or the peer's end, or nil.
+func (e *Engine) Err() error {
+	return errors.Join(e.crews[traffic.Send].failure(), e.crews[traffic.Receive].failure())
+}
+
+// Halt makes senders stop sending and receivers stop reading, and returns when
+// they have, which takes 0.1 s at most. The sockets stay open.
+func (e *Engine) Halt() {
+	for _, c := range e.crews {
+		c.stop.Store(true)
+	}
+	e.begin()
+	for _, c := range e.crews {
+		c.running.Wait()
+	}
+}
+
+// HaltSenders is Halt for the sending flows alone.
+func (e *Engine) HaltSenders() { e.crews[traffic.Send].halt(e.begin) }
+
+// cut is Halt without waiting for blocked calls: it ends the connections.
+func (e *Engine) cut() {
+	for _, c := range e.crews {
+		c.stop.Store(true)
+	}
+	for _, f := range e.flows {
+		f.shutdown()
+	}
+	e.Halt()
+}
+
+// Close halts and frees everything, the sockets too.
+func (e *Engine) Close() {
+	e.closing.Do(func() {
+		e.Halt()
+		e.free()
+	})
+}
+
+func (e *Engine) free() {
+	for _, c := range e.crews {
+		c.close()
+	}
+	for _, f := range e.flows {
+		f.close()
+	}
+	if e.source != nil {
+		e.source.free()
+	}
+	e.release()
+}

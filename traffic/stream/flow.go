@@ -1,0 +1,47 @@
+package stream
+
+import (
+	"sync/atomic"
+
+	"windtunnel/traffic"
+)
+
+// flow is a Flow that was taken over. Its counters have cache lines of their own
+// and one writer, its thread.
+type flow struct {
+	socket
+	role   traffic.Role
+	bucket *traffic.Bucket // nil: the kernel paces, or nobody
+	piece  int             // bytes of one call, where a bucket cuts messages; 0: whole messages
+
+	_     [64]byte
+	bytes atomic.Uint64
+	calls atomic.Uint64
+	_     [64]byte
+
+	ended   atomic.Bool
+	failure atomic.Pointer[error]
+}
+
+//go:nosplit
+func (f *flow) count(n uintptr) {
+	f.bytes.Add(uint64(n))
+	f.calls.Add(1)
+}
+
+// end marks the flow as one that moves nothing any more; err says why, nil for a
+// limit or the peer's end.
+func (f *flow) end(err error) {
+	if err != nil {
+		f.failure.Store(&err)
+	}
+	f.ended.Store(true)
+}
+
+// err is what ended the flow, or nil.
+func (f *flow) err() error {
+	if at := f.failure.Load(); at != nil {
+		return *at
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package stream
+
+import (
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// recorder cuts a run into intervals, counted from the window's beginning, so
+// that the first of the warm-up may be short.
+type recorder struct {
+	engine *Engine
+	role   traffic.Role // whose intervals are told live
+	window time.Time    // when the window begins
+	length time.Duration
+	edge   time.Time // when the interval that runs now is meant to end
+	last   Snapshot
+	main   []result.Interval
+	across []result.Interval // of the opposite direction
+
+	live chan result.Interval // to the observer; nil: nobody
+	over chan struct{}        // closed when the observer has ended
+}
+
+// liveBuffer is how many intervals may wait for an observer that is busy; more
+// are not told live.
+const liveBuffer = 64
+
+func newRecorder(e *Engine, role traffic.Role, when traffic.Schedule) *recorder {
+	r := &recorder{engine: e, role: role, window: when.Start.Add(when.WarmUp), length: when.Interval}
+	if r.length <= 0 {
+		return r
+	}
+	r.edge = r.window.Add(-(when.WarmUp / r.length) * r.length)
+	if when.WarmUp%r.length == 0 {
+		r.edge = r.edge.Add(r.length)
+	}
+	if when.Observe != nil {
+		r.live, r.over = make(chan result.Interval, liveBuffer), make(chan struct{})
+		go func() {
+			defer close(r.over)
+			for i := range r.live {
+				when.Observe(i)
+			}
+		}()
+	}
+	return r
+}
+
+// begin notes where the first interval starts.
+func (r *recorder) begin() {
+	if r.length > 0 {
+		r.last = r.engine.Snapshot()
+	}
+}
+
+// next is when the running interval ends; zero for never.
+func (r *recorder) next() time.Time {
+	if r.last.At.IsZero() {
+		return time.Time{}
+	}
+	return r.edge
+}
+
+// record ends the running interval.
+func (r *recorder) record() {
+	now := r.engine.Snapshot()
+	main := r.interval(r.role, now)
+	r.main = append(r.main, main)
+	if r.live != nil {
+		select {
+		case r.live <- main:
+		default:
+		}
+	}
+	r.across = append(r.across, r.interval(other(r.role), now))
+	r.last = now
+	for !r.edge.After(now.At) { // also over intervals that were slept through
+		r.edge = r.edge.Add(r.length)
+	}
+}
+
+func (r *recorder) interval(role traffic.Role, now Snapshot) result.Interval {
+	i := result.Interval{From: r.last.At.Sub(r.window).Seconds(), To: now.At.Sub(r.window).Seconds()}
+	for n, f := range now.Flows {
+		if f.Role != role {
+			continue
+		}
+		was := r.last.Flows[n]
+		i.Bytes += f.Bytes - was.Bytes
+		if f.TCP != nil && was.TCP != nil {
+			i.Retransmits += uint64(f.TCP.Retransmits - was.TCP.Retransmits)
+		}
+	}
+	return i
+}
+
+// fill ends the last interval with the window and hands all of them in.
+func (r *recorder) fill(end *result.PairEnd) {
+	if r.length <= 0 {
+		return
+	}
+	r.record()
+	end.Intervals = r.main
+	if end.Opposite != nil {
+		end.Opposite.Intervals = r.across
+	}
+}
+
+// close waits for the observer to have seen all.
+func (r *recorder) close() {
+	if r.live != nil {
+		close(r.live)
+		<-r.over
+	}
+}

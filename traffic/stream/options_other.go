@@ -1,0 +1,40 @@
+//go:build !linux
+
+package stream
+
+import (
+	"fmt"
+	"runtime"
+	"syscall"
+)
+
+// control returns the hook with which net makes a socket.
+func (l load) control() func(network, address string, c syscall.RawConn) error {
+	return func(network, _ string, c syscall.RawConn) error {
+		var err error
+		if e := c.Control(func(fd uintptr) { err = l.configure(fd, network == "tcp6") }); e != nil {
+			return e
+		}
+		return err
+	}
+}
+
+func (l load) configure(fd uintptr, v6 bool) error {
+	if l.buffer > 0 {
+		for _, option := range []int{syscall.SO_SNDBUF, syscall.SO_RCVBUF} {
+			if err := setOption(fd, syscall.SOL_SOCKET, option, l.buffer); err != nil {
+				return fmt.Errorf("setting a socket buffer of %d bytes: %w", l.buffer, err)
+			}
+		}
+	}
+	return l.mark(fd, v6)
+}
+
+// available refuses the options that this system does not have. Its own
+// congestion control, which cannot be chosen per socket, is cubic.
+func (l load) available() error {
+	if l.congestion != "cubic" {
+		return fmt.Errorf("%s does not choose the congestion control per socket and has cubic: leave congestion out", runtime.GOOS)
+	}
+	return l.markable()
+}

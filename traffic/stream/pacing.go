@@ -1,0 +1,43 @@
+package stream
+
+import "windtunnel/traffic"
+
+// How a rate is kept, as result.Offered.Method says it.
+const (
+	methodFQ     = "kernel-fq"    // SO_MAX_PACING_RATE, by the outgoing device's fq
+	methodTCP    = "kernel-tcp"   // SO_MAX_PACING_RATE, by TCP itself
+	methodBucket = "token-bucket" // in the hot thread
+)
+
+// pacing is what keeps the rate; without a rate it is empty.
+type pacing struct {
+	method string
+	why    string
+	burst  int // bytes: what may leave at once
+}
+
+const (
+	// segment is the payload of a segment on Ethernet with timestamps.
+	segment = 1448
+	// pieceSeconds is how much of the rate a paced thread hands over at once, and
+	// bucketSeconds how much it may catch up.
+	pieceSeconds  = 0.0005
+	bucketSeconds = 0.01
+)
+
+// paceByBucket gives every flow a bucket of its own.
+func paceByBucket(flows []*flow, c Config, why string) pacing {
+	rate := c.BitsPerSecond / 8
+	piece := min(c.Message, max(segment, int(rate*pieceSeconds)))
+	depth := c.Burst
+	if depth == 0 {
+		depth = int(rate * bucketSeconds)
+	}
+	piece = min(piece, max(1, depth))
+	depth = max(depth, piece)
+	for _, f := range flows {
+		f.piece = piece
+		f.bucket = traffic.NewBucket(rate, float64(depth), clock())
+	}
+	return pacing{method: methodBucket, why: why, burst: depth}
+}

@@ -1,0 +1,97 @@
+package stream
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// leastKernelRate is under which the kernel is not asked to pace: two segments,
+// its least burst, then take longer than a thread's patience.
+const leastKernelRate = 1e6 // bit/s
+
+// pace makes every flow keep the rate. The kernel paces TCP by itself where the
+// outgoing device has no qdisc that does (since Linux 4.13; commit 218af599fa63).
+func pace(flows []*flow, c Config) (pacing, error) {
+	if c.BitsPerSecond == 0 {
+		return pacing{}, nil
+	}
+	if c.Pacing == PaceBucket {
+		return paceByBucket(flows, c, "asked for"), nil
+	}
+	if c.Pacing == "" && c.BitsPerSecond < leastKernelRate {
+		return paceByBucket(flows, c, fmt.Sprintf("the kernel's bursts are too long under %g bit/s", leastKernelRate)), nil
+	}
+	rate := uint64(c.BitsPerSecond / 8)
+	for _, f := range flows {
+		if err := unix.SetsockoptUint64(int(f.fd), unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, rate); err != nil {
+			if c.Pacing == PaceKernel {
+				return pacing{}, fmt.Errorf("setting the pacing rate (SO_MAX_PACING_RATE): %w", err)
+			}
+			return paceByBucket(flows, c, "the kernel refuses SO_MAX_PACING_RATE"), nil
+		}
+		// Little is buffered ahead, so that what was handed over was nearly sent.
+		ahead := max(kernelBurst(c.BitsPerSecond), 2*c.Message)
+		if err := unix.SetsockoptInt(int(f.fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, ahead); err != nil {
+			return pacing{}, fmt.Errorf("bounding what waits to be sent (TCP_NOTSENT_LOWAT): %w", err)
+		}
+	}
+	method, why := kernelPacer(flows[0])
+	return pacing{method: method, why: why, burst: kernelBurst(c.BitsPerSecond)}, nil
+}
+
+// kernelBurst is what TCP may send at once, in bytes: a millisecond of the rate
+// (tcp_tso_autosize in net/ipv4/tcp_output.c) up to a GSO packet, twice that when
+// a timer was late, and the first ten segments of a connection.
+func kernelBurst(bitsPerSecond float64) int {
+	return max(2*min(int(bitsPerSecond/8/1000), 64<<10), 10*segment)
+}
+
+// kernelPacer says whether fq or TCP itself spaces the flow's packets.
+func kernelPacer(f *flow) (method, why string) {
+	device, kinds, err := outgoingQdiscs(int(f.fd))
+	switch {
+	case err != nil:
+		return methodTCP, "the outgoing device's qdisc is not known: " + err.Error()
+	case kinds["fq"]:
+		return methodFQ, ""
+	}
+	return methodTCP, device + " has no fq"
+}
+
+func outgoingQdiscs(fd int) (device string, kinds map[string]bool, err error) {
+	address, err := unix.Getpeername(fd)
+	if err != nil {
+		return "", nil, err
+	}
+	routes, err := netlink.RouteGet(ipOf(address))
+	if err != nil || len(routes) == 0 {
+		return "", nil, fmt.Errorf("asking for the route: %w", err)
+	}
+	link, err := netlink.LinkByIndex(routes[0].LinkIndex)
+	if err != nil {
+		return "", nil, fmt.Errorf("asking for the device: %w", err)
+	}
+	qdiscs, err := netlink.QdiscList(link)
+	if err != nil {
+		return "", nil, fmt.Errorf("listing qdiscs: %w", err)
+	}
+	kinds = map[string]bool{}
+	for _, q := range qdiscs {
+		kinds[q.Type()] = true
+	}
+	return link.Attrs().Name, kinds, nil
+}
+
+func ipOf(address unix.Sockaddr) net.IP {
+	switch a := address.(type) {
+	case *unix.SockaddrInet4:
+		return a.Addr[:]
+	case *unix.SockaddrInet6:
+		return netip.AddrFrom16(a.Addr).Unmap().AsSlice()
+	}
+	return nil
+}

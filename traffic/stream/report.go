@@ -1,0 +1,106 @@
+package stream
+
+import (
+	"math"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// report is what an end did between two snapshots: what its main role did, and
+// beside it the opposite direction where there is one.
+func (w *worker) report(e *Engine, before, after Snapshot) result.PairEnd {
+	role := w.load.mainRole(w.role)
+	end := e.between(role, before, after)
+	if w.load.direction == both {
+		opposite := e.between(other(role), before, after)
+		end.Opposite = &opposite
+	}
+	return end
+}
+
+func other(role traffic.Role) traffic.Role {
+	if role == traffic.Send {
+		return traffic.Receive
+	}
+	return traffic.Send
+}
+
+// between is what the flows of one role did from one snapshot to a later one.
+func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairEnd {
+	then, now := before.crew(role), after.crew(role)
+	end := result.PairEnd{
+		WindowSeconds: after.At.Sub(before.At).Seconds(),
+		CPUSeconds:    max(0, (now.CPU - then.CPU).Seconds()),
+		Threads:       now.Threads,
+	}
+	var copied result.ZeroCopy
+	for i, f := range after.Flows {
+		was := before.Flows[i]
+		if f.Role != role {
+			continue
+		}
+		end.Bytes += f.Bytes - was.Bytes
+		end.Calls += f.Calls - was.Calls
+		copied.Completed += f.ZeroCompleted - was.ZeroCompleted
+		copied.Copied += f.ZeroCopied - was.ZeroCopied
+		if was.TCP != nil && f.TCP != nil {
+			end.Connections = append(end.Connections, connection(was.TCP, f.TCP))
+		}
+	}
+	if role == traffic.Send {
+		end.Offered = e.offered((now.Wait - then.Wait).Seconds())
+		end.ZeroCopy = e.zeroCopy(copied)
+	}
+	return end
+}
+
+func (s Snapshot) crew(role traffic.Role) CrewTime {
+	if role == traffic.Send {
+		return s.Send
+	}
+	return s.Receive
+}
+
+// offered is what the senders were asked for; the target is of all their flows.
+func (e *Engine) offered(waited float64) *result.Offered {
+	o := &result.Offered{WaitSeconds: max(0, waited), Method: e.pacing.method, Why: e.pacing.why}
+	if e.config.BitsPerSecond > 0 {
+		o.TargetBitsPerSecond = e.config.BitsPerSecond * float64(len(e.of(traffic.Send)))
+		o.BurstPackets = int(math.Ceil(float64(e.pacing.burst) / segment))
+	}
+	return o
+}
+
+// zeroCopy is nil where the kernel was let copy. sendfile tells nothing of copies.
+func (e *Engine) zeroCopy(counted result.ZeroCopy) *result.ZeroCopy {
+	switch e.config.Copy {
+	case CopyZero:
+		counted.Method = "msg-zerocopy"
+	case CopySendfile:
+		counted.Method = "sendfile"
+	default:
+		return nil
+	}
+	return &counted
+}
+
+// connection subtracts in the counters' own width, so that they may wrap.
+func connection(before, after *TCPInfo) result.Connection {
+	return result.Connection{
+		Congestion:           after.Congestion,
+		MSS:                  after.MSS,
+		RTTSeconds:           after.RTT.Seconds(),
+		MinRTTSeconds:        after.MinRTT.Seconds(),
+		CongestionWindow:     after.CongestionWindow,
+		Retransmits:          uint64(after.Retransmits - before.Retransmits),
+		BytesRetransmitted:   after.BytesRetransmitted - before.BytesRetransmitted,
+		SegmentsOut:          uint64(after.SegmentsOut - before.SegmentsOut),
+		SegmentsIn:           uint64(after.SegmentsIn - before.SegmentsIn),
+		BusySeconds:          (after.Busy - before.Busy).Seconds(),
+		RwndLimitedSeconds:   (after.RwndLimited - before.RwndLimited).Seconds(),
+		SndbufLimitedSeconds: (after.SndbufLimited - before.SndbufLimited).Seconds(),
+		SendBufferBytes:      after.SendBuffer,
+		ReceiveBufferBytes:   after.ReceiveBuffer,
+	}
+}

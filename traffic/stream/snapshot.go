@@ -1,0 +1,96 @@
+package stream
+
+import (
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// Snapshot is an engine's counters at one instant, counted since its start.
+type Snapshot struct {
+	At      time.Time
+	CPU     time.Duration // of all hot threads
+	Send    CrewTime
+	Receive CrewTime
+	Flows   []FlowCounts // as the flows were given
+}
+
+// CrewTime is the time of the hot threads of one role.
+type CrewTime struct {
+	Threads int
+	CPU     time.Duration
+	Wait    time.Duration // could run and had no CPU; 0 where the system does not tell
+}
+
+// FlowCounts is what one flow has done.
+type FlowCounts struct {
+	Role  traffic.Role
+	Bytes uint64 // handed to or taken from the socket
+	Calls uint64
+	// Ended says that nothing moves any more; Err why, nil for a limit or the
+	// peer's end.
+	Ended bool
+	Err   error
+	// ZeroCompleted counts sending calls whose completion came, ZeroCopied those
+	// of them that were copied after all.
+	ZeroCompleted uint64
+	ZeroCopied    uint64
+	TCP           *TCPInfo // nil where the system tells nothing
+}
+
+// TCPInfo is what the system knows of a connection: sums since it was made, and
+// its state now (on Linux struct tcp_info in linux/tcp.h).
+type TCPInfo struct {
+	Congestion         string
+	MSS                int // bytes, of what is sent
+	PathMTU            int // bytes
+	RTT                time.Duration
+	RTTVar             time.Duration
+	MinRTT             time.Duration // 0: not measured
+	CongestionWindow   int           // segments
+	SendWindow         int           // bytes that the peer has room for
+	Reordering         int           // segments
+	SendBuffer         int           // bytes
+	ReceiveBuffer      int           // bytes
+	Retransmits        uint32        // segments; wraps
+	SegmentsOut        uint32        // wraps
+	SegmentsIn         uint32        // wraps
+	BytesRetransmitted uint64
+	BytesAcked         uint64
+	BytesReceived      uint64
+	Busy               time.Duration // there was something to send
+	RwndLimited        time.Duration // and no room at the peer
+	SndbufLimited      time.Duration // and no room in the send buffer
+}
+
+// Snapshot reads the clock next to the counters; what the system knows of the
+// connections comes last, because it waits for whoever holds a socket's lock.
+func (e *Engine) Snapshot() Snapshot {
+	s := e.counts()
+	for i, f := range e.flows {
+		s.Flows[i].TCP = f.info()
+	}
+	return s
+}
+
+// counts is Snapshot without what costs a system call a flow.
+func (e *Engine) counts() Snapshot {
+	s := Snapshot{At: time.Now(), Flows: make([]FlowCounts, len(e.flows))}
+	for i, f := range e.flows {
+		s.Flows[i] = FlowCounts{Role: f.role, Bytes: f.bytes.Load(), Calls: f.calls.Load(), Ended: f.ended.Load(), Err: f.err()}
+		s.Flows[i].ZeroCompleted, s.Flows[i].ZeroCopied = f.completions()
+	}
+	s.Send, s.Receive = e.crews[traffic.Send].time(), e.crews[traffic.Receive].time()
+	s.CPU = s.Send.CPU + s.Receive.CPU
+	return s
+}
+
+func (c *crew) time() CrewTime {
+	spent := CrewTime{Threads: len(c.threads)}
+	for _, t := range c.threads {
+		cpu, wait := t.clock.read()
+		spent.CPU += cpu
+		spent.Wait += wait
+	}
+	return spent
+}

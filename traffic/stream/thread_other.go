@@ -1,0 +1,151 @@
+//go:build !linux
+
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// receiveBufferSize is as on Linux.
+const receiveBufferSize = 128 << 10
+
+// sampleEvery is how often a thread notes its CPU time for others to read.
+const sampleEvery = 5 * time.Millisecond
+
+// thread is one hot thread and its flow.
+type thread struct {
+	role    traffic.Role
+	flow    *flow
+	cpu     int // -1: not pinned
+	buffer  []byte
+	budget  *budget
+	silence time.Duration // without a byte; 0: for ever
+	silent  atomic.Uint64 // calls in turn that patience ended
+	clock   threadClock
+	sampled time.Time
+}
+
+// crewSize is a thread a flow: a call of net waits for one connection.
+func crewSize(_, flows int) int { return flows }
+
+// holdHot has nothing to do: net's calls leave the scheduler free.
+func holdHot(int) (release func()) { return func() {} }
+
+func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread, error) {
+	t := &thread{role: role, flow: flows[0], budget: b, silence: max(0, e.config.Silence)}
+	if role == traffic.Send {
+		t.buffer = e.source.buffer.bytes()
+	} else {
+		t.buffer = newHotBuffer(receiveBufferSize, nil).bytes()
+	}
+	return t, nil
+}
+
+func (t *thread) close() {}
+
+// run is the goroutine of a thread. It ends without unlocking, so that the OS
+// thread and its affinity end with it.
+func (t *thread) run(ready func(), start <-chan struct{}, stop *atomic.Bool) error {
+	runtime.LockOSThread()
+	t.clock.begin()
+	defer t.clock.end()
+	var err error
+	if t.cpu >= 0 && traffic.CanPin() {
+		err = traffic.PinThread(t.cpu)
+	}
+	ready()
+	if err != nil {
+		return err
+	}
+	<-start
+	err = t.work(stop)
+	t.flow.end(err)
+	return err
+}
+
+// work makes calls until a stop, the flow's end, or an error.
+func (t *thread) work(stop *atomic.Bool) error {
+	moved := time.Now()
+	for now := moved; !stop.Load(); now = time.Now() {
+		if now.Sub(t.sampled) > sampleEvery {
+			t.sampled = now
+			t.clock.sample()
+		}
+		t.flow.bound(now)
+		n, ended, err := t.call()
+		if n > 0 {
+			moved = now
+			t.silent.Store(0)
+			t.flow.count(uintptr(n))
+		}
+		switch {
+		case ended || errors.Is(err, io.EOF):
+			return nil
+		case late(err):
+			t.silent.Add(1)
+			if t.silence > 0 && now.Sub(moved) > t.silence {
+				return fmt.Errorf("the peer stalled: nothing moved for %g s", t.silence.Seconds())
+			}
+		case err != nil:
+			return wentAway(err)
+		}
+	}
+	return nil
+}
+
+// wentAway names what a peer's reset looks like.
+func wentAway(err error) error {
+	for _, reason := range gone {
+		if errors.Is(err, reason) {
+			return fmt.Errorf("the peer went away: %w", err)
+		}
+	}
+	return fmt.Errorf("moving bytes: %w", err)
+}
+
+func (t *thread) call() (n int, ended bool, err error) {
+	if t.role == traffic.Receive {
+		n, err = t.flow.conn.Read(t.buffer)
+		return n, false, err
+	}
+	size := t.pause()
+	if size == 0 {
+		return 0, false, nil
+	}
+	if t.budget != nil {
+		if size = int(t.budget.take(uintptr(size))); size == 0 {
+			return 0, true, nil
+		}
+	}
+	n, err = t.flow.conn.Write(t.buffer[:size])
+	if t.budget != nil && n < size {
+		t.budget.giveBack(uintptr(size - n))
+	}
+	if t.flow.bucket != nil {
+		t.flow.bucket.Take(n, clock())
+	}
+	return n, false, err
+}
+
+// pause waits for the bucket, by half of the patience at most, and returns how
+// much may be sent then: 0 for nothing yet.
+func (t *thread) pause() int {
+	f := t.flow
+	if f.bucket == nil {
+		return len(t.buffer)
+	}
+	size := min(f.piece, len(t.buffer))
+	wait := time.Duration(f.bucket.Wait(size, clock()))
+	if wait == 0 {
+		return size
+	}
+	time.Sleep(min(wait, patience/2))
+	return 0
+}
