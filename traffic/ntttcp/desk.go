@@ -1,0 +1,185 @@
+package ntttcp
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// For how long a receiver waits for a sender's next message, by what it is.
+const (
+	firstPatience = 10 * time.Second // the state query, the time
+	startPatience = time.Minute      // R: the sender opens its connections meanwhile
+	replyPatience = 2 * time.Second  // of writing one answer
+)
+
+// desk serves the sync port of one receiver: callers and the referee between them.
+type desk struct {
+	listener net.Listener
+	refused  func(text string)
+	handlers sync.WaitGroup
+
+	mu      sync.Mutex
+	referee *referee
+	callers map[int]net.Conn
+	next    int
+	begun   chan struct{} // closed when the test starts
+	over    chan struct{} // closed when its senders have ended it
+}
+
+// openDesk listens on the port below the data ports, always by TCP.
+func (t *Test) openDesk(ctx context.Context) (*desk, error) {
+	thread := t.Threads[0]
+	listener, err := t.listen(ctx, thread.Host, thread.Port-1)
+	if err != nil {
+		return nil, fmt.Errorf("listening for senders that synchronise: %w", err)
+	}
+	d := &desk{
+		listener: listener, callers: map[int]net.Conn{},
+		referee: newReferee(wholeSeconds(t.Run), 0, t.Many),
+		refused: func(text string) { t.say(Event{What: Refused, Text: text}) },
+		begun:   make(chan struct{}), over: make(chan struct{}),
+	}
+	d.handlers.Go(d.accept)
+	return d, nil
+}
+
+func wholeSeconds(d time.Duration) int { return int(d.Round(time.Second) / time.Second) }
+
+func (d *desk) accept() {
+	for {
+		conn, err := d.listener.Accept()
+		if err != nil {
+			return
+		}
+		d.mu.Lock()
+		id := d.next
+		d.next++
+		admitted := d.referee.join(id)
+		if admitted {
+			d.callers[id] = conn
+		}
+		d.mu.Unlock()
+		if !admitted {
+			conn.Close()
+			continue
+		}
+		d.handlers.Go(func() { d.serve(id, conn) })
+	}
+}
+
+// serve hears one caller until it leaves.
+func (d *desk) serve(id int, conn net.Conn) {
+	defer d.leave(id, conn)
+	for {
+		conn.SetReadDeadline(d.patience(id))
+		value, err := readMessage(conn)
+		if err != nil {
+			return
+		}
+		d.mu.Lock()
+		r := d.referee.hear(id, value)
+		d.act(r)
+		d.mu.Unlock()
+		if r.drop != "" {
+			d.refused(fmt.Sprintf("%s: %s", conn.RemoteAddr(), r.drop))
+			return
+		}
+	}
+}
+
+// patience is until when the caller may stay silent.
+func (d *desk) patience(id int) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return stepPatience(d.referee.callers[id])
+}
+
+func stepPatience(at step) time.Time {
+	switch at {
+	case saysState, saysTime:
+		return time.Now().Add(firstPatience)
+	case saysStart:
+		return time.Now().Add(startPatience)
+	case waits:
+		return time.Now().Add(lastPatience)
+	case left:
+		return time.Now().Add(goodbye)
+	}
+	return time.Time{} // it runs: the test's end bounds it
+}
+
+// act carries a ruling out. The caller holds the lock, so that all who wait are
+// told before anything else happens.
+func (d *desk) act(r ruling) {
+	if r.start {
+		close(d.begun)
+	}
+	for _, reply := range r.replies {
+		if conn := d.callers[reply.caller]; conn != nil {
+			conn.SetWriteDeadline(time.Now().Add(replyPatience))
+			writeMessage(conn, reply.value)
+		}
+	}
+	if r.end {
+		close(d.over)
+	}
+}
+
+func (d *desk) leave(id int, conn net.Conn) {
+	conn.Close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.callers, id)
+	d.act(d.referee.leave(id))
+}
+
+// agreed is the total in seconds; 0: continuous. runners are the addresses of
+// those who run.
+func (d *desk) agreed() (total int, runners map[netip.Addr]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	runners = map[netip.Addr]bool{}
+	for id, conn := range d.callers {
+		if d.referee.callers[id] == runs {
+			runners[remoteIP(conn)] = true
+		}
+	}
+	return int(d.referee.total), runners
+}
+
+// round is the next test's start and end.
+func (d *desk) round() (begun, over <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.begun, d.over
+}
+
+// settle ends a test at this end. Its senders may stay for their goodbye, and the
+// next one may come.
+func (d *desk) settle() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range d.referee.dismiss() {
+		d.callers[id].SetReadDeadline(time.Now().Add(goodbye))
+	}
+	d.begun, d.over = make(chan struct{}), make(chan struct{})
+}
+
+// close lets those who ran say goodbye, and ends.
+func (d *desk) close() {
+	d.listener.Close()
+	d.mu.Lock()
+	for _, conn := range d.callers {
+		conn.SetReadDeadline(time.Now().Add(goodbye))
+	}
+	d.mu.Unlock()
+	d.handlers.Wait()
+}
+
+// goodbye is how long a receiver that is done stays for its senders' E: their
+// clocks began with its answer, so they end at nearly the same time.
+const goodbye = time.Second

@@ -1,0 +1,191 @@
+package ntttcp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// maxGuests bounds the connections that nobody has claimed yet; the oldest makes
+// way.
+const maxGuests = 4096
+
+// guest is a data connection whose sender has not been told apart yet: NTttcp
+// puts nothing before the payload, so it is known by where it came from.
+type guest struct {
+	conn   net.Conn
+	thread int
+	from   netip.Addr
+	came   time.Time
+}
+
+// lobby listens on data ports and holds what comes until somebody claims it.
+type lobby struct {
+	listeners []net.Listener
+	changed   chan struct{} // one token when somebody came
+	accepting sync.WaitGroup
+
+	mu     sync.Mutex
+	guests []guest // oldest first
+	shut   bool
+}
+
+// openLobby listens on the port of every thread.
+func (t *Test) openLobby(ctx context.Context) (*lobby, error) {
+	l := &lobby{changed: make(chan struct{}, 1)}
+	for i, thread := range t.Threads {
+		listener, err := t.listen(ctx, thread.Host, thread.Port)
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		l.listeners = append(l.listeners, listener)
+		l.accepting.Go(func() { l.accept(i, listener) })
+	}
+	return l, nil
+}
+
+func (t *Test) listen(ctx context.Context, host string, port int) (net.Listener, error) {
+	config := net.ListenConfig{Control: t.control, KeepAlive: -1}
+	config.SetMultipathTCP(false)
+	return config.Listen(ctx, "tcp"+t.family(), net.JoinHostPort(host, strconv.Itoa(port)))
+}
+
+// acceptPause is how long a listener rests that is out of descriptors.
+const acceptPause = 50 * time.Millisecond
+
+func (l *lobby) accept(thread int, listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(acceptPause)
+			continue
+		}
+		l.arrive(guest{conn, thread, remoteIP(conn), time.Now()})
+	}
+}
+
+func (l *lobby) arrive(g guest) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shut {
+		g.conn.Close()
+		return
+	}
+	if len(l.guests) == maxGuests {
+		l.guests[0].conn.Close()
+		l.guests = l.guests[1:]
+	}
+	l.guests = append(l.guests, g)
+	l.tell()
+}
+
+func (l *lobby) tell() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// claim takes out the guests that are wanted, oldest first.
+func (l *lobby) claim(wanted func(guest) bool) []guest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var taken, rest []guest
+	for _, g := range l.guests {
+		if wanted(g) {
+			taken = append(taken, g)
+		} else {
+			rest = append(rest, g)
+		}
+	}
+	l.guests = rest
+	return taken
+}
+
+// sweep drops the guests that have gone, so that a port scan takes no place.
+func (l *lobby) sweep() {
+	for _, g := range l.claim(func(g guest) bool { return g.gone() }) {
+		g.conn.Close()
+	}
+}
+
+// look counts the waiting guests of each thread.
+func (l *lobby) look(threads int) []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := make([]int, threads)
+	for _, g := range l.guests {
+		n[g.thread]++
+	}
+	return n
+}
+
+func (l *lobby) close() {
+	for _, listener := range l.listeners {
+		listener.Close()
+	}
+	l.mu.Lock()
+	l.shut = true
+	for _, g := range l.guests {
+		g.conn.Close()
+	}
+	l.guests = nil
+	l.mu.Unlock()
+	l.accepting.Wait()
+}
+
+// gone tells whether the peer has closed without having sent anything.
+func (g guest) gone() bool { return gone(g.conn) }
+
+// remoteIP is a peer's address, an IPv4 one in its short form.
+func remoteIP(conn net.Conn) netip.Addr {
+	at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap().WithZone("")
+}
+
+// toDialled hands guests to a fleet.
+func toDialled(guests []guest) []dialled {
+	all := make([]dialled, len(guests))
+	for i, g := range guests {
+		all[i] = dialled{g.thread, g.conn}
+	}
+	return all
+}
+
+// awaitReadable waits until a socket has something to read, or its end, without
+// taking it. The time must not have come yet.
+func awaitReadable(conn net.Conn, until time.Time) (bool, error) {
+	conn.SetReadDeadline(until)
+	defer conn.SetReadDeadline(time.Time{})
+	err := untilReadable(conn)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// untilReadable is awaitReadable with the deadline that the socket has.
+func untilReadable(conn net.Conn) error {
+	raw, err := rawOf(conn)
+	if err != nil {
+		return err
+	}
+	asked := false
+	return raw.Read(func(fd uintptr) bool {
+		ready := readable(fd, asked)
+		asked = true
+		return ready
+	})
+}

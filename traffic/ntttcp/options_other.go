@@ -1,0 +1,8 @@
+//go:build !linux
+
+package ntttcp
+
+const (
+	bookkeeping  = 1
+	bufferAdvice = ""
+)

@@ -1,0 +1,7 @@
+//go:build !windows
+
+package ntttcp
+
+import "syscall"
+
+const errConnRefused = syscall.ECONNREFUSED

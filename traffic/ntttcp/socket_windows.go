@@ -1,0 +1,13 @@
+package ntttcp
+
+import "syscall"
+
+// setSocket sets one whole-number option.
+func setSocket(fd uintptr, level, option, value int) error {
+	return syscall.SetsockoptInt(syscall.Handle(fd), level, option, value)
+}
+
+// getSocket reads one whole-number option.
+func getSocket(fd uintptr, level, option int) (int, error) {
+	return syscall.GetsockoptInt(syscall.Handle(fd), level, option)
+}

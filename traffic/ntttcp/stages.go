@@ -1,0 +1,154 @@
+package ntttcp
+
+import (
+	"context"
+	"time"
+)
+
+// observeEvery is how often ntttcp-for-linux shows what moves (ntttcp.h).
+const observeEvery = 500 * time.Millisecond
+
+// forever stands for a test that somebody has to stop.
+const forever = 100 * 365 * 24 * time.Hour
+
+// stages takes a started fleet through warm-up, window and cool-down.
+type stages struct {
+	test  *Test
+	fleet *fleet
+	stop  <-chan struct{} // the other end says that it is over; may be nil
+	began time.Time
+	last  tally
+}
+
+// Why a stage ended.
+type why string
+
+const (
+	onTime  why = ""
+	byUser  why = "it was interrupted"
+	byPeer  why = "the other end ended the test"
+	byFlows why = "every stream had ended"
+)
+
+// run lets the fleet go and counts. The total is what both ends agreed on: what
+// it leaves after warm-up and window is the cool-down, and what it does not
+// leave is cut off the window, as in ntttcp-for-linux.
+func (s *stages) run(ctx context.Context, total time.Duration) Report {
+	if total <= 0 {
+		total = forever
+	}
+	s.began = time.Now()
+	s.fleet.start()
+	s.test.say(Event{What: Progressing})
+	var report Report
+	reason := s.warmUp(ctx)
+	if reason == onTime {
+		reason = s.windows(ctx, total, &report)
+	}
+	if reason == onTime {
+		reason = s.coolDown(ctx, total)
+	}
+	if reason == byFlows && (s.test.Messages > 0 || len(report.Outcomes) > 0 && s.measured()) {
+		reason = onTime
+	}
+	report.Early = string(reason)
+	switch reason {
+	case byUser:
+		s.test.say(Event{What: Interrupted})
+	case byPeer, byFlows:
+		s.test.say(Event{What: PeerEnded, Took: time.Since(s.began)})
+	}
+	s.test.say(Event{What: CycleEnded})
+	return report
+}
+
+func (s *stages) warmUp(ctx context.Context) why {
+	s.last = s.fleet.count()
+	if s.test.WarmUp == 0 {
+		return onTime
+	}
+	reason := s.until(ctx, s.began.Add(s.test.WarmUp))
+	if reason == onTime {
+		s.test.say(Event{What: WarmedUp})
+	}
+	return reason
+}
+
+// windows measures, in one piece or in samples. What was counted before an early
+// end is reported, too.
+func (s *stages) windows(ctx context.Context, total time.Duration, report *Report) why {
+	end := s.began.Add(min(s.measureEnd(), total))
+	for {
+		until := end
+		if s.test.Sample > 0 && time.Now().Add(s.test.Sample).Before(end) {
+			until = time.Now().Add(s.test.Sample)
+		}
+		s.test.edge(true)
+		before := s.fleet.count()
+		s.last = before
+		reason := s.until(ctx, until)
+		after := s.fleet.count()
+		s.test.edge(false)
+		report.Outcomes = append(report.Outcomes, after.since(before))
+		if reason != onTime || until.Equal(end) {
+			s.test.say(Event{What: Completed})
+			return reason
+		}
+	}
+}
+
+// measureEnd is when the window ends, counted from the start.
+func (s *stages) measureEnd() time.Duration {
+	if s.test.Run == 0 {
+		return forever
+	}
+	return s.test.WarmUp + s.test.Run
+}
+
+// measured tells whether the window is over.
+func (s *stages) measured() bool { return time.Since(s.began) >= s.measureEnd() }
+
+func (s *stages) coolDown(ctx context.Context, total time.Duration) why {
+	end := s.began.Add(total)
+	if total == forever || !time.Now().Before(end) {
+		return onTime
+	}
+	s.test.say(Event{What: CoolingDown, Took: time.Until(end)})
+	observe := s.test.Observe
+	s.test.Observe = nil // the tool shows nothing in the cool-down
+	defer func() { s.test.Observe = observe }()
+	return s.until(ctx, end)
+}
+
+// until waits for a time and shows what moves meanwhile.
+func (s *stages) until(ctx context.Context, at time.Time) why {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	tick := time.NewTicker(observeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return onTime
+		case <-tick.C:
+			s.observe()
+		case <-s.stop:
+			return byPeer
+		case <-ctx.Done():
+			return byUser
+		case <-s.fleet.idle:
+			if !s.fleet.busy() {
+				return byFlows
+			}
+		}
+	}
+}
+
+func (s *stages) observe() {
+	if s.test.Observe == nil {
+		return
+	}
+	now := s.fleet.count()
+	s.test.Observe(now.bytes-s.last.bytes, now.at.Sub(s.last.at))
+	s.last = now
+}
