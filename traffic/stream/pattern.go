@@ -8,9 +8,6 @@ type hotBuffer struct {
 	size uintptr
 }
 
-// bytes is the memory again.
-func (b hotBuffer) bytes() []byte { return unsafe.Slice((*byte)(b.at), b.size) }
-
 func newHotBuffer(size int, payload []byte) hotBuffer {
 	b := make([]byte, size)
 	fill(b, payload)

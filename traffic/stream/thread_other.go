@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"windtunnel/traffic"
 )
@@ -41,12 +42,15 @@ func holdHot(int) (release func()) { return func() {} }
 func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread, error) {
 	t := &thread{role: role, flow: flows[0], budget: b, silence: max(0, e.config.Silence)}
 	if role == traffic.Send {
-		t.buffer = e.source.buffer.bytes()
+		t.buffer = bytesOf(e.source.buffer)
 	} else {
-		t.buffer = newHotBuffer(receiveBufferSize, nil).bytes()
+		t.buffer = make([]byte, receiveBufferSize)
 	}
 	return t, nil
 }
+
+// bytesOf is a buffer as net takes it.
+func bytesOf(b hotBuffer) []byte { return unsafe.Slice((*byte)(b.at), b.size) }
 
 func (t *thread) close() {}
 
