@@ -1,0 +1,37 @@
+package oneoff
+
+import (
+	"context"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// calibrationPatience bounds a calibration; without one there is only less to
+// judge by.
+const calibrationPatience = 20 * time.Second
+
+// calibrate returns what the generator reaches by itself: from the store, or
+// measured now and kept. 0: it is not known.
+func calibrate(ctx context.Context, kind traffic.Kind, config SendConfig, show Show) float64 {
+	calibrator, ok := kind.(traffic.Calibrator)
+	if !ok || config.Calibrations.Path == "" {
+		return 0
+	}
+	key := traffic.CalibrationKey(traffic.Machine(), kind.Name(), kind.Options(), config.Load)
+	if known, ok := config.Calibrations.Get(key); ok {
+		return known
+	}
+	show.say("calibrating: what this machine's generator reaches without a path (once for these options; --no-calibrate leaves it out)")
+	ctx, cancel := context.WithTimeout(ctx, calibrationPatience)
+	defer cancel()
+	measured, err := calibrator.Calibrate(ctx, config.Load, config.CPUs)
+	if err != nil {
+		show.say("not calibrated: %v", err)
+		return 0
+	}
+	if err := config.Calibrations.Put(key, measured); err != nil {
+		show.say("%v; the next run calibrates again", err)
+	}
+	return measured
+}

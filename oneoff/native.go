@@ -1,0 +1,196 @@
+package oneoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// Native is the receiver of windtunnel's own senders, a server as those of the
+// foreign protocols are.
+type Native struct {
+	Port      int       // 0: DefaultPort; below 0: any that is free
+	DataPorts PortRange // of the traffic
+	Release   string
+}
+
+var _ traffic.Server = Native{}
+
+// Name returns "native".
+func (Native) Name() string { return "native" }
+
+// Ports is the control connection's.
+func (n Native) Ports() string {
+	if n.Port == 0 {
+		return strconv.Itoa(DefaultPort)
+	}
+	return strconv.Itoa(max(n.Port, 0))
+}
+
+// spareGreetings is how many connections may be unidentified beyond the sessions.
+const spareGreetings = 64
+
+// native is a Native that serves.
+type native struct {
+	Native
+	config   traffic.ServerConfig
+	doors    doors
+	listener net.Listener
+	handlers sync.WaitGroup
+
+	mu       sync.Mutex
+	open     map[net.Conn]*wire
+	sessions int    // that have been admitted and not ended
+	last     uint64 // session's number
+
+	telling sync.Mutex
+}
+
+// Serve answers senders until ctx ends.
+func (n Native) Serve(ctx context.Context, config traffic.ServerConfig) error {
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort(config.Host, n.Ports()))
+	if err != nil {
+		return listening(n, err)
+	}
+	config.MaxClients = max(config.MaxClients, 1)
+	s := &native{Native: n, config: config, doors: doors{ports: n.DataPorts}, listener: listener, open: map[net.Conn]*wire{}}
+	if config.Ready != nil {
+		config.Ready([]string{listener.Addr().String()})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, s.close)
+	err = s.accept(ctx)
+	cancel()
+	stop()
+	s.close()
+	s.handlers.Wait()
+	return err
+}
+
+// listening explains why a server could not.
+func listening(n Native, err error) error {
+	if inUse(err) {
+		return fmt.Errorf("port %s is in use already, perhaps by another `windtunnel recv`; take another with --port", n.Ports())
+	}
+	return fmt.Errorf("listening on port %s: %w", n.Ports(), err)
+}
+
+// accept takes connections until the listener closes. Running out of descriptors
+// costs the newcomers alone.
+func (s *native) accept(ctx context.Context) error {
+	const pause = 50 * time.Millisecond
+	for {
+		conn, err := s.listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				conn.Close()
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil:
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+		default:
+			w := newWire(conn, longestAsk)
+			if !s.enter(w) {
+				conn.Close()
+				continue
+			}
+			s.handlers.Go(func() { s.handle(ctx, w) })
+		}
+	}
+}
+
+// enter counts a connection, if there is room for it.
+func (s *native) enter(w *wire) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil || len(s.open) >= s.config.MaxClients+spareGreetings {
+		return false
+	}
+	s.open[w.conn] = w
+	return true
+}
+
+func (s *native) leave(conn net.Conn) {
+	conn.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, conn)
+}
+
+// close ends every session; none begins after it.
+func (s *native) close() {
+	s.listener.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.open {
+		w.hurry(errClosing) // its session ends in order
+	}
+	s.open = nil
+}
+
+// admit gives a session its number, or says that there are too many.
+func (s *native) admit() (number uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	if s.sessions >= s.config.MaxClients {
+		return s.last, false
+	}
+	s.sessions++
+	return s.last, true
+}
+
+func (s *native) dismiss() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions--
+}
+
+// tell passes an event on, one at a time.
+func (s *native) tell(e traffic.ServerEvent) {
+	if s.config.Event == nil {
+		return
+	}
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	s.config.Event(e)
+}
+
+// handle speaks with one connection, whatever it is.
+func (s *native) handle(ctx context.Context, w *wire) {
+	defer s.leave(w.conn)
+	session := &session{server: s, wire: w, client: w.conn.RemoteAddr().String()}
+	err := session.run(ctx)
+	e := traffic.ServerEvent{Protocol: s.Name(), Session: session.number, Client: session.client}
+	var no refusal
+	switch {
+	case err == nil:
+		e.What, e.End = traffic.SessionEnded, session.end
+	case errors.As(err, &no):
+		e.What, e.Says = traffic.SessionRefused, err.Error()
+	default:
+		e.What, e.Says, e.End = traffic.SessionFailed, err.Error(), session.end
+	}
+	s.tell(e)
+}
+
+// refusal is what a sender is told before anything began.
+type refusal struct{ why string }
+
+func (r refusal) Error() string { return r.why }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }

@@ -1,0 +1,144 @@
+package oneoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+const (
+	// byteWatch is how often a bound of bytes is looked at.
+	byteWatch = time.Second
+	// waitingIntervals may wait for a sender that reads slowly; more are dropped.
+	waitingIntervals = 64
+)
+
+var (
+	errLeft      = errors.New("the sender went away")
+	errStopped   = errors.New("the sender stopped")
+	errClosing   = errors.New("the receiver is being stopped")
+	errManyBytes = errors.New("the bytes that this receiver gives one sender are used up (its --max-bytes)")
+	errEndless   = errors.New("the worker did not end")
+)
+
+// receive runs the worker, and tells its intervals and its end.
+func (s *session) receive(ctx context.Context, worker traffic.Worker, start time.Time) error {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := time.AfterFunc(time.Until(start)+s.times.warmUp+s.times.window+endPatience, func() { cancel(errEndless) })
+	defer over.Stop()
+	var beside sync.WaitGroup
+	beside.Go(func() { s.listen(cancel) })
+
+	passed := make(chan result.Interval, waitingIntervals)
+	beside.Go(func() { s.pass(passed, cancel) })
+	end, err := worker.Run(running, s.schedule(start, passed, cancel))
+	early := context.Cause(running) // before listen is told to end, which it takes for a sender that left
+	if ctx.Err() != nil {
+		early = errClosing
+	}
+	close(passed)
+	s.wire.hurry(errClosing)
+	beside.Wait()
+	return s.conclude(end, err, early)
+}
+
+// schedule is the worker's; a bound of bytes needs intervals of its own.
+func (s *session) schedule(start time.Time, passed chan<- result.Interval, cancel context.CancelCauseFunc) traffic.Schedule {
+	when := traffic.Schedule{Start: start, WarmUp: s.times.warmUp, Window: s.times.window, Interval: s.times.interval}
+	limit, told := s.server.config.MaxBytes, s.times.interval > 0
+	if limit > 0 && when.Interval == 0 {
+		when.Interval = byteWatch
+	}
+	bytes := uint64(0)
+	when.Observe = func(i result.Interval) {
+		if bytes += i.Bytes; limit > 0 && bytes > limit {
+			cancel(errManyBytes)
+		}
+		if !told {
+			return
+		}
+		select {
+		case passed <- i:
+		default:
+		}
+	}
+	return when
+}
+
+// pass sends intervals to the sender and tells the receiver's owner.
+func (s *session) pass(intervals <-chan result.Interval, cancel context.CancelCauseFunc) {
+	broken := false
+	for i := range intervals {
+		s.server.tell(traffic.ServerEvent{Protocol: s.server.Name(), Session: s.number, Client: s.client,
+			What: traffic.SessionInterval, Interval: &i})
+		if broken {
+			continue
+		}
+		if err := s.wire.write(reply{Say: sayInterval, Interval: &i}); err != nil {
+			broken = true
+			cancel(errLeft)
+		}
+	}
+}
+
+// listen hears a sender that stops or goes away.
+func (s *session) listen(cancel context.CancelCauseFunc) {
+	var heard ask
+	err := s.wire.read(&heard, 0)
+	switch {
+	case err != nil:
+		cancel(errLeft)
+	case heard.Do == doStop:
+		cancel(errStopped)
+	default:
+		cancel(fmt.Errorf("the sender said %q in a measurement", result.Clip(heard.Do)))
+	}
+}
+
+// conclude sends the last line. A sender that stopped gets what there is.
+func (s *session) conclude(end result.PairEnd, err, early error) error {
+	if end.WindowSeconds > 0 {
+		end.Intervals = nil // were passed one by one
+		s.end = &end
+	}
+	switch {
+	case errors.Is(early, errStopped) && s.end != nil:
+		s.end.Error = ""
+		return s.sendEnd()
+	case early != nil:
+		return early
+	case err != nil:
+		return err
+	}
+	return s.sendEnd()
+}
+
+func (s *session) sendEnd() error {
+	if err := s.wire.write(reply{Say: sayEnd, End: s.end}); err != nil {
+		return fmt.Errorf("sending the result: %w", err)
+	}
+	return nil
+}
+
+// says is the order in a line.
+func (s *session) says() string {
+	return s.kind.Name() + " for " + s.times.window.String() + ": " + strings.Join(loadWords(s.kind, s.load), ", ")
+}
+
+// loadWords are a load's options as a person writes them.
+func loadWords(kind traffic.Kind, load result.Options) []string {
+	var words []string
+	for _, o := range kind.Options() {
+		if value, set := load[o.Name]; set {
+			words = append(words, o.Name+" "+result.FormatValue(o.Type, value))
+		}
+	}
+	return words
+}

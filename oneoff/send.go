@@ -1,0 +1,269 @@
+package oneoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// SendConfig is one measurement, from here to a receiver.
+type SendConfig struct {
+	Host     string // name or IP
+	Port     int    // of the receiver's control connection; 0: DefaultPort
+	Kind     string
+	Load     result.Options // what differs from the kind's defaults
+	WarmUp   time.Duration
+	Window   time.Duration
+	Interval time.Duration // 0: none
+	CPUs     []int         // for the hot threads, in turn; empty: not pinned
+	// Calibrations keeps what this machine's generator reaches by itself; the
+	// empty path: it is not calibrated.
+	Calibrations traffic.Calibrations
+	Release      string
+}
+
+// Show is told how a measurement goes; either may be nil.
+type Show struct {
+	Say      func(line string)
+	Interval func(Paired) // in order, one call at a time
+}
+
+func (s Show) say(format string, args ...any) {
+	if s.Say != nil {
+		s.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+// Outcome is what both ends saw.
+type Outcome struct {
+	Kind        string            `json:"kind"`
+	Host        string            `json:"host"`
+	Load        result.Options    `json:"load"`
+	WarmUp      float64           `json:"warm_up_seconds"`
+	Window      float64           `json:"window_seconds"` // asked for; the ends say what they took
+	Interrupted bool              `json:"interrupted,omitempty"`
+	Pair        result.PairSample `json:"pair"`
+}
+
+// How long a sender waits for a receiver.
+const (
+	dialPatience    = 5 * time.Second
+	readyPatience   = 10 * time.Second
+	connectPatience = 15 * time.Second
+	resultPatience  = endPatience + 5*time.Second
+	stopPatience    = 3 * time.Second
+	// startDelay is for the start to reach the receiver. Its window is later by
+	// the time that takes.
+	startDelay = 100 * time.Millisecond
+)
+
+// Check refuses what can be refused before anything is sent, and fills the load
+// with the kind's defaults.
+func (c SendConfig) Check() (SendConfig, error) {
+	kind, err := KindByName(c.Kind)
+	if err != nil {
+		return c, err
+	}
+	if c.Load, err = complete(kind, c.Load); err != nil {
+		return c, err
+	}
+	if c.Port == 0 {
+		c.Port = DefaultPort
+	}
+	switch {
+	case c.Host == "":
+		return c, errors.New("no host is named")
+	case c.Port < 0 || c.Port > 65535:
+		return c, fmt.Errorf("port %d is none", c.Port)
+	}
+	return c, times{c.WarmUp, c.Window, c.Interval}.check()
+}
+
+// Send measures once. Where ctx ends early, or an end fails, the outcome holds
+// what there is, if the window had begun.
+func Send(ctx context.Context, config SendConfig, show Show) (Outcome, error) {
+	config, err := config.Check()
+	if err != nil {
+		return Outcome{}, err
+	}
+	kind, err := KindByName(config.Kind)
+	if err != nil {
+		return Outcome{}, err
+	}
+	calibrated := calibrate(ctx, kind, config, show)
+	s := &sending{SendConfig: config, kind: kind, show: show}
+	outcome, err := s.measure(ctx)
+	if !outcome.Usable() {
+		return outcome, err
+	}
+	pair := &outcome.Pair
+	if calibrated > 0 {
+		if pair.Sender.Offered == nil {
+			pair.Sender.Offered = &result.Offered{}
+		}
+		pair.Sender.Offered.CalibratedPerSecond = calibrated
+	}
+	limit := traffic.Judge(config.Load, pair.Sender, pair.Receiver)
+	pair.Limit = &limit
+	return outcome, err
+}
+
+// sending is one measurement under way.
+type sending struct {
+	SendConfig
+	kind traffic.Kind
+	show Show
+	wire *wire
+}
+
+func (s *sending) measure(ctx context.Context) (Outcome, error) {
+	place := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
+	dialer := net.Dialer{Timeout: dialPatience}
+	conn, err := dialer.DialContext(ctx, "tcp", place)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("reaching the receiver: %w; is `windtunnel recv` running there, and may port %d pass?", err, s.Port)
+	}
+	defer conn.Close()
+	s.wire = newWire(conn, longestReply)
+	unhurry := context.AfterFunc(ctx, func() { s.wire.hurry(context.Cause(ctx)) })
+	defer unhurry()
+	address, err := s.order(place)
+	if err != nil {
+		return Outcome{}, err
+	}
+	preparing, cancel := context.WithTimeout(ctx, connectPatience)
+	defer cancel()
+	worker, err := s.kind.Prepare(preparing, traffic.Order{Role: traffic.Send, Kind: s.Kind, Load: s.Load, Address: address, CPUs: s.CPUs})
+	if err != nil {
+		return Outcome{}, fmt.Errorf("preparing to send to %s (may the data's port pass? `windtunnel recv --data-ports` fixes which it is): %w", address, err)
+	}
+	defer worker.Close()
+	if !unhurry() {
+		return Outcome{}, ctx.Err()
+	}
+	return s.run(ctx, worker)
+}
+
+// order greets, says what is wanted, and returns where the data goes.
+func (s *sending) order(place string) (address string, err error) {
+	var theirs hello
+	if err := s.wire.read(&theirs, helloPatience); err != nil {
+		return "", fmt.Errorf("%s took the connection but does not greet as `windtunnel recv` does: %w", place, err)
+	}
+	if theirs.Windtunnel != protocolVersion || theirs.Role != roleReceive {
+		return "", fmt.Errorf("%s (release %q) speaks version %d of the protocol, this program version %d: use the same release at both ends",
+			place, result.Clip(theirs.Release), theirs.Windtunnel, protocolVersion)
+	}
+	err = s.wire.write(hello{Windtunnel: protocolVersion, Role: roleSend, Release: s.Release})
+	if err == nil {
+		err = s.wire.write(ask{Do: doPrepare, Kind: s.Kind, Load: s.Load, WarmUpSeconds: s.WarmUp.Seconds(),
+			WindowSeconds: s.Window.Seconds(), IntervalSeconds: s.Interval.Seconds()})
+	}
+	if err != nil {
+		return "", fmt.Errorf("asking %s: %w", place, err)
+	}
+	var answer reply
+	if err := s.wire.read(&answer, readyPatience); err != nil {
+		return "", fmt.Errorf("waiting for the answer of %s: %w", place, err)
+	}
+	if answer.Say != sayReady {
+		return "", fmt.Errorf("%s says %s: %s", place, result.Clip(answer.Say), clipLong(answer.Why))
+	}
+	return s.dataAddress(answer.Address)
+}
+
+// dataAddress is the answer's port at the host that was reached: behind a
+// translator of addresses, the receiver does not know its own.
+func (s *sending) dataAddress(answered string) (string, error) {
+	host, err := hostOf(s.wire.conn.RemoteAddr())
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(answered)
+	if err != nil {
+		return "", fmt.Errorf("the receiver's data address %q is none", result.Clip(answered))
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// run lets both ends run, and gathers what they say.
+func (s *sending) run(ctx context.Context, worker traffic.Worker) (Outcome, error) {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := s.wire.write(ask{Do: doStart, InSeconds: startDelay.Seconds()}); err != nil {
+		return Outcome{}, fmt.Errorf("starting the receiver: %w", err)
+	}
+	start := time.Now().Add(startDelay)
+	pairs := newPairing(s.Interval, s.show.Interval)
+	r := &remote{wire: s.wire, pairs: pairs, broken: cancel}
+	var listening sync.WaitGroup
+	listening.Go(r.listen)
+	s.show.say("sending %s for %s after %s of warm-up", s.Kind, s.Window, s.WarmUp)
+	mine, err := worker.Run(running, traffic.Schedule{Start: start, WarmUp: s.WarmUp, Window: s.Window, Interval: s.Interval,
+		Observe: pairs.sender})
+	s.await(ctx, err != nil, r, &listening)
+	pairs.flush()
+	return s.outcome(ctx, mine, r, err)
+}
+
+// await waits for the receiver's last word: a while after a full window, briefly
+// after one that was cut short.
+func (s *sending) await(ctx context.Context, early bool, r *remote, listening *sync.WaitGroup) {
+	patience := resultPatience
+	if early || ctx.Err() != nil {
+		_ = s.wire.write(ask{Do: doStop})
+		patience = stopPatience
+	}
+	limit := time.AfterFunc(patience, func() { s.wire.hurry(errors.New("the receiver sent no result")) })
+	defer limit.Stop()
+	listening.Wait()
+}
+
+// outcome puts both ends together.
+func (s *sending) outcome(ctx context.Context, mine result.PairEnd, r *remote, err error) (Outcome, error) {
+	o := Outcome{Kind: s.Kind, Host: s.Host, Load: s.Load, WarmUp: s.WarmUp.Seconds(), Window: s.Window.Seconds(), Interrupted: ctx.Err() != nil}
+	o.Pair = result.PairSample{From: "here", To: s.Host, Sender: mine}
+	if r.end != nil {
+		o.Pair.Receiver = *r.end
+	}
+	if mine.WindowSeconds == 0 && err == nil {
+		err = errors.New("the sender counted nothing")
+	}
+	switch {
+	case o.Interrupted && o.Usable():
+		o.Pair.Sender.Error = ""
+		return o, nil
+	case o.Interrupted:
+		return o, ctx.Err()
+	case err != nil && r.err != nil:
+		return o, fmt.Errorf("sending: %w (%v)", err, r.err)
+	case err != nil:
+		return o, fmt.Errorf("sending: %w", err)
+	case r.err != nil:
+		return o, r.err
+	case mine.Error != "":
+		return o, fmt.Errorf("the sender: %s", mine.Error)
+	case o.Pair.Receiver.Error != "":
+		return o, fmt.Errorf("the receiver: %s", clipLong(o.Pair.Receiver.Error))
+	}
+	return o, nil
+}
+
+// Usable reports whether there is something to show: the window had begun.
+func (o Outcome) Usable() bool { return o.Pair.Sender.WindowSeconds > 0 }
+
+// clipLong bounds a stranger's sentence.
+func clipLong(text string) string {
+	const longest = 512
+	if len(text) > longest {
+		return text[:longest] + "..."
+	}
+	return text
+}

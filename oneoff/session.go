@@ -1,0 +1,172 @@
+package oneoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// How long a receiver waits for a sender.
+const (
+	helloPatience   = 5 * time.Second
+	preparePatience = 30 * time.Second // a sender may calibrate itself first
+	startPatience   = 30 * time.Second // and connect a thousand streams
+	workerPatience  = 5 * time.Second  // to listen
+	endPatience     = 15 * time.Second // for a worker, after its schedule
+	leavePatience   = 2 * time.Second  // for the sender to read the last line
+	longestDelay    = 10 * time.Second // before a start
+)
+
+// session is one sender at a receiver.
+type session struct {
+	server *native
+	wire   *wire
+	client string
+	number uint64
+	kind   traffic.Kind
+	load   result.Options
+	times  times
+	end    *result.PairEnd
+}
+
+// run is the whole of it; its error is what the sender was told, too.
+func (s *session) run(ctx context.Context) error {
+	if err := s.greet(); err != nil {
+		return err
+	}
+	err := s.measure(ctx)
+	var no refusal
+	switch {
+	case err == nil:
+		s.part()
+	case errors.As(err, &no):
+		_ = s.wire.write(reply{Say: sayRefused, Why: no.why})
+		s.part()
+	default:
+		_ = s.wire.write(reply{Say: sayFailed, Why: err.Error(), End: s.end})
+		s.part()
+	}
+	return err
+}
+
+// greet exchanges hellos.
+func (s *session) greet() error {
+	mine := hello{Windtunnel: protocolVersion, Role: roleReceive, Release: s.server.Release, Kinds: kindNames()}
+	if err := s.wire.write(mine); err != nil {
+		return fmt.Errorf("greeting: %w", err)
+	}
+	var theirs hello
+	if err := s.wire.read(&theirs, helloPatience); err != nil {
+		return fmt.Errorf("waiting for a hello: %w", err)
+	}
+	if theirs.Windtunnel != protocolVersion || theirs.Role != roleSend {
+		err := refuse("this receiver speaks version %d of the protocol with senders, not version %d with %q: use the same release at both ends",
+			protocolVersion, theirs.Windtunnel, result.Clip(theirs.Role))
+		_ = s.wire.write(reply{Say: sayRefused, Why: err.Error()})
+		return err
+	}
+	return nil
+}
+
+// measure takes the sender's order, runs it, and sends what was counted.
+func (s *session) measure(ctx context.Context) error {
+	var order ask
+	if err := s.wire.read(&order, preparePatience); err != nil {
+		return fmt.Errorf("waiting for an order: %w", err)
+	}
+	if err := s.take(order); err != nil {
+		return err
+	}
+	number, ok := s.server.admit()
+	s.number = number
+	if !ok {
+		return refuse("this receiver serves %d senders at once, and they are there; try again later", s.server.config.MaxClients)
+	}
+	defer s.server.dismiss()
+	worker, err := s.prepare(ctx)
+	if err != nil {
+		return refuse("preparing to receive: %v", err)
+	}
+	defer worker.Close()
+	if err := s.wire.write(reply{Say: sayReady, Address: worker.Address()}); err != nil {
+		return fmt.Errorf("answering: %w", err)
+	}
+	var start ask
+	if err := s.wire.read(&start, startPatience); err != nil {
+		return fmt.Errorf("waiting for the start: %w", err)
+	}
+	in := seconds(start.InSeconds)
+	if start.Do != doStart || in < 0 || in > longestDelay {
+		return refuse("wanted %q within %s, got %q in %g s", doStart, longestDelay, result.Clip(start.Do), start.InSeconds)
+	}
+	s.server.tell(traffic.ServerEvent{Protocol: s.server.Name(), Session: s.number, Client: s.client,
+		What: traffic.SessionBegan, Says: s.says()})
+	return s.receive(ctx, worker, time.Now().Add(in))
+}
+
+// take checks an order.
+func (s *session) take(order ask) error {
+	if order.Do != doPrepare {
+		return refuse("wanted %q, got %q", doPrepare, result.Clip(order.Do))
+	}
+	kind, err := KindByName(order.Kind)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	load, err := complete(kind, order.Load)
+	if err == nil {
+		err = affordable(load)
+	}
+	if err != nil {
+		return refuse("%v", err)
+	}
+	s.kind, s.load = kind, load
+	s.times = times{seconds(order.WarmUpSeconds), seconds(order.WindowSeconds), seconds(order.IntervalSeconds)}
+	if err := s.times.check(); err != nil {
+		return refuse("%v", err)
+	}
+	if limit := s.server.config.MaxTime; limit > 0 && s.times.warmUp+s.times.window > limit {
+		return refuse("%s with the warm-up are longer than the %s that this receiver gives one sender (its --max-time)",
+			s.times.warmUp+s.times.window, limit)
+	}
+	return nil
+}
+
+// prepare makes the worker, at the address that the sender has reached.
+func (s *session) prepare(ctx context.Context) (traffic.Worker, error) {
+	host, err := hostOf(s.wire.conn.LocalAddr())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, workerPatience)
+	defer cancel()
+	order := traffic.Order{Role: traffic.Receive, Kind: s.kind.Name(), Load: s.load, CPUs: s.server.config.CPUs}
+	return s.server.doors.receive(ctx, s.kind, order, host)
+}
+
+// hostOf is an address's IP, as a worker binds to it: IPv4 in IPv6's clothes, as
+// a socket for both has it, is IPv4.
+func hostOf(address net.Addr) (string, error) {
+	at, err := netip.ParseAddrPort(address.String())
+	if err != nil {
+		return "", fmt.Errorf("the control connection has the address %s: %w", address, err)
+	}
+	return at.Addr().Unmap().String(), nil
+}
+
+// part lets the sender read the last line: closing at once could take it away
+// (RFC 1122, section 4.2.2.13: data unread at a close resets the connection).
+func (s *session) part() {
+	if tcp, ok := s.wire.conn.(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
+	_ = s.wire.conn.SetReadDeadline(time.Now().Add(leavePatience))
+	_, _ = io.CopyN(io.Discard, s.wire.conn, longestAsk)
+}
