@@ -3,6 +3,8 @@ package ntttcp
 import (
 	"context"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // observeEvery is how often ntttcp-for-linux shows what moves (ntttcp.h).
@@ -18,6 +20,17 @@ type stages struct {
 	stop  <-chan struct{} // the other end says that it is over; may be nil
 	began time.Time
 	last  tally
+
+	enough <-chan time.Time // when to look whether all datagrams came; nil: never
+}
+
+// lookEvery is how soon a UDP receiver with a number of buffers sees that it has
+// them: nothing else tells it.
+const lookEvery = 10 * time.Millisecond
+
+// complete tells whether every thread's buffers came.
+func (s *stages) complete() bool {
+	return s.fleet.count().calls >= s.test.packets()
 }
 
 // Why a stage ended.
@@ -36,6 +49,11 @@ const (
 func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	if total <= 0 {
 		total = forever
+	}
+	if s.test.UDP && s.test.Messages > 0 && s.test.Role == traffic.Receive {
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		s.enough = look.C
 	}
 	s.began = time.Now()
 	s.fleet.start()
@@ -130,6 +148,10 @@ func (s *stages) until(ctx context.Context, at time.Time) why {
 		select {
 		case <-timer.C:
 			return onTime
+		case <-s.enough:
+			if s.complete() {
+				return byFlows
+			}
 		case <-tick.C:
 			s.observe()
 		case <-s.stop:

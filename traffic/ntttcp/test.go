@@ -35,6 +35,13 @@ const (
 	udpFill           byte = 'B'
 )
 
+// The payload's bytes: NTttcp for Windows fills all with A, ntttcp-for-linux UDP
+// with B.
+const (
+	tcpFill      byte = 'A'
+	LinuxUDPFill byte = 'B'
+)
+
 // Thread is one thread as the tools count them: of a sender, connections to one
 // port of one receiver; of a receiver, one port.
 type Thread struct {
@@ -57,6 +64,7 @@ type Test struct {
 	LocalHost     string  // a sender's own address (-nic, -a); "": by the route
 	Message       int     // bytes of one call
 	Datagram      int     // bytes of one datagram where the message is cut into several (-uso); 0: the message
+	Fill          byte    // what the payload is made of; 0: A
 	Coalesce      bool    // a UDP receiver may take several datagrams in one call (-uro)
 	SendBuffer    int     // SO_SNDBUF, bytes; <0: the system's
 	ReceiveBuffer int     // SO_RCVBUF, bytes; <0: the system's

@@ -1,0 +1,124 @@
+package ntttcp
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"time"
+
+	"windtunnel/traffic"
+	"windtunnel/traffic/datagram"
+	"windtunnel/traffic/stream"
+)
+
+// engine takes connections over, also when it fails.
+func (t *Test) engine(conns []net.Conn) (engine, error) {
+	if t.UDP {
+		return t.datagrams(conns)
+	}
+	return t.streams(conns)
+}
+
+// pacedBurst is how much a paced sender may send at once, in messages.
+const pacedBurst = 2
+
+func (t *Test) streams(conns []net.Conn) (engine, error) {
+	flows := make([]stream.Flow, len(conns))
+	for i, conn := range conns {
+		flows[i] = stream.Flow{Conn: conn, Role: t.Role}
+	}
+	e, err := stream.NewEngine(flows, stream.Config{
+		Message: t.Message, Threads: t.hotThreads(len(conns)), CPUs: t.cpus(),
+		NoDelay: t.NoDelay, BitsPerSecond: t.BitsPerSecond, Burst: t.burst(),
+		LimitCalls: t.Messages * uint64(len(t.Threads)),
+		Payload:    bytes.Repeat([]byte{t.fill()}, t.Message),
+		Silence:    -1, // the tools wait until the time is over
+	})
+	if err != nil {
+		return nil, fmt.Errorf("readying %d streams: %w", len(conns), err)
+	}
+	return streamEngine{e}, nil
+}
+
+func (t *Test) burst() int {
+	if t.BitsPerSecond == 0 {
+		return 0
+	}
+	return pacedBurst * t.Message
+}
+
+type streamEngine struct{ *stream.Engine }
+
+func (e streamEngine) read() reading {
+	now := e.Snapshot()
+	r := reading{flows: make([]flow, len(now.Flows)), cpu: now.CPU}
+	for i, f := range now.Flows {
+		r.flows[i] = flow{bytes: f.Bytes, calls: f.Calls}
+		if f.TCP != nil {
+			r.flows[i].rtt = f.TCP.RTT
+		}
+	}
+	return r
+}
+
+// datagrams have no header in either tool: nothing but their bytes is counted.
+func (t *Test) datagrams(conns []net.Conn) (engine, error) {
+	flows := make([]datagram.Flow, len(conns))
+	for i, conn := range conns {
+		flows[i] = datagram.Flow{Conn: conn.(*net.UDPConn), Role: t.Role, ID: uint32(i)}
+	}
+	segmentation := "off" // as the tools: a datagram a call
+	if t.Coalesce || t.Datagram > 0 {
+		segmentation = "auto"
+	}
+	e, err := datagram.NewEngine(flows, datagram.Config{
+		Message: t.datagram(), Segmentation: segmentation,
+		Threads: t.hotThreads(len(conns)), CPUs: t.cpus(),
+		BitsPerSecond: t.BitsPerSecond, LimitPackets: t.packets(),
+		Payload:  bytes.Repeat([]byte{t.fill()}, t.datagram()),
+		Patience: patience, Buffer: t.buffer(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("readying %d UDP sockets: %w", len(conns), err)
+	}
+	return datagramEngine{e}, nil
+}
+
+// patience is how long a UDP socket may refuse a datagram.
+const patience = 30 * time.Second
+
+// packets are the datagrams of all threads' messages; 0: no bound.
+func (t *Test) packets() uint64 {
+	each := (t.Message + t.datagram() - 1) / t.datagram()
+	return t.Messages * uint64(each) * uint64(len(t.Threads))
+}
+
+type datagramEngine struct{ *datagram.Engine }
+
+// read takes a datagram for a call of the tools, which know no batches.
+func (e datagramEngine) read() reading {
+	now := e.Snapshot()
+	r := reading{flows: make([]flow, len(now.Flows)), cpu: now.CPU}
+	for i, f := range now.Flows {
+		r.flows[i] = flow{bytes: f.Bytes, calls: f.Packets}
+	}
+	return r
+}
+
+var _, _ engine = streamEngine{}, datagramEngine{}
+
+// buffer is this end's buffer of a UDP socket; 0: the engine's choice, which
+// loses less than the system's default.
+func (t *Test) buffer() int {
+	if t.Role == traffic.Send {
+		return max(t.SendBuffer, 0)
+	}
+	return max(t.ReceiveBuffer, 0)
+}
+
+func (t *Test) fill() byte {
+	if t.Fill != 0 {
+		return t.Fill
+	}
+	return tcpFill
+}
