@@ -1,0 +1,149 @@
+// Package command is iperf3's command line: its flags, its text and its JSON,
+// over the protocol of package iperf3. What iperf3 has no figures for stands
+// beside its own, where scripts that read iperf3's output pass over it.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"windtunnel/traffic/iperf3"
+)
+
+// The exit codes of iperf3.
+const (
+	exitDone   = 0
+	exitFailed = 1
+)
+
+// program is one run of the command.
+type program struct {
+	*settings
+	screen *screen
+}
+
+// Run does what iperf3 does with these arguments, until it is done or ctx ends,
+// and returns its exit code: 0, or 1 for what failed. An interrupt is no failure,
+// as since iperf 3.17. The password of --username is read from in, or is what
+// environment says of IPERF3_PASSWORD.
+func Run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer, environment func(string) string) int {
+	s, warnings, err := parse(args)
+	if err != nil {
+		fmt.Fprintf(errs, "iperf3: parameter error - %v\n\nUsage: windtunnel iperf3 [-s|-c HOST] [flags]; windtunnel iperf3 --help lists the flags.\n", err)
+		return exitFailed
+	}
+	switch {
+	case s.help:
+		fmt.Fprint(out, help())
+		return exitDone
+	case s.version:
+		fmt.Fprintf(out, "%s\n%s\n%s\n", version, systemInfo(), features)
+		return exitDone
+	}
+	for _, warning := range warnings {
+		fmt.Fprintf(errs, "warning: %s\n", warning)
+	}
+	if err := s.load(ctx, in, errs, environment); err != nil {
+		fmt.Fprintf(errs, "iperf3: parameter error - %v\n", err)
+		return exitFailed
+	}
+	if s.daemon && s.told == "" {
+		if err := background(args); err != nil {
+			fmt.Fprintf(errs, "iperf3: error - %v\n", err)
+			return exitFailed
+		}
+		return exitDone
+	}
+	return s.run(ctx, out, errs)
+}
+
+// load reads the files that the flags name, and the password.
+func (s *settings) load(ctx context.Context, in io.Reader, prompt io.Writer, environment func(string) string) (err error) {
+	if s.privateKey != "" {
+		if s.server.PrivateKey, err = loadPrivateKey(s.privateKey); err != nil {
+			return err
+		}
+		if s.server.Users, err = loadUsers(s.users); err != nil {
+			return err
+		}
+	}
+	if s.publicKey == "" {
+		return nil
+	}
+	if s.client.PublicKey, err = loadPublicKey(s.publicKey); err != nil {
+		return err
+	}
+	s.client.Password, err = askPassword(ctx, in, prompt, environment)
+	return err
+}
+
+func (s *settings) run(ctx context.Context, out, errs io.Writer) int {
+	if s.output.logfile != "" {
+		const anybodyReads = 0o644
+		file, err := os.OpenFile(s.output.logfile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, anybodyReads)
+		if err != nil {
+			return s.fails(errs, fmt.Errorf("unable to open log file: %w", err))
+		}
+		defer file.Close()
+		out, errs = file, file
+	}
+	remove, err := writePidfile(s.pidfile)
+	if err != nil {
+		return s.fails(errs, err)
+	}
+	defer remove()
+	p := &program{settings: s, screen: newScreen(out, errs, s.output)}
+	if s.role == ofServer {
+		return p.serve(ctx)
+	}
+	return p.test(ctx)
+}
+
+// fails reports an error from before there is a screen.
+func (s *settings) fails(errs io.Writer, err error) int {
+	if s.told != "" {
+		tellParent(s.told, err.Error())
+	}
+	fmt.Fprintf(errs, "iperf3: error - %v\n", err)
+	return exitFailed
+}
+
+// greet is what -V says first.
+func (p *program) greet() {
+	if p.output.verbose && !p.output.json {
+		p.screen.print("", version+"\n")
+		p.screen.print("", systemInfo()+"\n")
+	}
+}
+
+// features are what iperf3 -v lists, of those that there are here.
+const features = "Optional features available: CPU affinity setting, TCP congestion algorithm setting, zerocopy, socket pacing, " +
+	"authentication, bind to device, IPv4 don't fragment, many clients at once"
+
+// inIperf3sWords are the ends of a test for which scripts look.
+var inIperf3sWords = map[error]string{
+	iperf3.ErrAccessDenied:    "the server is busy running a test. try again later",
+	iperf3.ErrControlClosed:   "control socket has closed unexpectedly",
+	iperf3.ErrNothingReceived: "idle timeout for receiving data",
+}
+
+func says(err error) string {
+	for known, words := range inIperf3sWords {
+		if errors.Is(err, known) {
+			return words
+		}
+	}
+	return err.Error()
+}
+
+// interrupted is how iperf3 calls an end by a signal, which stands in ctx's cause.
+func interrupted(ctx context.Context, who string) string {
+	text := "interrupt - the " + who + " has terminated"
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		text += ": " + cause.Error()
+	}
+	return text
+}

@@ -1,0 +1,63 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// screen is where text goes: each piece begins with the time and the title where
+// they are asked for, and is written at once.
+type screen struct {
+	mu     sync.Mutex
+	out    io.Writer
+	errs   io.Writer // the same file with --logfile
+	format string    // of the time, "" for none
+	title  string
+	now    func() time.Time
+}
+
+func newScreen(out, errs io.Writer, o output) *screen {
+	s := &screen{out: out, errs: errs, title: o.title, now: time.Now}
+	if o.stamped {
+		s.format = o.stampAs
+	}
+	return s
+}
+
+func (s *screen) begin() string {
+	if s.format == "" {
+		return ""
+	}
+	return stamp(s.format, s.now())
+}
+
+// print writes a piece of text and returns it as it was written. A mark stands
+// before each line, where there is one.
+func (s *screen) print(mark, text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	title := ""
+	if s.title != "" {
+		title = s.title + ":  "
+	}
+	text = s.begin() + title + mark + text
+	_, _ = io.WriteString(s.out, text) // whoever reads may have gone: the test goes on
+	return text
+}
+
+// whole writes text that others read as one piece: JSON.
+func (s *screen) whole(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = io.WriteString(s.out, text+"\n")
+}
+
+// complain writes an error as iperf3 does.
+func (s *screen) complain(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.errs, "%siperf3: %s\n", s.begin(), strings.TrimSuffix(fmt.Sprintf(format, args...), "\n"))
+}

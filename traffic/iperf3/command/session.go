@@ -1,0 +1,85 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"windtunnel/traffic/iperf3"
+)
+
+// session is the Observer of one client of a server; it shows the test as text
+// or as JSON.
+type session struct {
+	all    *sessions
+	number uint64
+	client string
+	text   *text
+	report *report
+}
+
+// mark tells several clients' lines apart; one client's have none, as in iperf3.
+func (s *session) mark() string {
+	if s.all.several() {
+		return fmt.Sprintf("(test #%d) ", s.number)
+	}
+	return ""
+}
+
+func (s *session) shown() iperf3.Observer {
+	if s.report != nil {
+		return s.report
+	}
+	return s.text
+}
+
+// Connected begins the session.
+func (s *session) Connected(start iperf3.Start) {
+	s.all.enter(s)
+	s.shown().Connected(start)
+}
+
+// Interval shows what happened.
+func (s *session) Interval(i iperf3.Interval) { s.shown().Interval(i) }
+
+// Ended ends the session, unless it was cut short: then the reason follows.
+func (s *session) Ended(e iperf3.End) {
+	s.shown().Ended(e)
+	if !e.Partial {
+		s.over("")
+	}
+}
+
+// Failed ends the session with the reason.
+func (s *session) Failed(err error) {
+	text := "error - " + says(err)
+	if errors.Is(err, iperf3.ErrClientTerminated) {
+		text = says(err)
+	}
+	if s.report == nil {
+		s.all.screen.complain("%s%s", s.mark(), text)
+	} else if !s.report.begun {
+		s.report.finish(text)
+	}
+	s.over(text)
+}
+
+// over prints what comes last.
+func (s *session) over(failure string) {
+	left, idle := s.all.leave(s)
+	if !left {
+		return
+	}
+	if s.report != nil {
+		s.report.finish(failure)
+		return
+	}
+	if idle && !s.all.server.OneOff {
+		s.all.banner()
+	}
+}
+
+// Transcript is what the client asked to see.
+func (s *session) Transcript() (string, json.RawMessage) {
+	return s.shown().(iperf3.Transcriber).Transcript()
+}

@@ -1,0 +1,78 @@
+package command
+
+import (
+	"windtunnel/result"
+	"windtunnel/traffic/iperf3"
+)
+
+// extraKey is the member that iperf3's JSON has not; its readers pass over it.
+const extraKey = "windtunnel"
+
+// tree is what stands beside iperf3's JSON: nil if there is nothing to add.
+func (t *truth) tree(e iperf3.End) *object {
+	streams := []any{}
+	for _, s := range e.Streams {
+		if one := streamTruth(s); one != nil {
+			streams = append(streams, one)
+		}
+	}
+	if len(streams) == 0 && !e.Partial {
+		return nil
+	}
+	o := &object{}
+	if e.Partial {
+		o.add("partial", true)
+	}
+	if len(streams) > 0 {
+		o.add("streams", streams)
+	}
+	if len(t.disturbed) > 0 {
+		o.add("disturbed_intervals", t.intervals())
+	}
+	return o
+}
+
+func streamTruth(s iperf3.StreamEnd) *object {
+	u := s.UDP
+	if u == nil || u.True == nil && u.Jitter == nil && u.Lag == nil {
+		return nil
+	}
+	o := (&object{}).add("socket", s.Socket).add("id", s.ID)
+	if u.True != nil {
+		addArrivals(o, *u.True)
+	}
+	addTimes(o, "jitter_ms", u.Jitter)
+	addTimes(o, "send_lag_ms", u.Lag)
+	return o
+}
+
+func addArrivals(o *object, a iperf3.Arrivals) {
+	o.add("received", a.Received).add("lost", a.Lost).add("late", a.Late).add("reordered", a.Reordered).
+		add("duplicate", a.Duplicate).add("corrupt", a.Corrupt).add("socket_drops", a.SocketDrops)
+}
+
+func addTimes(o *object, name string, h *result.Histogram) {
+	if h == nil || h.Count == 0 {
+		return
+	}
+	const ms = 1000
+	o.add(name, (&object{}).add("count", h.Count).add("min", h.Min*ms).add("mean", h.Mean*ms).add("p50", h.P50*ms).
+		add("p90", h.P90*ms).add("p99", h.P99*ms).add("p99_9", h.P999*ms).add("max", h.Max*ms))
+}
+
+func (t *truth) intervals() []any {
+	all := []any{}
+	for _, i := range t.disturbed {
+		streams := []any{}
+		for _, s := range i.Streams {
+			if s.UDP == nil || s.UDP.True == nil {
+				continue
+			}
+			one := (&object{}).add("socket", s.Socket).add("id", s.ID)
+			addArrivals(one, *s.UDP.True)
+			streams = append(streams, one)
+		}
+		all = append(all, (&object{}).add("start", i.Start).add("end", i.End).add("omitted", i.Omitted).add("streams", streams))
+	}
+	return all
+}
