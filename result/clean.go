@@ -18,6 +18,13 @@ func clean(text string) string {
 	}, text)
 }
 
+// Clean is a stranger's text, fit for a terminal: without control characters and
+// what is invisible, on one line.
+func Clean(text string) string { return clean(text) }
+
+// Clean makes every text of an end that a stranger sent fit for a terminal.
+func (e *PairEnd) Clean() { cleanAll(e) }
+
 // cleanLines is clean for drawings, which have lines.
 func cleanLines(text string) string {
 	return strings.Map(func(r rune) rune {
