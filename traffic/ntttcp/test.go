@@ -19,20 +19,18 @@ const (
 
 // The defaults and bounds of both tools (const.h, ntttcp.c).
 const (
-	DefaultPort            = 5001
-	MaxPorts               = 512
-	MaxThreadsPerPort      = 25600
-	MaxConnsPerThread      = 1000
-	MaxMappings            = 1024
-	MaxMessage             = 1 << 26 // ours: a buffer of 64 MiB
-	MaxDatagram            = 65535 - 20 - 8
-	maxConnections         = 1 << 15 // ours: over all threads
-	defaultWait            = 10 * time.Minute
-	windowsTries           = 100
-	windowsTryPause        = 100 * time.Millisecond
-	windowsConcurrent      = 10
-	tcpFill           byte = 'A'
-	udpFill           byte = 'B'
+	DefaultPort       = 5001
+	MaxPorts          = 512
+	MaxThreadsPerPort = 25600
+	MaxConnsPerThread = 1000
+	MaxMappings       = 1024
+	MaxMessage        = 16 << 20 // ours: what the engine takes in a call
+	MaxDatagram       = 65535 - 20 - 8
+	maxConnections    = 1 << 15 // ours: over all threads
+	defaultWait       = 10 * time.Minute
+	windowsTries      = 100
+	windowsTryPause   = 100 * time.Millisecond
+	windowsConcurrent = 10
 )
 
 // The payload's bytes: NTttcp for Windows fills all with A, ntttcp-for-linux UDP
