@@ -1,13 +1,16 @@
 package iperf3
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -25,9 +28,44 @@ const (
 
 // control is the control connection. One goroutine reads; any may write.
 type control struct {
+	ctx   context.Context // its end ends every wait
 	conn  net.Conn
 	write sync.Mutex
+	// pending is a state that is being waited for in the background; nil: none.
+	pending chan heard
 }
+
+// newControl lets the end of ctx wake whoever waits for the peer, until the
+// returned function is called.
+func newControl(ctx context.Context, conn net.Conn) (c *control, release func()) {
+	c = &control{ctx: ctx, conn: conn}
+	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Unix(1, 0)) })
+	return c, func() { stop() }
+}
+
+// heard is a state of the peer, or why none came.
+type heard struct {
+	state state
+	err   error
+}
+
+// listen waits for a state in the background, as long as it takes. Whoever takes
+// it out of the channel calls heard.
+func (c *control) listen() <-chan heard {
+	if c.pending == nil {
+		c.conn.SetReadDeadline(time.Time{})
+		pending := make(chan heard, 1)
+		c.pending = pending
+		go func() {
+			var b [1]byte
+			err := c.read(b[:])
+			pending <- heard{state(b[0]), err}
+		}()
+	}
+	return c.pending
+}
+
+func (c *control) heard() { c.pending = nil }
 
 func (c *control) send(b []byte) error {
 	c.write.Lock()
@@ -68,15 +106,37 @@ func (c *control) receive(b []byte, limit time.Duration) error {
 		until = time.Now().Add(limit)
 	}
 	c.conn.SetReadDeadline(until)
+	if c.ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	return c.read(b)
+}
+
+func (c *control) read(b []byte) error {
 	_, err := io.ReadFull(c.conn, b)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case err == nil:
+		return nil
+	case c.ctx.Err() != nil:
+		return ErrInterrupted
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET):
 		return ErrControlClosed
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errNoAnswer
 	}
 	return err
 }
 
+var errNoAnswer = errors.New("the peer did not answer in time")
+
 // receiveState reads one byte and no more: what follows may be JSON.
 func (c *control) receiveState(limit time.Duration) (state, error) {
+	if c.pending != nil {
+		c.conn.SetReadDeadline(time.Now().Add(limit))
+		h := <-c.pending
+		c.heard()
+		return h.state, h.err
+	}
 	var b [1]byte
 	if err := c.receive(b[:], limit); err != nil {
 		return 0, err
@@ -140,15 +200,26 @@ func (c *control) refusal(got state) error {
 	return nil
 }
 
-// interrupt wakes whoever reads, and whoever reads later.
-func (c *control) interrupt() { c.conn.SetReadDeadline(time.Unix(1, 0)) }
+// close ends the connection, and whoever still listens.
+func (c *control) close() {
+	c.conn.Close()
+	if c.pending != nil {
+		<-c.pending
+		c.heard()
+	}
+}
 
 // closeInOrder tells the peer that nothing more comes, and waits a little until
 // it has closed too, so that it can read all that was sent.
 func (c *control) closeInOrder() {
-	if half, ok := c.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		c.conn.SetReadDeadline(time.Now().Add(2 * time.Second))
-		io.Copy(io.Discard, io.LimitReader(c.conn, maxResults))
+	defer c.close()
+	if half, ok := c.conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+		return
 	}
-	c.conn.Close()
+	c.conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+	if c.pending != nil {
+		<-c.pending
+		c.heard()
+	}
+	io.Copy(io.Discard, io.LimitReader(c.conn, maxResults))
 }

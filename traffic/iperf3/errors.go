@@ -31,6 +31,7 @@ const (
 	ErrorAuth            = 142
 	ErrorNoMessage       = 144
 	ErrorDurationExpired = 160
+	ErrorInitStream      = 201
 	ErrorStreamAccept    = 204
 	ErrorStreamWrite     = 205
 	ErrorStreamRead      = 206
@@ -48,6 +49,7 @@ var errorSays = map[int]string{
 	ErrorAuth:            "the authorization failed: look at the user, the password, the key, the padding and both clocks",
 	ErrorNoMessage:       "it received nothing for longer than its timeout",
 	ErrorDurationExpired: "the test lasted longer than the server allows",
+	ErrorInitStream:      "it could not ready the streams",
 	ErrorStreamAccept:    "it could not accept the streams",
 	ErrorStreamWrite:     "it could not write to a stream",
 	ErrorStreamRead:      "it could not read from a stream",
@@ -70,3 +72,13 @@ func (e *ServerError) Error() string {
 	}
 	return fmt.Sprintf("the server refused: %s (%v)", says, syscall.Errno(e.Errno))
 }
+
+// sessionError is why a server ends a session: what the client is told, and what
+// the operator is.
+type sessionError struct {
+	number int
+	err    error
+}
+
+func (e *sessionError) Error() string { return e.err.Error() }
+func (e *sessionError) Unwrap() error { return e.err }

@@ -161,6 +161,12 @@ type End struct {
 	// What a server printed, where a client asked for it; one of both.
 	ServerOutputText string
 	ServerOutputJSON json.RawMessage
+	// Jitter is how much the transit times of successive datagrams differed (|D|
+	// in RFC 3550, section 6.4.1), over all UDP streams that this end receives,
+	// with those of the omitted part. Lag is how late paced datagrams left, over
+	// all that it sends. nil where there is none.
+	Jitter *result.Histogram
+	Lag    *result.Histogram
 }
 
 // CPU is process time over elapsed time, in per cent of one CPU.
@@ -203,10 +209,6 @@ type UDPEnd struct {
 	Lost            int64   // iperf3's arithmetic
 	LostPercent     float64 // of SentPackets
 	OutOfOrder      int64   // known where this end receives
-	// Where this end receives: what really happened, what jitter was like from
-	// datagram to datagram, and what each interval lost.
-	True   *Arrivals
-	Jitter *result.Histogram // of |D| in RFC 3550, section 6.4.1
-	// Where this end sends: how late datagrams left.
-	Lag *result.Histogram
+	// True is what really happened, where this end receives.
+	True *Arrivals
 }

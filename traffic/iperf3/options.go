@@ -20,8 +20,8 @@ type Options struct {
 	Duration      time.Duration // 0: DefaultDuration, if neither Bytes nor Blocks ends the test; <0: until interrupted (-t 0)
 	Bytes         uint64        // ends the test (-n), 0: no
 	Blocks        uint64        // ends the test (-k), 0: no
-	Omit          time.Duration
-	Parallel      int // streams in each direction, 0: 1
+	Omit          time.Duration // in whole seconds, which is how the server is told: rounded up
+	Parallel      int           // streams in each direction, 0: 1
 	Reverse       bool
 	Bidirectional bool
 	Interval      time.Duration // of reports, 0: DefaultInterval, <0: none

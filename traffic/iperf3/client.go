@@ -1,0 +1,241 @@
+package iperf3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// defaultConnectTimeout bounds each connect, and the server's answer to each UDP
+// stream, as iperf3's own 30 s do.
+const defaultConnectTimeout = 30 * time.Second
+
+// client is one test from the client's end.
+type client struct {
+	options  Options
+	test     Test
+	observer Observer
+	control  *control
+	cookie   cookie
+	streams  []*dataStream
+}
+
+// Run is a client's test from connect to the exchanged results. It returns what
+// observer.Failed is told, or nil. When ctx ends, the server is told so and what
+// there is until then is reported (ErrInterrupted).
+func Run(ctx context.Context, o Options, observer Observer) error {
+	c := &client{options: o, observer: observer, cookie: newCookie()}
+	err := c.run(ctx)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrInterrupted) {
+		err = ErrInterrupted
+	}
+	if err != nil {
+		observer.Failed(err)
+	}
+	return err
+}
+
+func (c *client) run(ctx context.Context) error {
+	var err error
+	if c.test, err = c.options.test(); err != nil {
+		return err
+	}
+	conn, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	var release func()
+	c.control, release = newControl(ctx, conn)
+	defer release()
+	defer c.control.close()
+	if err := c.agree(conn); err != nil {
+		return err
+	}
+	if err := c.createStreams(ctx); err != nil {
+		closeStreams(c.streams)
+		return err
+	}
+	m, err := newMover(c.test, c.streams, false, c.options.CPUs)
+	if err != nil {
+		return fmt.Errorf("readying the streams: %w", err)
+	}
+	defer m.close()
+	return c.drive(ctx, m)
+}
+
+// connect makes the control connection.
+func (c *client) connect(ctx context.Context) (*net.TCPConn, error) {
+	port := c.options.Port
+	if port == 0 {
+		port = DefaultPort
+	}
+	address := net.JoinHostPort(c.options.Host, strconv.Itoa(port))
+	local, err := c.local("tcp", 0)
+	if err != nil {
+		return nil, err
+	}
+	o := socketOptions{device: c.options.BindDevice, userTimeout: c.options.SendTimeout}
+	dialer := net.Dialer{Timeout: c.connectTimeout(), LocalAddr: local, Control: o.control}
+	c.options.KeepAlive.apply(&dialer.KeepAliveConfig)
+	dialer.SetMultipathTCP(false)
+	conn, err := dialer.DialContext(ctx, "tcp"+c.family(), address)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w; is an iperf3 server running there?", address, err)
+	}
+	return conn.(*net.TCPConn), nil // net switches TCP_NODELAY on
+}
+
+func (c *client) connectTimeout() time.Duration {
+	if c.options.ConnectTimeout > 0 {
+		return c.options.ConnectTimeout
+	}
+	return defaultConnectTimeout
+}
+
+func (c *client) family() string {
+	if c.options.Family == 0 {
+		return ""
+	}
+	return strconv.Itoa(c.options.Family)
+}
+
+// local is the address to bind to, nil for any.
+func (c *client) local(network string, port int) (net.Addr, error) {
+	if c.options.Bind == "" && port == 0 {
+		return nil, nil
+	}
+	address := net.JoinHostPort(c.options.Bind, strconv.Itoa(port))
+	if network == "udp" {
+		return net.ResolveUDPAddr("udp"+c.family(), address)
+	}
+	return net.ResolveTCPAddr("tcp"+c.family(), address)
+}
+
+// apply keeps the system's keepalive where none was asked for: a server that
+// vanished is noticed by it.
+func (k KeepAlive) apply(config *net.KeepAliveConfig) {
+	if k.On {
+		*config = net.KeepAliveConfig{Enable: true, Idle: k.Idle, Interval: k.Interval, Count: k.Count}
+	}
+}
+
+// agree introduces the client and hands over the parameters.
+func (c *client) agree(conn *net.TCPConn) error {
+	if err := c.control.send(c.cookie[:]); err != nil {
+		return fmt.Errorf("introducing this client: %w", err)
+	}
+	if err := c.control.expect(paramExchange, answerTimeout); err != nil {
+		return err
+	}
+	if c.test.Length == 0 {
+		c.test.Length = datagramLength(factsOf(conn).mss)
+	}
+	p := newParams(c.test, c.options)
+	if c.options.PublicKey != nil && c.options.Username != "" {
+		var err error
+		if p.AuthToken, err = newToken(c.options, time.Now()); err != nil {
+			return err
+		}
+	}
+	if err := c.control.sendJSON(p); err != nil {
+		return fmt.Errorf("sending the parameters: %w", err)
+	}
+	return c.control.expect(createStreams, answerTimeout)
+}
+
+// datagramLength fits a datagram into a packet as iperf3 does: the control
+// connection's MSS, which has room to spare for UDP's shorter header.
+func datagramLength(mss int) int {
+	if mss <= 0 {
+		return DefaultUDPLength
+	}
+	return min(max(mss, MinUDPLength), MaxUDPLength)
+}
+
+// drive runs the test over streams that stand, and ends it with the server.
+func (c *client) drive(ctx context.Context, m mover) error {
+	for _, step := range []state{testStart, testRunning} {
+		if err := c.control.expect(step, answerTimeout); err != nil {
+			return err
+		}
+	}
+	t := &trial{
+		test: c.test, streams: c.streams, mover: m, control: c.control, observer: c.observer,
+		guard: guard{silence: c.silence()},
+	}
+	c.observer.Connected(c.start())
+	last, err := t.flow(ctx)
+	used := t.meter.used()
+	if errors.Is(err, errEnded) {
+		err = c.exchange(t, last, used)
+	} else {
+		c.observer.Ended(t.end(last, used, nil))
+	}
+	if errors.Is(err, ErrInterrupted) || ctx.Err() != nil {
+		c.control.sendState(clientTerminate) // the server may be gone, too
+	}
+	return err
+}
+
+// silence is for how long nothing may come; a client that only sends waits for nothing.
+func (c *client) silence() time.Duration {
+	switch {
+	case !c.test.receives(false):
+		return MaxDuration + MaxOmit
+	case c.options.ReceiveTimeout > 0:
+		return c.options.ReceiveTimeout
+	}
+	return DefaultReceiveTimeout
+}
+
+// exchange ends the test with the server: results both ways, this end's first.
+func (c *client) exchange(t *trial, last reading, used CPU) error {
+	peer, err := c.trade(t, last, used)
+	c.observer.Ended(t.end(last, used, peer))
+	if err != nil {
+		return err
+	}
+	t.mover.close() // as iperf3: data sockets first
+	if err := c.control.sendState(iperfDone); err == nil {
+		c.control.closeInOrder()
+	}
+	return nil
+}
+
+func (c *client) trade(t *trial, last reading, used CPU) (*results, error) {
+	if err := c.control.sendState(testEnd); err != nil {
+		return nil, err
+	}
+	if err := c.control.expect(exchangeResults, answerTimeout); err != nil {
+		return nil, err
+	}
+	if err := c.control.sendJSON(t.tally.results(last, used, false)); err != nil {
+		return nil, fmt.Errorf("sending the results: %w", err)
+	}
+	body, err := c.control.receiveJSON(maxOutput, answerTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("receiving the server's results: %w", err)
+	}
+	peer, err := readResults(body, t.ids())
+	if err != nil {
+		return nil, fmt.Errorf("reading the server's results: %w", err)
+	}
+	return &peer, c.control.expect(displayResults, answerTimeout)
+}
+
+func (t *trial) end(last reading, used CPU, peer *results) End {
+	e := t.tally.end(last, used, t.server, peer)
+	e.Jitter, e.Lag = t.mover.jitter(), t.mover.lag()
+	return e
+}
+
+func (t *trial) ids() map[int]bool {
+	ids := map[int]bool{}
+	for _, s := range t.streams {
+		ids[s.id] = true
+	}
+	return ids
+}

@@ -1,0 +1,123 @@
+package iperf3
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// The greeting of a UDP stream and the answers to it, as they stand on the wire.
+// Before 3.14 both were other numbers, in the order of the host's bytes.
+const (
+	udpHello       = 0x39383736
+	udpReply       = 0x36373839
+	udpHelloLegacy = 0x15cd5b07 // 123456789, least significant byte first
+	udpReplyLegacy = 0xb168de3a // 987654321
+	udpHelloSize   = 4
+	maxEarlyData   = 2 // datagrams of a reverse test that may overtake the answer
+)
+
+// createStreams makes the data streams one after another, those on which this
+// end sends first.
+func (c *client) createStreams(ctx context.Context) error {
+	for i := range c.test.streams() {
+		conn, err := c.dialStream(ctx, i)
+		if err != nil {
+			return fmt.Errorf("making data stream %d of %d: %w", i+1, c.test.streams(), err)
+		}
+		c.streams = append(c.streams, newStream(i, conn, c.test.sends(i, false)))
+	}
+	return nil
+}
+
+func (c *client) dialStream(ctx context.Context, index int) (net.Conn, error) {
+	network := string(c.test.Protocol)
+	port := c.options.ClientPort
+	if port != 0 {
+		port += index
+	}
+	local, err := c.local(network, port)
+	if err != nil {
+		return nil, err
+	}
+	o := c.test.options()
+	o.device, o.userTimeout, o.reuse = c.options.BindDevice, c.options.SendTimeout, port != 0
+	dialer := net.Dialer{Timeout: c.connectTimeout(), LocalAddr: local, Control: o.control, KeepAlive: -1}
+	dialer.SetMultipathTCP(c.options.MultipathTCP)
+	// To the very address that answered, not to another one of the same name.
+	conn, err := dialer.DialContext(ctx, network, c.control.conn.RemoteAddr().String())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.introduce(ctx, conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// introduce tells the server whose stream it is.
+func (c *client) introduce(ctx context.Context, conn net.Conn) error {
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	conn.SetDeadline(time.Now().Add(c.connectTimeout()))
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	if c.test.Protocol == TCP {
+		if _, err := conn.Write(c.cookie[:]); err != nil {
+			return fmt.Errorf("sending the cookie: %w", err)
+		}
+		return conn.SetDeadline(time.Time{})
+	}
+	if _, err := conn.Write(binary.BigEndian.AppendUint32(nil, udpHello)); err != nil {
+		return fmt.Errorf("greeting the server: %w", err)
+	}
+	if err := c.awaitReply(conn); err != nil {
+		return fmt.Errorf("waiting for the server's answer to a UDP greeting: %w; is UDP let through?", err)
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+// awaitReply passes over data that overtook the answer.
+func (c *client) awaitReply(conn net.Conn) error {
+	b := make([]byte, MaxUDPLength+1)
+	for range 1 + maxEarlyData {
+		n, err := conn.Read(b)
+		if err != nil {
+			return err
+		}
+		if n < udpHelloSize {
+			continue
+		}
+		switch binary.BigEndian.Uint32(b) {
+		case udpReply, udpReplyLegacy:
+			return nil
+		}
+	}
+	return errors.New("it answered with something else")
+}
+
+// start is what the observer hears when all streams stand.
+func (c *client) start() Start {
+	conn := c.control.conn
+	s := Start{
+		Time: time.Now(), Host: c.options.Host, Port: int(addressOf(conn.RemoteAddr()).Port()), ClientVersion: Version,
+		Cookie: c.cookie.String(), ControlLocal: addressOf(conn.LocalAddr()), ControlRemote: addressOf(conn.RemoteAddr()),
+		ControlMSS: factsOf(conn).mss, Test: c.test,
+	}
+	s.describe(c.streams)
+	return s
+}
+
+func (s *Start) describe(streams []*dataStream) {
+	for i, d := range streams {
+		if i == 0 {
+			s.SendBufferActual, s.ReceiveBufferActual = d.facts.sendBuffer, d.facts.receiveBuffer
+		}
+		s.Connections = append(s.Connections, d.shown)
+	}
+}

@@ -1,0 +1,127 @@
+package iperf3
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// guard bounds a test while its traffic runs.
+type guard struct {
+	next time.Time // when to look again
+
+	silence     time.Duration // without a byte that should come
+	maxTime     time.Duration // 0: no bound
+	maxBytes    uint64
+	maxRate     float64 // bits per second
+	rateAverage time.Duration
+	overdue     time.Duration // the client should have ended by then; 0: no bound
+
+	begun    time.Time
+	progress time.Time // when something last moved
+	moved    uint64
+	samples  []sample // of the last rateAverage
+}
+
+type sample struct {
+	at    time.Time
+	bytes uint64
+}
+
+// How often a guard looks, and how close to a limit in bytes or blocks.
+const (
+	guardPeriod   = 100 * time.Millisecond
+	guardShortest = time.Millisecond
+)
+
+// Limits that a server puts on a test: what the client is told of them.
+var (
+	errMaxBytes = errors.New("the session has moved as many bytes as the server allows")
+	errMaxTime  = errors.New("the session has lasted as long as the server allows")
+)
+
+func (g *guard) begin(now time.Time) {
+	g.begun, g.progress = now, now
+	g.next = now.Add(guardShortest)
+}
+
+// check looks at every limit.
+func (t *trial) check() error {
+	r := t.mover.read()
+	g := &t.guard
+	g.next = r.at.Add(guardPeriod)
+	var all, watched uint64
+	for i, s := range t.streams {
+		c := r.streams[i]
+		all += c.bytes
+		if !s.sender || !t.test.receives(t.server) {
+			watched += c.bytes
+		}
+		if c.failure != nil && !t.server {
+			return fmt.Errorf("stream %d: %w", s.id, c.failure)
+		}
+	}
+	if watched != g.moved {
+		g.moved, g.progress = watched, r.at
+	}
+	if err := g.judge(r.at, all); err != nil {
+		return err
+	}
+	return t.checkLimits(r)
+}
+
+func (g *guard) judge(now time.Time, bytes uint64) error {
+	took := now.Sub(g.begun)
+	switch {
+	case now.Sub(g.progress) > g.silence:
+		return &sessionError{number: ErrorNoMessage, err: ErrNothingReceived}
+	case g.overdue > 0 && took > g.overdue:
+		return &sessionError{number: ErrorDurationExpired, err: errors.New("the client did not end the test in time")}
+	case g.maxTime > 0 && took > g.maxTime:
+		return errMaxTime
+	case g.maxBytes > 0 && bytes >= g.maxBytes:
+		return errMaxBytes
+	case g.maxRate > 0:
+		return g.judgeRate(now, bytes)
+	}
+	return nil
+}
+
+// judgeRate compares the mean of the last rateAverage, once it is over.
+func (g *guard) judgeRate(now time.Time, bytes uint64) error {
+	g.samples = append(g.samples, sample{now, bytes})
+	for len(g.samples) > 1 && now.Sub(g.samples[1].at) >= g.rateAverage {
+		g.samples = g.samples[1:]
+	}
+	since := now.Sub(g.samples[0].at)
+	if since < g.rateAverage {
+		return nil
+	}
+	if mean := rate(bytes-g.samples[0].bytes, since.Seconds()); mean > g.maxRate {
+		return &sessionError{number: ErrorTotalRate, err: fmt.Errorf("%.0f bit/s over %s are more than the server's limit of %.0f", mean, since.Round(time.Millisecond), g.maxRate)}
+	}
+	return nil
+}
+
+// checkLimits ends a client's test by bytes or blocks where the engine cannot:
+// where it receives, and where something is omitted. The closer the limit, the
+// sooner it looks again.
+func (t *trial) checkLimits(r reading) error {
+	if t.server || !t.tally.omitted || t.test.Bytes == 0 && t.test.Blocks == 0 || t.test.limits(false) != (limits{}) {
+		return nil
+	}
+	have, limit := t.tally.bytes(r), t.test.Bytes
+	if limit == 0 {
+		have, limit = t.tally.blocks(r), t.test.Blocks
+	}
+	if have >= limit {
+		return errEnded
+	}
+	if took := r.at.Sub(t.tally.begun); have > 0 {
+		left := time.Duration(float64(took) * float64(limit-have) / float64(have))
+		t.guard.next = r.at.Add(min(max(left/2, guardShortest), guardPeriod))
+	} else {
+		t.guard.next = r.at.Add(guardShortest)
+	}
+	return nil
+}

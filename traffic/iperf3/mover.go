@@ -1,0 +1,99 @@
+package iperf3
+
+import (
+	"runtime"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// mover moves the bytes of a test's streams: one of the two engines.
+type mover interface {
+	start()
+	done() <-chan struct{} // every stream that has an end of its own came to it
+	err() error
+	read() reading
+	halt() // nothing moves after it; the sockets stay open
+	close()
+	jitter() *result.Histogram
+	lag() *result.Histogram
+}
+
+// reading is what the streams have done since the start, in their order.
+type reading struct {
+	at      time.Time
+	streams []counts
+}
+
+// counts are one stream's, cumulative but for those of state. Errors, packets
+// and outOfOrder are of iperf3's arithmetic.
+type counts struct {
+	bytes   uint64
+	blocks  uint64 // calls of a sender, whole blocks of a receiver, datagrams
+	tcp     *tcpCounts
+	udp     *udpCounts
+	failure error // why it moves no more
+}
+
+type tcpCounts struct {
+	retransmits int64
+	state       TCPState
+}
+
+type udpCounts struct {
+	packets    int64
+	errors     int64
+	outOfOrder int64
+	jitter     float64 // seconds
+	arrivals   *Arrivals
+}
+
+// limits end senders on their own, where the engine can count them exactly.
+type limits struct {
+	bytes  uint64
+	blocks uint64
+}
+
+// limits are those of a test that this end sends and that omits nothing: what is
+// omitted does not count, which only the test's own loop knows.
+func (t Test) limits(server bool) limits {
+	if server || t.Omit > 0 || t.receives(false) {
+		return limits{}
+	}
+	return limits{bytes: t.Bytes, blocks: t.Blocks}
+}
+
+// threads is how many hot threads each direction has: as many as may run at
+// once, one a stream at most.
+func (t Test) threads(cpus []int) int {
+	n := runtime.NumCPU()
+	if len(cpus) > 0 {
+		n = min(n, len(cpus))
+	}
+	return min(n, t.Parallel)
+}
+
+// payload is what datagrams and blocks hold: iperf3's repeating pattern is the
+// digits in turn.
+func (t Test) payload() []byte {
+	if !t.RepeatingPayload {
+		return nil
+	}
+	return []byte("0123456789")
+}
+
+func (s *dataStream) role() traffic.Role {
+	if s.sender {
+		return traffic.Send
+	}
+	return traffic.Receive
+}
+
+// newMover takes the streams' sockets over, also when it fails.
+func newMover(t Test, streams []*dataStream, server bool, cpus []int) (mover, error) {
+	if t.Protocol == UDP {
+		return newDatagrams(t, streams, t.limits(server), cpus)
+	}
+	return newBytes(t, streams, t.limits(server), cpus)
+}

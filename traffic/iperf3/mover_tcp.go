@@ -1,0 +1,77 @@
+package iperf3
+
+import (
+	"windtunnel/result"
+	"windtunnel/traffic/stream"
+)
+
+// bytesMover is a mover of TCP.
+type bytesMover struct {
+	engine  *stream.Engine
+	streams []*tcpStream
+	length  uint64
+}
+
+// tcpStream keeps the sums that wrap at the system.
+type tcpStream struct {
+	sender bool
+	last   uint32
+	sum    int64
+	known  bool
+}
+
+func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error) {
+	b := &bytesMover{length: uint64(t.Length)}
+	flows := make([]stream.Flow, len(streams))
+	for i, s := range streams {
+		flows[i] = stream.Flow{Conn: s.conn, Role: s.role()}
+		b.streams = append(b.streams, &tcpStream{sender: s.sender})
+	}
+	config := stream.Config{
+		Message: t.Length, Threads: t.threads(cpus), CPUs: cpus, NoDelay: t.NoDelay, Discard: t.SkipReceiveCopy,
+		BitsPerSecond: t.BitsPerSecond, Burst: t.Burst * t.Length,
+		LimitBytes: l.bytes, LimitCalls: l.blocks, Payload: t.payload(), Silence: -1,
+	}
+	if t.ZeroCopy {
+		config.Copy = stream.CopySendfile
+	}
+	var err error
+	b.engine, err = stream.NewEngine(flows, config)
+	return b, err
+}
+
+func (b *bytesMover) start()                    { b.engine.Start() }
+func (b *bytesMover) done() <-chan struct{}     { return b.engine.Done() }
+func (b *bytesMover) err() error                { return b.engine.Err() }
+func (b *bytesMover) halt()                     { b.engine.Halt() }
+func (b *bytesMover) close()                    { b.engine.Close() }
+func (b *bytesMover) jitter() *result.Histogram { return nil }
+func (b *bytesMover) lag() *result.Histogram    { return nil }
+
+func (b *bytesMover) read() reading {
+	snapshot := b.engine.Snapshot()
+	r := reading{at: snapshot.At, streams: make([]counts, len(b.streams))}
+	for i, s := range b.streams {
+		f := snapshot.Flows[i]
+		r.streams[i] = counts{bytes: f.Bytes, blocks: f.Bytes / b.length, failure: f.Err}
+		if s.sender && f.TCP != nil {
+			r.streams[i].tcp = s.counts(f.TCP)
+		}
+	}
+	return r
+}
+
+// counts are those of a sender. Before the first reading nothing was sent again
+// but perhaps the handshake's, which iperf3 counts, too.
+func (s *tcpStream) counts(info *stream.TCPInfo) *tcpCounts {
+	if s.known {
+		s.sum += int64(info.Retransmits - s.last) // in its own width, so that it may wrap
+	} else {
+		s.sum, s.known = int64(info.Retransmits), true
+	}
+	s.last = info.Retransmits
+	return &tcpCounts{retransmits: s.sum, state: TCPState{
+		CongestionWindow: int64(info.CongestionWindow) * int64(info.MSS), SendWindow: int64(info.SendWindow),
+		RTT: info.RTT.Microseconds(), RTTVar: info.RTTVar.Microseconds(), PMTU: int64(info.PathMTU),
+	}}
+}

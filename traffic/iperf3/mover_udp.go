@@ -1,0 +1,84 @@
+package iperf3
+
+import (
+	"net"
+
+	"windtunnel/result"
+	"windtunnel/traffic/datagram"
+)
+
+// datagramMover is a mover of UDP.
+type datagramMover struct {
+	engine  *datagram.Engine
+	streams []*dataStream
+	length  uint64
+	paced   bool
+}
+
+func newDatagrams(t Test, streams []*dataStream, l limits, cpus []int) (mover, error) {
+	flows := make([]datagram.Flow, len(streams))
+	for i, s := range streams {
+		flows[i] = datagram.Flow{Conn: s.conn.(*net.UDPConn), Role: s.role(), ID: uint32(s.id)}
+	}
+	engine, err := datagram.NewEngine(flows, datagram.Config{
+		Message: t.Length, Codec: header{wide: t.Counters64Bit}, FirstSeq: 1,
+		BitsPerSecond: t.BitsPerSecond, Burst: t.Burst, Threads: t.threads(cpus), CPUs: cpus, Buffer: t.Window,
+		LimitBytes: l.bytes, LimitPackets: l.blocks, Payload: t.payload(), Patience: -1, Spread: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &datagramMover{engine: engine, streams: streams, length: uint64(t.Length), paced: t.BitsPerSecond > 0}, nil
+}
+
+func (d *datagramMover) start()                { d.engine.Start() }
+func (d *datagramMover) done() <-chan struct{} { return d.engine.Done() }
+func (d *datagramMover) err() error            { return d.engine.Err() }
+func (d *datagramMover) halt()                 { d.engine.Halt() }
+func (d *datagramMover) close()                { d.engine.Close() }
+
+func (d *datagramMover) jitter() *result.Histogram { return histogramOf(d.engine.Jitter()) }
+
+func (d *datagramMover) lag() *result.Histogram {
+	if !d.paced {
+		return nil
+	}
+	return histogramOf(d.engine.Lag())
+}
+
+func histogramOf(r *result.Recorder) *result.Histogram {
+	if r == nil {
+		return nil
+	}
+	h := r.Histogram()
+	if h.Count == 0 {
+		return nil
+	}
+	return &h
+}
+
+func (d *datagramMover) read() reading {
+	snapshot := d.engine.Snapshot()
+	r := reading{at: snapshot.At, streams: make([]counts, len(d.streams))}
+	for i, s := range d.streams {
+		r.streams[i] = d.counts(s.sender, snapshot.Flows[i])
+	}
+	return r
+}
+
+func (d *datagramMover) counts(sender bool, f datagram.FlowCounts) counts {
+	c := counts{bytes: f.Bytes, blocks: f.Packets, failure: f.Err, udp: &udpCounts{packets: int64(f.Packets)}}
+	if sender {
+		return c
+	}
+	// iperf3 counts the bytes of whatever comes, also again or too late.
+	c.bytes += (f.Duplicate + f.Late) * d.length
+	c.udp = &udpCounts{
+		packets: int64(f.Highest), errors: f.IperfErrors, outOfOrder: f.IperfOutOfOrder, jitter: f.Jitter,
+		arrivals: &Arrivals{
+			Received: f.Packets, Lost: f.Lost, Late: f.Late, Reordered: f.Reordered,
+			Duplicate: f.Duplicate, Corrupt: f.Corrupt, SocketDrops: f.SocketDrops,
+		},
+	}
+	return c
+}

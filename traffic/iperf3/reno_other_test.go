@@ -1,0 +1,5 @@
+//go:build !linux
+
+package iperf3
+
+func reno() string { return "" }

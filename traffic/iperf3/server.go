@@ -1,0 +1,230 @@
+package iperf3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// cookieTimeout is how long a connection may take to say whose it is.
+	cookieTimeout = 10 * time.Second
+	// mostClients is the bound on sessions where the options name none, and
+	// mostUnknown on connections that have not said whose they are.
+	mostClients = 1024
+	mostUnknown = 1024
+)
+
+// server answers many clients: connections are matched to their session by the
+// cookie, datagrams by the client's address.
+type server struct {
+	options ServerOptions
+	observe func(session uint64, client string) Observer
+	tcp     *net.TCPListener
+	greeter *greeter
+	stop    context.CancelFunc // ends Serve
+
+	running sync.WaitGroup
+	mu      sync.Mutex
+	known   map[cookie]*session
+	count   uint64 // sessions so far
+	unknown int    // connections that have not said whose they are
+	idle    *time.Timer
+}
+
+// Serve listens and answers clients until ctx ends, or as OneOff and IdleTimeout
+// say; then it tells the clients and frees everything. observe makes an Observer
+// for each session, before its Connected; what a client does costs that client
+// alone. An error means that it could not listen; IdleTimeout gives ErrIdle.
+func Serve(ctx context.Context, o ServerOptions, observe func(session uint64, client string) Observer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &server{options: o.filled(), observe: observe, known: map[cookie]*session{}, stop: func() { cancel(nil) }}
+	if err := s.listen(ctx); err != nil {
+		return err
+	}
+	if o.IdleTimeout > 0 {
+		s.idle = time.AfterFunc(o.IdleTimeout, func() { cancel(ErrIdle) })
+		defer s.idle.Stop()
+	}
+	release := context.AfterFunc(ctx, func() {
+		s.tcp.Close()
+		s.greeter.close()
+	})
+	defer release()
+	if o.Ready != nil {
+		o.Ready(s.tcp.Addr().String())
+	}
+	s.running.Go(s.greeter.run)
+	s.accept(ctx)
+	s.running.Wait()
+	if errors.Is(context.Cause(ctx), ErrIdle) {
+		return ErrIdle
+	}
+	return nil
+}
+
+func (o ServerOptions) filled() ServerOptions {
+	if o.MaxClients <= 0 {
+		o.MaxClients = mostClients
+	}
+	if o.RateAverage <= 0 {
+		o.RateAverage = DefaultRateAverage
+	}
+	if o.ReceiveTimeout <= 0 {
+		o.ReceiveTimeout = DefaultReceiveTimeout
+	}
+	return o
+}
+
+// listen takes the same port for TCP and UDP.
+func (s *server) listen(ctx context.Context) error {
+	family := ""
+	if s.options.Family != 0 {
+		family = strconv.Itoa(s.options.Family)
+	}
+	port := s.options.Port
+	switch {
+	case port == 0:
+		port = DefaultPort
+	case port < 0:
+		port = 0
+	}
+	options := socketOptions{device: s.options.BindDevice, userTimeout: s.options.SendTimeout}
+	config := net.ListenConfig{Control: options.control}
+	s.options.KeepAlive.apply(&config.KeepAliveConfig)
+	config.SetMultipathTCP(false)
+	listener, err := config.Listen(ctx, "tcp"+family, net.JoinHostPort(s.options.Host, strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("listening for iperf3 clients: %w; name another port if this one is taken", err)
+	}
+	s.tcp = listener.(*net.TCPListener)
+	port = s.tcp.Addr().(*net.TCPAddr).Port
+	options = socketOptions{datagrams: true, device: s.options.BindDevice, reuse: true}
+	config = net.ListenConfig{Control: options.control}
+	packets, err := config.ListenPacket(ctx, "udp"+family, net.JoinHostPort(s.options.Host, strconv.Itoa(port)))
+	if err != nil {
+		s.tcp.Close()
+		return fmt.Errorf("listening for the UDP streams of iperf3 clients: %w; name another port if this one is taken", err)
+	}
+	s.greeter = newGreeter(packets.(*net.UDPConn), s.options.BindDevice)
+	return nil
+}
+
+// accept numbers the connections: their order is that of a client's streams.
+func (s *server) accept(ctx context.Context) {
+	for index := uint64(0); ; index++ {
+		conn, err := s.tcp.AcceptTCP()
+		if ctx.Err() != nil {
+			if err == nil {
+				conn.Close()
+			}
+			return
+		}
+		if err != nil { // out of descriptors, or a client that is gone already
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if !s.hold() {
+			deny(conn)
+			continue
+		}
+		s.running.Go(func() { s.welcome(ctx, conn, index) })
+	}
+}
+
+func (s *server) hold() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unknown >= mostUnknown {
+		return false
+	}
+	s.unknown++
+	return true
+}
+
+// deny is what iperf3's server does with whom it has no time for.
+func deny(conn net.Conn) {
+	conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	conn.Write([]byte{0xff}) // accessDenied
+	conn.Close()
+}
+
+// welcome finds out whose a connection is: a data stream's of a session, or a
+// new client's.
+func (s *server) welcome(ctx context.Context, conn *net.TCPConn, index uint64) {
+	name, err := s.identify(ctx, conn)
+	s.mu.Lock()
+	s.unknown--
+	owner := s.known[name]
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+		conn.Close()
+		s.refused(conn, err)
+	case owner == nil:
+		s.open(ctx, conn, name)
+	case !owner.join(arrival{conn, index}):
+		deny(conn)
+	}
+}
+
+func (s *server) identify(ctx context.Context, conn *net.TCPConn) (cookie, error) {
+	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	var name cookie
+	conn.SetReadDeadline(time.Now().Add(cookieTimeout))
+	if _, err := io.ReadFull(conn, name[:]); err != nil {
+		return name, fmt.Errorf("waiting for a cookie: %w", err)
+	}
+	if err := name.check(); err != nil {
+		return name, err
+	}
+	return name, conn.SetReadDeadline(time.Time{})
+}
+
+func (s *server) refused(conn net.Conn, why error) {
+	if s.options.Refused != nil {
+		s.options.Refused(conn.RemoteAddr().String(), why)
+	}
+}
+
+// open begins a session, if there is room for one.
+func (s *server) open(ctx context.Context, conn *net.TCPConn, name cookie) {
+	s.mu.Lock()
+	full := len(s.known) >= s.options.MaxClients || s.known[name] != nil
+	var one *session
+	if !full {
+		s.count++
+		one = newSession(ctx, s, conn, name, s.count)
+		s.known[name] = one
+		if s.idle != nil {
+			s.idle.Stop()
+		}
+	}
+	s.mu.Unlock()
+	if full {
+		deny(conn)
+		s.refused(conn, fmt.Errorf("there are %d sessions already, as many as are allowed", s.options.MaxClients))
+		return
+	}
+	one.serve(ctx)
+	s.forget(name)
+}
+
+func (s *server) forget(name cookie) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, name)
+	if s.options.OneOff {
+		s.stop()
+	}
+	if s.idle != nil && len(s.known) == 0 {
+		s.idle.Reset(s.options.IdleTimeout)
+	}
+}

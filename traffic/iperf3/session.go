@@ -1,0 +1,220 @@
+package iperf3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"time"
+)
+
+// session is one client of a server.
+type session struct {
+	server   *server
+	number   uint64
+	cookie   cookie
+	control  *control
+	release  func()
+	observer Observer
+	arrivals gate
+
+	params  params
+	test    Test
+	cpus    []int
+	streams []*dataStream
+}
+
+const (
+	// parameterTimeout bounds a client's parameters, streamTimeout the time until
+	// its next data stream comes, doneTimeout its last word.
+	parameterTimeout = 30 * time.Second
+	streamTimeout    = 30 * time.Second
+	doneTimeout      = 10 * time.Second
+	// grace is what iperf3's server adds to a test's time before it gives up.
+	grace = 40 * time.Second
+)
+
+func newSession(ctx context.Context, s *server, conn *net.TCPConn, name cookie, number uint64) *session {
+	one := &session{server: s, number: number, cookie: name}
+	one.control, one.release = newControl(ctx, conn)
+	one.observer = s.observe(number, conn.RemoteAddr().String())
+	return one
+}
+
+// serve is a session from its first state to its end.
+func (s *session) serve(ctx context.Context) {
+	defer s.release()
+	err := s.run(ctx)
+	s.arrivals.shut()
+	if err == nil {
+		s.control.closeInOrder()
+		return
+	}
+	if ctx.Err() != nil {
+		err = ErrServerTerminated
+	}
+	if s.tell(err) {
+		s.control.closeInOrder()
+	} else {
+		s.control.close()
+	}
+	s.observer.Failed(err)
+}
+
+// tell gives the client the reason, in the protocol's way, unless it is gone.
+func (s *session) tell(err error) (told bool) {
+	var known *sessionError
+	switch {
+	case errors.Is(err, ErrServerTerminated), errors.Is(err, errMaxBytes), errors.Is(err, errMaxTime):
+		return s.control.sendState(serverTerminate) == nil
+	case errors.Is(err, ErrClientTerminated), errors.Is(err, ErrControlClosed):
+		return false
+	case errors.As(err, &known):
+		return s.control.sendError(known.number, errnoOf(err)) == nil
+	}
+	return s.control.sendError(ErrorMessage, errnoOf(err)) == nil
+}
+
+func (s *session) run(ctx context.Context) error {
+	if err := s.agree(); err != nil {
+		return err
+	}
+	if err := s.gather(ctx); err != nil {
+		closeStreams(s.streams)
+		return err
+	}
+	m, err := newMover(s.test, s.streams, true, s.cpus)
+	if err != nil {
+		return &sessionError{number: ErrorInitStream, err: fmt.Errorf("readying the streams: %w", err)}
+	}
+	defer m.close()
+	for _, step := range []state{testStart, testRunning} {
+		if err := s.control.sendState(step); err != nil {
+			return ErrControlClosed
+		}
+	}
+	return s.drive(ctx, m)
+}
+
+// agree takes the parameters, and judges them.
+func (s *session) agree() error {
+	if err := s.control.sendState(paramExchange); err != nil {
+		return ErrControlClosed
+	}
+	body, err := s.control.receiveJSON(maxParameters, parameterTimeout)
+	if errors.Is(err, ErrControlClosed) {
+		return err
+	}
+	if err == nil {
+		s.params, err = readParams(body)
+	}
+	if err != nil {
+		return &sessionError{number: ErrorRecvParams, err: fmt.Errorf("reading the parameters: %w", err)}
+	}
+	s.test = s.params.test(reportEvery(s.server.options.Interval))
+	o := &s.server.options
+	if err := o.authorize(s.params.AuthToken, time.Now()); err != nil {
+		return &sessionError{number: ErrorAuth, err: err}
+	}
+	if s.cpus = o.CPUs; len(s.cpus) == 0 && s.params.ServerAffinity != nil && *s.params.ServerAffinity < runtime.NumCPU() {
+		s.cpus = []int{*s.params.ServerAffinity}
+	}
+	return o.judge(s.test)
+}
+
+// judge refuses a test that goes over the server's limits.
+func (o *ServerOptions) judge(t Test) error {
+	if o.MaxTime > 0 && t.Duration+t.Omit > o.MaxTime {
+		return &sessionError{number: ErrorMaxDuration, err: fmt.Errorf("the client asks for %s; the server allows %s", t.Duration+t.Omit, o.MaxTime)}
+	}
+	asked := max(t.BitsPerSecond, t.FQRate) * float64(t.streams())
+	if o.MaxRate > 0 && asked > o.MaxRate {
+		return &sessionError{number: ErrorTotalRate, err: fmt.Errorf("the client asks for %.0f bit/s in all; the server allows %.0f", asked, o.MaxRate)}
+	}
+	return nil
+}
+
+// drive runs the test over streams that stand, and ends it with the client.
+func (s *session) drive(ctx context.Context, m mover) error {
+	t := &trial{
+		test: s.test, server: true, streams: s.streams, mover: m, control: s.control, observer: s.observer, guard: s.guard(),
+	}
+	s.observer.Connected(s.start())
+	last, err := t.flow(ctx)
+	used := t.meter.used()
+	if !errors.Is(err, errEnded) {
+		s.observer.Ended(t.end(last, used, nil))
+		return err
+	}
+	jitter, lag := m.jitter(), m.lag()
+	m.close() // as iperf3: the client sees its streams end
+	peer, err := s.receiveResults(t)
+	end := t.tally.end(last, used, true, peer)
+	end.Jitter, end.Lag = jitter, lag
+	s.observer.Ended(end)
+	if err != nil {
+		return err
+	}
+	return s.sendResults(t.tally.results(last, used, true))
+}
+
+func (s *session) guard() guard {
+	o := s.server.options
+	g := guard{
+		silence: o.ReceiveTimeout, maxTime: o.MaxTime, maxBytes: o.MaxBytes, maxRate: o.MaxRate, rateAverage: o.RateAverage,
+		overdue: s.test.Omit + s.test.Duration + grace,
+	}
+	if s.test.Duration == 0 {
+		g.overdue = MaxOmit + MaxDuration
+	}
+	return g
+}
+
+func (s *session) receiveResults(t *trial) (*results, error) {
+	if err := s.control.sendState(exchangeResults); err != nil {
+		return nil, ErrControlClosed
+	}
+	body, err := s.control.receiveJSON(maxResults, answerTimeout)
+	if errors.Is(err, ErrControlClosed) {
+		return nil, err
+	}
+	var peer results
+	if err == nil {
+		peer, err = readResults(body, t.ids())
+	}
+	if err != nil {
+		return nil, &sessionError{number: ErrorRecvResults, err: fmt.Errorf("reading the client's results: %w", err)}
+	}
+	peer.OutputText, peer.OutputJSON = "", nil // a client has none to tell
+	return &peer, nil
+}
+
+// sendResults hands over this end's figures, with what was printed where the
+// client asks for it, and waits for the client's last word.
+func (s *session) sendResults(mine results) error {
+	if keeper, ok := s.observer.(Transcriber); ok && s.test.GetServerOutput {
+		mine.OutputText, mine.OutputJSON = keeper.Transcript()
+	}
+	if err := s.control.sendJSON(mine); err != nil {
+		return fmt.Errorf("sending the results: %w", err)
+	}
+	if err := s.control.sendState(displayResults); err != nil {
+		return ErrControlClosed
+	}
+	// Whether the client still says that it is done changes nothing.
+	s.control.receiveState(doneTimeout)
+	return nil
+}
+
+// start is what the observer hears when all streams stand.
+func (s *session) start() Start {
+	local, remote := addressOf(s.control.conn.LocalAddr()), addressOf(s.control.conn.RemoteAddr())
+	b := Start{
+		Server: true, Session: s.number, Time: time.Now(), Host: remote.Addr().String(), Port: int(remote.Port()),
+		ClientVersion: s.params.ClientVersion, Cookie: s.cookie.String(), ControlLocal: local, ControlRemote: remote,
+		ControlMSS: factsOf(s.control.conn).mss, Test: s.test,
+	}
+	b.describe(s.streams)
+	return b
+}

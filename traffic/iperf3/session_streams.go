@@ -1,0 +1,150 @@
+package iperf3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+// arrival is a data connection, numbered in the order in which the server
+// accepted it.
+type arrival struct {
+	conn  *net.TCPConn
+	index uint64
+}
+
+// gate lets a session's TCP connections in while it waits for them.
+type gate struct {
+	mu   sync.Mutex
+	left int // how many more may come
+	in   chan arrival
+}
+
+func (g *gate) open(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left, g.in = n, make(chan arrival, n)
+}
+
+// shut closes what came and nobody took.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left = 0
+	for len(g.in) > 0 {
+		(<-g.in).conn.Close()
+	}
+}
+
+// join is false for a connection that this session does not wait for.
+func (s *session) join(a arrival) bool {
+	s.arrivals.mu.Lock()
+	defer s.arrivals.mu.Unlock()
+	if s.arrivals.left == 0 {
+		return false
+	}
+	s.arrivals.left--
+	s.arrivals.in <- a // there is room for each that may come
+	return true
+}
+
+// gather lets the client make its streams and takes them, in its order.
+func (s *session) gather(ctx context.Context) error {
+	if s.test.Protocol == UDP {
+		return s.gatherUDP(ctx)
+	}
+	n := s.test.streams()
+	s.arrivals.open(n)
+	if err := s.control.sendState(createStreams); err != nil {
+		return ErrControlClosed
+	}
+	var came []arrival
+	defer func() { // what became no stream
+		for _, a := range came[min(len(came), len(s.streams)):] {
+			a.conn.Close()
+		}
+	}()
+	for len(came) < n {
+		select {
+		case a := <-s.arrivals.in:
+			came = append(came, a)
+		case h := <-s.control.listen():
+			return s.early(h)
+		case <-ctx.Done():
+			return ErrServerTerminated
+		case <-time.After(streamTimeout):
+			return s.tooFew(len(came), streamTimeout)
+		}
+	}
+	slices.SortFunc(came, func(a, b arrival) int { return int(int64(a.index - b.index)) })
+	options := s.test.options()
+	options.userTimeout = s.server.options.SendTimeout
+	for i, a := range came {
+		if err := options.apply(a.conn); err != nil {
+			return &sessionError{number: ErrorSetCongestion, err: err}
+		}
+		s.streams = append(s.streams, newStream(i, a.conn, s.test.sends(i, true)))
+	}
+	return nil
+}
+
+func (s *session) tooFew(came int, limit time.Duration) error {
+	return &sessionError{number: ErrorStreamAccept, err: fmt.Errorf("the client made %d of %d streams and then none for %s", came, s.test.streams(), limit)}
+}
+
+// early is what a client means that speaks, or goes, while it should make streams.
+func (s *session) early(h heard) error {
+	s.control.heard()
+	switch {
+	case h.err != nil:
+		return h.err
+	case h.state == clientTerminate:
+		return ErrClientTerminated
+	}
+	return &sessionError{number: ErrorMessage, err: errors.New("the client sent " + h.state.String() + " while its streams were due")}
+}
+
+// gatherUDP waits until it is this session's turn among those of the client's
+// address, because a greeting does not say whose it is.
+func (s *session) gatherUDP(ctx context.Context) error {
+	options := s.test.options()
+	options.device = s.server.options.BindDevice
+	t := s.server.greeter.enroll(s.control.conn, s.test.streams(), options)
+	defer s.server.greeter.leave(t)
+	select {
+	case <-t.begun:
+	case h := <-s.control.listen():
+		return s.early(h)
+	case <-ctx.Done():
+		return ErrServerTerminated
+	}
+	if err := s.control.sendState(createStreams); err != nil {
+		return ErrControlClosed
+	}
+	limit, pressed := streamTimeout, t.pressed
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for len(s.streams) < s.test.streams() {
+		select {
+		case conn := <-t.came:
+			i := len(s.streams)
+			s.streams = append(s.streams, newStream(i, conn, s.test.sends(i, true)))
+			s.server.greeter.rescue(s.streams[i])
+			timer.Reset(limit)
+		case <-pressed:
+			limit, pressed = hurriedTimeout, nil
+			timer.Reset(limit)
+		case h := <-s.control.listen():
+			return s.early(h)
+		case <-ctx.Done():
+			return ErrServerTerminated
+		case <-timer.C:
+			return s.tooFew(len(s.streams), limit)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package iperf3
+
+import "time"
+
+// tally turns readings of the streams into what iperf3 reports: intervals, what
+// is omitted, the end.
+type tally struct {
+	test    Test
+	streams []*dataStream
+	begun   time.Time
+	base    reading // when what is omitted ended; counts of the end are since then
+	last    reading // when the last interval ended
+	omitted bool    // the omitted part is over, or there is none
+	extreme []extremes
+	shown   int // intervals since begun
+}
+
+// extremes are a TCP sender's over its interval readings.
+type extremes struct {
+	end  TCPEnd
+	sum  int64
+	seen int64
+}
+
+func newTally(t Test, streams []*dataStream, at time.Time) *tally {
+	zero := reading{at: at, streams: make([]counts, len(streams))}
+	for i, s := range streams {
+		if t.Protocol == UDP {
+			zero.streams[i].udp = &udpCounts{}
+			if !s.sender {
+				zero.streams[i].udp.arrivals = &Arrivals{}
+			}
+		}
+	}
+	return &tally{test: t, streams: streams, begun: at, base: zero, last: zero, omitted: t.Omit == 0, extreme: make([]extremes, len(streams))}
+}
+
+// reset ends the omitted part: what came until now counts no more.
+func (t *tally) reset(now reading) {
+	t.base, t.last, t.begun, t.omitted, t.shown = now, now, now.at, true, 0
+	t.extreme = make([]extremes, len(t.streams))
+}
+
+// interval is what happened since the last one.
+func (t *tally) interval(now reading) Interval {
+	v := Interval{
+		Start: t.last.at.Sub(t.begun).Seconds(), End: now.at.Sub(t.begun).Seconds(),
+		Seconds: now.at.Sub(t.last.at).Seconds(), Omitted: !t.omitted,
+	}
+	for i, s := range t.streams {
+		v.Streams = append(v.Streams, t.streamInterval(i, s, now.streams[i], v.Seconds))
+	}
+	t.last = now
+	t.shown++
+	return v
+}
+
+func (t *tally) streamInterval(i int, s *dataStream, now counts, seconds float64) StreamInterval {
+	before := t.last.streams[i]
+	v := StreamInterval{ID: s.id, Socket: s.shown.Socket, Sender: s.sender, Bytes: now.bytes - before.bytes}
+	v.BitsPerSecond = rate(v.Bytes, seconds)
+	if now.tcp != nil && s.sender {
+		state := now.tcp.state
+		state.Retransmits = now.tcp.retransmits - retransmits(before)
+		v.TCP = &state
+		t.extreme[i].note(state)
+	}
+	if now.udp != nil {
+		v.UDP = differ(before.udp, now.udp)
+	}
+	return v
+}
+
+func retransmits(c counts) int64 {
+	if c.tcp == nil {
+		return 0
+	}
+	return c.tcp.retransmits
+}
+
+func rate(bytes uint64, seconds float64) float64 {
+	if seconds <= 0 {
+		return 0
+	}
+	return 8 * float64(bytes) / seconds
+}
+
+// differ is what datagrams did between two readings.
+func differ(before, now *udpCounts) *Datagrams {
+	d := &Datagrams{
+		Packets: now.packets - before.packets, Lost: now.errors - before.errors,
+		OutOfOrder: now.outOfOrder - before.outOfOrder, JitterSeconds: now.jitter,
+	}
+	d.LostPercent = percent(d.Lost, d.Packets)
+	if now.arrivals != nil && before.arrivals != nil {
+		d.True = now.arrivals.since(before.arrivals)
+	}
+	return d
+}
+
+func percent(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}
+
+// since subtracts; what was lost before may have come by now, which does not
+// make this part's loss negative.
+func (a *Arrivals) since(b *Arrivals) *Arrivals {
+	less := func(x, y uint64) uint64 { return x - min(x, y) }
+	return &Arrivals{
+		Received: less(a.Received, b.Received), Lost: less(a.Lost, b.Lost), Late: less(a.Late, b.Late),
+		Reordered: less(a.Reordered, b.Reordered), Duplicate: less(a.Duplicate, b.Duplicate),
+		Corrupt: less(a.Corrupt, b.Corrupt), SocketDrops: less(a.SocketDrops, b.SocketDrops),
+	}
+}
+
+func (e *extremes) note(s TCPState) {
+	e.end.MaxCongestionWindow = max(e.end.MaxCongestionWindow, s.CongestionWindow)
+	e.end.MaxSendWindow = max(e.end.MaxSendWindow, s.SendWindow)
+	e.end.MaxRTT = max(e.end.MaxRTT, s.RTT)
+	if e.end.MinRTT == 0 || s.RTT < e.end.MinRTT {
+		e.end.MinRTT = s.RTT
+	}
+	e.sum += s.RTT
+	e.seen++
+	e.end.MeanRTT = e.sum / e.seen
+	e.end.Reorder = s.Reorder
+}
+
+// bytes is what was moved since what is omitted ended, over all streams.
+func (t *tally) bytes(now reading) (sum uint64) {
+	for i := range now.streams {
+		sum += now.streams[i].bytes - t.base.streams[i].bytes
+	}
+	return sum
+}
+
+// blocks is bytes in whole blocks.
+func (t *tally) blocks(now reading) (sum uint64) {
+	for i := range now.streams {
+		sum += now.streams[i].blocks - t.base.streams[i].blocks
+	}
+	return sum
+}

@@ -1,0 +1,199 @@
+package iperf3
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// trial is a test whose streams stand: the part that client and server share.
+type trial struct {
+	test     Test
+	server   bool
+	streams  []*dataStream
+	mover    mover
+	control  *control
+	observer Observer
+	guard    guard
+
+	tally  *tally
+	meter  meter
+	finish time.Time // when a client ends it, zero: not by time
+}
+
+// errEnded is the regular end of a test's traffic.
+var errEnded = errors.New("the test ended")
+
+// flow lets the traffic run until the test's end, and returns the last reading
+// and errEnded, or what cut it short.
+func (t *trial) flow(ctx context.Context) (reading, error) {
+	t.meter = newMeter()
+	t.mover.start()
+	t.tally = newTally(t.test, t.streams, time.Now())
+	t.guard.begin(t.tally.begun)
+	if !t.server && t.test.Duration > 0 {
+		t.finish = t.tally.begun.Add(t.test.Omit + t.test.Duration)
+	}
+	err := t.loop(ctx)
+	if t.server && errors.Is(err, errEnded) {
+		t.drain()
+	}
+	t.mover.halt()
+	last := t.mover.read()
+	t.lastInterval(last)
+	return last, err
+}
+
+// loop handles what happens, one thing at a time: states of the peer, the ends
+// of intervals, of what is omitted and of the test, limits.
+func (t *trial) loop(ctx context.Context) error {
+	ended := t.mover.done()
+	for {
+		timer := time.NewTimer(time.Until(t.next()))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ErrInterrupted
+		case h := <-t.control.listen():
+			timer.Stop()
+			t.control.heard()
+			if err := t.hear(h); err != nil {
+				return err
+			}
+		case <-ended:
+			timer.Stop()
+			ended = nil
+			if err := t.allEnded(); err != nil {
+				return err
+			}
+		case <-timer.C:
+			if err := t.tick(time.Now()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// hear is what the peer's state means while traffic runs.
+func (t *trial) hear(h heard) error {
+	switch {
+	case h.err != nil:
+		return h.err
+	case t.server && h.state == testEnd:
+		return errEnded
+	case t.server && h.state == clientTerminate:
+		return ErrClientTerminated
+	case t.server:
+		return &sessionError{number: ErrorMessage, err: errors.New("the client sent " + h.state.String() + " while traffic ran")}
+	}
+	if err := t.control.refusal(h.state); err != nil {
+		return err
+	}
+	if h.state == testRunning || h.state == testStart {
+		return nil
+	}
+	return errors.New("the server sent " + h.state.String() + " while traffic ran")
+}
+
+// allEnded is the end of all streams that end by themselves: a client's limit is
+// reached. A server waits for the client's word.
+func (t *trial) allEnded() error {
+	if t.server {
+		return nil
+	}
+	if err := t.mover.err(); err != nil {
+		return err
+	}
+	if t.test.limits(false) != (limits{}) {
+		return errEnded
+	}
+	if t.test.Protocol == UDP { // receivers have no end
+		return nil
+	}
+	return errors.New("the server ended the streams before the test")
+}
+
+// next is when there is something to do.
+func (t *trial) next() time.Time {
+	at := t.guard.next
+	earlier := func(other time.Time) {
+		if !other.IsZero() && other.Before(at) {
+			at = other
+		}
+	}
+	earlier(t.finish)
+	earlier(t.intervalEnd())
+	if !t.tally.omitted {
+		earlier(t.tally.begun.Add(t.test.Omit))
+	}
+	return at
+}
+
+// intervalEnd keeps to the grid of the test's begin, so that ends do not drift.
+func (t *trial) intervalEnd() time.Time {
+	if t.test.Interval <= 0 {
+		return time.Time{}
+	}
+	return t.tally.begun.Add(time.Duration(t.tally.shown+1) * t.test.Interval)
+}
+
+// tick does what is due: first what is omitted ends, then intervals, then the test.
+func (t *trial) tick(now time.Time) error {
+	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	if due(t.intervalEnd()) {
+		t.interval(t.mover.read())
+	}
+	if !t.tally.omitted && due(t.tally.begun.Add(t.test.Omit)) {
+		r := t.mover.read()
+		t.lastInterval(r)
+		t.tally.reset(r)
+	}
+	if due(t.finish) {
+		return errEnded
+	}
+	if due(t.guard.next) {
+		return t.check()
+	}
+	return nil
+}
+
+func (t *trial) interval(r reading) {
+	v := t.tally.interval(r)
+	// Where this end fell behind by whole intervals, they are one.
+	if behind := int(r.at.Sub(t.tally.begun) / t.test.Interval); behind > t.tally.shown {
+		t.tally.shown = behind
+	}
+	t.observer.Interval(v)
+}
+
+// lastInterval reports what is left over at the end of what is omitted, and of
+// the test: less than a tenth of an interval is not worth a line, as in iperf3.
+func (t *trial) lastInterval(r reading) {
+	if t.test.Interval <= 0 {
+		return
+	}
+	if left := r.at.Sub(t.tally.last.at); left >= t.test.Interval/10 || t.tally.shown == 0 {
+		t.observer.Interval(t.tally.interval(r))
+	}
+}
+
+// drainQuiet and drainLimit bound how long a server goes on reading after the
+// client's end, where a limit ended the test: all that was sent counts then.
+const (
+	drainQuiet = 20 * time.Millisecond
+	drainLimit = time.Second
+)
+
+func (t *trial) drain() {
+	if t.test.Bytes == 0 && t.test.Blocks == 0 || !t.test.receives(t.server) || t.test.Bidirectional {
+		return
+	}
+	limit := time.Now().Add(drainLimit)
+	for before := uint64(0); time.Now().Before(limit); time.Sleep(drainQuiet) {
+		now := t.tally.bytes(t.mover.read())
+		if now == before {
+			return
+		}
+		before = now
+	}
+}
