@@ -32,9 +32,11 @@ type Engine struct {
 	budget  atomic.Int64 // datagrams that may still be sent
 	limited bool
 	stop    atomic.Bool
+	sated   atomic.Bool // stop for the senders alone
 	start   chan struct{}
 	begin   func() // closes start
 	done    chan struct{}
+	sent    chan struct{} // closed when no thread sends any more
 	running sync.WaitGroup
 	release func()
 	closing sync.Once
@@ -54,7 +56,7 @@ func (c clock) now() int64 { return int64(time.Since(c.base)) }
 // NewEngine takes the flows' sockets over, also where it fails, and returns when
 // the threads stand; nothing moves before Start. The engine must be closed.
 func NewEngine(flows []Flow, c Config) (*Engine, error) {
-	e := &Engine{clock: clock{time.Now()}, start: make(chan struct{}), done: make(chan struct{})}
+	e := &Engine{clock: clock{time.Now()}, start: make(chan struct{}), done: make(chan struct{}), sent: make(chan struct{})}
 	e.begin = sync.OnceFunc(func() { close(e.start) })
 	if err := e.assemble(flows, c); err != nil {
 		for _, f := range flows {
@@ -159,13 +161,16 @@ func (e *Engine) end(t *thread, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.left--
+	sent := false
 	if t.send != nil {
-		e.sending--
+		if e.sending--; e.sending == 0 {
+			sent = true
+			close(e.sent)
+		}
 	}
 	if err != nil {
 		e.failures = append(e.failures, err)
 	}
-	sent := t.send != nil && e.sending == 0
 	if !e.isDone && (e.left == 0 || sent || err != nil && e.config.FailTogether) {
 		e.isDone = true
 		close(e.done)
@@ -190,9 +195,21 @@ func (e *Engine) Err() error {
 	return errors.Join(e.failures...)
 }
 
-// SetMark makes the datagrams sent from now on carry a mark of 0 to 3, counts
+// SetMark makes the datagrams sent from now on carry a mark of 0 to 2, counts
 // them under it at both ends, and begins the distributions anew.
 func (e *Engine) SetMark(mark uint8) { e.mark.Store(uint32(min(mark, marks-1))) }
+
+// StopSending ends the sending flows and waits for them; what is received goes on.
+func (e *Engine) StopSending() {
+	e.sated.Store(true)
+	e.begin()
+	e.mu.Lock()
+	sending := e.sending > 0
+	e.mu.Unlock()
+	if sending {
+		<-e.sent
+	}
+}
 
 // Halt stops sending and receiving and waits for the threads; the sockets stay
 // open and the counters stay.

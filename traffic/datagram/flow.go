@@ -59,8 +59,8 @@ type FlowCounts struct {
 	Packets uint64 // sent, or come whole and in time
 	Calls   uint64 // system calls of the sender; messages (aggregates) at the receiver
 	Refused uint64 // sends that the system turned away for want of room (ENOBUFS)
-	// Marked is Packets by their mark; MarkedLate is Late likewise.
-	Marked, MarkedLate [marks]uint64
+	// Marked is the counts by Engine.SetMark; a sender's Packets only.
+	Marked [marks]Marked
 
 	Expected  uint64 // numbers from the first to the highest that came: Packets + Lost + Late
 	Lost      uint64 // have not come
@@ -88,6 +88,8 @@ type Snapshot struct {
 	CPU   time.Duration // of the hot threads
 	Wait  time.Duration // the hot threads could run and had no CPU; 0 where the system does not tell
 	Flows []FlowCounts
+
+	sendCPU, sendWait, receiveCPU time.Duration
 }
 
 // maxPayload is the largest UDP payload over IPv4 (65,535 - 20 - 8).

@@ -94,7 +94,7 @@ func (r *receiver) message(in *inlet, b []byte, stride int, from *name, now int6
 		return
 	}
 	if len(b) == 0 {
-		in.strange(account, from)
+		r.strange(in, account, from)
 	}
 	for len(b) > 0 {
 		n := min(stride, len(b))
@@ -114,20 +114,23 @@ func (r *receiver) unnumbered(in *inlet, account *tally, b []byte, stride int) {
 	}
 	account.calls++
 	account.bytes += uint64(len(b))
-	account.marked[0].packets += uint64(max(1, (len(b)+stride-1)/max(1, stride)))
+	account.marked[0].Packets += uint64(max(1, (len(b)+stride-1)/max(1, stride)))
 }
 
 func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now int64) {
 	s, ok := in.decode(b)
 	if !ok {
-		in.strange(account, from)
+		r.strange(in, account, from)
 		return
 	}
 	if account == nil {
 		if account = in.find(s); account == nil {
-			in.strange(nil, from)
+			r.strange(in, nil, from)
 			return
 		}
+	}
+	if s.Mark == opening {
+		return
 	}
 	if !account.timed {
 		in.know(from)
@@ -170,12 +173,12 @@ func (in *inlet) decode(b []byte) (s Stamp, ok bool) {
 
 // strange counts what is not a datagram of ours: corrupt where the peer sent
 // it, foreign else.
-func (in *inlet) strange(account *tally, from *name) {
+func (r *receiver) strange(in *inlet, account *tally, from *name) {
 	if account == nil {
 		account = in.accounts[0]
 	}
 	if in.socket.connected || in.peers[from.addrPort()] {
-		account.corrupt++
+		account.marked[r.mark].Corrupt++
 		return
 	}
 	account.foreign++
@@ -186,4 +189,26 @@ func (in *inlet) know(from *name) {
 	if !in.socket.connected && len(in.peers) < maxPeers {
 		in.peers[from.addrPort()] = true
 	}
+}
+
+// seenMark is when a mark first came to this end, by the engine's clock, and
+// the CPU time of the receiving threads then; false where it never came.
+func (e *Engine) seenMark(mark uint8) (first seen) {
+	for _, t := range e.threads {
+		if t.receive == nil {
+			continue
+		}
+		t.latch.lock()
+		s := t.receive.seen[mark]
+		t.latch.unlock()
+		if !s.yes {
+			continue
+		}
+		if !first.yes || s.at < first.at {
+			first.at = s.at
+		}
+		first.cpu += s.cpu
+		first.yes = true
+	}
+	return first
 }

@@ -61,10 +61,12 @@ func (s *sender) newPacer(now int64) pacer {
 // pace begins the schedule anew for the flows that are left.
 func (s *sender) pace() { s.pacer = s.newPacer(s.engine.clock.now()) }
 
+func (s *sender) stopped() bool { return s.engine.stop.Load() || s.engine.sated.Load() }
+
 func (s *sender) work() error {
 	s.pace()
 	var failures []error
-	for len(s.flows) > 0 && !s.engine.stop.Load() {
+	for len(s.flows) > 0 && !s.stopped() {
 		if err := s.burst(); err != nil {
 			failures = append(failures, err)
 			if s.config.FailTogether {
@@ -80,7 +82,7 @@ func (s *sender) work() error {
 func (s *sender) burst() error {
 	clock := s.engine.clock
 	now := clock.now()
-	for until := now + burstNS; now < until && !s.engine.stop.Load(); now = clock.now() {
+	for until := now + burstNS; now < until && !s.stopped(); now = clock.now() {
 		n, release := s.pacer.take(now, s.batch.largest)
 		if n == 0 {
 			pause(min(release-now, int64(patience)))
@@ -130,7 +132,7 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	f.seq += uint64(sent)
 	f.counts.Packets += uint64(sent)
 	f.counts.Bytes += uint64(sent) * uint64(s.config.Message)
-	f.counts.Marked[s.mark] += uint64(sent)
+	f.counts.Marked[s.mark].Packets += uint64(sent)
 	f.counts.Calls += uint64(calls)
 	f.counts.Refused += uint64(refused)
 	s.thread.latch.unlock()

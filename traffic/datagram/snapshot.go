@@ -14,9 +14,17 @@ func (e *Engine) Snapshot() Snapshot {
 		s.Flows[i] = e.counts(i)
 	}
 	for _, t := range e.threads {
-		s.CPU += t.cpuTime()
-		if waited, err := traffic.ThreadWait(int(t.tid.Load())); err == nil { // else the system does not tell
+		used := t.cpuTime()
+		s.CPU += used
+		waited, err := traffic.ThreadWait(int(t.tid.Load()))
+		if err == nil { // else the system does not tell
 			s.Wait += waited
+		}
+		if t.send != nil {
+			s.sendCPU += used
+			s.sendWait += waited
+		} else {
+			s.receiveCPU += used
 		}
 	}
 	return s
@@ -36,19 +44,16 @@ func (e *Engine) counts(i int) FlowCounts {
 }
 
 func (t *tally) counts(numbered bool) FlowCounts {
-	c := FlowCounts{Bytes: t.bytes, Calls: t.calls, Foreign: t.foreign}
-	c.Packets, c.Late = t.packets()
-	for i, m := range t.marked {
-		c.Marked[i], c.MarkedLate[i] = m.packets, m.late
-	}
+	all := t.sum()
+	c := FlowCounts{Bytes: t.bytes, Calls: t.calls, Foreign: t.foreign, Packets: all.Packets, Marked: t.marked}
 	if !numbered {
 		return c
 	}
+	c.Late, c.Reordered, c.Duplicate, c.Corrupt = all.Late, all.Reordered, all.Duplicate, all.Corrupt
 	c.Expected = t.window.next - t.first
 	if have := c.Packets + c.Late; have < c.Expected {
 		c.Lost = c.Expected - have
 	}
-	c.Reordered, c.Duplicate, c.Corrupt = t.reordered, t.duplicate, t.corrupt
 	c.Highest = t.window.next - 1
 	c.Jitter = float64(t.jitter) / 16e9
 	c.IperfErrors, c.IperfOutOfOrder = t.iperfError, t.iperfOrder

@@ -213,3 +213,13 @@ func pause(ns int64) {
 
 // hurry has nothing to do: every call ends by patience.
 func (e *Engine) hurry() {}
+
+// takeAggregates lets a socket take what UDP_SEGMENT joined as it is; where it
+// cannot, the kernel cuts it first.
+func takeAggregates(conn *net.UDPConn) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return
+	}
+	raw.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_UDP, unix.UDP_GRO, 1) })
+}

@@ -10,8 +10,12 @@ type Stamp struct {
 	Sent     int64 // ns of the sender's clock: when it left
 }
 
-// marks is how many marks there are; higher ones count as the last.
-const marks = 4
+// marks is how many marks there are. The last value that the header holds is
+// opening's: it shows a receiver where a flow comes from, and is not counted.
+const (
+	marks   = 3
+	opening = 3
+)
 
 // Codec writes and reads the header of a datagram. It is called in hot loops, by
 // one thread at a time, and must not allocate.

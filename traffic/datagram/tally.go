@@ -5,12 +5,9 @@ type tally struct {
 	window window
 	short  bool // numbers and times wrap
 
-	marked     [marks]marked
+	marked     [marks]Marked
 	bytes      uint64
 	calls      uint64
-	reordered  uint64
-	duplicate  uint64
-	corrupt    uint64
 	foreign    uint64
 	iperfError int64
 	iperfOrder int64
@@ -22,8 +19,19 @@ type tally struct {
 	timed   bool
 }
 
-// marked counts the datagrams that carried one mark.
-type marked struct{ packets, late uint64 }
+// Marked counts the datagrams that carried one mark, as FlowCounts does; corrupt
+// ones under the highest mark that had come.
+type Marked struct {
+	Packets, Late, Reordered, Duplicate, Corrupt uint64
+}
+
+func (m *Marked) add(o Marked) {
+	m.Packets += o.Packets
+	m.Late += o.Late
+	m.Reordered += o.Reordered
+	m.Duplicate += o.Duplicate
+	m.Corrupt += o.Corrupt
+}
 
 func newTally(size int, first uint64, short bool) *tally {
 	return &tally{window: newWindow(size, first), first: first, short: short}
@@ -43,18 +51,18 @@ func (t *tally) take(s Stamp, size int, now int64) (difference int64) {
 	switch p, skipped := t.window.take(s.Seq); p {
 	case inOrder:
 		t.iperfError += int64(skipped)
-		m.packets++
+		m.Packets++
 	case behind:
 		t.outOfOrder()
-		t.reordered++
-		m.packets++
+		m.Reordered++
+		m.Packets++
 	case again:
 		t.outOfOrder()
-		t.duplicate++
+		m.Duplicate++
 		return -1
 	case givenUp:
 		t.outOfOrder()
-		m.late++
+		m.Late++
 		return -1
 	}
 	t.bytes += uint64(size)
@@ -92,11 +100,10 @@ func (t *tally) outOfOrder() {
 	}
 }
 
-// packets is what came whole and in time, late what came after that.
-func (t *tally) packets() (packets, late uint64) {
+// sum is the counts under all marks.
+func (t *tally) sum() (all Marked) {
 	for _, m := range t.marked {
-		packets += m.packets
-		late += m.late
+		all.add(m)
 	}
-	return packets, late
+	return all
 }

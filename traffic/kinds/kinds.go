@@ -4,11 +4,13 @@ package kinds
 
 import (
 	"windtunnel/traffic"
+	"windtunnel/traffic/datagram"
 	"windtunnel/traffic/stream"
 )
 
 var all = []traffic.Kind{
 	stream.Kind{},
+	datagram.Kind{},
 }
 
 // servers are the protocols that people's own tools speak: one line a protocol.

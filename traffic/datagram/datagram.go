@@ -1,0 +1,153 @@
+package datagram
+
+import (
+	"context"
+	"fmt"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// Kind is the kind of load "datagram".
+type Kind struct{}
+
+var (
+	_ traffic.Kind       = Kind{}
+	_ traffic.Calibrator = Kind{}
+)
+
+// Name returns "datagram".
+func (Kind) Name() string { return "datagram" }
+
+// The limits of the options.
+const (
+	maxFlows  = 1024
+	maxBuffer = 1 << 30
+	maxRate   = 1e13 // bits per second
+	maxBurst  = 1 << 20
+)
+
+// The words of the option direction.
+const (
+	forward = "forward"
+	reverse = "reverse"
+	both    = "both"
+)
+
+// The words of the option verify.
+const (
+	verifyHeader  = "header"
+	verifyPayload = "payload"
+)
+
+var options = []result.Option{
+	{Name: "message", Type: result.Size, Min: shortSize, Max: maxPayload, Default: int64(1400), Says: "bytes of UDP payload in a datagram, its header of 48 bytes included (18 below 48: a 64-byte frame)"},
+	{Name: "rate", Type: result.BitRate, Min: 1, Max: maxRate, Says: "bits of UDP payload per second over all flows, in each direction; absent: as fast as it goes"},
+	{Name: "packets", Type: result.PacketRate, Min: 0.01, Max: maxRate, Says: "datagrams per second over all flows, in each direction; beside rate the lower one counts"},
+	{Name: "flows", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "numbered sequences of datagrams, each from a source port of its own"},
+	{Name: "threads", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "hot threads at each end, and destination ports; the flows are dealt to them in turn, so at most as many"},
+	{Name: "segmentation", Type: result.Word, Words: []string{segmentationAuto, segmentationOff}, Default: segmentationAuto, Says: "let the kernel cut and join datagrams (UDP_SEGMENT, UDP_GRO) where the path takes it, or never"},
+	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Says: "datagrams that may leave at once after the sender was late, over all threads; absent: what 4 ms bring"},
+	{Name: "buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "a socket's send and receive buffers (SO_SNDBUF, SO_RCVBUF); absent: 4 MiB and 16 MiB as far as the system lets"},
+	{Name: "dscp", Type: result.Count, Min: 0, Max: 63, Says: "differentiated services code point of the datagrams (RFC 2474)"},
+	{Name: "direction", Type: result.Word, Words: []string{forward, reverse, both}, Default: forward, Says: "which way the datagrams flow; back and both ways are counted in the ends' opposite"},
+	{Name: "verify", Type: result.Word, Words: []string{verifyHeader, verifyPayload}, Default: verifyPayload, Says: "what a receiver looks at to find corrupt datagrams: the header, or every byte"},
+	{Name: "window", Type: result.Count, Min: 64, Max: maxWindow, Default: int64(defaultWindow), Says: "numbers of a flow within which a datagram that was overtaken is reordered; later it is late"},
+}
+
+// Options are the keys that datagram takes in a suite's traffic block.
+func (Kind) Options() []result.Option { return append([]result.Option(nil), options...) }
+
+// Prepare makes a receiver listen, or a sender say hello and open its flows.
+func (Kind) Prepare(ctx context.Context, order traffic.Order) (traffic.Worker, error) {
+	load, err := parseLoad(order.Load)
+	if err != nil {
+		return nil, err
+	}
+	switch order.Role {
+	case traffic.Receive:
+		return listen(ctx, load, order)
+	case traffic.Send:
+		return connect(ctx, load, order)
+	}
+	return nil, fmt.Errorf("datagram has no role %q: it is %q or %q", order.Role, traffic.Send, traffic.Receive)
+}
+
+// load is the options of one worker, typed.
+type load struct {
+	message   int     // bytes
+	rate      float64 // bits per second over all flows; 0: no rate
+	packets   float64 // per second over all flows; 0: no rate
+	flows     int
+	threads   int
+	segment   string
+	burst     int // datagrams over all threads; 0: chosen
+	buffer    int // bytes; 0: chosen
+	dscp      int // -1: as the system has it
+	direction string
+	verify    bool
+	window    int
+}
+
+func parseLoad(given result.Options) (load, error) {
+	full := result.Options{}
+	for _, o := range options {
+		if err := check(o, given); err != nil {
+			return load{}, err
+		}
+		full[o.Name] = o.Default
+		if given[o.Name] != nil {
+			full[o.Name] = given[o.Name]
+		}
+	}
+	l := load{
+		message: int(full.Int("message")), rate: full.Float("rate"), packets: full.Float("packets"),
+		flows: int(full.Int("flows")), threads: int(full.Int("threads")), segment: full.Text("segmentation"),
+		burst: int(full.Int("burst")), buffer: int(full.Int("buffer")), dscp: -1, direction: full.Text("direction"),
+		verify: full.Text("verify") == verifyPayload, window: int(full.Int("window")),
+	}
+	if full["dscp"] != nil {
+		l.dscp = int(full.Int("dscp"))
+	}
+	switch {
+	case l.threads > l.flows:
+		return load{}, fmt.Errorf("%d threads for %d flows: a thread without a flow does nothing; set flows to at least %d", l.threads, l.flows, l.threads)
+	case l.burst > 0 && l.burst < l.threads:
+		return load{}, fmt.Errorf("a burst of %d datagrams for %d threads: each thread needs one; set burst to at least %d", l.burst, l.threads, l.threads)
+	}
+	return l, nil
+}
+
+// check refuses a number outside of its option's bounds, and a word that is none of its words.
+func check(o result.Option, given result.Options) error {
+	if given[o.Name] == nil {
+		return nil
+	}
+	if o.Type == result.Word {
+		for _, w := range o.Words {
+			if w == given.Text(o.Name) {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s is %q, none of %q", o.Name, given.Text(o.Name), o.Words)
+	}
+	if v := given.Float(o.Name); !(v >= o.Min && v <= o.Max) {
+		return fmt.Errorf("%s is %g, not within %g and %g", o.Name, v, o.Min, o.Max)
+	}
+	return nil
+}
+
+// goes tells whether datagrams flow from the sender (forth) or to it.
+func (l load) goes(forth bool) bool {
+	return l.direction == both || (l.direction == forward) == forth
+}
+
+// config is the load as the engine takes it.
+func (l load) config(k key, cpus []int) Config {
+	return Config{
+		Message: l.message, Codec: headerFor(l.message, k),
+		BitsPerSecond: l.rate / float64(l.flows), PacketsPerSecond: l.packets / float64(l.flows),
+		Burst: l.burst / l.threads, Segmentation: l.segment, Threads: l.threads, CPUs: cpus, Buffer: l.buffer,
+		Verify: l.verify, Window: l.window, FailTogether: true,
+	}
+}

@@ -1,0 +1,252 @@
+package datagram
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// maxGreeting bounds the connections that have yet to introduce themselves.
+const maxGreeting = 64
+
+// listener agrees with one sender on a load. The first whose flows are all open
+// wins; then nothing listens any more.
+type listener struct {
+	load     load
+	socket   *net.TCPListener
+	agreed   chan *session
+	handlers sync.WaitGroup
+
+	mu       sync.Mutex
+	done     bool
+	taken    bool // a sender is opening its flows
+	greeting map[net.Conn]struct{}
+}
+
+func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
+	config := net.ListenConfig{}
+	config.SetMultipathTCP(false)
+	socket, err := config.Listen(ctx, "tcp", bindAddress(order.Address))
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", order.Address, err)
+	}
+	ln := &listener{load: l, socket: socket.(*net.TCPListener), agreed: make(chan *session, 1), greeting: map[net.Conn]struct{}{}}
+	ln.handlers.Go(ln.accept)
+	return newWorker(l, order, nil, ln), nil
+}
+
+// bindAddress takes an IP, or an IP:port where the caller wants the port.
+func bindAddress(address string) string {
+	if _, err := netip.ParseAddrPort(address); err == nil {
+		return address
+	}
+	return net.JoinHostPort(address, "0")
+}
+
+func (ln *listener) accept() {
+	for {
+		conn, err := ln.socket.Accept()
+		if err != nil {
+			return // closed, or out of descriptors: then no sender comes, and Run says so
+		}
+		if !ln.admit(conn) {
+			conn.Close()
+			continue
+		}
+		ln.handlers.Go(func() {
+			if !ln.greet(conn) {
+				conn.Close()
+			}
+			ln.mu.Lock()
+			delete(ln.greeting, conn)
+			ln.mu.Unlock()
+		})
+	}
+}
+
+func (ln *listener) admit(conn net.Conn) bool {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	if ln.done || len(ln.greeting) >= maxGreeting {
+		return false
+	}
+	ln.greeting[conn] = struct{}{}
+	conn.SetDeadline(time.Now().Add(handshakeTimeout)) // under the lock: shut shortens it
+	return true
+}
+
+// greet takes a sender through the handshake and reports whether it won.
+func (ln *listener) greet(conn net.Conn) bool {
+	var b [helloSize]byte
+	if _, err := io.ReadFull(conn, b[:]); err != nil {
+		return false
+	}
+	h, err := decodeHello(b[:])
+	if err != nil {
+		return false // a stranger gets no answer
+	}
+	status := h.judge(ln.load)
+	if status == welcome && !ln.take() {
+		status = otherSession
+	}
+	if status != welcome {
+		conn.Write(encodeAnswer(status, nil))
+		return false
+	}
+	s := &session{load: ln.load, key: h.key, conn: conn}
+	if err := s.accept(ln.isDone); err != nil {
+		ln.giveBack()
+		for _, c := range s.conns {
+			c.Close()
+		}
+		return false
+	}
+	return ln.win(s)
+}
+
+// take keeps the place for one sender while it opens its flows.
+func (ln *listener) take() bool {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	if ln.done || ln.taken {
+		return false
+	}
+	ln.taken = true
+	return true
+}
+
+func (ln *listener) giveBack() {
+	ln.mu.Lock()
+	ln.taken = false
+	ln.mu.Unlock()
+}
+
+func (ln *listener) isDone() bool {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	return ln.done
+}
+
+// win ends the listening in favour of a session.
+func (ln *listener) win(s *session) bool {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	if ln.done {
+		for _, c := range s.conns {
+			c.Close()
+		}
+		return false
+	}
+	delete(ln.greeting, s.conn)
+	ln.shut()
+	s.watch()
+	ln.agreed <- s
+	return true
+}
+
+// shut stops listening and hurries whoever is still at the handshake. The caller
+// holds the lock.
+func (ln *listener) shut() {
+	ln.done = true
+	ln.socket.Close()
+	for conn := range ln.greeting {
+		conn.SetDeadline(time.Unix(1, 0))
+	}
+}
+
+// close stops listening, waits for the handlers, and closes a session that
+// nobody took.
+func (ln *listener) close() {
+	ln.mu.Lock()
+	if !ln.done {
+		ln.shut()
+	}
+	ln.mu.Unlock()
+	ln.handlers.Wait()
+	select {
+	case s := <-ln.agreed:
+		s.close()
+	default:
+	}
+}
+
+// accept opens a socket a thread, tells the sender its ports, and waits until it
+// has heard from every flow.
+func (s *session) accept(stop func() bool) error {
+	local := s.conn.LocalAddr().(*net.TCPAddr)
+	var ports []uint16
+	for i := range s.load.threads {
+		// The first has the number of the control connection's port where that
+		// is free: one number to let through a packet filter.
+		c, err := bindFlow(s.load, local, i == 0)
+		if err != nil {
+			s.conn.Write(encodeAnswer(noSockets, nil))
+			return err
+		}
+		s.conns = append(s.conns, c)
+		ports = append(ports, c.LocalAddr().(*net.UDPAddr).AddrPort().Port())
+	}
+	if _, err := s.conn.Write(encodeAnswer(welcome, ports)); err != nil {
+		return err
+	}
+	if err := s.awaitOpenings(stop); err != nil {
+		return err
+	}
+	_, err := s.conn.Write(note{what: noteReady}.encode())
+	return err
+}
+
+func bindFlow(l load, local *net.TCPAddr, same bool) (*net.UDPConn, error) {
+	at := &net.UDPAddr{IP: local.IP, Zone: local.Zone}
+	if same {
+		at.Port = local.Port
+	}
+	c, err := net.ListenUDP("udp", at)
+	if err != nil && same {
+		return bindFlow(l, local, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := setDSCP(c, l.dscp); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// awaitOpenings reads the sockets, in turn, until every flow has shown where it
+// comes from.
+func (s *session) awaitOpenings(stop func() bool) error {
+	s.peers = make([]netip.AddrPort, s.load.flows)
+	until := time.Now().Add(handshakeTimeout)
+	b := make([]byte, maxPayload)
+	for i, c := range s.conns {
+		left := (s.load.flows - i + len(s.conns) - 1) / len(s.conns)
+		for left > 0 {
+			if stop() || time.Now().After(until) {
+				return fmt.Errorf("%d flows have sent nothing", left)
+			}
+			c.SetReadDeadline(time.Now().Add(openEvery))
+			n, from, err := c.ReadFromUDPAddrPort(b)
+			if flow, ok := s.opened(b[:n]); err == nil && ok && flow%len(s.conns) == i && !s.peers[flow].IsValid() {
+				s.peers[flow] = from
+				left--
+			}
+		}
+		c.SetReadDeadline(time.Time{})
+	}
+	return nil
+}
+
+// opened is the flow that a datagram opens.
+func (s *session) opened(b []byte) (flow int, ok bool) {
+	stamp, ok := headerFor(s.load.message, s.key).Get(b)
+	return int(stamp.Flow), ok && stamp.Mark == opening && int(stamp.Flow) < s.load.flows
+}

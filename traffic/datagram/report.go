@@ -1,0 +1,139 @@
+package datagram
+
+import (
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// report is the window as this end saw it. Which datagrams are the window's,
+// the sender decides: it marks them, and tells how many they were.
+func (r *run) report() result.PairEnd {
+	last := r.engine.Snapshot()
+	r.keepLedger(last)
+	sent, taken := r.sentEnd(last), r.takenEnd(last)
+	own, other, flowsBack := sent, taken, r.receives > 0
+	if r.worker.role == traffic.Receive {
+		own, other, flowsBack = taken, sent, r.sends > 0
+	}
+	if flowsBack {
+		own.Opposite = &other
+	}
+	return own
+}
+
+func (r *run) keepLedger(last Snapshot) {
+	l := &r.worker.ledger
+	for _, f := range last.Flows[:r.sends] {
+		l.sent += f.Packets
+	}
+	for _, n := range r.peerSent.sum() {
+		l.promised += n
+	}
+	for _, f := range last.Flows[r.sends:] {
+		l.received.Packets += f.Packets
+		l.received.Late += f.Late
+		l.received.Duplicate += f.Duplicate
+		l.received.Reordered += f.Reordered
+		l.received.Corrupt += f.Corrupt
+		l.received.SocketDrops += f.SocketDrops
+	}
+}
+
+// windowSeconds is by this end's own marks.
+func (r *run) windowSeconds() float64 { return r.ended.At.Sub(r.began.At).Seconds() }
+
+// callsAndDrops are counted between the two snapshots.
+func callsAndDrops(before, after []FlowCounts) (calls, refused, drops uint64) {
+	for i := range after {
+		calls += after[i].Calls - before[i].Calls
+		refused += after[i].Refused - before[i].Refused
+		drops += after[i].SocketDrops - before[i].SocketDrops
+	}
+	return calls, refused, drops
+}
+
+func (r *run) sentEnd(last Snapshot) result.PairEnd {
+	end := result.PairEnd{WindowSeconds: r.windowSeconds()}
+	if r.sends == 0 {
+		return end
+	}
+	for _, f := range last.Flows[:r.sends] {
+		end.Packets += f.Marked[markWindow].Packets
+	}
+	var refused uint64
+	end.Calls, refused, _ = callsAndDrops(r.began.Flows[:r.sends], r.ended.Flows[:r.sends])
+	end.Bytes = end.Packets * uint64(r.load().message)
+	end.CPUSeconds = max(0, (r.ended.sendCPU - r.began.sendCPU).Seconds())
+	end.Threads = r.load().threads
+	end.Intervals = r.out.done
+	perSecond := r.engine.config.packetsPerSecond() * float64(r.load().flows)
+	offered := &result.Offered{
+		TargetPacketsPerSecond: perSecond, TargetBitsPerSecond: perSecond * 8 * float64(r.load().message),
+		BurstPackets: r.engine.Burst(), Refused: refused,
+		WaitSeconds: max(0, (r.ended.sendWait - r.began.sendWait).Seconds()),
+	}
+	offered.Method, offered.Why = r.engine.Sending()
+	if r.lag != nil {
+		h := r.lag.Histogram()
+		offered.Lag = &h
+	}
+	end.Offered = offered
+	return end
+}
+
+func (r *run) takenEnd(last Snapshot) result.PairEnd {
+	end := result.PairEnd{WindowSeconds: r.windowSeconds()}
+	if r.receives == 0 {
+		return end
+	}
+	flows := last.Flows[r.sends:]
+	arrived := &result.Arrived{Flows: r.receives}
+	var all Marked
+	for _, f := range flows {
+		all.add(f.Marked[markWindow])
+		arrived.Jitter += f.Jitter / float64(len(flows))
+	}
+	end.Packets, end.Bytes = all.Packets, all.Packets*uint64(r.load().message)
+	arrived.Late, arrived.Reordered, arrived.Duplicate, arrived.Corrupt = all.Late, all.Reordered, all.Duplicate, all.Corrupt
+	arrived.Expected = r.expected(all)
+	arrived.Lost = arrived.Expected - all.Packets - all.Late
+	end.Calls, _, arrived.SocketDrops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
+	arrived.SocketDrops = min(arrived.SocketDrops, arrived.Lost) // the counter's window is not quite the marks'
+	arrived.Method, arrived.Why = r.engine.Receiving()
+	end.CPUSeconds = max(0, (r.ended.receiveCPU - r.began.receiveCPU).Seconds())
+	end.Threads = r.load().threads
+	end.Intervals = r.in.done
+	end.Arrived = arrived
+	r.arrivalWindow(&end)
+	return end
+}
+
+// expected is how many datagrams the peer sent in its window. A peer that went
+// away told nothing: then it is what the numbers showed by the window's end.
+func (r *run) expected(all Marked) uint64 {
+	came := all.Packets + all.Late
+	if r.peerSent != nil {
+		return max(came, r.peerSent.sum()[markWindow])
+	}
+	missing := uint64(0)
+	for i := r.sends; i < len(r.ended.Flows); i++ {
+		if before, after := r.began.Flows[i].Lost, r.ended.Flows[i].Lost; after > before {
+			missing += after - before
+		}
+	}
+	return came + missing
+}
+
+// arrivalWindow replaces the schedule's window by the time from the first
+// arrival of the sender's window to the first after it: the ends' clocks began
+// apart, and the datagrams that are counted are those.
+func (r *run) arrivalWindow(end *result.PairEnd) {
+	from, to := r.engine.seenMark(markWindow), r.engine.seenMark(markTail)
+	if !from.yes || !to.yes || to.at <= from.at {
+		return
+	}
+	end.WindowSeconds = time.Duration(to.at - from.at).Seconds()
+	end.CPUSeconds = max(0, (to.cpu - from.cpu).Seconds())
+}

@@ -1,0 +1,287 @@
+package datagram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// run is one trial of a worker. Its engine's flows are first those that are
+// sent, then those that are received.
+type run struct {
+	worker   *worker
+	session  *session
+	engine   *Engine
+	when     traffic.Schedule
+	ctx      context.Context
+	sends    int
+	receives int
+
+	began, ended  Snapshot // the window's ends, by this end's clock
+	lag           *result.Recorder
+	out, in       intervals
+	nextInterval  time.Time // zero: none is kept
+	peerSent      totals    // nil: not told
+	peerHasCounts bool
+}
+
+// drive goes through the schedule.
+func (r *run) drive() (result.PairEnd, error) {
+	window := r.when.Start.Add(r.when.WarmUp)
+	if r.sends == 0 {
+		r.engine.Start()
+	}
+	err := r.until(r.when.Start)
+	if err == nil {
+		r.engine.Start()
+		r.beginIntervals(window)
+		err = r.until(window)
+	}
+	if err != nil {
+		r.engine.Halt()
+		return result.PairEnd{}, err
+	}
+	r.began = r.engine.Snapshot()
+	r.engine.SetMark(markWindow)
+	// The window ends by the schedule, like the other end's, however late it began.
+	early := r.until(window.Add(r.when.Window))
+	r.lag = r.engine.Lag()
+	r.engine.SetMark(markTail)
+	r.ended = r.engine.Snapshot()
+	r.endIntervals()
+	if late := r.finish(early != nil); early == nil {
+		early = late
+	}
+	end := r.report()
+	if early == nil && r.receives > 0 && r.taken(&end).Packets == 0 {
+		early = errNothing
+	}
+	if early != nil {
+		end.Error = early.Error()
+	}
+	return end, r.ctx.Err()
+}
+
+// taken is the part of the report that was received.
+func (r *run) taken(end *result.PairEnd) *result.PairEnd {
+	if r.worker.role == traffic.Send {
+		return end.Opposite
+	}
+	return end
+}
+
+// until waits for a time and keeps intervals meanwhile; an earlier end of the
+// engine, or of the peer, is an error.
+func (r *run) until(at time.Time) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		next := at
+		if !r.nextInterval.IsZero() && r.nextInterval.Before(at) {
+			next = r.nextInterval
+		}
+		timer.Reset(time.Until(next))
+		select {
+		case <-timer.C:
+			if next == at {
+				return nil
+			}
+			r.keepInterval(r.engine.Snapshot())
+		case <-r.engine.Done():
+			return r.failure()
+		case <-r.session.gone:
+			return r.peerEnded()
+		case <-r.ctx.Done():
+			return r.ctx.Err()
+		case <-r.worker.closing:
+			return errClosed
+		}
+	}
+}
+
+func (r *run) failure() error {
+	if err := r.engine.Err(); err != nil {
+		return err
+	}
+	return errors.New("the datagrams ended early")
+}
+
+// peerEnded prefers the reason that the own sockets know.
+func (r *run) peerEnded() error {
+	if err := r.engine.Err(); err != nil {
+		return err
+	}
+	return errPeer
+}
+
+// finish ends the flows: who sends goes on for the tail and tells what it sent;
+// who receives waits for that and for what is still on its way, and says so.
+func (r *run) finish(broken bool) error {
+	defer r.engine.Halt()
+	if broken {
+		return nil
+	}
+	if r.sends > 0 {
+		if err := r.until(r.when.Start.Add(r.when.WarmUp + r.when.Window + tail)); err != nil {
+			return err
+		}
+		r.engine.StopSending()
+		if err := r.session.tell(noteTotals, r.sentTotals().encode()); err != nil {
+			return fmt.Errorf("telling the peer what was sent: %w", err)
+		}
+	}
+	limit := time.Now().Add(time.Until(r.when.Start.Add(r.when.WarmUp+r.when.Window)) + tail + drain)
+	if r.receives > 0 {
+		if err := r.hear(limit, func() bool { return r.peerSent != nil }); err != nil {
+			return fmt.Errorf("waiting for what the peer has sent: %w", err)
+		}
+		r.settle(limit)
+		if err := r.session.tell(noteDone, nil); err != nil {
+			return fmt.Errorf("telling the peer that its datagrams are counted: %w", err)
+		}
+	}
+	if r.sends > 0 {
+		if err := r.hear(limit.Add(drain), func() bool { return r.peerHasCounts }); err != nil {
+			return fmt.Errorf("waiting until the peer has counted: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *run) sentTotals() totals {
+	t := make(totals, r.sends)
+	for i, f := range r.engine.Snapshot().Flows[:r.sends] {
+		for m := range marks {
+			t[i][m] = f.Marked[m].Packets
+		}
+	}
+	return t
+}
+
+// hear takes the peer's notes until what is waited for has come.
+func (r *run) hear(limit time.Time, come func() bool) error {
+	timer := time.NewTimer(time.Until(limit))
+	defer timer.Stop()
+	for !come() {
+		select {
+		case n := <-r.session.notes:
+			if err := r.take(n); err != nil {
+				return err
+			}
+			continue
+		default:
+		}
+		select {
+		case n := <-r.session.notes:
+			if err := r.take(n); err != nil {
+				return err
+			}
+		case <-r.session.gone:
+			if len(r.session.notes) == 0 {
+				return errPeer
+			}
+		case <-timer.C:
+			return errors.New("it is silent")
+		case <-r.ctx.Done():
+			return r.ctx.Err()
+		case <-r.worker.closing:
+			return errClosed
+		}
+	}
+	return nil
+}
+
+func (r *run) take(n note) (err error) {
+	switch n.what {
+	case noteTotals:
+		r.peerSent, err = decodeTotals(n.body, r.load().flows)
+		return err
+	case noteDone:
+		r.peerHasCounts = true
+		return nil
+	}
+	return fmt.Errorf("the peer sent note %d, which means nothing here", n.what)
+}
+
+func (r *run) load() load { return r.worker.load }
+
+// settle waits until everything that was sent has come, or nothing comes any more.
+func (r *run) settle(limit time.Time) {
+	sent := uint64(0)
+	for _, n := range r.peerSent.sum() {
+		sent += n
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for had, since := uint64(0), time.Now(); time.Now().Before(limit) && time.Since(since) < quiet; {
+		have := uint64(0)
+		for _, f := range r.engine.Snapshot().Flows[r.sends:] {
+			have += f.Packets + f.Late
+		}
+		if have >= sent {
+			return
+		}
+		if have != had {
+			had, since = have, time.Now()
+		}
+		select {
+		case <-tick.C:
+		case <-r.ctx.Done():
+			return
+		case <-r.worker.closing:
+			return
+		}
+	}
+}
+
+// beginIntervals sets the first boundary: boundaries are whole intervals from
+// the window's beginning.
+func (r *run) beginIntervals(window time.Time) {
+	if r.when.Interval <= 0 {
+		return
+	}
+	now := time.Now()
+	r.out.window, r.out.last = window, now
+	r.in.window, r.in.last = window, now
+	r.nextInterval = window.Add(-r.when.WarmUp.Truncate(r.when.Interval))
+	for !r.nextInterval.After(now) {
+		r.nextInterval = r.nextInterval.Add(r.when.Interval)
+	}
+}
+
+// keepInterval ends an interval in both directions; the one that this end is
+// here for is observed.
+func (r *run) keepInterval(s Snapshot) {
+	var record result.Interval
+	if r.receives > 0 {
+		record = r.in.add(s.At, amountsOf(s.Flows[r.sends:]))
+	}
+	if r.sends > 0 {
+		if sent := r.out.add(s.At, amountsOf(s.Flows[:r.sends])); r.worker.role == traffic.Send || r.receives == 0 {
+			record = sent
+		}
+	}
+	if r.when.Observe != nil {
+		r.when.Observe(record)
+	}
+	r.nextInterval = r.nextInterval.Add(r.when.Interval)
+}
+
+// endIntervals keeps what is left of the window, unless that is next to nothing.
+func (r *run) endIntervals() {
+	if r.nextInterval.IsZero() {
+		return
+	}
+	last := r.out.last
+	if r.sends == 0 {
+		last = r.in.last
+	}
+	if r.ended.At.Sub(last) > r.when.Interval/10 {
+		r.keepInterval(r.ended)
+	}
+	r.nextInterval = time.Time{}
+}

@@ -1,0 +1,423 @@
+package datagram
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// pair is a receiver and a sender on loopback, prepared.
+func pair(t *testing.T, o result.Options) (send, receive *worker) {
+	t.Helper()
+	receive = prepare(t, traffic.Order{Role: traffic.Receive, Load: o, Address: "127.0.0.1"})
+	send = prepare(t, traffic.Order{Role: traffic.Send, Load: o, Address: receive.Address()})
+	return send, receive
+}
+
+func prepare(t *testing.T, order traffic.Order) *worker {
+	t.Helper()
+	w, err := Kind{}.Prepare(t.Context(), order)
+	if err != nil {
+		t.Fatalf("preparing to %s: %v", order.Role, err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w.(*worker)
+}
+
+func soon() traffic.Schedule {
+	return traffic.Schedule{Start: time.Now().Add(50 * time.Millisecond), WarmUp: 20 * time.Millisecond, Window: 100 * time.Millisecond}
+}
+
+type outcome struct {
+	end result.PairEnd
+	err error
+}
+
+func runBoth(ctx context.Context, send, receive *worker, when traffic.Schedule) (s, r outcome) {
+	var both sync.WaitGroup
+	both.Go(func() { s.end, s.err = send.Run(ctx, when) })
+	both.Go(func() { r.end, r.err = receive.Run(ctx, when) })
+	both.Wait()
+	return s, r
+}
+
+// conserved checks one direction: every datagram of the window, and of the whole
+// run, is received, lost, or late.
+func conserved(t *testing.T, sent, taken result.PairEnd, from, to ledger) {
+	t.Helper()
+	a := taken.Arrived
+	if a == nil || sent.Offered == nil || sent.Packets == 0 {
+		t.Fatalf("nothing was counted: %+v %+v", sent, taken)
+	}
+	if a.Expected != sent.Packets || a.Expected != taken.Packets+a.Lost+a.Late {
+		t.Errorf("the window's %d datagrams became %d received, %d lost, %d late of %d", sent.Packets, taken.Packets, a.Lost, a.Late, a.Expected)
+	}
+	if to.promised != from.sent || to.received.Packets > from.sent {
+		t.Errorf("of the run's %d datagrams %d were told, %d came", from.sent, to.promised, to.received.Packets)
+	}
+	if a.Corrupt+a.Duplicate != 0 {
+		t.Errorf("loopback made %d corrupt and %d duplicate datagrams", a.Corrupt, a.Duplicate)
+	}
+	if sent.WindowSeconds < 0.01 || taken.WindowSeconds < 0.01 || taken.WindowSeconds > 0.6 {
+		t.Errorf("the windows took %g and %g s", sent.WindowSeconds, taken.WindowSeconds)
+	}
+}
+
+func TestEveryDatagramHasAFate(t *testing.T) {
+	cases := map[string]result.Options{
+		"defaults":          {},
+		"smallest":          {"message": shortSize},
+		"off":               {"segmentation": "off"},
+		"a rate":            {"rate": 1e8},
+		"a packet rate":     {"packets": 1e4, "message": 48},
+		"flows on a thread": {"flows": 7, "packets": 7e4},
+		"flows on threads":  {"flows": 64, "threads": 3, "rate": 1e9, "dscp": 46},
+		"back":              {"direction": "reverse", "packets": 1e4, "flows": 3},
+		"both ways":         {"direction": "both", "packets": 1e4, "flows": 3, "threads": 2},
+		"from JSON":         {"flows": 2.0, "message": 1000.0, "buffer": 1048576.0, "packets": 5000.0},
+	}
+	for name, o := range cases {
+		t.Run(name, func(t *testing.T) {
+			send, receive := pair(t, o)
+			s, r := runBoth(t.Context(), send, receive, soon())
+			for _, got := range []outcome{s, r} {
+				if got.err != nil || got.end.Error != "" {
+					t.Fatalf("a run failed: %v %s", got.err, got.end.Error)
+				}
+			}
+			if o["direction"] != "reverse" {
+				conserved(t, s.end, r.end, send.ledger, receive.ledger)
+			}
+			if o["direction"] != nil {
+				conserved(t, *r.end.Opposite, *s.end.Opposite, receive.ledger, send.ledger)
+			}
+		})
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	cases := map[string]struct {
+		load result.Options
+		says string
+	}{
+		"message too small": {result.Options{"message": shortSize - 1}, "message"},
+		"message too large": {result.Options{"message": maxPayload + 1}, "message"},
+		"more threads":      {result.Options{"threads": 2}, "set flows to at least 2"},
+		"no burst":          {result.Options{"threads": 2, "flows": 2, "burst": 1}, "set burst to at least 2"},
+		"another word":      {result.Options{"segmentation": "perhaps"}, "perhaps"},
+		"no flow":           {result.Options{"flows": 0}, "flows"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: traffic.Receive, Load: c.load, Address: "127.0.0.1"})
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v, want a word of %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestIntervalsAddUp(t *testing.T) {
+	send, receive := pair(t, result.Options{"packets": 1e4})
+	when := soon()
+	when.WarmUp, when.Interval = 50*time.Millisecond, 20*time.Millisecond
+	var observed []result.Interval
+	when.Observe = func(i result.Interval) { observed = append(observed, i) }
+	var r outcome
+	var both sync.WaitGroup
+	both.Go(func() {
+		quiet := when
+		quiet.Observe = nil
+		r.end, r.err = receive.Run(t.Context(), quiet)
+	})
+	end, err := send.Run(t.Context(), when)
+	both.Wait()
+	if err != nil || r.err != nil || end.Error+r.end.Error != "" {
+		t.Fatal(err, r.err, end.Error, r.end.Error)
+	}
+	if len(observed) != len(end.Intervals) || len(end.Intervals) < 6 || len(r.end.Intervals) < 6 {
+		t.Fatalf("%d intervals, %d observed, %d at the receiver", len(end.Intervals), len(observed), len(r.end.Intervals))
+	}
+	if end.Intervals[0].From >= 0 {
+		t.Errorf("the warm-up's interval begins at %g", end.Intervals[0].From)
+	}
+	packets := uint64(0)
+	for i, v := range end.Intervals {
+		if v != observed[i] || v.To <= v.From || i > 0 && v.From != end.Intervals[i-1].To {
+			t.Errorf("interval %d is %+v, observed %+v", i, v, observed[i])
+		}
+		if v.From > -0.001 {
+			packets += v.Packets
+		}
+	}
+	if low, high := end.Packets*8/10, end.Packets*12/10; packets < low || packets > high {
+		t.Errorf("the intervals have %d datagrams, the window %d", packets, end.Packets)
+	}
+}
+
+func TestStrangersAreTurnedAway(t *testing.T) {
+	o := result.Options{"flows": 2, "packets": 1e4}
+	receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: o, Address: "127.0.0.1"})
+	mute := dial(t, receive.Address())
+	garbage := dial(t, receive.Address())
+	garbage.Write([]byte(strings.Repeat("GET / HTTP/1.0\r\n", 10)))
+	expectClosed(t, garbage)
+	_, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: traffic.Send, Address: receive.Address()})
+	if err == nil || !strings.Contains(err.Error(), "another number of flows") {
+		t.Errorf("a sender of one flow: %v", err)
+	}
+	send := prepare(t, traffic.Order{Role: traffic.Send, Load: o, Address: receive.Address()})
+	expectClosed(t, mute)
+	stranger, err := net.Dial("udp", receive.Address()) // the first thread's port has the same number
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	for range 10 {
+		stranger.Write(make([]byte, 1400))
+	}
+	s, r := runBoth(t.Context(), send, receive, soon())
+	if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
+		t.Fatalf("strangers disturbed the run: %+v %+v", s, r)
+	}
+	conserved(t, s.end, r.end, send.ledger, receive.ledger)
+}
+
+func TestAnotherVersionIsToldSo(t *testing.T) {
+	receive := prepare(t, traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
+	conn := dial(t, receive.Address())
+	greeting := hello{version: version + 1, flows: 1}.encode()
+	conn.Write(greeting[:])
+	if _, err := readAnswer(conn, 1); err == nil || !strings.Contains(err.Error(), "another version") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// fakeSender is a sender under the test's control: agreed, its flow open.
+func fakeSender(t *testing.T, address string) *session {
+	t.Helper()
+	l, err := parseLoad(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{load: l, key: newKey(), conn: dial(t, address)}
+	if err := s.introduce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
+}
+
+func TestReceiverOutlivesItsSender(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		does func(*session)
+		says string
+	}{
+		"is killed":    {func(s *session) { s.conn.Close() }, "went away"},
+		"is silent":    {func(*session) {}, "it is silent"},
+		"babbles":      {func(s *session) { s.conn.Write(make([]byte, noteSize)) }, "means nothing"},
+		"lies":         {func(s *session) { s.tell(noteTotals, make([]byte, 7)) }, "totals have 7 bytes"},
+		"claims 4 GiB": {func(s *session) { s.conn.Write([]byte{noteTotals, 255, 255, 255, 255}) }, "went away"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			receive := prepare(t, traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
+			s := fakeSender(t, receive.Address())
+			when := soon()
+			b := template(s.load.message, nil)
+			longHeader{s.key}.Put(b, Stamp{Mark: markWindow})
+			s.conns[0].Write(b)
+			time.AfterFunc(time.Until(when.Start)+when.WarmUp+50*time.Millisecond, func() { c.does(s) })
+			began := time.Now()
+			end, err := receive.Run(t.Context(), when)
+			if err != nil || !strings.Contains(end.Error, c.says) {
+				t.Errorf("got %v and %q, want a word of %q", err, end.Error, c.says)
+			}
+			if took := time.Since(began); took > 4*time.Second {
+				t.Errorf("took %s to see it", took)
+			}
+		})
+	}
+}
+
+// fakeReceiver answers one sender and opens what it asks for.
+func fakeReceiver(t *testing.T) (address string, agreed <-chan *session) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	come := make(chan *session, 1)
+	go func() {
+		defer close(come)
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		var b [helloSize]byte
+		io.ReadFull(conn, b[:])
+		h, _ := decodeHello(b[:])
+		l, _ := parseLoad(nil)
+		s := &session{load: l, key: h.key, conn: conn}
+		if s.accept(func() bool { return false }) == nil {
+			come <- s
+		}
+	}()
+	return ln.Addr().String(), come
+}
+
+func TestSenderOutlivesItsReceiver(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		does func(*session)
+		says string
+	}{
+		"is killed":       {func(s *session) { s.conn.Close() }, "went away"},
+		"closes its port": {func(s *session) { s.conns[0].Close() }, "port unreachable"},
+		"is silent":       {func(*session) {}, "it is silent"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, agreed := fakeReceiver(t)
+			send := prepare(t, traffic.Order{Role: traffic.Send, Address: address, Load: result.Options{"packets": 1000}})
+			s := <-agreed
+			defer s.close()
+			when := soon()
+			time.AfterFunc(time.Until(when.Start)+when.WarmUp+50*time.Millisecond, func() { c.does(s) })
+			began := time.Now()
+			end, err := send.Run(t.Context(), when)
+			if err != nil || !strings.Contains(end.Error, c.says) || end.Packets == 0 {
+				t.Errorf("got %v and %q beside %d datagrams, want a word of %q", err, end.Error, end.Packets, c.says)
+			}
+			if took := time.Since(began); took > 6*time.Second {
+				t.Errorf("took %s to see it", took)
+			}
+		})
+	}
+}
+
+func TestNobodyComes(t *testing.T) {
+	t.Parallel()
+	receive := prepare(t, traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
+	when := traffic.Schedule{Start: time.Now().Add(-lateSender), Window: time.Second}
+	if _, err := receive.Run(t.Context(), when); err == nil || !strings.Contains(err.Error(), "no sender") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCancelAndCloseEndARun(t *testing.T) {
+	for _, how := range []string{"cancel", "close"} {
+		t.Run(how, func(t *testing.T) {
+			send, receive := pair(t, result.Options{"flows": 4, "threads": 2, "packets": 1e4})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			when := soon()
+			when.Window = time.Minute
+			time.AfterFunc(200*time.Millisecond, func() {
+				if how == "cancel" {
+					cancel()
+					return
+				}
+				send.Close()
+				receive.Close()
+			})
+			s, r := runBoth(ctx, send, receive, when)
+			for _, got := range []outcome{s, r} {
+				if got.end.Error == "" || got.end.Packets == 0 {
+					t.Errorf("no counts beside the reason: %+v", got.end)
+				}
+				if how == "cancel" && !errors.Is(got.err, context.Canceled) && got.err != nil {
+					t.Errorf("got %v", got.err)
+				}
+			}
+		})
+	}
+}
+
+func TestCloseDuringAHandshake(t *testing.T) {
+	receive := prepare(t, traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
+	conn := dial(t, receive.Address())
+	l, _ := parseLoad(nil)
+	greeting := helloOf(l, newKey()).encode()
+	conn.Write(greeting[:])
+	if _, err := readAnswer(conn, 1); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now() // the receiver waits for an opening datagram that never comes
+	receive.Close()
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("took %s to close", took)
+	}
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	fds, goroutines := countFDs(t), runtime.NumGoroutine()
+	procs := runtime.GOMAXPROCS(0)
+	for range 3 {
+		send, receive := pair(t, result.Options{"flows": 5, "threads": 2, "direction": "both", "packets": 1e4})
+		runBoth(t.Context(), send, receive, soon())
+		send.Close()
+		receive.Close()
+		unused, unstarted := pair(t, result.Options{"flows": 5, "threads": 2})
+		unstarted.Close()
+		unused.Close()
+	}
+	if n := countFDs(t); n > fds+1 { // the first poll makes the runtime's own
+		t.Errorf("%d descriptors, %d before", n, fds)
+	}
+	if n := runtime.NumGoroutine(); n > goroutines {
+		t.Errorf("%d goroutines, %d before", n, goroutines)
+	}
+	if n := runtime.GOMAXPROCS(0); n != procs {
+		t.Errorf("GOMAXPROCS is %d, was %d", n, procs)
+	}
+}
+
+func TestCalibrate(t *testing.T) {
+	perSecond, err := Kind{}.Calibrate(t.Context(), result.Options{"rate": 1e6, "flows": 2}, nil)
+	if err != nil || perSecond < 1000 { // far above the rate, which does not count here
+		t.Errorf("got %g datagrams a second, %v", perSecond, err)
+	}
+}
+
+func countFDs(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("cannot list descriptors:", err)
+	}
+	return len(entries)
+}
+
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func expectClosed(t *testing.T, conn net.Conn) {
+	t.Helper()
+	conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+	_, err := conn.Read(make([]byte, 1))
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a stranger's connection still stands: %v", err)
+	}
+}
