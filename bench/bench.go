@@ -5,6 +5,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"windtunnel/stats"
 )
@@ -16,11 +17,16 @@ const (
 	Missed = "missed" // the interval stays short of the goal
 )
 
-// Goal is what a ratio of ours over the peer's should reach.
+// Goal is what a ratio of ours over the peer's should reach. A goal of 1 asks for
+// parity, which no interval can lie wholly above when it is just reached: it holds
+// when the interval reaches 1 and the median misses it by 3 % at most.
 type Goal struct {
 	Ratio  float64
 	AtMost bool // the ratio is a cost: at most Ratio; else at least
 }
+
+// parityMedian is how far the median may miss a goal of 1.
+const parityMedian = 0.03
 
 func (g Goal) String() string {
 	if g.AtMost {
@@ -51,10 +57,7 @@ func (c *Comparison) Verdict() string {
 	if !e.Bounded() {
 		return Level
 	}
-	reached, short := *e.Low >= c.Goal.Ratio, *e.High < c.Goal.Ratio
-	if c.Goal.AtMost {
-		reached, short = *e.High <= c.Goal.Ratio, *e.Low > c.Goal.Ratio
-	}
+	reached, short := c.Goal.judge(*e.Low, *e.High, c.median())
 	switch {
 	case reached:
 		return Holds
@@ -62,6 +65,29 @@ func (c *Comparison) Verdict() string {
 		return Missed
 	}
 	return Level
+}
+
+// judge is about a rate; a cost is judged as a rate is, upside down.
+func (g Goal) judge(low, high, median float64) (reached, short bool) {
+	goal := g.Ratio
+	if g.AtMost {
+		goal, low, high, median = 1/goal, 1/high, 1/low, 1/median
+	}
+	if goal == 1 {
+		return high >= 1 && median >= 1-parityMedian, high < 1
+	}
+	return low >= goal, high < goal
+}
+
+// median is that of the pairs' ratios.
+func (c *Comparison) median() float64 {
+	var ratios []float64
+	for i := range c.Ours {
+		ratios = append(ratios, c.Ours[i]/c.Peer[i])
+	}
+	slices.Sort(ratios)
+	n := len(ratios)
+	return (ratios[(n-1)/2] + ratios[n/2]) / 2
 }
 
 // Decided reports whether more pairs would change no verdict. The interval

@@ -26,6 +26,10 @@ func TestVerdict(t *testing.T) {
 		"rate short":       {0.80, Goal{Ratio: 0.95}, Missed},
 		"cost well below":  {0.90, Goal{Ratio: 1.05, AtMost: true}, Holds},
 		"cost above":       {1.20, Goal{Ratio: 1.05, AtMost: true}, Missed},
+		"parity":           {0.998, Goal{Ratio: 1}, Holds},
+		"short of parity":  {0.95, Goal{Ratio: 1}, Missed},
+		"cost at parity":   {0.999, Goal{Ratio: 1, AtMost: true}, Holds},
+		"cost over parity": {1.05, Goal{Ratio: 1, AtMost: true}, Missed},
 	}
 	for name, c := range cases {
 		ours, peer := series(c.ratio)
@@ -36,6 +40,18 @@ func TestVerdict(t *testing.T) {
 	}
 	if got := (&Comparison{Goal: Goal{Ratio: 1}, Ours: []float64{2}, Peer: []float64{1}}).Verdict(); got != Level {
 		t.Errorf("one pair: %s", got)
+	}
+}
+
+// TestParityNeedsItsMedian has a wide interval that reaches 1 beside a median that
+// does not.
+func TestParityNeedsItsMedian(t *testing.T) {
+	c := Comparison{Goal: Goal{Ratio: 1}}
+	for _, ratio := range []float64{0.9, 0.91, 0.9, 0.92, 0.91, 1.3, 0.9, 1.3} {
+		c.Add(ratio, 1)
+	}
+	if got := c.Verdict(); got != Level {
+		t.Errorf("got %s with %s", got, c.Row())
 	}
 }
 

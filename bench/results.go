@@ -21,15 +21,16 @@ type Section struct {
 }
 
 const head = `# Comparisons with peers
-Written by ` + "`make bench`" + `. A ratio is ours over the peer's, over pairs of trials in turn; its interval stays
-valid under a look after every pair. A goal holds when the whole interval reaches it, is missed when the whole
-interval falls short, and is level else.
+Written by ` + "`make bench`" + `. A ratio is ours over the peer's, over rounds of trials in turn; its interval stays
+valid under a look after every round. Where there are several peers, the best of them in the same round counts. A goal
+holds when the whole interval reaches it, is missed when the whole interval falls short, and is level else. A goal of
+1.00 asks for parity: it holds when the interval reaches 1.00 and the median is at least 0.97 (of a cost: at most 1.03).
 `
 
 func (s Section) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n%s\n\n%s\n\n", s.Title, s.Says, environment(s.Peers))
-	b.WriteString("| what | ratio | pairs | goal | verdict |\n|---|---|---|---|---|\n")
+	b.WriteString("| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
 	for _, c := range s.Comparisons {
 		b.WriteString(c.Row() + "\n")
 	}
@@ -64,6 +65,7 @@ func replaceSection(file, title, text string) string {
 		file = head
 	}
 	parts := strings.Split(file, "\n## ")
+	parts[0] = head
 	for i, part := range parts[1:] {
 		if name, _, _ := strings.Cut(part, "\n"); name == title {
 			parts[i+1] = strings.TrimPrefix(text, "## ")

@@ -2,71 +2,56 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strconv"
 	"strings"
-	"time"
+
+	"windtunnel/bench/wire"
 )
 
-const peerPort = "5213"
-
-// peerVersion is iperf3's name and version.
-func peerVersion(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "iperf3", "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("finding iperf3 (Debian: apt-get install iperf3): %w", err)
+// findIperf3 finds the iperf3 of the system, which must be there, and a newer one
+// that was put beside it.
+func findIperf3(ctx context.Context) (found []peer, err error) {
+	for _, program := range []string{"iperf3", "iperf3-3.21"} {
+		if _, err := exec.LookPath(program); err != nil {
+			if program == "iperf3" {
+				return nil, fmt.Errorf("finding iperf3 (Debian: apt-get install iperf3): %w", err)
+			}
+			continue
+		}
+		version, err := versionOf(ctx, program, "--version")
+		if err != nil {
+			return nil, err
+		}
+		help, err := exec.CommandContext(ctx, program, "--help").CombinedOutput()
+		if err != nil {
+			return nil, fmt.Errorf("asking %s for its options: %w", program, err)
+		}
+		skips := strings.Contains(string(help), "--skip-rx-copy")
+		found = append(found, peer{name: "iperf3 " + version, port: peerPort, commands: func(s settings, setup setup) (server, client []string, able bool) {
+			server, client = iperf3Commands(program, skips, s, setup)
+			return server, client, true
+		}})
 	}
-	fields := strings.Fields(string(out))
-	if len(fields) < 2 {
-		return "", errors.New("iperf3 does not tell its version")
-	}
-	return "iperf3 " + fields[1], nil
+	return found, nil
 }
 
-// runPeer runs one iperf3 test and measures its steady middle.
-func runPeer(ctx context.Context, w *wire, s settings, setup load) (figure, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.window+15*time.Second)
-	defer cancel()
-	server := nodeB.command(ctx, s.nice, "iperf3", "-s", "-1", "-p", peerPort, "-B", nodeB.address, "--forceflush")
-	ready, err := server.StdoutPipe()
-	if err != nil {
-		return figure{}, err
-	}
-	if err := server.Start(); err != nil {
-		return figure{}, err
-	}
-	defer stopProcess(server)
-	if err := readUntil(ready, "Server listening"); err != nil {
-		return figure{}, fmt.Errorf("starting iperf3's server: %w", err)
-	}
-	client := nodeA.command(ctx, s.nice, peerArgs(s, setup)...)
-	if err := client.Start(); err != nil {
-		return figure{}, err
-	}
-	defer stopProcess(client)
-	if err := wait(ctx, warmUp); err != nil {
-		return figure{}, err
-	}
-	f, err := w.sampleWindow(ctx, s.window, server.Process.Pid, client.Process.Pid)
-	if err != nil {
-		return f, err
-	}
-	if err := client.Wait(); err != nil {
-		return f, fmt.Errorf("running iperf3: %w", err)
-	}
-	return f, server.Wait()
-}
-
-func peerArgs(s settings, setup load) []string {
-	seconds := (warmUp + s.window + margin + time.Second - 1) / time.Second
-	args := []string{
-		"iperf3", "-c", nodeB.address, "-p", peerPort, "-C", "cubic", "-l", strconv.Itoa(setup.message),
-		"-t", strconv.Itoa(int(seconds)), "-i", "0", "-J",
+func iperf3Commands(program string, skips bool, s settings, setup setup) (server, client []string) {
+	port := strconv.Itoa(peerPort)
+	server = []string{program, "-s", "-1", "-p", port, "-B", wire.B.Address}
+	client = []string{
+		program, "-c", wire.B.Address, "-p", port, "-C", "cubic", "-l", strconv.Itoa(setup.message),
+		"-t", strconv.Itoa(wire.PeerSeconds(s.window)), "-i", "0", "-J",
 	}
 	if setup.nodelay {
-		args = append(args, "-N")
+		client = append(client, "-N")
 	}
-	return args
+	if setup.zeroCopy {
+		client = append(client, "-Z")
+		if skips { // the client tells the server
+			client = append(client, "--skip-rx-copy")
+		}
+	}
+	return server, client
 }

@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// Worker is one worker of ours, in its own process as an agent's would be.
+type Worker struct {
+	Address string // where a prepared receiver is reached
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	lines   *bufio.Reader
+}
+
+// StartWorker starts a worker and waits until it is prepared. The command that
+// calls it has given its WorkerCommand to RunWorker. Address and CPUs of the order
+// are the node's, unless they are set.
+func StartWorker(ctx context.Context, n Node, nice int, order traffic.Order) (*Worker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if order.Address == "" {
+		order.Address = n.Address
+	}
+	if order.CPUs == nil {
+		order.CPUs = []int{n.CPU}
+	}
+	p := &Worker{cmd: n.Command(ctx, nice, self, WorkerCommand)}
+	p.cmd.Stderr = os.Stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.lines = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	prepared, err := p.ask(order)
+	if err != nil {
+		p.Stop()
+		return nil, fmt.Errorf("preparing the worker to %s: %w", order.Role, err)
+	}
+	p.Address = prepared.Address
+	return p, nil
+}
+
+func (p *Worker) ask(v any) (reply, error) {
+	if err := json.NewEncoder(p.in).Encode(v); err != nil {
+		return reply{}, err
+	}
+	return p.hear()
+}
+
+func (p *Worker) hear() (reply, error) {
+	line, err := p.lines.ReadBytes('\n')
+	if err != nil {
+		return reply{}, err
+	}
+	var r reply
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, err
+	}
+	if r.Error != "" {
+		return r, errors.New(r.Error)
+	}
+	return r, nil
+}
+
+// Stop ends the worker's process.
+func (p *Worker) Stop() { StopProcess(p.cmd) }
+
+// StopProcess ends a process that still runs and waits for it.
+func StopProcess(cmd *exec.Cmd) {
+	if cmd.ProcessState == nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+}
+
+// ReadUntil reads lines until one has the words, then discards what follows.
+func ReadUntil(r io.Reader, words string) error {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), words) {
+			go io.Copy(io.Discard, r)
+			return nil
+		}
+	}
+	return errors.Join(lines.Err(), io.ErrUnexpectedEOF)
+}
+
+// listenPatience is how long a server may take to listen.
+const listenPatience = 3 * time.Second
+
+// AwaitListener waits until the process's network namespace has a TCP socket that
+// listens on the port, for a server that does not say so.
+func AwaitListener(ctx context.Context, pid, port int) error {
+	const listens = "0A" // TCP_LISTEN in include/net/tcp_states.h
+	want := fmt.Sprintf(":%04X", port)
+	for limit := time.Now().Add(listenPatience); time.Now().Before(limit); {
+		for _, table := range []string{"tcp", "tcp6"} {
+			text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/net/" + table)
+			if err != nil {
+				return fmt.Errorf("the server has ended before it listened: %w", err)
+			}
+			for line := range strings.Lines(string(text)) {
+				if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], want) && f[3] == listens {
+					return nil
+				}
+			}
+		}
+		if err := Wait(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("nothing listens on port %d after %s", port, listenPatience)
+}

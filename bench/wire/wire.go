@@ -1,0 +1,168 @@
+// Package wire is the testbed on which peers are compared: two network namespaces
+// with a CPU each and a veth pair between them, a window in which both nodes are
+// sampled, and the programs that run in them.
+package wire
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kinds of wire, as suites name them: a NIC's packets leave at MTU size and
+// are aggregated where they arrive, on the receiver's CPU; memory passes
+// aggregates whole.
+const (
+	NIC    = "nic"
+	Memory = "memory"
+)
+
+// The two nodes: a namespace and a CPU each. Traffic flows from A to B.
+var (
+	A = Node{"wtst-bench-a", 0, "10.213.0.1", "wtst-a"}
+	B = Node{"wtst-bench-b", 1, "10.213.0.2", "wtst-b"}
+)
+
+// Network is the wire's.
+const Network = "10.213.0.0/24"
+
+// Node is one end of the wire.
+type Node struct {
+	Namespace string
+	CPU       int
+	Address   string // IPv4
+	Device    string // its end of the wire
+}
+
+// Command runs a program in the node's namespace, on its CPU.
+func (n Node) Command(ctx context.Context, nice int, args ...string) *exec.Cmd {
+	full := append([]string{"netns", "exec", n.Namespace, "taskset", "-c", strconv.Itoa(n.CPU), "nice", "-n", strconv.Itoa(nice)}, args...)
+	cmd := exec.CommandContext(ctx, "ip", full...)
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// Wire is the laid testbed. Everything lives in its namespaces and goes with them.
+type Wire struct {
+	Nice  int // the priority of programs and NAPI threads
+	nodes []Node
+	napi  []int // the NAPI threads' ids
+}
+
+// Lay makes the testbed; nice is the NAPI threads' priority, and the programs'.
+func Lay(ctx context.Context, kind string, nice int) (*Wire, error) {
+	w := &Wire{Nice: nice, nodes: []Node{A, B}}
+	for _, n := range w.nodes {
+		if err := sh(ctx, "ip", "netns", "add", n.Namespace); err != nil {
+			w.Remove()
+			return nil, err
+		}
+	}
+	if err := w.connect(ctx, kind); err != nil {
+		w.Remove()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *Wire) connect(ctx context.Context, kind string) error {
+	if err := sh(ctx, "ip", "-n", A.Namespace, "link", "add", A.Device, "type", "veth", "peer", "name", B.Device, "netns", B.Namespace); err != nil {
+		return err
+	}
+	for _, n := range w.nodes {
+		if err := n.plug(ctx, kind); err != nil {
+			return err
+		}
+	}
+	for _, n := range w.nodes {
+		threads, err := n.steer(ctx)
+		if err != nil {
+			return err
+		}
+		w.napi = append(w.napi, threads...)
+		for _, pid := range threads {
+			if err := unix.Setpriority(unix.PRIO_PROCESS, pid, w.Nice); err != nil {
+				return fmt.Errorf("setting a NAPI thread's priority: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// plug gives the node's end its address, offloads and NAPI thread, and cubic to
+// the programs that cannot be told.
+func (n Node) plug(ctx context.Context, kind string) error {
+	features := []string{"ethtool", "-K", n.Device, "gro", "on"}
+	if kind == NIC {
+		features = append(features, "tso", "off", "gso", "off", "tx-udp-segmentation", "off")
+	}
+	for _, args := range [][]string{
+		features,
+		{"ip", "address", "add", n.Address + "/24", "dev", n.Device},
+		{"ip", "link", "set", n.Device, "up"},
+		{"ip", "link", "set", "lo", "up"},
+		{"sh", "-c", "echo 1 > /sys/class/net/" + n.Device + "/threaded"},
+		// Not by the namespace's default, which may only be one that all users may take.
+		{"ip", "route", "change", Network, "dev", n.Device, "src", n.Address, "congctl", "cubic"},
+	} {
+		if err := sh(ctx, "ip", append([]string{"netns", "exec", n.Namespace}, args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// steer pins the device's NAPI threads, "napi/DEVICE-ID", to the node's CPU and
+// lets them come before the application there.
+func (n Node) steer(ctx context.Context) (threads []int, err error) {
+	names, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		comm, err := os.ReadFile(name)
+		if err != nil || !strings.HasPrefix(string(comm), "napi/"+n.Device+"-") {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil {
+			return nil, err
+		}
+		if err := sh(ctx, "taskset", "-pc", strconv.Itoa(n.CPU), strconv.Itoa(pid)); err != nil {
+			return nil, err
+		}
+		// As the testbed's own wire does: testbed/netns/steering.go says why.
+		if err := sh(ctx, "chrt", "-f", "-p", "1", strconv.Itoa(pid)); err != nil {
+			return nil, err
+		}
+		threads = append(threads, pid)
+	}
+	if len(threads) == 0 {
+		return nil, fmt.Errorf("no NAPI thread serves %s: this kernel has no threaded NAPI on veth", n.Device)
+	}
+	return threads, nil
+}
+
+// Remove takes the namespaces away, and with them all that is in them.
+func (w *Wire) Remove() {
+	for _, n := range w.nodes {
+		sh(context.Background(), "ip", "netns", "del", n.Namespace)
+	}
+}
+
+func sh(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, bytes.TrimSpace(out))
+	}
+	return nil
+}
