@@ -13,12 +13,13 @@ import (
 func KindByName(name string) (traffic.Kind, error) {
 	kind, ok := kinds.ByName(name)
 	if !ok {
-		return nil, fmt.Errorf("%s", result.UnknownWord("kind of traffic", name, kindNames()))
+		return nil, fmt.Errorf("%s", result.UnknownWord("kind of traffic", name, Kinds()))
 	}
 	return kind, nil
 }
 
-func kindNames() []string {
+// Kinds lists the kinds of load by name.
+func Kinds() []string {
 	var names []string
 	for _, kind := range kinds.All() {
 		names = append(names, kind.Name())

@@ -57,7 +57,7 @@ func (n Native) Serve(ctx context.Context, config traffic.ServerConfig) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort(config.Host, n.Ports()))
 	if err != nil {
-		return listening(n, err)
+		return cannotListen(n, err)
 	}
 	config.MaxClients = max(config.MaxClients, 1)
 	s := &native{Native: n, config: config, doors: doors{ports: n.DataPorts}, listener: listener, open: map[net.Conn]*wire{}}
@@ -75,8 +75,8 @@ func (n Native) Serve(ctx context.Context, config traffic.ServerConfig) error {
 	return err
 }
 
-// listening explains why a server could not.
-func listening(n Native, err error) error {
+// cannotListen explains why a server could not.
+func cannotListen(n Native, err error) error {
 	if inUse(err) {
 		return fmt.Errorf("port %s is in use already, perhaps by another `windtunnel recv`; take another with --port", n.Ports())
 	}

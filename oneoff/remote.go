@@ -29,6 +29,9 @@ func (r *remote) listen() {
 			r.fail(fmt.Errorf("the receiver: %w", err))
 			return
 		}
+		if said.End != nil {
+			said.End.Clean()
+		}
 		switch {
 		case said.Say == sayInterval && said.Interval != nil:
 			r.pairs.receiver(*said.Interval)
@@ -37,7 +40,7 @@ func (r *remote) listen() {
 			return
 		default:
 			r.end = said.End
-			r.fail(fmt.Errorf("the receiver says %s: %s", result.Clip(said.Say), clipLong(said.Why)))
+			r.fail(fmt.Errorf("the receiver says %s: %s", result.Clean(result.Clip(said.Say)), clipLong(said.Why)))
 			return
 		}
 	}

@@ -174,7 +174,7 @@ func (s *sending) order(place string) (address string, err error) {
 		return "", fmt.Errorf("waiting for the answer of %s: %w", place, err)
 	}
 	if answer.Say != sayReady {
-		return "", fmt.Errorf("%s says %s: %s", place, result.Clip(answer.Say), clipLong(answer.Why))
+		return "", fmt.Errorf("%s says %s: %s", place, result.Clean(result.Clip(answer.Say)), clipLong(answer.Why))
 	}
 	return s.dataAddress(answer.Address)
 }
@@ -259,11 +259,11 @@ func (s *sending) outcome(ctx context.Context, mine result.PairEnd, r *remote, e
 // Usable reports whether there is something to show: the window had begun.
 func (o Outcome) Usable() bool { return o.Pair.Sender.WindowSeconds > 0 }
 
-// clipLong bounds a stranger's sentence.
+// clipLong makes a stranger's sentence fit to be shown.
 func clipLong(text string) string {
 	const longest = 512
 	if len(text) > longest {
-		return text[:longest] + "..."
+		text = text[:longest] + "..."
 	}
-	return text
+	return result.Clean(text)
 }

@@ -58,7 +58,7 @@ func (s *session) run(ctx context.Context) error {
 
 // greet exchanges hellos.
 func (s *session) greet() error {
-	mine := hello{Windtunnel: protocolVersion, Role: roleReceive, Release: s.server.Release, Kinds: kindNames()}
+	mine := hello{Windtunnel: protocolVersion, Role: roleReceive, Release: s.server.Release, Kinds: Kinds()}
 	if err := s.wire.write(mine); err != nil {
 		return fmt.Errorf("greeting: %w", err)
 	}

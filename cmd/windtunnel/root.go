@@ -50,7 +50,7 @@ func windtunnel(args []string, in io.Reader, out, errs io.Writer) int {
 	defer stop()
 	// A second Ctrl-C ends the process at once; its agents then clean up by themselves.
 	context.AfterFunc(ctx, stop)
-	root := commands(streams{in, out, errs})
+	root := commands(streams{in, out, errs}, args)
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)
@@ -68,7 +68,7 @@ func windtunnel(args []string, in io.Reader, out, errs io.Writer) int {
 	return c.code
 }
 
-func commands(s streams) *cobra.Command {
+func commands(s streams, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "windtunnel",
 		Short:         "Put a virtual network in the tunnel, blow traffic through it, and see what every layer costs",
@@ -77,6 +77,7 @@ func commands(s streams) *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(s), listCommand(s), planCommand(s), reportCommand(s),
+		sendCommand(s, args), recvCommand(s), pingCommand(s), framesCommand(s),
 		doctorCommand(s), cleanCommand(s), agentCommand(s))
 	return root
 }

@@ -21,6 +21,7 @@ import (
 	"windtunnel/run"
 	"windtunnel/scenario"
 	"windtunnel/testbed/netns"
+	"windtunnel/traffic"
 )
 
 // runFlags are what `windtunnel run` takes.
@@ -166,6 +167,9 @@ func execute(ctx context.Context, s streams, plan run.Plan, dir string) (end res
 	defer progress.Close()
 	c := run.Conductor{Plan: plan, Nodes: nodes, Clock: run.SystemClock{}, Out: out, Progress: progress,
 		Header: header(dir)}
+	if path := calibrationFile(); path != "" {
+		c.Known = traffic.Calibrations{Path: path}
+	}
 	return c.Run(ctx)
 }
 

@@ -1,0 +1,71 @@
+package oneoff
+
+import (
+	"fmt"
+
+	"windtunnel/result"
+)
+
+// column is one figure of the interval lines.
+type column struct {
+	name  string
+	value func(Paired) string
+}
+
+// columnsFor chooses by what a load tells of its intervals: one of requests has
+// latencies, one of packets counts them, a stream has bytes alone.
+func columnsFor(p Paired) []column {
+	of := func(i *result.Interval) result.Interval {
+		if i == nil {
+			return result.Interval{}
+		}
+		return *i
+	}
+	sender, receiver := of(p.Sender), of(p.Receiver)
+	switch {
+	case sender.LatencyP50 > 0:
+		return []column{
+			{"requests", mine(func(i result.Interval) string { return packetRate(per(i, i.Packets)) })},
+			{"median", mine(func(i result.Interval) string { return span(i.LatencyP50) })},
+			{"99 %", mine(func(i result.Interval) string { return span(i.LatencyP99) })},
+		}
+	case sender.Packets > 0 || receiver.Packets > 0:
+		return []column{sentColumn, receivedColumn,
+			{"packets sent", mine(func(i result.Interval) string { return packetRate(per(i, i.Packets)) })},
+			{"received", theirs(func(i result.Interval) string { return packetRate(per(i, i.Packets)) })},
+			{"lost", theirs(func(i result.Interval) string { return fmt.Sprint(i.Lost) })},
+		}
+	}
+	return []column{sentColumn, receivedColumn,
+		{"retransmits", mine(func(i result.Interval) string { return fmt.Sprint(i.Retransmits) })},
+	}
+}
+
+var (
+	sentColumn     = column{"sent", mine(func(i result.Interval) string { return rate(8 * per(i, i.Bytes)) })}
+	receivedColumn = column{"received", theirs(func(i result.Interval) string { return rate(8 * per(i, i.Bytes)) })}
+)
+
+// per is a count by the second.
+func per(i result.Interval, count uint64) float64 {
+	if !(i.To > i.From) {
+		return 0
+	}
+	return float64(count) / (i.To - i.From)
+}
+
+func mine(value func(result.Interval) string) func(Paired) string {
+	return func(p Paired) string { return known(p.Sender, value) }
+}
+
+func theirs(value func(result.Interval) string) func(Paired) string {
+	return func(p Paired) string { return known(p.Receiver, value) }
+}
+
+// known writes a figure, and a dash for what an end did not tell.
+func known(i *result.Interval, value func(result.Interval) string) string {
+	if i == nil {
+		return "-"
+	}
+	return value(*i)
+}

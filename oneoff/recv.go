@@ -1,0 +1,129 @@
+package oneoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+	"windtunnel/traffic/kinds"
+)
+
+// RecvConfig is a receiver of everything that this program understands.
+type RecvConfig struct {
+	Native Native
+	Only   []string // protocols by name; empty: all that can listen
+	Once   bool     // end when the first session has
+	// Server is what every protocol's server is given: its bounds are each
+	// protocol's own. Ready and Event are set by Recv.
+	Server traffic.ServerConfig
+}
+
+// RecvShow is told what a receiver does, one call at a time.
+type RecvShow interface {
+	Listens(protocol string, addresses []string)
+	Deaf(protocol string, why error) // it does not listen
+	Event(traffic.ServerEvent)
+}
+
+// Servers are all protocols' servers, the native first.
+func Servers() []traffic.Server { return append([]traffic.Server{Native{}}, kinds.Servers()...) }
+
+// Protocols lists the servers' names, the native first.
+func Protocols() []string {
+	var names []string
+	for _, s := range Servers() {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
+// Check refuses what can be refused before anything listens.
+func (c RecvConfig) Check() error {
+	for _, name := range c.Only {
+		if !slices.Contains(Protocols(), name) {
+			return fmt.Errorf("%s", result.UnknownWord("protocol", name, Protocols()))
+		}
+	}
+	switch {
+	case c.Native.Port < 0 || c.Native.Port > 65535:
+		return fmt.Errorf("port %d is none", c.Native.Port)
+	case c.Server.MaxClients < 1:
+		return fmt.Errorf("a receiver of %d clients has nothing to do", c.Server.MaxClients)
+	case c.Server.MaxTime < 0:
+		return fmt.Errorf("a time of %s is none", c.Server.MaxTime)
+	}
+	return nil
+}
+
+// Recv serves every protocol until ctx ends. One that cannot listen, because
+// somebody else has its port, leaves the others alone, unless it was asked for by
+// name; that none can is an error.
+func Recv(ctx context.Context, config RecvConfig, show RecvShow) error {
+	if err := config.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &receiving{config: config, show: show, cancel: cancel}
+	var serving sync.WaitGroup
+	servers := config.servers()
+	for _, server := range servers {
+		serving.Go(func() { r.serve(ctx, server) })
+	}
+	serving.Wait()
+	if len(config.Only) > 0 || len(r.deaf) == len(servers) {
+		return errors.Join(r.deaf...)
+	}
+	return nil
+}
+
+func (c RecvConfig) servers() []traffic.Server {
+	all := append([]traffic.Server{c.Native}, kinds.Servers()...)
+	return slices.DeleteFunc(all, func(s traffic.Server) bool {
+		return len(c.Only) > 0 && !slices.Contains(c.Only, s.Name())
+	})
+}
+
+// receiving is a receiver under way.
+type receiving struct {
+	config RecvConfig
+	cancel context.CancelFunc
+
+	mu   sync.Mutex
+	show RecvShow
+	deaf []error
+}
+
+func (r *receiving) serve(ctx context.Context, server traffic.Server) {
+	config := r.config.Server
+	config.Ready = func(addresses []string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.show.Listens(server.Name(), addresses)
+	}
+	config.Event = r.event
+	err := server.Serve(ctx, config)
+	if err == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.show.Deaf(server.Name(), err)
+	r.deaf = append(r.deaf, fmt.Errorf("%s: %w", server.Name(), err))
+	if len(r.config.Only) > 0 {
+		r.cancel()
+	}
+}
+
+func (r *receiving) event(e traffic.ServerEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.show.Event(e)
+	if r.config.Once && e.Session > 0 && (e.What == traffic.SessionEnded || e.What == traffic.SessionFailed) {
+		r.cancel()
+	}
+}

@@ -1,0 +1,96 @@
+package oneoff
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// RecvText tells a person what a receiver does, a line each.
+type RecvText struct{ Out io.Writer }
+
+var _ RecvShow = RecvText{}
+
+func (t RecvText) line(format string, args ...any) {
+	fmt.Fprintf(t.Out, "%s  %s\n", time.Now().Format(time.TimeOnly), result.Clean(fmt.Sprintf(format, args...)))
+}
+
+// Listens names what is served, and where.
+func (t RecvText) Listens(protocol string, addresses []string) {
+	t.line("%s listens on %s", protocol, strings.Join(addresses, ", "))
+}
+
+// Deaf says which protocol is not served.
+func (t RecvText) Deaf(protocol string, why error) { t.line("%s is not served: %v", protocol, why) }
+
+// Event is a line, but for intervals: many clients would bury the rest.
+func (t RecvText) Event(e traffic.ServerEvent) {
+	if e.What == traffic.SessionInterval {
+		return
+	}
+	line := fmt.Sprintf("%s #%d  %s  %s", e.Protocol, e.Session, e.Client, e.What)
+	if e.Says != "" {
+		line += ": " + clipLong(e.Says)
+	}
+	if e.End != nil {
+		line += ": " + counted(*e.End)
+	}
+	t.line("%s", line)
+}
+
+// counted is an end in a few words.
+func counted(end result.PairEnd) string {
+	if end.WindowSeconds <= 0 {
+		return "nothing"
+	}
+	text := fmt.Sprintf("%s for %.1f s", rate(8*float64(end.Bytes)/end.WindowSeconds), end.WindowSeconds)
+	if end.Packets > 0 {
+		text += ", " + packetRate(float64(end.Packets)/end.WindowSeconds)
+	}
+	if end.Arrived != nil && end.Arrived.Expected > 0 {
+		text += ", lost " + share(end.Arrived.Lost, end.Arrived.Expected)
+	}
+	return text
+}
+
+// RecvJSON writes one object a line: {"what": "listening" or "deaf", ...}, and
+// every traffic.ServerEvent.
+type RecvJSON struct{ Out io.Writer }
+
+var _ RecvShow = RecvJSON{}
+
+type listening struct {
+	What      string   `json:"what"`
+	Protocol  string   `json:"protocol"`
+	Addresses []string `json:"addresses,omitempty"`
+	Says      string   `json:"says,omitempty"`
+}
+
+// Listens names what is served, and where.
+func (j RecvJSON) Listens(protocol string, addresses []string) {
+	_ = writeLine(j.Out, listening{What: "listening", Protocol: protocol, Addresses: addresses})
+}
+
+// Deaf says which protocol is not served.
+func (j RecvJSON) Deaf(protocol string, why error) {
+	_ = writeLine(j.Out, listening{What: "deaf", Protocol: protocol, Says: why.Error()})
+}
+
+// Event is one object. A reader that went away does not end the receiver.
+func (j RecvJSON) Event(e traffic.ServerEvent) { _ = writeLine(j.Out, e) }
+
+func writeLine(out io.Writer, object any) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("encoding a line: %w", err)
+	}
+	if _, err := out.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("writing a line: %w", err)
+	}
+	return nil
+}

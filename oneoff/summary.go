@@ -1,0 +1,165 @@
+package oneoff
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"windtunnel/result"
+)
+
+// summarise writes an outcome as a person reads it: what was asked, both ends,
+// what became of the packets, and what the limit was. Every figure that is there
+// has its line, whatever the kind.
+func summarise(out io.Writer, o Outcome) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(table, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	sender, receiver := o.Pair.Sender, o.Pair.Receiver
+	fmt.Fprintf(table, "%s to %s%s\n", o.Kind, o.Host, interrupted(o))
+	line("load", "%s", strings.Join(o.loadWords(), ", "))
+	line("sent", "%s", moved(sender))
+	line("received", "%s", moved(receiver))
+	if sender.Opposite != nil && receiver.Opposite != nil {
+		line("back: sent", "%s", moved(*receiver.Opposite))
+		line("back: received", "%s", moved(*sender.Opposite))
+	}
+	arrivals(line, receiver.Arrived)
+	frames(line, sender, receiver)
+	latencies(line, sender)
+	connections(line, sender.Connections)
+	zeroCopy(line, sender.ZeroCopy)
+	line("threads", "sender %s; receiver %s", threads(sender), threads(receiver))
+	methods(line, sender.Offered, receiver.Arrived)
+	if limit := o.Pair.Limit; limit != nil {
+		line("limit", "%s", limitWords(*limit))
+	}
+	_ = table.Flush() // out is a buffer
+}
+
+// lines writes one line of a summary.
+type lines func(name, format string, args ...any)
+
+func interrupted(o Outcome) string {
+	if o.Interrupted {
+		return fmt.Sprintf(", interrupted after %.1f of %g s", o.Pair.Sender.WindowSeconds, o.Window)
+	}
+	return fmt.Sprintf(", %g s after %g s of warm-up", o.Window, o.WarmUp)
+}
+
+func (o Outcome) loadWords() []string {
+	kind, err := KindByName(o.Kind)
+	if err != nil {
+		return nil
+	}
+	return loadWords(kind, o.Load)
+}
+
+// moved is what passed an end, by the second.
+func moved(end result.PairEnd) string {
+	if end.WindowSeconds <= 0 {
+		return "not known"
+	}
+	text := rate(8 * float64(end.Bytes) / end.WindowSeconds)
+	if end.Packets > 0 {
+		text += ", " + packetRate(float64(end.Packets)/end.WindowSeconds)
+	}
+	if end.Error != "" {
+		text += " (" + clipLong(end.Error) + ")"
+	}
+	return text
+}
+
+func arrivals(line lines, a *result.Arrived) {
+	if a == nil {
+		return
+	}
+	line("packets", "%d expected, %d lost (%s), %d late, %d reordered, %d duplicate, %d corrupt",
+		a.Expected, a.Lost, share(a.Lost, a.Expected), a.Late, a.Reordered, a.Duplicate, a.Corrupt)
+	if a.SocketDrops > 0 {
+		line("", "%d of the lost in the receiving socket's buffer", a.SocketDrops)
+	}
+	if a.Jitter > 0 {
+		line("jitter", "%s (RFC 3550)", span(a.Jitter))
+	}
+}
+
+func frames(line lines, sender, receiver result.PairEnd) {
+	for _, end := range []result.PairEnd{sender, receiver} {
+		if f := end.Frames; f != nil {
+			line("frames", "%d bytes with FCS, %d on the wire, %d flows, counted at %s", f.Size, f.WireSize, f.Flows, f.CountedAt)
+		}
+	}
+}
+
+func latencies(line lines, sender result.PairEnd) {
+	for _, of := range []struct{ name, says string }{
+		{result.LatencyIntended, "latency from the intended time"},
+		{result.LatencyActual, "latency from the actual time"},
+	} {
+		if h, there := sender.Latencies[of.name]; there {
+			line(of.says, "%s", distribution(h))
+		}
+	}
+	if o := sender.Offered; o != nil && o.Lag != nil && o.Lag.Count > 0 {
+		line("send lag", "%s", distribution(*o.Lag))
+	}
+}
+
+func distribution(h result.Histogram) string {
+	return fmt.Sprintf("min %s, median %s, 90 %% %s, 99 %% %s, 99.9 %% %s, max %s (%d)",
+		span(h.Min), span(h.P50), span(h.P90), span(h.P99), span(h.P999), span(h.Max), h.Count)
+}
+
+func connections(line lines, all []result.Connection) {
+	if len(all) == 0 {
+		return
+	}
+	retransmits, rtt := uint64(0), 0.0
+	for _, c := range all {
+		retransmits += c.Retransmits
+		rtt += c.RTTSeconds / float64(len(all))
+	}
+	line("TCP", "%d retransmits, RTT %s, MSS %d, %s", retransmits, span(rtt), all[0].MSS, all[0].Congestion)
+}
+
+func zeroCopy(line lines, z *result.ZeroCopy) {
+	if z == nil {
+		return
+	}
+	line("zero copy", "%s: %s of %d sends were copied after all", z.Method, share(z.Copied, z.Completed), z.Completed)
+}
+
+// threads says how busy an end's hot threads were.
+func threads(end result.PairEnd) string {
+	if end.Threads == 0 || end.WindowSeconds <= 0 {
+		return "not known"
+	}
+	busy := end.CPUSeconds / (float64(end.Threads) * end.WindowSeconds)
+	return fmt.Sprintf("%d, %s busy", end.Threads, percent(busy))
+}
+
+func methods(line lines, o *result.Offered, a *result.Arrived) {
+	if o != nil && o.Method != "" {
+		line("sent by", "%s%s", o.Method, because(o.Why))
+	}
+	if a != nil && a.Method != "" {
+		line("received by", "%s%s", a.Method, because(a.Why))
+	}
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + clipLong(why) + ")"
+}
+
+func limitWords(l result.Limit) string {
+	if l.Verdict == "" {
+		return l.Says
+	}
+	return l.Verdict + ": " + l.Says
+}

@@ -1,0 +1,108 @@
+package oneoff
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Text shows a measurement to a person: its course on progress, its result on out.
+type Text struct {
+	out, progress io.Writer
+	terminal      bool // of progress
+	columns       []column
+	lines         int
+}
+
+// NewText shows on out and progress; terminal says whether progress is one.
+func NewText(out, progress io.Writer, terminal bool) *Text {
+	return &Text{out: out, progress: progress, terminal: terminal}
+}
+
+// Say is a line about the course of things.
+func (t *Text) Say(line string) { fmt.Fprintln(t.progress, line) }
+
+// headEvery repeats the columns' names on a terminal, where they scroll away.
+const headEvery = 20
+
+// Interval is a line of its own; the warm-up's are faint on a terminal.
+func (t *Text) Interval(p Paired) {
+	if t.columns == nil {
+		t.columns = columnsFor(p)
+	}
+	if t.lines == 0 || t.terminal && t.lines%headEvery == 0 {
+		t.line("from    to s", "", func(c column) string { return c.name })
+	}
+	t.lines++
+	note := ""
+	if p.From < 0 {
+		note = "  warm-up"
+	}
+	t.line(fmt.Sprintf("%5.1f %5.1f", p.From, p.To), note, func(c column) string { return c.value(p) })
+}
+
+func (t *Text) line(when, note string, cell func(column) string) {
+	const width = 14
+	var line strings.Builder
+	fmt.Fprintf(&line, "%12s", when)
+	for _, c := range t.columns {
+		fmt.Fprintf(&line, "  %*s", max(width, len(c.name)), cell(c))
+	}
+	line.WriteString(note)
+	text := line.String()
+	if t.terminal && note != "" {
+		text = "\x1b[2m" + text + "\x1b[0m"
+	}
+	fmt.Fprintln(t.progress, text)
+}
+
+// Outcome is the summary. A failure beside it is told by who calls.
+func (t *Text) Outcome(o Outcome, _ error) error {
+	var text strings.Builder
+	summarise(&text, o)
+	if _, err := io.WriteString(t.out, text.String()); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return nil
+}
+
+// JSON writes one object a line: intervals, and a last one with everything.
+type JSON struct {
+	out, progress io.Writer
+	broken        error // the first failure to write
+}
+
+// NewJSON writes objects to out and what is for people to progress.
+func NewJSON(out, progress io.Writer) *JSON { return &JSON{out: out, progress: progress} }
+
+// Say is for people.
+func (j *JSON) Say(line string) { fmt.Fprintln(j.progress, line) }
+
+// Interval is one object.
+func (j *JSON) Interval(p Paired) {
+	j.write(struct {
+		What string `json:"what"`
+		Paired
+	}{"interval", p})
+}
+
+// Outcome is the last object.
+func (j *JSON) Outcome(o Outcome, failure error) error {
+	said := ""
+	if failure != nil {
+		said = failure.Error()
+	}
+	j.write(struct {
+		What  string `json:"what"`
+		Error string `json:"error,omitempty"`
+		Outcome
+	}{"result", said, o})
+	return j.broken
+}
+
+func (j *JSON) write(object any) {
+	if err := writeLine(j.out, object); err != nil {
+		j.broken = errors.Join(j.broken, err)
+	}
+}
