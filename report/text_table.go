@@ -91,10 +91,16 @@ func (b table) fitGroups(widths []int) {
 }
 
 // shrink takes one character from the last text column that has over 6: what a
-// cell is called gives way before its name.
+// cell is called gives way. Its name does so only where it is very long: rather
+// are there more tables.
 func (b table) shrink(widths []int) bool {
+	const wordWidth, nameWidth = 6, 28
 	for i := len(widths) - 1; i >= 0; i-- {
-		if b.columns[i].text && widths[i] > 6 {
+		least := wordWidth
+		if i == 0 {
+			least = nameWidth
+		}
+		if b.columns[i].text && widths[i] > least {
 			widths[i]--
 			return true
 		}
