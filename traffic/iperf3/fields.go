@@ -70,6 +70,16 @@ func (f *fields) integer(name string, least, most int64) int64 {
 	return int64(f.number(name, float64(least), min(float64(most), math.Nextafter(1<<63, 0))))
 }
 
+// orUnknown is an integer from -1 up. iperf3 before 3.13 writes -1 without its
+// sign, as a double: 1.8446744073709552e+19.
+func (f *fields) orUnknown(name string, most int64) int64 {
+	var v *float64
+	if json.Unmarshal(f.values[name], &v) == nil && v != nil && *v == 1<<64 {
+		return -1
+	}
+	return f.integer(name, -1, most)
+}
+
 // truth is a switch: true, or a number that is not 0, which is what iperf3
 // itself sends for some of its switches.
 func (f *fields) truth(name string) bool {

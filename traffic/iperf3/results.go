@@ -48,7 +48,7 @@ func readResults(body []byte, ids map[int]bool) (results, error) {
 	r := results{
 		CPUTotal: f.number("cpu_util_total", -math.MaxFloat64, math.MaxFloat64),
 		CPUUser:  f.number("cpu_util_user", -math.MaxFloat64, math.MaxFloat64), CPUSystem: f.number("cpu_util_system", -math.MaxFloat64, math.MaxFloat64),
-		HasRetransmits: int(f.integer("sender_has_retransmits", -1, 1)),
+		HasRetransmits: int(f.orUnknown("sender_has_retransmits", 1)),
 		Congestion:     f.text("congestion_used"), OutputText: f.text("server_output_text"), OutputJSON: f.values["server_output_json"],
 	}
 	if f.err != nil {
@@ -84,7 +84,7 @@ func readStreamResult(body []byte) (streamResult, error) {
 	}
 	s := streamResult{
 		ID: int(f.integer("id", 1, 2*MaxParallel+1)), Bytes: uint64(f.integer("bytes", 0, math.MaxInt64)),
-		Retransmits: f.integer("retransmits", -1, math.MaxInt64), Jitter: f.number("jitter", 0, math.MaxFloat64),
+		Retransmits: f.orUnknown("retransmits", math.MaxInt64), Jitter: f.number("jitter", 0, math.MaxFloat64),
 		Errors: f.integer("errors", math.MinInt64, math.MaxInt64), OmittedErrors: f.integer("omitted_errors", math.MinInt64, math.MaxInt64),
 		Packets: f.integer("packets", 0, math.MaxInt64), OmittedPackets: f.integer("omitted_packets", 0, math.MaxInt64),
 		StartTime: f.number("start_time", 0, math.MaxFloat64), EndTime: f.number("end_time", 0, math.MaxFloat64),

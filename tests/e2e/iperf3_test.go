@@ -1,0 +1,482 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"windtunnel/traffic/iperf3"
+)
+
+// peersOfIperf3 are the programs to test against: Debian's always, a newer one
+// where it is on the PATH.
+var peersOfIperf3 = []string{"iperf3", "iperf3-3.21"}
+
+func eachIperf3(t *testing.T, test func(t *testing.T, program string)) {
+	for _, name := range peersOfIperf3 {
+		t.Run(name, func(t *testing.T) {
+			program, err := exec.LookPath(name)
+			if err != nil {
+				t.Skipf("%s is not on the PATH", name)
+			}
+			test(t, program)
+		})
+	}
+}
+
+// iperf3Case is one test in both forms.
+type iperf3Case struct {
+	name  string
+	flags string
+	set   func(*iperf3.Options)
+	least uint64 // bytes that must come
+}
+
+// iperf3Cases last a second or two: 6 GB/s would not exhaust 32 bits of packets.
+var iperf3Cases = []iperf3Case{
+	{"tcp", "-t 1 -C reno", func(o *iperf3.Options) { o.Congestion = "reno" }, 1 << 20},
+	{"tcp reverse", "-t 1 -R -C reno", func(o *iperf3.Options) { o.Reverse, o.Congestion = true, "reno" }, 1 << 20},
+	{"tcp bidirectional", "-t 1 --bidir -C cubic", func(o *iperf3.Options) { o.Bidirectional, o.Congestion = true, "cubic" }, 1 << 20},
+	{"tcp 4 streams", "-t 1 -P 4", func(o *iperf3.Options) { o.Parallel = 4 }, 1 << 20},
+	{"tcp 4 streams bidirectional", "-t 1 -P 4 --bidir", func(o *iperf3.Options) { o.Parallel, o.Bidirectional = 4, true }, 1 << 20},
+	{"tcp 64 streams", "-t 1 -P 64", func(o *iperf3.Options) { o.Parallel = 64 }, 1 << 20},
+	{"tcp omit", "-t 1 -O 1", func(o *iperf3.Options) { o.Omit = time.Second }, 1 << 20},
+	{"tcp bytes", "-n 20M", func(o *iperf3.Options) { o.Bytes, o.Duration = 20<<20, 0 }, 0},
+	{"tcp bytes reverse", "-n 20M -R", func(o *iperf3.Options) { o.Bytes, o.Duration, o.Reverse = 20<<20, 0, true }, 20 << 20},
+	{"tcp blocks", "-k 100", func(o *iperf3.Options) { o.Blocks, o.Duration = 100, 0 }, 0},
+	{"tcp small and at once", "-t 1 -l 1390 -N", func(o *iperf3.Options) { o.Length, o.NoDelay = 1390, true }, 1 << 20},
+	{"tcp zero copy", "-t 1 -Z", func(o *iperf3.Options) { o.ZeroCopy = true }, 1 << 20},
+	{"tcp paced, marked, small window and segment", "-t 1 -b 50M -S 16 -w 200K -M 1000", func(o *iperf3.Options) {
+		o.BitsPerSecond, o.TOS, o.Window, o.MSS = 50e6, 16, 200<<10, 1000
+	}, 5 << 20},
+	{"udp", "-u -b 50M -t 1", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond = iperf3.UDP, 50e6 }, 5 << 20},
+	{"udp reverse", "-u -b 50M -t 1 -R", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond, o.Reverse = iperf3.UDP, 50e6, true }, 5 << 20},
+	{"udp bidirectional", "-u -b 20M -t 1 --bidir", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond, o.Bidirectional = iperf3.UDP, 20e6, true }, 2 << 20},
+	{"udp 4 streams", "-u -b 10M -t 1 -P 4", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond, o.Parallel = iperf3.UDP, 10e6, 4 }, 4 << 20},
+	{"udp 64 streams", "-u -b 1M -t 1 -P 64", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond, o.Parallel = iperf3.UDP, 1e6, 64 }, 6 << 20},
+	{"udp 64 bit counters", "-u -b 50M -t 1 --udp-counters-64bit", func(o *iperf3.Options) {
+		o.Protocol, o.BitsPerSecond, o.Counters64Bit = iperf3.UDP, 50e6, true
+	}, 5 << 20},
+	{"udp 64 bit counters reverse", "-u -b 50M -t 1 --udp-counters-64bit -R", func(o *iperf3.Options) {
+		o.Protocol, o.BitsPerSecond, o.Counters64Bit, o.Reverse = iperf3.UDP, 50e6, true, true
+	}, 5 << 20},
+	{"udp omit", "-u -b 50M -t 1 -O 1", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond, o.Omit = iperf3.UDP, 50e6, time.Second }, 5 << 20},
+	{"udp bytes", "-u -b 50M -n 2M -l 1000", func(o *iperf3.Options) {
+		o.Protocol, o.BitsPerSecond, o.Bytes, o.Duration, o.Length = iperf3.UDP, 50e6, 2<<20, 0, 1000
+	}, 2 << 20},
+	{"udp blocks", "-u -b 50M -k 1000 -l 1000", func(o *iperf3.Options) {
+		o.Protocol, o.BitsPerSecond, o.Blocks, o.Duration, o.Length = iperf3.UDP, 50e6, 1000, 0, 1000
+	}, 1000 * 1000},
+}
+
+// seen is an Observer that keeps the last of everything.
+type seen struct {
+	mu        sync.Mutex
+	start     iperf3.Start
+	intervals int
+	end       *iperf3.End
+	failed    error
+	over      chan struct{}
+	once      sync.Once
+}
+
+func newSeen() *seen { return &seen{over: make(chan struct{})} }
+
+func (s *seen) Connected(v iperf3.Start) { s.mu.Lock(); s.start = v; s.mu.Unlock() }
+func (s *seen) Interval(iperf3.Interval) { s.mu.Lock(); s.intervals++; s.mu.Unlock() }
+func (s *seen) Failed(err error)         { s.mu.Lock(); s.failed = err; s.mu.Unlock(); s.finish() }
+func (s *seen) finish()                  { s.once.Do(func() { close(s.over) }) }
+func (s *seen) Ended(e iperf3.End) {
+	s.mu.Lock()
+	s.end = &e
+	s.mu.Unlock()
+	if !e.Partial {
+		s.finish()
+	}
+}
+
+// result waits for a test's end.
+func (s *seen) result(t *testing.T) iperf3.End {
+	t.Helper()
+	select {
+	case <-s.over:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the test did not end")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		t.Fatal(s.failed)
+	}
+	return *s.end
+}
+
+// ourIperf3 is our server on loopback; sessions come out of the channel.
+func ourIperf3(t *testing.T, o iperf3.ServerOptions) (port string, sessions <-chan *seen) {
+	t.Helper()
+	all := make(chan *seen, 256)
+	ready := make(chan string, 1)
+	o.Port = -1
+	o.Ready = func(address string) { ready <- address }
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- iperf3.Serve(ctx, o, func(uint64, string) iperf3.Observer { s := newSeen(); all <- s; return s })
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	_, port, _ = net.SplitHostPort(<-ready)
+	return port, all
+}
+
+// iperf3JSON is what the tests read of iperf3's own report.
+type iperf3JSON struct {
+	Error string `json:"error"`
+	Start struct {
+		Connected []struct{} `json:"connected"`
+	} `json:"start"`
+	Intervals []struct{} `json:"intervals"`
+	End       struct {
+		Streams []struct {
+			Sender, Receiver struct {
+				Bytes       uint64 `json:"bytes"`
+				Retransmits *int64 `json:"retransmits"`
+				Sender      bool   `json:"sender"`
+			}
+			UDP *struct {
+				Bytes   uint64  `json:"bytes"`
+				Packets int64   `json:"packets"`
+				Lost    int64   `json:"lost_packets"`
+				Jitter  float64 `json:"jitter_ms"`
+				Sender  bool    `json:"sender"`
+			} `json:"udp"`
+		} `json:"streams"`
+	} `json:"end"`
+}
+
+func decodeIperf3(t *testing.T, out []byte) iperf3JSON {
+	t.Helper()
+	var v iperf3JSON
+	if err := json.Unmarshal(out, &v); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return v
+}
+
+// theirClient runs iperf3 as a client.
+func theirClient(t *testing.T, program, host, port, flags string, env ...string) iperf3JSON {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	args := append([]string{"-c", host, "-p", port, "-J", "-i", "0.5"}, strings.Fields(flags)...)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("iperf3 %v: %v\n%s", args, err, out)
+	}
+	return decodeIperf3(t, out)
+}
+
+// agree wants iperf3's report and ours to hold the same figures of each stream.
+func agreeWithIperf3(t *testing.T, theirs iperf3JSON, ours iperf3.End, least uint64) {
+	t.Helper()
+	if theirs.Error != "" {
+		t.Fatal(theirs.Error)
+	}
+	if len(theirs.End.Streams) != len(ours.Streams) || ours.Partial {
+		t.Fatalf("%d streams there, %d here, partial %v", len(theirs.End.Streams), len(ours.Streams), ours.Partial)
+	}
+	var came uint64
+	left := map[string]int{} // what they hold, by its figures: iperf3 groups a bidirectional test's streams otherwise
+	for _, s := range theirs.End.Streams {
+		if s.UDP != nil {
+			left[fmt.Sprintf("udp %d bytes, %d packets, %d lost, %.5f ms", s.UDP.Bytes, s.UDP.Packets, s.UDP.Lost, s.UDP.Jitter)]++
+			continue
+		}
+		left[fmt.Sprintf("tcp %d sent, %d received", s.Sender.Bytes, s.Receiver.Bytes)]++
+	}
+	for _, s := range ours.Streams {
+		came += s.Received.Bytes
+		mine := fmt.Sprintf("tcp %d sent, %d received", s.Sent.Bytes, s.Received.Bytes)
+		if s.UDP != nil {
+			mine = fmt.Sprintf("udp %d bytes, %d packets, %d lost, %.5f ms", s.Sent.Bytes, s.UDP.SentPackets, s.UDP.Lost, s.UDP.JitterSeconds*1000)
+		}
+		if left[mine] == 0 {
+			t.Errorf("stream %d: here %s; there %v", s.ID, mine, left)
+		}
+		left[mine]--
+	}
+	if came < least {
+		t.Errorf("%d bytes came; want at least %d", came, least)
+	}
+}
+
+func TestIperf3AsClient(t *testing.T) {
+	eachIperf3(t, func(t *testing.T, program string) {
+		port, sessions := ourIperf3(t, iperf3.ServerOptions{Interval: 500 * time.Millisecond})
+		for _, c := range iperf3Cases {
+			t.Run(c.name, func(t *testing.T) {
+				theirs := theirClient(t, program, "127.0.0.1", port, c.flags)
+				agreeWithIperf3(t, theirs, (<-sessions).result(t), c.least)
+			})
+		}
+		t.Run("IPv6", func(t *testing.T) {
+			agreeWithIperf3(t, theirClient(t, program, "::1", port, "-6 -t 1"), (<-sessions).result(t), 1<<20)
+			agreeWithIperf3(t, theirClient(t, program, "::1", port, "-6 -t 1 -u -b 10M"), (<-sessions).result(t), 1<<20)
+		})
+	})
+}
+
+// theirServer runs iperf3 as a server for one test; its report comes from wait.
+func theirServer(t *testing.T, program string, flags ...string) (port int, wait func() iperf3JSON) {
+	t.Helper()
+	port = freePort(t)
+	var out bytes.Buffer
+	cmd := exec.Command(program, append([]string{"-s", "-1", "-J", "-i", "0.5", "-p", strconv.Itoa(port)}, flags...)...)
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() { cmd.Process.Kill() })
+	awaitListener(t, port)
+	return port, func() iperf3JSON {
+		select {
+		case <-ended:
+		case <-time.After(15 * time.Second):
+			t.Fatal("iperf3 -s did not end")
+		}
+		return decodeIperf3(t, out.Bytes())
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// awaitListener looks at the kernel's table instead of connecting, which would be
+// the server's one test.
+func awaitListener(t *testing.T, port int) {
+	t.Helper()
+	want := fmt.Sprintf(":%04X 0", port)
+	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+			text, _ := os.ReadFile(table)
+			for line := range strings.Lines(string(text)) {
+				if f := strings.Fields(line); len(f) > 3 && f[3] == "0A" && strings.HasSuffix(f[1]+" 0", want) {
+					return
+				}
+			}
+		}
+	}
+	t.Fatalf("nobody listens on port %d", port)
+}
+
+func TestIperf3AsServer(t *testing.T) {
+	eachIperf3(t, func(t *testing.T, program string) {
+		cases := append([]iperf3Case{{"IPv6", "", func(o *iperf3.Options) { o.Host, o.Family = "::1", 6 }, 1 << 20},
+			{"IPv6 udp", "", func(o *iperf3.Options) { o.Host, o.Protocol, o.BitsPerSecond = "::1", iperf3.UDP, 20e6 }, 1 << 20}}, iperf3Cases...)
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				port, wait := theirServer(t, program)
+				o := iperf3.Options{Host: "127.0.0.1", Port: port, Duration: time.Second, Interval: 500 * time.Millisecond}
+				c.set(&o)
+				ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+				defer cancel()
+				mine := newSeen()
+				if err := iperf3.Run(ctx, o, mine); err != nil {
+					t.Fatal(err)
+				}
+				ours, theirs := mine.result(t), wait()
+				agreeWithServer(t, theirs, ours, o)
+			})
+		}
+	})
+}
+
+// agreeWithServer compares what a server of iperf3 knows: its report is made
+// before the client's results come, so it holds its own side's figures alone.
+func agreeWithServer(t *testing.T, theirs iperf3JSON, ours iperf3.End, o iperf3.Options) {
+	t.Helper()
+	if theirs.Error != "" || ours.Partial || len(theirs.End.Streams) != len(ours.Streams) {
+		t.Fatalf("%d streams there, %d here, %q", len(theirs.End.Streams), len(ours.Streams), theirs.Error)
+	}
+	left := map[uint64]int{}
+	for _, s := range theirs.End.Streams {
+		left[s.Sender.Bytes]++
+		left[s.Receiver.Bytes]++
+		if s.UDP != nil {
+			left[s.UDP.Bytes]++
+		}
+	}
+	for _, s := range ours.Streams {
+		there := s.Received.Bytes // we sent: the server received
+		if !s.Sender {
+			there = s.Sent.Bytes
+		} else if s.UDP != nil {
+			continue // the server shows what was sent, which it does not know
+		}
+		if there == 0 || left[there] == 0 {
+			t.Errorf("stream %d: the server is said to have %d bytes; it shows %v", s.ID, there, left)
+		}
+		left[there]--
+		if s.UDP != nil && s.Sent.Bytes != uint64(s.UDP.SentPackets)*uint64(length(o, s)) {
+			t.Errorf("stream %d: %d bytes in %d packets", s.ID, s.Sent.Bytes, s.UDP.SentPackets)
+		}
+	}
+}
+
+func length(o iperf3.Options, s iperf3.StreamEnd) int {
+	if o.Length > 0 {
+		return o.Length
+	}
+	return int(s.Sent.Bytes / uint64(max(1, s.UDP.SentPackets)))
+}
+
+// iperf3Keys makes the keys and users of an authentication with openssl.
+func iperf3Keys(t *testing.T) (private, public, users string) {
+	t.Helper()
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("openssl is not on the PATH")
+	}
+	dir := t.TempDir()
+	private, public, users = filepath.Join(dir, "private.pem"), filepath.Join(dir, "public.pem"), filepath.Join(dir, "users.csv")
+	for _, line := range []string{
+		"openssl genrsa -out " + private + " 2048",
+		"openssl rsa -in " + private + " -outform PEM -pubout -out " + public,
+	} {
+		if out, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+	// SHA-256 of "{mario}rossi", as iperf3's manual has it.
+	os.WriteFile(users, []byte("# users\nmario,bf7a49a846d44b454a5d11e7acfaf13d138bbe0b7483aa3e050879700572709b\n"), 0o600)
+	return private, public, users
+}
+
+func TestIperf3Authentication(t *testing.T) {
+	eachIperf3(t, func(t *testing.T, program string) {
+		private, public, users := iperf3Keys(t)
+		old := strings.HasSuffix(program, "iperf3") // Debian's speaks the old padding alone
+		t.Run("their client", func(t *testing.T) { authenticateTheirs(t, program, private, public, users, old) })
+		t.Run("their server", func(t *testing.T) { authenticateOurs(t, program, private, public, users, old) })
+	})
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func authenticateTheirs(t *testing.T, program, private, public, users string, old bool) {
+	key, err := iperf3.ParsePrivateKey(read(t, private))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := iperf3.ParseUsers(read(t, users))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, sessions := ourIperf3(t, iperf3.ServerOptions{PrivateKey: key, Users: known, PKCS1Padding: old})
+	flags := "-t 1 -n 1M --username mario --rsa-public-key-path " + public
+	flags = strings.Replace(flags, "-t 1 ", "", 1)
+	agreeWithIperf3(t, theirClient(t, program, "127.0.0.1", port, flags, "IPERF3_PASSWORD=rossi"), (<-sessions).result(t), 0)
+
+	cmd := exec.Command(program, append([]string{"-c", "127.0.0.1", "-p", port, "-J"}, strings.Fields(flags)...)...)
+	cmd.Env = append(os.Environ(), "IPERF3_PASSWORD=verdi")
+	out, _ := cmd.Output()
+	if report := decodeIperf3(t, out); !strings.Contains(report.Error, "authorization") {
+		t.Errorf("a wrong password: %q", report.Error)
+	}
+	if s := <-sessions; s.refusal(t) == nil {
+		t.Error("our server let a wrong password in")
+	}
+}
+
+// refusal waits for a session's failure.
+func (s *seen) refusal(t *testing.T) error {
+	t.Helper()
+	select {
+	case <-s.over:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the session did not end")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+func authenticateOurs(t *testing.T, program, private, public, users string, old bool) {
+	key, err := iperf3.ParsePublicKey(read(t, public))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		password string
+		ok       bool
+	}{{"rossi", true}, {"verdi", false}} {
+		port, wait := theirServer(t, program, "--rsa-private-key-path", private, "--authorized-users-path", users)
+		o := iperf3.Options{Host: "127.0.0.1", Port: port, Bytes: 1 << 20, Username: "mario", Password: c.password, PublicKey: key, PKCS1Padding: old}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		mine := newSeen()
+		err := iperf3.Run(ctx, o, mine)
+		cancel()
+		if (err == nil) != c.ok {
+			t.Errorf("password %q: %v", c.password, err)
+		}
+		wait()
+	}
+}
+
+// TestIperf3ManyClients lets many of their clients test at once.
+func TestIperf3ManyClients(t *testing.T) {
+	eachIperf3(t, func(t *testing.T, program string) {
+		port, sessions := ourIperf3(t, iperf3.ServerOptions{})
+		var all sync.WaitGroup
+		for i := range 16 {
+			flags := "-t 2 -b 5M"
+			if i%2 == 1 {
+				flags += " -u"
+			}
+			all.Go(func() {
+				report := theirClient(t, program, "127.0.0.1", port, flags)
+				if len(report.End.Streams) != 1 {
+					t.Errorf("%d streams", len(report.End.Streams))
+				}
+			})
+		}
+		all.Wait()
+		for range 16 {
+			var came uint64
+			for _, s := range (<-sessions).result(t).Streams {
+				came += s.Received.Bytes
+			}
+			if came < 1e6 || came > 2e6 {
+				t.Errorf("%d bytes came of 10 Mbit", came)
+			}
+		}
+	})
+}
