@@ -14,7 +14,7 @@ func (p *program) test(ctx context.Context) int {
 	}
 	p.greet()
 	shown := &ended{Observer: newText(p.screen, p.output, unmarked)}
-	err := iperf3.Run(ctx, p.client, p.traced(shown))
+	err := p.engine.run(ctx, p.client, p.traced(shown))
 	switch {
 	case errors.Is(err, iperf3.ErrInterrupted) || err != nil && ctx.Err() != nil:
 		p.screen.complain("%s", interrupted(ctx, "client"))
@@ -43,7 +43,7 @@ func (e *ended) Ended(end iperf3.End) {
 func (p *program) testJSON(ctx context.Context) int {
 	r := newReport(p.screen, p.output, false)
 	r.about.Test.Title, r.about.Test.ExtraData = p.client.Title, p.client.ExtraData
-	err := iperf3.Run(ctx, p.client, p.traced(r))
+	err := p.engine.run(ctx, p.client, p.traced(r))
 	switch {
 	case errors.Is(err, iperf3.ErrInterrupted) || err != nil && ctx.Err() != nil:
 		r.finish(interrupted(ctx, "client"))

@@ -9,10 +9,6 @@ import (
 	"strings"
 )
 
-// errNoBackground is why a server does not leave its terminal by itself there.
-var errNoBackground = errors.New("-D (--daemon): this system has no daemons: " +
-	"start it with Start-Process, or as a service, without -D")
-
 // daemonFlags is what a daemon's parent gives it: the descriptor on which it
 // waits to hear that the daemon listens. A Go program cannot fork; so -D starts
 // the program again, without a terminal, and ends when that one listens.

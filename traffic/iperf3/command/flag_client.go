@@ -29,7 +29,10 @@ func clientFlags() []*flag {
 		{long: "reverse", short: 'R', role: ofClient, says: "the server sends", set: onClient(func(o *iperf3.Options) { o.Reverse = true })},
 		{long: "bidir", role: ofClient, says: "both send at once", set: onClient(func(o *iperf3.Options) { o.Bidirectional = true })},
 		{long: "omit", short: 'O', takes: "SECONDS", role: ofClient, says: "run so long before what is counted",
-			set: func(s *settings, v string) (err error) { s.client.Omit, err = seconds(v, 0, iperf3.MaxOmit); return err }},
+			set: func(s *settings, v string) (err error) {
+				s.client.Omit, err = seconds(v, 0, iperf3.MaxOmit)
+				return err
+			}},
 		{long: "title", short: 'T', takes: "TEXT", role: ofClient, says: "begin every line with it",
 			set: func(s *settings, v string) error { s.client.Title, s.output.title = v, v; return nil }},
 		{long: "extra-data", takes: "TEXT", role: ofClient, says: "put it into both ends' JSON",

@@ -14,7 +14,10 @@ func shapeFlags() []*flag {
 		{long: "congestion", older: []string{"linux-congestion"}, short: 'C', takes: "NAME", role: ofClient, says: "TCP's congestion control at both ends",
 			set: func(s *settings, v string) error { s.client.Congestion = v; return nil }},
 		{long: "set-mss", short: 'M', takes: "N", role: ofClient, says: "TCP's largest segment",
-			set: func(s *settings, v string) (err error) { s.client.MSS, err = between(v, 0, iperf3.MaxMSS, ""); return err }},
+			set: func(s *settings, v string) (err error) {
+				s.client.MSS, err = between(v, 0, iperf3.MaxMSS, "")
+				return err
+			}},
 		{long: "no-delay", short: 'N', role: ofClient, says: "send small segments at once (no Nagle)", set: onClient(func(o *iperf3.Options) { o.NoDelay = true })},
 		{long: "tos", short: 'S', takes: "N", role: ofClient, says: "the byte of DSCP and ECN, 0 to 255: 52, 064, 0x34",
 			set: func(s *settings, v string) (err error) { s.client.TOS, err = integer(v, 0, 255); return err }},

@@ -19,9 +19,16 @@ const (
 	exitFailed = 1
 )
 
+// engine runs tests; tests of this package put their own in its place.
+type engine struct {
+	run   func(context.Context, iperf3.Options, iperf3.Observer) error
+	serve func(context.Context, iperf3.ServerOptions, func(uint64, string) iperf3.Observer) error
+}
+
 // program is one run of the command.
 type program struct {
 	*settings
+	engine
 	screen *screen
 }
 
@@ -30,6 +37,10 @@ type program struct {
 // as since iperf 3.17. The password of --username is read from in, or is what
 // environment says of IPERF3_PASSWORD.
 func Run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer, environment func(string) string) int {
+	return engine{iperf3.Run, iperf3.Serve}.command(ctx, args, in, out, errs, environment)
+}
+
+func (e engine) command(ctx context.Context, args []string, in io.Reader, out, errs io.Writer, environment func(string) string) int {
 	s, warnings, err := parse(args)
 	if err != nil {
 		fmt.Fprintf(errs, "iperf3: parameter error - %v\n\nUsage: windtunnel iperf3 [-s|-c HOST] [flags]; windtunnel iperf3 --help lists the flags.\n", err)
@@ -46,7 +57,7 @@ func Run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer, 
 	for _, warning := range warnings {
 		fmt.Fprintf(errs, "warning: %s\n", warning)
 	}
-	if err := s.load(ctx, in, errs, environment); err != nil {
+	if err := s.complete(ctx, in, errs, environment); err != nil {
 		fmt.Fprintf(errs, "iperf3: parameter error - %v\n", err)
 		return exitFailed
 	}
@@ -57,30 +68,30 @@ func Run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer, 
 		}
 		return exitDone
 	}
-	return s.run(ctx, out, errs)
+	return s.run(ctx, e, out, errs)
 }
 
-// load reads the files that the flags name, and the password.
-func (s *settings) load(ctx context.Context, in io.Reader, prompt io.Writer, environment func(string) string) (err error) {
+// complete reads the files that the flags name, and the password.
+func (s *settings) complete(ctx context.Context, in io.Reader, prompt io.Writer, environment func(string) string) (err error) {
 	if s.privateKey != "" {
-		if s.server.PrivateKey, err = loadPrivateKey(s.privateKey); err != nil {
-			return err
+		if s.server.PrivateKey, err = load(s.privateKey, longestKey, iperf3.ParsePrivateKey); err != nil {
+			return fmt.Errorf("--rsa-private-key-path: %w", err)
 		}
-		if s.server.Users, err = loadUsers(s.users); err != nil {
-			return err
+		if s.server.Users, err = load(s.users, longestUsers, someUsers); err != nil {
+			return fmt.Errorf("--authorized-users-path: %w", err)
 		}
 	}
 	if s.publicKey == "" {
 		return nil
 	}
-	if s.client.PublicKey, err = loadPublicKey(s.publicKey); err != nil {
-		return err
+	if s.client.PublicKey, err = load(s.publicKey, longestKey, iperf3.ParsePublicKey); err != nil {
+		return fmt.Errorf("--rsa-public-key-path: %w", err)
 	}
 	s.client.Password, err = askPassword(ctx, in, prompt, environment)
 	return err
 }
 
-func (s *settings) run(ctx context.Context, out, errs io.Writer) int {
+func (s *settings) run(ctx context.Context, e engine, out, errs io.Writer) int {
 	if s.output.logfile != "" {
 		const anybodyReads = 0o644
 		file, err := os.OpenFile(s.output.logfile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, anybodyReads)
@@ -95,9 +106,9 @@ func (s *settings) run(ctx context.Context, out, errs io.Writer) int {
 		return s.fails(errs, err)
 	}
 	defer remove()
-	p := &program{settings: s, screen: newScreen(out, errs, s.output)}
+	p := &program{settings: s, engine: e, screen: newScreen(out, errs, s.output)}
 	if s.role == ofServer {
-		return p.serve(ctx)
+		return p.answer(ctx)
 	}
 	return p.test(ctx)
 }

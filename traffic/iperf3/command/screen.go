@@ -34,8 +34,8 @@ func (s *screen) begin() string {
 	return stamp(s.format, s.now())
 }
 
-// print writes a piece of text and returns it as it was written. A mark stands
-// before each line, where there is one.
+// print writes a piece of text, and returns it without the mark that tells
+// several clients' lines apart.
 func (s *screen) print(mark, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,9 +43,9 @@ func (s *screen) print(mark, text string) string {
 	if s.title != "" {
 		title = s.title + ":  "
 	}
-	text = s.begin() + title + mark + text
-	_, _ = io.WriteString(s.out, text) // whoever reads may have gone: the test goes on
-	return text
+	begin := s.begin() + title
+	_, _ = io.WriteString(s.out, begin+mark+text) // whoever reads may have gone: the test goes on
+	return begin + text
 }
 
 // whole writes text that others read as one piece: JSON.

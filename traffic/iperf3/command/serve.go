@@ -9,8 +9,8 @@ import (
 	"windtunnel/traffic/iperf3"
 )
 
-// serve answers clients until ctx ends or -1 is done.
-func (p *program) serve(ctx context.Context) int {
+// answer answers clients until ctx ends or -1 is done.
+func (p *program) answer(ctx context.Context) int {
 	p.greet()
 	v := &sessions{program: p, live: map[uint64]*session{}}
 	options := p.server
@@ -25,7 +25,7 @@ func (p *program) serve(ctx context.Context) int {
 	}
 	options.Refused = v.refused
 	for {
-		err := iperf3.Serve(ctx, options, v.observe)
+		err := p.engine.serve(ctx, options, v.observe)
 		v.finishAll()
 		switch {
 		case ctx.Err() != nil:

@@ -16,11 +16,13 @@ type session struct {
 	client string
 	text   *text
 	report *report
+	marked bool
 }
 
-// mark tells several clients' lines apart; one client's have none, as in iperf3.
+// mark tells several clients' lines apart: of one that is alone they have none,
+// as in iperf3; from when it is not, all.
 func (s *session) mark() string {
-	if s.all.several() {
+	if s.marked = s.marked || s.all.several(); s.marked {
 		return fmt.Sprintf("(test #%d) ", s.number)
 	}
 	return ""

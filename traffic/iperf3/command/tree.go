@@ -23,16 +23,6 @@ func (o *object) add(name string, value any) *object {
 	return o
 }
 
-// get finds a member's value; nil if there is none.
-func (o *object) get(name string) any {
-	for _, m := range o.members {
-		if m.name == name {
-			return m.value
-		}
-	}
-	return nil
-}
-
 // maxDepth bounds the nesting of a peer's JSON; iperf3's own has 5 levels.
 const maxDepth = 64
 

@@ -35,35 +35,22 @@ func disturbed(a iperf3.Arrivals) bool {
 // lines are for people: one for what was received, one for what left late.
 func (t *truth) lines(e iperf3.End) (lines []string) {
 	var all iperf3.Arrivals
-	var jitter, lag []result.Histogram
 	received := false
 	for _, s := range e.Streams {
-		u := s.UDP
-		if u == nil {
-			continue
-		}
-		if u.True != nil {
+		if s.UDP != nil && s.UDP.True != nil {
 			received = true
-			all = added(all, *u.True)
+			all = added(all, *s.UDP.True)
 		}
-		jitter, lag = appended(jitter, u.Jitter), appended(lag, u.Lag)
 	}
 	if received {
-		lines = append(lines, "Windtunnel: "+arrivalText(all)+jitterText(jitter)+"\n")
+		lines = append(lines, "Windtunnel: "+arrivalText(all)+jitterText(e.Jitter)+"\n")
 	}
 	const noticed = 1e-3 // seconds
-	if late, err := result.MergeHistograms(lag...); err == nil && late.P99 >= noticed {
+	if late := e.Lag; late != nil && late.P99 >= noticed {
 		lines = append(lines, fmt.Sprintf("Windtunnel: this sender was late: datagrams left p50 %s, p99 %s, max %s after their time\n",
 			inMilliseconds(late.P50), inMilliseconds(late.P99), inMilliseconds(late.Max)))
 	}
 	return lines
-}
-
-func appended(all []result.Histogram, one *result.Histogram) []result.Histogram {
-	if one == nil || one.Count == 0 {
-		return all
-	}
-	return append(all, *one)
 }
 
 func added(a, b iperf3.Arrivals) iperf3.Arrivals {
@@ -87,12 +74,11 @@ func arrivalText(a iperf3.Arrivals) string {
 	return b.String()
 }
 
-func jitterText(parts []result.Histogram) string {
-	all, err := result.MergeHistograms(parts...)
-	if err != nil || all.Count == 0 {
+func jitterText(j *result.Histogram) string {
+	if j == nil || j.Count == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; jitter p50 %s, p99 %s, max %s", inMilliseconds(all.P50), inMilliseconds(all.P99), inMilliseconds(all.Max))
+	return fmt.Sprintf("; jitter p50 %s, p99 %s, max %s", inMilliseconds(j.P50), inMilliseconds(j.P99), inMilliseconds(j.Max))
 }
 
 func inMilliseconds(seconds float64) string { return fmt.Sprintf("%.3f ms", seconds*1000) }

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"math"
+
 	"windtunnel/result"
 	"windtunnel/traffic/iperf3"
 )
@@ -16,9 +18,6 @@ func (t *truth) tree(e iperf3.End) *object {
 			streams = append(streams, one)
 		}
 	}
-	if len(streams) == 0 && !e.Partial {
-		return nil
-	}
 	o := &object{}
 	if e.Partial {
 		o.add("partial", true)
@@ -26,23 +25,23 @@ func (t *truth) tree(e iperf3.End) *object {
 	if len(streams) > 0 {
 		o.add("streams", streams)
 	}
+	addTimes(o, "jitter_ms", e.Jitter)
+	addTimes(o, "send_lag_ms", e.Lag)
 	if len(t.disturbed) > 0 {
 		o.add("disturbed_intervals", t.intervals())
+	}
+	if len(o.members) == 0 {
+		return nil
 	}
 	return o
 }
 
 func streamTruth(s iperf3.StreamEnd) *object {
-	u := s.UDP
-	if u == nil || u.True == nil && u.Jitter == nil && u.Lag == nil {
+	if s.UDP == nil || s.UDP.True == nil {
 		return nil
 	}
 	o := (&object{}).add("socket", s.Socket).add("id", s.ID)
-	if u.True != nil {
-		addArrivals(o, *u.True)
-	}
-	addTimes(o, "jitter_ms", u.Jitter)
-	addTimes(o, "send_lag_ms", u.Lag)
+	addArrivals(o, *s.UDP.True)
 	return o
 }
 
@@ -55,9 +54,14 @@ func addTimes(o *object, name string, h *result.Histogram) {
 	if h == nil || h.Count == 0 {
 		return
 	}
-	const ms = 1000
-	o.add(name, (&object{}).add("count", h.Count).add("min", h.Min*ms).add("mean", h.Mean*ms).add("p50", h.P50*ms).
-		add("p90", h.P90*ms).add("p99", h.P99*ms).add("p99_9", h.P999*ms).add("max", h.Max*ms))
+	times := (&object{}).add("count", h.Count)
+	for _, t := range []struct {
+		name    string
+		seconds float64
+	}{{"min", h.Min}, {"mean", h.Mean}, {"p50", h.P50}, {"p90", h.P90}, {"p99", h.P99}, {"p99_9", h.P999}, {"max", h.Max}} {
+		times.add(t.name, math.Round(t.seconds*1e9)/1e6) // to the nanosecond
+	}
+	o.add(name, times)
 }
 
 func (t *truth) intervals() []any {

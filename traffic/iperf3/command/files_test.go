@@ -1,0 +1,158 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"windtunnel/traffic/iperf3"
+)
+
+func keep(t *testing.T, name, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestPidfile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pid")
+	remove, err := writePidfile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(name); string(text) != strconv.Itoa(os.Getpid()) {
+		t.Errorf("it holds %q, want %d", text, os.Getpid())
+	}
+	remove()
+	if _, err := os.Stat(name); err == nil {
+		t.Error("it is still there")
+	}
+	if _, err := writePidfile(keep(t, "other", strconv.Itoa(os.Getppid())+"\n")); err == nil {
+		t.Error("the file of a living process was written over")
+	}
+	remove, err = writePidfile(keep(t, "dead", "999999999"))
+	if err != nil {
+		t.Errorf("a dead process's file: %v", err)
+	} else {
+		remove()
+	}
+	if _, err := writePidfile(filepath.Join(t.TempDir(), "no", "such")); err == nil {
+		t.Error("no error for a folder that is not there")
+	}
+}
+
+func TestLogfileTakesEverything(t *testing.T) {
+	log := keep(t, "log", "before\n")
+	var out, errs bytes.Buffer
+	e := plays(scene{fails: iperf3.ErrAccessDenied})
+	if code := e.command(t.Context(), []string{"-c", "h", "--logfile", log}, nil, &out, &errs, nil); code != exitFailed || out.Len()+errs.Len() > 0 {
+		t.Errorf("exit %d, %q, %q", code, out.String(), errs.String())
+	}
+	if text, _ := os.ReadFile(log); string(text) != "before\niperf3: error - the server is busy running a test. try again later\n" {
+		t.Errorf("the log holds %q", text)
+	}
+	if code := e.command(t.Context(), []string{"-c", "h", "--logfile", filepath.Join(log, "x")}, nil, &out, &errs, nil); code != exitFailed || !strings.Contains(errs.String(), "unable to open log file") {
+		t.Errorf("exit %d, %q", code, errs.String())
+	}
+}
+
+func pems(t *testing.T) (private, public string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(kind string, bytes []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
+	}
+	return keep(t, "private.pem", block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))), keep(t, "public.pem", block("PUBLIC KEY", der))
+}
+
+// TestAuthentication has the keys, users and password reach the engine.
+func TestAuthentication(t *testing.T) {
+	private, public := pems(t)
+	users := keep(t, "users", "# name,hash\nmario,"+strings.Repeat("ab", 32)+"\n")
+	var asked iperf3.Options
+	var served iperf3.ServerOptions
+	e := engine{
+		run: func(_ context.Context, o iperf3.Options, _ iperf3.Observer) error { asked = o; return nil },
+		serve: func(_ context.Context, o iperf3.ServerOptions, _ func(uint64, string) iperf3.Observer) error {
+			served = o
+			return nil
+		},
+	}
+	fromEnvironment := func(name string) string { return map[string]string{"IPERF3_PASSWORD": "rossi"}[name] }
+	nothing := func(string) string { return "" }
+	run := func(args string, in io.Reader, environment func(string) string) (int, string) {
+		var errs bytes.Buffer
+		code := e.command(t.Context(), strings.Fields(args), in, io.Discard, &errs, environment)
+		return code, errs.String()
+	}
+	client := fmt.Sprintf("-c h --username mario --rsa-public-key-path %s", public)
+	if code, errs := run(client, nil, fromEnvironment); code != exitDone || asked.Password != "rossi" || asked.PublicKey == nil || errs != "" {
+		t.Errorf("exit %d, %+v, %s", code, asked, errs)
+	}
+	if code, errs := run(client, strings.NewReader("typed\r\n"), nothing); code != exitDone || asked.Password != "typed" || errs != "Password: " {
+		t.Errorf("exit %d, password %q, %s", code, asked.Password, errs)
+	}
+	if code, errs := run(client, strings.NewReader(""), nothing); code != exitFailed || !strings.Contains(errs, "IPERF3_PASSWORD") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if code, errs := run(fmt.Sprintf("-s --rsa-private-key-path %s --authorized-users-path %s", private, users), nil, nothing); code != exitDone || served.PrivateKey == nil || len(served.Users) != 1 {
+		t.Errorf("exit %d, %+v, %s", code, served, errs)
+	}
+	for _, broken := range []string{
+		fmt.Sprintf("-s --rsa-private-key-path %s --authorized-users-path %s", private, keep(t, "empty", "# nobody\n")),
+		fmt.Sprintf("-s --rsa-private-key-path %s --authorized-users-path %s", users, users),
+		fmt.Sprintf("-s --rsa-private-key-path %s --authorized-users-path %s", private, private+"-not"),
+		fmt.Sprintf("-c h --username mario --rsa-public-key-path %s", users),
+	} {
+		if code, errs := run(broken, nil, fromEnvironment); code != exitFailed || !strings.Contains(errs, "-path: ") {
+			t.Errorf("%s: exit %d, %s", broken, code, errs)
+		}
+	}
+}
+
+func TestPasswordEndsWithTheContext(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	silent, never := io.Pipe()
+	defer never.Close()
+	if _, err := askPassword(ctx, silent, io.Discard, func(string) string { return "" }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestDebugKeepsSecrets shows options and events, but no password.
+func TestDebugKeepsSecrets(t *testing.T) {
+	_, public := pems(t)
+	var errs bytes.Buffer
+	code := plays(newScene(false, iperf3.UDP, reverse, 1)).command(t.Context(), []string{"-c", "h", "-d", "-u", "-R", "--username", "mario", "--rsa-public-key-path", public},
+		nil, io.Discard, &errs, func(string) string { return "geheim" })
+	for _, want := range []string{"debug: asked for", "debug: connected", "debug: interval", "debug: ended", "mario"} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("no %q on stderr", want)
+		}
+	}
+	if strings.Contains(errs.String(), "geheim") || code != exitDone {
+		t.Errorf("exit %d, and the password was shown: %s", code, errs.String())
+	}
+}
