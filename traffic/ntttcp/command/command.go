@@ -1,0 +1,75 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The exit codes, the same as of the program's other commands.
+const (
+	done        = 0
+	failed      = 1
+	refused     = 2
+	interrupted = 130
+)
+
+// Run is `windtunnel ntttcp`: arguments behind the word ntttcp, the exit code
+// out. What belongs to a tool's output goes to out; notes, warnings and errors go
+// to errs, so that what reads the tool's output reads this.
+func Run(ctx context.Context, args []string, _ io.Reader, out, errs io.Writer) int {
+	read, err := read(args)
+	if errors.Is(err, errHelp) {
+		io.WriteString(out, help())
+		return done
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "windtunnel ntttcp: %v\n", err)
+		return refused
+	}
+	said := console{errs}
+	if read.windows != nil {
+		err = (&windowsRun{flags: read.windows, out: out, console: said}).run(ctx)
+	} else {
+		err = (&linuxRun{flags: read.linux, out: out, console: said, now: wallClock}).run(ctx)
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted):
+		return interrupted
+	case err != nil:
+		fmt.Fprintf(errs, "windtunnel ntttcp: %v\n", err)
+		return failed
+	}
+	return done
+}
+
+// errInterrupted is a test that was stopped and has its result printed.
+var errInterrupted = errors.New("interrupted")
+
+// console is where people are told what is not in the tool's own output.
+type console struct{ errs io.Writer }
+
+func (c console) note(format string, values ...any) {
+	fmt.Fprintf(c.errs, "note: "+format+"\n", values...)
+}
+
+// saved tells what became of a file.
+func (c console) saved(path, text string) error {
+	kept, err := writeFile(path, text)
+	if kept != "" {
+		c.note("%s was there; it is %s now", path, kept)
+	}
+	return err
+}
+
+// missing says which figures this system has not, once each.
+func (c console) missing(before, after counters) {
+	told := map[string]bool{}
+	for _, text := range append(before.missing, after.missing...) {
+		if !told[text] {
+			c.note("0 stands for what could not be read: %s", text)
+		}
+		told[text] = true
+	}
+}
