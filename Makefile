@@ -48,9 +48,10 @@ bench-stream: build peers
 bench-vrouter: build
 	$(GO) run ./bench/vrouter
 
-# The BPF objects and the Go types of the vRouter's records, by the pinned compiler.
+# The BPF objects of the vRouter and of raw frames, and the Go types of their records, by the
+# pinned compiler.
 generate:
-	$(GO) generate ./vrouter/...
+	$(GO) generate ./vrouter/... ./traffic/frame/...
 
 dist:
 	@bash scripts/dist.sh '$(LDFLAGS)'

@@ -8,9 +8,10 @@ if ! command -v clang-19 >/dev/null; then
 fi
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
-mapfile -t files < <(git ls-files 'vrouter/**/*_bpfel.go' 'vrouter/**/*_bpfel.o' 'vrouter/**/*_generated.go')
+mapfile -t files < <(git ls-files 'vrouter/**/*_bpfel.go' 'vrouter/**/*_bpfel.o' 'vrouter/**/*_generated.go' \
+	'traffic/frame/*_bpfel.go' 'traffic/frame/*_bpfel.o')
 for f in "${files[@]}"; do mkdir -p "$before/$(dirname "$f")" && cp "$f" "$before/$f"; done
-go generate ./vrouter/...
+go generate ./vrouter/... ./traffic/frame/...
 stale=0
 for f in "${files[@]}"; do
 	cmp -s "$f" "$before/$f" || { echo "generated file is not current: $f (run make generate and commit)" >&2; stale=1; }

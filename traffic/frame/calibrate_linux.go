@@ -1,0 +1,67 @@
+package frame
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// calibrationTime is for how long the generator runs into its null sink.
+const calibrationTime = 300 * time.Millisecond
+
+// Calibrate tells how many frames a second the sender's threads make when each is
+// dropped as soon as its headers are written: live frames that go nowhere. An
+// AF_PACKET socket has no such sink, so method af-packet is refused.
+func (Kind) Calibrate(ctx context.Context, given result.Options, cpus []int) (float64, error) {
+	l, err := parseLoad(given)
+	if err != nil {
+		return 0, err
+	}
+	if l.method == byPacket {
+		return 0, fmt.Errorf("there is no null sink for method %s: only live frames can be dropped as they are made", byPacket)
+	}
+	h := header{
+		from: benchmarkIPv4, to: benchmarkIPv4, port: 9, session: newSession(),
+		size: l.size, addresses: l.addresses,
+	}
+	if l.size < smallestIPv4 {
+		return 0, fits(l.size, false, largestFrame)
+	}
+	sources, err := newSources(byXDP, h, l, device{})
+	if err != nil {
+		return 0, fmt.Errorf("%w%s", err, needs(err))
+	}
+	perSecond, err := timeSources(ctx, sources, cpus)
+	if closed := closeSources(sources); err == nil {
+		err = closed
+	}
+	return perSecond, err
+}
+
+func timeSources(ctx context.Context, sources []source, cpus []int) (float64, error) {
+	now := time.Now()
+	c := &course{when: traffic.Schedule{Start: now, Window: time.Hour}}
+	e := newEngine(sources, cpus)
+	defer e.halt()
+	c.broken, c.failure = e.ended, e.failure
+	if err := c.sleep(ctx, now.Add(lead)); err != nil {
+		return 0, err
+	}
+	e.release()
+	if err := c.sleep(ctx, time.Now().Add(calibrationTime/10)); err != nil {
+		return 0, err
+	}
+	before, _ := e.counts(warmUp)
+	began := time.Now()
+	if err := c.sleep(ctx, began.Add(calibrationTime)); err != nil {
+		return 0, err
+	}
+	sent, _ := e.counts(warmUp)
+	if sent == before {
+		return 0, fmt.Errorf("no frame was made in %s", calibrationTime)
+	}
+	return float64(sent-before) / time.Since(began).Seconds(), nil
+}

@@ -1,0 +1,109 @@
+package frame
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// handshakeTimeout bounds each step of a handshake where the context does not.
+const handshakeTimeout = 5 * time.Second
+
+// session is a sender's view: the control connection and what was agreed on.
+type session struct {
+	control *net.TCPConn
+	number  uint32
+	from    netip.Addr
+	to      netip.AddrPort
+}
+
+// join connects to a receiver.
+func join(ctx context.Context, l load, address string) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*handshakeTimeout)
+	defer cancel()
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a receiver's IP:port: %w", address, err)
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", address, err)
+	}
+	s := &session{control: conn.(*net.TCPConn), to: netip.AddrPortFrom(to.Addr().Unmap(), to.Port())}
+	s.from = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	if err := s.greet(ctx, l); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("greeting the receiver at %s: %w", address, err)
+	}
+	return s, nil
+}
+
+func (s *session) greet(ctx context.Context, l load) error {
+	defer context.AfterFunc(ctx, func() { s.control.SetDeadline(time.Unix(1, 0)) })()
+	s.control.SetDeadline(time.Now().Add(handshakeTimeout))
+	if _, err := s.control.Write(helloOf(l, s.to.Addr()).encode()); err != nil {
+		return err
+	}
+	answer := make([]byte, answerSize)
+	if _, err := io.ReadFull(s.control, answer); err != nil {
+		return err
+	}
+	var err error
+	s.number, err = decodeAnswer(answer)
+	return err
+}
+
+func helloOf(l load, ip netip.Addr) hello {
+	h := hello{version: controlVersion, family: 4, addresses: l.addresses, size: uint32(l.size), flows: l.flows}
+	if ip.Is6() {
+		h.family = 6
+	}
+	return h
+}
+
+// counted asks how many of the probe's frames have come so far.
+func (s *session) counted(ctx context.Context) (uint64, error) {
+	defer context.AfterFunc(ctx, func() { s.control.SetDeadline(time.Unix(1, 0)) })()
+	s.control.SetDeadline(time.Now().Add(handshakeTimeout))
+	if _, err := s.control.Write(message{kind: askCount}.encode()); err != nil {
+		return 0, fmt.Errorf("asking the receiver for its count: %w", err)
+	}
+	b := make([]byte, messageSize)
+	if _, err := io.ReadFull(s.control, b); err != nil {
+		return 0, fmt.Errorf("waiting for the receiver's count: %w", err)
+	}
+	m, err := decodeMessage(b)
+	if err == nil && m.kind != tellCount {
+		err = fmt.Errorf("the receiver answers with a message of kind %d, not with its count", m.kind)
+	}
+	return m.numbers[0], err
+}
+
+// tell ends the session.
+func (s *session) tell(f final) error {
+	s.control.SetDeadline(time.Now().Add(handshakeTimeout))
+	if _, err := s.control.Write(f.message().encode()); err != nil {
+		return fmt.Errorf("telling the receiver what was sent: %w", err)
+	}
+	return nil
+}
+
+// connect makes a sender: the session, the way to the receiver, and a method that
+// a probe has shown to work.
+func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
+	s, err := join(ctx, l, order.Address)
+	if err != nil {
+		return nil, err
+	}
+	w := &sendWorker{load: l, cpus: order.CPUs, session: s, closing: make(chan struct{})}
+	if err := w.choose(ctx); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}

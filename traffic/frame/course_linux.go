@@ -1,0 +1,127 @@
+package frame
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+const (
+	// tail is for how long a sender goes on after its window, so that the nodes'
+	// own windows, which began at nearly the same time, are full.
+	tail = 200 * time.Millisecond
+	// drain is how long a receiver waits after that for the sender's last word.
+	drain = 2 * time.Second
+	// lateSender is how long after the start a receiver waits for a sender.
+	lateSender = time.Second
+	// mostIntervals are kept; what comes after them is only observed.
+	mostIntervals = 100_000
+)
+
+var (
+	errClosed = errors.New("the worker was closed")
+	errNone   = errors.New("no frame arrived in the window")
+)
+
+// course is a schedule under way: the wait for each of its times, and the
+// intervals between.
+type course struct {
+	when    traffic.Schedule
+	closing <-chan struct{} // the worker is being closed
+	broken  <-chan struct{} // what runs has ended; failure says why
+	failure func() error
+	read    func() (packets, lost uint64) // so far
+	size    uint64                        // bytes of a frame
+
+	began     time.Time // of the running interval
+	packets   uint64    // at its begin
+	lost      uint64
+	intervals []result.Interval
+	observed  chan result.Interval
+	observer  sync.WaitGroup
+}
+
+// start begins the intervals, so that one of them begins with the window.
+func (c *course) start() {
+	if c.when.Interval <= 0 {
+		return
+	}
+	c.began = c.windowBegin().Add(-c.when.WarmUp.Truncate(c.when.Interval))
+	if c.when.Observe == nil {
+		return
+	}
+	c.observed = make(chan result.Interval, 64)
+	c.observer.Go(func() {
+		for i := range c.observed {
+			c.when.Observe(i)
+		}
+	})
+}
+
+// stop ends the observer.
+func (c *course) stop() {
+	if c.observed != nil {
+		close(c.observed)
+		c.observer.Wait()
+	}
+}
+
+func (c *course) windowBegin() time.Time { return c.when.Start.Add(c.when.WarmUp) }
+
+func (c *course) windowEnd() time.Time { return c.windowBegin().Add(c.when.Window) }
+
+// until waits for a time, and ends the intervals that end before.
+func (c *course) until(ctx context.Context, at time.Time) error {
+	for c.when.Interval > 0 && !c.began.IsZero() {
+		next := c.began.Add(c.when.Interval)
+		if next.After(at) || next.After(c.windowEnd()) {
+			break
+		}
+		if err := c.sleep(ctx, next); err != nil {
+			return err
+		}
+		c.closeInterval(next)
+	}
+	return c.sleep(ctx, at)
+}
+
+func (c *course) closeInterval(end time.Time) {
+	packets, lost := c.read()
+	zero := c.windowBegin()
+	i := result.Interval{
+		From: c.began.Sub(zero).Seconds(), To: end.Sub(zero).Seconds(),
+		Packets: packets - c.packets, Bytes: (packets - c.packets) * c.size,
+	}
+	if lost > c.lost { // a frame that overtook others makes them look lost for a while
+		i.Lost = lost - c.lost
+	}
+	c.began, c.packets, c.lost = end, packets, lost
+	if len(c.intervals) < mostIntervals {
+		c.intervals = append(c.intervals, i)
+	}
+	if c.observed != nil {
+		select {
+		case c.observed <- i:
+		default: // an observer that is so far behind misses it
+		}
+	}
+}
+
+func (c *course) sleep(ctx context.Context, at time.Time) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-c.broken:
+		return c.failure()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.closing:
+		return errClosed
+	}
+}

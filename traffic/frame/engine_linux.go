@@ -1,0 +1,204 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// source is what one hot thread sends by. Before rate and release it sends nothing
+// but probes; after interrupt, work returns, if it is told so again and again.
+type source interface {
+	probe(frames int) error
+	rate(perSecond float64, burst int)
+	work() error
+	release()
+	setPhase(phase uint32)
+	interrupt()
+	counts(phase int) (sent, refused uint64) // sent: the device took them
+	calls() uint64
+	thread() int // its number, 0 before work
+	close() error
+}
+
+var (
+	_ source = (*live)(nil)
+	_ source = (*packetSocket)(nil)
+)
+
+// engine runs a source a thread. It does not own the sources.
+type engine struct {
+	sources []source
+	running sync.WaitGroup
+	done    chan struct{} // closed when no thread runs any more
+	ended   chan struct{} // closed at the first error
+	end     sync.Once
+	unhold  func()
+
+	mu       sync.Mutex
+	failures []error
+}
+
+func newEngine(sources []source, cpus []int) *engine {
+	e := &engine{sources: sources, done: make(chan struct{}), ended: make(chan struct{})}
+	e.unhold = traffic.HoldHot(len(sources))
+	for i, s := range sources {
+		e.running.Go(func() { e.note(runThread(s, cpuOf(cpus, i))) })
+	}
+	go func() {
+		e.running.Wait()
+		close(e.done)
+	}()
+	return e
+}
+
+// runThread ends without unlocking, so that the OS thread and its affinity end with it.
+func runThread(s source, cpu int) error {
+	runtime.LockOSThread()
+	if cpu >= 0 {
+		if err := traffic.PinThread(cpu); err != nil {
+			return err
+		}
+	}
+	return s.work()
+}
+
+func cpuOf(cpus []int, i int) int {
+	if len(cpus) == 0 {
+		return -1
+	}
+	return cpus[i%len(cpus)]
+}
+
+func (e *engine) note(err error) {
+	if err == nil {
+		return
+	}
+	e.mu.Lock()
+	e.failures = append(e.failures, err)
+	e.mu.Unlock()
+	e.end.Do(func() { close(e.ended) })
+}
+
+func (e *engine) failure() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return errors.Join(e.failures...)
+}
+
+func (e *engine) setPhase(phase uint32) {
+	for _, s := range e.sources {
+		s.setPhase(phase)
+	}
+}
+
+func (e *engine) release() {
+	for _, s := range e.sources {
+		s.release()
+	}
+}
+
+// halt stops every thread and waits for it. A signal may come just before the
+// call that it is to end, so it is sent until the thread has ended.
+func (e *engine) halt() {
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for {
+		for _, s := range e.sources {
+			s.interrupt()
+		}
+		select {
+		case <-e.done:
+			e.unhold()
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// counts sums the sources' over some phases.
+func (e *engine) counts(in ...int) (sent, refused uint64) {
+	for _, s := range e.sources {
+		for _, phase := range in {
+			ours, theirs := s.counts(phase)
+			sent, refused = sent+ours, refused+theirs
+		}
+	}
+	return sent, refused
+}
+
+// usage is what the threads have taken so far.
+type usage struct {
+	at    time.Time
+	calls uint64
+	cpu   time.Duration
+	wait  time.Duration
+}
+
+func (e *engine) usage() usage {
+	u := usage{at: time.Now()}
+	for _, s := range e.sources {
+		u.calls += s.calls()
+		if cpu, err := traffic.ThreadCPU(s.thread()); err == nil { // else it has ended, and the run with it
+			u.cpu += cpu
+		}
+		if wait, err := traffic.ThreadWait(s.thread()); err == nil { // not every kernel tells
+			u.wait += wait
+		}
+	}
+	return u
+}
+
+// lag merges what the sources noted; nil where none did.
+func (e *engine) lag() *result.Histogram {
+	var all *result.Recorder
+	for _, s := range e.sources {
+		p, ok := s.(*packetSocket)
+		if !ok || p.lag == nil {
+			continue
+		}
+		if all == nil {
+			all = result.NewRecorder()
+		}
+		all.Merge(p.lag)
+	}
+	if all == nil {
+		return nil
+	}
+	h := all.Histogram()
+	return &h
+}
+
+// newSources makes a source a thread.
+func newSources(method string, h header, l load, out device) ([]source, error) {
+	var sources []source
+	for i := range l.threads {
+		first, end := l.share(i)
+		var s source
+		var err error
+		if method == byXDP {
+			s, err = newLive(h, out.index, first, end)
+		} else {
+			s, err = newPacketSocket(h, out, first, end)
+		}
+		if err != nil {
+			closeSources(sources)
+			return nil, fmt.Errorf("making thread %d of the sender: %w", i, err)
+		}
+		sources = append(sources, s)
+	}
+	return sources, nil
+}
+
+func closeSources(sources []source) error {
+	var failed []error
+	for _, s := range sources {
+		failed = append(failed, s.close())
+	}
+	return errors.Join(failed...)
+}

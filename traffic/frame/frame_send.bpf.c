@@ -1,0 +1,233 @@
+//go:build ignore
+
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The sender: every live frame (BPF_PROG_TEST_RUN with BPF_F_TEST_XDP_LIVE_FRAMES) gets its flow
+ * and its number here, and leaves by the device in frame_out. One thread has one such program.
+ */
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_tracing.h>
+#include "frame_wire.h"
+
+/* Memory that Go maps; record_linux.go has the same layout. */
+struct frame_sender {
+	/* What Go writes before it starts. */
+	__u8 head[72]; /* up to the flow's number; what changes is zero */
+	__u32 ipv6;
+	__u32 addresses; /* the flow changes the source address, not ports */
+	__u32 udp_sum;	 /* of what does not change: pseudo header, UDP, payload */
+	__u32 ip_sum;
+	__u32 port; /* of the destination: the session's first */
+	__u32 device;
+	__u32 first;	/* flow of this thread */
+	__u32 end;	/* the flow after its last */
+	__u32 drop;	/* frames go nowhere: the null sink */
+	__u32 hold;	/* nothing is sent yet, or any more */
+	__u64 epoch;	/* ns of CLOCK_MONOTONIC at which the first frame is due */
+	__u64 interval; /* ps from one frame to the next; 0: as fast as it goes */
+	__u64 depth;	/* ps that a late sender makes good at once; what is over is given up */
+	/* What Go changes while frames are sent. */
+	__u32 phase;
+	/* What the programs write. */
+	__u32 flow;  /* of the next frame */
+	__s32 error; /* of the last transmission that refused frames */
+	__u64 sequence;
+	__u64 due; /* ps after the epoch, of the next frame */
+	__u64 task;
+	__u64 sent[FRAME_PHASES];
+	__u64 refused[FRAME_PHASES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct frame_sender);
+} frame_senders SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} frame_out SEC(".maps");
+
+/*
+ * A token bucket: whether the next frame is due. A frame that is not goes back to the pool at once
+ * (XDP_DROP), and the kernel's loop asks again with the next, so waiting costs the CPU.
+ */
+static __always_inline bool due(struct frame_sender *s)
+{
+	__u64 now, passed;
+
+	if (*(volatile __u32 *)&s->hold)
+		return false;
+	if (!s->interval)
+		return true;
+	now = bpf_ktime_get_ns();
+	if (now < s->epoch)
+		return false;
+	passed = (now - s->epoch) * 1000;
+	if (passed < s->due)
+		return false;
+	if (passed - s->due > s->depth)
+		s->due = passed - s->depth;
+	s->due += s->interval;
+	return true;
+}
+
+/* The numbering of one frame. */
+struct number {
+	__u32 phase;
+	__u32 flow;
+	__u64 sequence;
+};
+
+/* take numbers the next frame: the flows in turn, so that a flow's number is the round's. */
+static __always_inline struct number take(struct frame_sender *s)
+{
+	struct number n = {
+	    .phase = s->phase & (FRAME_PHASES - 1),
+	    .flow = s->flow,
+	    .sequence = s->sequence,
+	};
+	__u32 next = n.flow + 1;
+
+	if (next >= s->end) {
+		next = s->first;
+		s->sequence = n.sequence + 1;
+	}
+	s->flow = next;
+	return n;
+}
+
+static __always_inline __u32 number_sum(struct number n)
+{
+	return n.phase + frame_words(n.flow) + frame_words(n.sequence) +
+	       frame_words(n.sequence >> 32);
+}
+
+/* ports are a flow's: source and destination, added into sum. */
+static __always_inline void ports(struct frame_sender *s, __u32 low, __u32 high, __u16 *udp,
+				  __u32 *sum)
+{
+	__u16 source = FRAME_SOURCE_PORT + low, destination = s->port + high;
+
+	udp[0] = bpf_htons(source);
+	udp[1] = bpf_htons(destination);
+	*sum += source + destination;
+}
+
+static __always_inline __u16 udp_checksum(__u32 sum)
+{
+	__u16 folded = ~frame_fold(sum);
+
+	return bpf_htons(folded ? folded : 0xffff); /* RFC 768: zero would say that there is none */
+}
+
+static __always_inline void write_number(__u8 *at, struct number n)
+{
+	at[1] = n.phase;
+	*(__be32 *)(at + 6) = bpf_htonl(n.flow);
+	*(__be64 *)(at + 10) = bpf_cpu_to_be64(n.sequence);
+}
+
+static __always_inline void write_ipv4(struct frame_sender *s, __u8 *frame, struct number n)
+{
+	__u32 sum = s->udp_sum + number_sum(n), ip_sum = s->ip_sum;
+	__u32 bits = FRAME_PORT_BITS;
+	__u32 low = n.flow & ((1 << FRAME_PORT_BITS) - 1);
+
+	/* The page may have been changed on its last way, so all of it is written. */
+	__builtin_memcpy(frame, s->head, FRAME_IPV4_HEAD - 12);
+	if (s->addresses) {
+		__u32 source = FRAME_SOURCE_IPV4 + (n.flow & ((1 << FRAME_IPV4_BITS) - 1));
+
+		bits = FRAME_IPV4_BITS;
+		low = 0;
+		*(__be32 *)(frame + 26) = bpf_htonl(source);
+		sum += frame_words(source);
+		ip_sum += frame_words(source);
+	}
+	ports(s, low, n.flow >> bits, (__u16 *)(frame + FRAME_IPV4_UDP), &sum);
+	*(__u16 *)(frame + 24) = bpf_htons((__u16)~frame_fold(ip_sum));
+	*(__u16 *)(frame + FRAME_IPV4_UDP + 6) = udp_checksum(sum);
+	write_number(frame + FRAME_IPV4_HEAD - FRAME_NUMBERING, n);
+}
+
+static __always_inline void write_ipv6(struct frame_sender *s, __u8 *frame, struct number n)
+{
+	__u32 sum = s->udp_sum + number_sum(n);
+	__u32 low = n.flow & ((1 << FRAME_PORT_BITS) - 1), high = n.flow >> FRAME_PORT_BITS;
+
+	__builtin_memcpy(frame, s->head, FRAME_IPV6_HEAD - 12);
+	if (s->addresses) {
+		low = high = 0;
+		*(__be32 *)(frame + 34) = bpf_htonl(n.flow);
+		sum += frame_words(n.flow);
+	}
+	ports(s, low, high, (__u16 *)(frame + FRAME_IPV6_UDP), &sum);
+	*(__u16 *)(frame + FRAME_IPV6_UDP + 6) = udp_checksum(sum);
+	write_number(frame + FRAME_IPV6_HEAD - FRAME_NUMBERING, n);
+}
+
+SEC("xdp")
+int frame_send(struct xdp_md *ctx)
+{
+	__u8 *frame = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
+	__u32 key = 0;
+	struct frame_sender *s = bpf_map_lookup_elem(&frame_senders, &key);
+
+	if (!s || frame + FRAME_IPV4_HEAD > end)
+		return XDP_ABORTED;
+	if (s->ipv6 && frame + FRAME_IPV6_HEAD > end)
+		return XDP_ABORTED;
+	if (!due(s))
+		return XDP_DROP;
+	struct number n = take(s);
+
+	if (s->ipv6 && frame + FRAME_IPV6_HEAD <= end)
+		write_ipv6(s, frame, n);
+	else
+		write_ipv4(s, frame, n);
+	s->sent[n.phase & (FRAME_PHASES - 1)]++;
+	if (s->drop)
+		return XDP_DROP;
+	s->task = bpf_get_current_pid_tgid();
+	return bpf_redirect_map(&frame_out, 0, XDP_DROP);
+}
+
+struct net_device {
+	int ifindex;
+} __attribute__((preserve_access_index));
+
+/*
+ * Transmissions happen in the sender's own thread, after each batch. A frame that the device does
+ * not take is freed without a word to the program, so this counts it. Other transmissions of the
+ * same thread are those of its interrupts, which come from another device: live frames come from
+ * the loopback device (net/bpf/test_run.c), whose index is 1 in every namespace.
+ */
+SEC("tp_btf/xdp_devmap_xmit")
+int BPF_PROG(frame_refused, const struct net_device *from, const struct net_device *to, int sent,
+	     int drops, int error)
+{
+	__u32 key = 0;
+	struct frame_sender *s;
+
+	if (drops <= 0)
+		return 0;
+	s = bpf_map_lookup_elem(&frame_senders, &key);
+	if (!s || s->task != bpf_get_current_pid_tgid())
+		return 0;
+	if (from->ifindex != 1 || to->ifindex != (int)s->device)
+		return 0;
+	s->refused[s->phase & (FRAME_PHASES - 1)] += drops;
+	s->error = error;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,260 @@
+//go:build ignore
+
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The sink: counts the frames of one session, flow by flow, and drops them; everything else passes.
+ * It stands at XDP and at tc at once: what it drops at XDP does not come to tc, and what was put
+ * behind XDP (bpf_redirect_peer) is counted at tc, so each frame counts once.
+ *
+ * sequence.go does the same sums in Go.
+ */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_endian.h>
+#include "frame_wire.h"
+
+#define TRIES 8 /* another CPU may count the same flow; it does not stay in between for long */
+/* A number so much higher than any before it is none of ours. */
+#define JUMP (1ULL << 31)
+
+/* What Go sets before it loads the program. */
+const volatile __u32 frame_session;
+const volatile __u32 frame_flows = 1;
+const volatile __u32 frame_words_per_flow = 2; /* a power of two */
+const volatile __u32 frame_length;	       /* of the frame without FCS */
+const volatile __u32 frame_ipv6;
+
+/* What became of the frames of one phase on one CPU. Go has the same layout. */
+struct frame_totals {
+	__u64 packets; /* each number once */
+	__u64 spanned; /* numbers up to the highest, gaps counted */
+	__u64 reordered;
+	__u64 duplicate;
+	__u64 late;
+	__u64 corrupt;
+	__u64 merged;
+	__u64 at_xdp; /* frames of ours, whatever became of them */
+	__u64 at_tc;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FRAME_PHASES);
+	__type(key, __u32);
+	__type(value, struct frame_totals);
+} frame_sums SEC(".maps");
+
+/* The number after the highest that has come, by flow. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} frame_next SEC(".maps");
+
+/*
+ * Which numbers have come: 32 of them in the lower half of a word, their block (number / 32) in
+ * the upper half. A flow has a ring of such words. A word is taken over by a newer block when that
+ * block's first number comes, so nothing is ever cleared.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} frame_seen SEC(".maps");
+
+static __always_inline bool mark(struct frame_totals *sum, __u32 flow, __u64 number)
+{
+	__u32 block = number >> 5, bit = 1U << (number & 31);
+	__u32 slot = flow * frame_words_per_flow + (block & (frame_words_per_flow - 1));
+	__u64 *word = bpf_map_lookup_elem(&frame_seen, &slot);
+
+	if (!word)
+		return false;
+	for (int i = 0; i < TRIES; i++) {
+		__u64 was = *(volatile __u64 *)word;
+		__s32 ahead = block - (__u32)(was >> 32);
+		__u32 bits = ahead > 0 ? 0 : (__u32)was;
+
+		if (ahead < 0) {
+			sum->late++;
+			return false;
+		}
+		if (bits & bit) {
+			sum->duplicate++;
+			return false;
+		}
+		if (__sync_val_compare_and_swap(word, was, (__u64)block << 32 | bits | bit) == was)
+			break;
+	}
+	return true;
+}
+
+static __always_inline void advance(struct frame_totals *sum, __u64 *next, __u64 number)
+{
+	for (int i = 0; i < TRIES; i++) {
+		__u64 was = *(volatile __u64 *)next;
+
+		if (number < was) {
+			sum->reordered++;
+			return;
+		}
+		if (__sync_val_compare_and_swap(next, was, number + 1) == was) {
+			sum->spanned += number + 1 - was;
+			return;
+		}
+	}
+}
+
+static __always_inline void count(struct frame_totals *sum, __u32 flow, __u64 number)
+{
+	__u64 *next = bpf_map_lookup_elem(&frame_next, &flow);
+
+	if (!next)
+		return;
+	if (number >= *(volatile __u64 *)next + JUMP) {
+		sum->corrupt++;
+		return;
+	}
+	if (!mark(sum, flow, number))
+		return;
+	sum->packets++;
+	advance(sum, next, number);
+}
+
+static __always_inline __u64 add_words(const __u8 *from, int words, __u64 sum)
+{
+#pragma unroll
+	for (int i = 0; i < words; i++)
+		sum += ((const __u32 *)from)[i];
+	return sum;
+}
+
+/*
+ * The checksum over addresses, UDP header and numbering; what follows is zero as it was sent, so it
+ * adds nothing. A change in those zeros is not seen.
+ */
+static __always_inline bool intact(const __u8 *ip_addresses, int address_words, const __u8 *udp,
+				   __u32 length)
+{
+	__u64 sum = add_words(ip_addresses, address_words, bpf_htons(17) + bpf_htons(length));
+
+	sum = add_words(udp, (FRAME_UDP + FRAME_NUMBERING - 2) / 4, sum);
+	sum += *(const __u16 *)(udp + FRAME_UDP + FRAME_NUMBERING - 2);
+	return frame_fold(sum) == 0xffff;
+}
+
+/* ours tells whether a UDP payload begins as this session's do. */
+static __always_inline bool ours(const __u8 *numbering)
+{
+	return numbering[0] == FRAME_MAGIC && *(const __be32 *)(numbering + 2) == frame_session;
+}
+
+static __always_inline struct frame_totals *sums_of(const __u8 *numbering)
+{
+	__u32 phase = numbering[1] & (FRAME_PHASES - 1);
+
+	return bpf_map_lookup_elem(&frame_sums, &phase);
+}
+
+/* take counts one frame of ours. */
+static __always_inline void take(struct frame_totals *sum, const __u8 *numbering, bool whole)
+{
+	__u32 flow = bpf_ntohl(*(const __be32 *)(numbering + 6));
+	__u64 number = bpf_be64_to_cpu(*(const __be64 *)(numbering + 10));
+
+	if (!whole || flow >= frame_flows || numbering[1] >= FRAME_PHASES)
+		sum->corrupt++;
+	else if (numbering[1] == FRAME_PROBE)
+		sum->packets++;
+	else
+		count(sum, flow, number);
+}
+
+/* look returns the sums under which a frame was counted, or nothing if it is not ours. */
+static __always_inline struct frame_totals *look_ipv4(const __u8 *frame, const __u8 *end,
+						      __u32 length)
+{
+	const __u8 *udp = frame + FRAME_IPV4_UDP, *numbering = udp + FRAME_UDP;
+	struct frame_totals *sum;
+	__u32 udp_length = frame_length - FRAME_IPV4_UDP;
+	bool whole;
+
+	if (frame + FRAME_IPV4_HEAD > end || *(const __u16 *)(frame + 12) != bpf_htons(0x0800))
+		return NULL;
+	if (frame[14] != 0x45 || frame[23] != 17 ||
+	    (*(const __u16 *)(frame + 20) & bpf_htons(0x3fff)) || !ours(numbering))
+		return NULL;
+	sum = sums_of(numbering);
+	if (!sum)
+		return NULL;
+	whole = length >= frame_length &&
+		*(const __u16 *)(frame + 16) == bpf_htons(frame_length - FRAME_ETHERNET) &&
+		*(const __u16 *)(udp + 4) == bpf_htons(udp_length);
+	if (whole && *(const __u16 *)(udp + 6)) /* zero: some way has taken the checksum out */
+		whole = intact(frame + 26, 2, udp, udp_length);
+	take(sum, numbering, whole);
+	return sum;
+}
+
+static __always_inline struct frame_totals *look_ipv6(const __u8 *frame, const __u8 *end,
+						      __u32 length)
+{
+	const __u8 *udp = frame + FRAME_IPV6_UDP, *numbering = udp + FRAME_UDP;
+	struct frame_totals *sum;
+	__u32 udp_length = frame_length - FRAME_IPV6_UDP;
+	bool whole;
+
+	if (frame + FRAME_IPV6_HEAD > end || *(const __u16 *)(frame + 12) != bpf_htons(0x86dd))
+		return NULL;
+	if ((frame[14] >> 4) != 6 || frame[20] != 17 || !ours(numbering))
+		return NULL;
+	sum = sums_of(numbering);
+	if (!sum)
+		return NULL;
+	whole = length >= frame_length &&
+		*(const __u16 *)(frame + 18) == bpf_htons(frame_length - FRAME_IPV6_UDP) &&
+		*(const __u16 *)(udp + 4) == bpf_htons(udp_length) &&
+		intact(frame + 22, 8, udp, udp_length);
+	take(sum, numbering, whole);
+	return sum;
+}
+
+static __always_inline struct frame_totals *look(const __u8 *frame, const __u8 *end, __u32 length)
+{
+	return frame_ipv6 ? look_ipv6(frame, end, length) : look_ipv4(frame, end, length);
+}
+
+SEC("xdp")
+int frame_at_xdp(struct xdp_md *ctx)
+{
+	const __u8 *frame = (const __u8 *)(long)ctx->data;
+	const __u8 *end = (const __u8 *)(long)ctx->data_end;
+	struct frame_totals *sum = look(frame, end, end - frame);
+
+	if (!sum)
+		return XDP_PASS;
+	sum->at_xdp++;
+	return XDP_DROP;
+}
+
+SEC("tc")
+int frame_at_tc(struct __sk_buff *skb)
+{
+	struct frame_totals *sum;
+
+	if (skb->data + FRAME_IPV6_HEAD > skb->data_end)
+		bpf_skb_pull_data(skb, skb->len < FRAME_IPV6_HEAD ? skb->len : FRAME_IPV6_HEAD);
+	sum = look((const __u8 *)(long)skb->data, (const __u8 *)(long)skb->data_end, skb->len);
+	if (!sum)
+		return TC_ACT_UNSPEC;
+	sum->at_tc++;
+	if (skb->gso_segs > 1) /* several frames in one, of which one was counted */
+		sum->merged += skb->gso_segs - 1;
+	return TC_ACT_SHOT;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The bytes of a frame, as layout.go describes them, and sums of them. Offsets count from the
+ * frame's begin: Ethernet, IPv4 without options or IPv6 without extensions, UDP, the numbering.
+ */
+#ifndef FRAME_WIRE_H
+#define FRAME_WIRE_H
+
+#define FRAME_ETHERNET 14
+#define FRAME_IPV4 20
+#define FRAME_IPV6 40
+#define FRAME_UDP 8
+#define FRAME_NUMBERING 18 /* magic, phase, session (4), flow (4), sequence (8) */
+#define FRAME_MAGIC 0x57
+#define FRAME_PHASES 4 /* warm-up, window, after, probe */
+#define FRAME_PROBE 3
+
+#define FRAME_IPV4_UDP (FRAME_ETHERNET + FRAME_IPV4)
+#define FRAME_IPV6_UDP (FRAME_ETHERNET + FRAME_IPV6)
+#define FRAME_IPV4_HEAD (FRAME_IPV4_UDP + FRAME_UDP + FRAME_NUMBERING)
+#define FRAME_IPV6_HEAD (FRAME_IPV6_UDP + FRAME_UDP + FRAME_NUMBERING)
+
+/* What a flow's low bits change: the source port, and the rest the destination port. */
+#define FRAME_SOURCE_PORT 0x8000
+#define FRAME_PORT_BITS 15
+/* RFC 2544, appendix C.2.2: 198.18.0.0/15 is for benchmarks; RFC 5180: 2001:2::/48. */
+#define FRAME_SOURCE_IPV4 0xc6120000
+#define FRAME_IPV4_BITS 17
+
+/* RFC 1071: the sum of 16-bit words with the carries added, of a sum without. */
+static __always_inline __u16 frame_fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16)sum;
+}
+
+static __always_inline __u32 frame_words(__u32 value)
+{
+	return (value >> 16) + (value & 0xffff);
+}
+
+#endif

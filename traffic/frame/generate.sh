@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Compiles the BPF programs and writes the Go bindings. The same sources and clang give the same
+# bytes wherever the tree lies: paths are mapped away, and DWARF is stripped (BTF stays).
+# The compiler's version is fixed, because another one makes other bytes.
+set -eu
+cd "$(dirname "$0")"
+here=$(pwd)
+clang=${FRAME_CLANG:-clang-19}
+strip=${FRAME_STRIP:-llvm-strip-19}
+# <asm/types.h> of the build machine; the BPF target has no headers of its own.
+multiarch=$(gcc -print-multiarch 2>/dev/null || echo "$(uname -m)-linux-gnu")
+build() { # the program, and the C type that Go shares with it
+	GOPACKAGE=frame go run github.com/cilium/ebpf/cmd/bpf2go \
+		-cc "$clang" -strip "$strip" -target bpfel -tags linux -output-stem "$1" -no-global-types -type "$2" \
+		"$1" "frame_$1.bpf.c" -- \
+		-O2 -mcpu=v3 -ffreestanding -Wall -Wextra -Werror -Wno-unused-parameter \
+		-ffile-prefix-map="$here"=. -fdebug-compilation-dir=. \
+		-idirafter "/usr/include/$multiarch"
+}
+build send frame_sender
+build sink frame_totals

@@ -1,0 +1,254 @@
+package frame
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+const (
+	// maxGreeting is how many connections may be unidentified at once.
+	maxGreeting = 16
+	// portTries is how often a receiver looks for ports that are free together.
+	portTries = 32
+)
+
+// listener waits for one sender and serves its control connection.
+type listener struct {
+	socket   *net.TCPListener
+	reserved []*net.UDPConn // the session's ports: behind an AF_PACKET sink, frames end here unanswered
+	want     hello
+	session  uint32
+	probed   func() (uint64, error)
+	joined   chan struct{} // closed when a sender has joined
+	last     chan parting  // what that sender said in the end
+	handlers sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	sender   *net.TCPConn
+	greeting map[*net.TCPConn]struct{}
+}
+
+// parting is a sender's last word, or why there was none.
+type parting struct {
+	final final
+	err   error
+}
+
+// reserve finds a TCP port for the control connection with so many UDP ports from
+// it on free.
+func reserve(ctx context.Context, address string, ports int) (*net.TCPListener, []*net.UDPConn, error) {
+	ip, port, err := bindAddress(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	config := net.ListenConfig{KeepAlive: -1}
+	config.SetMultipathTCP(false)
+	for try := 0; ; try++ {
+		socket, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(ip, port).String())
+		if err != nil {
+			return nil, nil, fmt.Errorf("listening on %s: %w", address, err)
+		}
+		tcp := socket.(*net.TCPListener)
+		reserved, err := reserveUDP(tcp.Addr().(*net.TCPAddr).AddrPort(), ports)
+		if err == nil {
+			return tcp, reserved, nil
+		}
+		tcp.Close()
+		if port != 0 || try == portTries {
+			return nil, nil, fmt.Errorf("reserving %d UDP ports on %s: %w", ports, address, err)
+		}
+	}
+}
+
+// bindAddress takes an IP, or an IP:port where the caller wants the port.
+func bindAddress(address string) (netip.Addr, uint16, error) {
+	if both, err := netip.ParseAddrPort(address); err == nil {
+		return both.Addr().Unmap(), both.Port(), nil
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return ip, 0, fmt.Errorf("%q is not the IP of an interface here: %w", address, err)
+	}
+	return ip.Unmap(), 0, nil
+}
+
+func reserveUDP(first netip.AddrPort, ports int) ([]*net.UDPConn, error) {
+	var reserved []*net.UDPConn
+	for i := range ports {
+		port := int(first.Port()) + i
+		if port > 0xffff {
+			closeAll(reserved)
+			return nil, fmt.Errorf("there is no port %d", port)
+		}
+		conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(first.Addr(), uint16(port))))
+		if err != nil {
+			closeAll(reserved)
+			return nil, err
+		}
+		reserved = append(reserved, conn)
+		_ = conn.SetReadBuffer(1) // the least: nobody reads
+	}
+	return reserved, nil
+}
+
+func closeAll(conns []*net.UDPConn) {
+	for _, c := range conns {
+		c.Close()
+	}
+}
+
+// listen makes a receiver: its sink counts from now on.
+func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
+	ip, _, err := bindAddress(order.Address)
+	if err != nil {
+		return nil, err
+	}
+	d, err := deviceWith(ip)
+	if err != nil {
+		return nil, err
+	}
+	if err := fits(l.size, ip.Is6(), d.mtu); err != nil {
+		return nil, err
+	}
+	socket, reserved, err := reserve(ctx, order.Address, portsUsed(l, ip.Is6()))
+	if err != nil {
+		return nil, err
+	}
+	e := expected{session: newSession(), flows: l.flows, size: l.size, ipv6: ip.Is6()}
+	counting, err := newSink(l.sink, e, d, cpuOf(order.CPUs, 0))
+	if err != nil {
+		socket.Close()
+		closeAll(reserved)
+		return nil, err
+	}
+	ln := &listener{
+		socket: socket, reserved: reserved, want: helloOf(l, ip), session: e.session,
+		joined: make(chan struct{}), last: make(chan parting, 1), greeting: map[*net.TCPConn]struct{}{},
+		probed: func() (uint64, error) {
+			all, err := counting.totals()
+			return all[probing].packets, err
+		},
+	}
+	ln.handlers.Go(ln.accept)
+	return &receiveWorker{load: l, device: d, listener: ln, sink: counting, closing: make(chan struct{})}, nil
+}
+
+func newSession() uint32 {
+	var b [4]byte
+	rand.Read(b[:])
+	return binary.BigEndian.Uint32(b[:])
+}
+
+func (ln *listener) accept() {
+	for {
+		conn, err := ln.socket.AcceptTCP()
+		if err != nil {
+			return // closed, or out of descriptors: then no sender joins, and Run says so
+		}
+		if !ln.admit(conn) {
+			conn.Close()
+			continue
+		}
+		ln.handlers.Go(func() { ln.greet(conn) })
+	}
+}
+
+// admit counts a connection among those that have yet to introduce themselves.
+func (ln *listener) admit(conn *net.TCPConn) bool {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	if ln.closed || len(ln.greeting) >= maxGreeting {
+		return false
+	}
+	ln.greeting[conn] = struct{}{}
+	conn.SetDeadline(time.Now().Add(handshakeTimeout)) // under the lock: close shortens it
+	return true
+}
+
+// greet reads a hello. The first sender whose order agrees is served; strangers
+// are hung up on.
+func (ln *listener) greet(conn *net.TCPConn) {
+	b := make([]byte, helloSize)
+	_, err := io.ReadFull(conn, b)
+	h, foreign := decodeHello(b)
+	status := h.judge(ln.want)
+	ln.mu.Lock()
+	delete(ln.greeting, conn)
+	switch {
+	case err != nil || foreign != nil || ln.closed:
+		ln.mu.Unlock()
+		conn.Close()
+		return
+	case status == welcome && ln.sender != nil:
+		status = taken
+	case status == welcome:
+		ln.sender = conn
+		ln.socket.Close() // a stranger's connection costs the measured threads nothing any more
+		conn.SetDeadline(time.Time{})
+	}
+	ln.mu.Unlock()
+	if _, err := conn.Write(encodeAnswer(status, ln.session)); err != nil || status != welcome {
+		conn.Close()
+	}
+	if status == welcome {
+		close(ln.joined)
+		ln.last <- ln.serve(conn)
+	}
+}
+
+// serve answers a sender until its last word.
+func (ln *listener) serve(conn *net.TCPConn) parting {
+	b := make([]byte, messageSize)
+	for {
+		if _, err := io.ReadFull(conn, b); err != nil {
+			return parting{err: fmt.Errorf("the sender went away: %w", err)}
+		}
+		m, err := decodeMessage(b)
+		if err != nil {
+			return parting{err: err}
+		}
+		if m.kind != askCount {
+			f, err := m.final()
+			return parting{f, err}
+		}
+		count, err := ln.probed()
+		if err != nil {
+			return parting{err: err}
+		}
+		conn.SetWriteDeadline(time.Now().Add(handshakeTimeout))
+		if _, err := conn.Write(message{kind: tellCount, numbers: [numbersInMessage]uint64{count}}.encode()); err != nil {
+			return parting{err: fmt.Errorf("answering the sender: %w", err)}
+		}
+	}
+}
+
+// close ends every connection and waits for who serves it.
+func (ln *listener) close() error {
+	ln.mu.Lock()
+	ln.closed = true
+	err := ln.socket.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	for conn := range ln.greeting {
+		conn.SetDeadline(time.Unix(1, 0))
+	}
+	if ln.sender != nil {
+		ln.sender.Close()
+	}
+	ln.mu.Unlock()
+	ln.handlers.Wait()
+	closeAll(ln.reserved)
+	return err
+}

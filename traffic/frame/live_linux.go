@@ -1,0 +1,227 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+)
+
+// What BPF_PROG_TEST_RUN is given; Documentation/bpf/bpf_prog_run.rst.
+const (
+	progTestRun   = 10     // BPF_PROG_TEST_RUN
+	liveFrames    = 1 << 1 // BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18
+	liveBatch     = 64
+	foreverRepeat = 1 << 31 // minutes at any rate; a signal ends it before
+)
+
+// testRun is the part of union bpf_attr for BPF_PROG_TEST_RUN (linux/bpf.h).
+type testRun struct {
+	program, result              uint32
+	dataSizeIn, dataSizeOut      uint32
+	dataIn, dataOut              unsafe.Pointer
+	repeat, duration             uint32
+	contextSizeIn, contextOutEnd uint32
+	contextIn, contextOut        unsafe.Pointer
+	flags, cpu, batch, _         uint32
+}
+
+// live sends XDP live frames from one thread. One call of the kernel sends
+// them for the whole trial: a call costs 25 ms, because the kernel changes its XDP
+// dispatcher before and after and waits for a grace period each time
+// (bpf_prog_change_xdp in net/bpf/test_run.c).
+type live struct {
+	objects  sendObjects
+	memory   []byte
+	record   *sendFrameSender // in memory, shared with the programs
+	template []byte
+	refusals link.Link // nil: what the device refuses cannot be seen
+	tid      atomic.Int64
+	stopped  atomic.Bool
+	called   atomic.Uint64
+}
+
+// newLive loads the programs for one thread, which holds back until let go.
+func newLive(h header, out int, first, end uint32) (*live, error) {
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return nil, fmt.Errorf("lifting the memory lock limit: %w; root is needed", err)
+	}
+	s, template := newStamp(h)
+	l := &live{template: template}
+	if err := l.load(); err != nil {
+		l.close()
+		return nil, err
+	}
+	copy(l.record.Head[:], template[:min(len(template), len(l.record.Head))])
+	l.record.Ipv6, l.record.Addresses = flag(h.ipv6()), flag(h.addresses)
+	l.record.UdpSum, l.record.IpSum = s.udp, s.ip
+	l.record.Port, l.record.Device = uint32(h.port), uint32(out)
+	l.record.Drop, l.record.Hold = flag(out == 0), 1
+	l.record.First, l.record.End, l.record.Flow = first, end, first
+	if out == 0 {
+		return l, nil
+	}
+	if err := l.objects.FrameOut.Put(uint32(0), uint32(out)); err != nil {
+		l.close()
+		return nil, fmt.Errorf("naming the device that live frames leave by: %w", err)
+	}
+	return l, nil
+}
+
+func flag(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// load also watches what the device refuses, where the kernel has the types for
+// it (BTF); without, refused frames count as lost.
+func (l *live) load() error {
+	spec, err := loadSend()
+	if err != nil {
+		return fmt.Errorf("reading the BPF programs: %w", err)
+	}
+	if spec.LoadAndAssign(&l.objects, nil) == nil {
+		l.refusals, err = link.AttachTracing(link.TracingOptions{Program: l.objects.FrameRefused})
+		if err != nil {
+			l.refusals = nil
+		}
+	} else if err := l.loadPlain(spec); err != nil {
+		return fmt.Errorf("loading the BPF program that writes frames: %w", err)
+	}
+	l.memory, err = unix.Mmap(l.objects.FrameSenders.FD(), 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("mapping the sender's record: %w", err)
+	}
+	l.record = (*sendFrameSender)(unsafe.Pointer(unsafe.SliceData(l.memory)))
+	return nil
+}
+
+// loadPlain leaves the watching program out.
+func (l *live) loadPlain(spec *ebpf.CollectionSpec) error {
+	delete(spec.Programs, "frame_refused")
+	var objects struct {
+		FrameSend    *ebpf.Program `ebpf:"frame_send"`
+		FrameOut     *ebpf.Map     `ebpf:"frame_out"`
+		FrameSenders *ebpf.Map     `ebpf:"frame_senders"`
+	}
+	if err := spec.LoadAndAssign(&objects, nil); err != nil {
+		return err
+	}
+	l.objects.FrameSend = objects.FrameSend
+	l.objects.FrameOut, l.objects.FrameSenders = objects.FrameOut, objects.FrameSenders
+	return nil
+}
+
+// call sends repeat frames, or ends earlier by a signal.
+func (l *live) call(repeat uint32) error {
+	run := testRun{
+		program: uint32(l.objects.FrameSend.FD()), repeat: repeat, flags: liveFrames, batch: liveBatch,
+		dataIn: unsafe.Pointer(unsafe.SliceData(l.template)), dataSizeIn: uint32(len(l.template)),
+	}
+	// Not a raw call: so the scheduler knows that this thread is in the kernel,
+	// and sends it no signals, each of which would end the call.
+	_, _, errno := syscall.Syscall(unix.SYS_BPF, progTestRun, uintptr(unsafe.Pointer(&run)), unsafe.Sizeof(run))
+	runtime.KeepAlive(l)
+	l.called.Add(1)
+	switch {
+	case errno == 0 || errno == unix.EINTR || errno == unix.EAGAIN:
+		return nil
+	case errno == unix.EINVAL:
+		return fmt.Errorf("this kernel takes no live frames of %d bytes (Linux 5.18 and frames within a page are needed): %w", len(l.template)+fcsSize, errno)
+	}
+	return fmt.Errorf("sending live frames: %w", errno)
+}
+
+// work is the hot thread's: it sends until stop.
+func (l *live) work() error {
+	l.tid.Store(int64(unix.Gettid()))
+	for !l.stopped.Load() {
+		if err := l.call(foreverRepeat); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupt ends a call that is under way. The signal is the one by which the Go
+// scheduler interrupts its threads, so its handler is there and does nothing else.
+func (l *live) interrupt() {
+	l.stopped.Store(true)
+	atomic.StoreUint32(&l.record.Hold, 1)
+	if tid := l.tid.Load(); tid != 0 {
+		_ = unix.Tgkill(unix.Getpid(), int(tid), unix.SIGURG) // it may have ended already
+	}
+}
+
+// rate is set before the first frame.
+func (l *live) rate(perSecond float64, burst int) {
+	if perSecond > 0 {
+		interval := 1e12 / perSecond
+		l.record.Interval, l.record.Depth = uint64(interval), uint64(interval*float64(burst-1))
+	}
+}
+
+func (l *live) release() {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // the clock of bpf_ktime_get_ns; it cannot fail
+	atomic.StoreUint64(&l.record.Epoch, uint64(now.Nano()))
+	atomic.StoreUint32(&l.record.Hold, 0)
+}
+
+func (l *live) setPhase(p uint32) { atomic.StoreUint32(&l.record.Phase, p) }
+
+func (l *live) counts(phase int) (sent, refused uint64) {
+	refused = atomic.LoadUint64(&l.record.Refused[phase])
+	return atomic.LoadUint64(&l.record.Sent[phase]) - refused, refused
+}
+
+func (l *live) calls() uint64 { return l.called.Load() }
+
+func (l *live) thread() int { return int(l.tid.Load()) }
+
+// probe sends some frames that are only counted. The numbering begins anew.
+func (l *live) probe(frames int) error {
+	l.setPhase(probing)
+	l.release()
+	err := l.call(uint32(frames))
+	l.record.Hold = 1
+	l.setPhase(warmUp)
+	l.record.Flow, l.record.Sequence, l.record.Due = l.record.First, 0, 0
+	return err
+}
+
+// refusal is why the device took no frames, nil if it is not known to have refused any.
+func (l *live) refusal() error {
+	if l.record.Error < 0 {
+		return syscall.Errno(-l.record.Error)
+	}
+	return nil
+}
+
+func (l *live) close() error {
+	var failed []error
+	if l.refusals != nil {
+		failed = append(failed, l.refusals.Close())
+	}
+	if l.memory != nil {
+		failed = append(failed, unix.Munmap(l.memory))
+		l.memory, l.record = nil, nil
+	}
+	if l.objects.FrameSend != nil {
+		failed = append(failed, l.objects.FrameSend.Close(), l.objects.FrameOut.Close(), l.objects.FrameSenders.Close())
+	}
+	if l.objects.FrameRefused != nil {
+		failed = append(failed, l.objects.FrameRefused.Close())
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,123 @@
+package frame
+
+import (
+	"fmt"
+	"slices"
+
+	"windtunnel/result"
+)
+
+// The words of the options.
+const (
+	auto          = "auto"
+	byXDP         = "xdp"
+	byTC          = "tc"
+	byPacket      = "af-packet"
+	varyPorts     = "ports"
+	varyAddresses = "addresses"
+)
+
+// The limits of the options.
+const (
+	maxFlows   = 1_000_000
+	maxThreads = 256
+	maxRate    = 1e9
+	maxBurst   = 4096
+)
+
+var options = []result.Option{
+	{Name: "size", Type: result.Size, Min: smallestIPv4, Max: largestFrame, Default: int64(smallestIPv4), Says: "bytes of a frame with its FCS (RFC 2544); over IPv6 84 at least, because the headers and the number need as much"},
+	{Name: "flows", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "flows, in turn"},
+	{Name: "vary", Type: result.Word, Words: []string{varyPorts, varyAddresses}, Default: varyPorts, Says: "what tells flows apart: UDP ports, or source addresses of 198.18.0.0/15 (RFC 2544) or 2001:2::/48 (RFC 5180), which the path must let pass"},
+	{Name: "packets", Type: result.PacketRate, Min: 0, Max: maxRate, Says: "frames a second, over all flows; absent or 0: as fast as it goes"},
+	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Says: "frames that a sender which fell behind may send at once; absent: those of 10 ms, 16 to 256"},
+	{Name: "threads", Type: result.Count, Min: 1, Max: maxThreads, Default: int64(1), Says: "hot threads of the sender, each with flows of its own, so at most as many as flows"},
+	{Name: "method", Type: result.Word, Words: []string{auto, byXDP, byPacket}, Default: auto, Says: "how frames leave: XDP live frames, or an AF_PACKET socket; auto probes the path"},
+	{Name: "sink", Type: result.Word, Words: []string{auto, byXDP, byTC, byPacket}, Default: auto, Says: "where frames are counted; auto: at native XDP and tc together, each frame once"},
+}
+
+// load is the options of one worker, typed.
+type load struct {
+	size      int // bytes, FCS counted
+	flows     uint32
+	addresses bool    // flows differ in addresses
+	rate      float64 // frames per second; 0: as fast as it goes
+	burst     int     // frames
+	threads   int
+	method    string
+	sink      string
+}
+
+func parseLoad(given result.Options) (load, error) {
+	for _, o := range options {
+		if err := check(o, given); err != nil {
+			return load{}, err
+		}
+	}
+	l := load{
+		size:      int(count(given, "size")),
+		flows:     uint32(count(given, "flows")),
+		addresses: word(given, "vary") == varyAddresses,
+		rate:      given.Float("packets"),
+		burst:     int(count(given, "burst")),
+		threads:   int(count(given, "threads")),
+		method:    word(given, "method"),
+		sink:      word(given, "sink"),
+	}
+	if l.burst == 0 {
+		l.burst = min(max(int(l.rate/100), 16), 256)
+	}
+	if l.threads > int(l.flows) {
+		return load{}, fmt.Errorf("%d threads for %d flows: a thread without a flow does nothing; set flows to at least %d", l.threads, l.flows, l.threads)
+	}
+	return l, nil
+}
+
+// check refuses a number outside of its option's bounds, and an unknown word.
+func check(o result.Option, given result.Options) error {
+	if given[o.Name] == nil {
+		return nil
+	}
+	if o.Type == result.Word {
+		if w := given.Text(o.Name); !slices.Contains(o.Words, w) {
+			return fmt.Errorf("%s is %q, not one of %v", o.Name, w, o.Words)
+		}
+		return nil
+	}
+	if v := given.Float(o.Name); !(v >= o.Min && v <= o.Max) {
+		return fmt.Errorf("%s is %g, not within %g and %g", o.Name, v, o.Min, o.Max)
+	}
+	return nil
+}
+
+func option(name string) result.Option {
+	return options[slices.IndexFunc(options, func(o result.Option) bool { return o.Name == name })]
+}
+
+// count is a Count or Size, or its option's default when the order names none.
+func count(given result.Options, name string) int64 {
+	if given[name] != nil {
+		return given.Int(name)
+	}
+	n, _ := option(name).Default.(int64)
+	return n
+}
+
+func word(given result.Options, name string) string {
+	if given[name] != nil {
+		return given.Text(name)
+	}
+	w, _ := option(name).Default.(string)
+	return w
+}
+
+// share is the flows of one thread: from first to before end.
+func (l load) share(thread int) (first, end uint32) {
+	at := func(i int) uint32 { return uint32(uint64(l.flows) * uint64(i) / uint64(l.threads)) }
+	return at(thread), at(thread + 1)
+}
+
+// frames describes the load for a result.
+func (l load) frames(countedAt string) *result.Frames {
+	return &result.Frames{Size: l.size, WireSize: l.size + wireExtra, Layer: "ethernet", CountedAt: countedAt, Flows: int(l.flows)}
+}

@@ -1,0 +1,271 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+const (
+	packetBatch = 64 // frames in one call
+	// patience bounds every blocking call, so that a hot thread sees a stop.
+	patience = 100 * time.Millisecond
+	// shortestSleep is about what waking up takes; who sleeps for less oversleeps.
+	shortestSleep = 20 * time.Microsecond
+)
+
+// packetSocket sends frames by an AF_PACKET socket, past the queueing discipline.
+type packetSocket struct {
+	fd       int
+	stamp    stamp
+	frames   [packetBatch][]byte
+	numbers  [packetBatch]number
+	vectors  [packetBatch]unix.Iovec
+	messages [packetBatch]multiMessage
+	first    uint32
+	end      uint32
+	next     number // its phase is set for each frame
+	phase    atomic.Uint32
+	stopped  atomic.Bool
+	begin    chan struct{}
+	flow     func() // closes begin, once
+	tid      atomic.Int64
+	called   atomic.Uint64
+	tally    [phases]struct{ sent, refused atomic.Uint64 }
+	bucket   pacing
+	lag      *result.Recorder // nil without a rate
+}
+
+// multiMessage is struct mmsghdr.
+type multiMessage struct {
+	header unix.Msghdr
+	length uint32
+	_      uint32
+}
+
+func newPacketSocket(h header, out device, first, end uint32) (*packetSocket, error) {
+	fd, err := openPacket(out.index, 0)
+	if err != nil {
+		return nil, err
+	}
+	// Frames go to the device at once and are refused when it has no room;
+	// without, they would wait in a queue that is not the path's.
+	if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("passing by the queueing discipline of %s: %w", out.name, err)
+	}
+	s, template := newStamp(h)
+	p := &packetSocket{fd: fd, stamp: s, first: first, end: end, begin: make(chan struct{})}
+	p.next.flow = first
+	p.flow = sync.OnceFunc(func() { close(p.begin) })
+	for i := range p.frames {
+		p.frames[i] = append([]byte(nil), template...)
+		p.vectors[i].Base = unsafe.SliceData(p.frames[i])
+		p.vectors[i].SetLen(len(template))
+		p.messages[i].header.Iov = &p.vectors[i]
+		p.messages[i].header.SetIovlen(1)
+	}
+	return p, nil
+}
+
+// openPacket makes a raw socket at a device; protocol 0 receives nothing.
+func openPacket(index int, protocol uint16) (int, error) {
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("opening an AF_PACKET socket: %w%s", err, needs(err))
+	}
+	bound := unix.NsecToTimeval(patience.Nanoseconds())
+	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
+		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &bound); err != nil {
+			unix.Close(fd)
+			return -1, fmt.Errorf("bounding a socket's calls: %w", err)
+		}
+	}
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: index, Protocol: protocol<<8 | protocol>>8}); err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("binding an AF_PACKET socket to interface %d: %w", index, err)
+	}
+	return fd, nil
+}
+
+// needs is what to do about an error of permission.
+func needs(err error) string {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		return "; frame needs root, or CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, in the endpoint's namespace"
+	}
+	return ""
+}
+
+// pacing is a token bucket of whole frames, in ns of the monotonic clock.
+type pacing struct {
+	interval float64 // ns a frame; 0: as fast as it goes
+	depth    float64 // ns
+	due      float64 // when the next frame is due
+}
+
+//go:nosplit
+func (p *pacing) ready(now int64) (frames int, wait int64) {
+	if p.interval == 0 {
+		return packetBatch, 0
+	}
+	late := float64(now) - p.due
+	if late < 0 {
+		return 0, int64(-late)
+	}
+	if late > p.depth {
+		p.due, late = float64(now)-p.depth, p.depth
+	}
+	return min(int(late/p.interval)+1, packetBatch), 0
+}
+
+func (p *packetSocket) rate(perSecond float64, burst int) {
+	if perSecond > 0 {
+		p.bucket.interval = 1e9 / perSecond
+		p.bucket.depth = p.bucket.interval * float64(burst-1)
+		p.lag = result.NewRecorder()
+	}
+}
+
+func (p *packetSocket) release() {
+	p.bucket.due = float64(monotonic())
+	p.flow()
+}
+
+func (p *packetSocket) setPhase(phase uint32) { p.phase.Store(phase) }
+
+func (p *packetSocket) interrupt() {
+	p.stopped.Store(true)
+	p.flow()
+}
+
+// work is the hot thread's.
+func (p *packetSocket) work() error {
+	p.tid.Store(int64(unix.Gettid()))
+	if err := traffic.DeafenThread(); err != nil {
+		return err
+	}
+	<-p.begin
+	for !p.stopped.Load() {
+		switch errno := p.burst(); errno {
+		case 0, unix.EAGAIN, unix.EINTR:
+		default:
+			return fmt.Errorf("sending frames by AF_PACKET: %w", errno)
+		}
+	}
+	return nil
+}
+
+const burstCalls = 1 << 12
+
+// burst is hot (see stream's loops): it returns now and then, so that the world can stop.
+//
+//go:nosplit
+func (p *packetSocket) burst() syscall.Errno {
+	for calls := 0; calls < burstCalls && !p.stopped.Load(); calls++ {
+		now := monotonic()
+		frames, wait := p.bucket.ready(now)
+		if frames == 0 {
+			p.sleep(now + wait)
+			continue
+		}
+		if errno := p.send(frames, now); errno != 0 {
+			return errno
+		}
+	}
+	return 0
+}
+
+//go:nosplit
+func (p *packetSocket) sleep(until int64) {
+	until = max(until, monotonic()+int64(shortestSleep))
+	at := unix.Timespec{Sec: until / 1e9, Nsec: until % 1e9}
+	const absolute = 1 // TIMER_ABSTIME
+	syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, absolute, uintptr(unsafe.Pointer(&at)), 0, 0, 0)
+}
+
+// send hands frames over in one call. What was not taken is numbered again.
+//
+//go:nosplit
+func (p *packetSocket) send(frames int, now int64) syscall.Errno {
+	phase := p.phase.Load()
+	n := p.next
+	n.phase = uint8(phase)
+	for i := range frames {
+		p.numbers[i] = n
+		p.stamp.write(p.frames[i], n)
+		if n.flow++; n.flow == p.end {
+			n.flow = p.first
+			n.sequence++
+		}
+	}
+	sent, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(p.fd), uintptr(unsafe.Pointer(&p.messages)), uintptr(frames), 0, 0, 0)
+	p.called.Add(1)
+	switch {
+	case errno == unix.ENOBUFS:
+		p.tally[phase].refused.Add(1)
+		p.pass(1, now)
+		return 0
+	case errno != 0:
+		return errno
+	case int(sent) < frames:
+		n = p.numbers[sent]
+	}
+	p.next = n
+	p.tally[phase].sent.Add(uint64(sent))
+	p.pass(int(sent), now)
+	return 0
+}
+
+// pass spends the frames' time and notes how late they were.
+//
+//go:nosplit
+func (p *packetSocket) pass(frames int, now int64) {
+	if p.bucket.interval == 0 {
+		return
+	}
+	for range frames {
+		p.lag.Record(now - int64(p.bucket.due))
+		p.bucket.due += p.bucket.interval
+	}
+}
+
+//go:nosplit
+func monotonic() int64 {
+	var now unix.Timespec
+	syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&now)), 0)
+	return now.Sec*1e9 + now.Nsec
+}
+
+func (p *packetSocket) counts(phase int) (sent, refused uint64) {
+	return p.tally[phase].sent.Load(), p.tally[phase].refused.Load()
+}
+
+func (p *packetSocket) calls() uint64 { return p.called.Load() }
+
+func (p *packetSocket) thread() int { return int(p.tid.Load()) }
+
+// probe sends some frames that are only counted. The numbering begins anew.
+func (p *packetSocket) probe(frames int) error {
+	p.phase.Store(probing)
+	defer func() {
+		p.phase.Store(warmUp)
+		p.next = number{flow: p.first}
+	}()
+	for left := frames; left > 0; left -= packetBatch {
+		if errno := p.send(min(left, packetBatch), 0); errno != 0 {
+			return fmt.Errorf("sending frames by AF_PACKET: %w", errno)
+		}
+	}
+	return nil
+}
+
+func (p *packetSocket) close() error { return unix.Close(p.fd) }

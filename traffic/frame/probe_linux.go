@@ -1,0 +1,113 @@
+package frame
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	probeFrames   = 64
+	probeAsks     = 5
+	probePatience = 20 * time.Millisecond
+)
+
+// choose finds the way to the receiver, and the method that its order or a probe
+// names: live frames if any of them came, else an AF_PACKET socket.
+func (w *sendWorker) choose(ctx context.Context) error {
+	way, err := wayTo(w.session.from, w.session.to.Addr())
+	if err != nil {
+		return err
+	}
+	if err := fits(w.load.size, w.session.to.Addr().Is6(), way.device.mtu); err != nil {
+		return err
+	}
+	w.device = way.device
+	w.header = header{
+		source: way.device.address, destination: way.nextHop, from: way.from, to: w.session.to.Addr(),
+		port: w.session.to.Port(), session: w.session.number, size: w.load.size, addresses: w.load.addresses,
+	}
+	refused := errors.New("method af-packet was asked for")
+	if w.load.method != byPacket {
+		refused = w.try(ctx, byXDP)
+	}
+	if refused == nil || w.load.method == byXDP || ctx.Err() != nil {
+		return refused
+	}
+	if err := w.try(ctx, byPacket); err != nil {
+		return fmt.Errorf("%w (before that: %w)", err, refused)
+	}
+	w.why = refused.Error()
+	return nil
+}
+
+// try keeps the sources of a method if its probe comes through.
+func (w *sendWorker) try(ctx context.Context, method string) error {
+	if method == byXDP && w.device.loopback {
+		return errors.New("the loopback device takes no live frames")
+	}
+	sources, err := newSources(method, w.header, w.load, w.device)
+	if err != nil {
+		return fmt.Errorf("%w%s", err, needs(err))
+	}
+	w.sources, w.method = sources, method
+	err = w.probe(ctx)
+	if err != nil && method == byXDP && w.device.kind == "veth" && w.opened == nil {
+		var closed error
+		if w.opened, closed = openPeer(w.device); closed == nil {
+			err = w.probe(ctx)
+			w.why = "GRO is on at the other end of " + w.device.name + " until this ends: live frames need it"
+		} else {
+			err = fmt.Errorf("%w; %w", err, closed)
+		}
+	}
+	if err != nil {
+		w.sources = nil
+		return errors.Join(err, closeSources(sources))
+	}
+	return nil
+}
+
+// probe sends some frames and asks the receiver whether any came.
+func (w *sendWorker) probe(ctx context.Context) error {
+	before, err := w.session.counted(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.sources[0].probe(probeFrames); err != nil {
+		return err
+	}
+	for range probeAsks {
+		count, err := w.session.counted(ctx)
+		if err != nil || count > before {
+			return err
+		}
+		select {
+		case <-time.After(probePatience):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return w.silence()
+}
+
+// silence says what is known of why no frame came.
+func (w *sendWorker) silence() error {
+	says := fmt.Errorf("none of %d frames sent by %s came to the receiver's sink", probeFrames, methodNames[w.method])
+	l, isLive := w.sources[0].(*live)
+	switch {
+	case isLive && w.device.kind == "veth":
+		return fmt.Errorf("%w: a veth takes live frames only if its other end has XDP attached natively or GRO on", says)
+	case isLive && l.refusal() != nil:
+		return fmt.Errorf("%w: %s refuses them: %w", says, w.device.name, l.refusal())
+	case isLive:
+		return fmt.Errorf("%w: %s (%s), or what is behind it, takes no XDP frames", says, w.device.name, w.device.kind)
+	case w.load.addresses:
+		return fmt.Errorf("%w: vary: addresses needs a path that lets foreign source addresses pass; try vary: ports", says)
+	}
+	return fmt.Errorf("%w: does the path carry UDP from %s to %s, and an MTU of %d?", says, w.session.from, w.session.to, w.load.size-ethernetSize-fcsSize)
+}
+
+// methodNames are those of result.Offered.Method.
+var methodNames = map[string]string{byXDP: "xdp-live-frames", byPacket: "af-packet"}

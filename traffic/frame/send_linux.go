@@ -1,0 +1,142 @@
+package frame
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// lead is how long before the start the threads are set going, and held: the
+// kernel takes about 25 ms to begin with live frames.
+const lead = 80 * time.Millisecond
+
+// sendWorker is a prepared sender.
+type sendWorker struct {
+	load    load
+	cpus    []int
+	session *session
+	device  device
+	header  header
+	sources []source
+	method  string
+	why     string
+	opened  func() error // puts the peer's GRO back; nil: it was not changed
+
+	closing chan struct{}
+	once    sync.Once
+	running sync.Mutex // held by Run; Close takes it before it frees anything
+	failed  error      // of Close
+}
+
+// Address is "": nobody connects to a sender.
+func (w *sendWorker) Address() string { return "" }
+
+// Run sends as scheduled.
+func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd, error) {
+	w.running.Lock()
+	defer w.running.Unlock()
+	select {
+	case <-w.closing:
+		return result.PairEnd{}, errClosed
+	default:
+	}
+	for _, s := range w.sources {
+		s.rate(w.load.rate/float64(w.load.threads), max(1, w.load.burst/w.load.threads))
+	}
+	c := &course{when: when, closing: w.closing, size: uint64(w.load.size), failure: func() error { return nil }}
+	if err := c.sleep(ctx, when.Start.Add(-lead)); err != nil {
+		return result.PairEnd{}, err
+	}
+	e := newEngine(w.sources, w.cpus)
+	c.broken, c.failure = e.ended, e.failure
+	c.read = func() (uint64, uint64) {
+		sent, _ := e.counts(warmUp, window, after)
+		return sent, 0
+	}
+	c.start()
+	defer c.stop()
+	return w.drive(ctx, e, c)
+}
+
+// drive marks the frames of the window as such, and tells the receiver how many they were.
+func (w *sendWorker) drive(ctx context.Context, e *engine, c *course) (result.PairEnd, error) {
+	err := c.until(ctx, c.when.Start)
+	if err == nil {
+		e.release()
+		err = c.until(ctx, c.windowBegin())
+	}
+	if err != nil {
+		e.halt()
+		return result.PairEnd{}, err
+	}
+	e.setPhase(window)
+	before := e.usage()
+	early := c.until(ctx, c.windowEnd())
+	e.setPhase(after)
+	used := e.usage()
+	if early == nil {
+		early = c.sleep(ctx, time.Now().Add(tail))
+	}
+	e.halt()
+	end := w.end(e, c, before, used)
+	if early == nil {
+		early = w.session.tell(final{sent: end.Packets, windowNS: uint64(used.at.Sub(before.at).Nanoseconds())})
+	}
+	if early == nil && end.Packets == 0 {
+		early = errors.New("no frame was sent in the window")
+	}
+	if early != nil {
+		end.Error = early.Error()
+	}
+	return end, ctx.Err()
+}
+
+func (w *sendWorker) end(e *engine, c *course, before, used usage) result.PairEnd {
+	sent, refused := e.counts(window)
+	return result.PairEnd{
+		WindowSeconds: used.at.Sub(before.at).Seconds(),
+		Bytes:         sent * uint64(w.load.size),
+		Packets:       sent,
+		Calls:         used.calls - before.calls,
+		CPUSeconds:    max(0, (used.cpu - before.cpu).Seconds()),
+		Threads:       len(w.sources),
+		Intervals:     c.intervals,
+		Frames:        w.load.frames(methodNames[w.method] + " " + w.device.name),
+		Offered: &result.Offered{
+			TargetPacketsPerSecond: w.load.rate,
+			BurstPackets:           w.bursts(),
+			Lag:                    e.lag(),
+			WaitSeconds:            max(0, (used.wait - before.wait).Seconds()),
+			Refused:                refused,
+			Method:                 methodNames[w.method],
+			Why:                    w.why,
+		},
+	}
+}
+
+// bursts is the declared depth; without a rate there is none.
+func (w *sendWorker) bursts() int {
+	if w.load.rate == 0 {
+		return 0
+	}
+	return max(1, w.load.burst/w.load.threads) * w.load.threads
+}
+
+// Close ends a Run that is under way and frees everything.
+func (w *sendWorker) Close() error {
+	w.once.Do(func() {
+		close(w.closing)
+		w.running.Lock()
+		defer w.running.Unlock()
+		w.failed = errors.Join(w.session.control.Close(), closeSources(w.sources))
+		w.sources = nil
+		if w.opened != nil {
+			w.failed = errors.Join(w.failed, w.opened())
+		}
+	})
+	return w.failed
+}

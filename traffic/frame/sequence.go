@@ -1,0 +1,101 @@
+package frame
+
+import "math/bits"
+
+// A sink remembers by flow the number after the highest that came, and in a ring
+// of words which numbers came: 32 numbers a word, beside them their block (number
+// / 32). A newer block takes its word over, so nothing is ever cleared, and what
+// belongs to an older block is late. frame_sink.bpf.c does the same.
+const (
+	blockBits     = 5
+	wordsTogether = 1 << 21 // 16 MiB of them, however many flows
+	wordsAtLeast  = 2
+	wordsAtMost   = 2048
+	jump          = 1 << 31 // a number so much higher than any before is none of ours
+)
+
+// wordsPerFlow is a power of two.
+func wordsPerFlow(flows uint32) uint32 {
+	fair := max(uint32(wordsTogether/flows), wordsAtLeast)
+	return min(uint32(1)<<(bits.Len32(fair)-1), wordsAtMost)
+}
+
+// totals is what became of the frames of one phase.
+type totals struct {
+	packets   uint64 // each number once
+	spanned   uint64 // numbers up to the highest, gaps counted
+	reordered uint64
+	duplicate uint64
+	late      uint64
+	corrupt   uint64
+	merged    uint64 // came as part of an aggregate, and were not looked at
+	atXDP     uint64 // where frames of ours were counted, whatever became of them
+	atTC      uint64
+	atSocket  uint64
+}
+
+func (t *totals) add(o totals) {
+	t.packets += o.packets
+	t.spanned += o.spanned
+	t.reordered += o.reordered
+	t.duplicate += o.duplicate
+	t.late += o.late
+	t.corrupt += o.corrupt
+	t.merged += o.merged
+	t.atXDP += o.atXDP
+	t.atTC += o.atTC
+	t.atSocket += o.atSocket
+}
+
+// sequences is the memory of a sink that counts in Go. One goroutine counts.
+type sequences struct {
+	words uint32 // per flow
+	next  []uint64
+	seen  []uint64
+}
+
+func newSequences(flows uint32) *sequences {
+	w := wordsPerFlow(flows)
+	return &sequences{w, make([]uint64, flows), make([]uint64, uint64(flows)*uint64(w))}
+}
+
+// count takes a frame that parse found whole.
+func (s *sequences) count(t *totals, n number) {
+	if n.phase == probing {
+		t.packets++
+		return
+	}
+	next := &s.next[n.flow]
+	if n.sequence >= *next+jump {
+		t.corrupt++
+		return
+	}
+	if !s.mark(t, n) {
+		return
+	}
+	t.packets++
+	if n.sequence < *next {
+		t.reordered++
+		return
+	}
+	t.spanned += n.sequence + 1 - *next
+	*next = n.sequence + 1
+}
+
+func (s *sequences) mark(t *totals, n number) bool {
+	block, bit := uint32(n.sequence>>blockBits), uint32(1)<<(n.sequence&(1<<blockBits-1))
+	word := &s.seen[n.flow*s.words+block&(s.words-1)]
+	ahead, came := int32(block-uint32(*word>>32)), uint32(*word)
+	switch {
+	case ahead < 0:
+		t.late++
+		return false
+	case ahead > 0:
+		came = 0
+	case came&bit != 0:
+		t.duplicate++
+		return false
+	}
+	*word = uint64(block)<<32 | uint64(came|bit)
+	return true
+}

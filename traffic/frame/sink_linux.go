@@ -1,0 +1,172 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+)
+
+// sink counts the frames of one session.
+type sink interface {
+	// totals reads what has come so far, by phase.
+	totals() ([phases]totals, error)
+	// method is how frames are counted, and why not in a better way.
+	method() (how, why string)
+	close() error
+}
+
+// bpfSink counts in the kernel, at one hook or two.
+type bpfSink struct {
+	objects sinkObjects
+	hooks   []hook
+	how     string
+	why     string
+}
+
+// hook is a program that is attached.
+type hook interface{ Close() error }
+
+// newSink attaches the sink that an order names. Auto falls back.
+func newSink(how string, e expected, d device, cpu int) (sink, error) {
+	if how == byPacket {
+		return newPacketSink(e, d, cpu, "")
+	}
+	s, err := newBPFSink(how, e, d)
+	if err == nil {
+		return s, nil
+	}
+	if how != auto {
+		return nil, err
+	}
+	fallback, also := newPacketSink(e, d, cpu, err.Error())
+	if also != nil {
+		return nil, fmt.Errorf("%w; %w", err, also)
+	}
+	return fallback, nil
+}
+
+func newBPFSink(how string, e expected, d device) (*bpfSink, error) {
+	s := &bpfSink{how: how}
+	err := s.load(e)
+	if err == nil {
+		err = s.attach(how, d)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w%s", err, needs(err)), s.close())
+	}
+	return s, nil
+}
+
+func (s *bpfSink) load(e expected) error {
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return fmt.Errorf("lifting the memory lock limit: %w; root is needed", err)
+	}
+	spec, err := loadSink()
+	if err != nil {
+		return fmt.Errorf("reading the BPF programs: %w", err)
+	}
+	words := wordsPerFlow(e.flows)
+	for name, value := range map[string]any{
+		"frame_session":        swapped(e.session),
+		"frame_flows":          e.flows,
+		"frame_words_per_flow": words,
+		"frame_length":         uint32(e.size - fcsSize),
+		"frame_ipv6":           flag(e.ipv6),
+	} {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return fmt.Errorf("setting %s of the BPF programs: %w", name, err)
+		}
+	}
+	spec.Maps["frame_next"].MaxEntries = e.flows
+	spec.Maps["frame_seen"].MaxEntries = e.flows * words
+	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
+		return fmt.Errorf("loading the BPF programs that count frames: %w", err)
+	}
+	return nil
+}
+
+// swapped is a number as the program reads it out of a packet: in network order.
+func swapped(n uint32) uint32 { return n>>24 | n>>8&0xff00 | n<<8&0xff0000 | n<<24 }
+
+// attach takes XDP in the driver and tc beside it, because some paths put frames
+// behind the driver's XDP (bpf_redirect_peer). XDP without the driver's help gains
+// nothing over tc; it is taken only where it is asked for.
+func (s *bpfSink) attach(how string, d device) error {
+	if how == auto || how == byXDP {
+		native := s.attachXDP(d, link.XDPDriverMode)
+		if native != nil {
+			s.why = fmt.Sprintf("the driver of %s took no XDP program: %v", d.name, native)
+		}
+		if how == byXDP && native != nil {
+			if err := s.attachXDP(d, link.XDPGenericMode); err != nil {
+				return err
+			}
+			s.why = "generic XDP: " + s.why
+		}
+	}
+	if how == byXDP {
+		return nil
+	}
+	h, err := attachTC(d, s.objects.FrameAtTc)
+	if err != nil {
+		return fmt.Errorf("attaching the sink to tc at %s: %w", d.name, err)
+	}
+	s.hooks = append(s.hooks, h)
+	return nil
+}
+
+func (s *bpfSink) attachXDP(d device, mode link.XDPAttachFlags) error {
+	l, err := link.AttachXDP(link.XDPOptions{Program: s.objects.FrameAtXdp, Interface: d.index, Flags: mode})
+	if err != nil {
+		return fmt.Errorf("attaching the sink to XDP at %s: %w", d.name, err)
+	}
+	s.hooks = append(s.hooks, l)
+	return nil
+}
+
+func (s *bpfSink) totals() ([phases]totals, error) {
+	var all [phases]totals
+	for phase := range all {
+		var each []sinkFrameTotals
+		if err := s.objects.FrameSums.Lookup(uint32(phase), &each); err != nil {
+			return all, fmt.Errorf("reading the sink's counters: %w", err)
+		}
+		for _, t := range each {
+			all[phase].add(totals{
+				packets: t.Packets, spanned: t.Spanned, reordered: t.Reordered, duplicate: t.Duplicate,
+				late: t.Late, corrupt: t.Corrupt, merged: t.Merged, atXDP: t.AtXdp, atTC: t.AtTc,
+			})
+		}
+	}
+	return all, nil
+}
+
+func (s *bpfSink) method() (how, why string) { return s.how, s.why }
+
+func (s *bpfSink) close() error {
+	var failed []error
+	for _, h := range s.hooks {
+		failed = append(failed, h.Close())
+	}
+	s.hooks = nil
+	if s.objects.FrameAtXdp != nil {
+		failed = append(failed, s.objects.Close())
+	}
+	s.objects = sinkObjects{}
+	return errors.Join(failed...)
+}
+
+// attachTC uses a link where the kernel has them (tcx, Linux 6.6): it ends with the process.
+func attachTC(d device, program *ebpf.Program) (hook, error) {
+	l, err := link.AttachTCX(link.TCXOptions{Interface: d.index, Program: program, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
+	if err == nil {
+		return l, nil
+	}
+	if errors.Is(err, ebpf.ErrNotSupported) {
+		return attachClsact(d, program)
+	}
+	return nil, err
+}

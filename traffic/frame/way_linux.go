@@ -1,0 +1,100 @@
+package frame
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// device is an Ethernet interface of this namespace.
+type device struct {
+	index    int
+	name     string
+	kind     string // veth, bridge; "device" for hardware
+	mtu      int
+	address  [6]byte
+	loopback bool
+}
+
+func deviceOf(link netlink.Link) (device, error) {
+	a := link.Attrs()
+	d := device{index: a.Index, name: a.Name, kind: link.Type(), mtu: a.MTU, loopback: a.EncapType == "loopback"}
+	if !d.loopback && (a.EncapType != "ether" || len(a.HardwareAddr) != len(d.address)) {
+		return device{}, fmt.Errorf("%s is no Ethernet device (%s): frames need one", a.Name, a.EncapType)
+	}
+	copy(d.address[:], a.HardwareAddr)
+	return d, nil
+}
+
+func family(ip netip.Addr) int {
+	if ip.Is6() {
+		return unix.AF_INET6
+	}
+	return unix.AF_INET
+}
+
+// deviceWith finds the interface that has an address.
+func deviceWith(ip netip.Addr) (device, error) {
+	addresses, err := netlink.AddrList(nil, family(ip))
+	if err != nil {
+		return device{}, fmt.Errorf("listing addresses: %w", err)
+	}
+	for _, a := range addresses {
+		if have, ok := netip.AddrFromSlice(a.IP); !ok || have.Unmap() != ip {
+			continue
+		}
+		link, err := netlink.LinkByIndex(a.LinkIndex)
+		if err != nil {
+			return device{}, fmt.Errorf("finding the interface with %s: %w", ip, err)
+		}
+		return deviceOf(link)
+	}
+	return device{}, fmt.Errorf("no interface here has the address %s: give the endpoint's own", ip)
+}
+
+// way is how frames get from here to a receiver.
+type way struct {
+	device  device
+	from    netip.Addr
+	nextHop [6]byte
+}
+
+// wayTo asks the kernel's routes and neighbours. The neighbour is known already:
+// the control connection goes the same way.
+func wayTo(from, to netip.Addr) (way, error) {
+	routes, err := netlink.RouteGet(to.AsSlice())
+	if err != nil || len(routes) == 0 {
+		return way{}, fmt.Errorf("asking for the route to %s: %w", to, err)
+	}
+	link, err := netlink.LinkByIndex(routes[0].LinkIndex)
+	if err != nil {
+		return way{}, fmt.Errorf("finding the interface to %s: %w", to, err)
+	}
+	w := way{from: from}
+	if w.device, err = deviceOf(link); err != nil || w.device.loopback {
+		return w, err
+	}
+	hop := to
+	if gateway, ok := netip.AddrFromSlice(routes[0].Gw); ok {
+		hop = gateway.Unmap()
+	}
+	w.nextHop, err = neighbour(w.device, hop)
+	return w, err
+}
+
+func neighbour(d device, hop netip.Addr) (address [6]byte, err error) {
+	known, err := netlink.NeighList(d.index, family(hop))
+	if err != nil {
+		return address, fmt.Errorf("listing the neighbours at %s: %w", d.name, err)
+	}
+	const useless = netlink.NUD_INCOMPLETE | netlink.NUD_FAILED
+	for _, n := range known {
+		ip, ok := netip.AddrFromSlice(n.IP)
+		if ok && ip.Unmap() == hop && n.State&useless == 0 && len(n.HardwareAddr) == len(address) {
+			return [6]byte(n.HardwareAddr), nil
+		}
+	}
+	return address, fmt.Errorf("the neighbour %s at %s has no known Ethernet address: check `ip neigh`", hop, d.name)
+}
