@@ -5,11 +5,13 @@ package kinds
 import (
 	"windtunnel/traffic"
 	"windtunnel/traffic/datagram"
+	"windtunnel/traffic/frame"
 	"windtunnel/traffic/stream"
 )
 
 var all = []traffic.Kind{
 	stream.Kind{},
+	frame.Kind{},
 	datagram.Kind{},
 }
 
