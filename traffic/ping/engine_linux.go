@@ -1,0 +1,149 @@
+package ping
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
+)
+
+// hotThread is the work of one locked and pinned OS thread.
+type hotThread struct {
+	work   func() error
+	poller *poller
+	cpu    int
+	tid    atomic.Int64
+}
+
+// hotEngine drives sockets with hot threads.
+type hotEngine struct {
+	crew
+	fds        []int
+	all        []*hotThread
+	pingers    []*pinger
+	responders []*responder
+	release    func()
+}
+
+// newEngine takes the ends over and returns when all threads stand pinned. It must be
+// closed.
+func newEngine(s setup) (engine, error) {
+	fds, err := s.detachAll()
+	if err != nil {
+		return nil, err
+	}
+	e := &hotEngine{fds: fds}
+	e.form(s.load.threads)
+	for i := range s.load.threads {
+		if err := e.add(s, i); err != nil {
+			e.free()
+			return nil, err
+		}
+	}
+	e.release = traffic.HoldHot(len(e.all))
+	var standing sync.WaitGroup
+	standing.Add(len(e.all))
+	for _, t := range e.all {
+		e.running.Go(func() { e.end(t.run(standing.Done, e.start)) })
+	}
+	standing.Wait()
+	return e, nil
+}
+
+// add makes the i-th thread.
+func (e *hotEngine) add(s setup, i int) error {
+	hand := deal(e.fds, i, s.load.threads)
+	t := &hotThread{cpu: cpuOf(s.cpus, i)}
+	if s.send {
+		g, err := newPinger(s.load, s.plan, i, hand, &e.stop)
+		if err != nil {
+			return err
+		}
+		s.tallySteps(g.tally, i)
+		e.pingers = append(e.pingers, g)
+		t.work, t.poller = g.work, g.poller
+	} else {
+		p, err := newResponder(s.load, s.ends.token, hand, &e.stop)
+		if err != nil {
+			return err
+		}
+		e.responders = append(e.responders, p)
+		t.work, t.poller = p.work, p.poller
+	}
+	e.all = append(e.all, t)
+	return nil
+}
+
+// run is the goroutine of a thread. It ends without unlocking, so that the OS thread
+// and its affinity end with it.
+func (t *hotThread) run(ready func(), start <-chan struct{}) error {
+	runtime.LockOSThread()
+	t.tid.Store(int64(traffic.ThreadID()))
+	err := t.settle()
+	ready()
+	if err != nil {
+		return err
+	}
+	<-start
+	return t.work()
+}
+
+// settle also takes the slack from the thread's timers, by which the kernel lets
+// them be up to 50 µs late (prctl(2), PR_SET_TIMERSLACK).
+func (t *hotThread) settle() error {
+	if err := traffic.DeafenThread(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("taking the slack from a thread's timers: %w", err)
+	}
+	if t.cpu < 0 {
+		return nil
+	}
+	return traffic.PinThread(t.cpu)
+}
+
+func (e *hotEngine) open()        { e.begin() }
+func (e *hotEngine) threads() int { return len(e.all) }
+
+func (e *hotEngine) tallies() []*tally {
+	var all []*tally
+	for _, g := range e.pingers {
+		all = append(all, g.tally)
+	}
+	return all
+}
+
+func (e *hotEngine) close() {
+	e.free()
+	e.release()
+}
+
+func (e *hotEngine) free() {
+	for _, t := range e.all {
+		t.poller.close()
+	}
+	closeAll(e.fds)
+}
+
+// detachAll takes over every connection, or closes them all.
+func (s setup) detachAll() ([]int, error) {
+	defer s.ends.close()
+	if s.ends.datagram != nil {
+		s.ends.datagram.pause()
+	}
+	fds := make([]int, 0, len(s.ends.conns))
+	for _, conn := range s.ends.conns {
+		fd, err := s.load.detach(conn)
+		if err != nil {
+			closeAll(fds)
+			return nil, err
+		}
+		fds = append(fds, fd)
+	}
+	return fds, nil
+}

@@ -1,0 +1,283 @@
+package ping
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The methods of this file are hot. They are nosplit, so that the scheduler's
+// request to give way, which comes every 10 ms (forcePreemptNS in Go's
+// runtime/proc.go), does not switch threads between a request and its answer; they
+// return after a burst, which is the safe point that stopping the world waits for.
+
+// closedBurst is the loop of one flow that asks, waits and asks again. The clock is
+// read once a transaction: a request leaves when the answer before it has come.
+//
+//go:nosplit
+func (g *pinger) closedBurst() syscall.Errno {
+	f := &g.flows[0]
+	g.now = nanotime()
+	for end := g.now + burstTime; g.now < end && g.tally.room() > 0; {
+		if f.out.alive == 0 {
+			if g.now >= g.tally.plan.stop || g.halted.Load() {
+				return 0
+			}
+			f.out.book(g.now)
+		}
+		if e := g.transmit(f); e != 0 {
+			g.now = nanotime()
+			return e
+		}
+		if e := g.take(f); e != 0 {
+			g.now = nanotime()
+			if e != unix.EAGAIN || !g.load.busy {
+				return e
+			}
+		}
+	}
+	return 0
+}
+
+// kick lets an idle flow of a closed loop ask.
+//
+//go:nosplit
+func (g *pinger) kick(f *flow) syscall.Errno {
+	if f.out.alive != 0 || g.now >= g.tally.plan.stop {
+		return 0
+	}
+	f.out.book(g.now)
+	return g.send(f)
+}
+
+// round sends what is due, waits for what comes first, the next request's time or
+// an answer, and takes the answers that are there.
+//
+//go:nosplit
+func (g *pinger) round() syscall.Errno {
+	g.now = nanotime()
+	if e := g.launch(); e != 0 {
+		return e
+	}
+	ready, e := g.poller.wait(g.timeout())
+	g.now = nanotime()
+	if e != 0 {
+		return e
+	}
+	for i := 0; i < ready; i++ {
+		event := &g.poller.events[i]
+		f := &g.flows[event.Fd]
+		if event.Events&unix.EPOLLOUT != 0 {
+			if e := g.send(f); e != 0 {
+				return e
+			}
+		}
+		if event.Events&^unix.EPOLLOUT != 0 {
+			if e := g.hear(f); e != 0 {
+				return e
+			}
+		}
+	}
+	return 0
+}
+
+// launch books the requests whose time has come and sends them.
+//
+//go:nosplit
+func (g *pinger) launch() syscall.Errno {
+	for k := 0; k < dueAtOnce && g.at < g.have && g.times[g.at] <= g.now && g.tally.room() > 0; k++ {
+		intended := g.times[g.at]
+		f := &g.flows[g.turn]
+		if g.turn++; g.turn == len(g.flows) {
+			g.turn = 0
+		}
+		g.at++
+		if !f.out.book(intended) {
+			g.tally.note(&request{intended: intended}, g.now, refused)
+			continue
+		}
+		if f.blocked {
+			continue
+		}
+		if e := g.send(f); e != 0 {
+			return e
+		}
+	}
+	return 0
+}
+
+// timeout is for how long nothing is due, in ns.
+//
+//go:nosplit
+func (g *pinger) timeout() int64 {
+	switch {
+	case g.load.busy || g.tally.room() == 0:
+		return 0
+	case g.at < g.have:
+		return max(0, min(g.patience, g.times[g.at]-g.now))
+	case g.arrivals != nil && !g.dry:
+		return 0
+	case g.now < g.tally.plan.stop:
+		return min(g.patience, g.tally.plan.stop-g.now)
+	}
+	return g.patience
+}
+
+// hear takes answers from a ready flow.
+//
+//go:nosplit
+func (g *pinger) hear(f *flow) syscall.Errno {
+	for k := 0; k < readsAtOnce && g.tally.room() > 0; k++ {
+		e := g.take(f)
+		if e == unix.EAGAIN {
+			return 0
+		}
+		if e != 0 {
+			return e
+		}
+		if f.out.alive == 0 {
+			if g.arrivals == nil {
+				return g.kick(f)
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// send is transmit that lets epoll tell when a full socket is not full any more.
+//
+//go:nosplit
+func (g *pinger) send(f *flow) syscall.Errno {
+	e := g.transmit(f)
+	if e != 0 && e != unix.EAGAIN {
+		return e
+	}
+	if full := e == unix.EAGAIN; full != f.blocked {
+		f.blocked = full
+		return g.poller.watch(f.fd, g.turnOf(f), full)
+	}
+	return 0
+}
+
+//go:nosplit
+func (g *pinger) turnOf(f *flow) int32 {
+	return int32((uintptr(unsafe.Pointer(f)) - uintptr(unsafe.Pointer(unsafe.SliceData(g.flows)))) / unsafe.Sizeof(*f))
+}
+
+// transmit hands the socket what is due on a flow; EAGAIN: it is full.
+//
+//go:nosplit
+func (g *pinger) transmit(f *flow) syscall.Errno {
+	for f.out.unsent < f.out.next && g.tally.room() > 0 {
+		if f.left == 0 {
+			g.begin(f)
+		}
+		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(g.request)+uintptr(g.load.message-f.left), uintptr(f.left), g.flags, 0, 0)
+		switch e {
+		case 0:
+		case unix.EINTR:
+			continue
+		case unix.ENOBUFS:
+			g.tally.note(&f.out.ring[f.out.unsent&f.out.mask], g.now, refused)
+			f.out.turnedAway()
+			f.left = 0
+			continue
+		default:
+			if f.left == g.load.message {
+				f.left = 0 // nothing has left yet
+			}
+			return e
+		}
+		if f.left -= int(n); f.left == 0 {
+			f.out.left(f.begun)
+		}
+	}
+	return 0
+}
+
+// begin readies the waiting request. In a closed loop it leaves at the time at which
+// it was booked.
+//
+//go:nosplit
+func (g *pinger) begin(f *flow) {
+	if g.arrivals != nil {
+		g.now = nanotime()
+	}
+	f.begun, f.left = g.now, g.load.message
+	if !g.load.udp {
+		return
+	}
+	number := f.out.unsent
+	for i := uint(0); i < g.width; i++ {
+		*(*byte)(unsafe.Add(g.request, i)) = byte(number >> (8 * i))
+	}
+}
+
+// take reads once from a flow.
+//
+//go:nosplit
+func (g *pinger) take(f *flow) syscall.Errno {
+	size := bufferSize
+	if most := g.tally.room()*g.load.response - f.got; !g.load.udp && most < size {
+		size = most
+	}
+	n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(g.buffer), uintptr(size), g.flags&^unix.MSG_NOSIGNAL, 0, 0)
+	if e == unix.EINTR {
+		return unix.EAGAIN
+	}
+	if e != 0 {
+		return e
+	}
+	g.now = nanotime()
+	if g.load.udp {
+		g.datagram(f, int(n))
+		return 0
+	}
+	if n == 0 {
+		return unix.EPIPE
+	}
+	for f.got += int(n); f.got >= g.load.response; f.got -= g.load.response {
+		r := f.out.answerOldest()
+		if r == nil {
+			return unix.EPROTO
+		}
+		g.tally.note(r, g.now, answered)
+	}
+	return 0
+}
+
+// datagram finds the request to an answer of n bytes.
+//
+//go:nosplit
+func (g *pinger) datagram(f *flow, n int) {
+	if n != g.load.response {
+		g.stray(n, unused)
+		return
+	}
+	number := uint64(0)
+	for i := uint(0); i < g.width; i++ {
+		number |= uint64(*(*byte)(unsafe.Add(g.buffer, i))) << (8 * i)
+	}
+	r, was := f.out.answerNumbered(number, g.bits)
+	switch was {
+	case open:
+		g.tally.note(r, g.now, answered)
+	case givenUp:
+		g.tally.note(r, g.now, lateAnswer)
+	default:
+		g.stray(n, was)
+	}
+}
+
+// stray counts what is no answer to a request that is waited for. What the handshake
+// has left, the answer to a hello that was repeated, is nothing.
+//
+//go:nosplit
+func (g *pinger) stray(n int, was uint8) {
+	if n == answerSize && *(*[8]byte)(g.buffer) == magicBytes {
+		return
+	}
+	g.tally.stray(g.now, was)
+}

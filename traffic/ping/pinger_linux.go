@@ -1,0 +1,204 @@
+package ping
+
+import (
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// burstTime is after how long, in ns, a hot loop lets its histograms catch up.
+	burstTime = 10e6
+	// dueAtOnce is how many late requests leave before answers are looked for.
+	dueAtOnce = 64
+	// readsAtOnce is how many reads one ready flow gets before the next has its turn.
+	readsAtOnce = 8
+	// bufferSize takes any datagram, and the responses of many small requests.
+	bufferSize = 64 << 10
+)
+
+// flow is one socket over which requests leave.
+type flow struct {
+	out     outstanding
+	fd      uintptr
+	got     int   // bytes of an answer that is not whole yet
+	left    int   // bytes of the waiting request that the socket has not taken; 0: not begun
+	begun   int64 // when its first byte left
+	blocked bool  // the socket is full: epoll tells when it is not
+}
+
+// pinger is the hot part of a thread that sends requests. Its nosplit methods follow
+// the rules of hot loops: no allocation, raw system calls, and they return often.
+type pinger struct {
+	load     load
+	tally    *tally
+	flows    []flow
+	poller   *poller // nil for the one flow of a closed loop
+	halted   *atomic.Bool
+	request  unsafe.Pointer // its bytes; over UDP the first are its number
+	buffer   unsafe.Pointer
+	width    uint   // bytes of the number
+	bits     uint64 // that are compared
+	flags    uintptr
+	patience int64 // ns
+
+	now      int64 // the last reading of the clock
+	arrivals *arrivals
+	times    [256]int64 // the next requests' times
+	at, have int
+	dry      bool // times holds the last ones
+	turn     int  // of the flows
+	check    int64
+}
+
+func newPinger(l load, p plan, thread int, fds []int, halted *atomic.Bool) (*pinger, error) {
+	g := &pinger{
+		load: l, tally: newTally(l, p), halted: halted, patience: min(patience, l.wait).Nanoseconds(),
+		request: newBuffer(l.message), buffer: newBuffer(bufferSize), flags: unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT,
+	}
+	g.width = uint(l.width())
+	g.bits = ^uint64(0) >> (64 - 8*g.width)
+	limit, size := l.remembered()
+	for _, fd := range fds {
+		g.flows = append(g.flows, flow{fd: uintptr(fd), out: newOutstanding(limit, size)})
+	}
+	if l.open() {
+		g.arrivals = newArrivals(l, thread, len(fds), p.start)
+	} else if len(fds) == 1 {
+		if !l.busy {
+			g.flags = unix.MSG_NOSIGNAL // blocking, bounded by patience
+		}
+		return g, nil
+	}
+	var err error
+	g.poller, err = newPoller(fds)
+	return g, err
+}
+
+// work sends and takes until the plan is over, a halt, or an error.
+func (g *pinger) work() error {
+	err := g.ping()
+	for i := range g.flows {
+		o := &g.flows[i].out
+		for ; o.first < o.next; o.first++ {
+			if r := &o.ring[o.first&o.mask]; r.state == open || r.state == due {
+				g.tally.unanswered(r, g.now, !g.load.udp)
+			}
+		}
+	}
+	if g.tally.steps != nil {
+		g.tally.steps.finish()
+	}
+	return err
+}
+
+func (g *pinger) ping() error {
+	g.now = nanotime()
+	if g.arrivals == nil {
+		for i := range g.flows {
+			if errno := g.kick(&g.flows[i]); errno != 0 {
+				return judge(errno)
+			}
+		}
+	}
+	for !g.halted.Load() && !g.over() {
+		g.refill()
+		errno := g.burst()
+		g.tally.flush(g.now)
+		if err := judge(errno); err != nil {
+			return err
+		}
+		if err := g.expire(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *pinger) burst() syscall.Errno {
+	if g.poller == nil {
+		return g.closedBurst()
+	}
+	return g.round()
+}
+
+func (g *pinger) refill() {
+	if g.arrivals == nil || g.dry || g.at < g.have {
+		return
+	}
+	g.arrivals.fill(g.times[:])
+	g.at, g.have = 0, len(g.times)
+	for g.have > 0 && g.times[g.have-1] >= g.tally.plan.stop {
+		g.have--
+		g.dry = true
+	}
+}
+
+// over tells whether every request of the window has ended, or been waited for. A
+// stream is left without an answer on its way, which would reset the connection.
+func (g *pinger) over() bool {
+	if g.now < g.tally.plan.stop {
+		return false
+	}
+	if g.now >= g.tally.plan.stop+g.load.wait.Nanoseconds() {
+		return true
+	}
+	for i := range g.flows {
+		o := &g.flows[i].out
+		if o.first < o.next && (!g.load.udp || o.ring[o.first&o.mask].intended < g.tally.plan.to) {
+			return false
+		}
+	}
+	return true
+}
+
+// expire looks for requests without an answer, now and then: over UDP they are
+// given up, over TCP they tell a peer that has gone silent.
+func (g *pinger) expire() error {
+	if g.now < g.check {
+		return nil
+	}
+	wait := g.load.wait.Nanoseconds()
+	g.check = g.now + wait/32
+	for i := range g.flows {
+		f := &g.flows[i]
+		if !g.load.udp {
+			if r := f.out.oldest(); r != nil && r.sent < g.now-max(silenceLimit, wait) {
+				return errSilent
+			}
+			continue
+		}
+		for g.now > wait {
+			r := f.out.giveUp(g.now - wait)
+			if r == nil {
+				break
+			}
+			g.tally.note(r, g.now, givenUp)
+			if g.tally.room() == 0 {
+				g.tally.flush(g.now)
+			}
+		}
+		if g.arrivals == nil && f.out.alive == 0 && g.poller != nil {
+			if err := judge(g.kick(f)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// judge makes an error of what a call said; that nothing came in time is none.
+func judge(errno syscall.Errno) error {
+	switch errno {
+	case 0, unix.EAGAIN:
+		return nil
+	case unix.EPIPE, unix.ECONNRESET, unix.ECONNREFUSED:
+		return fmt.Errorf("the peer went away: %w", errno)
+	case unix.EPROTO:
+		return errUnasked
+	}
+	return fmt.Errorf("asking and hearing: %w", errno)
+}

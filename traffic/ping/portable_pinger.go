@@ -1,0 +1,262 @@
+package ping
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// portablePinger asks over some flows: one goroutine sends what is due, one a flow
+// hears the answers; in a closed loop each flow's does both. A stream whose socket is
+// full holds up its pinger's others: that shows as lag.
+type portablePinger struct {
+	load     load
+	halted   *atomic.Bool
+	arrivals *arrivals
+	sent     atomic.Bool // nothing is due any more
+
+	mu    sync.Mutex // of what follows
+	tally *tally
+	flows []*portableFlow
+}
+
+type portableFlow struct {
+	conn    net.Conn
+	request []byte
+	out     outstanding
+	got     int
+}
+
+func newPortablePinger(l load, p plan, thread int, conns []net.Conn, halted *atomic.Bool) *portablePinger {
+	g := &portablePinger{load: l, halted: halted, tally: newTally(l, p)}
+	limit, size := l.remembered()
+	for _, conn := range conns {
+		f := &portableFlow{conn: conn, request: make([]byte, l.message), out: newOutstanding(limit, size)}
+		fillPattern(f.request)
+		g.flows = append(g.flows, f)
+	}
+	if l.open() {
+		g.arrivals = newArrivals(l, thread, len(conns), p.start)
+	}
+	return g
+}
+
+// work sends and hears until the plan is over, a halt, or an error.
+func (g *portablePinger) work() error {
+	errs := make([]error, len(g.flows)+1)
+	var all sync.WaitGroup
+	var failed atomic.Bool
+	run := func(i int, do func() error) {
+		if errs[i] = do(); errs[i] != nil {
+			failed.Store(true)
+		}
+	}
+	enough := func() bool { return g.halted.Load() || failed.Load() }
+	for i, f := range g.flows {
+		all.Go(func() { run(i, func() error { return g.hear(f, enough) }) })
+	}
+	if g.arrivals != nil {
+		run(len(g.flows), func() error { return g.dispatch(enough) })
+	}
+	g.sent.Store(true)
+	all.Wait()
+	g.finish()
+	return errors.Join(errs...)
+}
+
+func (g *portablePinger) finish() {
+	now := nanotime()
+	for _, f := range g.flows {
+		for o := &f.out; o.first < o.next; o.first++ {
+			if r := &o.ring[o.first&o.mask]; r.state == open || r.state == due {
+				g.tally.unanswered(r, now, !g.load.udp)
+			}
+		}
+	}
+	g.tally.flush(now)
+	if g.tally.steps != nil {
+		g.tally.steps.finish()
+	}
+}
+
+// dispatch sends each request when it is due, over the flows in turn.
+func (g *portablePinger) dispatch(enough func() bool) error {
+	var times [64]int64
+	for turn, at := 0, len(times); !enough(); at, turn = at+1, turn+1 {
+		if at == len(times) {
+			g.arrivals.fill(times[:])
+			at = 0
+		}
+		if times[at] >= g.tally.plan.stop {
+			return nil
+		}
+		for left := times[at] - nanotime(); left > 0 && !enough(); left = times[at] - nanotime() {
+			time.Sleep(min(time.Duration(left), portablePatience))
+		}
+		if err := g.ask(g.flows[turn%len(g.flows)], times[at], enough); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask sends one request, or counts that it was refused.
+func (g *portablePinger) ask(f *portableFlow, intended int64, enough func() bool) error {
+	g.mu.Lock()
+	g.makeRoom()
+	if !f.out.book(intended) {
+		g.tally.note(&request{intended: intended}, nanotime(), refused)
+		g.mu.Unlock()
+		return nil
+	}
+	number, _ := f.out.waiting()
+	f.out.left(nanotime())
+	g.mu.Unlock()
+	if g.load.udp {
+		f.write(number, g.load.width())
+	}
+	for rest := f.request; len(rest) > 0 && !enough(); {
+		f.conn.SetWriteDeadline(time.Now().Add(portablePatience))
+		n, err := f.conn.Write(rest)
+		rest = rest[n:]
+		switch {
+		case err == nil, errors.Is(err, os.ErrDeadlineExceeded):
+		case g.load.udp && !refusedByPeer(err):
+			return fmt.Errorf("sending a request: %w", err)
+		default:
+			return fmt.Errorf("the peer went away: %w", err)
+		}
+	}
+	return nil
+}
+
+func (f *portableFlow) write(number uint64, width int) {
+	var b [numberedSize]byte
+	binary.LittleEndian.PutUint64(b[:], number)
+	copy(f.request, b[:width])
+}
+
+// makeRoom lets one more request end. The caller holds the lock.
+func (g *portablePinger) makeRoom() {
+	if g.tally.room() == 0 {
+		g.tally.flush(nanotime())
+	}
+}
+
+// hear takes answers until the plan is over. In a closed loop it asks, too.
+func (g *portablePinger) hear(f *portableFlow, enough func() bool) error {
+	b := make([]byte, max(64<<10, g.load.response+1))
+	heard := nanotime()
+	for !enough() {
+		if g.arrivals == nil && g.idle(f) && nanotime() < g.tally.plan.stop {
+			if err := g.ask(f, nanotime(), enough); err != nil {
+				return err
+			}
+		}
+		if g.over(f, nanotime()) {
+			return nil
+		}
+		f.conn.SetReadDeadline(time.Now().Add(min(portablePatience, g.load.wait)))
+		n, err := f.conn.Read(b)
+		now := nanotime()
+		if n > 0 {
+			heard = now
+			if err := g.take(f, b[:n], now); err != nil {
+				return err
+			}
+		}
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("the peer went away: %w", err)
+		}
+		if err := g.expire(f, heard, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *portablePinger) idle(f *portableFlow) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return f.out.alive == 0
+}
+
+func (g *portablePinger) over(f *portableFlow, now int64) bool {
+	if g.arrivals != nil && !g.sent.Load() {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	stop := g.tally.plan.stop
+	return now >= stop && (f.out.first == f.out.next || now >= stop+g.load.wait.Nanoseconds())
+}
+
+// take finds the requests to what was read.
+func (g *portablePinger) take(f *portableFlow, b []byte, now int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.load.udp {
+		g.makeRoom()
+		g.datagram(f, b, now)
+	} else {
+		for f.got += len(b); f.got >= g.load.response; f.got -= g.load.response {
+			r := f.out.answerOldest()
+			if r == nil {
+				return errUnasked
+			}
+			g.makeRoom()
+			g.tally.note(r, now, answered)
+		}
+	}
+	g.tally.flush(now)
+	return nil
+}
+
+func (g *portablePinger) datagram(f *portableFlow, b []byte, now int64) {
+	if _, err := decodeAnswer(b); err == nil {
+		return // what the handshake has left
+	}
+	if len(b) != g.load.response {
+		g.tally.stray(now, unused)
+		return
+	}
+	var number [numberedSize]byte
+	width := g.load.width()
+	copy(number[:], b[:width])
+	r, was := f.out.answerNumbered(binary.LittleEndian.Uint64(number[:]), ^uint64(0)>>(64-8*width))
+	switch was {
+	case open:
+		g.tally.note(r, now, answered)
+	case givenUp:
+		g.tally.note(r, now, lateAnswer)
+	default:
+		g.tally.stray(now, was)
+	}
+}
+
+// expire gives requests up over UDP, and a peer that has gone silent over TCP.
+func (g *portablePinger) expire(f *portableFlow, heard, now int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tally.flush(now)
+	wait := g.load.wait.Nanoseconds()
+	if !g.load.udp {
+		if r := f.out.oldest(); r != nil && max(r.sent, heard) < now-max(silenceLimit, wait) {
+			return errSilent
+		}
+		return nil
+	}
+	for {
+		r := f.out.giveUp(now - wait)
+		if r == nil {
+			return nil
+		}
+		g.makeRoom()
+		g.tally.note(r, now, givenUp)
+	}
+}

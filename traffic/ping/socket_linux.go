@@ -1,0 +1,155 @@
+package ping
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience bounds every blocking call of a hot thread, so that it sees a stop.
+const patience = 100 * time.Millisecond
+
+// datagramBuffer is what the buffers of a UDP socket are asked to be, bytes: answers
+// of many requests may wait for a thread that was away.
+const datagramBuffer = 4 << 20
+
+// busyPollTime is for how long one call polls the device's queue, in µs (socket(7),
+// SO_BUSY_POLL). It has no effect where the device has no NAPI id (lo, veth).
+const busyPollTime = 50
+
+// supported refuses nothing: this system has every option.
+func (l load) supported() error { return nil }
+
+// control returns the hook with which net makes a socket.
+func (l load) control() func(network, address string, c syscall.RawConn) error {
+	return func(_, _ string, c syscall.RawConn) error {
+		var err error
+		if e := c.Control(func(fd uintptr) { err = l.configure(int(fd)) }); e != nil {
+			return e
+		}
+		return err
+	}
+}
+
+func (l load) configure(fd int) error {
+	if !l.udp {
+		return setCongestion(fd, l.congestion)
+	}
+	for _, o := range []struct{ force, plain int }{{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF}, {unix.SO_RCVBUFFORCE, unix.SO_RCVBUF}} {
+		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.force, datagramBuffer) != nil {
+			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.plain, datagramBuffer) // cut to net.core.[rw]mem_max
+		}
+	}
+	// A receiver's flows share their port: each has a socket connected to its peer.
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
+		return fmt.Errorf("setting SO_REUSEPORT: %w", err)
+	}
+	return nil
+}
+
+// splitFlows gives every peer of a UDP receiver a connected socket on the receiver's
+// port: the kernel tells them apart and need not look a route up for each response.
+func splitFlows(l load, local net.Addr, peers []netip.AddrPort) (conns []net.Conn, err error) {
+	dialer := net.Dialer{LocalAddr: local, Control: l.control()}
+	for _, peer := range peers {
+		conn, err := dialer.Dial("udp", peer.String())
+		if err != nil {
+			closeConns(conns)
+			return nil, fmt.Errorf("giving the flow of %s a socket: %w", peer, err)
+		}
+		conns = append(conns, conn)
+	}
+	return conns, nil
+}
+
+func setCongestion(fd int, name string) error {
+	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("this kernel has no congestion control %q: it has %s", name, algorithms("available"))
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("congestion control %q is for root only: others may use %s", name, algorithms("allowed"))
+	case err != nil:
+		return fmt.Errorf("setting the congestion control %q: %w", name, err)
+	}
+	return nil
+}
+
+func algorithms(which string) string {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_" + which + "_congestion_control")
+	if err != nil {
+		return "none that could be listed"
+	}
+	return strings.Join(strings.Fields(string(text)), ", ")
+}
+
+// detach takes a connected socket out of net and its poller.
+func (l load) detach(conn net.Conn) (int, error) {
+	defer conn.Close()
+	raw, err := conn.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd := -1
+	if e := raw.Control(func(from uintptr) { fd, err = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 0) }); e != nil {
+		return -1, e
+	}
+	if err != nil {
+		return -1, fmt.Errorf("taking over a connection: %w", err)
+	}
+	if err := l.finish(fd); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// finish sets what a connected socket needs: no delay, and calls that patience
+// bounds.
+func (l load) finish(fd int) error {
+	if !l.udp {
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+			return fmt.Errorf("setting TCP_NODELAY: %w", err)
+		}
+		// Acknowledgements ride on responses from the first one on, where a fresh
+		// connection would send 16 of their own (tcp(7), TCP_QUICKACK).
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0); err != nil {
+			return fmt.Errorf("setting TCP_QUICKACK: %w", err)
+		}
+	}
+	if l.busy { // a hint: kernels before 5.11 lack one of them, and a user may lack the right
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL, busyPollTime)
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PREFER_BUSY_POLL, 1)
+	}
+	bound := unix.NsecToTimeval(max(time.Millisecond, min(patience, l.wait)).Nanoseconds())
+	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
+		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &bound); err != nil {
+			return fmt.Errorf("bounding a socket's calls: %w", err)
+		}
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		return fmt.Errorf("making a socket blocking: %w", err)
+	}
+	return nil
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
+
+// newBuffer is memory of a hot thread's calls, with a pattern.
+func newBuffer(size int) unsafe.Pointer {
+	b := make([]byte, max(size, numberedSize))
+	fillPattern(b)
+	return unsafe.Pointer(unsafe.SliceData(b))
+}

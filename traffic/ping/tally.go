@@ -1,0 +1,182 @@
+package ping
+
+import (
+	"windtunnel/result"
+)
+
+// plan is when a worker does what, by nanotime. Requests are due from start until
+// stop; those due from from until to are the window's.
+type plan struct {
+	start, from, to, stop int64
+	interval              int64 // ns; 0: no interval records
+}
+
+// How a request ended, beside the states of a request.
+const lateAnswer uint8 = 100 // answered after it had been given up
+
+// ended is a request that something has become of.
+type ended struct {
+	intended, sent, done int64
+	state                uint8
+}
+
+// flushEvery is how many requests may end before the histograms must take them.
+const flushEvery = 512
+
+// tally is what one hot thread counts. Hot loops only write ended requests down
+// (note); flush, at a safe point, puts them into histograms and intervals.
+type tally struct {
+	plan   plan
+	closed bool // a closed loop: intended and actual times are the same
+	ended  [flushEvery]ended
+	n      int
+
+	intended, actual, lag        *result.Recorder
+	answered, late, lost, refuse uint64 // of the window's requests
+	duplicate, corrupt           uint64
+	steps                        *steps // nil: no intervals
+}
+
+func newTally(l load, p plan) *tally {
+	t := &tally{plan: p, closed: !l.open(), actual: result.NewRecorder()}
+	if !t.closed {
+		t.intended, t.lag = result.NewRecorder(), result.NewRecorder()
+	}
+	return t
+}
+
+// room is how many more requests may end before a flush.
+//
+//go:nosplit
+func (t *tally) room() int { return flushEvery - t.n }
+
+// note writes down that a request has ended; there must be room.
+//
+//go:nosplit
+func (t *tally) note(r *request, done int64, state uint8) {
+	t.ended[t.n] = ended{r.intended, r.sent, done, state}
+	t.n++
+}
+
+//go:nosplit
+func (t *tally) stray(now int64, was uint8) {
+	switch {
+	case now < t.plan.from || now >= t.plan.to:
+	case was == answered:
+		t.duplicate++
+	default:
+		t.corrupt++
+	}
+}
+
+func (t *tally) inWindow(intended int64) bool {
+	return intended >= t.plan.from && intended < t.plan.to
+}
+
+// flush counts what has ended, and passes intervals on that are over by now.
+func (t *tally) flush(now int64) {
+	for i := range t.ended[:t.n] {
+		e := &t.ended[i]
+		if t.steps != nil {
+			t.steps.take(e, t.closed)
+		}
+		if t.inWindow(e.intended) {
+			t.count(e)
+		}
+	}
+	t.n = 0
+	if t.steps != nil {
+		t.steps.reach(now)
+	}
+}
+
+// count takes a request of the window. Latencies hold every answer, late ones, too.
+func (t *tally) count(e *ended) {
+	switch e.state {
+	case answered:
+		t.answered++
+	case lateAnswer:
+		t.lost--
+		t.late++
+	case givenUp:
+		t.lost++
+		t.recordLag(e)
+		return
+	case refused:
+		t.refuse++
+		return
+	case open: // at the trial's end
+		t.lost++
+	}
+	t.actual.Record(e.done - e.sent)
+	if !t.closed {
+		t.intended.Record(e.done - e.intended)
+	}
+	if e.state != lateAnswer {
+		t.recordLag(e)
+	}
+}
+
+func (t *tally) recordLag(e *ended) {
+	if !t.closed && e.sent != 0 {
+		t.lag.Record(e.sent - e.intended)
+	}
+}
+
+// unanswered counts what was still open when the trial ended. Over TCP an answer
+// would have come, so the time until now is a part of its latency; what had not
+// left yet counts from the intended time only.
+func (t *tally) unanswered(r *request, now int64, stream bool) {
+	switch {
+	case !t.inWindow(r.intended):
+	case !stream || r.state == givenUp:
+		t.count(&ended{intended: r.intended, sent: r.sent, state: givenUp})
+	case r.state == due:
+		t.lost++
+		if !t.closed {
+			t.intended.Record(now - r.intended)
+		}
+	default:
+		t.count(&ended{r.intended, r.sent, now, open})
+	}
+}
+
+// outcome is the sum of what several threads counted.
+type outcome struct {
+	answered, late, lost, refused uint64
+	duplicate, corrupt            uint64
+	latencies                     map[string]result.Histogram
+	lag                           *result.Histogram
+}
+
+// sum adds tallies up; the first one's recorders take the others'.
+func sum(tallies []*tally) outcome {
+	var o outcome
+	for i, t := range tallies {
+		o.answered += t.answered
+		o.late += t.late
+		o.lost += t.lost
+		o.refused += t.refuse
+		o.duplicate += t.duplicate
+		o.corrupt += t.corrupt
+		if i == 0 {
+			continue
+		}
+		tallies[0].actual.Merge(t.actual)
+		if !t.closed {
+			tallies[0].intended.Merge(t.intended)
+			tallies[0].lag.Merge(t.lag)
+		}
+	}
+	all := tallies[0]
+	o.latencies = map[string]result.Histogram{result.LatencyActual: all.actual.Histogram()}
+	if !all.closed {
+		o.latencies[result.LatencyIntended] = all.intended.Histogram()
+		lag := all.lag.Histogram()
+		o.lag = &lag
+	}
+	return o
+}
+
+// requests is how many of the window's requests the socket took.
+func (o outcome) requests() uint64 { return o.answered + o.late + o.lost }

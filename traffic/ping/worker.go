@@ -1,0 +1,324 @@
+package ping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+const (
+	// usualTail is for how long requests go on after the window, so that the receiver's,
+	// which began elsewhere at nearly the same time, is full.
+	usualTail = 200 * time.Millisecond
+	// drain is how long the other end may take to end its flows after that.
+	drain = 2 * time.Second
+	// lateSender is how long after the start a receiver waits for its flows.
+	lateSender = time.Second
+)
+
+var errClosed = errors.New("the worker was closed")
+
+// worker is a prepared end of a pair, sender or receiver.
+type worker struct {
+	role     traffic.Role
+	load     load
+	cpus     []int
+	make     func(setup) (engine, error)
+	listener listener // nil for a sender
+	tail     time.Duration
+	closing  chan struct{} // closed by Close
+	once     sync.Once
+
+	running sync.Mutex // held by Run; Close takes it before it frees the flows
+	ends    *ends      // until an engine takes them over
+}
+
+func newWorker(l load, order traffic.Order, e *ends, ln listener) *worker {
+	return &worker{role: order.Role, load: l, cpus: order.CPUs, make: newEngine, tail: usualTail, listener: ln, closing: make(chan struct{}), ends: e}
+}
+
+// Address is the listening IP:port of a receiver, "" for a sender.
+func (w *worker) Address() string {
+	if w.listener == nil {
+		return ""
+	}
+	return w.listener.address()
+}
+
+// Run lets requests flow as scheduled. What ended it early (the context, a broken or
+// silent flow) is in the result's Error where the window had begun, else an error.
+func (w *worker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd, error) {
+	w.running.Lock()
+	defer w.running.Unlock()
+	select {
+	case <-w.closing:
+		return result.PairEnd{}, errClosed
+	default:
+	}
+	if err := w.await(ctx, when.Start.Add(lateSender)); err != nil {
+		return result.PairEnd{}, err
+	}
+	hellos := w.ends.hellos
+	s := setup{send: w.role == traffic.Send, load: w.load, cpus: w.cpus, ends: w.ends, plan: newPlan(when, w.tail)}
+	w.ends = nil
+	if s.send && when.Interval > 0 {
+		s.collector = newCollector(w.load.threads, s.plan, uint64(w.load.message), when.Observe)
+	}
+	e, err := w.make(s)
+	if err != nil {
+		if s.collector != nil {
+			s.collector.finish()
+		}
+		return result.PairEnd{}, err
+	}
+	defer e.close()
+	if s.send {
+		return w.ask(ctx, e, s, when, hellos)
+	}
+	return w.answer(ctx, e, when)
+}
+
+// newPlan says when things are, by the hot threads' clock.
+func newPlan(when traffic.Schedule, tail time.Duration) plan {
+	start := clockAt(when.Start)
+	from := start + when.WarmUp.Nanoseconds()
+	to := from + when.Window.Nanoseconds()
+	return plan{start: start, from: from, to: to, stop: to + tail.Nanoseconds(), interval: when.Interval.Nanoseconds()}
+}
+
+// await takes the listener's session over.
+func (w *worker) await(ctx context.Context, until time.Time) error {
+	if w.ends != nil {
+		return nil
+	}
+	if w.listener == nil {
+		return errors.New("the worker has run already")
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case s := <-w.listener.session():
+		w.ends, w.load = s.ends, s.load
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("no sender of pings has connected to %s", w.Address())
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.closing:
+		return errClosed
+	}
+}
+
+// ask runs a sender.
+func (w *worker) ask(ctx context.Context, e engine, s setup, when traffic.Schedule, hellos []hello) (result.PairEnd, error) {
+	from := when.Start.Add(when.WarmUp)
+	to := from.Add(when.Window)
+	err := w.until(ctx, e, when.Start)
+	if err == nil {
+		e.open()
+		err = w.until(ctx, e, from)
+	}
+	before := e.snapshot()
+	began := err == nil
+	if began {
+		err = w.until(ctx, e, to)
+	}
+	after := e.snapshot()
+	if err == nil {
+		err = w.settle(ctx, e, to)
+	}
+	e.halt()
+	if len(hellos) > 0 {
+		e.part(hellos)
+	}
+	var intervals []result.Interval
+	if s.collector != nil {
+		intervals = s.collector.finish()
+	}
+	if !began {
+		return result.PairEnd{}, err
+	}
+	end := w.asked(e, before, after)
+	end.Intervals = intervals
+	end.WindowSeconds = min(when.Window, max(0, after.at.Sub(from))).Seconds()
+	if err == nil {
+		err = w.judge(end)
+	}
+	if err != nil {
+		end.Error = err.Error()
+	}
+	return end, ctx.Err()
+}
+
+// settle waits until the window's requests are answered or given up.
+func (w *worker) settle(ctx context.Context, e engine, to time.Time) error {
+	err := w.until(ctx, e, to.Add(w.tail+w.load.wait+drain))
+	if errors.Is(err, errEnded) {
+		return e.failure()
+	}
+	return err
+}
+
+// asked is what a sender counted.
+func (w *worker) asked(e engine, before, after snapshot) result.PairEnd {
+	o := sum(e.tallies())
+	method, why := w.load.method()
+	return result.PairEnd{
+		Bytes:       o.requests() * uint64(w.load.message),
+		Packets:     o.answered,
+		Calls:       o.requests(),
+		CPUSeconds:  max(0, (after.cpu - before.cpu).Seconds()),
+		Threads:     e.threads(),
+		Connections: connections(before, after),
+		Offered: &result.Offered{
+			TargetPacketsPerSecond: w.load.rate,
+			Lag:                    o.lag,
+			WaitSeconds:            max(0, (after.waited - before.waited).Seconds()),
+			Refused:                o.refused,
+			Method:                 method,
+			Why:                    why,
+		},
+		Arrived: &result.Arrived{
+			Expected:  o.requests(),
+			Lost:      o.lost,
+			Late:      o.late,
+			Duplicate: o.duplicate,
+			Corrupt:   o.corrupt,
+			Flows:     w.load.flows,
+		},
+		Latencies: o.latencies,
+	}
+}
+
+// judge says what is wrong with a sender's window that ended in time.
+func (w *worker) judge(end result.PairEnd) error {
+	switch {
+	case end.Packets == 0 && w.load.open() && end.Arrived.Expected+end.Offered.Refused == 0:
+		return fmt.Errorf("no request was due in the window: at %g a second it must be longer", w.load.rate)
+	case end.Packets == 0:
+		return errors.New("no request was answered in the window")
+	case end.Arrived.Lost > 0 && !w.load.udp:
+		return fmt.Errorf("the peer stalled: %d requests were open %s after the trial; what they had waited by then is in the latencies", end.Arrived.Lost, w.load.wait)
+	}
+	return nil
+}
+
+// answer runs a receiver.
+func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (result.PairEnd, error) {
+	from := when.Start.Add(when.WarmUp)
+	to := from.Add(when.Window)
+	e.open() // at once: a sender's clock may be ahead
+	if err := w.until(ctx, e, from); err != nil {
+		e.halt()
+		return result.PairEnd{}, err
+	}
+	before := e.snapshot()
+	steps, err := w.watch(ctx, e, when, before)
+	after := e.snapshot()
+	if err == nil {
+		err = w.answerToEnd(ctx, e, to)
+	}
+	e.halt()
+	end := result.PairEnd{
+		WindowSeconds: after.at.Sub(before.at).Seconds(),
+		Bytes:         after.seen.bytes - before.seen.bytes,
+		Packets:       after.seen.requests - before.seen.requests,
+		Calls:         after.seen.requests - before.seen.requests,
+		CPUSeconds:    max(0, (after.cpu - before.cpu).Seconds()),
+		Threads:       e.threads(),
+		Connections:   connections(before, after),
+		Intervals:     steps,
+	}
+	if w.load.udp { // that never came, only the sender can tell
+		end.Arrived = &result.Arrived{Expected: end.Packets, Corrupt: after.seen.corrupt - before.seen.corrupt, Flows: w.load.flows}
+	}
+	if err == nil && end.Packets == 0 {
+		err = errors.New("no request came in the window")
+	}
+	if err != nil {
+		end.Error = err.Error()
+	}
+	return end, ctx.Err()
+}
+
+// watch waits for the window's end, interval by interval where they are asked for.
+func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, last snapshot) (steps []result.Interval, err error) {
+	from := when.Start.Add(when.WarmUp)
+	to := from.Add(when.Window)
+	for at := from; at.Before(to) && err == nil; {
+		next := to
+		if when.Interval > 0 && at.Add(when.Interval).Before(to) {
+			next = at.Add(when.Interval)
+		}
+		err = w.until(ctx, e, next)
+		if when.Interval > 0 {
+			now := e.snapshot()
+			i := result.Interval{
+				From: last.at.Sub(from).Seconds(), To: now.at.Sub(from).Seconds(),
+				Bytes: now.seen.bytes - last.seen.bytes, Packets: now.seen.requests - last.seen.requests,
+			}
+			steps, last = append(steps, i), now
+			if when.Observe != nil {
+				when.Observe(i)
+			}
+		}
+		at = next
+	}
+	return steps, err
+}
+
+// answerToEnd answers until the sender has ended its flows.
+func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time) error {
+	limit := w.tail + w.load.wait + drain
+	err := w.until(ctx, e, to.Add(limit))
+	switch {
+	case errors.Is(err, errEnded):
+		return e.failure()
+	case err == nil:
+		return fmt.Errorf("the sender did not end its flows within %s of the window", limit)
+	}
+	return err
+}
+
+var errEnded = errors.New("the peer ended its flows early")
+
+// until waits for a time; an earlier end of the engine is an error.
+func (w *worker) until(ctx context.Context, e engine, at time.Time) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-e.ended():
+		if err := e.failure(); err != nil {
+			return err
+		}
+		return errEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.closing:
+		return errClosed
+	}
+}
+
+// Close ends a Run that is under way and frees the flows.
+func (w *worker) Close() error {
+	w.once.Do(func() {
+		close(w.closing)
+		w.running.Lock()
+		defer w.running.Unlock()
+		if w.listener != nil {
+			w.listener.close()
+		}
+		if w.ends != nil {
+			w.ends.close()
+			w.ends = nil
+		}
+	})
+	return nil
+}
