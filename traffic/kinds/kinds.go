@@ -6,6 +6,8 @@ import (
 	"windtunnel/traffic"
 	"windtunnel/traffic/datagram"
 	"windtunnel/traffic/frame"
+	"windtunnel/traffic/iperf3"
+	"windtunnel/traffic/ping"
 	"windtunnel/traffic/stream"
 )
 
@@ -13,10 +15,13 @@ var all = []traffic.Kind{
 	stream.Kind{},
 	frame.Kind{},
 	datagram.Kind{},
+	ping.Kind{},
 }
 
 // servers are the protocols that people's own tools speak: one line a protocol.
-var servers = []traffic.Server{}
+var servers = []traffic.Server{
+	iperf3.Server{},
+}
 
 // Servers lists every foreign protocol's server.
 func Servers() []traffic.Server { return append([]traffic.Server(nil), servers...) }
