@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"windtunnel/result"
 	"windtunnel/traffic"
 )
 
@@ -34,4 +35,12 @@ func calibrate(ctx context.Context, kind traffic.Kind, config SendConfig, show S
 		show.say("%v; the next run calibrates again", err)
 	}
 	return measured
+}
+
+// noteCalibration keeps it with what the sender offered.
+func noteCalibration(sender *result.PairEnd, perSecond float64) {
+	if sender.Offered == nil {
+		sender.Offered = &result.Offered{}
+	}
+	sender.Offered.CalibratedPerSecond = perSecond
 }

@@ -12,6 +12,7 @@ func rate(bitsPerSecond float64) string { return prefixed(bitsPerSecond) + "bit/
 func packetRate(perSecond float64) string { return prefixed(perSecond) + "/s" }
 
 func prefixed(v float64) string {
+	v = rounded(v)
 	for _, p := range []struct {
 		factor float64
 		name   string
@@ -23,17 +24,30 @@ func prefixed(v float64) string {
 	return digits(v) + " "
 }
 
-// digits keeps four of them, so that columns stay narrow and steady.
+// figures is how many significant digits numbers have: columns stay narrow.
+const figures = 4
+
+// rounded keeps them, before a prefix or unit is chosen: 999.97 is 1000.
+func rounded(v float64) float64 {
+	if v <= 0 || math.IsInf(v, 0) {
+		return v
+	}
+	step := math.Pow10(int(math.Floor(math.Log10(v))) + 1 - figures)
+	return math.Round(v/step) * step
+}
+
+// digits writes a number of a column, always as wide.
 func digits(v float64) string {
 	whole := 1
-	if v >= 1 {
-		whole = int(math.Log10(v)) + 1
+	if v = rounded(v); v >= 1 {
+		whole = int(math.Log10(v*(1+1e-12))) + 1
 	}
-	return fmt.Sprintf("%.*f", max(0, 4-whole), v)
+	return fmt.Sprintf("%.*f", max(0, figures-whole), v)
 }
 
 // span writes a time of a latency's size.
 func span(seconds float64) string {
+	seconds = rounded(seconds)
 	switch {
 	case seconds >= 1:
 		return digits(seconds) + " s"

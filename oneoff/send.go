@@ -104,11 +104,8 @@ func Send(ctx context.Context, config SendConfig, show Show) (Outcome, error) {
 		return outcome, err
 	}
 	pair := &outcome.Pair
-	if calibrated > 0 {
-		if pair.Sender.Offered == nil {
-			pair.Sender.Offered = &result.Offered{}
-		}
-		pair.Sender.Offered.CalibratedPerSecond = calibrated
+	if calibrated > 0 && !traffic.Ways(pair.Sender, pair.Receiver)[0].Back {
+		noteCalibration(&pair.Sender, calibrated)
 	}
 	limit := traffic.Judge(config.Load, pair.Sender, pair.Receiver)
 	pair.Limit = &limit

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // summarise writes an outcome as a person reads it: what was asked, both ends,
@@ -17,26 +18,31 @@ func summarise(out io.Writer, o Outcome) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(table, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
-	sender, receiver := o.Pair.Sender, o.Pair.Receiver
 	fmt.Fprintf(table, "%s to %s%s\n", o.Kind, o.Host, interrupted(o))
 	line("load", "%s", strings.Join(o.loadWords(), ", "))
-	line("sent", "%s", moved(sender))
-	line("received", "%s", moved(receiver))
-	if sender.Opposite != nil && receiver.Opposite != nil {
-		line("back: sent", "%s", moved(*receiver.Opposite))
-		line("back: received", "%s", moved(*sender.Opposite))
+	for _, way := range traffic.Ways(o.Pair.Sender, o.Pair.Receiver) {
+		summariseWay(line, way)
 	}
-	arrivals(line, receiver.Arrived)
-	frames(line, sender, receiver)
-	latencies(line, sender)
-	connections(line, sender.Connections)
-	zeroCopy(line, sender.ZeroCopy)
-	line("threads", "sender %s; receiver %s", threads(sender), threads(receiver))
-	methods(line, sender.Offered, receiver.Arrived)
 	if limit := o.Pair.Limit; limit != nil {
 		line("limit", "%s", limitWords(*limit))
 	}
 	_ = table.Flush() // out is a buffer
+}
+
+// summariseWay writes one direction.
+func summariseWay(line lines, way traffic.Way) {
+	if way.Back {
+		line("back", "from there to here")
+	}
+	line("sent", "%s", moved(way.Sender))
+	line("received", "%s", moved(way.Receiver))
+	arrivals(line, way.Receiver.Arrived)
+	frames(line, way.Sender, way.Receiver)
+	latencies(line, way.Sender)
+	connections(line, way.Sender.Connections)
+	zeroCopy(line, way.Sender.ZeroCopy)
+	line("threads", "sender %s; receiver %s", threads(way.Sender), threads(way.Receiver))
+	methods(line, way.Sender.Offered, way.Receiver.Arrived)
 }
 
 // lines writes one line of a summary.

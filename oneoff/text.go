@@ -5,19 +5,23 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"windtunnel/result"
 )
 
 // Text shows a measurement to a person: its course on progress, its result on out.
 type Text struct {
 	out, progress io.Writer
 	terminal      bool // of progress
+	back          bool // the load flows from there to here
 	columns       []column
 	lines         int
 }
 
-// NewText shows on out and progress; terminal says whether progress is one.
-func NewText(out, progress io.Writer, terminal bool) *Text {
-	return &Text{out: out, progress: progress, terminal: terminal}
+// NewText shows on out and progress; terminal says whether progress is one. The
+// load says which way it flows.
+func NewText(out, progress io.Writer, terminal bool, load result.Options) *Text {
+	return &Text{out: out, progress: progress, terminal: terminal, back: load.Text("direction") == "reverse"}
 }
 
 // Say is a line about the course of things.
@@ -28,11 +32,14 @@ const headEvery = 20
 
 // Interval is a line of its own; the warm-up's are faint on a terminal.
 func (t *Text) Interval(p Paired) {
+	if t.back {
+		p.Sender, p.Receiver = p.Receiver, p.Sender
+	}
 	if t.columns == nil {
 		t.columns = columnsFor(p)
 	}
 	if t.lines == 0 || t.terminal && t.lines%headEvery == 0 {
-		t.line("from    to s", "", func(c column) string { return c.name })
+		t.line("from    to", "", func(c column) string { return c.name })
 	}
 	t.lines++
 	note := ""

@@ -2,6 +2,8 @@ package traffic
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 
 	"windtunnel/result"
 )
@@ -112,11 +114,17 @@ func (e evidence) ends() string {
 	return fmt.Sprintf("the sender's threads were busy %s of the time, the receiver's %s", percent(e.sender), percent(e.receiver))
 }
 
+// rate writes one in four digits.
 func (e evidence) rate(perSecond float64) string {
-	if e.packets {
-		return fmt.Sprintf("%.4g packets/s", perSecond)
+	const figures = 4
+	if perSecond > 0 {
+		step := math.Pow10(int(math.Floor(math.Log10(perSecond))) + 1 - figures)
+		perSecond = math.Round(perSecond/step) * step
 	}
-	return fmt.Sprintf("%.4g Mbit/s", perSecond/1e6)
+	if e.packets {
+		return strconv.FormatFloat(perSecond, 'f', -1, 64) + " packets/s"
+	}
+	return strconv.FormatFloat(perSecond/1e6, 'f', -1, 64) + " Mbit/s"
 }
 
 func percent(share float64) string {

@@ -22,18 +22,20 @@ const (
 // ends' figures alone. A limit without a verdict says why there is none. A load
 // that flows both ways is judged in each direction, and the nearer limit counts.
 func Judge(load result.Options, sender, receiver result.PairEnd) result.Limit {
-	limit := judgeWay(load, sender, receiver)
-	if sender.Opposite == nil || receiver.Opposite == nil || limit.Verdict == "" {
-		return limit
+	var limit result.Limit
+	for i, way := range Ways(sender, receiver) {
+		one := judgeWay(load, way.Sender, way.Receiver)
+		switch {
+		case i == 0:
+			limit = one
+			continue
+		case one.Verdict == "" || limit.Verdict == "":
+			continue
+		case severity[one.Verdict] > severity[limit.Verdict]:
+			limit.Verdict = one.Verdict
+		}
+		limit.Says = "forth: " + limit.Says + "; back: " + one.Says
 	}
-	back := judgeWay(load, *receiver.Opposite, *sender.Opposite)
-	switch {
-	case back.Verdict == "":
-		return limit
-	case severity[back.Verdict] > severity[limit.Verdict]:
-		limit.Verdict = back.Verdict
-	}
-	limit.Says = "forth: " + limit.Says + "; back: " + back.Says
 	return limit
 }
 

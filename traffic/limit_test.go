@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		{"asked for 100 Mbit/s and got it", offering(bulk(99.5, 0.2), result.Offered{TargetBitsPerSecond: 100e6}), bulk(99.4, 0.2),
 			result.RateReached, "99.4 Mbit/s of the 100 Mbit/s asked for"},
 		{"asked for 10 kpps and got it, flat out", offering(packets(10, 1), result.Offered{TargetPacketsPerSecond: 10e3}), arriving(packets(10, 1), 0, 0),
-			result.RateReached, "1e+04 packets/s"},
+			result.RateReached, "10000 packets/s of the 10000 packets/s"},
 		{"one packet short at 5 a second", offering(result.PairEnd{WindowSeconds: 1, Threads: 1, Packets: 4, Bytes: 400},
 			result.Offered{TargetPacketsPerSecond: 5}), result.PairEnd{WindowSeconds: 1, Threads: 1, Packets: 4, Bytes: 400}, result.RateReached, "asked for"},
 		{"sent what was asked, but a tenth was lost", offering(packets(10, 0.5), result.Offered{TargetPacketsPerSecond: 10e3}), arriving(packets(9, 0.4), 2000, 0),
@@ -100,5 +100,17 @@ func TestJudgeSpinning(t *testing.T) {
 	got := Judge(result.Options{"busy_poll": 50e-6}, bulk(10, 1), bulk(10, 1))
 	if got.Verdict != result.PathLimited || !strings.Contains(got.Says, "always busy") {
 		t.Errorf("got %q (%s)", got.Verdict, got.Says)
+	}
+}
+
+// TestJudgeBackwards finds the sender where a load flows back only.
+func TestJudgeBackwards(t *testing.T) {
+	from, to := offering(bulk(1000, 0.99), result.Offered{}), bulk(1000, 0.2)
+	swapped := Judge(nil, to, from) // the ends change roles
+	here, there := result.PairEnd{WindowSeconds: 2, Opposite: &to}, result.PairEnd{WindowSeconds: 2, Opposite: &from}
+	for name, got := range map[string]result.Limit{"roles": swapped, "opposites": Judge(nil, here, there)} {
+		if got.Verdict != result.GeneratorLimited || !strings.Contains(got.Says, "the sender's threads were busy 99 %") {
+			t.Errorf("%s: got %q (%s)", name, got.Verdict, got.Says)
+		}
 	}
 }

@@ -36,7 +36,7 @@ func sendCommand(s streams, args []string) *cobra.Command {
 		"Which options there are depends on the kind: see `windtunnel send --kind datagram --help`.",
 		"  windtunnel send 10.0.0.2\n"+
 			"  windtunnel send 10.0.0.2 --streams 4 --threads 2 --time 30s\n"+
-			"  windtunnel send 10.0.0.2 --kind datagram --rate 2Gbit/s --size 1400B\n"+
+			"  windtunnel send 10.0.0.2 --kind datagram --rate 2Gbit/s --message 1400B\n"+
 			"  windtunnel send 10.0.0.2 --json | jq .pair.receiver.bytes")
 	_, err := oneoff.KindByName(kind)
 	c.FParseErrWhitelist.UnknownFlags = err != nil // the kind is what to complain of
@@ -95,7 +95,7 @@ func (f *sendFlags) run(ctx context.Context, s streams, host string) error {
 	if err != nil {
 		return refused(err)
 	}
-	var p printer = oneoff.NewText(s.out, s.err, isTerminal(s.err))
+	var p printer = oneoff.NewText(s.out, s.err, isTerminal(s.err), config.Load)
 	if f.json {
 		p = oneoff.NewJSON(s.out, s.err)
 	}
