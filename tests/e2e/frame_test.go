@@ -4,13 +4,19 @@ package e2e
 
 import (
 	"fmt"
+	"net"
+	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
 	"windtunnel/result"
@@ -205,4 +211,274 @@ func TestFrameRate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFramesThroughABridge: live frames enter where GRO is on at the host's ends, and
+// where it is off, the sender finds out and says so.
+func TestFramesThroughABridge(t *testing.T) {
+	needsRoot(t)
+	load := result.Options{"packets": 20000.0, "flows": 64}
+	t.Run("GRO on", func(t *testing.T) {
+		bed, host := bridged(t)
+		host.run("ethtool -K v1 gro on")
+		sent, got := bed.frames(t, "10.0.0.2", load, briefly)
+		exact(t, sent, got)
+		if sent.Offered.Method != "xdp-live-frames" || got.Arrived.Method != "xdp" {
+			t.Errorf("sent by %s (%s), counted at %s", sent.Offered.Method, sent.Offered.Why, got.Arrived.Method)
+		}
+	})
+	t.Run("GRO off", func(t *testing.T) {
+		bed, _ := bridged(t)
+		sent, got := bed.frames(t, "10.0.0.2", load, briefly)
+		exact(t, sent, got)
+		if o := sent.Offered; o.Method != "af-packet" || !strings.Contains(o.Why, "GRO on") || !strings.Contains(o.Why, "another namespace") {
+			t.Errorf("sent by %s, because %q", o.Method, o.Why)
+		}
+	})
+}
+
+// TestFramesOpenAPeer: the other end of the sender's veth is in its own namespace,
+// so that its GRO can be switched on, and is off again afterwards.
+func TestFramesOpenAPeer(t *testing.T) {
+	needsRoot(t)
+	bed := frameBed{newStack(t), newStack(t)}
+	here := bed.from
+	here.run("ip link add br0 type bridge", "ip link add eth0 type veth peer name v1", "ip link set v1 master br0",
+		"ethtool -K v1 gro off", "ip link set v1 addrgenmode none up", "ip link set eth0 up", "ip link set br0 up")
+	here.pairTo("v2", bed.to, "eth0")
+	here.run("ip link set v2 master br0")
+	bed.address()
+	sent, got := bed.frames(t, "10.0.0.2", result.Options{"packets": 20000.0}, briefly)
+	exact(t, sent, got)
+	if o := sent.Offered; o.Method != "xdp-live-frames" || !strings.Contains(o.Why, "GRO is on") {
+		t.Errorf("sent by %s, because %q", o.Method, o.Why)
+	}
+	if gro := here.output("ethtool -k v1"); !strings.Contains(gro, "generic-receive-offload: off") {
+		t.Errorf("the peer's GRO was not put back:\n%s", gro)
+	}
+}
+
+func (s *stack) output(line string) string {
+	var out []byte
+	s.do(func() { out, _ = exec.Command("sh", "-c", line).CombinedOutput() })
+	return string(out)
+}
+
+// atIngress runs a program at the ingress of an interface until the test ends.
+func (s *stack) atIngress(device string, instructions asm.Instructions) {
+	s.t.Helper()
+	var err error
+	s.do(func() { err = s.attach(device, instructions) })
+	if err != nil {
+		s.t.Skip("skip: no program at tc on this kernel: ", err)
+	}
+}
+
+func (s *stack) attach(device string, instructions asm.Instructions) error {
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, Instructions: instructions, License: "GPL"})
+	if err != nil {
+		return err
+	}
+	defer program.Close() // the link holds it
+	at, err := net.InterfaceByName(device)
+	if err != nil {
+		return err
+	}
+	l, err := link.AttachTCX(link.TCXOptions{Interface: at.Index, Program: program, Attach: ebpf.AttachTCXIngress})
+	if err == nil {
+		s.t.Cleanup(func() { l.Close() })
+	}
+	return err
+}
+
+// lose drops every n-th packet of so many bytes, exactly. It runs on one CPU at a time.
+func lose(t *testing.T, n int32, length int32) asm.Instructions {
+	counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { counter.Close() })
+	return asm.Instructions{
+		asm.LoadMem(asm.R2, asm.R1, 0, asm.Word), // skb->len
+		asm.JNE.Imm(asm.R2, length, "pass"),
+		asm.StoreImm(asm.RFP, -4, 0, asm.Word),
+		asm.LoadMapPtr(asm.R1, counter.FD()),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -4),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "pass"),
+		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord),
+		asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord),
+		asm.Mod.Imm(asm.R1, n),
+		asm.JNE.Imm(asm.R1, 0, "pass"),
+		asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
+		asm.Return(),
+		asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TC_ACT_UNSPEC
+		asm.Return(),
+	}
+}
+
+// TestFramesLost: what is lost on the way is told to the frame.
+func TestFramesLost(t *testing.T) {
+	needsRoot(t)
+	const each = 10
+	for name, load := range map[string]result.Options{
+		"one flow":    {"packets": 20000.0},
+		"1,000 flows": {"packets": 20000.0, "flows": 1000},
+		"af-packet":   {"packets": 20000.0, "flows": 3, "method": "af-packet", "sink": "af-packet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bed, host := bridged(t)
+			host.run("ethtool -K v1 gro on")
+			host.atIngress("v1", lose(t, each, 60)) // 64 with FCS
+			sent, got := bed.frames(t, "10.0.0.2", load, briefly)
+			a := got.Arrived
+			if a.Expected != sent.Packets || got.Packets+a.Lost != sent.Packets {
+				t.Errorf("sent %d, got %d: %+v", sent.Packets, got.Packets, *a)
+			}
+			if least := sent.Packets / each; a.Lost < least || a.Lost > least+1 {
+				t.Errorf("lost %d of %d, every %dth", a.Lost, sent.Packets, each)
+			}
+			if a.Reordered+a.Duplicate+a.Late+a.Corrupt != 0 {
+				t.Errorf("nothing else happened: %+v", *a)
+			}
+		})
+	}
+}
+
+// TestFramesBehindXDP: a path that puts frames into the container behind its XDP
+// hook (bpf_redirect_peer) is seen at tc, each frame once.
+func TestFramesBehindXDP(t *testing.T) {
+	needsRoot(t)
+	bed, host := bridged(t)
+	host.run("ethtool -K v1 gro on")
+	for from, to := range map[string]string{"v1": "v2", "v2": "v1"} {
+		host.atIngress(from, asm.Instructions{
+			asm.Mov.Imm(asm.R1, int32(host.index(to))),
+			asm.Mov.Imm(asm.R2, 0),
+			asm.FnRedirectPeer.Call(),
+			asm.Return(),
+		})
+	}
+	sent, got := bed.frames(t, "10.0.0.2", result.Options{"packets": 20000.0, "flows": 10}, briefly)
+	exact(t, sent, got)
+	if got.Arrived.Method != "tc" || got.Frames.CountedAt != "tc eth0" || !strings.Contains(got.Arrived.Why, "behind") {
+		t.Errorf("counted at %s, because %q", got.Frames.CountedAt, got.Arrived.Why)
+	}
+}
+
+func (s *stack) index(device string) (index int) {
+	s.t.Helper()
+	var err error
+	s.do(func() {
+		var at *net.Interface
+		if at, err = net.InterfaceByName(device); err == nil {
+			index = at.Index
+		}
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return index
+}
+
+// TestFramesWithoutAnEnd: each end says so when the other goes away.
+func TestFramesWithoutAnEnd(t *testing.T) {
+	needsRoot(t)
+	for _, gone := range []traffic.Role{traffic.Send, traffic.Receive} {
+		t.Run(string(gone), func(t *testing.T) {
+			bed := direct(t)
+			load := result.Options{"packets": 5000.0}
+			receive := bed.prepare(t, bed.to, traffic.Order{Role: traffic.Receive, Load: load, Address: "10.0.0.2"})
+			send := bed.prepare(t, bed.from, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address()})
+			when := briefly
+			when.Start = time.Now().Add(100 * time.Millisecond)
+			stays, goes := send, receive
+			if gone == traffic.Send {
+				stays, goes = receive, send
+			}
+			other := make(chan struct{})
+			go func() { defer close(other); goes.Run(t.Context(), when) }()
+			time.AfterFunc(250*time.Millisecond, func() { goes.Close() })
+			end, err := stays.Run(t.Context(), when)
+			if gone == traffic.Send && (err != nil || !strings.Contains(end.Error, "went away") || end.Packets == 0) {
+				t.Errorf("got %v and %+v", err, end)
+			}
+			if gone == traffic.Receive && (err != nil || !strings.Contains(end.Error, "receiver") || end.Packets == 0) {
+				t.Errorf("got %v and %+v", err, end)
+			}
+			<-other
+		})
+	}
+}
+
+// frameObjects are the programs and maps of this load on the whole host, by name.
+func frameObjects() (names []string) {
+	for id := ebpf.ProgramID(0); ; {
+		next, err := ebpf.ProgramGetNextID(id)
+		if err != nil {
+			break
+		}
+		id = next
+		if p, err := ebpf.NewProgramFromID(id); err == nil {
+			names = append(names, p.String())
+			p.Close()
+		}
+	}
+	for id := ebpf.MapID(0); ; {
+		next, err := ebpf.MapGetNextID(id)
+		if err != nil {
+			break
+		}
+		id = next
+		if m, err := ebpf.NewMapFromID(id); err == nil {
+			names = append(names, m.String())
+			m.Close()
+		}
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return !strings.Contains(n, "frame_") })
+}
+
+// TestFramesLeaveNothing looks for programs and maps of this load on the whole host,
+// at the interface, and for descriptors of this process.
+func TestFramesLeaveNothing(t *testing.T) {
+	needsRoot(t)
+	bed := direct(t)
+	bed.frames(t, "10.0.0.2", result.Options{}, briefly) // the runtime's own descriptors are there now
+	descriptors := countDescriptors(t)
+	features := bed.to.output("ethtool -k eth0; ip -d link; tc qdisc; tc filter show dev eth0 ingress")
+	for _, load := range []result.Options{
+		{"flows": 10, "threads": 2}, {"sink": "tc"}, {"sink": "af-packet", "method": "af-packet"}, {"method": "af-packet", "sink": "xdp"},
+	} {
+		bed.frames(t, "10.0.0.2", load, briefly)
+		receive := bed.prepare(t, bed.to, traffic.Order{Role: traffic.Receive, Load: load, Address: "10.0.0.2"})
+		receive.Close() // without a sender, without a run
+	}
+	receive := bed.prepare(t, bed.to, traffic.Order{Role: traffic.Receive, Address: "10.0.0.2"})
+	if len(frameObjects()) == 0 {
+		t.Error("nothing is found of a receiver that stands")
+	}
+	receive.Close()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		left, n := frameObjects(), countDescriptors(t)
+		if len(left) == 0 && n <= descriptors {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d descriptors, %d before; %v", n, descriptors, left)
+		}
+	}
+	if now := bed.to.output("ethtool -k eth0; ip -d link; tc qdisc; tc filter show dev eth0 ingress"); now != features {
+		t.Errorf("the interface is not as it was:\n%s\nbefore:\n%s", now, features)
+	}
+}
+
+func countDescriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
 }

@@ -1,7 +1,9 @@
 package frame
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -84,11 +86,18 @@ func (s *session) counted(ctx context.Context) (uint64, error) {
 	return m.numbers[0], err
 }
 
-// tell ends the session.
+// tell ends the session: the receiver repeats what it was told.
 func (s *session) tell(f final) error {
-	s.control.SetDeadline(time.Now().Add(handshakeTimeout))
-	if _, err := s.control.Write(f.message().encode()); err != nil {
+	s.control.SetDeadline(time.Now().Add(drain))
+	told, heard := f.message().encode(), make([]byte, messageSize)
+	if _, err := s.control.Write(told); err != nil {
 		return fmt.Errorf("telling the receiver what was sent: %w", err)
+	}
+	if _, err := io.ReadFull(s.control, heard); err != nil {
+		return fmt.Errorf("the receiver went away: %w", err)
+	}
+	if !bytes.Equal(told, heard) {
+		return errors.New("the receiver understood something else than it was told")
 	}
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 
 // The control connection, TCP on the session's first port, in network order. The
 // sender says hello, the receiver answers with the session's number. Then the
-// sender may ask for the probe's count, and in the end it tells what it has sent.
+// sender may ask for the probe's count, and in the end it tells what it has sent,
+// which the receiver repeats.
 //
 //	hello   0 magic "wtframes"  8 version  10 family (4, 6)  11 vary (0 ports, 1 addresses)  12 size  16 flows
 //	answer  0 magic "wtframes"  8 version  10 status  12 session

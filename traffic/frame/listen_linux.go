@@ -219,8 +219,7 @@ func (ln *listener) serve(conn *net.TCPConn) parting {
 			return parting{err: err}
 		}
 		if m.kind != askCount {
-			f, err := m.final()
-			return parting{f, err}
+			return hearOut(conn, m)
 		}
 		count, err := ln.probed()
 		if err != nil {
@@ -231,6 +230,16 @@ func (ln *listener) serve(conn *net.TCPConn) parting {
 			return parting{err: fmt.Errorf("answering the sender: %w", err)}
 		}
 	}
+}
+
+// hearOut takes a sender's last word, and repeats it.
+func hearOut(conn *net.TCPConn, m message) parting {
+	f, err := m.final()
+	if err == nil {
+		conn.SetWriteDeadline(time.Now().Add(handshakeTimeout))
+		_, err = conn.Write(f.message().encode())
+	}
+	return parting{f, err}
 }
 
 // close ends every connection and waits for who serves it.
