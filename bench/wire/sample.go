@@ -32,7 +32,9 @@ const (
 type Sample struct {
 	Sender, Receiver result.NodeSample
 	ReceivedTCP      uint64        // payload, as the receiving sockets' TCP counts it
+	ReceivedUDP      uint64        // datagrams handed to the receiving node's sockets; an aggregate is one
 	Own              time.Duration // CPU time of the program and the NAPI threads
+	PerSecond        float64       // packets or transactions, where who runs the program counts them
 }
 
 // Foreign is the share of the two CPUs' time that went to neither the program nor
@@ -87,6 +89,7 @@ func (w *Wire) Sample(ctx context.Context, window time.Duration, program ...int)
 	f.Sender = measure.Difference(from[0].snapshot, to[0].snapshot)
 	f.Receiver = measure.Difference(from[1].snapshot, to[1].snapshot)
 	f.ReceivedTCP = receivedBetween(from[1], to[1])
+	f.ReceivedUDP = to[1].datagrams - from[1].datagrams
 	if missing := fmt.Sprint(f.Sender.Missing, f.Receiver.Missing); strings.Contains(missing, "cpu:") || strings.Contains(missing, "link") {
 		return f, fmt.Errorf("a node could not be measured: %s", missing)
 	}
@@ -97,6 +100,8 @@ func (w *Wire) Sample(ctx context.Context, window time.Duration, program ...int)
 type edge struct {
 	snapshot measure.Snapshot
 	received map[socketID]uint64 // bytes of every socket of the node, by TCP_INFO
+	// datagrams is readUDP's.
+	datagrams uint64
 }
 
 // socketID names a connection: its ports, and the kernel's cookie of the socket.
@@ -146,6 +151,9 @@ func readEdge(probes *measure.Node) (edge, error) {
 	e := edge{received: map[socketID]uint64{}}
 	var err error
 	if e.snapshot, err = probes.Read(); err != nil {
+		return e, err
+	}
+	if e.datagrams, err = readUDP(); err != nil {
 		return e, err
 	}
 	sockets, err := netlink.SocketDiagTCPInfo(unix.AF_INET)
