@@ -1,0 +1,164 @@
+package datagram
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"windtunnel/traffic"
+)
+
+// leave is one datagram that a pacer let go, in virtual time.
+func drive(p *pacer, until int64, late func() int64) (leave []int64) {
+	for now := int64(p.due); now < until; {
+		n, release := p.take(now, math.MaxInt)
+		if n == 0 {
+			now = release + late()
+			continue
+		}
+		for range n {
+			leave = append(leave, now)
+		}
+		now += 100 // a send takes a little
+	}
+	return leave
+}
+
+// overshoots reports how many datagrams more than allowed left within any span.
+func overshoots(leave []int64, perSecond float64, depth int, span int64) int {
+	worst, first := 0, 0
+	for last := range leave {
+		for leave[last]-leave[first] > span {
+			first++
+		}
+		allowed := depth + int(math.Ceil(perSecond*float64(leave[last]-leave[first])/1e9))
+		worst = max(worst, last-first+1-allowed)
+	}
+	return worst
+}
+
+func TestPacerNeverOvershoots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		perSecond := rapid.Float64Range(10, 3e6).Draw(t, "rate")
+		depth := rapid.IntRange(0, 300).Draw(t, "depth")
+		p := newPacer(perSecond, depth, rapid.IntRange(1, 200).Draw(t, "largest"), 1e9)
+		if depth > 0 && p.depth != depth || p.batch > p.depth {
+			t.Fatalf("asked for a depth of %d, got %d and batches of %d", depth, p.depth, p.batch)
+		}
+		stalls := rapid.SliceOfN(rapid.Int64Range(0, 30e6), 1, 20).Draw(t, "stalls")
+		i := 0
+		leave := drive(&p, 1e9+int64(min(1e9, 5000*1e9/perSecond)), func() int64 { i++; return stalls[i%len(stalls)] })
+		for _, span := range []int64{0, 1e6, 10e6, 100e6} {
+			if over := overshoots(leave, perSecond, p.depth, span); over > 0 {
+				t.Fatalf("%d datagrams too many within %s at %g/s, depth %d", over, time.Duration(span), perSecond, p.depth)
+			}
+		}
+	})
+}
+
+// TestPacerKeepsTheRate is what a caller gets that is late by less than the depth.
+func TestPacerKeepsTheRate(t *testing.T) {
+	for _, perSecond := range []float64{10, 999, 8928.6, 1e4, 1e6, 9e6} {
+		p := newPacer(perSecond, 0, 200, 0)
+		turn := int64(0)
+		leave := drive(&p, 2e9, func() int64 { turn += 977; return turn % 1e6 })
+		if got := float64(len(leave)) / 2; math.Abs(got-perSecond) > perSecond/1000+1 {
+			t.Errorf("%g/s became %g/s", perSecond, got)
+		}
+		if held := float64(p.batch-1) * p.gap; held > smoothNS {
+			t.Errorf("at %g/s a batch of %d holds a datagram for %g ns", perSecond, p.batch, held)
+		}
+	}
+}
+
+// TestPacerTellsAStall forfeits what is beyond the depth and records all of the lag.
+func TestPacerTellsAStall(t *testing.T) {
+	p := newPacer(1000, 4, 1, 0)
+	if n, release := p.take(50e6, 10); n != 1 || release != 0 {
+		t.Errorf("after 50 ms %d left that were due at %d", n, release)
+	}
+	sent := 1
+	for ; ; sent++ {
+		if n, _ := p.take(50e6, 10); n == 0 {
+			break
+		}
+	}
+	if sent != 4 {
+		t.Errorf("%d left at once, the depth is 4", sent)
+	}
+}
+
+func TestPacerWithoutARate(t *testing.T) {
+	p := newPacer(0, 5, 64, 7)
+	if n, release := p.take(1000, 10); n != 10 || release != 1000 {
+		t.Errorf("%d may leave, meant for %d", n, release)
+	}
+}
+
+// TestRateIsKept sends for real and looks at the times that the datagrams carry.
+// A second in which the thread had to wait for a CPU is tried again.
+func TestRateIsKept(t *testing.T) {
+	for name, c := range map[string]Config{
+		"100 Mbit/s": {Message: 1400, BitsPerSecond: 100e6},
+		"10 kpps":    {Message: 64, PacketsPerSecond: 10e3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.Codec = longHeader{testKey}
+			for range 6 {
+				perSecond := c.packetsPerSecond()
+				leave, waited, depth := sendForASecond(t, c)
+				if over := overshoots(leave, perSecond, depth, 10e6); over > 0 {
+					t.Fatalf("%d datagrams too many within 10 ms, the burst is %d", over, depth)
+				}
+				got := float64(len(leave))
+				if math.Abs(got-perSecond) <= perSecond/100 {
+					return
+				}
+				t.Logf("%g datagrams in a second, not %g; the thread waited %s for a CPU", got, perSecond, waited)
+				if waited >= 0 && waited < 5*time.Millisecond {
+					t.Fatal("and it had the CPU")
+				}
+			}
+			t.Skip("the thread had no second with the CPU to itself")
+		})
+	}
+}
+
+// sendForASecond returns when the datagrams left, over one second.
+func sendForASecond(t *testing.T, c Config) (leave []int64, waited time.Duration, depth int) {
+	out, in := ends(t, "udp4", "127.0.0.1")
+	defer in.Close()
+	in.SetReadBuffer(1 << 20)
+	e := newEngine(t, c, Flow{Conn: out, Role: traffic.Send})
+	defer e.Close()
+	e.Start()
+	before := e.Snapshot()
+	b := make([]byte, 2048)
+	next := uint64(0)
+	for {
+		in.SetReadDeadline(time.Now().Add(5 * time.Second))
+		n, err := in.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, ok := c.Codec.Get(b[:n])
+		if !ok || s.Seq < next {
+			t.Fatalf("datagram %d came as %+v", next, s)
+		}
+		for ; next <= s.Seq; next++ { // what this reader lost left no later
+			leave = append(leave, s.Sent)
+		}
+		// The first 50 ms are the threads' own start.
+		if s.Sent > leave[0]+int64(1050*time.Millisecond) {
+			break
+		}
+	}
+	waited = e.Snapshot().Wait - before.Wait
+	from, _ := slices.BinarySearch(leave, leave[0]+int64(50*time.Millisecond))
+	to, _ := slices.BinarySearch(leave, leave[0]+int64(1050*time.Millisecond))
+	return leave[from:to], waited, e.Burst()
+}
