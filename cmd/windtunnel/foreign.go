@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	iperf3 "windtunnel/traffic/iperf3/command"
+)
+
+// The commands of other tools take those tools' own flags, which cobra would
+// read otherwise than they do: -P4, -u -b 2Gb, -m 1,*,ADDR.
+
+func iperf3Command(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "iperf3 FLAGS",
+		Short: "Be iperf3, client or server: its flags, its protocol, its output",
+		Example: "  windtunnel iperf3 -s\n" +
+			"  windtunnel iperf3 -c 10.0.0.2 -t 10 -P 4\n" +
+			"  windtunnel iperf3 -c 10.0.0.2 -u -b 2G -J",
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			return exited(iperf3.Run(c.Context(), args, s.in, s.out, s.err, os.Getenv))
+		},
+	}
+}
+
+// exited passes on the exit code of a tool that has said everything itself.
+func exited(code int) error {
+	if code == exitDone {
+		return nil
+	}
+	return coded{code, errSilent}
+}
