@@ -7,6 +7,7 @@ import (
 	"windtunnel/traffic/datagram"
 	"windtunnel/traffic/frame"
 	"windtunnel/traffic/iperf3"
+	"windtunnel/traffic/ntttcp"
 	"windtunnel/traffic/ping"
 	"windtunnel/traffic/stream"
 )
@@ -21,6 +22,7 @@ var all = []traffic.Kind{
 // servers are the protocols that people's own tools speak: one line a protocol.
 var servers = []traffic.Server{
 	iperf3.Server{},
+	ntttcp.Server{},
 }
 
 // Servers lists every foreign protocol's server.

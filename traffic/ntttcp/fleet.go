@@ -31,8 +31,7 @@ type flow struct {
 // fleet is every engine of one end of a test. Usually it is one; connections
 // that come after the start get one of their own, a batch at a time.
 type fleet struct {
-	make    func(conns []net.Conn) (engine, error)
-	threads int // of the test, in the sense of Test.Threads
+	test *Test
 
 	mu      sync.Mutex
 	crews   []crew
@@ -53,11 +52,7 @@ type crew struct {
 const maxCrews = 256
 
 func newFleet(t *Test) *fleet {
-	return newFleetOf(len(t.Threads), t.engine)
-}
-
-func newFleetOf(threads int, makes func([]net.Conn) (engine, error)) *fleet {
-	return &fleet{make: makes, threads: threads, idle: make(chan struct{}, 1), closing: make(chan struct{})}
+	return &fleet{test: t, idle: make(chan struct{}, 1), closing: make(chan struct{})}
 }
 
 // add takes connections over, also when it fails; once the fleet has started
@@ -78,7 +73,7 @@ func (f *fleet) add(conns []dialled) error {
 		return nil
 	}
 	var err error
-	if c.engine, err = f.make(sockets); err != nil {
+	if c.engine, err = f.test.engine(sockets); err != nil {
 		closeConns(sockets)
 		return err
 	}
@@ -157,7 +152,7 @@ type tally struct {
 }
 
 func (f *fleet) count() tally {
-	sum := tally{at: time.Now(), threads: make([]ThreadOutcome, f.threads)}
+	sum := tally{at: time.Now(), threads: make([]ThreadOutcome, len(f.test.Threads))}
 	var rtts time.Duration
 	known := 0
 	for _, c := range f.all() {
@@ -208,6 +203,9 @@ func (t *Test) hotThreads(connections int) int {
 
 // cpus are the CPUs that the threads of the test are bound to; empty: none.
 func (t *Test) cpus() []int {
+	if len(t.CPUs) > 0 {
+		return t.CPUs
+	}
 	var all []int
 	for _, thread := range t.Threads {
 		if thread.CPU < 0 {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +22,8 @@ type guest struct {
 	thread int
 	from   netip.Addr
 	came   time.Time
+
+	offered *bool // a server has handed a port out on it
 }
 
 // lobby listens on data ports and holds what comes until somebody claims it.
@@ -69,7 +71,7 @@ func (l *lobby) accept(thread int, listener net.Listener) {
 			time.Sleep(acceptPause)
 			continue
 		}
-		l.arrive(guest{conn, thread, remoteIP(conn), time.Now()})
+		l.arrive(guest{conn, thread, remoteIP(conn), time.Now(), new(bool)})
 	}
 }
 
@@ -95,7 +97,15 @@ func (l *lobby) tell() {
 	}
 }
 
-// claim takes out the guests that are wanted, oldest first.
+// present are the guests that wait, oldest first. Somebody else may claim one.
+func (l *lobby) present() []guest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.guests)
+}
+
+// claim takes out the guests that are wanted, oldest first. The lobby is locked
+// while wanted is asked.
 func (l *lobby) claim(wanted func(guest) bool) []guest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,10 +130,8 @@ func (l *lobby) sweep() {
 
 // look counts the waiting guests of each thread.
 func (l *lobby) look(threads int) []int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	n := make([]int, threads)
-	for _, g := range l.guests {
+	for _, g := range l.present() {
 		n[g.thread]++
 	}
 	return n
@@ -146,6 +154,16 @@ func (l *lobby) close() {
 // gone tells whether the peer has closed without having sent anything.
 func (g guest) gone() bool { return gone(g.conn) }
 
+func gone(conn net.Conn) bool {
+	_, ended := glance(conn)
+	return ended
+}
+
+func speaks(conn net.Conn) bool {
+	data, _ := glance(conn)
+	return data
+}
+
 // remoteIP is a peer's address, an IPv4 one in its short form.
 func remoteIP(conn net.Conn) netip.Addr {
 	at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
@@ -164,19 +182,8 @@ func toDialled(guests []guest) []dialled {
 	return all
 }
 
-// awaitReadable waits until a socket has something to read, or its end, without
-// taking it. The time must not have come yet.
-func awaitReadable(conn net.Conn, until time.Time) (bool, error) {
-	conn.SetReadDeadline(until)
-	defer conn.SetReadDeadline(time.Time{})
-	err := untilReadable(conn)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// untilReadable is awaitReadable with the deadline that the socket has.
+// untilReadable waits until a socket has something to read, or its end, without
+// taking it.
 func untilReadable(conn net.Conn) error {
 	raw, err := rawOf(conn)
 	if err != nil {

@@ -24,13 +24,15 @@ func readable(fd uintptr, _ bool) bool {
 	return !blocks
 }
 
-// gone tells whether a stream has nothing to read and never will.
-func gone(conn net.Conn) bool {
+// glance looks at a stream as it is now: whether it has data, or will never have.
+func glance(conn net.Conn) (data, ended bool) {
 	raw, err := rawOf(conn)
 	if err != nil {
-		return true
+		return false, true
 	}
-	ended := false
-	err = raw.Control(func(fd uintptr) { _, ended = peek(fd) })
-	return ended || err != nil
+	blocks := false
+	if raw.Control(func(fd uintptr) { blocks, ended = peek(fd) }) != nil {
+		return false, true
+	}
+	return !blocks && !ended, ended
 }

@@ -1,7 +1,9 @@
 package ntttcp
 
 import (
+	"errors"
 	"net"
+	"os"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -11,16 +13,15 @@ import (
 // before the wait would block: Go's sockets are not non-blocking here.
 func readable(_ uintptr, waited bool) bool { return waited }
 
-// gone tells whether a stream has nothing to read and never will.
-func gone(conn net.Conn) bool {
+// glance looks at a stream as it is now: whether it has data, or will never have.
+func glance(conn net.Conn) (data, ended bool) {
 	if ready, err := awaitReadable(conn, time.Now().Add(time.Millisecond)); !ready {
-		return err != nil
+		return false, err != nil
 	}
 	raw, err := rawOf(conn)
 	if err != nil {
-		return true
+		return false, true
 	}
-	ended := false
 	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
 		var n, flags uint32 = 0, windows.MSG_PEEK
@@ -28,5 +29,18 @@ func gone(conn net.Conn) bool {
 		err := windows.WSARecv(windows.Handle(fd), &buffer, 1, &n, &flags, nil, nil)
 		ended = n == 0 || err != nil
 	})
-	return ended || err != nil
+	ended = ended || err != nil
+	return !ended, ended
+}
+
+// awaitReadable waits until a socket has something to read, or its end, without
+// taking it. The time must not have come yet.
+func awaitReadable(conn net.Conn, until time.Time) (bool, error) {
+	conn.SetReadDeadline(until)
+	defer conn.SetReadDeadline(time.Time{})
+	err := untilReadable(conn)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return false, nil
+	}
+	return err == nil, err
 }

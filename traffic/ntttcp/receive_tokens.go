@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -63,7 +64,7 @@ func (r *Receiver) takeToken(ctx context.Context, i int) (netip.Addr, error) {
 const tokenPatience = 10 * time.Second
 
 func (r *Receiver) swap(ctx context.Context, conn net.Conn) error {
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	return swapTokens(conn, time.Now().Add(tokenPatience))
 }
 
@@ -72,12 +73,7 @@ func (r *Receiver) knows(thread int, from netip.Addr) bool {
 	if r.test.UDP {
 		return true
 	}
-	found := false
-	r.lobby.claim(func(g guest) bool {
-		found = found || g.thread == thread && g.from == from
-		return false
-	})
-	return found
+	return slices.ContainsFunc(r.lobby.present(), func(g guest) bool { return g.thread == thread && g.from == from })
 }
 
 // sharePort hands the data ports out, in the order in which sender threads come.

@@ -142,7 +142,7 @@ func (t *Test) begin(ctx context.Context, call *caller) error {
 				return fmt.Errorf("the receiver takes no token (it may run with -ns; then use -ns here, too): %w", err)
 			}
 			defer conn.Close()
-			defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+			defer context.AfterFunc(ctx, func() { conn.Close() })()
 			return swapTokens(conn, time.Now().Add(t.wait()))
 		})
 	}
@@ -158,7 +158,7 @@ func (t *Test) fetchPorts(ctx context.Context) error {
 			return fmt.Errorf("asking for a data port (-sp): %w", err)
 		}
 		defer conn.Close()
-		defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+		defer context.AfterFunc(ctx, func() { conn.Close() })()
 		conn.SetDeadline(time.Now().Add(t.wait()))
 		port, err := readPort(conn)
 		if err != nil {

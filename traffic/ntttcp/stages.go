@@ -10,6 +10,10 @@ import (
 // observeEvery is how often ntttcp-for-linux shows what moves (ntttcp.h).
 const observeEvery = 500 * time.Millisecond
 
+// nearly is how much earlier the other end's clock may have run out: it began
+// half a round trip before or after this one's.
+const nearly = 500 * time.Millisecond
+
 // forever stands for a test that somebody has to stop.
 const forever = 100 * 365 * 24 * time.Hour
 
@@ -66,7 +70,7 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	if reason == onTime {
 		reason = s.coolDown(ctx, total)
 	}
-	if reason == byFlows && (s.test.Messages > 0 || len(report.Outcomes) > 0 && s.measured()) {
+	if reason == byFlows && s.test.Messages > 0 || reason != byUser && time.Since(s.began)+nearly >= min(s.measureEnd(), total) {
 		reason = onTime
 	}
 	report.Early = string(reason)
@@ -122,9 +126,6 @@ func (s *stages) measureEnd() time.Duration {
 	}
 	return s.test.WarmUp + s.test.Run
 }
-
-// measured tells whether the window is over.
-func (s *stages) measured() bool { return time.Since(s.began) >= s.measureEnd() }
 
 func (s *stages) coolDown(ctx context.Context, total time.Duration) why {
 	end := s.began.Add(total)

@@ -68,6 +68,7 @@ type Test struct {
 	ReceiveBuffer int     // SO_RCVBUF, bytes; <0: the system's
 	NoDelay       bool    // TCP_NODELAY
 	BitsPerSecond float64 // of each connection; 0: as fast as it goes
+	CPUs          []int   // where hot threads are pinned, in turn; empty: as the threads say
 	HotThreads    int     // 0: as many as there are CPUs, at most one for each connection
 
 	Messages uint64 // of each thread, 0: no bound (-n)

@@ -1,0 +1,199 @@
+package ntttcp
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// hall is a running server: the lobby of its data ports, and the sessions.
+type hall struct {
+	server    Server
+	config    traffic.ServerConfig
+	addresses []string
+	lobby     *lobby
+	listeners []net.Listener // sync and token ports
+	sockets   []*net.UDPConn
+	accepting sync.WaitGroup
+	handlers  chan struct{} // a token for each connection that is heard
+	telling   sync.Mutex    // held during Event
+
+	floodGate sync.Mutex // held while a UDP session begins
+
+	mu        sync.Mutex
+	sessions  map[uint64]*session
+	next      uint64
+	hosting   sync.WaitGroup
+	arriving  map[netip.Addr]*arrival
+	preparing map[netip.Addr]chan struct{} // closed when the host's caller has started or left
+}
+
+// arrival is a host whose sender synchronises as NTttcp for Windows, or asks for
+// its ports.
+type arrival struct {
+	tokens  map[int]bool // threads whose token came
+	offered int          // ports handed out (-sp)
+	last    time.Time
+}
+
+const (
+	// porterEvery is how often unclaimed connections are looked at, while there
+	// are any.
+	porterEvery = 10 * time.Millisecond
+	// guestPatience is how long a connection may be silent and unclaimed.
+	guestPatience = time.Minute
+	// offerAfter is how long a lone connection to the first port is silent before
+	// it is taken for a sender with -sp, which waits for its port there. A sender
+	// that is something else does not read what it is sent.
+	offerAfter = time.Second
+	// joinWithin is how long a session takes further connections of its host.
+	joinWithin = 5 * time.Second
+)
+
+func newHall(s Server, config traffic.ServerConfig) *hall {
+	return &hall{
+		server: s, config: config, lobby: &lobby{changed: make(chan struct{}, 1)},
+		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{},
+		arriving: map[netip.Addr]*arrival{}, preparing: map[netip.Addr]chan struct{}{},
+	}
+}
+
+// run is the porter: it looks at who waits in the lobby until ctx ends.
+func (h *hall) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.lobby.changed:
+		}
+		for h.look(ctx) {
+			if sleep(ctx, porterEvery) != nil {
+				return
+			}
+		}
+	}
+}
+
+// look deals with every guest once and tells whether any is left.
+func (h *hall) look(ctx context.Context) bool {
+	h.forget()
+	var talking []guest
+	waiting := 0
+	for _, g := range h.lobby.claim(func(g guest) bool {
+		waiting++
+		return gone(g.conn) || time.Since(g.came) > guestPatience
+	}) {
+		waiting--
+		g.conn.Close()
+	}
+	for _, g := range h.lobby.present() {
+		if speaks(g.conn) {
+			talking = append(talking, g)
+		} else if h.asksForPort(g) {
+			h.offer(g)
+		}
+	}
+	for _, g := range talking {
+		h.receiveFrom(ctx, g.from)
+	}
+	return waiting > len(talking)
+}
+
+// receiveFrom begins a session without sync for a host whose data has come, or
+// lets its connections join the one that has just begun.
+func (h *hall) receiveFrom(ctx context.Context, from netip.Addr) {
+	calls := h.calls(from)
+	guests := h.lobby.claim(func(g guest) bool { return g.from == from && (!calls || speaks(g.conn)) })
+	if len(guests) == 0 {
+		return // with an earlier one of the same host
+	}
+	if s := h.youngest(from); s != nil {
+		s.fleet.add(toDialled(guests))
+		return
+	}
+	says := "without sync"
+	if h.arrived(from) {
+		says = "NTttcp for Windows"
+	}
+	if _, err := h.admit(ctx, guests, from, says, 0); err != nil {
+		h.refuse(from, err.Error())
+	}
+}
+
+// calls tells whether a host is about to start by the sync port: its silent
+// connections are kept for that.
+func (h *hall) calls(from netip.Addr) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.preparing[from] != nil
+}
+
+func (h *hall) arrived(from netip.Addr) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.arriving[from]
+	return a != nil && len(a.tokens) > 0
+}
+
+// asksForPort tells a sender with -sp by its silence.
+func (h *hall) asksForPort(g guest) bool {
+	if g.thread != 0 || time.Since(g.came) < offerAfter {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.arriving[g.from]
+	return h.preparing[g.from] == nil && (a == nil || len(a.tokens) == 0) && !*g.offered
+}
+
+// offer hands the next data port of a host out.
+func (h *hall) offer(g guest) {
+	h.mu.Lock()
+	a := h.arrival(g.from)
+	a.offered++
+	port := h.server.base() + 1 + (a.offered-1)%max(1, h.server.count()-1)
+	h.mu.Unlock()
+	*g.offered = true
+	b := encodePort(port)
+	g.conn.SetWriteDeadline(time.Now().Add(replyPatience))
+	g.conn.Write(b[:])
+	g.conn.SetWriteDeadline(time.Time{})
+}
+
+// arrival is a host's, made where it has none. The caller holds the lock.
+func (h *hall) arrival(from netip.Addr) *arrival {
+	a := h.arriving[from]
+	if a == nil {
+		a = &arrival{tokens: map[int]bool{}}
+		h.arriving[from] = a
+	}
+	a.last = time.Now()
+	return a
+}
+
+// forget drops hosts that were heard of long ago.
+func (h *hall) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for from, a := range h.arriving {
+		if time.Since(a.last) > guestPatience {
+			delete(h.arriving, from)
+		}
+	}
+}
+
+func (h *hall) close() {
+	for _, listener := range h.listeners {
+		listener.Close()
+	}
+	for _, socket := range h.sockets {
+		socket.Close()
+	}
+	h.lobby.close()
+	h.accepting.Wait()
+	h.hosting.Wait()
+}

@@ -1,0 +1,149 @@
+package ntttcp
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// serveSync hears one of ntttcp-for-linux's senders. Each has a referee of its
+// own, so none waits for another; only that two of one host do not open their
+// connections at the same time, which could not be told apart.
+func (h *hall) serveSync(ctx context.Context, conn net.Conn) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	v := &visit{hall: h, conn: conn, from: remoteIP(conn), referee: newReferee(leastTotal, wholeSeconds(h.config.MaxTime), false)}
+	v.referee.join(onlyCaller)
+	defer v.leave()
+	for v.hear(ctx) {
+	}
+}
+
+const (
+	onlyCaller = 0
+	// leastTotal is the server's own time in seconds: what the sender wants counts.
+	leastTotal = 1
+)
+
+// visit is one sender at the sync port.
+type visit struct {
+	hall    *hall
+	conn    net.Conn
+	from    netip.Addr
+	referee *referee
+	turn    chan struct{} // held while it opens its connections
+	session *session
+}
+
+// hear takes one message and answers it; false: the conversation is over.
+func (v *visit) hear(ctx context.Context) bool {
+	at := v.referee.callers[onlyCaller]
+	if at != runs { // while it runs, the session bounds its time
+		v.conn.SetReadDeadline(stepPatience(at))
+	}
+	value, err := readMessage(v.conn)
+	if err != nil || ctx.Err() != nil {
+		return false
+	}
+	if at == saysStart && value == askLast {
+		value = askRun // every client starts at once here: there is nobody to wait for
+	}
+	ruling := v.referee.hear(onlyCaller, value)
+	if ruling.drop != "" {
+		v.hall.refuse(v.from, ruling.drop)
+		return false
+	}
+	say := ruling.replies[0].value
+	switch {
+	case at == saysState && v.hall.full():
+		v.reply(running)
+		v.hall.refuse(v.from, errFull.Error())
+		return false
+	case at == saysTime && !v.takeTurn(ctx):
+		return false
+	case ruling.start:
+		say = v.start(ctx)
+	case value == askEnd:
+		v.stop()
+	}
+	return v.reply(say) && say != askEnd
+}
+
+func (v *visit) reply(value int32) bool {
+	v.conn.SetWriteDeadline(time.Now().Add(replyPatience))
+	return writeMessage(v.conn, value) == nil
+}
+
+// start claims the connections that the sender has opened since it agreed on the
+// time; without any it sends UDP.
+func (v *visit) start(ctx context.Context) int32 {
+	h := v.hall
+	total := time.Duration(v.referee.total) * time.Second
+	guests := h.lobby.claim(func(g guest) bool { return g.from == v.from })
+	says := fmt.Sprintf("ntttcp-for-linux, %d s", v.referee.total)
+	var err error
+	if len(guests) > 0 {
+		v.session, err = h.admit(ctx, guests, v.from, says, total)
+	} else {
+		v.session, err = h.expectDatagrams(ctx, v.from, says, total)
+	}
+	v.release()
+	if err != nil {
+		h.refuse(v.from, err.Error())
+		return askEnd
+	}
+	v.conn.SetReadDeadline(time.Time{})
+	v.session.farewell(func() { v.conn.SetReadDeadline(time.Now().Add(goodbye)) })
+	return askRun
+}
+
+// takeTurn waits until no other caller of this host is opening its connections.
+func (v *visit) takeTurn(ctx context.Context) bool {
+	limit := time.After(startPatience)
+	for {
+		v.hall.mu.Lock()
+		other := v.hall.preparing[v.from]
+		if other == nil {
+			v.turn = make(chan struct{})
+			v.hall.preparing[v.from] = v.turn
+			v.hall.mu.Unlock()
+			return true
+		}
+		v.hall.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return false
+		case <-limit:
+			return false
+		}
+	}
+}
+
+func (v *visit) release() {
+	if v.turn == nil {
+		return
+	}
+	v.hall.mu.Lock()
+	delete(v.hall.preparing, v.from)
+	v.hall.mu.Unlock()
+	close(v.turn)
+	v.turn = nil
+}
+
+func (v *visit) stop() {
+	if v.session != nil {
+		close(v.session.over)
+		v.session = nil
+	}
+}
+
+// leave is also what a sender does that is killed. Its connections end with it;
+// a UDP sender's session ends here.
+func (v *visit) leave() {
+	v.release()
+	if v.session != nil && v.session.flood != nil {
+		v.stop()
+	}
+}

@@ -1,0 +1,65 @@
+package ntttcp
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// serveToken answers a token of NTttcp for Windows. Its sender opens all data
+// connections before the first token, and sends when it has the last one back.
+func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	from := remoteIP(conn)
+	if h.full() {
+		h.refuse(from, errFull.Error())
+		closeGuests(h.lobby.claim(func(g guest) bool { return g.from == from }))
+		return
+	}
+	if swapTokens(conn, time.Now().Add(tokenPatience)) != nil {
+		return
+	}
+	h.mu.Lock()
+	h.arrival(from).tokens[thread] = true
+	h.mu.Unlock()
+	if h.hasAllTokens(from) {
+		h.startArrival(ctx, from)
+	}
+}
+
+// hasAllTokens tells whether a host has sent one for each of its connections; a
+// host without connections sends UDP and is heard by its datagrams.
+func (h *hall) hasAllTokens(from netip.Addr) bool {
+	var threads []int
+	for _, g := range h.lobby.present() {
+		if g.from == from && !*g.offered {
+			threads = append(threads, g.thread)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.arriving[from]
+	return a != nil && len(threads) > 0 && !slices.ContainsFunc(threads, func(i int) bool { return !a.tokens[i] })
+}
+
+func (h *hall) startArrival(ctx context.Context, from netip.Addr) {
+	guests := h.lobby.claim(func(g guest) bool { return g.from == from && !*g.offered })
+	if len(guests) == 0 {
+		return
+	}
+	if s := h.youngest(from); s != nil {
+		s.fleet.add(toDialled(guests))
+		return
+	}
+	if _, err := h.admit(ctx, guests, from, "NTttcp for Windows", 0); err != nil {
+		h.refuse(from, err.Error())
+	}
+}
+
+func closeGuests(guests []guest) {
+	for _, g := range guests {
+		g.conn.Close()
+	}
+}

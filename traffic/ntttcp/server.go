@@ -1,0 +1,156 @@
+package ntttcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strconv"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// serverPorts is how many data ports a server listens on: as many as
+// ntttcp-for-linux's own examples take.
+const serverPorts = 64
+
+// Server answers senders of both tools at once. What a client is follows from
+// its first contact: a message on the sync port, a token, or data at once.
+type Server struct {
+	Base  int // the first data port; 0: 5001
+	Count int // data ports; 0: 64
+}
+
+// Name is ntttcp.
+func (Server) Name() string { return "ntttcp" }
+
+// Ports are sync, data and token ports.
+func (s Server) Ports() string {
+	base, count := s.base(), s.count()
+	return fmt.Sprintf("%d-%d, %d-%d", base-1, base+count-1, base+tokenOffset, base+tokenOffset+count-1)
+}
+
+func (s Server) base() int {
+	if s.Base == 0 {
+		return DefaultPort
+	}
+	return s.Base
+}
+
+func (s Server) count() int {
+	if s.Count == 0 {
+		return serverPorts
+	}
+	return s.Count
+}
+
+// Serve listens until ctx ends. The sync port and the first data port must be
+// free; of the others, those that another program has are left out.
+func (s Server) Serve(ctx context.Context, config traffic.ServerConfig) error {
+	if s.count() < 1 || s.count() > maxWindowsSync || s.base() < 2 || s.base()+tokenOffset+s.count() > maxPort {
+		return fmt.Errorf("ntttcp: the ports %s do not lie between 1 and %d", s.Ports(), maxPort)
+	}
+	h := newHall(s, config)
+	defer h.close()
+	if err := h.open(ctx); err != nil {
+		return err
+	}
+	if config.Ready != nil {
+		config.Ready(h.addresses)
+	}
+	h.run(ctx)
+	return nil
+}
+
+// open listens everywhere.
+func (h *hall) open(ctx context.Context) error {
+	sync, err := h.listen(ctx, h.server.base()-1)
+	if err != nil {
+		return fmt.Errorf("ntttcp: listening for ntttcp-for-linux's senders: %w", err)
+	}
+	h.listeners = append(h.listeners, sync)
+	h.accepting.Go(func() { h.accept(sync, func(conn net.Conn) { h.serveSync(ctx, conn) }) })
+	for i := range h.server.count() {
+		if err := h.openPort(ctx, i); err != nil && i == 0 {
+			return fmt.Errorf("ntttcp: listening for data: %w", err)
+		}
+	}
+	return nil
+}
+
+// openPort opens a data port, TCP and UDP, and the token port above it.
+func (h *hall) openPort(ctx context.Context, i int) error {
+	port := h.server.base() + i
+	data, err := h.listen(ctx, port)
+	if err != nil {
+		return err
+	}
+	h.lobby.listeners = append(h.lobby.listeners, data)
+	h.lobby.accepting.Go(func() { h.lobby.accept(i, data) })
+	if i == 0 {
+		h.addresses = append(h.addresses, data.Addr().String())
+	}
+	if token, err := h.listen(ctx, port+tokenOffset); err == nil {
+		h.listeners = append(h.listeners, token)
+		h.accepting.Go(func() { h.accept(token, func(conn net.Conn) { h.serveToken(ctx, i, conn) }) })
+	}
+	var config net.ListenConfig
+	if packets, err := config.ListenPacket(ctx, "udp", h.at(port)); err == nil {
+		socket := packets.(*net.UDPConn)
+		socket.SetReadBuffer(udpBuffer) // as much of it as the system gives
+		h.sockets = append(h.sockets, socket)
+		h.accepting.Go(func() { h.readDatagrams(ctx, i, socket) })
+	}
+	return nil
+}
+
+const udpBuffer = 4 << 20
+
+func (h *hall) at(port int) string { return net.JoinHostPort(h.config.Host, strconv.Itoa(port)) }
+
+func (h *hall) listen(ctx context.Context, port int) (net.Listener, error) {
+	config := net.ListenConfig{KeepAlive: -1}
+	config.SetMultipathTCP(false)
+	return config.Listen(ctx, "tcp", h.at(port))
+}
+
+// maxHandlers bounds the sync and token connections that are heard at once.
+const maxHandlers = 1024
+
+// accept hears each connection of a listener in its own goroutine.
+func (h *hall) accept(listener net.Listener, serve func(net.Conn)) {
+	for {
+		conn, err := listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(acceptPause)
+			continue
+		}
+		select {
+		case h.handlers <- struct{}{}:
+		default:
+			conn.Close()
+			continue
+		}
+		h.accepting.Go(func() {
+			defer func() { <-h.handlers }()
+			defer conn.Close()
+			serve(conn)
+		})
+	}
+}
+
+// serverTest is what a server's sessions are received with.
+func (h *hall) serverTest() *Test {
+	return &Test{
+		Role: traffic.Receive, Sync: SyncNone, Message: serverMessage, SendBuffer: -1, ReceiveBuffer: -1,
+		Threads: make([]Thread, h.server.count()), CPUs: h.config.CPUs,
+		HotThreads: max(1, runtime.NumCPU()/(1+h.active())),
+	}
+}
+
+const serverMessage = 128 << 10

@@ -1,0 +1,138 @@
+package ntttcp
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// hosted is a running server and what it told.
+type hosted struct {
+	base int
+
+	mu     sync.Mutex
+	events []traffic.ServerEvent
+	came   chan struct{}
+}
+
+// host starts a server on free ports; it ends with the test.
+func host(t *testing.T, config traffic.ServerConfig) *hosted {
+	t.Helper()
+	const ports = 8
+	s := &hosted{base: freePorts(t, ports), came: make(chan struct{}, 1000)}
+	config.Host = "127.0.0.1"
+	ready := make(chan struct{})
+	config.Ready = func([]string) { close(ready) }
+	config.Event = func(e traffic.ServerEvent) {
+		s.mu.Lock()
+		s.events = append(s.events, e)
+		s.mu.Unlock()
+		s.came <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- Server{Base: s.base, Count: ports}.Serve(ctx, config) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("the server does not end")
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ends waits for so many sessions to end and returns what the server saw of them.
+func (s *hosted) ends(t *testing.T, n int) []traffic.ServerEvent {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		var ends []traffic.ServerEvent
+		s.mu.Lock()
+		for _, e := range s.events {
+			if e.What == traffic.SessionEnded || e.What == traffic.SessionFailed {
+				ends = append(ends, e)
+			}
+		}
+		s.mu.Unlock()
+		if len(ends) >= n {
+			return ends
+		}
+		select {
+		case <-s.came:
+		case <-limit:
+			t.Fatalf("%d of %d sessions ended: %+v", len(ends), n, s.events)
+		}
+	}
+}
+
+// sender is a test to the server.
+func (s *hosted) sender(sync Sync, threads, connections int) Test {
+	t := Test{Role: traffic.Send, Sync: sync, Message: 16 << 10, SendBuffer: -1, ReceiveBuffer: -1, Run: time.Second}
+	for i := range threads {
+		t.Threads = append(t.Threads, Thread{Host: "127.0.0.1", Port: s.base + i, CPU: -1, Connections: connections})
+	}
+	return t
+}
+
+func TestServerAnswersBothTools(t *testing.T) {
+	for name, c := range map[string]struct {
+		sync  Sync
+		udp   bool
+		share bool
+	}{
+		"linux":       {sync: SyncLinux},
+		"windows":     {sync: SyncWindows},
+		"none":        {sync: SyncNone},
+		"linux udp":   {sync: SyncLinux, udp: true},
+		"windows udp": {sync: SyncWindows, udp: true},
+		"none udp":    {sync: SyncNone, udp: true},
+		"windows -sp": {sync: SyncWindows, share: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := host(t, traffic.ServerConfig{MaxClients: 2})
+			test := s.sender(c.sync, 2, 1)
+			test.SharePort = c.share
+			if c.share {
+				test.Threads[1].Port = s.base
+			}
+			if c.udp {
+				test.UDP, test.Message, test.BitsPerSecond = true, 1000, 10e6
+			}
+			sent, err := Run(t.Context(), test)
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := s.ends(t, 1)[0]
+			t.Logf("%+v\n%+v %+v", sent, end, end.End)
+			check(t, sent.Outcomes[0], *end.End, c.udp)
+		})
+	}
+}
+
+// check compares both ends. What the sender handed over in its window the server
+// has counted, and little more: the rest of the buffers.
+func check(t *testing.T, sent Outcome, received result.PairEnd, udp bool) {
+	t.Helper()
+	slack := uint64(64 << 20)
+	if udp {
+		slack = sent.Bytes / 5
+	}
+	if received.Error != "" || received.Bytes+slack < sent.Bytes || received.Bytes > sent.Bytes+slack || sent.Bytes == 0 {
+		t.Errorf("sent %d bytes, received %d (%s)", sent.Bytes, received.Bytes, received.Error)
+	}
+}

@@ -1,0 +1,266 @@
+package ntttcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// session is one sender's test at a server.
+type session struct {
+	id     uint64
+	from   netip.Addr
+	client string
+	began  time.Time
+	total  time.Duration // agreed; 0: until the sender ends it
+	fleet  *fleet        // of a TCP sender
+	flood  *flood        // of a UDP sender
+	over   chan struct{} // closed when the sender says that it is over
+
+	mu    sync.Mutex
+	gone  bool   // it has ended at this end
+	after func() // what is done then; may be nil
+}
+
+func (s *session) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
+}
+
+// farewell is done when the session has ended, or now.
+func (s *session) farewell(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = do
+	if s.gone {
+		do()
+	}
+}
+
+func (s *session) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
+	if s.after != nil {
+		s.after()
+	}
+}
+
+const (
+	serverTick     = 100 * time.Millisecond // how often bounds are looked at
+	serverInterval = time.Second            // of the events
+	// stallPatience is how long a session may move nothing.
+	stallPatience = 30 * time.Second
+	// udpSilence ends a UDP session, of which nothing else tells the end.
+	udpSilence = 2 * time.Second
+	// overtime is how long a sender may take to end after the agreed total.
+	overtime = 5 * time.Second
+)
+
+var errFull = errors.New("as many clients as are let in at once are here already")
+
+// admit begins a session that moves the guests' data.
+func (h *hall) admit(ctx context.Context, guests []guest, from netip.Addr, says string, total time.Duration) (*session, error) {
+	t := h.serverTest()
+	f := newFleet(t)
+	client := from.String()
+	if len(guests) > 0 {
+		client = guests[0].conn.RemoteAddr().String()
+	}
+	s := &session{from: from, client: client, began: time.Now(), total: total, fleet: f, over: make(chan struct{})}
+	if err := f.add(toDialled(guests)); err != nil {
+		f.close()
+		return nil, err
+	}
+	if err := h.register(s); err != nil {
+		f.close()
+		return nil, err
+	}
+	f.start()
+	h.begin(ctx, s, fmt.Sprintf("%s, %s", says, plural(len(guests), "connection")))
+	return s, nil
+}
+
+// register gives a session its number, if there is room.
+func (h *hall) register(s *session) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.config.MaxClients > 0 && len(h.sessions) >= h.config.MaxClients {
+		return errFull
+	}
+	h.next++
+	s.id = h.next
+	h.sessions[s.id] = s
+	delete(h.arriving, s.from)
+	return nil
+}
+
+// begin follows a session to its end.
+func (h *hall) begin(ctx context.Context, s *session, says string) {
+	h.tell(traffic.ServerEvent{Session: s.id, Client: s.client, What: traffic.SessionBegan, Says: says})
+	h.hosting.Go(func() { h.host(ctx, s) })
+}
+
+func (h *hall) host(ctx context.Context, s *session) {
+	why, failed := h.follow(ctx, s)
+	if s.fleet != nil {
+		s.fleet.halt()
+	}
+	end := s.end()
+	if s.fleet != nil {
+		s.fleet.close()
+	}
+	s.leave()
+	h.mu.Lock()
+	delete(h.sessions, s.id)
+	h.mu.Unlock()
+	what := traffic.SessionEnded
+	if failed {
+		what = traffic.SessionFailed
+		end.Error = why
+	}
+	h.tell(traffic.ServerEvent{Session: s.id, Client: s.client, What: what, Says: why, End: &end})
+}
+
+// follow tells intervals until something ends the session, and what it was.
+func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool) {
+	tick := time.NewTicker(serverTick)
+	defer tick.Stop()
+	var idle <-chan struct{}
+	if s.fleet != nil {
+		idle = s.fleet.idle
+	}
+	last, moved := s.count(), time.Now()
+	shown := last
+	for {
+		select {
+		case <-ctx.Done():
+			return "the server stops", true
+		case <-s.over:
+			return "the sender ended the test", false
+		case <-idle:
+			if !s.fleet.busy() {
+				return "the sender closed its connections", false
+			}
+			continue
+		case <-tick.C:
+		}
+		now := s.count()
+		if now.bytes != last.bytes {
+			last, moved = now, now.at
+		}
+		if now.at.Sub(shown.at) >= serverInterval {
+			h.interval(s, shown, now)
+			shown = now
+		}
+		if why, failed, ends := h.bounds(s, now, time.Since(moved)); ends {
+			return why, failed
+		}
+	}
+}
+
+// bounds tells whether a session has to end.
+func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, failed, ends bool) {
+	age := now.at.Sub(s.began)
+	switch {
+	case h.config.MaxBytes > 0 && now.bytes >= h.config.MaxBytes:
+		return fmt.Sprintf("it reached the bound of %d bytes", h.config.MaxBytes), false, true
+	case h.config.MaxTime > 0 && age >= h.config.MaxTime:
+		return fmt.Sprintf("it reached the bound of %s", h.config.MaxTime), false, true
+	case s.total > 0 && age >= s.total+overtime:
+		return "its time is over", false, true
+	case s.flood != nil && s.total == 0 && silent > udpSilence:
+		return fmt.Sprintf("no datagram for %s", udpSilence), false, true
+	case silent > stallPatience:
+		return fmt.Sprintf("nothing moved for %s", stallPatience), true, true
+	}
+	return "", false, false
+}
+
+func (s *session) count() tally {
+	if s.flood != nil {
+		return s.flood.count()
+	}
+	return s.fleet.count()
+}
+
+func (h *hall) interval(s *session, from, to tally) {
+	i := result.Interval{
+		From: from.at.Sub(s.began).Seconds(), To: to.at.Sub(s.began).Seconds(),
+		Bytes: to.bytes - from.bytes,
+	}
+	if s.flood != nil {
+		i.Packets = to.calls - from.calls
+	}
+	h.tell(traffic.ServerEvent{Session: s.id, Client: s.client, What: traffic.SessionInterval, Interval: &i})
+}
+
+// end is what the server saw. A UDP session's window ends with its last datagram.
+func (s *session) end() result.PairEnd {
+	sum := s.count()
+	end := result.PairEnd{
+		WindowSeconds: sum.at.Sub(s.began).Seconds(), Bytes: sum.bytes, Calls: sum.calls,
+		CPUSeconds: sum.cpu.Seconds(),
+	}
+	if s.flood != nil {
+		end.Packets = sum.calls
+		if last := s.flood.lastSeen(); !last.IsZero() {
+			end.WindowSeconds = last.Sub(s.began).Seconds()
+		}
+		return end
+	}
+	for _, c := range s.fleet.all() {
+		end.Threads += s.fleet.test.hotThreads(len(c.threads))
+	}
+	return end
+}
+
+// youngest is the session of a host that began so recently that further
+// connections are its own.
+func (h *hall) youngest(from netip.Addr) *session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var found *session
+	for _, s := range h.sessions {
+		if s.from == from && s.fleet != nil && time.Since(s.began) < joinWithin && (found == nil || s.id > found.id) {
+			found = s
+		}
+	}
+	return found
+}
+
+func (h *hall) active() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.sessions)
+}
+
+func (h *hall) full() bool { return h.config.MaxClients > 0 && h.active() >= h.config.MaxClients }
+
+func (h *hall) refuse(from netip.Addr, why string) {
+	h.tell(traffic.ServerEvent{Client: from.String(), What: traffic.SessionRefused, Says: why})
+}
+
+func (h *hall) tell(e traffic.ServerEvent) {
+	if h.config.Event == nil {
+		return
+	}
+	e.Protocol = h.server.Name()
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	h.config.Event(e)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
