@@ -191,7 +191,9 @@ func TestIdle(t *testing.T) {
 func TestInterruptedServer(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(errors.New("interrupt signal received"))
-	e := engine{serve: func(ctx context.Context, _ iperf3.ServerOptions, _ func(uint64, string) iperf3.Observer) error { return ctx.Err() }}
+	e := engine{serve: func(ctx context.Context, _ iperf3.ServerOptions, _ func(uint64, string) iperf3.Observer) error {
+		return ctx.Err()
+	}}
 	var errs bytes.Buffer
 	if code := e.command(ctx, []string{"-s"}, nil, &bytes.Buffer{}, &errs, nil); code != exitDone {
 		t.Errorf("exit %d, want %d", code, exitDone)

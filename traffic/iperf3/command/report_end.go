@@ -8,7 +8,7 @@ func endTree(about iperf3.Start, e iperf3.End) *object {
 	for _, sends := range way {
 		_, own := sumEnd(e, sends)
 		for _, s := range own {
-			streams = append(streams, streamEndTree(s))
+			streams = append(streams, streamEndTree(about, s))
 		}
 	}
 	o := (&object{}).add("streams", streams)
@@ -40,17 +40,20 @@ func sumSpan(s iperf3.Sum) *object {
 	return span(&object{}, 0, s.Seconds, s.Seconds, s.Bytes, s.BitsPerSecond)
 }
 
-func streamEndTree(s iperf3.StreamEnd) *object {
+func streamEndTree(about iperf3.Start, s iperf3.StreamEnd) *object {
 	if s.UDP != nil {
 		return (&object{}).add("udp", udpEndTree(s))
 	}
 	sent := span((&object{}).add("socket", s.Socket), 0, s.Sent.Seconds, s.Sent.Seconds, s.Sent.Bytes, s.Sent.BitsPerSecond)
-	if s.Sent.Retransmits >= 0 {
+	if s.Sent.Retransmits >= 0 && tellsSender(about, s.Sender) {
 		addTCPEnd(sent, s)
 	}
 	received := span((&object{}).add("socket", s.Socket), 0, s.Received.Seconds, s.Received.Seconds, s.Received.Bytes, s.Received.BitsPerSecond)
 	return (&object{}).add(saysSender, sent.add("sender", s.Sender)).add(saysReceiver, received.add("sender", s.Sender))
 }
+
+// tellsSender: a server does not tell what its client's kernel counted.
+func tellsSender(about iperf3.Start, sends bool) bool { return sends || !about.Server }
 
 // addTCPEnd adds what a TCP sender's kernel told; where the peer is the sender,
 // only the retransmits are known, and the rest is 0, as in iperf3.
@@ -81,7 +84,7 @@ func named(name string, about iperf3.Start, sends bool) string {
 
 func addTCPSums(o *object, about iperf3.Start, sum endSum, sends bool) {
 	sent := sumSpan(sum.sent)
-	if sum.sent.Retransmits >= 0 {
+	if sum.sent.Retransmits >= 0 && tellsSender(about, sends) {
 		sent.add("retransmits", sum.sent.Retransmits)
 	}
 	o.add(named("sum_sent", about, sends), sent.add("sender", sends))

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"math"
 
 	"windtunnel/traffic/iperf3"
 )
@@ -70,10 +71,13 @@ func flagged(on bool) int {
 	return 0
 }
 
-// span is how all figures of a time begin.
+// span is how all figures of a time begin. Times are to the microsecond, as iperf3's.
 func span(o *object, start, end, seconds float64, bytes uint64, rate float64) *object {
-	return o.add("start", start).add("end", end).add("seconds", seconds).add("bytes", bytes).add("bits_per_second", rate)
+	return o.add("start", toMicrosecond(start)).add("end", toMicrosecond(end)).add("seconds", toMicrosecond(seconds)).
+		add("bytes", bytes).add("bits_per_second", rate)
 }
+
+func toMicrosecond(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }
 
 func intervalTree(about iperf3.Start, i iperf3.Interval) *object {
 	streams := []any{}

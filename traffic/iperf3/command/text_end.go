@@ -55,7 +55,7 @@ func endColumns(s iperf3.Start, e iperf3.End) string {
 		return headUDP
 	}
 	for _, stream := range e.Streams {
-		if stream.Sent.Retransmits >= 0 && (stream.Sender || !s.Server) {
+		if stream.Sent.Retransmits >= 0 && tellsSender(s, stream.Sender) {
 			return headRetr
 		}
 	}
@@ -168,10 +168,18 @@ func cpuLine(e iperf3.End, sends bool) string {
 	return "CPU Utilization: " + one("local", local, e.Local) + ", " + one("remote", remote, e.Remote) + "\n"
 }
 
-// congestion is the congestion control of a direction's two ends.
+// congestion is the congestion control of a direction's two ends; a server tells
+// its own only, as iperf3's, which prints before it hears of the client's.
 func congestion(s iperf3.Start, e iperf3.End, sends bool) (sender, receiver string) {
+	sender, receiver = e.SenderCongestion, e.ReceiverCongestion
 	if s.Test.Bidirectional && !sends {
-		return e.ReceiverCongestion, e.SenderCongestion
+		sender, receiver = receiver, sender
 	}
-	return e.SenderCongestion, e.ReceiverCongestion
+	switch {
+	case s.Server && sends:
+		receiver = ""
+	case s.Server:
+		sender = ""
+	}
+	return sender, receiver
 }
