@@ -58,7 +58,7 @@ func (t *trial) check() error {
 			watched += c.bytes
 		}
 		if c.failure != nil && !t.server {
-			return fmt.Errorf("stream %d: %w", s.id, c.failure)
+			return fmt.Errorf("%w: stream %d: %w", errStream, s.id, c.failure)
 		}
 	}
 	if watched != g.moved {

@@ -23,6 +23,7 @@ type session struct {
 	test    Test
 	cpus    []int
 	streams []*dataStream
+	mover   mover // nil before all streams stand
 }
 
 const (
@@ -47,19 +48,24 @@ func (s *session) serve(ctx context.Context) {
 	defer s.release()
 	err := s.run(ctx)
 	s.arrivals.shut()
-	if err == nil {
-		s.control.closeInOrder()
-		return
-	}
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		err = ErrServerTerminated
 	}
-	if s.tell(err) {
+	// The client hears the reason before its streams break.
+	told := err == nil || s.tell(err)
+	if s.mover != nil {
+		s.mover.close()
+	} else {
+		closeStreams(s.streams)
+	}
+	if told {
 		s.control.closeInOrder()
 	} else {
 		s.control.close()
 	}
-	s.observer.Failed(err)
+	if err != nil {
+		s.observer.Failed(err)
+	}
 }
 
 // tell gives the client the reason, in the protocol's way, unless it is gone.
@@ -81,20 +87,20 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	if err := s.gather(ctx); err != nil {
-		closeStreams(s.streams)
 		return err
 	}
 	m, err := newMover(s.test, s.streams, true, s.cpus)
 	if err != nil {
+		s.streams = nil // the engine has closed them
 		return &sessionError{number: ErrorInitStream, err: fmt.Errorf("readying the streams: %w", err)}
 	}
-	defer m.close()
+	s.mover = m
 	for _, step := range []state{testStart, testRunning} {
 		if err := s.control.sendState(step); err != nil {
 			return ErrControlClosed
 		}
 	}
-	return s.drive(ctx, m)
+	return s.drive(ctx)
 }
 
 // agree takes the parameters, and judges them.
@@ -136,9 +142,9 @@ func (o *ServerOptions) judge(t Test) error {
 }
 
 // drive runs the test over streams that stand, and ends it with the client.
-func (s *session) drive(ctx context.Context, m mover) error {
+func (s *session) drive(ctx context.Context) error {
 	t := &trial{
-		test: s.test, server: true, streams: s.streams, mover: m, control: s.control, observer: s.observer, guard: s.guard(),
+		test: s.test, server: true, streams: s.streams, mover: s.mover, control: s.control, observer: s.observer, guard: s.guard(),
 	}
 	s.observer.Connected(s.start())
 	last, err := t.flow(ctx)
@@ -147,8 +153,8 @@ func (s *session) drive(ctx context.Context, m mover) error {
 		s.observer.Ended(t.end(last, used, nil))
 		return err
 	}
-	jitter, lag := m.jitter(), m.lag()
-	m.close() // as iperf3: the client sees its streams end
+	jitter, lag := s.mover.jitter(), s.mover.lag()
+	s.mover.close() // as iperf3: the client sees its streams end
 	peer, err := s.receiveResults(t)
 	end := t.tally.end(last, used, true, peer)
 	end.Jitter, end.Lag = jitter, lag

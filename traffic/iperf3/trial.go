@@ -3,6 +3,7 @@ package iperf3
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -35,6 +36,9 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 		t.finish = t.tally.begun.Add(t.test.Omit + t.test.Duration)
 	}
 	err := t.loop(ctx)
+	if errors.Is(err, errStream) {
+		err = t.reason(err)
+	}
 	if t.server && errors.Is(err, errEnded) {
 		t.drain()
 	}
@@ -102,7 +106,7 @@ func (t *trial) allEnded() error {
 		return nil
 	}
 	if err := t.mover.err(); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errStream, err)
 	}
 	if t.test.limits(false) != (limits{}) {
 		return errEnded
@@ -110,7 +114,26 @@ func (t *trial) allEnded() error {
 	if t.test.Protocol == UDP { // receivers have no end
 		return nil
 	}
-	return errors.New("the server ended the streams before the test")
+	return fmt.Errorf("%w: the server ended it", errStream)
+}
+
+// errStream is a client's stream that broke.
+var errStream = errors.New("a stream broke before the test's end")
+
+// reasonTimeout is how long a client waits for the word of a server that broke
+// its streams.
+const reasonTimeout = time.Second
+
+// reason is what the server says to a stream's failure, or else the failure.
+func (t *trial) reason(failure error) error {
+	got, err := t.control.receiveState(reasonTimeout)
+	if err != nil {
+		return failure
+	}
+	if err := t.control.refusal(got); err != nil {
+		return err
+	}
+	return failure
 }
 
 // next is when there is something to do.
