@@ -98,10 +98,6 @@ func sumOf(all [phases]totals) totals {
 	return t
 }
 
-// gaps are the numbers below the highest that have not come. A late copy of one
-// that had come cannot be told from a late first one.
-func (t totals) gaps() uint64 { return t.spanned - min(t.spanned, t.packets+t.late) }
-
 // reading is the sink at one instant of this end's clock.
 type reading struct {
 	at    time.Time

@@ -47,6 +47,10 @@ func (t *totals) add(o totals) {
 	t.atSocket += o.atSocket
 }
 
+// gaps are the numbers below the highest that have not come. A late copy of one
+// that had come cannot be told from a late first one.
+func (t totals) gaps() uint64 { return t.spanned - min(t.spanned, t.packets+t.late) }
+
 // sequences is the memory of a sink that counts in Go. One goroutine counts.
 type sequences struct {
 	words uint32 // per flow

@@ -1,0 +1,63 @@
+package frame
+
+import (
+	"strings"
+	"testing"
+
+	"windtunnel/result"
+)
+
+func TestDefaults(t *testing.T) {
+	got, err := parseLoad(nil)
+	want := load{size: 64, flows: 1, burst: 16, threads: 1, method: "auto", sink: "auto"}
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	cases := map[string]struct {
+		given result.Options
+		says  string
+	}{
+		"all":                {result.Options{"size": 1518, "flows": 1000.0, "vary": "addresses", "packets": 1e6, "burst": 7, "threads": 4, "method": "xdp", "sink": "tc"}, ""},
+		"small":              {result.Options{"size": 60}, "size is 60, not within 64"},
+		"many flows":         {result.Options{"flows": 1_000_001}, "flows is 1.000001e+06"},
+		"idle threads":       {result.Options{"threads": 2}, "set flows to at least 2"},
+		"unknown method":     {result.Options{"method": "dpdk"}, "not one of [auto xdp af-packet]"},
+		"a rate of nonsense": {result.Options{"packets": -1.0}, "packets is -1"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseLoad(c.given)
+			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestShares: every flow has one thread.
+func TestShares(t *testing.T) {
+	for _, l := range []load{{flows: 1, threads: 1}, {flows: 7, threads: 3}, {flows: 1_000_000, threads: 256}} {
+		next := uint32(0)
+		for i := range l.threads {
+			first, end := l.share(i)
+			if first != next || end <= first {
+				t.Fatalf("thread %d of %+v has flows %d to %d", i, l, first, end)
+			}
+			next = end
+		}
+		if next != l.flows {
+			t.Errorf("%d of %d flows have a thread", next, l.flows)
+		}
+	}
+}
+
+func TestBurstFollowsTheRate(t *testing.T) {
+	for rate, want := range map[float64]int{10: 16, 10_000: 100, 10e6: 256} {
+		if l, err := parseLoad(result.Options{"packets": rate}); err != nil || l.burst != want {
+			t.Errorf("%g/s: burst %d, %v", rate, l.burst, err)
+		}
+	}
+}

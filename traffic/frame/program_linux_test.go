@@ -1,0 +1,228 @@
+package frame
+
+import (
+	"bytes"
+	"encoding/hex"
+	"os"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+)
+
+// needsRoot skips a test that loads BPF programs.
+func needsRoot(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("skip: needs root (BPF, AF_PACKET)")
+	}
+}
+
+// TestProgramWritesWhatGoWrites: the BPF program and Go make the same frame of the
+// same number, whatever was in the buffer.
+func TestProgramWritesWhatGoWrites(t *testing.T) {
+	needsRoot(t)
+	rapid.Check(t, func(t *rapid.T) {
+		h, n := drawFrame(t)
+		first := uint32(rapid.IntRange(0, int(n.flow)).Draw(t, "first"))
+		end := n.flow + uint32(rapid.IntRange(1, 2).Draw(t, "end"))
+		l, err := newLive(h, 0, first, end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.close()
+		l.setPhase(uint32(n.phase))
+		l.record.Flow, l.record.Sequence = n.flow, n.sequence
+		l.release()
+		s, want := newStamp(h)
+		for range 2 { // the second frame shows the next number
+			s.write(want, n)
+			if got := runSend(t, l, len(want)); !bytes.Equal(got, want) {
+				t.Fatalf("the program wrote\n%x, Go\n%x", got, want)
+			}
+			if n.flow++; n.flow == end {
+				n.flow = first
+				n.sequence++
+			}
+		}
+		if sent, _ := l.counts(int(n.phase)); sent != 2 {
+			t.Errorf("%d frames counted, not 2", sent)
+		}
+	})
+}
+
+// runSend gives the program a buffer that was something else before.
+func runSend(t *rapid.T, l *live, length int) []byte {
+	dirty := bytes.Repeat([]byte{0xa5}, length)
+	head := l.numberEnd()
+	clear(dirty[head:]) // the zeros behind the number are never written
+	out := make([]byte, length)
+	action, err := l.objects.FrameSend.Run(&ebpf.RunOptions{Data: dirty, DataOut: out})
+	if err != nil || action != 1 {
+		t.Fatalf("action %d, %v", action, err)
+	}
+	return out
+}
+
+// numberEnd is where the template's zeros begin.
+func (l *live) numberEnd() int {
+	if l.record.Ipv6 != 0 {
+		return smallestIPv6 - fcsSize
+	}
+	return smallestIPv4 - fcsSize
+}
+
+// TestProgramKeepsTime: frames that are not due go nowhere, and one that is very
+// late makes good a burst.
+func TestProgramKeepsTime(t *testing.T) {
+	needsRoot(t)
+	l, err := newLive(testHeader(four, 1, 1, 64, false), 0, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	const hour = 3600
+	l.rate(1.0/hour, 5)
+	run := func(times int) {
+		for range times {
+			if _, err := l.objects.FrameSend.Run(&ebpf.RunOptions{Data: l.template}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sent := func() uint64 { n, _ := l.counts(warmUp); return n }
+	run(3)
+	if n := sent(); n != 0 {
+		t.Errorf("%d frames sent while held", n)
+	}
+	l.release()
+	run(3)
+	if n := sent(); n != 1 {
+		t.Errorf("%d frames sent, of which one was due", n)
+	}
+	var now unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	l.record.Interval, l.record.Depth = 1e11, 4e11 // a tenth of a second: no loop of ten takes so long
+	l.record.Epoch, l.record.Due = uint64(now.Nano())-60e9, 0
+	run(10)
+	if n := sent(); n != 1+5 {
+		t.Errorf("%d frames sent, want the burst of 5 and 1", n)
+	}
+}
+
+// rig is the counting programs, attached nowhere.
+type rig struct {
+	*bpfSink
+	expected expected
+	memory   *sequences
+	want     [phases]totals
+}
+
+func newRig(t testing.TB, e expected) *rig {
+	t.Helper()
+	s := &bpfSink{how: auto}
+	if err := s.load(e); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.close() })
+	return &rig{bpfSink: s, expected: e, memory: newSequences(e.flows)}
+}
+
+// take shows a frame to a program, and to Go, and returns whether each found it ours.
+func (r *rig) take(t testing.TB, b []byte, tc bool) (program, inGo bool) {
+	t.Helper()
+	p, drop := r.objects.FrameAtXdp, uint32(1)
+	if tc {
+		p, drop = r.objects.FrameAtTc, 2
+	}
+	action, err := p.Run(&ebpf.RunOptions{Data: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := r.expected.parse(b, len(b))
+	sum := &r.want[n.phase&(phases-1)]
+	switch err {
+	case nil:
+		r.memory.count(sum, n)
+	case errCorrupt:
+		sum.corrupt++
+	}
+	if err != errForeign && tc {
+		sum.atTC++
+	} else if err != errForeign {
+		sum.atXDP++
+	}
+	return action == drop, err != errForeign
+}
+
+func (r *rig) compare(t testing.TB) {
+	t.Helper()
+	got, err := r.totals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != r.want {
+		t.Errorf("the program counted\n%+v, Go\n%+v", got, r.want)
+	}
+}
+
+// TestProgramCountsWhatGoCounts: lost, doubled, exchanged, late and broken frames.
+func TestProgramCountsWhatGoCounts(t *testing.T) {
+	needsRoot(t)
+	for _, from := range []string{"IPv4", "IPv6"} {
+		t.Run(from, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				h := testHeader(four, 40000, 7, 100, false)
+				if from == "IPv6" {
+					h = testHeader(six, 40000, 7, 100, false)
+				}
+				flows := rapid.SampledFrom([]uint32{1, 5, maxFlows}).Draw(rt, "flows")
+				r := newRig(t, expectedOf(h, flows))
+				defer r.close()
+				s, b := newStamp(h)
+				for range rapid.IntRange(1, 60).Draw(rt, "frames") {
+					sequence := uint64(rapid.IntRange(0, 80).Draw(rt, "sequence"))
+					if rapid.IntRange(0, 9).Draw(rt, "far") == 0 {
+						sequence += 1 << rapid.IntRange(6, 40).Draw(rt, "bits")
+					}
+					s.write(b, number{uint8(rapid.IntRange(0, phases-1).Draw(rt, "phase")), flows - 1 - uint32(rapid.IntRange(0, int(min(flows-1, 2))).Draw(rt, "flow")), sequence})
+					frame := bytes.Clone(b)
+					if rapid.IntRange(0, 4).Draw(rt, "broken") == 0 {
+						frame[rapid.IntRange(12, h.udpAt()+udpSize+numberingSize-1).Draw(rt, "at")] ^= byte(rapid.IntRange(1, 255).Draw(rt, "bits"))
+					}
+					if program, inGo := r.take(t, frame, rapid.Bool().Draw(rt, "tc")); program != inGo {
+						rt.Fatalf("the program found it ours: %v, Go: %v: %x", program, inGo, frame)
+					}
+				}
+				r.compare(t)
+			})
+		})
+	}
+}
+
+// FuzzSink lets a stranger send frames to the programs: they count what Go counts.
+func FuzzSink(f *testing.F) {
+	needsRoot(f)
+	for _, c := range goldenFrames {
+		b, _ := hex.DecodeString(c.want)
+		f.Add(b, true)
+		f.Add(b, false)
+	}
+	rigs := map[bool]*rig{
+		false: newRig(f, expected{session: 0x01020304, flows: 1000, size: 64}),
+		true:  newRig(f, expected{session: 0x01020304, flows: 1000, size: 84, ipv6: true}),
+	}
+	f.Fuzz(func(t *testing.T, b []byte, tc bool) {
+		if len(b) < ethernetSize+ipv6Size || len(b) > 1500 {
+			return // the kernel takes no such packet
+		}
+		for _, r := range rigs {
+			program, inGo := r.take(t, b, tc)
+			if program != inGo {
+				t.Errorf("the program found it ours: %v, Go: %v", program, inGo)
+			}
+			r.compare(t)
+		}
+	})
+}
