@@ -25,7 +25,7 @@ func columnsFor(p Paired) []column {
 	switch {
 	case sender.LatencyP50 > 0:
 		return []column{
-			{"requests", mine(func(i result.Interval) string { return packetRate(per(i, i.Packets)) })},
+			{"requests", mine(func(i result.Interval) string { return requestRate(per(i, i.Packets)) })},
 			{"median", mine(func(i result.Interval) string { return span(i.LatencyP50) })},
 			{"99 %", mine(func(i result.Interval) string { return span(i.LatencyP99) })},
 		}

@@ -96,6 +96,13 @@ func TestReceiverRefuses(t *testing.T) {
 	}
 }
 
+func TestKindsAreChosen(t *testing.T) {
+	config, _ := receiver(t, Native{Kinds: []string{"ping", "datagram"}}, traffic.ServerConfig{MaxClients: 1})
+	if _, err := Send(within(t, 30*time.Second), config, Show{}); err == nil || !strings.Contains(err.Error(), "takes ping, datagram, not stream") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestReceiverSurvives whoever speaks something else, or nothing.
 func TestReceiverSurvives(t *testing.T) {
 	config, heard := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 1})

@@ -17,6 +17,7 @@ import (
 type Native struct {
 	Port      int       // 0: DefaultPort; below 0: any that is free
 	DataPorts PortRange // of the traffic
+	Kinds     []string  // that senders may ask for; empty: all
 	Release   string
 }
 
@@ -35,6 +36,13 @@ func (n Native) Ports() string {
 
 // spareGreetings is how many connections may be unidentified beyond the sessions.
 const spareGreetings = 64
+
+func (n Native) kinds() []string {
+	if len(n.Kinds) == 0 {
+		return Kinds()
+	}
+	return n.Kinds
+}
 
 // native is a Native that serves.
 type native struct {

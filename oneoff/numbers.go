@@ -8,8 +8,9 @@ import (
 // rate writes bits per second with the prefix that fits, in four digits.
 func rate(bitsPerSecond float64) string { return prefixed(bitsPerSecond) + "bit/s" }
 
-// packetRate is the same for packets, requests or frames.
-func packetRate(perSecond float64) string { return prefixed(perSecond) + "/s" }
+// packetRate is the same for packets and frames, requestRate for requests.
+func packetRate(perSecond float64) string  { return prefixed(perSecond) + "pps" }
+func requestRate(perSecond float64) string { return prefixed(perSecond) + "/s" }
 
 func prefixed(v float64) string {
 	v = rounded(v)

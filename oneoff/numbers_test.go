@@ -8,7 +8,7 @@ import (
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
 		"0.000 bit/s": rate(0), "9.412 Gbit/s": rate(9.4123e9), "1.000 Gbit/s": rate(999.97e6), "999.9 Mbit/s": rate(999.93e6),
-		"10.00 k/s": packetRate(9999.7), "1.500 Tbit/s": rate(1.5e12), "12.30 /s": packetRate(12.3),
+		"10.00 kpps": packetRate(9999.7), "1.500 Tbit/s": rate(1.5e12), "12.30 /s": requestRate(12.3),
 		"0.000 us": span(0), "1.000 ms": span(999.99e-6), "120.0 us": span(120e-6), "2.500 s": span(2.5),
 		"none": share(1, 0), "0 %": share(0, 5), "< 0.01 %": share(1, 1e6), "0.50 %": share(5, 1000), "50 %": share(1, 2),
 	} {

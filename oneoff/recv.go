@@ -48,6 +48,11 @@ func (c RecvConfig) Check() error {
 			return fmt.Errorf("%s", result.UnknownWord("protocol", name, Protocols()))
 		}
 	}
+	for _, name := range c.Native.Kinds {
+		if _, err := KindByName(name); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.Native.Port < 0 || c.Native.Port > 65535:
 		return fmt.Errorf("port %d is none", c.Native.Port)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	"windtunnel/result"
@@ -58,7 +59,7 @@ func (s *session) run(ctx context.Context) error {
 
 // greet exchanges hellos.
 func (s *session) greet() error {
-	mine := hello{Windtunnel: protocolVersion, Role: roleReceive, Release: s.server.Release, Kinds: Kinds()}
+	mine := hello{Windtunnel: protocolVersion, Role: roleReceive, Release: s.server.Release, Kinds: s.server.kinds()}
 	if err := s.wire.write(mine); err != nil {
 		return fmt.Errorf("greeting: %w", err)
 	}
@@ -119,6 +120,9 @@ func (s *session) take(order ask) error {
 	kind, err := KindByName(order.Kind)
 	if err != nil {
 		return refuse("%v", err)
+	}
+	if !slices.Contains(s.server.kinds(), kind.Name()) {
+		return refuse("this receiver takes %s, not %s (its --kinds)", result.Listed(s.server.kinds()), kind.Name())
 	}
 	load, err := complete(kind, order.Load)
 	if err == nil {

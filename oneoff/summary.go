@@ -34,8 +34,12 @@ func summariseWay(line lines, way traffic.Way) {
 	if way.Back {
 		line("back", "from there to here")
 	}
-	line("sent", "%s", moved(way.Sender))
-	line("received", "%s", moved(way.Receiver))
+	perSecond := packetRate
+	if len(way.Sender.Latencies) > 0 {
+		perSecond = requestRate
+	}
+	line("sent", "%s", moved(way.Sender, perSecond))
+	line("received", "%s", moved(way.Receiver, perSecond))
 	arrivals(line, way.Receiver.Arrived)
 	frames(line, way.Sender, way.Receiver)
 	latencies(line, way.Sender)
@@ -64,13 +68,13 @@ func (o Outcome) loadWords() []string {
 }
 
 // moved is what passed an end, by the second.
-func moved(end result.PairEnd) string {
+func moved(end result.PairEnd, perSecond func(float64) string) string {
 	if end.WindowSeconds <= 0 {
 		return "not known"
 	}
 	text := rate(8 * float64(end.Bytes) / end.WindowSeconds)
 	if end.Packets > 0 {
-		text += ", " + packetRate(float64(end.Packets)/end.WindowSeconds)
+		text += ", " + perSecond(float64(end.Packets)/end.WindowSeconds)
 	}
 	if end.Error != "" {
 		text += " (" + clipLong(end.Error) + ")"
@@ -93,9 +97,12 @@ func arrivals(line lines, a *result.Arrived) {
 }
 
 func frames(line lines, sender, receiver result.PairEnd) {
-	for _, end := range []result.PairEnd{sender, receiver} {
+	for _, end := range []struct {
+		did string
+		*result.Frames
+	}{{"sent, counted at ", sender.Frames}, {"received, counted at ", receiver.Frames}} {
 		if f := end.Frames; f != nil {
-			line("frames", "%d bytes with FCS, %d on the wire, %d flows, counted at %s", f.Size, f.WireSize, f.Flows, f.CountedAt)
+			line("frames", "of %d bytes with FCS (%d on the wire), %d flows, %s%s", f.Size, f.WireSize, f.Flows, end.did, f.CountedAt)
 		}
 	}
 }

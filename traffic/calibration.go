@@ -42,17 +42,15 @@ type calibration struct {
 }
 
 // CalibrationKey names a generator: the machine, the kind, and the options that
-// make a difference to how fast it can go. Rates and times are left out: a paced
-// generator is the same generator.
+// make a difference to how fast it can go. Of rates and times only whether there
+// is one counts: a paced generator is the same one at any pace.
 func CalibrationKey(machine, kind string, options []result.Option, load result.Options) string {
 	parts := []string{machine, kind}
 	for _, o := range options {
-		switch o.Type {
-		case result.BitRate, result.PacketRate, result.Duration:
-			continue
-		}
 		value := load[o.Name]
 		switch o.Type {
+		case result.BitRate, result.PacketRate, result.Duration:
+			value = value != nil
 		case result.Count, result.Size:
 			value = load.Int(o.Name) // the same number after a trip through JSON
 		}

@@ -99,6 +99,9 @@ func TestCalibrationKey(t *testing.T) {
 	if one == key(result.Options{"message": int64(1391)}) || one == key(result.Options{"message": int64(1390), "nodelay": true}) {
 		t.Error("another size or switch makes no other generator")
 	}
+	if one == key(result.Options{"message": int64(1390)}) {
+		t.Error("a loop without a rate is the same generator as one with")
+	}
 	if m := Machine(); m == "" || m != Machine() || strings.Contains(m, "\n") {
 		t.Errorf("the machine is %q", m)
 	}

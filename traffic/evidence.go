@@ -38,7 +38,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	}
 	e := evidence{
 		sender: busyShare(sender), receiver: busyShare(receiver),
-		spins:  load.Float("busy_poll") > 0 || load.Bool("busy_poll"),
+		spins:  load.Text("poll") == "busy",
 		rwnd:   connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
 		sndbuf: connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
 	}
@@ -116,15 +116,19 @@ func (e evidence) ends() string {
 
 // rate writes one in four digits.
 func (e evidence) rate(perSecond float64) string {
-	const figures = 4
-	if perSecond > 0 {
-		step := math.Pow10(int(math.Floor(math.Log10(perSecond))) + 1 - figures)
-		perSecond = math.Round(perSecond/step) * step
-	}
 	if e.packets {
-		return strconv.FormatFloat(perSecond, 'f', -1, 64) + " packets/s"
+		return digits(perSecond) + " packets/s"
 	}
-	return strconv.FormatFloat(perSecond/1e6, 'f', -1, 64) + " Mbit/s"
+	return digits(perSecond/1e6) + " Mbit/s"
+}
+
+func digits(v float64) string {
+	const figures = 4
+	whole := 1
+	if v >= 1 {
+		whole = int(math.Log10(v)) + 1
+	}
+	return strconv.FormatFloat(v, 'f', max(0, figures-whole), 64)
 }
 
 func percent(share float64) string {

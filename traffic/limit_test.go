@@ -42,7 +42,7 @@ func TestJudge(t *testing.T) {
 		want, says       string
 	}{
 		{"asked for 100 Mbit/s and got it", offering(bulk(99.5, 0.2), result.Offered{TargetBitsPerSecond: 100e6}), bulk(99.4, 0.2),
-			result.RateReached, "99.4 Mbit/s of the 100 Mbit/s asked for"},
+			result.RateReached, "99.40 Mbit/s of the 100.0 Mbit/s asked for"},
 		{"asked for 10 kpps and got it, flat out", offering(packets(10, 1), result.Offered{TargetPacketsPerSecond: 10e3}), arriving(packets(10, 1), 0, 0),
 			result.RateReached, "10000 packets/s of the 10000 packets/s"},
 		{"one packet short at 5 a second", offering(result.PairEnd{WindowSeconds: 1, Threads: 1, Packets: 4, Bytes: 400},
@@ -97,7 +97,7 @@ func TestJudgeBothWays(t *testing.T) {
 
 // TestJudgeSpinning takes no busy thread for a limit that always polls.
 func TestJudgeSpinning(t *testing.T) {
-	got := Judge(result.Options{"busy_poll": 50e-6}, bulk(10, 1), bulk(10, 1))
+	got := Judge(result.Options{"poll": "busy"}, bulk(10, 1), bulk(10, 1))
 	if got.Verdict != result.PathLimited || !strings.Contains(got.Says, "always busy") {
 		t.Errorf("got %q (%s)", got.Verdict, got.Says)
 	}

@@ -18,6 +18,7 @@ type recvFlags struct {
 	bind       string
 	port       int
 	only       []string
+	kinds      []string
 	dataPorts  string
 	maxClients int
 	maxBytes   string
@@ -45,6 +46,7 @@ func recvCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&f.bind, "bind", "", "the IP to listen on (default all)")
 	c.Flags().IntVar(&f.port, "port", oneoff.DefaultPort, "where windtunnel's senders come")
 	c.Flags().StringSliceVar(&f.only, "only", nil, "only these protocols ("+strings.Join(oneoff.Protocols(), ", ")+"), and fail if one cannot listen")
+	c.Flags().StringSliceVar(&f.kinds, "kinds", nil, "what windtunnel's senders may send (default all: "+strings.Join(oneoff.Kinds(), ", ")+"); frame attaches BPF programs, if this is root")
 	c.Flags().StringVar(&f.dataPorts, "data-ports", "", "take the data of windtunnel's senders on these ports (6000-6099), for a firewall (default any)")
 	c.Flags().IntVar(&f.maxClients, "max-clients", 16, "clients at once, of each protocol")
 	c.Flags().StringVar(&f.maxBytes, "max-bytes", "", "payload of one client (default as much as the time allows)")
@@ -88,7 +90,7 @@ func (f recvFlags) run(ctx context.Context, s streams) error {
 // config reads the flags.
 func (f recvFlags) config() (oneoff.RecvConfig, error) {
 	config := oneoff.RecvConfig{
-		Native: oneoff.Native{Port: f.port, Release: release}, Only: f.only, Once: f.once,
+		Native: oneoff.Native{Port: f.port, Kinds: f.kinds, Release: release}, Only: f.only, Once: f.once,
 		Server: traffic.ServerConfig{Host: f.bind, MaxClients: f.maxClients},
 	}
 	if f.port < 1 || f.port > 65535 {
