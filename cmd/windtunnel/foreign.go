@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	iperf3 "windtunnel/traffic/iperf3/command"
+	ntttcp "windtunnel/traffic/ntttcp/command"
 )
 
 // The commands of other tools take those tools' own flags, which cobra would
@@ -21,6 +22,20 @@ func iperf3Command(s streams) *cobra.Command {
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			return exited(iperf3.Run(c.Context(), args, s.in, s.out, s.err, os.Getenv))
+		},
+	}
+}
+
+func ntttcpCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ntttcp FLAGS",
+		Short: "Be ntttcp, for Windows or for Linux: its flags, its protocol, its tables and XML",
+		Example: "  windtunnel ntttcp -r -m 1,*,10.0.0.2 -rb 2M -a 16 -t 15\n" +
+			"  windtunnel ntttcp -s -m 1,*,10.0.0.2 -l 128k -a 2 -t 15\n" +
+			"  windtunnel ntttcp --as linux -s 10.0.0.2 -P 4",
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			return exited(ntttcp.Run(c.Context(), args, s.in, s.out, s.err))
 		},
 	}
 }

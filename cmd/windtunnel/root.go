@@ -78,6 +78,6 @@ func commands(s streams, args []string) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(s), listCommand(s), planCommand(s), reportCommand(s),
 		sendCommand(s, args), recvCommand(s), pingCommand(s), framesCommand(s),
-		iperf3Command(s), doctorCommand(s), cleanCommand(s), agentCommand(s))
+		iperf3Command(s), ntttcpCommand(s), doctorCommand(s), cleanCommand(s), agentCommand(s))
 	return root
 }
