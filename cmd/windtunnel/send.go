@@ -37,7 +37,7 @@ func sendCommand(s streams, args []string) *cobra.Command {
 		"  windtunnel send 10.0.0.2\n"+
 			"  windtunnel send 10.0.0.2 --streams 4 --threads 2 --time 30s\n"+
 			"  windtunnel send 10.0.0.2 --kind datagram --rate 2Gbit/s --message 1400B\n"+
-			"  windtunnel send 10.0.0.2 --json | jq .pair.receiver.bytes")
+			"  windtunnel send 10.0.0.2 --json --interval 0s | jq .pair.receiver.bytes")
 	_, err := oneoff.KindByName(kind)
 	c.FParseErrWhitelist.UnknownFlags = err != nil // the kind is what to complain of
 	return c
