@@ -16,7 +16,6 @@ type record struct {
 	intervals []Interval
 	ends      []End
 	failures  []error
-	over      chan struct{} // closed by a server's test when its session is over
 }
 
 func (r *record) Connected(s Start) { r.mu.Lock(); r.starts = append(r.starts, s); r.mu.Unlock() }

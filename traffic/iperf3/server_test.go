@@ -128,8 +128,25 @@ func (h *host) alive(t *testing.T) {
 // TestRudeClients does what no client should; each costs its own session alone.
 func TestRudeClients(t *testing.T) {
 	h := serve(t, ServerOptions{})
-	const running = `{"tcp":true,"time":10,"parallel":2,"len":1024}`
-	for name, misbehave := range map[string]func(*testing.T){
+	for name, misbehave := range h.rudeness() {
+		t.Run(name, func(t *testing.T) {
+			misbehave(t)
+			h.alive(t)
+		})
+	}
+	for name, misbehave := range h.rudenessUnderWay() {
+		t.Run(name, func(t *testing.T) {
+			misbehave(t)
+			h.alive(t)
+		})
+	}
+}
+
+const twoStreams = `{"tcp":true,"time":10,"parallel":2,"len":1024}`
+
+// rudeness is what a client may do before its streams stand.
+func (h *host) rudeness() map[string]func(*testing.T) {
+	return map[string]func(*testing.T){
 		"a length of 4 GiB": func(t *testing.T) {
 			r := h.rude(t)
 			r.expect(paramExchange, 5*time.Second)
@@ -152,13 +169,13 @@ func TestRudeClients(t *testing.T) {
 		"goes for parameters": func(t *testing.T) { h.rude(t).conn.Close() },
 		"goes for streams": func(t *testing.T) {
 			r := h.rude(t)
-			r.say(running)
+			r.say(twoStreams)
 			r.expect(createStreams, 5*time.Second)
 			r.conn.Close()
 		},
 		"speaks for streams": func(t *testing.T) {
 			r := h.rude(t)
-			r.say(running)
+			r.say(twoStreams)
 			r.expect(createStreams, 5*time.Second)
 			r.sendState(iperfDone)
 			r.refusedWith(ErrorMessage)
@@ -180,9 +197,15 @@ func TestRudeClients(t *testing.T) {
 				r.refusedWith(ErrorSetCongestion)
 			}
 		},
+	}
+}
+
+// rudenessUnderWay is what it may do later.
+func (h *host) rudenessUnderWay() map[string]func(*testing.T) {
+	return map[string]func(*testing.T){
 		"kills itself while traffic runs": func(t *testing.T) {
 			r := h.rude(t)
-			r.say(running)
+			r.say(twoStreams)
 			r.expect(createStreams, 5*time.Second)
 			a, b := r.stream(), r.stream()
 			r.expect(testStart, 5*time.Second)
@@ -205,11 +228,6 @@ func TestRudeClients(t *testing.T) {
 			r.sendJSON(json.RawMessage(`{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,"sender_has_retransmits":0,"streams":[{"id":99,"bytes":1,"retransmits":0,"jitter":0,"errors":0,"packets":0}]}`))
 			r.refusedWith(ErrorRecvResults)
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			misbehave(t)
-			h.alive(t)
-		})
 	}
 }
 

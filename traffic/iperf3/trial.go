@@ -211,8 +211,9 @@ func (t *trial) drain() {
 	if t.test.Bytes == 0 && t.test.Blocks == 0 || !t.test.receives(t.server) || t.test.Bidirectional {
 		return
 	}
-	limit := time.Now().Add(drainLimit)
-	for before := uint64(0); time.Now().Before(limit); time.Sleep(drainQuiet) {
+	before := t.tally.bytes(t.mover.read())
+	for limit := time.Now().Add(drainLimit); time.Now().Before(limit); {
+		time.Sleep(drainQuiet)
 		now := t.tally.bytes(t.mover.read())
 		if now == before {
 			return
