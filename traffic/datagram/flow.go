@@ -72,7 +72,7 @@ type FlowCounts struct {
 	// be told, the first flow of the socket has it, as it has SocketDrops.
 	Corrupt     uint64
 	Foreign     uint64 // from somebody else; never counted elsewhere
-	SocketDrops uint64 // the socket's buffer was full (what SO_RXQ_OVFL tells); part of Lost
+	SocketDrops uint64 // messages for which the socket's buffer was full (what SO_RXQ_OVFL tells); their datagrams are part of Lost
 	Highest     uint64 // number that came; below the first where none did
 	Jitter      float64
 	// iperf3's own arithmetic: duplicates and late datagrams cancel errors.

@@ -2,7 +2,7 @@ package datagram
 
 import (
 	"math"
-	"slices"
+	"runtime"
 	"testing"
 	"time"
 
@@ -110,16 +110,16 @@ func TestRateIsKept(t *testing.T) {
 			c.Codec = longHeader{testKey}
 			for range 6 {
 				perSecond := c.packetsPerSecond()
-				leave, waited, depth := sendForASecond(t, c)
+				leave, sent, waited, depth := sendForASecond(t, c)
 				if over := overshoots(leave, perSecond, depth, 10e6); over > 0 {
 					t.Fatalf("%d datagrams too many within 10 ms, the burst is %d", over, depth)
 				}
-				got := float64(len(leave))
+				got := float64(sent)
 				if math.Abs(got-perSecond) <= perSecond/100 {
 					return
 				}
 				t.Logf("%g datagrams in a second, not %g; the thread waited %s for a CPU", got, perSecond, waited)
-				if waited >= 0 && waited < 5*time.Millisecond {
+				if waited < 5*time.Millisecond && runtime.GOOS == "linux" { // elsewhere nobody tells
 					t.Fatal("and it had the CPU")
 				}
 			}
@@ -128,8 +128,9 @@ func TestRateIsKept(t *testing.T) {
 	}
 }
 
-// sendForASecond returns when the datagrams left, over one second.
-func sendForASecond(t *testing.T, c Config) (leave []int64, waited time.Duration, depth int) {
+// sendForASecond returns when the datagrams that came had left, and how many left
+// in one second.
+func sendForASecond(t *testing.T, c Config) (leave []int64, sent uint64, waited time.Duration, depth int) {
 	out, in := ends(t, "udp4", "127.0.0.1")
 	defer in.Close()
 	in.SetReadBuffer(1 << 20)
@@ -138,7 +139,7 @@ func sendForASecond(t *testing.T, c Config) (leave []int64, waited time.Duration
 	e.Start()
 	before := e.Snapshot()
 	b := make([]byte, 2048)
-	next := uint64(0)
+	next, begin := uint64(0), uint64(0)
 	for {
 		in.SetReadDeadline(time.Now().Add(5 * time.Second))
 		n, err := in.Read(b)
@@ -149,16 +150,15 @@ func sendForASecond(t *testing.T, c Config) (leave []int64, waited time.Duration
 		if !ok || s.Seq < next {
 			t.Fatalf("datagram %d came as %+v", next, s)
 		}
-		for ; next <= s.Seq; next++ { // what this reader lost left no later
-			leave = append(leave, s.Sent)
+		leave, next = append(leave, s.Sent), s.Seq+1
+		if s.Sent > leave[0]+int64(50*time.Millisecond) && begin == 0 {
+			begin = s.Seq
 		}
+		sent = s.Seq - begin
 		// The first 50 ms are the threads' own start.
 		if s.Sent > leave[0]+int64(1050*time.Millisecond) {
 			break
 		}
 	}
-	waited = e.Snapshot().Wait - before.Wait
-	from, _ := slices.BinarySearch(leave, leave[0]+int64(50*time.Millisecond))
-	to, _ := slices.BinarySearch(leave, leave[0]+int64(1050*time.Millisecond))
-	return leave[from:to], waited, e.Burst()
+	return leave, sent, e.Snapshot().Wait - before.Wait, e.Burst()
 }

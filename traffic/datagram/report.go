@@ -99,8 +99,9 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	arrived.Late, arrived.Reordered, arrived.Duplicate, arrived.Corrupt = all.Late, all.Reordered, all.Duplicate, all.Corrupt
 	arrived.Expected = r.expected(all)
 	arrived.Lost = arrived.Expected - all.Packets - all.Late
-	end.Calls, _, arrived.SocketDrops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
-	arrived.SocketDrops = min(arrived.SocketDrops, arrived.Lost) // the counter's window is not quite the marks'
+	var drops uint64
+	end.Calls, _, drops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
+	arrived.SocketDrops = droppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
 	end.CPUSeconds = max(0, (r.ended.receiveCPU - r.began.receiveCPU).Seconds())
 	end.Threads = r.load().threads
@@ -108,6 +109,17 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.Arrived = arrived
 	r.arrivalWindow(&end)
 	return end
+}
+
+// droppedDatagrams is how many datagrams the socket's drops were. The kernel
+// counts an aggregate once (sk_drops in include/net/sock.h): it is taken for as
+// many datagrams as those that came had. The counter's window is not quite the
+// marks', so it is at most what was lost.
+func droppedDatagrams(drops, packets, messages, lost uint64) uint64 {
+	if messages > 0 && packets > messages {
+		drops = uint64(float64(drops) * float64(packets) / float64(messages))
+	}
+	return min(drops, lost)
 }
 
 // expected is how many datagrams the peer sent in its window. A peer that went

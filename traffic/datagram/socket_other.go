@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -25,12 +26,15 @@ const (
 	sendBuffer    = 1 << 20
 )
 
-// WSAECONNRESET tells on Windows that ICMP brought an earlier datagram back,
-// WSAENOBUFS that there is no room (Windows Sockets error codes).
-const (
-	wsaConnReset = syscall.Errno(10054)
-	wsaNoBufs    = syscall.Errno(10055)
-)
+// wsaNoBufs is WSAENOBUFS: there is no room (Windows Sockets error codes).
+const wsaNoBufs = syscall.Errno(10055)
+
+// refused tells that ICMP brought an earlier datagram back: on Windows that is
+// WSAECONNRESET, and WSAECONNREFUSED under Wine.
+func refused(err error) bool {
+	const wsaConnReset, wsaConnRefused = syscall.Errno(10054), syscall.Errno(10061)
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaConnReset) || errors.Is(err, wsaConnRefused)
+}
 
 func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
 	s := &socket{conn: conn, connected: conn.RemoteAddr() != nil}
@@ -73,10 +77,15 @@ func (n *name) addrPort() netip.AddrPort { return unmapped(n.peer) }
 // sharpen has nothing to do: these systems' sleeps take no setting.
 func sharpen() error { return nil }
 
-// pause sleeps for so many ns.
+// coarseNS is how much longer a sleep may last than it was asked to: Windows'
+// timers tick every 0.5 to 2 ms (timeBeginPeriod).
+var coarseNS = map[string]int64{"windows": 2e6}[runtime.GOOS] + 50e3
+
+// pause sleeps for so many ns but for the part that a sleep would overrun: for
+// that the caller looks at the clock again and again.
 func pause(ns int64) {
-	if ns > 0 {
-		time.Sleep(time.Duration(ns))
+	if ns > coarseNS {
+		time.Sleep(time.Duration(ns - coarseNS))
 	}
 }
 
@@ -107,7 +116,7 @@ func newBatch(c Config) *batch {
 func (b *batch) how() (method, why string) { return methodSend, whyPlain }
 
 // transmit sends n datagrams, a call each.
-func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error) {
+func (b *batch) transmit(f *outflow, n int) (sent, calls, full int, err error) {
 	conn := f.socket.conn
 	conn.SetWriteDeadline(time.Now().Add(patience))
 	for ; sent < n; sent++ {
@@ -121,16 +130,16 @@ func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return sent, calls, refused, nil
+			return sent, calls, full, nil
 		case errors.Is(err, syscall.ENOBUFS), errors.Is(err, wsaNoBufs):
-			return sent, calls, refused + 1, nil
-		case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaConnReset):
-			return sent, calls, refused, errGone
+			return sent, calls, full + 1, nil
+		case refused(err):
+			return sent, calls, full, errGone
 		default:
-			return sent, calls, refused, fmt.Errorf("sending: %w", err)
+			return sent, calls, full, fmt.Errorf("sending: %w", err)
 		}
 	}
-	return sent, calls, refused, nil
+	return sent, calls, full, nil
 }
 
 // intake is the memory of a receiving thread's calls.
@@ -150,7 +159,7 @@ func (r *receiver) turn() (n int, err error) {
 	size, from, err := in.socket.conn.ReadFromUDPAddrPort(r.calls.memory)
 	switch {
 	case err == nil:
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaConnReset):
+	case errors.Is(err, os.ErrDeadlineExceeded), refused(err):
 		return 0, nil
 	default:
 		return 0, fmt.Errorf("receiving: %w", err)
