@@ -47,17 +47,19 @@ func TestHostIsNeverBusierThanItsTime(t *testing.T) {
 
 func TestHoldHotPutsEverythingBack(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
-	first := HoldHot(1)
-	if got := runtime.GOMAXPROCS(0); got != max(procs, coldProcs)+1 {
-		t.Errorf("%d Ps with one hot thread, want %d", got, max(procs, coldProcs)+1)
+	var releases []func()
+	held := 0
+	for _, threads := range []int{1, 2, procStep} {
+		releases = append(releases, HoldHot(threads))
+		held += threads
+		if got := runtime.GOMAXPROCS(0); got < max(procs, coldProcs)+held {
+			t.Errorf("%d Ps with %d hot threads", got, held)
+		}
 	}
-	second := HoldHot(2)
-	if got := runtime.GOMAXPROCS(0); got < max(procs, coldProcs)+3 {
-		t.Errorf("%d Ps with three hot threads", got)
+	for _, release := range releases {
+		release()
+		release()
 	}
-	first()
-	first()
-	second()
 	if got := runtime.GOMAXPROCS(0); got != procs {
 		t.Errorf("%d Ps at the end, %d before", got, procs)
 	}

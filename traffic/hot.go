@@ -46,10 +46,7 @@ func HoldHot(threads int) (release func()) {
 	}
 	hot.threads += threads
 	if hot.threads > hot.granted {
-		hot.granted = hot.threads
-		if hot.threads > threads { // not the first: more may come
-			hot.granted = (hot.threads + procStep - 1) / procStep * procStep
-		}
+		hot.granted = (hot.threads + procStep - 1) / procStep * procStep
 		runtime.GOMAXPROCS(max(hot.procs, coldProcs) + hot.granted)
 	}
 	return sync.OnceFunc(func() { releaseHot(threads) })

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -208,8 +209,17 @@ func (e *Engine) Start() { e.begin() }
 // by an error; with FailTogether at the first error.
 func (e *Engine) Done() <-chan struct{} { return e.done }
 
-// Err is what ended flows other than a limit or the peer's end, or nil.
+// Err is what ended flows so far other than a limit or the peer's end, or nil.
 func (e *Engine) Err() error {
+	var failures []error
+	for _, f := range e.flows {
+		if err := f.err(); err != nil && !slices.Contains(failures, err) {
+			failures = append(failures, err)
+		}
+	}
+	if len(failures) > 0 {
+		return errors.Join(failures...)
+	}
 	return errors.Join(e.crews[traffic.Send].failure(), e.crews[traffic.Receive].failure())
 }
 

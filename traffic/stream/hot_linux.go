@@ -96,6 +96,9 @@ func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 		}
 		f.count(n)
 		bytes += n
+		if n < restBelow && t.rests {
+			syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t.rest)), 0, 0)
+		}
 	}
 	return burstEnd{}
 }

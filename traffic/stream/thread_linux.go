@@ -28,6 +28,8 @@ type thread struct {
 	buffer       hotBuffer
 	budget       *budget
 	receiveFlags uintptr
+	rests        bool
+	rest         unix.Timespec
 	poller       *poller // nil for one flow, and for paced ones
 	together     bool
 	silence      uint64        // calls in turn without a byte; 0: for ever
@@ -61,11 +63,40 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 			f.file = uintptr(e.source.file)
 		}
 	}
+	if role == traffic.Receive && len(flows) == 1 {
+		t.rests, t.rest = mayRest(flows[0]), unix.NsecToTimespec(restTime.Nanoseconds())
+	}
 	return t, t.poll(interest)
 }
 
 // discardSize is how much one discarding call takes at most.
 const discardSize = 256 << 10
+
+// A receiver that found less than restBelow rests before it reads again, as a NIC
+// holds back its interrupts: a window that opens in larger steps makes the sender
+// send, and the network aggregate, more packets at once. With messages of 1390
+// bytes sent at once that took a third off the CPU time of both ends. Longer rests
+// held large messages up: the sender waited for the window.
+const (
+	restBelow = 64 << 10
+	restTime  = 30 * time.Microsecond
+)
+
+// leastRestful is the size of a chosen receive buffer under which rests would hold
+// the sender up, as the kernel tells it: doubled (socket(7)).
+const leastRestful = 1 << 20
+
+// mayRest tells whether the flow's receive buffer is large, or the kernel's to
+// enlarge (SO_BUF_LOCK, since Linux 5.15).
+func mayRest(f *flow) bool {
+	const receiveLocked = 2 // SOCK_RCVBUF_LOCK in linux/socket.h
+	locks, err := unix.GetsockoptInt(int(f.fd), unix.SOL_SOCKET, unix.SO_BUF_LOCK)
+	if err != nil || locks&receiveLocked == 0 {
+		return true
+	}
+	size, err := unix.GetsockoptInt(int(f.fd), unix.SOL_SOCKET, unix.SO_RCVBUF)
+	return err == nil && size >= leastRestful
+}
 
 // poll makes the poller of a thread with many flows, whose calls may not block.
 // sendfile has no flag for that, so the sockets get it.

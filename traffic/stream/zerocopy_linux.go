@@ -14,6 +14,7 @@ import (
 // is used by the flow's thread alone, but for the counts.
 type zeroCopy struct {
 	open      uint32 // calls whose completion has not come
+	since     uint32 // calls since completions were last looked for
 	completed atomic.Uint64
 	copied    atomic.Uint64
 
@@ -30,11 +31,14 @@ type pollFD struct {
 }
 
 const (
-	// mostOpen bounds the calls whose completion has not come.
-	mostOpen = 256
-	// reapAt is at how many open calls completions are looked for: each look is a
+	// mostOpen bounds the calls whose completion has not come. The kernel bounds
+	// them, too, by the send buffer and net.core.optmem_max; with fewer, messages of
+	// a few bytes would wait for a delayed acknowledgement (RFC 1122, section
+	// 4.2.3.2), because all of them make no full segment.
+	mostOpen = 1 << 16
+	// reapEvery is after how many calls completions are looked for: each look is a
 	// system call or two.
-	reapAt = 32
+	reapEvery = 32
 )
 
 func newZeroCopy() *zeroCopy {
@@ -99,14 +103,15 @@ func (z *zeroCopy) await(fd uintptr) syscall.Errno {
 	return z.reap(fd)
 }
 
-// sendWithoutCopy is one call with MSG_ZEROCOPY. The kernel refuses with ENOBUFS
+// sendZero is one call with MSG_ZEROCOPY. The kernel refuses with ENOBUFS
 // what would take its notes about the call over net.core.optmem_max: then a
 // completion makes room.
 //
 //go:nosplit
 func (s *socket) sendZero(b hotBuffer, size, flags uintptr) (uintptr, syscall.Errno) {
 	z := s.zero
-	if z.open >= reapAt {
+	if z.since >= reapEvery {
+		z.since = 0
 		if e := z.reap(s.fd); e != 0 {
 			return 0, e
 		}
@@ -120,6 +125,7 @@ func (s *socket) sendZero(b hotBuffer, size, flags uintptr) (uintptr, syscall.Er
 		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, s.fd, uintptr(b.at), size, flags|unix.MSG_NOSIGNAL|unix.MSG_ZEROCOPY, 0, 0)
 		if e == 0 {
 			z.open++
+			z.since++
 			return n, 0
 		}
 		if e != unix.ENOBUFS || z.open == 0 {

@@ -1,0 +1,159 @@
+package stream
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+func TestCopiesAndDiscard(t *testing.T) {
+	cases := map[string]result.Options{
+		"zero copy, one stream":    {"copy": "zerocopy", "discard": true},
+		"zero copy, many streams":  {"copy": "zerocopy", "streams": 5, "message": 20_000},
+		"zero copy, few bytes":     {"copy": "zerocopy", "message": 100, "nodelay": true},
+		"sendfile, one stream":     {"copy": "sendfile", "discard": true, "message": 3 << 20},
+		"sendfile, many streams":   {"copy": "sendfile", "streams": 5, "threads": 2},
+		"discard, many streams":    {"discard": true, "streams": 5},
+		"bucket, zero copy":        {"copy": "zerocopy", "rate": 200e6, "pacing": "bucket"},
+		"bucket, sendfile, many":   {"copy": "sendfile", "rate": 50e6, "pacing": "bucket", "streams": 3},
+		"kernel pacing, both ways": {"rate": 200e6, "pacing": "kernel", "direction": "both"},
+	}
+	for name, o := range cases {
+		t.Run(name, func(t *testing.T) {
+			send, receive := pair(t, o)
+			s, r := runBoth(t.Context(), send, receive, soon())
+			for _, got := range []outcome{s, r} {
+				if got.err != nil || got.end.Error != "" {
+					t.Fatalf("a run failed: %v %s", got.err, got.end.Error)
+				}
+			}
+			checkMoved(t, send, receive)
+			checkZeroCopy(t, o.Text("copy"), s.end)
+		})
+	}
+}
+
+// checkZeroCopy knows that loopback copies after all (msg_zerocopy.rst, "Loopback").
+func checkZeroCopy(t *testing.T, copying string, sender result.PairEnd) {
+	t.Helper()
+	z := sender.ZeroCopy
+	switch {
+	case copying == "" && z != nil, copying != "" && z == nil:
+		t.Errorf("with copy %q the sender says %+v", copying, z)
+	case copying == CopyZero && (z.Completed == 0 || z.Copied != z.Completed || z.Method != "msg-zerocopy"):
+		t.Errorf("zero copy over loopback: %+v", z)
+	case copying == CopySendfile && z.Method != "sendfile":
+		t.Errorf("sendfile: %+v", z)
+	}
+}
+
+// TestPacingSaysWho checks that a rate holds as an upper bound, which noise cannot
+// break: what is buffered ahead and the burst come on top.
+func TestPacingSaysWho(t *testing.T) {
+	for asked, method := range map[string]string{"auto": "kernel-", "kernel": "kernel-", "bucket": "token-bucket"} {
+		t.Run(asked, func(t *testing.T) {
+			const rate = 100e6
+			o := result.Options{"rate": rate, "pacing": asked, "message": 10_000}
+			send, receive := pair(t, o)
+			when := soon()
+			when.Window = 300 * time.Millisecond
+			s, r := runBoth(t.Context(), send, receive, when)
+			if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
+				t.Fatalf("a run failed: %+v %+v", s, r)
+			}
+			offered := s.end.Offered
+			if offered.TargetBitsPerSecond != rate || !strings.HasPrefix(offered.Method, method) || offered.BurstPackets == 0 {
+				t.Errorf("got %+v", offered)
+			}
+			allowed := rate/8*(when.WarmUp+when.Window+tail).Seconds() + 1e6
+			if moved := float64(receive.moved[traffic.Receive]); moved > 1.5*allowed || moved < 0.05*allowed {
+				t.Errorf("%g bytes arrived, about %g were allowed", moved, allowed)
+			}
+		})
+	}
+}
+
+func TestSocketOptionsReachTheSocket(t *testing.T) {
+	o := result.Options{"mss": 1000, "dscp": 46, "buffer": 100_000}
+	for _, address := range []string{"127.0.0.1", "::1"} {
+		o["congestion"] = congestion
+		w, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: traffic.Receive, Load: o, Address: address})
+		if err != nil && address == "::1" {
+			t.Skip("this machine has no IPv6 loopback: ", err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		send := prepare(t, traffic.Order{Role: traffic.Send, Load: o, Address: w.Address()})
+		if mark := markOf(t, send); mark != 46<<2 {
+			t.Errorf("%s: packets are marked %#x", address, mark)
+		}
+		s, r := runBoth(t.Context(), send, w.(*worker), soon())
+		if s.err != nil || r.err != nil {
+			t.Fatal(s.err, r.err)
+		}
+		c := s.end.Connections[0]
+		if c.MSS > 1000 || c.MSS < 900 || c.SendBufferBytes != 200_000 { // the kernel doubles it
+			t.Errorf("%s: %+v", address, c)
+		}
+	}
+}
+
+func markOf(t *testing.T, w *worker) (mark int) {
+	t.Helper()
+	raw, err := w.conns[0].SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.Control(func(fd uintptr) {
+		mark, err = unix.GetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_TOS)
+		if strings.HasPrefix(w.conns[0].RemoteAddr().String(), "[") {
+			mark, err = unix.GetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_TCLASS)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mark
+}
+
+// FuzzCompletion gives the reader of the error queue any control message.
+func FuzzCompletion(f *testing.F) {
+	f.Add([]byte{}, uint32(3))
+	f.Add(completionOf(0, 2, 0), uint32(3))
+	f.Add(completionOf(7, 3, 1), uint32(1))
+	f.Fuzz(func(t *testing.T, control []byte, open uint32) {
+		z := newZeroCopy()
+		z.open = open
+		z.header.SetControllen(copy(z.control[:], control))
+		z.note()
+		if done := z.completed.Load(); done+uint64(z.open) != uint64(open) || z.copied.Load() > done {
+			t.Errorf("%d of %d calls done, %d open, %d copied", done, open, z.open, z.copied.Load())
+		}
+	})
+}
+
+// completionOf is the control message of a range of calls.
+func completionOf(from, to uint32, code uint8) []byte {
+	said := unix.SockExtendedErr{Origin: unix.SO_EE_ORIGIN_ZEROCOPY, Code: code, Info: from, Data: to}
+	head := make([]byte, unsafe.Sizeof(unix.Cmsghdr{}))
+	return append(head, unsafe.Slice((*byte)(unsafe.Pointer(&said)), unsafe.Sizeof(said))...)
+}
+
+func TestCompletionsAreCounted(t *testing.T) {
+	z := newZeroCopy()
+	z.open = 10
+	for _, control := range [][]byte{completionOf(0, 3, 0), completionOf(4, 4, unix.SO_EE_CODE_ZEROCOPY_COPIED)} {
+		z.header.SetControllen(copy(z.control[:], control))
+		z.note()
+	}
+	if z.open != 5 || z.completed.Load() != 5 || z.copied.Load() != 1 {
+		t.Errorf("open %d, completed %d, copied %d", z.open, z.completed.Load(), z.copied.Load())
+	}
+}

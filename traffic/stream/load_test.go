@@ -1,0 +1,49 @@
+package stream
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+)
+
+func TestOptionsMustGoTogether(t *testing.T) {
+	cases := map[string]struct {
+		load result.Options
+		says string
+	}{
+		"burst without a rate":   {result.Options{"burst": 1000}, "set rate"},
+		"pacing without a rate":  {result.Options{"pacing": "bucket"}, "set rate"},
+		"the kernel's burst":     {result.Options{"rate": 1e9, "pacing": "kernel", "burst": 1000}, "leave burst out"},
+		"rate too low":           {result.Options{"rate": 1000.0}, "not within"},
+		"no such copy":           {result.Options{"copy": "magic"}, "none of"},
+		"no such direction":      {result.Options{"direction": "sideways"}, "none of"},
+		"no such pacing":         {result.Options{"rate": 1e9, "pacing": "wish"}, "none of"},
+		"a codepoint of 7 bits":  {result.Options{"dscp": 64}, "not within"},
+		"a segment of 40 bytes":  {result.Options{"mss": 40}, "not within"},
+		"threads of both halves": {result.Options{"direction": "both", "threads": 2}, "set streams"},
+	}
+	for name, c := range cases {
+		if _, err := parseLoad(c.load); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v, want a word of %q", name, err, c.says)
+		}
+	}
+	if _, err := parseLoad(result.Options{"pacing": "auto", "copy": "plain", "direction": "forward"}); err != nil {
+		t.Errorf("the defaults, spelt out: %v", err)
+	}
+}
+
+func TestCalibrate(t *testing.T) {
+	load := result.Options{"congestion": congestion, "streams": 2, "rate": 1e6, "direction": "both"}
+	perSecond, err := Kind{}.Calibrate(t.Context(), load, nil)
+	if err != nil || perSecond < 1e6 { // far over the load's rate, which is left out
+		t.Errorf("got %g bytes a second, %v", perSecond, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := (Kind{}).Calibrate(ctx, load, nil); err == nil {
+		t.Error("a calibration outlived its context")
+	}
+}
