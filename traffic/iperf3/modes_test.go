@@ -156,11 +156,15 @@ func TestLimits(t *testing.T) {
 				sent += s.Sent.Bytes
 				received += s.Received.Bytes
 			}
-			if c.exact != 0 && (sent != c.exact || received != c.exact) {
+			if c.exact != 0 && (sent != c.exact || o.Protocol != UDP && received != c.exact) {
 				t.Errorf("%d bytes sent and %d received; want %d", sent, received, c.exact)
 			}
-			if sent < c.least || o.Omit == 0 && received < c.least {
-				t.Errorf("%d bytes sent, %d received; want at least %d", sent, received, c.least)
+			least := c.least
+			if o.Protocol == UDP { // a busy machine may lose some
+				least /= 2
+			}
+			if sent < c.least || o.Omit == 0 && received < least {
+				t.Errorf("%d bytes sent, %d received; want at least %d", sent, received, least)
 			}
 			compare(t, o, e, h.session(t, 1).end(t))
 		})

@@ -39,11 +39,14 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 	if errors.Is(err, errStream) {
 		err = t.reason(err)
 	}
+	ended := time.Now()
 	if t.server && errors.Is(err, errEnded) {
-		t.drain()
+		ended = t.drain()
 	}
 	t.mover.halt()
 	last := t.mover.read()
+	// Halting waits for threads that wait for data; that time is not the test's.
+	last.at = ended
 	t.lastInterval(last)
 	return last, err
 }
@@ -201,23 +204,26 @@ func (t *trial) lastInterval(r reading) {
 }
 
 // drainQuiet and drainLimit bound how long a server goes on reading after the
-// client's end, where a limit ended the test: all that was sent counts then.
+// client's end, where a limit ended the test: all that was sent counts then, in
+// the time until it came.
 const (
-	drainQuiet = 20 * time.Millisecond
+	drainQuiet = 50 * time.Millisecond
 	drainLimit = time.Second
 )
 
-func (t *trial) drain() {
+func (t *trial) drain() (last time.Time) {
+	last = time.Now()
 	if t.test.Bytes == 0 && t.test.Blocks == 0 || !t.test.receives(t.server) || t.test.Bidirectional {
-		return
+		return last
 	}
 	before := t.tally.bytes(t.mover.read())
-	for limit := time.Now().Add(drainLimit); time.Now().Before(limit); {
+	for limit := last.Add(drainLimit); time.Now().Before(limit); {
 		time.Sleep(drainQuiet)
 		now := t.tally.bytes(t.mover.read())
 		if now == before {
-			return
+			return last
 		}
-		before = now
+		before, last = now, time.Now()
 	}
+	return last
 }
