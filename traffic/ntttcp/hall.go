@@ -106,8 +106,7 @@ func (h *hall) look(ctx context.Context) bool {
 // receiveFrom begins a session without sync for a host whose data has come, or
 // lets its connections join the one that has just begun.
 func (h *hall) receiveFrom(ctx context.Context, from netip.Addr) {
-	calls := h.calls(from)
-	guests := h.lobby.claim(func(g guest) bool { return g.from == from && (!calls || speaks(g.conn)) })
+	guests := h.lobby.claim(func(g guest) bool { return g.from == from && speaks(g.conn) })
 	if len(guests) == 0 {
 		return // with an earlier one of the same host
 	}
@@ -122,14 +121,6 @@ func (h *hall) receiveFrom(ctx context.Context, from netip.Addr) {
 	if _, err := h.admit(ctx, guests, from, says, 0); err != nil {
 		h.refuse(from, err.Error())
 	}
-}
-
-// calls tells whether a host is about to start by the sync port: its silent
-// connections are kept for that.
-func (h *hall) calls(from netip.Addr) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.preparing[from] != nil
 }
 
 func (h *hall) arrived(from netip.Addr) bool {

@@ -33,6 +33,7 @@ type visit struct {
 	from    netip.Addr
 	referee *referee
 	turn    chan struct{} // held while it opens its connections
+	since   time.Time     // when it began to
 	session *session
 }
 
@@ -80,7 +81,7 @@ func (v *visit) reply(value int32) bool {
 func (v *visit) start(ctx context.Context) int32 {
 	h := v.hall
 	total := time.Duration(v.referee.total) * time.Second
-	guests := h.lobby.claim(func(g guest) bool { return g.from == v.from })
+	guests := h.lobby.claim(func(g guest) bool { return g.from == v.from && g.came.After(v.since) })
 	says := fmt.Sprintf("ntttcp-for-linux, %d s", v.referee.total)
 	var err error
 	if len(guests) > 0 {
@@ -98,14 +99,18 @@ func (v *visit) start(ctx context.Context) int32 {
 	return askRun
 }
 
+// turnPatience is how long a caller waits for another one of its host, which then
+// has had the time to open its connections.
+const turnPatience = 3 * time.Second
+
 // takeTurn waits until no other caller of this host is opening its connections.
 func (v *visit) takeTurn(ctx context.Context) bool {
-	limit := time.After(startPatience)
-	for {
+	limit := time.After(turnPatience)
+	for late := false; ; {
 		v.hall.mu.Lock()
 		other := v.hall.preparing[v.from]
-		if other == nil {
-			v.turn = make(chan struct{})
+		if other == nil || late {
+			v.turn, v.since = make(chan struct{}), time.Now()
 			v.hall.preparing[v.from] = v.turn
 			v.hall.mu.Unlock()
 			return true
@@ -116,7 +121,7 @@ func (v *visit) takeTurn(ctx context.Context) bool {
 		case <-ctx.Done():
 			return false
 		case <-limit:
-			return false
+			late = true
 		}
 	}
 }
@@ -126,7 +131,9 @@ func (v *visit) release() {
 		return
 	}
 	v.hall.mu.Lock()
-	delete(v.hall.preparing, v.from)
+	if v.hall.preparing[v.from] == v.turn {
+		delete(v.hall.preparing, v.from)
+	}
 	v.hall.mu.Unlock()
 	close(v.turn)
 	v.turn = nil

@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -45,7 +46,13 @@ func (h *hall) hasAllTokens(from netip.Addr) bool {
 }
 
 func (h *hall) startArrival(ctx context.Context, from netip.Addr) {
-	guests := h.lobby.claim(func(g guest) bool { return g.from == from && !*g.offered })
+	h.mu.Lock()
+	tokens := map[int]bool{}
+	if a := h.arriving[from]; a != nil {
+		maps.Copy(tokens, a.tokens)
+	}
+	h.mu.Unlock()
+	guests := h.lobby.claim(func(g guest) bool { return g.from == from && tokens[g.thread] && !*g.offered })
 	if len(guests) == 0 {
 		return
 	}

@@ -1,0 +1,128 @@
+package ntttcp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// dialPort connects to a port of the server.
+func (s *hosted) dialPort(t *testing.T, offset int) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.base+offset))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	return conn
+}
+
+// closed reads to the end of a connection that the server should close.
+func closed(t *testing.T, name string, conn net.Conn) {
+	t.Helper()
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%s: the server keeps the connection", name)
+	}
+}
+
+// TestHostileClientsCostOnlyThemselves has a real sender beside each of them.
+func TestHostileClientsCostOnlyThemselves(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{MaxClients: 8})
+	message := func(values ...int32) []byte {
+		var b bytes.Buffer
+		for _, v := range values {
+			writeMessage(&b, v)
+		}
+		return b.Bytes()
+	}
+	for name, c := range map[string]struct {
+		port   int
+		sends  []byte
+		closes bool
+	}{
+		"garbage at sync":        {-1, []byte("GET / HTTP/1.1\r\n\r\n"), true},
+		"time below zero":        {-1, message(askState, -1), true},
+		"largest time":           {-1, message(askState, 1<<31-1), false},
+		"E at once":              {-1, message(askEnd), true},
+		"run without a time":     {-1, message(askState, 15, askRun, askRun), true},
+		"half a message":         {-1, []byte{0, 0}, false},
+		"silent at sync":         {-1, nil, false},
+		"a flood of queries":     {-1, bytes.Repeat(message(askState), 1000), true},
+		"token of another byte":  {tokenOffset + 1, []byte("?"), true},
+		"silent at a token port": {tokenOffset + 2, nil, false},
+		"silent at a data port":  {3, nil, false},
+	} {
+		conn := s.dialPort(t, c.port)
+		conn.Write(c.sends)
+		if c.closes {
+			closed(t, name, conn)
+		}
+	}
+	sent, err := Run(t.Context(), s.sender(SyncWindows, 1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; ; n++ {
+		for _, e := range s.ends(t, n) {
+			if e.Says == "the sender closed its connections" {
+				check(t, sent.Outcomes[0], *e.End, false)
+				return
+			}
+		}
+	}
+}
+
+// TestServerBounds ends sessions at the bounds that it was given, in each tool's
+// own way where there is one.
+func TestServerBounds(t *testing.T) {
+	t.Run("clients", func(t *testing.T) {
+		t.Parallel()
+		s := host(t, traffic.ServerConfig{MaxClients: 1})
+		first := s.dialPort(t, 0)
+		first.Write([]byte("data"))
+		<-s.came // it began
+		_, err := Run(t.Context(), s.sender(SyncLinux, 1, 1))
+		if err == nil || !strings.Contains(err.Error(), "busy with another test") {
+			t.Errorf("a second client: %v", err)
+		}
+	})
+	t.Run("bytes", func(t *testing.T) {
+		t.Parallel()
+		s := host(t, traffic.ServerConfig{MaxBytes: 1 << 20})
+		test := s.sender(SyncNone, 1, 1)
+		test.Run = 10 * time.Second
+		report, err := Run(t.Context(), test)
+		if err != nil || report.Early == "" {
+			t.Errorf("%+v, %v", report, err)
+		}
+		if end := s.ends(t, 1)[0]; end.What != traffic.SessionEnded || end.End.Bytes < 1<<20 {
+			t.Errorf("%+v", end)
+		}
+	})
+	t.Run("time", func(t *testing.T) {
+		t.Parallel()
+		s := host(t, traffic.ServerConfig{MaxTime: time.Second})
+		test := s.sender(SyncLinux, 1, 1)
+		test.Run = 15 * time.Second
+		agreed := 0
+		test.Say = func(e Event) {
+			if e.What == Agreed {
+				agreed = e.N
+			}
+		}
+		report, err := Run(t.Context(), test)
+		if err != nil || agreed != 1 || report.seconds() > 5 {
+			t.Errorf("agreed on %d s: %+v, %v", agreed, report, err)
+		}
+	})
+}
