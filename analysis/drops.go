@@ -39,9 +39,6 @@ func trialDrops(t result.Trial) map[string]uint64 {
 		if o := p.Sender.Opposite; o != nil && o.Arrived != nil {
 			all[p.From+" socket buffer"] += o.Arrived.SocketDrops
 		}
-		if p.Sender.Offered != nil {
-			all[p.From+" refused at the sender"] += p.Sender.Offered.Refused
-		}
 	}
 	for node, s := range t.Nodes {
 		for _, l := range s.Links {

@@ -39,6 +39,7 @@ func packed(cell string, block float64, p *result.PairSample) {
 	case "P":
 		p.Sender.Connections = nil
 		requests(&p.Sender, block)
+		p.Receiver.Packets = p.Sender.Packets
 	case "S":
 		p.Beside = &result.Beside{Kind: "ping", Sender: result.PairEnd{WindowSeconds: 3}, Receiver: result.PairEnd{WindowSeconds: 3}}
 		requests(&p.Beside.Sender, 10*block)

@@ -110,18 +110,27 @@ func costs(f analysis.Findings) section {
 		}
 		t.rows = append(t.rows, []string{
 			c.Spec.Name,
-			whole(c.Figure(result.SenderCost)), whole(c.Figure(result.ReceiverCost)),
+			kibCost(c, result.SenderCost), kibCost(c, result.ReceiverCost),
 			thousands(c.Figure(result.WirePacketRate)), whole(c.Figure(result.WirePacketSize)), whole(c.Figure(result.EndpointPacketSize)),
 			oneDecimal(c.Figure(result.Retransmits)), lostInTrial(c),
 			fmt.Sprintf("%d/%d", c.Spec.MTU.Wire, c.Spec.MTU.Endpoint), fmt.Sprint(c.Trials),
 		})
-		s.notes = append(s.notes, missing(c)...)
 	}
+	s.notes = append(s.notes, together(f, missing)...)
 	s.notes = append(s.notes, variants(f)...)
 	if len(t.rows) == 0 {
 		return section{}
 	}
 	return s
+}
+
+// kibCost is the cost per KiB, which means nothing where requests of a few bytes
+// were timed.
+func kibCost(c analysis.Cell, m result.Metric) string {
+	if c.Latencies() {
+		return dash
+	}
+	return whole(c.Figure(m))
 }
 
 // variants name the cells that are not as the intro says.
@@ -144,16 +153,20 @@ func variants(f analysis.Findings) []string {
 	return notes
 }
 
-// missing says on one line why a measured cell lacks figures, each reason once.
+// missing says why a measured cell lacks figures that its kind of load should
+// have, each reason once.
 func missing(c analysis.Cell) []string {
+	if c.Status != analysis.Measured {
+		return nil
+	}
 	var reasons []string
 	seen := map[string]bool{}
 	figures := []result.Metric{
 		result.SentRate, result.ReceivedRate, result.SenderCost, result.ReceiverCost,
-		result.WirePacketRate, result.EndpointPacketSize,
+		result.WirePacketRate,
 	}
-	if !c.Packets() && !c.Latencies() {
-		figures = append(figures, result.Retransmits)
+	if c.Spec.Traffic == "stream" {
+		figures = append(figures, result.EndpointPacketSize, result.Retransmits)
 	}
 	for _, node := range append(c.Spec.Senders(), c.Spec.Receivers()...) {
 		figures = append(figures, result.CPUPercent(node))
@@ -164,10 +177,7 @@ func missing(c analysis.Cell) []string {
 			reasons = append(reasons, f.Reason)
 		}
 	}
-	if len(reasons) == 0 {
-		return nil
-	}
-	return []string{c.Spec.Name + ": " + strings.Join(reasons, "; ")}
+	return reasons
 }
 
 func lostInTrial(c analysis.Cell) string {

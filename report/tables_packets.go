@@ -30,33 +30,52 @@ func packets(f analysis.Findings) section {
 			whole(c.Figure(result.SenderPacketCost)), whole(c.Figure(result.ReceiverPacketCost)),
 		})
 	}
-	for _, c := range f.Cells {
-		if len(c.Methods) > 0 {
-			s.notes = append(s.notes, c.Spec.Name+": "+strings.Join(c.Methods, "; "))
-		}
-	}
 	if len(t.rows) == 0 {
 		return section{}
 	}
+	s.notes = together(f, func(c analysis.Cell) []string { return c.Methods })
 	return s
+}
+
+// together writes what is said of cells, each saying once with all of its cells.
+func together(f analysis.Findings, says func(analysis.Cell) []string) []string {
+	var order, notes []string
+	of := map[string][]string{}
+	for _, c := range f.Cells {
+		text := strings.Join(says(c), "; ")
+		if text == "" {
+			continue
+		}
+		if of[text] == nil {
+			order = append(order, text)
+		}
+		of[text] = append(of[text], c.Spec.Name)
+	}
+	for _, text := range order {
+		notes = append(notes, strings.Join(of[text], ", ")+": "+text)
+	}
+	return notes
 }
 
 // latencies is how long requests took: those of the load, and those of a probe
 // beside it.
 func latencies(f analysis.Findings) section {
-	t := &table{columns: []column{{name: "cell", text: true}, {name: "requests", text: true}, {name: "per second"}}}
+	t := &table{columns: []column{{name: "cell", text: true}, {name: "by", text: true}, {"requests", "per s", false}}}
 	for _, q := range analysis.Quantiles {
 		t.columns = append(t.columns, column{"µs from the intended time", q, false})
 	}
-	t.columns = append(t.columns, column{"µs from the actual time", "p99", false}, column{"µs from the actual time", "max", false})
+	t.columns = append(t.columns,
+		column{"µs from the actual time", "p99", false}, column{"µs from the actual time", "max", false},
+		column{"CPU, ns per request", "sender", false}, column{"CPU, ns per request", "receiver", false})
 	for _, c := range f.Cells {
 		if c.Latencies() {
-			t.rows = append(t.rows, latencyRow(c, "the load", thousands(c.Figure(result.TransactionRate)),
+			t.rows = append(t.rows, latencyRow(c, "load", thousands(c.Figure(result.TransactionRate)),
 				func(q string) result.Metric { return result.Latency(result.LatencyIntended, q) },
-				micros(c.Figure(result.Latency(result.LatencyActual, "p99"))), micros(c.Figure(result.Latency(result.LatencyActual, "max")))))
+				micros(c.Figure(result.Latency(result.LatencyActual, "p99"))), micros(c.Figure(result.Latency(result.LatencyActual, "max"))),
+				whole(c.Figure(result.SenderPacketCost)), whole(c.Figure(result.ReceiverPacketCost))))
 		}
 		if c.LatencyBeside() {
-			t.rows = append(t.rows, latencyRow(c, "beside "+c.Spec.Traffic, dash, result.BesideLatency, dash, dash))
+			t.rows = append(t.rows, latencyRow(c, "beside", dash, result.BesideLatency, dash, dash, dash, dash))
 		}
 	}
 	if len(t.rows) == 0 {

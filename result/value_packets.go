@@ -94,6 +94,9 @@ func arrival(t Trial, m Metric) (float64, error) {
 	if !ok {
 		return 0, errors.New("the load does not number its packets")
 	}
+	if m == Jitter && timeless(t) {
+		return 0, errors.New("frames are counted, not timed")
+	}
 	if a.Expected == 0 {
 		return 0, errors.New("no packet was expected")
 	}
@@ -111,6 +114,16 @@ func arrival(t Trial, m Metric) (float64, error) {
 		return share(a.Corrupt)
 	}
 	return a.Jitter, nil
+}
+
+// timeless reports whether packets were counted by programs that do not time them.
+func timeless(t Trial) bool {
+	for _, p := range t.Pairs {
+		if p.Receiver.Frames != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // packetCost is the CPU time of the nodes per packet received, in nanoseconds.

@@ -30,6 +30,15 @@ func vocabulary() scenario.Vocabulary {
 				{Name: "buffer", Type: result.Size, Min: 1},
 				{Name: "congestion", Type: result.Word, Default: "cubic"},
 			},
+			"datagram": {
+				{Name: "message", Type: result.Size, Min: 1, Max: 65507, Default: int64(1400)},
+				{Name: "segmentation", Type: result.Word, Words: []string{"auto", "off"}, Default: "auto"},
+			},
+			"ping": {{Name: "rate", Type: result.PacketRate}},
+			"frame": {
+				{Name: "size", Type: result.Size, Min: 64, Max: 9018, Default: int64(64)},
+				{Name: "flows", Type: result.Count, Min: 1, Max: 1_000_000, Default: int64(1)},
+			},
 		},
 	}
 }
