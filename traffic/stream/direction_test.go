@@ -11,12 +11,8 @@ import (
 func TestEveryDirection(t *testing.T) {
 	for _, direction := range []string{"forward", "reverse", "both"} {
 		t.Run(direction, func(t *testing.T) {
-			send, receive := pair(t, result.Options{"direction": direction, "streams": 3, "threads": 2})
-			s, r := runBoth(t.Context(), send, receive, soon())
+			send, receive, s, r := runWell(t, result.Options{"direction": direction, "streams": 3, "threads": 2}, soon)
 			for _, got := range []outcome{s, r} {
-				if got.err != nil || got.end.Error != "" {
-					t.Fatalf("a run failed: %v %s", got.err, got.end.Error)
-				}
 				checkEnd(t, got.end, 3)
 				if (got.end.Opposite != nil) != (direction == "both") {
 					t.Errorf("the opposite direction is %+v", got.end.Opposite)

@@ -26,13 +26,7 @@ func TestCopiesAndDiscard(t *testing.T) {
 	}
 	for name, o := range cases {
 		t.Run(name, func(t *testing.T) {
-			send, receive := pair(t, o)
-			s, r := runBoth(t.Context(), send, receive, soon())
-			for _, got := range []outcome{s, r} {
-				if got.err != nil || got.end.Error != "" {
-					t.Fatalf("a run failed: %v %s", got.err, got.end.Error)
-				}
-			}
+			send, receive, s, _ := runWell(t, o, soon)
 			checkMoved(t, send, receive)
 			checkZeroCopy(t, o.Text("copy"), s.end)
 		})
@@ -60,13 +54,12 @@ func TestPacingSaysWho(t *testing.T) {
 		t.Run(asked, func(t *testing.T) {
 			const rate = 100e6
 			o := result.Options{"rate": rate, "pacing": asked, "message": 10_000}
-			send, receive := pair(t, o)
 			when := soon()
 			when.Window = 300 * time.Millisecond
-			s, r := runBoth(t.Context(), send, receive, when)
-			if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
-				t.Fatalf("a run failed: %+v %+v", s, r)
-			}
+			_, receive, s, _ := runWell(t, o, func() traffic.Schedule {
+				when.Start = soon().Start
+				return when
+			})
 			offered := s.end.Offered
 			if offered.TargetBitsPerSecond != rate || !strings.HasPrefix(offered.Method, method) || offered.BurstPackets == 0 {
 				t.Errorf("got %+v", offered)
