@@ -3,6 +3,7 @@ package iperf3
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -131,14 +132,20 @@ func FuzzDatagramHeader(f *testing.F) {
 func FuzzToken(f *testing.F) {
 	f.Add([]byte("user: mario\npwd:  rossi\nts:   1700000000"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, _, at, err := parseToken(text); err == nil && time.Since(at).Abs() < 0 {
-			t.Error(at)
+		name, password, at, err := parseToken(text)
+		if err != nil {
+			return
+		}
+		again := fmt.Appendf(nil, "user: %s\npwd:  %s\nts:   %d", name, password, at.Unix())
+		if n, p, a, err := parseToken(again); err != nil || n != name || p != password || !a.Equal(at) {
+			t.Errorf("%q: %q %q %v, then %q %q %v, %v", text, name, password, at, n, p, a, err)
 		}
 	})
 }
 
+// FuzzKeys begins with small ones: each RSA key that is whole is proved, which is slow.
 func FuzzKeys(f *testing.F) {
-	for _, name := range []string{"private.pem", "public.pem", "private-ec.pem", "private-locked.pem"} {
+	for _, name := range []string{"public.pem", "public-pkcs1.pem", "private-ec.pem", "private-locked.pem"} {
 		f.Add(file(f, name))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -148,6 +155,17 @@ func FuzzKeys(f *testing.F) {
 		if key, err := ParsePublicKey(text); err == nil && key == nil {
 			t.Error("neither a key nor an error")
 		}
-		ParseUsers(text)
+	})
+}
+
+func FuzzUsers(f *testing.F) {
+	f.Add([]byte("# who\r\n\r\nmario," + marioHash + "\r\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		users, err := ParseUsers(text)
+		for name, hash := range users {
+			if err == nil && (name == "" || len(hash) != 64) {
+				t.Errorf("%q has the hash %q", name, hash)
+			}
+		}
 	})
 }
