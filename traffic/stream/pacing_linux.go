@@ -13,6 +13,9 @@ import (
 // its least burst, then take longer than a thread's patience.
 const leastKernelRate = 1e6 // bit/s
 
+// aheadSeconds is how much of the rate may wait in the send buffer.
+const aheadSeconds = 0.05
+
 // pace makes every flow keep the rate. The kernel paces TCP by itself where the
 // outgoing device has no qdisc that does (since Linux 4.13; commit 218af599fa63).
 func pace(flows []*flow, c Config) (pacing, error) {
@@ -33,8 +36,10 @@ func pace(flows []*flow, c Config) (pacing, error) {
 			}
 			return paceByBucket(flows, c, "the kernel refuses SO_MAX_PACING_RATE"), nil
 		}
-		// Little is buffered ahead, so that what was handed over was nearly sent.
-		ahead := max(kernelBurst(c.BitsPerSecond), 2*c.Message)
+		// Little is buffered ahead, so that what was handed over was nearly sent; but
+		// enough for a thread that has to wait for its CPU, because the kernel does
+		// not catch up.
+		ahead := max(int(c.BitsPerSecond/8*aheadSeconds), 2*c.Message)
 		if err := unix.SetsockoptInt(int(f.fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, ahead); err != nil {
 			return pacing{}, fmt.Errorf("bounding what waits to be sent (TCP_NOTSENT_LOWAT): %w", err)
 		}
