@@ -11,6 +11,7 @@ const (
 	probeInterrupts = "interrupts"
 	probeSoftnet    = "softnet"
 	probeMemory     = "memory"
+	probeThreads    = "kernel-threads"
 )
 
 // sampler fills a sample from two snapshots.
@@ -72,6 +73,9 @@ func (s *sampler) counts() {
 	s.has(probeInterrupts, err)
 	s.sample.Softnet, err = softnetBetween(before.softnet, after.softnet, after.config.CPUs)
 	s.has(probeSoftnet, err)
+	if err := firstError(before.threads.err, after.threads.err); s.has(probeThreads, err) {
+		s.sample.KernelThreadSeconds = (after.threads.value - before.threads.value).Seconds()
+	}
 	s.has(probeMemory, after.memory.err)
 	s.sample.MemoryBytes = after.memory.value
 }

@@ -56,6 +56,7 @@ type Node struct {
 	softnet *procFile
 	memory  *procFile
 	events  eventsProbe
+	threads reading[packetThreads]
 	stacks  []stackProbe
 }
 
@@ -68,6 +69,7 @@ type Snapshot struct {
 	softnet  reading[map[int]softnetRow]
 	memory   reading[uint64]
 	events   eventsReading
+	threads  reading[time.Duration]
 	stacks   map[string]stackReading
 	switches []reading[switchReading]
 }
@@ -98,6 +100,7 @@ func NewNode(config Config) (*Node, error) {
 		softnet: openProc("/proc/net/softnet_stat"),
 		memory:  openProc("/proc/meminfo"),
 		events:  openEvents(config.CPUs),
+		threads: findPacketThreads(config.CPUs),
 	}
 	for _, s := range config.Stacks {
 		p, err := openStack(s, config.devices(s.Place))
@@ -134,6 +137,7 @@ func (n *Node) Read() (Snapshot, error) {
 	s.ticks = read(readStat(n.stat))
 	s.softnet = read(readSoftnet(n.softnet))
 	s.events = n.events.read(s.ticks)
+	s.threads = readPacketThreads(n.threads)
 	for _, p := range n.stacks {
 		s.stacks[p.place] = p.read()
 	}

@@ -10,6 +10,9 @@ type Offered struct {
 	// WaitSeconds is how long the hot threads could run and had no CPU
 	// (run delay in /proc/PID/task/TID/schedstat), summed.
 	WaitSeconds float64 `json:"wait_seconds"`
+	// PathSeconds is the part of it in which the kernel's packet threads had the
+	// CPU: the path's work, not another program's.
+	PathSeconds float64 `json:"path_seconds,omitempty"`
 	// Refused counts sends that the system turned away: no buffer (ENOBUFS), no room.
 	Refused uint64 `json:"refused,omitempty"`
 	// Method is how packets left: "udp-segment", "sendmmsg", "xdp-live-frames",

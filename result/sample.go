@@ -61,17 +61,20 @@ type Connection struct {
 // NodeSample is what one node's probes saw in the window. CPUs are the node's
 // own; a probe that could not be read leaves its reason in Missing, by probe name.
 type NodeSample struct {
-	WindowSeconds   float64           `json:"window_seconds"` // between the two readings
-	CPUSource       string            `json:"cpu_source"`     // hardware-cycles, idle-clock or tick
-	CPUs            []CPUSample       `json:"cpus,omitempty"`
-	ContextSwitches uint64            `json:"context_switches"`
-	Interrupts      uint64            `json:"interrupts"`
-	Softnet         Softnet           `json:"softnet"`
-	MemoryBytes     uint64            `json:"memory_bytes,omitempty"` // in use at the window's end
-	Links           []LinkSample      `json:"links,omitempty"`
-	Stacks          []StackSample     `json:"stacks,omitempty"`
-	Switches        []SwitchSample    `json:"switches,omitempty"`
-	Missing         map[string]string `json:"missing,omitempty"`
+	WindowSeconds float64     `json:"window_seconds"` // between the two readings
+	CPUSource     string      `json:"cpu_source"`     // hardware-cycles, idle-clock or tick
+	CPUs          []CPUSample `json:"cpus,omitempty"`
+	// KernelThreadSeconds is the CPU time of the kernel's packet threads on the
+	// node's CPUs: ksoftirqd and NAPI's.
+	KernelThreadSeconds float64           `json:"kernel_thread_seconds"`
+	ContextSwitches     uint64            `json:"context_switches"`
+	Interrupts          uint64            `json:"interrupts"`
+	Softnet             Softnet           `json:"softnet"`
+	MemoryBytes         uint64            `json:"memory_bytes,omitempty"` // in use at the window's end
+	Links               []LinkSample      `json:"links,omitempty"`
+	Stacks              []StackSample     `json:"stacks,omitempty"`
+	Switches            []SwitchSample    `json:"switches,omitempty"`
+	Missing             map[string]string `json:"missing,omitempty"`
 }
 
 // CPUSample is one CPU's time in the window, in seconds. Busy comes from

@@ -86,6 +86,9 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 			}
 			p.Sender.Offered.CalibratedPerSecond = known
 		}
+		if o := p.Sender.Offered; o != nil {
+			o.PathSeconds = min(o.WaitSeconds, t.Nodes[cell.Record.Pairs[i].From.Node].KernelThreadSeconds)
+		}
 		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)
 		p.Limit = &limit
 	}

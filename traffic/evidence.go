@@ -60,7 +60,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	e.calibrated, e.refusals = o.CalibratedPerSecond, o.Refused
 	if sender.Threads > 0 {
-		e.wait = o.WaitSeconds / (float64(sender.Threads) * sender.WindowSeconds)
+		e.wait = max(0, o.WaitSeconds-o.PathSeconds) / (float64(sender.Threads) * sender.WindowSeconds)
 	}
 	e.target = o.TargetBitsPerSecond
 	if e.packets = o.TargetPacketsPerSecond > 0; e.packets {
