@@ -23,6 +23,7 @@ type evidence struct {
 	sender         float64 // busy share of the hot threads
 	receiver       float64
 	wait           float64 // share of the sender's threads' time without a CPU
+	behindPath     float64 // the same, while the path's kernel threads had it
 	spins          bool    // busy polling: a busy thread says nothing
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
 	refusals       uint64
@@ -60,6 +61,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	e.calibrated, e.refusals = o.CalibratedPerSecond, o.Refused
 	if sender.Threads > 0 {
+		e.behindPath = o.PathSeconds / (float64(sender.Threads) * sender.WindowSeconds)
 		e.wait = max(0, o.WaitSeconds-o.PathSeconds) / (float64(sender.Threads) * sender.WindowSeconds)
 	}
 	e.target = o.TargetBitsPerSecond

@@ -76,6 +76,7 @@ var rules = []struct {
 	{result.PathLimited, evidence.pathOnSender},
 	{result.GeneratorLimited, evidence.senderBusy},
 	{result.GeneratorLimited, evidence.smallBuffer},
+	{result.PathLimited, evidence.crowdedOut},
 	{result.PathLimited, evidence.refused},
 }
 
@@ -161,6 +162,13 @@ func (e evidence) smallBuffer() string {
 		return ""
 	}
 	return fmt.Sprintf("the sender's socket buffer was full for %s of the time (sndbuf-limited): make it larger", percent(e.sndbuf))
+}
+
+func (e evidence) crowdedOut() string {
+	if e.behindPath < waiting || e.sender+e.wait+e.behindPath < busy {
+		return ""
+	}
+	return fmt.Sprintf("the kernel's packet threads had the sender's CPU for %s of the time while the sender could have run", percent(e.behindPath))
 }
 
 func (e evidence) refused() string {

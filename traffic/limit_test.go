@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 			result.PathLimited, "neither end was at its limit"},
 		{"busy, not calibrated", bulk(1000, 0.95), bulk(1000, 0.5), result.GeneratorLimited, "not calibrated"},
 		{"the path's work had the CPU", offering(bulk(1000, 0.75), result.Offered{WaitSeconds: 0.5, PathSeconds: 0.4}), bulk(1000, 0.3),
-			result.PathLimited, "neither end was at its limit"},
+			result.PathLimited, "packet threads had the sender's CPU for 20 %"},
 		{"no CPU to run on", offering(bulk(1000, 0.7), result.Offered{WaitSeconds: 0.5}), bulk(1000, 0.3), result.GeneratorLimited, "no CPU for 25 %"},
 		{"waited for a CPU, and had time to spare", offering(bulk(1000, 0.3), result.Offered{WaitSeconds: 0.5}), bulk(1000, 0.3), result.PathLimited, "neither end"},
 		{"the window was closed", connected(bulk(1000, 0.5), result.Connection{RwndLimitedSeconds: 1.5}), bulk(1000, 0.6), result.ReceiverLimited, "closed for 75 %"},
