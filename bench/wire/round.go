@@ -63,6 +63,8 @@ type Peer struct {
 	Server, Client []string // commands with their arguments
 	// Ready waits until the server serves; it may read the server's output.
 	Ready func(ctx context.Context, server *exec.Cmd) error
+	// Begun waits until traffic flows, for a client that takes its time; nil: it does at once.
+	Begun func(ctx context.Context, server *exec.Cmd) error
 	// Lingers says that the server goes on when its client has gone.
 	Lingers bool
 	Window  time.Duration
@@ -86,6 +88,11 @@ func (w *Wire) RunPeer(ctx context.Context, p Peer) (Sample, error) {
 		return Sample{}, err
 	}
 	defer StopProcess(client)
+	if p.Begun != nil {
+		if err := p.Begun(ctx, server); err != nil {
+			return Sample{}, fmt.Errorf("starting the client: %w", err)
+		}
+	}
 	if err := Wait(ctx, WarmUp); err != nil {
 		return Sample{}, err
 	}
