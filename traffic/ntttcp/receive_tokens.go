@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -36,34 +37,57 @@ func (r *Receiver) awaitTokens(ctx context.Context, f *fleet) error {
 // errNoToken is a sender that connected and then did not go on.
 var errNoToken = errors.New("the sender opened its data connections and sent no token: it may run with -ns, which must be the same on both ends")
 
-// takeToken waits for a thread's token. A connection of somebody else, or one on
-// which no token comes, is closed, and the next one heard.
-func (r *Receiver) takeToken(ctx context.Context, i int) (netip.Addr, error) {
+const (
+	tokenPatience = 10 * time.Second // for a token on a connection that stands
+	tokensAtOnce  = 16               // connections of one token port that are heard
+)
+
+// takeToken waits for a thread's token. Who connects is heard beside the others,
+// so that one that stays silent holds nobody up.
+func (r *Receiver) takeToken(ctx context.Context, i int) (from netip.Addr, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var swaps sync.WaitGroup
+	defer swaps.Wait()
+	defer cancel()
 	listener := r.tokens[i].(*net.TCPListener)
 	listener.SetDeadline(deadline(ctx, r.test.wait()))
 	defer listener.SetDeadline(time.Time{})
-	defer context.AfterFunc(ctx, func() { listener.SetDeadline(time.Unix(1, 0)) })()
+	wake := func() { listener.SetDeadline(time.Unix(1, 0)) }
+	defer context.AfterFunc(ctx, wake)()
+	came := make(chan netip.Addr, tokensAtOnce)
+	slots := make(chan struct{}, tokensAtOnce)
 	for {
 		conn, err := listener.Accept()
-		if ctx.Err() != nil {
-			return netip.Addr{}, context.Cause(ctx)
-		}
 		if err != nil {
-			return netip.Addr{}, fmt.Errorf("%w (thread %d, %s)", errNoToken, i, listener.Addr())
+			break
 		}
-		from := remoteIP(conn)
-		if r.knows(i, from) && r.swap(ctx, conn) == nil {
+		select {
+		case slots <- struct{}{}:
+		default:
 			conn.Close()
-			return from, nil
+			continue
 		}
-		conn.Close()
+		swaps.Go(func() {
+			defer func() { <-slots }()
+			defer conn.Close()
+			if r.knows(i, remoteIP(conn)) && swap(ctx, conn) == nil {
+				came <- remoteIP(conn)
+				wake()
+			}
+		})
 	}
+	select {
+	case from = <-came:
+		return from, nil
+	default:
+	}
+	if err := context.Cause(ctx); err != nil {
+		return netip.Addr{}, err
+	}
+	return netip.Addr{}, fmt.Errorf("%w (thread %d, %s)", errNoToken, i, listener.Addr())
 }
 
-// tokenPatience is how long a token may take on a connection that stands.
-const tokenPatience = 10 * time.Second
-
-func (r *Receiver) swap(ctx context.Context, conn net.Conn) error {
+func swap(ctx context.Context, conn net.Conn) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	return swapTokens(conn, time.Now().Add(tokenPatience))
 }

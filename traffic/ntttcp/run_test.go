@@ -3,6 +3,7 @@ package ntttcp
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -44,6 +45,7 @@ func pairOf(t *testing.T, sync Sync, threads, connections int) (send, receive Te
 	}
 	send, receive = both, both
 	send.Role, receive.Role = traffic.Send, traffic.Receive
+	receive.Threads = slices.Clone(both.Threads)
 	receive.Exact = sync == SyncWindows
 	return send, receive
 }
@@ -73,13 +75,297 @@ func runPair(t *testing.T, send, receive Test) (sent, received Report) {
 	return sent, received
 }
 
-func TestPairsMoveTheSameBytes(t *testing.T) {
-	for name, sync := range map[string]Sync{"linux": SyncLinux, "windows": SyncWindows, "none": SyncNone} {
+// within checks that both ends' windows saw about the same: they begin and end a
+// little apart.
+func within(t *testing.T, sent, received Report) {
+	t.Helper()
+	if len(sent.Outcomes) != 1 || len(received.Outcomes) != 1 {
+		t.Fatalf("sent %+v, received %+v", sent, received)
+	}
+	s, r := sent.Outcomes[0], received.Outcomes[0]
+	if s.Bytes == 0 || r.Bytes > s.Bytes+s.Bytes/2 || s.Bytes > r.Bytes+r.Bytes/2 {
+		t.Errorf("sent %d bytes in %.3f s, received %d in %.3f s", s.Bytes, s.Seconds, r.Bytes, r.Seconds)
+	}
+	if sent.Early != "" || received.Early != "" {
+		t.Errorf("early: %q, %q", sent.Early, received.Early)
+	}
+	for i, thread := range r.Threads {
+		if thread.Bytes == 0 {
+			t.Errorf("thread %d received nothing", i)
+		}
+	}
+}
+
+func TestPairs(t *testing.T) {
+	for name, c := range map[string]struct {
+		sync  Sync
+		conns int
+		udp   bool
+		v6    bool
+		share bool
+	}{
+		"linux": {sync: SyncLinux, conns: 3}, "windows": {sync: SyncWindows, conns: 1}, "none": {sync: SyncNone, conns: 2},
+		"linux udp": {sync: SyncLinux, conns: 1, udp: true}, "windows udp": {sync: SyncWindows, conns: 1, udp: true},
+		"none udp": {sync: SyncNone, conns: 1, udp: true}, "linux v6": {sync: SyncLinux, conns: 1, v6: true},
+		"windows v6": {sync: SyncWindows, conns: 1, v6: true}, "windows -sp": {sync: SyncWindows, conns: 1, share: true},
+		"windows -sp v6": {sync: SyncWindows, conns: 1, share: true, v6: true}, "linux udp v6": {sync: SyncLinux, conns: 1, udp: true, v6: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			send, receive := pairOf(t, sync, 3, 1)
+			send, receive := pairOf(t, c.sync, 3, c.conns)
+			for _, test := range []*Test{&send, &receive} {
+				test.UDP, test.IPv6, test.SharePort = c.udp, c.v6, c.share
+				for i := range test.Threads {
+					if c.v6 {
+						test.Threads[i].Host = "::1"
+					}
+					if c.share && test.Role == traffic.Send {
+						test.Threads[i].Port = test.Threads[0].Port
+					}
+				}
+				if c.udp {
+					test.Message, test.BitsPerSecond = 1000, 8e6
+				}
+			}
 			sent, received := runPair(t, send, receive)
-			t.Logf("%+v\n%+v", sent, received)
+			within(t, sent, received)
 		})
+	}
+}
+
+// TestEveryBufferArrives counts exactly: a number of buffers instead of a time.
+func TestEveryBufferArrives(t *testing.T) {
+	const buffers, length = 200, 1390
+	for name, c := range map[string]struct {
+		sync Sync
+		udp  bool
+	}{
+		"windows": {SyncWindows, false}, "none": {SyncNone, false}, "windows udp": {SyncWindows, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			send, receive := pairOf(t, c.sync, 2, 1)
+			for _, test := range []*Test{&send, &receive} {
+				test.Messages, test.Message, test.UDP, test.Run, test.Exact = buffers, length, c.udp, 20*time.Second, true
+				if c.udp {
+					test.BitsPerSecond = 8e6
+				}
+			}
+			sent, received := runPair(t, send, receive)
+			want := uint64(len(send.Threads) * buffers * length)
+			if sent.Outcomes[0].Bytes != want || received.Outcomes[0].Bytes != want || sent.Outcomes[0].Calls != want/length {
+				t.Errorf("sent %+v, received %+v, want %d bytes", sent, received, want)
+			}
+			if sent.Early != "" || received.Early != "" || sent.seconds() > 10 {
+				t.Errorf("sent %+v, received %+v", sent, received)
+			}
+		})
+	}
+}
+
+// TestSendersStartTogether has three senders at a receiver with -M.
+func TestSendersStartTogether(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncLinux, 2, 1)
+	receive.Many = true
+	send.Run = 20 * time.Second // the receiver's second counts
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := receive.Listen(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var all sync.WaitGroup
+	var received Report
+	all.Go(func() { received, err = r.Run(ctx) })
+	sent := make([]Report, 3)
+	waits := make(chan struct{}, 3)
+	for i := range sent {
+		test := send
+		test.Last = i == 2
+		test.Say = func(e Event) {
+			if e.What == Waiting {
+				waits <- struct{}{}
+			}
+		}
+		if test.Last {
+			<-waits
+			<-waits
+		}
+		all.Go(func() {
+			var err error
+			if sent[i], err = Run(ctx, test); err != nil {
+				t.Errorf("sender %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	var bytes uint64
+	for i, report := range sent {
+		if len(report.Outcomes) != 1 || report.Outcomes[0].Bytes == 0 || report.seconds() > 5 {
+			t.Fatalf("sender %d: %+v", i, report)
+		}
+		bytes += report.Outcomes[0].Bytes
+	}
+	if err != nil || received.Outcomes[0].Connections != 6 || received.Outcomes[0].Bytes < bytes/2 {
+		t.Errorf("%v: received %+v of %d bytes", err, received, bytes)
+	}
+}
+
+// Trap (e): the receiver's longer time holds; what is left of it after the
+// sender's own is cool-down.
+func TestLongerTimeHolds(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncLinux, 1, 1)
+	receive.Run = 2 * time.Second
+	var events []What
+	send.Say = func(e Event) { events = append(events, e.What) }
+	began := time.Now()
+	sent, received := runPair(t, send, receive)
+	if took := time.Since(began); took < 2*time.Second || took > 8*time.Second {
+		t.Errorf("the test took %s", took)
+	}
+	if s := sent.seconds(); s > 1.5 || received.seconds() < 1.5 || sent.Early+received.Early != "" {
+		t.Errorf("sent %+v, received %+v", sent, received)
+	}
+	want := []What{Agreed, Connected, Progressing, Completed, CoolingDown, CycleEnded}
+	if !slices.Equal(events, want) {
+		t.Errorf("events %v, want %v", events, want)
+	}
+}
+
+func TestWarmUpIsNotCounted(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncWindows, 1, 1)
+	edges := 0
+	for _, test := range []*Test{&send, &receive} {
+		test.WarmUp, test.CoolDown, test.Sample = 300*time.Millisecond, 200*time.Millisecond, 400*time.Millisecond
+	}
+	send.BitsPerSecond, send.Message = 80e6, 1000
+	send.Edge = func(bool) { edges++ }
+	sent, received := runPair(t, send, receive)
+	if len(sent.Outcomes) != 3 || len(received.Outcomes) != 3 || edges != 6 {
+		t.Fatalf("sent %+v, received %+v, %d edges: want samples of 0.4, 0.4 and 0.2 s", sent, received, edges)
+	}
+	if last := sent.Outcomes[2].Seconds; last > 0.35 {
+		t.Errorf("the last sample took %.3f s", last)
+	}
+	if bytes := sent.Outcomes[0].Bytes + sent.Outcomes[1].Bytes + sent.Outcomes[2].Bytes; bytes > 12e6 {
+		t.Errorf("%d bytes in one second at 10 MB/s: the warm-up is counted", bytes)
+	}
+}
+
+// Trap (a): what is proposed is never a letter.
+func TestSenderProposesNoLetter(t *testing.T) {
+	for _, seconds := range []int{69, 76, 82, 88} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		proposed := make(chan int32, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			readMessage(conn)
+			writeMessage(conn, notBegun)
+			value, _ := readMessage(conn)
+			proposed <- value
+		}()
+		said := 0
+		test := Test{
+			Role: traffic.Send, Sync: SyncLinux, Message: 1000, SendBuffer: -1, ReceiveBuffer: -1, Run: time.Duration(seconds) * time.Second,
+			Threads: []Thread{{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port + 1, CPU: -1, Connections: 1}},
+			Say: func(e Event) {
+				if e.What == Adjusted {
+					said = e.N
+				}
+			},
+		}
+		if _, err := Run(t.Context(), test); err == nil {
+			t.Error("a receiver that goes away was no error")
+		}
+		if got := <-proposed; got != int32(seconds)+1 || said != seconds+1 {
+			t.Errorf("%d s: proposed %d, said %d", seconds, got, said)
+		}
+		l.Close()
+	}
+}
+
+// TestInterruptedSenderEndsTheTest: it says E, and both ends report what was.
+func TestInterruptedSenderEndsTheTest(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncLinux, 1, 1)
+	send.Run, receive.Run = 20*time.Second, 20*time.Second
+	stop, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	send.Observe = func(uint64, time.Duration) { cancel() }
+	r, err := receive.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var both sync.WaitGroup
+	var sent, received Report
+	both.Go(func() { received, _ = r.Run(t.Context()) })
+	if sent, err = Run(stop, send); err != nil {
+		t.Fatal(err)
+	}
+	both.Wait()
+	if sent.Early != string(byUser) || received.Early == "" || len(sent.Outcomes) != 1 || len(received.Outcomes) != 1 || received.seconds() > 10 {
+		t.Errorf("sent %+v, received %+v", sent, received)
+	}
+}
+
+// TestStrangersDoNotTakeAPort: data connections of somebody else, silent or gone,
+// lie on a receiver's port before its sender comes.
+func TestStrangersDoNotTakeAPort(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncWindows, 1, 1)
+	receive.Threads[0].Host = ""
+	r, err := receive.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	for _, port := range []int{send.Threads[0].Port, send.Threads[0].Port, send.Threads[0].Port + tokenOffset} {
+		conn, err := dialer.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			t.Skipf("no second address on this machine's loopback: %v", err)
+		}
+		defer conn.Close()
+	}
+	var both sync.WaitGroup
+	var received Report
+	both.Go(func() { received, err = r.Run(t.Context()) })
+	sent, failed := Run(t.Context(), send)
+	both.Wait()
+	if failed != nil || err != nil {
+		t.Fatal(failed, err)
+	}
+	within(t, sent, received)
+}
+
+func TestImpossibleTestsAreRefused(t *testing.T) {
+	good, _ := pairOf(t, SyncLinux, 1, 1)
+	for name, spoil := range map[string]func(*Test){
+		"no threads":   func(t *Test) { t.Threads = nil },
+		"no bytes":     func(t *Test) { t.Message = 0 },
+		"huge":         func(t *Test) { t.Message = MaxMessage + 1 },
+		"huge UDP":     func(t *Test) { t.UDP, t.Message = true, MaxDatagram+1 },
+		"port 1":       func(t *Test) { t.Threads = []Thread{{Port: 1, Connections: 1}} },
+		"port 65000":   func(t *Test) { t.Sync = SyncWindows; t.Threads = []Thread{{Port: 65000, Connections: 1}} },
+		"a crowd":      func(t *Test) { t.Threads = []Thread{{Port: 5001, Connections: maxConnections + 1}} },
+		"1000 threads": func(t *Test) { t.Sync = SyncWindows; t.Threads = slices.Repeat([]Thread{{Port: 5001}}, tokenOffset) },
+	} {
+		test := good
+		spoil(&test)
+		if _, err := Run(t.Context(), test); err == nil {
+			t.Errorf("%s was taken", name)
+		}
 	}
 }

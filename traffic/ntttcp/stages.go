@@ -23,8 +23,9 @@ type stages struct {
 	fleet *fleet
 	stop  <-chan struct{} // the other end says that it is over; may be nil
 	began time.Time
-	last  tally
+	last  tally // when was last looked
 
+	isOpen bool             // a window has begun, at last
 	enough <-chan time.Time // when to look whether all datagrams came; nil: never
 }
 
@@ -59,6 +60,9 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 		defer look.Stop()
 		s.enough = look.C
 	}
+	if s.test.WarmUp == 0 {
+		s.open() // before the first byte, so that every one is counted
+	}
 	s.began = time.Now()
 	s.fleet.start()
 	s.test.say(Event{What: Progressing})
@@ -85,10 +89,10 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 }
 
 func (s *stages) warmUp(ctx context.Context) why {
-	s.last = s.fleet.count()
 	if s.test.WarmUp == 0 {
 		return onTime
 	}
+	s.last = s.fleet.count()
 	reason := s.until(ctx, s.began.Add(s.test.WarmUp))
 	if reason == onTime {
 		s.test.say(Event{What: WarmedUp})
@@ -105,9 +109,11 @@ func (s *stages) windows(ctx context.Context, total time.Duration, report *Repor
 		if s.test.Sample > 0 && time.Now().Add(s.test.Sample).Before(end) {
 			until = time.Now().Add(s.test.Sample)
 		}
-		s.test.edge(true)
-		before := s.fleet.count()
-		s.last = before
+		if !s.isOpen {
+			s.open()
+		}
+		before := s.last
+		s.isOpen = false
 		reason := s.until(ctx, until)
 		after := s.fleet.count()
 		s.test.edge(false)
@@ -117,6 +123,13 @@ func (s *stages) windows(ctx context.Context, total time.Duration, report *Repor
 			return reason
 		}
 	}
+}
+
+// open begins a window.
+func (s *stages) open() {
+	s.test.edge(true)
+	s.last = s.fleet.count()
+	s.isOpen = true
 }
 
 // measureEnd is when the window ends, counted from the start.
