@@ -7,6 +7,7 @@ package datagram
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"runtime"
 	"sync"
@@ -28,8 +29,8 @@ type Engine struct {
 	first   []*inlet   // by flow: its socket, if it is the first of it
 	threads []*thread
 
-	mark    atomic.Uint32
-	budget  atomic.Int64 // datagrams that may still be sent
+	from    [marks]atomic.Int64 // when the senders' mark begins, by the clock
+	budget  atomic.Int64        // datagrams that may still be sent
 	limited bool
 	stop    atomic.Bool
 	sated   atomic.Bool // stop for the senders alone
@@ -58,6 +59,7 @@ func (c clock) now() int64 { return int64(time.Since(c.base)) }
 func NewEngine(flows []Flow, c Config) (*Engine, error) {
 	e := &Engine{clock: clock{time.Now()}, start: make(chan struct{}), done: make(chan struct{}), sent: make(chan struct{})}
 	e.begin = sync.OnceFunc(func() { close(e.start) })
+	e.SetMark(0)
 	if err := e.assemble(flows, c); err != nil {
 		for _, f := range flows {
 			if f.Conn != nil {
@@ -197,7 +199,30 @@ func (e *Engine) Err() error {
 
 // SetMark makes the datagrams sent from now on carry a mark of 0 to 2, counts
 // them under it at both ends, and begins the distributions anew.
-func (e *Engine) SetMark(mark uint8) { e.mark.Store(uint32(min(mark, marks-1))) }
+func (e *Engine) SetMark(mark uint8) {
+	mark = min(mark, marks-1)
+	for m := 1; m < marks; m++ {
+		e.from[m].Store(math.MaxInt64)
+	}
+	if mark > 0 {
+		e.from[mark].Store(e.clock.now())
+	}
+}
+
+// markFrom lets a mark begin at a time: the senders see to it themselves, however
+// late a goroutine would be.
+func (e *Engine) markFrom(mark int, at time.Time) {
+	e.from[mark].Store(int64(at.Sub(e.clock.base)))
+}
+
+// markAt is the senders' mark at a time of the clock.
+func (e *Engine) markAt(now int64) int {
+	m := marks - 1
+	for m > 0 && now < e.from[m].Load() {
+		m--
+	}
+	return m
+}
 
 // StopSending ends the sending flows and waits for them; what is received goes on.
 func (e *Engine) StopSending() {
@@ -241,12 +266,15 @@ func (e *Engine) free() {
 
 // Lag is how late each send began after the time it was meant for, since the
 // last SetMark; nil where nothing is sent, or as fast as it goes.
-func (e *Engine) Lag() *result.Recorder {
+func (e *Engine) Lag() *result.Recorder { return e.lagUnder(e.markAt(e.clock.now())) }
+
+// lagUnder is Lag under one mark.
+func (e *Engine) lagUnder(mark int) *result.Recorder {
 	return e.merged(func(t *thread) *result.Recorder {
 		if t.send == nil {
 			return nil
 		}
-		return t.send.lag
+		return t.send.lag[mark]
 	})
 }
 

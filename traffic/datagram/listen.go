@@ -20,12 +20,14 @@ const maxGreeting = 64
 type listener struct {
 	load     load
 	socket   *net.TCPListener
+	bound    []*net.UDPConn // one a thread; nil while the address to bind is any
 	agreed   chan *session
 	handlers sync.WaitGroup
 
 	mu       sync.Mutex
 	done     bool
 	taken    bool // a sender is opening its flows
+	won      bool // a session has the sockets
 	greeting map[net.Conn]struct{}
 }
 
@@ -37,6 +39,12 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		return nil, fmt.Errorf("listening on %s: %w", order.Address, err)
 	}
 	ln := &listener{load: l, socket: socket.(*net.TCPListener), agreed: make(chan *session, 1), greeting: map[net.Conn]struct{}{}}
+	if local := socket.Addr().(*net.TCPAddr); !local.IP.IsUnspecified() {
+		if ln.bound, err = bindThreads(l, local); err != nil {
+			socket.Close()
+			return nil, fmt.Errorf("opening UDP sockets on %s: %w", local.IP, err)
+		}
+	}
 	ln.handlers.Go(ln.accept)
 	return newWorker(l, order, nil, ln), nil
 }
@@ -99,15 +107,21 @@ func (ln *listener) greet(conn net.Conn) bool {
 		conn.Write(encodeAnswer(status, nil))
 		return false
 	}
-	s := &session{load: ln.load, key: h.key, conn: conn}
-	if err := s.accept(ln.isDone); err != nil {
-		ln.giveBack()
-		for _, c := range s.conns {
-			c.Close()
-		}
-		return false
+	s := &session{load: ln.load, key: h.key, conn: conn, conns: ln.bound}
+	if err := s.accept(ln.isDone); err == nil && ln.win(s) {
+		return true
 	}
-	return ln.win(s)
+	if ln.bound == nil {
+		closeConns(s.conns)
+	}
+	ln.giveBack()
+	return false
+}
+
+func closeConns(conns []*net.UDPConn) {
+	for _, c := range conns {
+		c.Close()
+	}
 }
 
 // take keeps the place for one sender while it opens its flows.
@@ -138,13 +152,11 @@ func (ln *listener) win(s *session) bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	if ln.done {
-		for _, c := range s.conns {
-			c.Close()
-		}
 		return false
 	}
 	delete(ln.greeting, s.conn)
 	ln.shut()
+	ln.won = true
 	s.watch()
 	ln.agreed <- s
 	return true
@@ -173,23 +185,22 @@ func (ln *listener) close() {
 	case s := <-ln.agreed:
 		s.close()
 	default:
+		if !ln.won {
+			closeConns(ln.bound)
+		}
 	}
 }
 
-// accept opens a socket a thread, tells the sender its ports, and waits until it
-// has heard from every flow.
-func (s *session) accept(stop func() bool) error {
-	local := s.conn.LocalAddr().(*net.TCPAddr)
-	var ports []uint16
-	for i := range s.load.threads {
-		// The first has the number of the control connection's port where that
-		// is free: one number to let through a packet filter.
-		c, err := bindFlow(s.load, local, i == 0)
-		if err != nil {
+// accept tells the sender the ports and waits until it has heard from every flow.
+func (s *session) accept(stop func() bool) (err error) {
+	if s.conns == nil {
+		if s.conns, err = bindThreads(s.load, s.conn.LocalAddr().(*net.TCPAddr)); err != nil {
 			s.conn.Write(encodeAnswer(noSockets, nil))
 			return err
 		}
-		s.conns = append(s.conns, c)
+	}
+	var ports []uint16
+	for _, c := range s.conns {
 		ports = append(ports, c.LocalAddr().(*net.UDPAddr).AddrPort().Port())
 	}
 	if _, err := s.conn.Write(encodeAnswer(welcome, ports)); err != nil {
@@ -198,8 +209,22 @@ func (s *session) accept(stop func() bool) error {
 	if err := s.awaitOpenings(stop); err != nil {
 		return err
 	}
-	_, err := s.conn.Write(note{what: noteReady}.encode())
+	_, err = s.conn.Write(note{what: noteReady}.encode())
 	return err
+}
+
+// bindThreads opens a socket a thread. The first has the number of the control
+// connection's port where that is free: one number to let through a packet filter.
+func bindThreads(l load, local *net.TCPAddr) (conns []*net.UDPConn, err error) {
+	for i := range l.threads {
+		c, err := bindFlow(l, local, i == 0)
+		if err != nil {
+			closeConns(conns)
+			return nil, err
+		}
+		conns = append(conns, c)
+	}
+	return conns, nil
 }
 
 func bindFlow(l load, local *net.TCPAddr, same bool) (*net.UDPConn, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // receiver is what a receiving thread has.
@@ -21,7 +22,7 @@ type receiver struct {
 	calls  *intake          // the memory and the form of a call
 }
 
-// seen is the clock and the thread's own CPU time at one datagram.
+// seen is the clock and the thread's own CPU time at a mark's first datagram.
 type seen struct {
 	at  int64 // ns of the engine's clock
 	cpu time.Duration
@@ -191,15 +192,18 @@ func (in *inlet) know(from *name) {
 	}
 }
 
-// seenMark is when a mark first came to this end, by the engine's clock, and
-// the CPU time of the receiving threads then; false where it never came.
-func (e *Engine) seenMark(mark uint8) (first seen) {
+// seenMark is when a mark's first datagram left or came, by the engine's clock,
+// and the CPU time of the threads of that direction then.
+func (e *Engine) seenMark(role traffic.Role, mark int) (first seen) {
 	for _, t := range e.threads {
-		if t.receive == nil {
-			continue
-		}
+		var s seen
 		t.latch.lock()
-		s := t.receive.seen[mark]
+		switch {
+		case role == traffic.Send && t.send != nil:
+			s = t.send.seen[mark]
+		case role == traffic.Receive && t.receive != nil:
+			s = t.receive.seen[mark]
+		}
 		t.latch.unlock()
 		if !s.yes {
 			continue

@@ -75,11 +75,12 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 		WaitSeconds: max(0, (r.ended.sendWait - r.began.sendWait).Seconds()),
 	}
 	offered.Method, offered.Why = r.engine.Sending()
-	if r.lag != nil {
-		h := r.lag.Histogram()
+	if lag := r.engine.lagUnder(markWindow); lag != nil {
+		h := lag.Histogram()
 		offered.Lag = &h
 	}
 	end.Offered = offered
+	r.betweenMarks(&end, traffic.Send)
 	return end
 }
 
@@ -107,7 +108,7 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.Threads = r.load().threads
 	end.Intervals = r.in.done
 	end.Arrived = arrived
-	r.arrivalWindow(&end)
+	r.betweenMarks(&end, traffic.Receive)
 	return end
 }
 
@@ -138,11 +139,11 @@ func (r *run) expected(all Marked) uint64 {
 	return came + missing
 }
 
-// arrivalWindow replaces the schedule's window by the time from the first
-// arrival of the sender's window to the first after it: the ends' clocks began
-// apart, and the datagrams that are counted are those.
-func (r *run) arrivalWindow(end *result.PairEnd) {
-	from, to := r.engine.seenMark(markWindow), r.engine.seenMark(markTail)
+// betweenMarks replaces the schedule's window by the time from the first datagram
+// of the sender's window to the first after it, as they left or came: the ends'
+// clocks began apart, and the datagrams that are counted are those.
+func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
+	from, to := r.engine.seenMark(role, markWindow), r.engine.seenMark(role, markTail)
 	if !from.yes || !to.yes || to.at <= from.at {
 		return
 	}

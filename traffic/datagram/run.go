@@ -22,7 +22,6 @@ type run struct {
 	receives int
 
 	began, ended  Snapshot // the window's ends, by this end's clock
-	lag           *result.Recorder
 	out, in       intervals
 	nextInterval  time.Time // zero: none is kept
 	peerSent      totals    // nil: not told
@@ -32,6 +31,8 @@ type run struct {
 // drive goes through the schedule.
 func (r *run) drive() (result.PairEnd, error) {
 	window := r.when.Start.Add(r.when.WarmUp)
+	r.engine.markFrom(markWindow, window)
+	r.engine.markFrom(markTail, window.Add(r.when.Window))
 	if r.sends == 0 {
 		r.engine.Start()
 	}
@@ -46,11 +47,8 @@ func (r *run) drive() (result.PairEnd, error) {
 		return result.PairEnd{}, err
 	}
 	r.began = r.engine.Snapshot()
-	r.engine.SetMark(markWindow)
 	// The window ends by the schedule, like the other end's, however late it began.
 	early := r.until(window.Add(r.when.Window))
-	r.lag = r.engine.Lag()
-	r.engine.SetMark(markTail)
 	r.ended = r.engine.Snapshot()
 	r.endIntervals()
 	if late := r.finish(early != nil); early == nil {

@@ -38,16 +38,19 @@ type sender struct {
 	turn    int
 	pacer   pacer
 	perFlow float64 // datagrams per second
-	mark    uint32
-	lag     *result.Recorder // nil: as fast as it goes
-	batch   *batch           // the memory and the form of a call
-	depth   int              // of the pacing with all flows
+	mark    int
+	seen    [marks]seen             // when a mark's first datagrams left
+	lag     [marks]*result.Recorder // by mark; nil: as fast as it goes
+	batch   *batch                  // the memory and the form of a call
+	depth   int                     // of the pacing with all flows
 }
 
 func newSender(e *Engine, t *thread, flows []*outflow) *sender {
 	s := &sender{engine: e, thread: t, config: e.config, flows: flows, perFlow: e.config.packetsPerSecond()}
-	if s.perFlow > 0 {
-		s.lag = result.NewRecorder()
+	for m := range s.lag {
+		if s.perFlow > 0 {
+			s.lag[m] = result.NewRecorder()
+		}
 	}
 	s.batch = newBatch(e.config)
 	s.depth = s.newPacer(0).depth
@@ -93,7 +96,7 @@ func (s *sender) burst() error {
 			s.endAll()
 			return nil
 		}
-		s.note(now - release)
+		s.note(now, release)
 		f := s.flows[s.turn]
 		if s.turn++; s.turn >= len(s.flows) {
 			s.turn = 0
@@ -107,18 +110,24 @@ func (s *sender) burst() error {
 }
 
 // note records a send's lag, and sees a new mark.
-func (s *sender) note(lag int64) {
-	mark := s.engine.mark.Load()
-	if s.lag == nil {
+func (s *sender) note(now, release int64) {
+	if mark := s.engine.markAt(now); mark != s.mark || !s.seen[mark].yes {
 		s.mark = mark
+		s.thread.keepCPU()
+		s.thread.latch.lock()
+		if first := &s.seen[mark]; !first.yes {
+			*first = seen{now, s.thread.cpuTime(), true}
+		}
+		if s.lag[mark] != nil {
+			s.lag[mark].Reset()
+		}
+		s.thread.latch.unlock()
+	}
+	if s.lag[s.mark] == nil {
 		return
 	}
 	s.thread.latch.lock()
-	if mark != s.mark {
-		s.mark = mark
-		s.lag.Reset()
-	}
-	s.lag.Record(lag)
+	s.lag[s.mark].Record(now - release)
 	s.thread.latch.unlock()
 }
 
