@@ -6,7 +6,8 @@ import "strings"
 func help() string {
 	var b strings.Builder
 	b.WriteString(`Send or receive as NTttcp for Windows or as ntttcp-for-linux, with that tool's flags, output and XML.
-The other end may be the tool itself or this command; it must be the same tool on both ends.
+The other end may be the tool itself or this command. It must be the same tool on both ends, unless both go
+without synchronisation (-N on Linux, -ns on Windows).
 
   windtunnel ntttcp [--as windows|linux] FLAGS
 
