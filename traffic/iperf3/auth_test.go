@@ -150,7 +150,16 @@ func TestAuthorization(t *testing.T) {
 				t.Errorf("%s with %s, PKCS#1 %v: %v", c.name, c.password, pkcs1, err)
 			}
 		}
-		o.Username, o.PublicKey = "", nil
+		h.stop()
+		one := serve(t, ServerOptions{PrivateKey: private, Users: Users{"mario": marioHash}, PKCS1Padding: pkcs1, OneOff: true})
+		o.Port, o.Username, o.Password = one.port, "mario", "verdi"
+		run(t, o)
+		o.Password = "rossi"
+		if _, err := run(t, o); err != nil {
+			t.Errorf("a server for one client took one without authorization for it: %v", err)
+		}
+		h = serve(t, ServerOptions{PrivateKey: private, Users: Users{"mario": marioHash}, PKCS1Padding: pkcs1})
+		o.Port, o.Username, o.PublicKey = h.port, "", nil
 		if _, err := run(t, o); err == nil {
 			t.Error("a client without a token was let in")
 		}

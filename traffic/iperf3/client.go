@@ -9,9 +9,12 @@ import (
 	"time"
 )
 
-// defaultConnectTimeout bounds each connect, and the server's answer to each UDP
-// stream, as iperf3's own 30 s do.
-const defaultConnectTimeout = 30 * time.Second
+const (
+	// defaultConnectTimeout bounds each connect.
+	defaultConnectTimeout = 30 * time.Second
+	// greetingTimeout bounds the server's answer to each UDP stream, as in iperf3.
+	greetingTimeout = 30 * time.Second
+)
 
 // client is one test from the client's end.
 type client struct {
@@ -114,11 +117,21 @@ func (c *client) local(network string, port int) (net.Addr, error) {
 	return net.ResolveTCPAddr("tcp"+c.family(), address)
 }
 
-// apply keeps the system's keepalive where none was asked for: a server that
-// vanished is noticed by it.
+// apply keeps net's keepalive where none was asked for: a peer that vanished is
+// noticed by it.
 func (k KeepAlive) apply(config *net.KeepAliveConfig) {
-	if k.On {
-		*config = net.KeepAliveConfig{Enable: true, Idle: k.Idle, Interval: k.Interval, Count: k.Count}
+	if !k.On {
+		return
+	}
+	*config = net.KeepAliveConfig{Enable: true, Idle: k.Idle, Interval: k.Interval, Count: k.Count}
+	if k.Idle == 0 {
+		config.Idle = -1 // net then leaves the system's
+	}
+	if k.Interval == 0 {
+		config.Interval = -1
+	}
+	if k.Count == 0 {
+		config.Count = -1
 	}
 }
 

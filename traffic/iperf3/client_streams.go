@@ -63,7 +63,7 @@ func (c *client) dialStream(ctx context.Context, index int) (net.Conn, error) {
 func (c *client) introduce(ctx context.Context, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	conn.SetDeadline(time.Now().Add(c.connectTimeout()))
+	conn.SetDeadline(time.Now().Add(greetingTimeout))
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}

@@ -40,7 +40,7 @@ type Options struct {
 	MultipathTCP     bool
 	DontFragment     bool // IPv4 UDP
 	ZeroCopy         bool // -Z: sendfile in iperf3; here the engine's zero copy
-	SkipReceiveCopy  bool // --skip-rx-copy: receivers drop the payload in the kernel
+	SkipReceiveCopy  bool // --skip-rx-copy: TCP receivers drop the payload in the kernel; for UDP only the server is told
 	Counters64Bit    bool // --udp-counters-64bit
 	RepeatingPayload bool
 	GSO, GRO         bool // told to a server of 3.21; the engine segments where it can
@@ -54,7 +54,7 @@ type Options struct {
 	PublicKey    *rsa.PublicKey // of the server
 	PKCS1Padding bool           // --use-pkcs1-padding: for servers before 3.17
 
-	ConnectTimeout time.Duration // 0: 30 s
+	ConnectTimeout time.Duration // of each connection, 0: 30 s
 	ReceiveTimeout time.Duration // without a byte where this end receives, 0: DefaultReceiveTimeout
 	SendTimeout    time.Duration // unacknowledged data (TCP_USER_TIMEOUT), 0: the kernel's
 	KeepAlive      KeepAlive     // of the control connection
@@ -91,7 +91,7 @@ type ServerOptions struct {
 	Skew         time.Duration   // allowed between a user's clock and this one, 0: DefaultSkew
 	PKCS1Padding bool            // --use-pkcs1-padding: for clients before 3.17
 
-	OneOff         bool          // end after one session (-1)
+	OneOff         bool          // take one client, and end after it (-1); one without authorization does not count
 	IdleTimeout    time.Duration // end after so long without a session (--idle-timeout), 0: never
 	ReceiveTimeout time.Duration // without a byte from a client that should send, 0: DefaultReceiveTimeout
 	SendTimeout    time.Duration // unacknowledged data (TCP_USER_TIMEOUT), 0: the kernel's

@@ -73,6 +73,9 @@ func (o ServerOptions) filled() ServerOptions {
 	if o.MaxClients <= 0 {
 		o.MaxClients = mostClients
 	}
+	if o.OneOff {
+		o.MaxClients = 1
+	}
 	if o.RateAverage <= 0 {
 		o.RateAverage = DefaultRateAverage
 	}
@@ -213,17 +216,17 @@ func (s *server) open(ctx context.Context, conn *net.TCPConn, name cookie) {
 		s.refused(conn, fmt.Errorf("there are %d sessions already, as many as are allowed", s.options.MaxClients))
 		return
 	}
-	one.serve(ctx)
-	s.forget(name)
+	err := one.serve(ctx, func() { s.forget(name) })
+	if s.options.OneOff && !errors.Is(err, errUnauthorized) {
+		s.stop() // whom a server does not let in is not its one client, as in iperf3
+	}
 }
 
+// forget gives a session's place to the next client.
 func (s *server) forget(name cookie) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.known, name)
-	if s.options.OneOff {
-		s.stop()
-	}
 	if s.idle != nil && len(s.known) == 0 {
 		s.idle.Reset(s.options.IdleTimeout)
 	}

@@ -43,14 +43,17 @@ func newSession(ctx context.Context, s *server, conn *net.TCPConn, name cookie, 
 	return one
 }
 
-// serve is a session from its first state to its end.
-func (s *session) serve(ctx context.Context) {
+// serve is a session from its first state to its end; what it returns the
+// observer has been told. leave is called before the client sees the end, so that
+// it may come again at once.
+func (s *session) serve(ctx context.Context, leave func()) error {
 	defer s.release()
 	err := s.run(ctx)
 	s.arrivals.shut()
 	if err != nil && ctx.Err() != nil {
 		err = ErrServerTerminated
 	}
+	leave()
 	// The client hears the reason before its streams break.
 	told := err == nil || s.tell(err)
 	if s.mover != nil {
@@ -66,6 +69,7 @@ func (s *session) serve(ctx context.Context) {
 	if err != nil {
 		s.observer.Failed(err)
 	}
+	return err
 }
 
 // tell gives the client the reason, in the protocol's way, unless it is gone.
