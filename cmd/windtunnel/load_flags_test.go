@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"windtunnel/oneoff"
 	"windtunnel/traffic/kinds"
 )
@@ -23,6 +25,15 @@ func TestKindsLeaveTheCommandsFlagsAlone(t *testing.T) {
 			if _, ours := flag.Value.(*optionValue); !ours {
 				t.Errorf("--%s of %s is the command's own flag", o.Name, kind.Name())
 			}
+		}
+	}
+}
+
+// TestCommandsOfOneKind have that kind's flags.
+func TestCommandsOfOneKind(t *testing.T) {
+	for flag, c := range map[string]*cobra.Command{"response": pingCommand(streams{}), "vary": framesCommand(streams{})} {
+		if c.Flags().Lookup(flag) == nil || c.Flags().Lookup("kind") != nil {
+			t.Errorf("%s lacks --%s, or takes --kind", c.Name(), flag)
 		}
 	}
 }

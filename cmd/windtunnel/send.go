@@ -53,7 +53,7 @@ func pingCommand(s streams) *cobra.Command {
 
 func framesCommand(s streams) *cobra.Command {
 	f := &sendFlags{kind: "frame"}
-	return f.command(s, "frames", "frames HOST", "Send raw Ethernet frames to a `windtunnel recv` and count them there (root, at both ends)",
+	return f.command(s, "frame", "frames HOST", "Send raw Ethernet frames to a `windtunnel recv` and count them there (root, at both ends)",
 		"A frame's size counts its FCS, as the field does; the result says where frames were counted.",
 		"  windtunnel frames 10.0.0.2\n  windtunnel frames 10.0.0.2 --size 1518B --flows 1000")
 }
