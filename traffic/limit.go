@@ -69,6 +69,7 @@ var rules = []struct {
 	{result.ReceiverLimited, evidence.overflowed},
 	{result.ReceiverLimited, evidence.drowned},
 	{result.PathLimited, evidence.leaky},
+	{result.GeneratorLimited, evidence.heldUp},
 	{result.GeneratorLimited, evidence.starved},
 	{result.GeneratorLimited, evidence.ownRate},
 	{result.ReceiverLimited, evidence.windowClosed},
@@ -108,6 +109,16 @@ func (e evidence) leaky() string {
 		return ""
 	}
 	return fmt.Sprintf("%s of the packets were lost on the way: %s", percent(e.loss), e.ends())
+}
+
+// heldUp: a paced sender that falls behind by more than its burst does not catch
+// up, so what it waited for a CPU is what it fell short of, or half of that.
+func (e evidence) heldUp() string {
+	short := 1 - e.sent/e.target
+	if e.target == 0 || e.sent >= reached*e.target-e.one || e.wait < short/2 {
+		return ""
+	}
+	return fmt.Sprintf("the sender fell %s short of the rate asked for while its threads could run and had no CPU for %s of the time", percent(short), percent(e.wait))
 }
 
 func (e evidence) starved() string {
