@@ -49,7 +49,7 @@ func TestHoldHotPutsEverythingBack(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
 	var releases []func()
 	held := 0
-	for _, threads := range []int{1, 2, procStep} {
+	for _, threads := range []int{1, 2, leastGrant} {
 		releases = append(releases, HoldHot(threads))
 		held += threads
 		if got := runtime.GOMAXPROCS(0); got < max(procs, coldProcs)+held {

@@ -21,9 +21,10 @@ const (
 	// coldProcs is how many Ps the rest of the program has at least: a worker
 	// pinned to one CPU begins with one.
 	coldProcs = 2
-	// procStep is by how many Ps the program grows at a time: each change stops
-	// the world, and a server gets clients while others are being measured.
-	procStep = 8
+	// leastGrant is how many Ps hot threads get at least; they double from there:
+	// each change stops the world, and a server gets clients while others are being
+	// measured.
+	leastGrant = 8
 	// hotMemory is the size at which garbage is collected after all: a server
 	// that always has a client must not grow without end.
 	hotMemory = 1 << 30
@@ -46,7 +47,10 @@ func HoldHot(threads int) (release func()) {
 	}
 	hot.threads += threads
 	if hot.threads > hot.granted {
-		hot.granted = (hot.threads + procStep - 1) / procStep * procStep
+		hot.granted = leastGrant
+		for hot.granted < hot.threads {
+			hot.granted *= 2
+		}
 		runtime.GOMAXPROCS(max(hot.procs, coldProcs) + hot.granted)
 	}
 	return sync.OnceFunc(func() { releaseHot(threads) })

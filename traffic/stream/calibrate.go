@@ -80,11 +80,11 @@ func (e *Engine) medianRate(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	var rates []float64
-	for before := e.counts(); len(rates) < calibrationCount; {
+	for before := e.Counts(); len(rates) < calibrationCount; {
 		if err := pause(calibrationSample); err != nil {
 			return 0, err
 		}
-		after := e.counts()
+		after := e.Counts()
 		sent := e.between(traffic.Send, before, after)
 		rates = append(rates, float64(sent.Bytes)/sent.WindowSeconds)
 		before = after

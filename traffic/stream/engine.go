@@ -42,6 +42,7 @@ type Config struct {
 	NoDelay bool  // TCP_NODELAY of every flow; without it, it is switched off
 	Copy    string
 	Discard bool // receivers drop the payload in the kernel (MSG_TRUNC)
+	Receive int  // bytes of one receiving call at most; 0: what is fastest
 
 	BitsPerSecond float64 // of payload, of each sending flow; 0: as fast as it goes
 	Pacing        string
@@ -82,10 +83,20 @@ func (c Config) filled() Config {
 	return c
 }
 
+// receiveSize is the size of one receiving call.
+func (c Config) receiveSize(fastest int) int {
+	if c.Receive > 0 {
+		return c.Receive
+	}
+	return fastest
+}
+
 func (c Config) check() error {
 	switch {
 	case c.Message < 0 || c.Message > maxMessage:
 		return fmt.Errorf("a message of %d bytes is not within 1 and %d", c.Message, maxMessage)
+	case c.Receive < 0 || c.Receive > maxMessage:
+		return fmt.Errorf("%d bytes of one receiving call are not within 1 and %d", c.Receive, maxMessage)
 	case c.Copy != "" && c.Copy != CopyZero && c.Copy != CopySendfile:
 		return fmt.Errorf("no way of sending is called %q: there are %s, %s and %s", c.Copy, CopyPlain, CopyZero, CopySendfile)
 	case c.Pacing != "" && c.Pacing != PaceKernel && c.Pacing != PaceBucket:

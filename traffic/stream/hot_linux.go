@@ -11,17 +11,14 @@ import (
 // The loops of this file are hot. They are nosplit, so that the scheduler's
 // request to give way, which comes every 10 ms (forcePreemptNS in Go's
 // runtime/proc.go), does not switch threads inside of them; they return after a
-// burst, which is the safe point that stopping the world waits for. EINTR, which
+// burst, which is the safe point that stopping the world waits for: its calls are
+// bounded by what takes 20 ms (see burst_linux.go). EINTR, which
 // a profiler's signal may cause, means again. sendto and recvfrom spare the file
 // layer that write and read pass through.
-const (
-	burstCalls = 1 << 16
-	burstBytes = 256 << 20
-)
 
 // burstEnd is how a burst came to its end.
 type burstEnd struct {
-	flow  *flow // the one that ended or failed; nil: none in particular
+	flow  *flow // the one that ended, failed, or has completions; nil: none in particular
 	ended bool  // by its peer's end or the limit
 	errno syscall.Errno
 }
@@ -29,37 +26,38 @@ type burstEnd struct {
 // send is one sending call of the flow's way of copying.
 //
 //go:nosplit
-func (s *socket) send(b hotBuffer, size, flags uintptr) (n uintptr, e syscall.Errno) {
-	switch {
-	case s.zero != nil:
-		return s.sendZero(b, size, flags)
-	case s.file != 0:
-		s.at = 0
-		n, _, e = syscall.RawSyscall6(unix.SYS_SENDFILE, s.fd, s.file, uintptr(unsafe.Pointer(&s.at)), size, 0, 0)
-	default:
-		n, _, e = syscall.RawSyscall6(unix.SYS_SENDTO, s.fd, uintptr(b.at), size, flags|unix.MSG_NOSIGNAL, 0, 0)
+func (f *flow) send(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno) {
+	if f.file != 0 {
+		f.at = 0
+		n, _, e = syscall.RawSyscall6(unix.SYS_SENDFILE, f.fd, f.file, uintptr(unsafe.Pointer(&f.at)), size, 0, 0)
+	} else {
+		n, _, e = syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(t.buffer.at), size, flags|t.sendFlags, 0, 0)
 	}
-	return n, e
+	if e != 0 {
+		return 0, e
+	}
+	f.bytes.Add(uint64(n))
+	f.calls.Add(1)
+	if f.zero != nil {
+		f.zero.open++
+		f.zero.since++
+	}
+	return n, 0
 }
 
 // sendCounted is send within the budget; ended says that this is spent.
 //
 //go:nosplit
 func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended bool, e syscall.Errno) {
-	if t.budget != nil {
-		if size = t.budget.take(size); size == 0 {
-			return 0, true, 0
-		}
+	if t.budget == nil {
+		n, e = f.send(t, size, flags)
+		return n, false, e
 	}
-	n, e = f.send(t.buffer, size, flags)
-	if e != 0 {
-		n = 0
-	} else {
-		f.count(n)
+	if size = t.budget.take(size); size == 0 {
+		return 0, true, 0
 	}
-	if t.budget != nil && n < size {
-		t.budget.giveBack(size - n)
-	}
+	n, e = f.send(t, size, flags)
+	t.budget.giveBack(size - n)
 	return n, false, e
 }
 
@@ -68,15 +66,17 @@ func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended boo
 //
 //go:nosplit
 func (t *thread) sendBurst(f *flow, stop *atomic.Bool) burstEnd {
-	for calls, bytes := 0, uintptr(0); calls < burstCalls && bytes < burstBytes && !stop.Load(); calls++ {
-		n, ended, e := f.sendCounted(t, t.buffer.size, 0)
+	for calls := 0; calls < t.bound && !stop.Load(); calls++ {
+		_, ended, e := f.sendCounted(t, t.buffer.size, 0)
 		if e == unix.EINTR {
 			continue
 		}
 		if e != 0 || ended {
 			return burstEnd{f, ended, e}
 		}
-		bytes += n
+		if f.zero != nil && f.zero.due() {
+			return burstEnd{flow: f}
+		}
 	}
 	return burstEnd{}
 }
@@ -86,7 +86,7 @@ func (t *thread) sendBurst(f *flow, stop *atomic.Bool) burstEnd {
 //
 //go:nosplit
 func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
-	for calls, bytes := 0, uintptr(0); calls < burstCalls && bytes < burstBytes && !stop.Load(); calls++ {
+	for calls := 0; calls < t.bound && !stop.Load(); calls++ {
 		n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), t.buffer.size, t.receiveFlags, 0, 0)
 		if e == unix.EINTR {
 			continue
@@ -95,7 +95,6 @@ func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 			return burstEnd{f, e == 0, e}
 		}
 		f.count(n)
-		bytes += n
 		if n < restBelow && t.rests {
 			syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t.rest)), 0, 0)
 		}

@@ -63,46 +63,42 @@ func (p *poller) wait() (int, syscall.Errno) {
 //
 //go:nosplit
 func (t *thread) sendMany(stop *atomic.Bool) burstEnd {
-	for waits, bytes := 0, uintptr(0); waits < burstCalls/readyAtOnce && bytes < burstBytes && !stop.Load(); waits++ {
+	for waits := 0; waits < t.bound && !stop.Load(); waits++ {
 		ready, e := t.poller.wait()
 		if e != 0 {
 			return burstEnd{errno: e}
 		}
 		for i := range ready {
-			f := t.flows[t.poller.events[i].Fd]
-			n, ended, e := t.sendTurn(f)
-			if e != 0 || ended {
+			event := &t.poller.events[i]
+			f := t.flows[event.Fd]
+			if f.zero != nil && event.Events&unix.EPOLLERR != 0 {
+				return burstEnd{flow: f} // completions wake the poller, too, until they are read
+			}
+			if ended, e := t.sendTurn(f); e != 0 || ended {
 				return burstEnd{f, ended, e}
 			}
-			bytes += n
 		}
 	}
 	return burstEnd{}
 }
 
 // sendTurn writes to one socket until its buffer is full or its turn is over.
-// Completions of zero copy wake the poller, too, so they are always taken.
 //
 //go:nosplit
-func (t *thread) sendTurn(f *flow) (sent uintptr, ended bool, _ syscall.Errno) {
-	if f.zero != nil {
-		if e := f.zero.reap(f.fd); e != 0 {
-			return 0, false, e
-		}
-	}
-	for {
+func (t *thread) sendTurn(f *flow) (ended bool, _ syscall.Errno) {
+	for sent := uintptr(0); ; {
 		n, ended, e := f.sendCounted(t, t.buffer.size, unix.MSG_DONTWAIT)
 		switch {
 		case e == unix.EINTR:
 			continue
 		case e == unix.EAGAIN:
-			return sent, false, 0
+			return false, 0
 		case e != 0 || ended:
-			return sent, ended, e
+			return ended, e
 		}
 		sent += n
 		if n < t.buffer.size || sent+t.buffer.size > turnBytes {
-			return sent, false, 0
+			return false, 0
 		}
 	}
 }
@@ -111,7 +107,7 @@ func (t *thread) sendTurn(f *flow) (sent uintptr, ended bool, _ syscall.Errno) {
 //
 //go:nosplit
 func (t *thread) receiveMany(stop *atomic.Bool) burstEnd {
-	for waits, bytes := 0, uintptr(0); waits < burstCalls/readyAtOnce && bytes < burstBytes && !stop.Load(); waits++ {
+	for waits := 0; waits < t.bound && !stop.Load(); waits++ {
 		ready, e := t.poller.wait()
 		if e != 0 {
 			return burstEnd{errno: e}
@@ -126,7 +122,6 @@ func (t *thread) receiveMany(stop *atomic.Bool) burstEnd {
 				return burstEnd{f, e == 0, e}
 			}
 			f.count(n)
-			bytes += n
 		}
 	}
 	return burstEnd{}

@@ -2,9 +2,7 @@ package stream
 
 import (
 	"sync/atomic"
-	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,6 +55,9 @@ func (t *thread) piece(f *flow, now int64) (next int64, took uintptr, _ burstEnd
 		if wait := f.bucket.Wait(size, now); wait > 0 {
 			return wait, took, burstEnd{}
 		}
+		if f.zero != nil && f.zero.due() {
+			return 0, took, burstEnd{flow: f}
+		}
 		n, ended, e := f.sendCounted(t, uintptr(size), unix.MSG_DONTWAIT)
 		switch {
 		case e == unix.EINTR:
@@ -72,7 +73,8 @@ func (t *thread) piece(f *flow, now int64) (next int64, took uintptr, _ burstEnd
 }
 
 // sleepUntil sleeps until the clock has come so far; a signal may wake it early.
+// The Go runtime knows of the call, so that it holds nobody up.
 func sleepUntil(at int64) {
 	until := unix.NsecToTimespec(at)
-	syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&until)), 0, 0, 0)
+	unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &until, nil)
 }

@@ -16,7 +16,7 @@ func (s *socket) info() *TCPInfo {
 	info := &TCPInfo{
 		MSS: int(got.Snd_mss), PathMTU: int(got.Pmtu),
 		RTT: microseconds(uint64(got.Rtt)), RTTVar: microseconds(uint64(got.Rttvar)), MinRTT: minRTT(got),
-		CongestionWindow: int(got.Snd_cwnd), SendWindow: int(got.Snd_wnd), Reordering: int(got.Reordering),
+		CongestionWindow: int(got.Snd_cwnd), SendWindow: int(got.Snd_wnd), Reordering: int(got.Reordering), ReorderSeen: got.Reord_seen,
 		Retransmits: got.Total_retrans, SegmentsOut: got.Segs_out, SegmentsIn: got.Segs_in,
 		BytesRetransmitted: got.Bytes_retrans, BytesAcked: got.Bytes_acked, BytesReceived: got.Bytes_received,
 		Busy: microseconds(got.Busy_time), RwndLimited: microseconds(got.Rwnd_limited), SndbufLimited: microseconds(got.Sndbuf_limited),

@@ -49,7 +49,8 @@ type TCPInfo struct {
 	MinRTT             time.Duration // 0: not measured
 	CongestionWindow   int           // segments
 	SendWindow         int           // bytes that the peer has room for
-	Reordering         int           // segments
+	Reordering         int           // segments: how far the connection lets them stray
+	ReorderSeen        uint32        // times that segments came out of order, as acknowledgements told; wraps
 	SendBuffer         int           // bytes
 	ReceiveBuffer      int           // bytes
 	Retransmits        uint32        // segments; wraps
@@ -66,15 +67,16 @@ type TCPInfo struct {
 // Snapshot reads the clock next to the counters; what the system knows of the
 // connections comes last, because it waits for whoever holds a socket's lock.
 func (e *Engine) Snapshot() Snapshot {
-	s := e.counts()
+	s := e.Counts()
 	for i, f := range e.flows {
 		s.Flows[i].TCP = f.info()
 	}
 	return s
 }
 
-// counts is Snapshot without what costs a system call a flow.
-func (e *Engine) counts() Snapshot {
+// Counts is Snapshot without what the system knows of the connections, which
+// costs system calls for each.
+func (e *Engine) Counts() Snapshot {
 	s := Snapshot{At: time.Now(), Flows: make([]FlowCounts, len(e.flows))}
 	for i, f := range e.flows {
 		s.Flows[i] = FlowCounts{Role: f.role, Bytes: f.bytes.Load(), Calls: f.calls.Load(), Ended: f.ended.Load(), Err: f.err()}

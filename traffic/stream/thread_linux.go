@@ -27,7 +27,10 @@ type thread struct {
 	cpu          int     // -1: not pinned
 	buffer       hotBuffer
 	budget       *budget
+	sendFlags    uintptr
 	receiveFlags uintptr
+	bound        int  // calls of a burst
+	gentle       bool // calls are few: see await
 	rests        bool
 	rest         unix.Timespec
 	poller       *poller // nil for one flow, and for paced ones
@@ -44,19 +47,22 @@ func crewSize(threads, flows int) int { return min(threads, flows) }
 func holdHot(threads int) (release func()) { return traffic.HoldHot(threads) }
 
 func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread, error) {
-	t := &thread{role: role, flows: flows, open: slices.Clone(flows), budget: b, together: e.config.FailTogether}
+	t := &thread{role: role, flows: flows, open: slices.Clone(flows), budget: b, together: e.config.FailTogether, bound: 1, sendFlags: unix.MSG_NOSIGNAL}
 	if e.config.Silence > 0 {
 		t.limit = e.config.Silence
 		t.silence = uint64(max(1, e.config.Silence/patience))
+	}
+	if e.config.Copy == CopyZero {
+		t.sendFlags |= unix.MSG_ZEROCOPY
 	}
 	interest := uint32(unix.EPOLLIN)
 	switch {
 	case role == traffic.Send:
 		t.buffer, interest = e.source.buffer, unix.EPOLLOUT
 	case e.config.Discard:
-		t.buffer, t.receiveFlags = hotBuffer{size: discardSize}, unix.MSG_TRUNC
+		t.buffer, t.receiveFlags = hotBuffer{size: uintptr(e.config.receiveSize(discardSize))}, unix.MSG_TRUNC
 	default:
-		t.buffer = newHotBuffer(receiveBufferSize, nil)
+		t.buffer = newHotBuffer(e.config.receiveSize(receiveBufferSize), nil)
 	}
 	if role == traffic.Send && e.source.file >= 0 {
 		for _, f := range flows {
@@ -146,13 +152,8 @@ func (t *thread) settle() error {
 // them all.
 func (t *thread) work(stop *atomic.Bool) error {
 	var failures []error
-	for before := uint64(0); len(t.open) > 0 && !stop.Load(); {
-		o := t.burst(stop)
-		if moved := t.moved(); moved != before {
-			before = moved
-			t.silent.Store(0)
-		}
-		err := t.judge(o.errno)
+	for len(t.open) > 0 && !stop.Load() {
+		o, err := t.burst(stop)
 		if o.flow != nil && (o.ended || err != nil) {
 			t.drop(o.flow, err)
 		} else if err != nil {
@@ -168,7 +169,27 @@ func (t *thread) work(stop *atomic.Bool) error {
 	return errors.Join(failures...)
 }
 
-func (t *thread) burst(stop *atomic.Bool) burstEnd {
+// burst makes one burst and what belongs to it: it learns how long the next may
+// be, notes silence, and reads completions.
+func (t *thread) burst(stop *atomic.Bool) (burstEnd, error) {
+	began, calls, bytes := time.Now(), t.calls(), t.moved()
+	if t.gentle {
+		if ready, err := t.await(); err != nil || !ready {
+			return burstEnd{}, errors.Join(err, t.judge(unix.EAGAIN))
+		}
+	}
+	o := t.calling(stop)
+	t.learn(time.Since(began), t.calls()-calls)
+	if t.moved() != bytes {
+		t.silent.Store(0)
+	}
+	if o.flow == nil || o.flow.zero == nil || o.errno != 0 && o.errno != unix.ENOBUFS {
+		return o, t.judge(o.errno)
+	}
+	return o, o.flow.zero.settle(o.flow.fd, o.errno == unix.ENOBUFS)
+}
+
+func (t *thread) calling(stop *atomic.Bool) burstEnd {
 	switch {
 	case t.role == traffic.Send && t.flows[0].bucket != nil:
 		return t.sendPaced(stop)
@@ -180,6 +201,13 @@ func (t *thread) burst(stop *atomic.Bool) burstEnd {
 		return t.receiveBurst(t.flows[0], stop)
 	}
 	return t.receiveMany(stop)
+}
+
+func (t *thread) calls() (calls uint64) {
+	for _, f := range t.flows {
+		calls += f.calls.Load()
+	}
+	return calls
 }
 
 func (t *thread) moved() (bytes uint64) {
@@ -216,8 +244,6 @@ func (t *thread) judge(errno syscall.Errno) error {
 		return nil
 	case unix.EPIPE, unix.ECONNRESET:
 		return fmt.Errorf("the peer went away: %w", errno)
-	case unix.ENOBUFS:
-		return fmt.Errorf("the kernel has no memory for its notes about zero copy: raise net.core.optmem_max: %w", errno)
 	}
 	return fmt.Errorf("moving bytes: %w", errno)
 }

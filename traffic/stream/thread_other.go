@@ -44,7 +44,7 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 	if role == traffic.Send {
 		t.buffer = bytesOf(e.source.buffer)
 	} else {
-		t.buffer = make([]byte, receiveBufferSize)
+		t.buffer = make([]byte, e.config.receiveSize(receiveBufferSize))
 	}
 	return t, nil
 }

@@ -78,7 +78,7 @@ func (w *worker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd
 	r := newRecorder(e, w.load.mainRole(w.role), when)
 	defer r.close()
 	end, err := w.drive(ctx, e, r, when)
-	for _, f := range e.counts().Flows {
+	for _, f := range e.Counts().Flows {
 		w.moved[f.Role] += f.Bytes
 	}
 	return end, err

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -10,8 +11,9 @@ import (
 
 // zeroCopy is the book-keeping of a socket that sends with MSG_ZEROCOPY
 // (Documentation/networking/msg_zerocopy.rst): each call has a number, and the
-// error queue says ranges of numbers whose pages the kernel no longer needs. It
-// is used by the flow's thread alone, but for the counts.
+// error queue says ranges of numbers whose pages the kernel no longer needs. The
+// hot loop only counts calls; it returns for what came. It is used by the flow's
+// thread alone, but for the counts.
 type zeroCopy struct {
 	open      uint32 // calls whose completion has not come
 	since     uint32 // calls since completions were last looked for
@@ -20,14 +22,6 @@ type zeroCopy struct {
 
 	header  unix.Msghdr
 	control [256]byte
-	ready   pollFD
-}
-
-// pollFD is struct pollfd.
-type pollFD struct {
-	fd      int32
-	events  int16
-	revents int16
 }
 
 const (
@@ -47,11 +41,15 @@ func newZeroCopy() *zeroCopy {
 	return z
 }
 
-// reap reads the completions that have come. A range is one message of the error
-// queue: a control message with a struct sock_extended_err.
+// due tells that the hot loop should return for completions.
 //
 //go:nosplit
-func (z *zeroCopy) reap(fd uintptr) syscall.Errno {
+func (z *zeroCopy) due() bool { return z.since >= reapEvery }
+
+// reap reads the completions that have come. A range is one message of the error
+// queue: a control message with a struct sock_extended_err.
+func (z *zeroCopy) reap(fd uintptr) error {
+	z.since = 0
 	for {
 		z.header.SetControllen(len(z.control))
 		_, _, e := syscall.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&z.header)), unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
@@ -60,16 +58,14 @@ func (z *zeroCopy) reap(fd uintptr) syscall.Errno {
 			z.note()
 		case unix.EINTR:
 		case unix.EAGAIN:
-			return 0
+			return nil
 		default:
-			return e
+			return fmt.Errorf("reading completions of zero copy: %w", e)
 		}
 	}
 }
 
 // note counts one range. What is too short or of another origin is passed over.
-//
-//go:nosplit
 func (z *zeroCopy) note() {
 	const head = unsafe.Sizeof(unix.Cmsghdr{})
 	if uintptr(z.header.Controllen) < head+unsafe.Sizeof(unix.SockExtendedErr{}) {
@@ -87,52 +83,18 @@ func (z *zeroCopy) note() {
 	}
 }
 
-// await blocks until a completion has come, by patience at most.
-//
-//go:nosplit
-func (z *zeroCopy) await(fd uintptr) syscall.Errno {
-	z.ready = pollFD{fd: int32(fd)} // no events: POLLERR always counts
-	limit := unix.Timespec{Nsec: patience.Nanoseconds()}
-	n, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&z.ready)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
-	if e == 0 && n == 0 {
-		return unix.EAGAIN
+// settle reads completions; with full, which says that the kernel or mostOpen
+// allows no more calls before one comes, it waits for that, by patience at most.
+func (z *zeroCopy) settle(fd uintptr, full bool) error {
+	if err := z.reap(fd); err != nil || !full && z.open < mostOpen {
+		return err
 	}
-	if e != 0 && e != unix.EINTR {
-		return e
+	if z.open == 0 {
+		return fmt.Errorf("the kernel has no memory for its notes about zero copy: raise net.core.optmem_max: %w", unix.ENOBUFS)
+	}
+	ready := []unix.PollFd{{Fd: int32(fd)}} // no events: POLLERR always counts
+	if _, err := unix.Poll(ready, int(patience.Milliseconds())); err != nil && err != unix.EINTR {
+		return fmt.Errorf("waiting for completions of zero copy: %w", err)
 	}
 	return z.reap(fd)
-}
-
-// sendZero is one call with MSG_ZEROCOPY. The kernel refuses with ENOBUFS
-// what would take its notes about the call over net.core.optmem_max: then a
-// completion makes room.
-//
-//go:nosplit
-func (s *socket) sendZero(b hotBuffer, size, flags uintptr) (uintptr, syscall.Errno) {
-	z := s.zero
-	if z.since >= reapEvery {
-		z.since = 0
-		if e := z.reap(s.fd); e != 0 {
-			return 0, e
-		}
-	}
-	for z.open >= mostOpen {
-		if e := z.await(s.fd); e != 0 {
-			return 0, e
-		}
-	}
-	for {
-		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, s.fd, uintptr(b.at), size, flags|unix.MSG_NOSIGNAL|unix.MSG_ZEROCOPY, 0, 0)
-		if e == 0 {
-			z.open++
-			z.since++
-			return n, 0
-		}
-		if e != unix.ENOBUFS || z.open == 0 {
-			return 0, e
-		}
-		if e := z.await(s.fd); e != 0 {
-			return 0, e
-		}
-	}
 }

@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -69,6 +71,39 @@ func TestPacingSaysWho(t *testing.T) {
 				t.Errorf("%g bytes arrived, about %g were allowed", moved, allowed)
 			}
 		})
+	}
+}
+
+// TestSlowFlowsHoldNobodyUp collects garbage, which stops the world, while a flow
+// trickles that is never silent for as long as a thread's patience.
+func TestSlowFlowsHoldNobodyUp(t *testing.T) {
+	near, far := connected(t, 3)
+	e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{Threads: 2})
+	e.Start()
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for _, conn := range far {
+		writers.Go(func() {
+			for tick := time.NewTicker(2 * time.Millisecond); ; {
+				select {
+				case <-tick.C:
+					conn.Write(make([]byte, 100))
+				case <-stop:
+					return
+				}
+			}
+		})
+	}
+	best := time.Hour
+	for range 5 {
+		began := time.Now()
+		runtime.GC()
+		best = min(best, time.Since(began))
+	}
+	close(stop)
+	writers.Wait()
+	if best > 300*time.Millisecond {
+		t.Errorf("stopping the world took %s at least", best)
 	}
 }
 
