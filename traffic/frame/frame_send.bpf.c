@@ -19,8 +19,8 @@ struct frame_sender {
 	__u32 ipv6;
 	__u32 addresses; /* the flow changes the source address, not ports */
 	__u32 udp_sum;	 /* of what does not change: pseudo header, UDP, payload */
-	__u32 ip_sum;
-	__u32 port; /* of the destination: the session's first */
+	__u32 ip_sum;	 /* of the IPv4 header without the address; only if that changes */
+	__u32 port;	 /* of the destination: the session's first */
 	__u32 device;
 	__u32 first;	/* flow of this thread */
 	__u32 end;	/* the flow after its last */
@@ -35,8 +35,8 @@ struct frame_sender {
 	__u32 flow;  /* of the next frame */
 	__s32 error; /* of the last transmission that refused frames */
 	__u64 sequence;
-	__u64 due; /* ps after the epoch, of the next frame */
-	__u64 task;
+	__u64 due;  /* ps after the epoch, of the next frame */
+	__u64 task; /* that sends; Go clears it before each run */
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
 };
@@ -124,7 +124,7 @@ static __always_inline void ports(struct frame_sender *s, __u32 low, __u32 high,
 
 static __always_inline __u16 udp_checksum(__u32 sum)
 {
-	__u16 folded = ~frame_fold(sum);
+	__u16 folded = ~frame_fold32(sum);
 
 	return bpf_htons(folded ? folded : 0xffff); /* RFC 768: zero would say that there is none */
 }
@@ -138,7 +138,7 @@ static __always_inline void write_number(__u8 *at, struct number n)
 
 static __always_inline void write_ipv4(struct frame_sender *s, __u8 *frame, struct number n)
 {
-	__u32 sum = s->udp_sum + number_sum(n), ip_sum = s->ip_sum;
+	__u32 sum = s->udp_sum + number_sum(n);
 	__u32 bits = FRAME_PORT_BITS;
 	__u32 low = n.flow & ((1 << FRAME_PORT_BITS) - 1);
 
@@ -151,10 +151,10 @@ static __always_inline void write_ipv4(struct frame_sender *s, __u8 *frame, stru
 		low = 0;
 		*(__be32 *)(frame + 26) = bpf_htonl(source);
 		sum += frame_words(source);
-		ip_sum += frame_words(source);
+		*(__u16 *)(frame + 24) =
+		    bpf_htons((__u16)~frame_fold32(s->ip_sum + frame_words(source)));
 	}
 	ports(s, low, n.flow >> bits, (__u16 *)(frame + FRAME_IPV4_UDP), &sum);
-	*(__u16 *)(frame + 24) = bpf_htons((__u16)~frame_fold(ip_sum));
 	*(__u16 *)(frame + FRAME_IPV4_UDP + 6) = udp_checksum(sum);
 	write_number(frame + FRAME_IPV4_HEAD - FRAME_NUMBERING, n);
 }
@@ -197,7 +197,8 @@ int frame_send(struct xdp_md *ctx)
 	s->sent[n.phase & (FRAME_PHASES - 1)]++;
 	if (s->drop)
 		return XDP_DROP;
-	s->task = bpf_get_current_pid_tgid();
+	if (!s->task)
+		s->task = bpf_get_current_pid_tgid();
 	return bpf_redirect_map(&frame_out, 0, XDP_DROP);
 }
 

@@ -15,6 +15,10 @@
 #include <bpf/bpf_endian.h>
 #include "frame_wire.h"
 
+#define FRAME_HOOKS 2
+#define AT_XDP 0
+#define AT_TC FRAME_PHASES
+
 #define TRIES 8 /* another CPU may count the same flow; it does not stay in between for long */
 /* A number so much higher than any before it is none of ours. */
 #define JUMP (1ULL << 31)
@@ -25,55 +29,62 @@ const volatile __u32 frame_flows = 1;
 const volatile __u32 frame_words_per_flow = 2; /* a power of two */
 const volatile __u32 frame_length;	       /* of the frame without FCS */
 const volatile __u32 frame_ipv6;
+const volatile __u32 frame_shared; /* several CPUs may count one flow at the same time */
 
-/* What became of the frames of one phase on one CPU. Go has the same layout. */
+/* What became of the frames of one phase at one hook on one CPU. Go has the same layout. */
 struct frame_totals {
 	__u64 packets; /* each number once */
-	__u64 spanned; /* numbers up to the highest, gaps counted */
+	__u64 skipped; /* numbers that a higher one passed by; they may come yet */
 	__u64 reordered;
 	__u64 duplicate;
 	__u64 late;
 	__u64 corrupt;
 	__u64 merged;
-	__u64 at_xdp; /* frames of ours, whatever became of them */
-	__u64 at_tc;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, FRAME_PHASES);
+	__uint(max_entries, FRAME_HOOKS *FRAME_PHASES);
 	__type(key, __u32);
 	__type(value, struct frame_totals);
 } frame_sums SEC(".maps");
 
-/* The number after the highest that has come, by flow. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} frame_next SEC(".maps");
-
 /*
- * Which numbers have come: 32 of them in the lower half of a word, their block (number / 32) in
- * the upper half. A flow has a ring of such words. A word is taken over by a newer block when that
- * block's first number comes, so nothing is ever cleared.
+ * What is remembered of a flow: the number after the highest that has come, and which numbers have
+ * come: 32 of them in the lower half of a word, their block (number / 32) in the upper half. The
+ * words are a ring, as many as Go makes the values large. A word is taken over by a newer block
+ * when that block's first number comes, so nothing is ever cleared.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__type(value, __u64);
-} frame_seen SEC(".maps");
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, 3 * sizeof(__u64));
+} frame_flow SEC(".maps");
 
-static __always_inline bool mark(struct frame_totals *sum, __u32 flow, __u64 number)
+static __always_inline __u64 *word_of(__u64 *flow, __u32 block)
+{
+	return flow + 1 + (block & (frame_words_per_flow - 1));
+}
+
+/*
+ * swap puts a new value where the old one still is. At XDP, a device with one queue counts on one
+ * CPU at a time, and need not pay for that.
+ */
+static __always_inline bool swap(__u32 hook, __u64 *at, __u64 was, __u64 now)
+{
+	if (hook != AT_XDP || frame_shared)
+		return __sync_val_compare_and_swap(at, was, now) == was;
+	*(volatile __u64 *)at = now;
+	return true;
+}
+
+/* mark notes that a number has come, and tells what it was. */
+static __always_inline bool mark(struct frame_totals *sum, __u32 hook, __u64 *flow, __u64 number)
 {
 	__u32 block = number >> 5, bit = 1U << (number & 31);
-	__u32 slot = flow * frame_words_per_flow + (block & (frame_words_per_flow - 1));
-	__u64 *word = bpf_map_lookup_elem(&frame_seen, &slot);
+	__u64 *word = word_of(flow, block);
 
-	if (!word)
-		return false;
 	for (int i = 0; i < TRIES; i++) {
 		__u64 was = *(volatile __u64 *)word;
 		__s32 ahead = block - (__u32)(was >> 32);
@@ -87,42 +98,43 @@ static __always_inline bool mark(struct frame_totals *sum, __u32 flow, __u64 num
 			sum->duplicate++;
 			return false;
 		}
-		if (__sync_val_compare_and_swap(word, was, (__u64)block << 32 | bits | bit) == was)
+		if (swap(hook, word, was, (__u64)block << 32 | bits | bit))
 			break;
 	}
 	return true;
 }
 
-static __always_inline void advance(struct frame_totals *sum, __u64 *next, __u64 number)
+static __always_inline void advance(struct frame_totals *sum, __u32 hook, __u64 *flow, __u64 number)
 {
 	for (int i = 0; i < TRIES; i++) {
-		__u64 was = *(volatile __u64 *)next;
+		__u64 was = *(volatile __u64 *)flow;
 
 		if (number < was) {
 			sum->reordered++;
 			return;
 		}
-		if (__sync_val_compare_and_swap(next, was, number + 1) == was) {
-			sum->spanned += number + 1 - was;
+		if (swap(hook, flow, was, number + 1)) {
+			if (number > was)
+				sum->skipped += number - was;
 			return;
 		}
 	}
 }
 
-static __always_inline void count(struct frame_totals *sum, __u32 flow, __u64 number)
+static __always_inline void count(struct frame_totals *sum, __u32 hook, __u32 index, __u64 number)
 {
-	__u64 *next = bpf_map_lookup_elem(&frame_next, &flow);
+	__u64 *flow = bpf_map_lookup_elem(&frame_flow, &index);
 
-	if (!next)
+	if (!flow)
 		return;
-	if (number >= *(volatile __u64 *)next + JUMP) {
+	if (number >= *(volatile __u64 *)flow + JUMP) {
 		sum->corrupt++;
 		return;
 	}
-	if (!mark(sum, flow, number))
+	if (!mark(sum, hook, flow, number))
 		return;
 	sum->packets++;
-	advance(sum, next, number);
+	advance(sum, hook, flow, number);
 }
 
 static __always_inline __u64 add_words(const __u8 *from, int words, __u64 sum)
@@ -153,15 +165,16 @@ static __always_inline bool ours(const __u8 *numbering)
 	return numbering[0] == FRAME_MAGIC && *(const __be32 *)(numbering + 2) == frame_session;
 }
 
-static __always_inline struct frame_totals *sums_of(const __u8 *numbering)
+static __always_inline struct frame_totals *sums_of(const __u8 *numbering, __u32 hook)
 {
-	__u32 phase = numbering[1] & (FRAME_PHASES - 1);
+	__u32 key = hook + (numbering[1] & (FRAME_PHASES - 1));
 
-	return bpf_map_lookup_elem(&frame_sums, &phase);
+	return bpf_map_lookup_elem(&frame_sums, &key);
 }
 
 /* take counts one frame of ours. */
-static __always_inline void take(struct frame_totals *sum, const __u8 *numbering, bool whole)
+static __always_inline void take(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
+				 bool whole)
 {
 	__u32 flow = bpf_ntohl(*(const __be32 *)(numbering + 6));
 	__u64 number = bpf_be64_to_cpu(*(const __be64 *)(numbering + 10));
@@ -171,12 +184,12 @@ static __always_inline void take(struct frame_totals *sum, const __u8 *numbering
 	else if (numbering[1] == FRAME_PROBE)
 		sum->packets++;
 	else
-		count(sum, flow, number);
+		count(sum, hook, flow, number);
 }
 
 /* look returns the sums under which a frame was counted, or nothing if it is not ours. */
 static __always_inline struct frame_totals *look_ipv4(const __u8 *frame, const __u8 *end,
-						      __u32 length)
+						      __u32 length, __u32 hook)
 {
 	const __u8 *udp = frame + FRAME_IPV4_UDP, *numbering = udp + FRAME_UDP;
 	struct frame_totals *sum;
@@ -188,7 +201,7 @@ static __always_inline struct frame_totals *look_ipv4(const __u8 *frame, const _
 	if (frame[14] != 0x45 || frame[23] != 17 ||
 	    (*(const __u16 *)(frame + 20) & bpf_htons(0x3fff)) || !ours(numbering))
 		return NULL;
-	sum = sums_of(numbering);
+	sum = sums_of(numbering, hook);
 	if (!sum)
 		return NULL;
 	whole = length >= frame_length &&
@@ -196,12 +209,12 @@ static __always_inline struct frame_totals *look_ipv4(const __u8 *frame, const _
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length);
 	if (whole && *(const __u16 *)(udp + 6)) /* zero: some way has taken the checksum out */
 		whole = intact(frame + 26, 2, udp, udp_length);
-	take(sum, numbering, whole);
+	take(sum, hook, numbering, whole);
 	return sum;
 }
 
 static __always_inline struct frame_totals *look_ipv6(const __u8 *frame, const __u8 *end,
-						      __u32 length)
+						      __u32 length, __u32 hook)
 {
 	const __u8 *udp = frame + FRAME_IPV6_UDP, *numbering = udp + FRAME_UDP;
 	struct frame_totals *sum;
@@ -212,20 +225,22 @@ static __always_inline struct frame_totals *look_ipv6(const __u8 *frame, const _
 		return NULL;
 	if ((frame[14] >> 4) != 6 || frame[20] != 17 || !ours(numbering))
 		return NULL;
-	sum = sums_of(numbering);
+	sum = sums_of(numbering, hook);
 	if (!sum)
 		return NULL;
 	whole = length >= frame_length &&
 		*(const __u16 *)(frame + 18) == bpf_htons(frame_length - FRAME_IPV6_UDP) &&
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length) &&
 		intact(frame + 22, 8, udp, udp_length);
-	take(sum, numbering, whole);
+	take(sum, hook, numbering, whole);
 	return sum;
 }
 
-static __always_inline struct frame_totals *look(const __u8 *frame, const __u8 *end, __u32 length)
+static __always_inline struct frame_totals *look(const __u8 *frame, const __u8 *end, __u32 length,
+						 __u32 hook)
 {
-	return frame_ipv6 ? look_ipv6(frame, end, length) : look_ipv4(frame, end, length);
+	return frame_ipv6 ? look_ipv6(frame, end, length, hook)
+			  : look_ipv4(frame, end, length, hook);
 }
 
 SEC("xdp")
@@ -233,12 +248,8 @@ int frame_at_xdp(struct xdp_md *ctx)
 {
 	const __u8 *frame = (const __u8 *)(long)ctx->data;
 	const __u8 *end = (const __u8 *)(long)ctx->data_end;
-	struct frame_totals *sum = look(frame, end, end - frame);
 
-	if (!sum)
-		return XDP_PASS;
-	sum->at_xdp++;
-	return XDP_DROP;
+	return look(frame, end, end - frame, AT_XDP) ? XDP_DROP : XDP_PASS;
 }
 
 SEC("tc")
@@ -248,10 +259,10 @@ int frame_at_tc(struct __sk_buff *skb)
 
 	if (skb->data + FRAME_IPV6_HEAD > skb->data_end)
 		bpf_skb_pull_data(skb, skb->len < FRAME_IPV6_HEAD ? skb->len : FRAME_IPV6_HEAD);
-	sum = look((const __u8 *)(long)skb->data, (const __u8 *)(long)skb->data_end, skb->len);
+	sum =
+	    look((const __u8 *)(long)skb->data, (const __u8 *)(long)skb->data_end, skb->len, AT_TC);
 	if (!sum)
 		return TC_ACT_UNSPEC;
-	sum->at_tc++;
 	if (skb->gso_segs > 1) /* several frames in one, of which one was counted */
 		sum->merged += skb->gso_segs - 1;
 	return TC_ACT_SHOT;

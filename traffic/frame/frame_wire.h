@@ -37,6 +37,13 @@ static __always_inline __u16 frame_fold(__u64 sum)
 	return (__u16)sum;
 }
 
+static __always_inline __u16 frame_fold32(__u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16)sum;
+}
+
 static __always_inline __u32 frame_words(__u32 value)
 {
 	return (value >> 16) + (value & 0xffff);

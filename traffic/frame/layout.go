@@ -108,7 +108,7 @@ func (h header) udpAt() int {
 }
 
 // template is a frame without FCS in which everything that differs from frame to
-// frame is zero: ports, the low bits of a varied address, checksums, the number.
+// frame is zero: ports, the low bits of a varied address, its checksums, the number.
 func (h header) template() []byte {
 	b := make([]byte, h.size-fcsSize)
 	copy(b, h.destination[:])
@@ -124,7 +124,7 @@ func (h header) template() []byte {
 		if h.addresses {
 			from = netip.IPv4Unspecified() // all of it is written for each frame
 		}
-		h.writeIPv4(b[ethernetSize:], from)
+		h.writeIPv4(b[ethernetSize:h.udpAt()], len(b)-ethernetSize, from)
 		binary.BigEndian.PutUint16(b[12:], 0x0800)
 	}
 	udp := b[h.udpAt():]
@@ -136,13 +136,17 @@ func (h header) template() []byte {
 
 const hops = 64
 
-func (h header) writeIPv4(b []byte, from netip.Addr) {
+// writeIPv4 leaves the header's checksum out if the address will change it.
+func (h header) writeIPv4(b []byte, length int, from netip.Addr) {
 	b[0] = 0x45
-	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
+	binary.BigEndian.PutUint16(b[2:], uint16(length))
 	b[6] = 0x40 // do not fragment
 	b[8], b[9] = hops, 17
 	copy(b[12:16], from.AsSlice())
 	copy(b[16:20], h.to.AsSlice())
+	if !h.addresses {
+		binary.BigEndian.PutUint16(b[10:], ^fold(sum(b)))
+	}
 }
 
 func (h header) writeIPv6(b []byte, from netip.Addr) {
@@ -181,7 +185,7 @@ func newStamp(h header) (stamp, []byte) {
 // write does what frame_send.bpf.c does.
 func (s *stamp) write(b []byte, n number) {
 	flowBits, source := uint32(portBits), n.flow&(1<<portBits-1)
-	udpSum, ipSum := s.udp, s.ip
+	udpSum := s.udp
 	if s.addresses {
 		address := n.flow
 		if !s.ipv6() {
@@ -190,7 +194,7 @@ func (s *stamp) write(b []byte, n number) {
 			four := benchmarkIPv4.As4()
 			address = binary.BigEndian.Uint32(four[:]) + low
 			binary.BigEndian.PutUint32(b[26:], address)
-			ipSum += words(address)
+			binary.BigEndian.PutUint16(b[24:], ^fold(s.ip+words(address)))
 		} else {
 			flowBits = 32
 			binary.BigEndian.PutUint32(b[34:], address)
@@ -206,9 +210,6 @@ func (s *stamp) write(b []byte, n number) {
 	binary.BigEndian.PutUint32(udp[udpSize+6:], n.flow)
 	binary.BigEndian.PutUint64(udp[udpSize+10:], n.sequence)
 	udpSum += uint32(from) + uint32(to) + uint32(n.phase) + words(n.flow) + words(uint32(n.sequence)) + words(uint32(n.sequence>>32))
-	if !s.ipv6() {
-		binary.BigEndian.PutUint16(b[24:], ^fold(ipSum))
-	}
 	binary.BigEndian.PutUint16(udp[6:], checksum(udpSum))
 }
 

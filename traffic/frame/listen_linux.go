@@ -136,8 +136,8 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		socket: socket, reserved: reserved, want: helloOf(l, ip), session: e.session,
 		joined: make(chan struct{}), last: make(chan parting, 1), greeting: map[*net.TCPConn]struct{}{},
 		probed: func() (uint64, error) {
-			all, err := counting.totals()
-			return all[probing].packets, err
+			all, err := counting.tally()
+			return all.phases[probing].packets, err
 		},
 	}
 	ln.handlers.Go(ln.accept)

@@ -56,7 +56,7 @@ func newLive(h header, out int, first, end uint32) (*live, error) {
 	}
 	s, template := newStamp(h)
 	l := &live{template: template}
-	if err := l.load(); err != nil {
+	if err := l.load(out != 0); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -83,14 +83,14 @@ func flag(b bool) uint32 {
 	return 0
 }
 
-// load also watches what the device refuses, where the kernel has the types for
-// it (BTF); without, refused frames count as lost.
-func (l *live) load() error {
+// load also watches what the device refuses, if there is one and the kernel has the
+// types for it (BTF); without, refused frames count as lost.
+func (l *live) load(watch bool) error {
 	spec, err := loadSend()
 	if err != nil {
 		return fmt.Errorf("reading the BPF programs: %w", err)
 	}
-	if spec.LoadAndAssign(&l.objects, nil) == nil {
+	if watch && spec.LoadAndAssign(&l.objects, nil) == nil {
 		l.refusals, err = link.AttachTracing(link.TracingOptions{Program: l.objects.FrameRefused})
 		if err != nil {
 			l.refusals = nil
@@ -128,6 +128,7 @@ func (l *live) call(repeat uint32) error {
 		program: uint32(l.objects.FrameSend.FD()), repeat: repeat, flags: liveFrames, batch: liveBatch,
 		dataIn: unsafe.Pointer(unsafe.SliceData(l.template)), dataSizeIn: uint32(len(l.template)),
 	}
+	l.record.Task = 0
 	// Not a raw call: so the scheduler knows that this thread is in the kernel,
 	// and sends it no signals, each of which would end the call.
 	_, _, errno := syscall.Syscall(unix.SYS_BPF, progTestRun, uintptr(unsafe.Pointer(&run)), unsafe.Sizeof(run))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,9 @@ func (w *sendWorker) choose(ctx context.Context) error {
 	if w.load.method != byPacket {
 		refused = w.try(ctx, byXDP)
 	}
+	if refused == nil {
+		w.confess()
+	}
 	if refused == nil || w.load.method == byXDP || ctx.Err() != nil {
 		return refused
 	}
@@ -40,6 +44,13 @@ func (w *sendWorker) choose(ctx context.Context) error {
 	}
 	w.why = refused.Error()
 	return nil
+}
+
+// confess says what a live sender does not see.
+func (w *sendWorker) confess() {
+	if l, ok := w.sources[0].(*live); ok && l.refusals == nil {
+		w.why = strings.TrimPrefix(w.why+"; this kernel does not tell which frames the device refuses, so those count as lost", "; ")
+	}
 }
 
 // try keeps the sources of a method if its probe comes through.

@@ -82,20 +82,12 @@ func (w *receiveWorker) await(ctx context.Context, until time.Time) error {
 
 // sofar is for intervals: by the time of arrival, lost by gaps in the numbers.
 func (w *receiveWorker) sofar() (packets, lost uint64) {
-	all, err := w.sink.totals()
+	all, err := w.sink.tally()
 	if err != nil {
 		return 0, 0
 	}
-	t := sumOf(all)
+	t := all.all()
 	return t.packets, t.gaps()
-}
-
-// sumOf adds the phases of a trial.
-func sumOf(all [phases]totals) totals {
-	t := all[warmUp]
-	t.add(all[window])
-	t.add(all[after])
-	return t
 }
 
 // reading is the sink at one instant of this end's clock.
@@ -109,8 +101,8 @@ type reading struct {
 }
 
 func (w *receiveWorker) reading() reading {
-	all, err := w.sink.totals()
-	r := reading{at: time.Now(), all: sumOf(all), err: err}
+	all, err := w.sink.tally()
+	r := reading{at: time.Now(), all: all.all(), err: err}
 	if p, ok := w.sink.(*packetSink); ok {
 		r.cpu, r.calls = p.used()
 		r.drops = p.dropped()
@@ -140,8 +132,8 @@ func (w *receiveWorker) parting(ctx context.Context) parting {
 func (w *receiveWorker) settle(ctx context.Context, sent uint64) {
 	came := ^uint64(0)
 	for until := time.Now().Add(settleMost); time.Now().Before(until); {
-		all, err := w.sink.totals()
-		now := all[window].packets + all[window].late
+		all, err := w.sink.tally()
+		now := all.phases[window].packets + all.phases[window].late
 		if err != nil || now >= sent || now == came {
 			return
 		}
@@ -159,11 +151,11 @@ func (w *receiveWorker) settle(ctx context.Context, sent uint64) {
 // end is the result: of the marked frames, or where the sender did not say what it
 // sent, of those that came within this end's own window.
 func (w *receiveWorker) end(c *course, before, used reading, last parting) (result.PairEnd, error) {
-	all, err := w.sink.totals()
+	all, err := w.sink.tally()
 	if err != nil {
 		return result.PairEnd{}, err
 	}
-	ours, seconds := all[window], float64(last.final.windowNS)/1e9
+	ours, seconds := all.phases[window], float64(last.final.windowNS)/1e9
 	lost := last.final.sent - min(last.final.sent, ours.packets+ours.late)
 	end := result.PairEnd{Calls: used.calls - before.calls, CPUSeconds: max(0, (used.cpu - before.cpu).Seconds()), Intervals: c.intervals}
 	if last.err != nil {
@@ -176,7 +168,7 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 	if _, ok := w.sink.(*packetSink); ok {
 		end.Threads = 1
 	}
-	where, why := w.where(sumOf(all))
+	where, why := w.where(all)
 	end.Frames = w.load.frames(where + " " + w.device.name)
 	end.Arrived = &result.Arrived{
 		Expected: ours.packets + lost + ours.late, Lost: lost, Late: ours.late, Reordered: ours.reordered,
@@ -195,32 +187,28 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 // since subtracts an earlier reading.
 func (t totals) since(o totals) totals {
 	return totals{
-		packets: t.packets - o.packets, spanned: t.spanned - o.spanned, reordered: t.reordered - o.reordered,
+		packets: t.packets - o.packets, skipped: t.skipped - o.skipped, reordered: t.reordered - o.reordered,
 		duplicate: t.duplicate - o.duplicate, late: t.late - o.late, corrupt: t.corrupt - o.corrupt, merged: t.merged - o.merged,
 	}
 }
 
 // where is the hook, or both, at which this session's frames were counted, and why
 // not at XDP alone.
-func (w *receiveWorker) where(t totals) (where, why string) {
+func (w *receiveWorker) where(t tally) (where, why string) {
 	how, why := w.sink.method()
-	var hooks []string
-	if t.atXDP > 0 {
-		hooks = append(hooks, byXDP)
-	}
-	if t.atTC > 0 {
-		hooks = append(hooks, byTC)
-		if how == auto && why == "" {
-			why = "the path puts frames behind the driver's XDP, so they were counted at tc"
+	var names []string
+	for place, frames := range t.at {
+		if frames > 0 {
+			names = append(names, placeNames[place])
 		}
 	}
-	if t.atSocket > 0 {
-		hooks = append(hooks, byPacket)
-	}
-	if len(hooks) == 0 {
+	if len(names) == 0 {
 		return how, why
 	}
-	return strings.Join(hooks, "+"), why
+	if t.at[atTC] > 0 && how == auto && why == "" {
+		why = "the path puts frames behind the driver's XDP, so they were counted at tc"
+	}
+	return strings.Join(names, "+"), why
 }
 
 // Close ends a Run that is under way, and takes the sink away.

@@ -23,33 +23,62 @@ func wordsPerFlow(flows uint32) uint32 {
 // totals is what became of the frames of one phase.
 type totals struct {
 	packets   uint64 // each number once
-	spanned   uint64 // numbers up to the highest, gaps counted
+	skipped   uint64 // numbers that a higher one passed by; they may come yet
 	reordered uint64
 	duplicate uint64
 	late      uint64
 	corrupt   uint64
 	merged    uint64 // came as part of an aggregate, and were not looked at
-	atXDP     uint64 // where frames of ours were counted, whatever became of them
-	atTC      uint64
-	atSocket  uint64
 }
 
 func (t *totals) add(o totals) {
 	t.packets += o.packets
-	t.spanned += o.spanned
+	t.skipped += o.skipped
 	t.reordered += o.reordered
 	t.duplicate += o.duplicate
 	t.late += o.late
 	t.corrupt += o.corrupt
 	t.merged += o.merged
-	t.atXDP += o.atXDP
-	t.atTC += o.atTC
-	t.atSocket += o.atSocket
 }
 
 // gaps are the numbers below the highest that have not come. A late copy of one
 // that had come cannot be told from a late first one.
-func (t totals) gaps() uint64 { return t.spanned - min(t.spanned, t.packets+t.late) }
+func (t totals) gaps() uint64 { return t.skipped - min(t.skipped, t.reordered+t.late) }
+
+// The places where frames are counted.
+const (
+	atXDP = iota
+	atTC
+	atSocket
+	places
+)
+
+// placeNames are those of result.Arrived.Method.
+var placeNames = [places]string{byXDP, byTC, byPacket}
+
+// tally is what came, by the phase in which it was sent, and where.
+type tally struct {
+	phases [phases]totals
+	at     [places]uint64 // frames, whatever became of them; not the probe's
+}
+
+func (t *tally) add(place, phase int, o totals) {
+	t.phases[phase].add(o)
+	if phase != probing {
+		t.at[place] += o.any()
+	}
+}
+
+// all adds the phases of a trial.
+func (t *tally) all() totals {
+	sum := t.phases[warmUp]
+	sum.add(t.phases[window])
+	sum.add(t.phases[after])
+	return sum
+}
+
+// any is how many frames of the session there were, whatever became of them.
+func (t totals) any() uint64 { return t.packets + t.duplicate + t.late + t.corrupt }
 
 // sequences is the memory of a sink that counts in Go. One goroutine counts.
 type sequences struct {
@@ -82,7 +111,7 @@ func (s *sequences) count(t *totals, n number) {
 		t.reordered++
 		return
 	}
-	t.spanned += n.sequence + 1 - *next
+	t.skipped += n.sequence - *next
 	*next = n.sequence + 1
 }
 

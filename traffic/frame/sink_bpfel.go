@@ -16,22 +16,19 @@ import (
 type sinkFrameTotals struct {
 	_         structs.HostLayout
 	Packets   uint64
-	Spanned   uint64
+	Skipped   uint64
 	Reordered uint64
 	Duplicate uint64
 	Late      uint64
 	Corrupt   uint64
 	Merged    uint64
-	AtXdp     uint64
-	AtTc      uint64
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	sinkMapFrameNext         = "frame_next"
-	sinkMapFrameSeen         = "frame_seen"
+	sinkMapFrameFlow         = "frame_flow"
 	sinkMapFrameSums         = "frame_sums"
 	sinkProgFrameAtTc        = "frame_at_tc"
 	sinkProgFrameAtXdp       = "frame_at_xdp"
@@ -39,6 +36,7 @@ const (
 	sinkVarFrameIpv6         = "frame_ipv6"
 	sinkVarFrameLength       = "frame_length"
 	sinkVarFrameSession      = "frame_session"
+	sinkVarFrameShared       = "frame_shared"
 	sinkVarFrameWordsPerFlow = "frame_words_per_flow"
 )
 
@@ -92,8 +90,7 @@ type sinkProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type sinkMapSpecs struct {
-	FrameNext *ebpf.MapSpec `ebpf:"frame_next"`
-	FrameSeen *ebpf.MapSpec `ebpf:"frame_seen"`
+	FrameFlow *ebpf.MapSpec `ebpf:"frame_flow"`
 	FrameSums *ebpf.MapSpec `ebpf:"frame_sums"`
 }
 
@@ -105,6 +102,7 @@ type sinkVariableSpecs struct {
 	FrameIpv6         *ebpf.VariableSpec `ebpf:"frame_ipv6"`
 	FrameLength       *ebpf.VariableSpec `ebpf:"frame_length"`
 	FrameSession      *ebpf.VariableSpec `ebpf:"frame_session"`
+	FrameShared       *ebpf.VariableSpec `ebpf:"frame_shared"`
 	FrameWordsPerFlow *ebpf.VariableSpec `ebpf:"frame_words_per_flow"`
 }
 
@@ -128,15 +126,13 @@ func (o *sinkObjects) Close() error {
 //
 // It can be passed to loadSinkObjects or ebpf.CollectionSpec.LoadAndAssign.
 type sinkMaps struct {
-	FrameNext *ebpf.Map `ebpf:"frame_next"`
-	FrameSeen *ebpf.Map `ebpf:"frame_seen"`
+	FrameFlow *ebpf.Map `ebpf:"frame_flow"`
 	FrameSums *ebpf.Map `ebpf:"frame_sums"`
 }
 
 func (m *sinkMaps) Close() error {
 	return _SinkClose(
-		m.FrameNext,
-		m.FrameSeen,
+		m.FrameFlow,
 		m.FrameSums,
 	)
 }
@@ -149,6 +145,7 @@ type sinkVariables struct {
 	FrameIpv6         *ebpf.Variable `ebpf:"frame_ipv6"`
 	FrameLength       *ebpf.Variable `ebpf:"frame_length"`
 	FrameSession      *ebpf.Variable `ebpf:"frame_session"`
+	FrameShared       *ebpf.Variable `ebpf:"frame_shared"`
 	FrameWordsPerFlow *ebpf.Variable `ebpf:"frame_words_per_flow"`
 }
 

@@ -11,8 +11,8 @@ import (
 
 // sink counts the frames of one session.
 type sink interface {
-	// totals reads what has come so far, by phase.
-	totals() ([phases]totals, error)
+	// tally reads what has come so far.
+	tally() (tally, error)
 	// method is how frames are counted, and why not in a better way.
 	method() (how, why string)
 	close() error
@@ -50,7 +50,7 @@ func newSink(how string, e expected, d device, cpu int) (sink, error) {
 
 func newBPFSink(how string, e expected, d device) (*bpfSink, error) {
 	s := &bpfSink{how: how}
-	err := s.load(e)
+	err := s.load(e, d.queues != 1)
 	if err == nil {
 		err = s.attach(how, d)
 	}
@@ -60,7 +60,7 @@ func newBPFSink(how string, e expected, d device) (*bpfSink, error) {
 	return s, nil
 }
 
-func (s *bpfSink) load(e expected) error {
+func (s *bpfSink) load(e expected, shared bool) error {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return fmt.Errorf("lifting the memory lock limit: %w; root is needed", err)
 	}
@@ -75,13 +75,14 @@ func (s *bpfSink) load(e expected) error {
 		"frame_words_per_flow": words,
 		"frame_length":         uint32(e.size - fcsSize),
 		"frame_ipv6":           flag(e.ipv6),
+		"frame_shared":         flag(shared),
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("setting %s of the BPF programs: %w", name, err)
 		}
 	}
-	spec.Maps["frame_next"].MaxEntries = e.flows
-	spec.Maps["frame_seen"].MaxEntries = e.flows * words
+	memory := spec.Maps["frame_flow"]
+	memory.MaxEntries, memory.ValueSize = e.flows, 8*(1+words)
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return fmt.Errorf("loading the BPF programs that count frames: %w", err)
 	}
@@ -127,18 +128,20 @@ func (s *bpfSink) attachXDP(d device, mode link.XDPAttachFlags) error {
 	return nil
 }
 
-func (s *bpfSink) totals() ([phases]totals, error) {
-	var all [phases]totals
-	for phase := range all {
-		var each []sinkFrameTotals
-		if err := s.objects.FrameSums.Lookup(uint32(phase), &each); err != nil {
-			return all, fmt.Errorf("reading the sink's counters: %w", err)
-		}
-		for _, t := range each {
-			all[phase].add(totals{
-				packets: t.Packets, spanned: t.Spanned, reordered: t.Reordered, duplicate: t.Duplicate,
-				late: t.Late, corrupt: t.Corrupt, merged: t.Merged, atXDP: t.AtXdp, atTC: t.AtTc,
-			})
+func (s *bpfSink) tally() (tally, error) {
+	var all tally
+	for place := range atSocket {
+		for phase := range phases {
+			var each []sinkFrameTotals
+			if err := s.objects.FrameSums.Lookup(uint32(place*phases+phase), &each); err != nil {
+				return all, fmt.Errorf("reading the sink's counters: %w", err)
+			}
+			for _, t := range each {
+				all.add(place, phase, totals{
+					packets: t.Packets, skipped: t.Skipped, reordered: t.Reordered, duplicate: t.Duplicate,
+					late: t.Late, corrupt: t.Corrupt, merged: t.Merged,
+				})
+			}
 		}
 	}
 	return all, nil

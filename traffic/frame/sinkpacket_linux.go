@@ -113,11 +113,9 @@ func (s *packetSink) take(b []byte, length int) {
 	n, err := s.expected.parse(b[:min(len(b), length)], length)
 	switch err {
 	case nil:
-		s.sums[n.phase].atSocket++
 		s.memory.count(&s.sums[n.phase], n)
 	case errCorrupt:
 		s.sums[n.phase&(phases-1)].corrupt++
-		s.sums[n.phase&(phases-1)].atSocket++
 	}
 }
 
@@ -129,10 +127,14 @@ func (s *packetSink) publish() {
 	}
 }
 
-func (s *packetSink) totals() ([phases]totals, error) {
+func (s *packetSink) tally() (tally, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.published, s.failure
+	var all tally
+	for phase, t := range s.published {
+		all.add(atSocket, phase, t)
+	}
+	return all, s.failure
 }
 
 func (s *packetSink) method() (how, why string) { return byPacket, s.why }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -14,18 +15,33 @@ type device struct {
 	name     string
 	kind     string // veth, bridge; "device" for hardware
 	mtu      int
+	queues   int // for receiving; 0: not known
 	address  [6]byte
 	loopback bool
 }
 
 func deviceOf(link netlink.Link) (device, error) {
 	a := link.Attrs()
-	d := device{index: a.Index, name: a.Name, kind: link.Type(), mtu: a.MTU, loopback: a.EncapType == "loopback"}
+	d := device{index: a.Index, name: a.Name, kind: link.Type(), mtu: a.MTU, queues: queuesOf(a.Name), loopback: a.EncapType == "loopback"}
 	if !d.loopback && (a.EncapType != "ether" || len(a.HardwareAddr) != len(d.address)) {
 		return device{}, fmt.Errorf("%s is no Ethernet device (%s): frames need one", a.Name, a.EncapType)
 	}
 	copy(d.address[:], a.HardwareAddr)
 	return d, nil
+}
+
+// queuesOf asks the driver, 0 if it does not say.
+func queuesOf(name string) int {
+	tool, err := ethtool.NewEthtool()
+	if err != nil {
+		return 0
+	}
+	defer tool.Close()
+	c, err := tool.GetChannels(name)
+	if err != nil {
+		return 0
+	}
+	return int(c.RxCount + c.CombinedCount)
 }
 
 func family(ip netip.Addr) int {

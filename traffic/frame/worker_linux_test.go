@@ -1,0 +1,202 @@
+package frame
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// TestOverLoopback sends to this host itself: the device takes no live frames, so
+// both ends show their other ways. Namespaces are tests/e2e's.
+func TestOverLoopback(t *testing.T) {
+	needsRoot(t)
+	load := result.Options{"packets": 5000.0, "flows": 9}
+	receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: load, Address: "127.0.0.1"})
+	send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address()})
+	var observed []result.Interval
+	when := traffic.Schedule{
+		Start: time.Now().Add(50 * time.Millisecond), WarmUp: 100 * time.Millisecond, Window: 300 * time.Millisecond,
+		Interval: 50 * time.Millisecond,
+	}
+	var got, sent result.PairEnd
+	var both sync.WaitGroup
+	both.Go(func() { got = runWorker(t, receive, when) })
+	watched := when
+	watched.Observe = func(i result.Interval) { observed = append(observed, i) }
+	both.Go(func() { sent = runWorker(t, send, watched) })
+	both.Wait()
+	if got.Error+sent.Error != "" || got.Packets != sent.Packets || got.Packets == 0 || got.Arrived.Lost != 0 {
+		t.Errorf("sent %+v, got %+v", sent, got)
+	}
+	if sent.Offered.Method != "af-packet" || !strings.Contains(sent.Offered.Why, "loopback") || sent.Offered.Lag == nil {
+		t.Errorf("offered %+v", *sent.Offered)
+	}
+	if got.Arrived.Method != "tc" || !strings.Contains(got.Arrived.Why, "took no XDP program") {
+		t.Errorf("arrived %+v", *got.Arrived)
+	}
+	if len(observed) != 8 || len(got.Intervals) != 8 || observed[0].From != -0.1 || observed[7].To != 0.3 {
+		t.Errorf("observed %+v, kept %+v", observed, got.Intervals)
+	}
+}
+
+func prepare(t *testing.T, order traffic.Order) traffic.Worker {
+	t.Helper()
+	w, err := Kind{}.Prepare(t.Context(), order)
+	if err != nil {
+		t.Fatalf("preparing to %s: %v", order.Role, err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func runWorker(t *testing.T, w traffic.Worker, when traffic.Schedule) result.PairEnd {
+	end, err := w.Run(t.Context(), when)
+	if err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	return end
+}
+
+// TestClsactCounts: the older way to tc, as on kernels before 6.6.
+func TestClsactCounts(t *testing.T) {
+	needsRoot(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // with a namespace of its own, which ends with it
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			t.Error(err)
+			return
+		}
+		s := &bpfSink{how: byTC}
+		if err := s.load(expected{session: 1, flows: 1, size: 64}, true); err != nil {
+			t.Error(err)
+			return
+		}
+		defer s.close()
+		h, err := attachClsact(device{index: 1, name: "lo"}, s.objects.FrameAtTc)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := h.Close(); err != nil {
+			t.Error("detaching:", err)
+		}
+		if err := h.Close(); err != nil {
+			t.Error("detaching what has gone:", err)
+		}
+	}()
+	<-done
+}
+
+func TestRefusals(t *testing.T) {
+	needsRoot(t)
+	cases := map[string]struct {
+		order traffic.Order
+		says  string
+	}{
+		"no interface":     {traffic.Order{Role: traffic.Receive, Address: "192.0.2.1"}, "no interface here has the address"},
+		"a name":           {traffic.Order{Role: traffic.Receive, Address: "host"}, "is not the IP"},
+		"a large frame":    {traffic.Order{Role: traffic.Receive, Address: "127.0.0.1", Load: result.Options{"size": 65535}}, ""},
+		"IPv6 too small":   {traffic.Order{Role: traffic.Receive, Address: "::1"}, "at least 84"},
+		"nobody":           {traffic.Order{Role: traffic.Send, Address: "127.0.0.1:1"}, "connecting"},
+		"no port":          {traffic.Order{Role: traffic.Send, Address: "127.0.0.1"}, "IP:port"},
+		"another role":     {traffic.Order{Role: "watch"}, "no role"},
+		"native only":      {traffic.Order{Role: traffic.Receive, Address: "127.0.0.1", Load: result.Options{"sink": "xdp"}}, ""},
+		"a foreign method": {traffic.Order{Role: traffic.Send, Address: "127.0.0.1:1", Load: result.Options{"method": "x"}}, "not one of"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w, err := Kind{}.Prepare(t.Context(), c.order)
+			if w != nil {
+				w.Close()
+			}
+			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestWithoutPrivilege: an ordinary user is told what it takes.
+func TestWithoutPrivilege(t *testing.T) {
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // its user is changed for ever
+		const nobody = 65534
+		if unix.Geteuid() == 0 {
+			if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
+				failed <- errno
+				return
+			}
+		}
+		w, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
+		if err == nil {
+			w.Close()
+		}
+		failed <- err
+	}()
+	if err := <-failed; err == nil || !strings.Contains(err.Error(), "root") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCalibration(t *testing.T) {
+	needsRoot(t)
+	perSecond, err := Kind{}.Calibrate(t.Context(), result.Options{"flows": 64}, []int{0})
+	if err != nil || perSecond < 1e4 {
+		t.Errorf("%g frames/s, %v", perSecond, err)
+	}
+	if _, err := (Kind{}).Calibrate(t.Context(), result.Options{"method": "af-packet"}, nil); err == nil {
+		t.Error("an AF_PACKET socket has no null sink")
+	}
+}
+
+// TestPacingIsBounded: whatever holds a sender up, no 10 ms have more frames than
+// the rate's and the burst, and who is never held up keeps the rate.
+func TestPacingIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := float64(rapid.IntRange(100, 10_000_000).Draw(t, "rate"))
+		burst := rapid.IntRange(1, 256).Draw(t, "burst")
+		p := pacing{interval: 1e9 / rate, depth: 1e9 / rate * float64(burst-1)}
+		type sending struct {
+			at     int64
+			frames int
+		}
+		var all []sending
+		for now := int64(0); len(all) < 200; {
+			frames, wait := p.ready(now)
+			if frames == 0 {
+				now += wait + 1
+				continue
+			}
+			p.due += p.interval * float64(frames)
+			all = append(all, sending{now, frames})
+			now += int64(rapid.IntRange(0, 20_000_000).Draw(t, "held up")) >> rapid.IntRange(0, 25).Draw(t, "less")
+		}
+		const span = 10_000_000
+		for i, first := range all {
+			sum := 0
+			for _, s := range all[i:] {
+				if s.at >= first.at+span {
+					break
+				}
+				sum += s.frames
+			}
+			if float64(sum) > rate*span/1e9+float64(burst)+1 {
+				t.Fatalf("%d frames in 10 ms at %g/s with bursts of %d", sum, rate, burst)
+			}
+		}
+	})
+}
