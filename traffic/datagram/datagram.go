@@ -50,7 +50,7 @@ var options = []result.Option{
 	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Says: "datagrams that may leave at once after the sender was late, over all threads; absent: what 4 ms bring"},
 	{Name: "buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "a socket's send and receive buffers (SO_SNDBUF, SO_RCVBUF); absent: 4 MiB and 16 MiB as far as the system lets"},
 	{Name: "dscp", Type: result.Count, Min: 0, Max: 63, Says: "differentiated services code point of the datagrams (RFC 2474)"},
-	{Name: "direction", Type: result.Word, Words: []string{forward, reverse, both}, Default: forward, Says: "which way the datagrams flow; back and both ways are counted in the ends' opposite"},
+	{Name: "direction", Type: result.Word, Words: []string{forward, reverse, both}, Default: forward, Says: "which way the datagrams flow: from the connecting end, to it, or both ways at once (rates are each way's)"},
 	{Name: "verify", Type: result.Word, Words: []string{verifyHeader, verifyPayload}, Default: verifyPayload, Says: "what a receiver looks at to find corrupt datagrams: the header, or every byte"},
 	{Name: "window", Type: result.Count, Min: 64, Max: maxWindow, Default: int64(defaultWindow), Says: "numbers of a flow within which a datagram that was overtaken is reordered; later it is late"},
 }

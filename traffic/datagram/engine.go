@@ -224,8 +224,8 @@ func (e *Engine) markAt(now int64) int {
 	return m
 }
 
-// StopSending ends the sending flows and waits for them; what is received goes on.
-func (e *Engine) StopSending() {
+// HaltSenders ends the sending flows and waits for them; what is received goes on.
+func (e *Engine) HaltSenders() {
 	e.sated.Store(true)
 	e.begin()
 	e.mu.Lock()

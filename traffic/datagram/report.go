@@ -8,18 +8,22 @@ import (
 )
 
 // report is the window as this end saw it. Which datagrams are the window's,
-// the sender decides: it marks them, and tells how many they were.
+// the sender decides: it marks them, and tells how many they were. Where they flow
+// both ways, an end's other direction is its opposite.
 func (r *run) report() result.PairEnd {
 	last := r.engine.Snapshot()
 	r.keepLedger(last)
-	sent, taken := r.sentEnd(last), r.takenEnd(last)
-	own, other, flowsBack := sent, taken, r.receives > 0
+	switch {
+	case r.receives == 0:
+		return r.sentEnd(last)
+	case r.sends == 0:
+		return r.takenEnd(last)
+	}
+	own, other := r.sentEnd(last), r.takenEnd(last)
 	if r.worker.role == traffic.Receive {
-		own, other, flowsBack = taken, sent, r.sends > 0
+		own, other = other, own
 	}
-	if flowsBack {
-		own.Opposite = &other
-	}
+	own.Opposite = &other
 	return own
 }
 
@@ -56,9 +60,6 @@ func callsAndDrops(before, after []FlowCounts) (calls, refused, drops uint64) {
 
 func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	end := result.PairEnd{WindowSeconds: r.windowSeconds()}
-	if r.sends == 0 {
-		return end
-	}
 	for _, f := range last.Flows[:r.sends] {
 		end.Packets += f.Marked[markWindow].Packets
 	}
@@ -86,9 +87,6 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 
 func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end := result.PairEnd{WindowSeconds: r.windowSeconds()}
-	if r.receives == 0 {
-		return end
-	}
 	flows := last.Flows[r.sends:]
 	arrived := &result.Arrived{Flows: r.receives}
 	var all Marked

@@ -66,7 +66,7 @@ func (r *run) drive() (result.PairEnd, error) {
 
 // taken is the part of the report that was received.
 func (r *run) taken(end *result.PairEnd) *result.PairEnd {
-	if r.worker.role == traffic.Send {
+	if end.Opposite != nil && r.worker.role == traffic.Send {
 		return end.Opposite
 	}
 	return end
@@ -127,7 +127,7 @@ func (r *run) finish(broken bool) error {
 		if err := r.until(r.when.Start.Add(r.when.WarmUp + r.when.Window + tail)); err != nil {
 			return err
 		}
-		r.engine.StopSending()
+		r.engine.HaltSenders()
 		if err := r.session.tell(noteTotals, r.sentTotals().encode()); err != nil {
 			return fmt.Errorf("telling the peer what was sent: %w", err)
 		}

@@ -95,11 +95,14 @@ func TestEveryDatagramHasAFate(t *testing.T) {
 					t.Fatalf("a run failed: %v %s", got.err, got.end.Error)
 				}
 			}
-			if o["direction"] != "reverse" {
-				conserved(t, s.end, r.end, send.ledger, receive.ledger)
-			}
-			if o["direction"] != nil {
+			switch o["direction"] {
+			case "reverse":
+				conserved(t, r.end, s.end, receive.ledger, send.ledger)
+			case "both":
 				conserved(t, *r.end.Opposite, *s.end.Opposite, receive.ledger, send.ledger)
+				fallthrough
+			default:
+				conserved(t, s.end, r.end, send.ledger, receive.ledger)
 			}
 		})
 	}
