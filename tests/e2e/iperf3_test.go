@@ -335,14 +335,30 @@ func agreeWithServer(t *testing.T, theirs iperf3JSON, ours iperf3.End, o iperf3.
 		} else if s.UDP != nil {
 			continue // the server shows what was sent, which it does not know
 		}
-		if there == 0 || left[there] == 0 {
+		shown, found := nearest(left, there)
+		if there == 0 || !found || shown != there && (s.Sender || shown > there || there-shown > maxRaced) {
 			t.Errorf("stream %d: the server is said to have %d bytes; it shows %v", s.ID, there, left)
 		}
-		left[there]--
+		left[shown]--
 		if s.UDP != nil && s.Sent.Bytes != uint64(s.UDP.SentPackets)*uint64(length(o, s)) {
 			t.Errorf("stream %d: %d bytes in %d packets", s.ID, s.Sent.Bytes, s.UDP.SentPackets)
 		}
 	}
+}
+
+// maxRaced is what a server of iperf3 since 3.16 may send between its report and
+// its results: its senders are threads that it does not wait for.
+const maxRaced = 1 << 20
+
+// nearest is the figure that is still left and closest.
+func nearest(left map[uint64]int, to uint64) (at uint64, found bool) {
+	apart := func(v uint64) uint64 { return max(v, to) - min(v, to) }
+	for v, n := range left {
+		if n > 0 && (!found || apart(v) < apart(at)) {
+			at, found = v, true
+		}
+	}
+	return at, found
 }
 
 func length(o iperf3.Options, s iperf3.StreamEnd) int {
@@ -457,8 +473,8 @@ func TestIperf3ManyClients(t *testing.T) {
 	eachIperf3(t, func(t *testing.T, program string) {
 		port, sessions := ourIperf3(t, iperf3.ServerOptions{})
 		var all sync.WaitGroup
-		for i := range 16 {
-			flags := "-t 2 -b 5M"
+		for i := range 64 {
+			flags := "-t 3 -b 2M"
 			if i%2 == 1 {
 				flags += " -u"
 			}
@@ -470,13 +486,13 @@ func TestIperf3ManyClients(t *testing.T) {
 			})
 		}
 		all.Wait()
-		for range 16 {
+		for range 64 {
 			var came uint64
 			for _, s := range (<-sessions).result(t).Streams {
 				came += s.Received.Bytes
 			}
-			if came < 1e6 || came > 2e6 {
-				t.Errorf("%d bytes came of 10 Mbit", came)
+			if came < 6e5 || came > 1e6 {
+				t.Errorf("%d bytes came of 6 Mbit", came)
 			}
 		}
 	})
