@@ -52,7 +52,7 @@ func newSender(e *Engine, t *thread, flows []*outflow) *sender {
 			s.lag[m] = result.NewRecorder()
 		}
 	}
-	s.batch = newBatch(e.config)
+	s.batch = newBatch(e.config, flows)
 	s.depth = s.newPacer(0).depth
 	return s
 }

@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 	"syscall"
@@ -38,9 +39,10 @@ type batch struct {
 	why      atomic.Pointer[string] // it is not more; nil: nothing
 	headers  []mmsghdr
 	vectors  []unix.Iovec
+	control  [controlSpace]byte // says where to cut
 }
 
-func newBatch(c Config) *batch {
+func newBatch(c Config, flows []*outflow) *batch {
 	b := &batch{message: c.Message}
 	segments := min(maxSegments, maxPayload/c.Message)
 	b.segments.Store(int32(segments))
@@ -48,6 +50,11 @@ func newBatch(c Config) *batch {
 		b.plain("segmentation is switched off")
 	} else if segments < 2 {
 		b.plain(fmt.Sprintf("two datagrams of %d bytes are longer than a packet may be", c.Message))
+	}
+	for _, f := range flows {
+		if f.socket.noCut != nil {
+			b.plain(fmt.Sprintf("the kernel has no UDP_SEGMENT (%v): it came with Linux 4.18", f.socket.noCut))
+		}
 	}
 	b.largest = max(1, min(maxBatch, maxCall/c.Message))
 	if segments = int(b.segments.Load()); segments == 1 {
@@ -58,6 +65,7 @@ func newBatch(c Config) *batch {
 	b.memory = make([]byte, b.largest*c.Message)
 	repeat(b.memory, copy(b.memory, template(c.Message, c.Payload)))
 	b.headers, b.vectors = make([]mmsghdr, b.largest), make([]unix.Iovec, b.largest)
+	b.sayWhereToCut()
 	return b
 }
 
@@ -65,9 +73,6 @@ func newBatch(c Config) *batch {
 // or after a refusal, is left to the caller.
 func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error) {
 	for sent < n {
-		if err := b.segment(f.socket); err != nil {
-			return sent, calls, refused, err
-		}
 		messages := b.layOut(f, sent, n)
 		done, errno := sendmmsg(uintptr(f.socket.fd), b.headers[:messages])
 		calls++
@@ -89,24 +94,17 @@ func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error
 	return sent, calls, refused, nil
 }
 
-// segment tells the kernel where to cut, once a socket.
-func (b *batch) segment(s *socket) error {
-	want := 0
-	if b.segments.Load() > 1 {
-		want = b.message
-	}
-	if s.cut == want {
-		return nil
-	}
-	if err := unix.SetsockoptInt(s.fd, unix.SOL_UDP, unix.UDP_SEGMENT, want); err != nil {
-		if want == 0 {
-			return fmt.Errorf("switching UDP_SEGMENT off: %w", err)
-		}
-		b.plain(fmt.Sprintf("the kernel has no UDP_SEGMENT (%v): it came with Linux 4.18", err))
-		return nil
-	}
-	s.cut = want
-	return nil
+// cutControl is the length of a control message of one u16 (CMSG_SPACE(2)).
+const cutControl = unix.SizeofCmsghdr + 8
+
+// sayWhereToCut writes the control message that goes with each message of
+// several datagrams. An option of the socket would do the same, but hold for all
+// threads that send by it.
+func (b *batch) sayWhereToCut() {
+	h := (*unix.Cmsghdr)(unsafe.Pointer(&b.control))
+	h.Level, h.Type = unix.SOL_UDP, unix.UDP_SEGMENT
+	h.SetLen(unix.SizeofCmsghdr + 2)
+	binary.NativeEndian.PutUint16(b.control[unix.SizeofCmsghdr:], uint16(b.message))
 }
 
 // layOut makes messages of the datagrams from the first to the n-th.
@@ -122,6 +120,12 @@ func (b *batch) layOut(f *outflow, first, n int) (messages int) {
 		h.Name, h.Namelen = nil, f.to.size
 		if f.to.size > 0 {
 			h.Name = &f.to.bytes[0]
+		}
+		h.Control = nil
+		h.SetControllen(0)
+		if run > 1 {
+			h.Control = &b.control[0]
+			h.SetControllen(cutControl)
 		}
 		first += run
 	}

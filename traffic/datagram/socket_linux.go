@@ -21,7 +21,7 @@ type socket struct {
 	six       bool
 	gro       bool
 	noGRO     string // why not
-	cut       int    // what UDP_SEGMENT is set to; of its sending thread
+	noCut     error  // why the kernel cannot cut what is sent
 	once      sync.Once
 
 	mu      sync.Mutex
@@ -72,6 +72,7 @@ func (s *socket) configure(c Config) error {
 		return err
 	}
 	s.setGRO(c)
+	_, s.noCut = unix.GetsockoptInt(s.fd, unix.SOL_UDP, unix.UDP_SEGMENT)
 	s.last, _ = s.kernelDrops()
 	if err := unix.SetNonblock(s.fd, false); err != nil {
 		return fmt.Errorf("making a socket blocking: %w", err)

@@ -106,7 +106,7 @@ type batch struct {
 	largest int // datagrams that are made ready at once
 }
 
-func newBatch(c Config) *batch {
+func newBatch(c Config, _ []*outflow) *batch {
 	b := &batch{message: c.Message, largest: 16}
 	b.memory = make([]byte, b.largest*c.Message)
 	repeat(b.memory, copy(b.memory, template(c.Message, c.Payload)))
