@@ -47,7 +47,7 @@ func (g *guard) begin(now time.Time) {
 
 // check looks at every limit.
 func (t *trial) check() error {
-	r := t.mover.read()
+	r := t.mover.glance()
 	g := &t.guard
 	g.next = r.at.Add(guardPeriod)
 	var all, watched uint64

@@ -14,7 +14,8 @@ type mover interface {
 	done() <-chan struct{} // every stream that has an end of its own came to it
 	err() error
 	read() reading
-	halt() // nothing moves after it; the sockets stay open
+	glance() reading // read without what costs a system call a stream: no TCP state
+	halt()           // nothing moves after it; the sockets stay open
 	close()
 	jitter() *result.Histogram
 	lag() *result.Histogram

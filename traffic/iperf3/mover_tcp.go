@@ -48,8 +48,10 @@ func (b *bytesMover) close()                    { b.engine.Close() }
 func (b *bytesMover) jitter() *result.Histogram { return nil }
 func (b *bytesMover) lag() *result.Histogram    { return nil }
 
-func (b *bytesMover) read() reading {
-	snapshot := b.engine.Snapshot()
+func (b *bytesMover) read() reading   { return b.reading(b.engine.Snapshot()) }
+func (b *bytesMover) glance() reading { return b.reading(b.engine.Counts()) }
+
+func (b *bytesMover) reading(snapshot stream.Snapshot) reading {
 	r := reading{at: snapshot.At, streams: make([]counts, len(b.streams))}
 	for i, s := range b.streams {
 		f := snapshot.Flows[i]
@@ -73,5 +75,6 @@ func (s *tcpStream) counts(info *stream.TCPInfo) *tcpCounts {
 	return &tcpCounts{retransmits: s.sum, state: TCPState{
 		CongestionWindow: int64(info.CongestionWindow) * int64(info.MSS), SendWindow: int64(info.SendWindow),
 		RTT: info.RTT.Microseconds(), RTTVar: info.RTTVar.Microseconds(), PMTU: int64(info.PathMTU),
+		Reorder: int64(info.ReorderSeen),
 	}}
 }

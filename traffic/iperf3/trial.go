@@ -216,10 +216,10 @@ func (t *trial) drain() (last time.Time) {
 	if t.test.Bytes == 0 && t.test.Blocks == 0 || !t.test.receives(t.server) || t.test.Bidirectional {
 		return last
 	}
-	before := t.tally.bytes(t.mover.read())
+	before := t.tally.bytes(t.mover.glance())
 	for limit := last.Add(drainLimit); time.Now().Before(limit); {
 		time.Sleep(drainQuiet)
-		now := t.tally.bytes(t.mover.read())
+		now := t.tally.bytes(t.mover.glance())
 		if now == before {
 			return last
 		}
