@@ -105,7 +105,7 @@ func Send(ctx context.Context, config SendConfig, show Show) (Outcome, error) {
 	}
 	pair := &outcome.Pair
 	if calibrated > 0 && !traffic.Ways(pair.Sender, pair.Receiver)[0].Back {
-		noteCalibration(&pair.Sender, calibrated)
+		config.noteCalibration(kind, &pair.Sender, calibrated)
 	}
 	limit := traffic.Judge(config.Load, pair.Sender, pair.Receiver)
 	pair.Limit = &limit

@@ -133,6 +133,9 @@ func (e evidence) ownRate() string {
 	if e.calibrated == 0 || !e.flatOut() || e.perSecond < calibrated*e.calibrated {
 		return ""
 	}
+	if e.perSecond > e.calibrated {
+		return fmt.Sprintf("the sender's threads were busy %s of the time and reached more than when they were calibrated without a path", percent(e.sender))
+	}
 	return fmt.Sprintf("the sender's threads were busy %s of the time and reached %s of what they reach without a path",
 		percent(e.sender), percent(e.perSecond/e.calibrated))
 }

@@ -57,6 +57,8 @@ func TestJudge(t *testing.T) {
 			result.ReceiverLimited, "while the receiver's threads were busy 97 %"},
 		{"busy as without a path", offering(packets(90, 0.99), result.Offered{CalibratedPerSecond: 100e3}), packets(90, 0.5),
 			result.GeneratorLimited, "reached 90 % of what they reach without a path"},
+		{"faster than calibrated", offering(packets(174, 0.99), result.Offered{CalibratedPerSecond: 100e3}), packets(174, 0.5),
+			result.GeneratorLimited, "reached more than when they were calibrated"},
 		{"busy with the path's work", offering(packets(30, 0.99), result.Offered{CalibratedPerSecond: 100e3}), packets(30, 0.5),
 			result.PathLimited, "busy 99 % of the time, but with the path's work: they reached 30 %"},
 		{"a stream is calibrated in bytes", offering(bulk(8000, 0.95), result.Offered{CalibratedPerSecond: 1.1e9}), bulk(8000, 0.5),

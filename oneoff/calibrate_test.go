@@ -1,0 +1,46 @@
+package oneoff
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// TestCalibration is measured once and then known, and is not less than what the
+// sender has shown since.
+func TestCalibration(t *testing.T) {
+	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 1})
+	config.Kind, config.Load = "datagram", result.Options{"packets": 1000.0}
+	config.Window = 200 * time.Millisecond
+	config.Calibrations = traffic.Calibrations{Path: filepath.Join(t.TempDir(), "calibrations.json")}
+	config, err := config.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := KindByName("datagram")
+	said := 0
+	for range 2 {
+		got, err := Send(within(t, time.Minute), config, Show{Say: func(string) { said++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Pair.Sender.Offered.CalibratedPerSecond <= 1000 {
+			t.Errorf("the generator reaches %g packets/s by itself, it says", got.Pair.Sender.Offered.CalibratedPerSecond)
+		}
+	}
+	if said != 3 { // one of calibrating, two of sending
+		t.Errorf("it said %d lines", said)
+	}
+	if err := config.Calibrations.Put(config.generator(kind), 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Send(within(t, time.Minute), config, Show{}); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := config.Calibrations.Get(config.generator(kind)); now < 500 {
+		t.Errorf("it still believes in %g packets/s", now)
+	}
+}
