@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -481,4 +482,94 @@ func countDescriptors(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(entries)
+}
+
+// TestFramesOfEverySize: RFC 2544's sizes, and a jumbo frame, which neither live
+// frames nor native XDP take.
+func TestFramesOfEverySize(t *testing.T) {
+	needsRoot(t)
+	bed := direct(t)
+	for _, size := range []int{64, 65, 128, 256, 512, 1024, 1280, 1518} {
+		for _, method := range []string{"xdp", "af-packet"} {
+			sent, got := bed.frames(t, "10.0.0.2", result.Options{"size": size, "packets": 20000.0, "method": method}, briefly)
+			exact(t, sent, got)
+			if got.Frames.Size != size || got.Frames.WireSize != size+20 || got.Bytes != got.Packets*uint64(size) {
+				t.Errorf("%+v, %d bytes", *got.Frames, got.Bytes)
+			}
+		}
+	}
+	for _, s := range []*stack{bed.from, bed.to} {
+		s.run("ip link set eth0 mtu 9000")
+	}
+	sent, got := bed.frames(t, "10.0.0.2", result.Options{"size": 9018, "packets": 5000.0}, briefly)
+	exact(t, sent, got)
+	if !strings.Contains(sent.Offered.Why, "within a page") || !strings.Contains(got.Arrived.Why, "took no XDP program") {
+		t.Errorf("sent by %s, because %q; counted at %s, because %q", sent.Offered.Method, sent.Offered.Why, got.Arrived.Method, got.Arrived.Why)
+	}
+}
+
+// TestFramesOverMacvlan: devices without XDP send by AF_PACKET and count at tc.
+func TestFramesOverMacvlan(t *testing.T) {
+	needsRoot(t)
+	bed, host := frameBed{newStack(t), newStack(t)}, newStack(t)
+	host.pairTo("v0", newStack(t), "far")
+	for _, s := range []*stack{bed.from, bed.to} {
+		host.run(fmt.Sprintf("ip link add link v0 name eth0 netns %d type macvlan mode bridge", s.tid))
+		s.run("ip link set eth0 addrgenmode none up")
+	}
+	bed.address()
+	sent, got := bed.frames(t, "10.0.0.2", result.Options{"packets": 10000.0, "flows": 10}, briefly)
+	exact(t, sent, got)
+	if sent.Offered.Method != "af-packet" || !strings.Contains(sent.Offered.Why, "macvlan") || got.Arrived.Method != "tc" {
+		t.Errorf("sent by %s, because %q; counted at %s", sent.Offered.Method, sent.Offered.Why, got.Arrived.Method)
+	}
+}
+
+// asChild names, in the environment, the address on which a test's child counts.
+const asChild = "FRAME_TEST_CHILD"
+
+// TestFramesChild is no test but the process that another test kills.
+func TestFramesChild(t *testing.T) {
+	address := os.Getenv(asChild)
+	if address == "" {
+		t.Skip("skip: it is the child of TestFramesDieWithTheirProcess")
+	}
+	if _, err := (frame.Kind{}).Prepare(t.Context(), traffic.Order{Role: traffic.Receive, Address: address}); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("counting")
+	select {}
+}
+
+// TestFramesDieWithTheirProcess: a receiver that is killed by force leaves no
+// program, map or link.
+func TestFramesDieWithTheirProcess(t *testing.T) {
+	needsRoot(t)
+	bed := direct(t)
+	child := exec.Command(os.Args[0], "-test.run", "^TestFramesChild$")
+	child.Env = append(os.Environ(), asChild+"=10.0.0.2")
+	out, err := child.StdoutPipe()
+	if err == nil {
+		bed.to.do(func() { err = child.Start() })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make([]byte, len("counting"))
+	if _, err := io.ReadFull(out, said); err != nil || string(said) != "counting" {
+		t.Errorf("the child said %q, %v", said, err)
+	}
+	if links := bed.to.output("ip -d link show eth0"); !strings.Contains(links, "xdp") {
+		t.Errorf("no XDP program stands at the child's interface:\n%s", links)
+	}
+	child.Process.Kill()
+	child.Wait()
+	for deadline := time.Now().Add(5 * time.Second); len(frameObjects()) > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("left: %v", frameObjects())
+		}
+	}
+	if links := bed.to.output("ip -d link show eth0"); strings.Contains(links, "xdp") {
+		t.Errorf("an XDP program is left:\n%s", links)
+	}
 }
