@@ -138,7 +138,7 @@ func isNewest(t *testing.T, program string) bool {
 }
 
 var outputCases = []string{
-	"-t 1", "-t 1 -R", "-t 1 --bidir", "-t 1 --bidir -P 2", "-t 1 -P 2 -T name --extra-data more", "-t 1 -O 1", "-n 10M", "-k 10 -M 1000",
+	"-t 1", "-t 1 -R", "-t 1 --bidir", "-t 1 --bidir -P 2", "-t 1 -P 2 -T name --extra-data more", "-t 1 -O 1", "-n 5M -b 100M", "-k 40 -b 100M -M 1000",
 	"-u -t 1", "-u -t 1 -R", "-u -t 1 --bidir", "-u -t 1 -P 2 -b 10M", "-u -t 1 -O 1",
 }
 
@@ -287,6 +287,62 @@ func TestIperf3ServerOutputCrosses(t *testing.T) {
 			})
 		}
 	})
+}
+
+// sums is what both ends' JSON says of one direction.
+type sums struct {
+	End struct {
+		Sent     figures `json:"sum_sent"`
+		Received figures `json:"sum_received"`
+	} `json:"end"`
+}
+
+type figures struct {
+	Bytes         uint64  `json:"bytes"`
+	Seconds       float64 `json:"seconds"`
+	BitsPerSecond float64 `json:"bits_per_second"`
+	Packets       int64   `json:"packets"`
+	Lost          int64   `json:"lost_packets"`
+}
+
+// TestIperf3FiguresCross wants both ends, one of them iperf3's, to print the same
+// of what the server counted.
+func TestIperf3FiguresCross(t *testing.T) {
+	eachIperf3(t, func(t *testing.T, program string) {
+		for name, ends := range map[string][2]runner{"our client": {theirCommand(program), ourCommand}, "our server": {ourCommand, theirCommand(program)}} {
+			for _, flags := range []string{"-t 1 -b 200M", "-t 1 -b 200M -R", "-u -t 1 -b 20M", "-u -t 1 -b 20M -R", "-t 1 -b 100M -O 1"} {
+				t.Run(name+" "+flags, func(t *testing.T) {
+					t.Parallel()
+					atServer, atClient := converse(t, ends[0], ends[1], "-J", flags+" -J")
+					server, client := readSums(t, atServer), readSums(t, atClient)
+					told, counted := client.End.Received, server.End.Received
+					if strings.Contains(flags, "-R") {
+						told, counted = client.End.Sent, server.End.Sent
+					}
+					told.Seconds, told.BitsPerSecond = counted.Seconds, near(told.BitsPerSecond, counted.BitsPerSecond)
+					if d := cmp.Diff(counted, told); d != "" {
+						t.Errorf("what the server counted (-) is not what the client prints (+):\n%s", d)
+					}
+				})
+			}
+		}
+	})
+}
+
+func readSums(t *testing.T, text string) (s sums) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return s
+}
+
+// near takes a rate for another from which it is less than a hundredth apart.
+func near(rate, other float64) float64 {
+	if rate > 0.99*other && rate < 1.01*other {
+		return other
+	}
+	return rate
 }
 
 // TestTheSourceDocumentsIperf3Line runs what the source document ran, for less long.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	goflag "flag"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +69,7 @@ func answers(scenes ...scene) engine {
 	}}
 }
 
-var errRefused = errors.New("connecting to 192.0.2.1:5201: connection refused")
+var errRefused = fmt.Errorf("connecting to 192.0.2.1:5201: %w", &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")})
 
 func TestTextOfAClient(t *testing.T) {
 	golden(t, "tcp", "-c 192.0.2.1 -t 2", plays(newScene(false, iperf3.TCP, forward, 1)))
@@ -86,6 +87,7 @@ func TestTextOfAClient(t *testing.T) {
 
 func TestTextOfAClientThatFailed(t *testing.T) {
 	golden(t, "refused", "-c 192.0.2.1", plays(scene{fails: errRefused}))
+	golden(t, "unauthorized", "-c 192.0.2.1", plays(scene{fails: &iperf3.ServerError{Number: iperf3.ErrorAuth}}))
 	golden(t, "busy", "-c 192.0.2.1", plays(scene{fails: iperf3.ErrAccessDenied}))
 	golden(t, "interrupted", "-c 192.0.2.1", plays(newScene(false, iperf3.TCP, forward, 1, cutShort(iperf3.ErrInterrupted))))
 	golden(t, "server-terminated", "-c 192.0.2.1 -R", plays(newScene(false, iperf3.TCP, reverse, 2, cutShort(iperf3.ErrServerTerminated))))
@@ -198,7 +200,7 @@ func TestInterruptedServer(t *testing.T) {
 	if code := e.command(ctx, []string{"-s"}, nil, &bytes.Buffer{}, &errs, nil); code != exitDone {
 		t.Errorf("exit %d, want %d", code, exitDone)
 	}
-	if got, want := errs.String(), "iperf3: interrupt - the server has terminated: interrupt signal received\n"; got != want {
+	if got, want := errs.String(), "iperf3: interrupt - the server has terminated by signal interrupt\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -18,13 +18,14 @@ func startBefore(connections []iperf3.Connection) *object {
 	return (&object{}).add("connected", connected).add("version", version).add("system_info", systemInfo())
 }
 
-// startTree is D12's start, in the order in which iperf3 comes to know things:
-// a TCP server knows its sockets' buffers, and a UDP server the rate, before
+// startTree is D12's start, in the order in which iperf3 comes to know things: a
+// server knows a rate that is asked for, and of TCP its sockets' buffers, before
 // everything else.
 func startTree(s iperf3.Start) *object {
 	o := startBefore(s.Connections)
 	udp := s.Test.Protocol == iperf3.UDP
-	if s.Server && udp {
+	early := s.Server && s.Test.BitsPerSecond > 0
+	if early {
 		o.add("target_bitrate", s.Test.BitsPerSecond)
 	}
 	if s.Server && !udp {
@@ -43,7 +44,7 @@ func startTree(s iperf3.Start) *object {
 	default:
 		o.add("tcp_mss_default", s.ControlMSS)
 	}
-	if !s.Server || !udp {
+	if !early {
 		o.add("target_bitrate", s.Test.BitsPerSecond)
 	}
 	o.add("fq_rate", s.Test.FQRate)

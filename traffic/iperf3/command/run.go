@@ -5,7 +5,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -133,28 +132,3 @@ func (p *program) greet() {
 // features are what iperf3 -v lists, of those that there are here.
 const features = "Optional features available: CPU affinity setting, TCP congestion algorithm setting, zerocopy, socket pacing, " +
 	"authentication, bind to device, IPv4 don't fragment, many clients at once"
-
-// inIperf3sWords are the ends of a test for which scripts look.
-var inIperf3sWords = map[error]string{
-	iperf3.ErrAccessDenied:    "the server is busy running a test. try again later",
-	iperf3.ErrControlClosed:   "control socket has closed unexpectedly",
-	iperf3.ErrNothingReceived: "idle timeout for receiving data",
-}
-
-func says(err error) string {
-	for known, words := range inIperf3sWords {
-		if errors.Is(err, known) {
-			return words
-		}
-	}
-	return err.Error()
-}
-
-// interrupted is how iperf3 calls an end by a signal, which stands in ctx's cause.
-func interrupted(ctx context.Context, who string) string {
-	text := "interrupt - the " + who + " has terminated"
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		text += ": " + cause.Error()
-	}
-	return text
-}

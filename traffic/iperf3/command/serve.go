@@ -107,6 +107,7 @@ func (v *sessions) enter(s *session) {
 	defer v.mu.Unlock()
 	v.live[s.number] = s
 	v.seen++
+	s.test = v.seen
 }
 
 // leave takes a session out, once; idle tells that it was the last.

@@ -12,7 +12,8 @@ import (
 // or as JSON.
 type session struct {
 	all    *sessions
-	number uint64
+	number uint64 // the engine's
+	test   int    // of those that began, from 1
 	client string
 	text   *text
 	report *report
@@ -23,7 +24,7 @@ type session struct {
 // as in iperf3; from when it is not, all.
 func (s *session) mark() string {
 	if s.marked = s.marked || s.all.several(); s.marked {
-		return fmt.Sprintf("(test #%d) ", s.number)
+		return fmt.Sprintf("(test #%d) ", s.test)
 	}
 	return ""
 }
