@@ -47,6 +47,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.Congestion = congestion(trials)
 	c.Profile = profileOf(trials)
 	c.Methods = methods(trials)
+	c.Limits = limits(trials)
 	if len(trials) > 0 {
 		c.WindowSeconds = trials[len(trials)-1].WindowSeconds
 	}

@@ -38,8 +38,15 @@ type Cell struct {
 	Figures       map[result.Metric]result.Figure
 	Drops         map[string]result.Figure // a trial's, by name; a name that never counted is absent
 	Pairs         []Pair
-	Methods       []string // how packets left and arrived, and why not better; what a frame's size means
+	Methods       []string         // how packets left and arrived, and why not better; what a frame's size means
+	Limits        map[string]Limit // what bounded the traffic, by verdict (result.PathLimited, ...)
 	Profile       Profile
+}
+
+// Limit is in how many trials a verdict was given, and the last one's evidence.
+type Limit struct {
+	Trials int    `json:"trials"`
+	Says   string `json:"says"`
 }
 
 // Figure is a figure of the cell, or the reason why it has none.

@@ -68,18 +68,18 @@ func copied(z result.ZeroCopy) string {
 
 // limits are the verdicts on what bounded the cell's traffic, with the last
 // evidence for each, and in how many of the trials.
-func limits(trials []result.Trial) map[string]limitCount {
-	found := map[string]limitCount{}
+func limits(trials []result.Trial) map[string]Limit {
+	found := map[string]Limit{}
 	for _, t := range trials {
 		seen := map[string]bool{}
 		for _, p := range t.Pairs {
-			if p.Limit == nil {
+			if p.Limit == nil || p.Limit.Verdict == "" {
 				continue
 			}
 			n := found[p.Limit.Verdict]
-			n.says = p.Limit.Says
+			n.Says = p.Limit.Says
 			if !seen[p.Limit.Verdict] {
-				n.trials++
+				n.Trials++
 			}
 			seen[p.Limit.Verdict] = true
 			found[p.Limit.Verdict] = n
@@ -88,22 +88,27 @@ func limits(trials []result.Trial) map[string]limitCount {
 	return found
 }
 
-type limitCount struct {
-	trials int
-	says   string
+// Limited is the verdict of most of the cell's trials, "" where there is none.
+func (c Cell) Limited() string {
+	best, most := "", 0
+	for _, verdict := range sortedKeys(c.Limits) {
+		if n := c.Limits[verdict].Trials; n > most {
+			best, most = verdict, n
+		}
+	}
+	return best
 }
 
 // limitDoubts warn of figures that speak of the tool and not of the path.
 func limitDoubts(c Cell, trials []result.Trial) []result.Doubt {
 	var doubts []result.Doubt
-	found := limits(trials)
 	for _, verdict := range []string{result.GeneratorLimited, result.ReceiverLimited} {
-		n, ok := found[verdict]
-		if !ok || 2*n.trials < len(trials) {
+		n, ok := c.Limits[verdict]
+		if !ok || 2*n.Trials < len(trials) {
 			continue
 		}
 		doubts = append(doubts, result.Doubt{Cell: c.Spec.Name, Kind: verdict,
-			Says: fmt.Sprintf("in %d of %d trials, %s", n.trials, len(trials), n.says)})
+			Says: fmt.Sprintf("in %d of %d trials, %s", n.Trials, len(trials), n.Says)})
 	}
 	return doubts
 }

@@ -53,6 +53,7 @@ type cellObject struct {
 	Latency            *latencyObject            `json:"latency"`        // null: the load measures none
 	LatencyBeside      map[string]result.Figure  `json:"latency_beside"` // of the probe beside the load, seconds by quantile; null: none
 	Methods            []string                  `json:"methods"`        // how packets left and arrived
+	Limits             map[string]analysis.Limit `json:"limits"`         // what bounded the traffic, by verdict
 	Pairs              []pairObject              `json:"pairs"`
 	Published          map[result.Metric]float64 `json:"published"`
 }
@@ -174,7 +175,7 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		WirePacketRate: c.Figure(result.WirePacketRate), WirePacketSize: c.Figure(result.WirePacketSize),
 		EndpointPacketSize: c.Figure(result.EndpointPacketSize), Retransmits: c.Figure(result.Retransmits),
 		Drops: c.Drops, Pairs: []pairObject{}, Published: c.Spec.Published,
-		Traffic: c.Spec.Traffic, Methods: list(c.Methods),
+		Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits,
 	}
 	addPackets(&o, c)
 	if o.Published == nil {
