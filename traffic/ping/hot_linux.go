@@ -107,6 +107,9 @@ func (g *pinger) launch() syscall.Errno {
 	return 0
 }
 
+// atTheEnd is how often, in ns, the last open requests are looked at.
+const atTheEnd = 5e6
+
 // timeout is for how long nothing is due, in ns.
 //
 //go:nosplit
@@ -121,7 +124,7 @@ func (g *pinger) timeout() int64 {
 	case g.now < g.tally.plan.stop:
 		return min(g.patience, g.tally.plan.stop-g.now)
 	}
-	return g.patience
+	return min(g.patience, atTheEnd)
 }
 
 // hear takes answers from a ready flow.

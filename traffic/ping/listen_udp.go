@@ -179,7 +179,7 @@ func (g *greeter) join(h hello, from netip.AddrPort) (status uint16) {
 // hellos is on its way then, so nothing gets into another flow's socket.
 func (g *greeter) complete(winner *group[netip.AddrPort]) (status uint16) {
 	g.lobby.groups = nil
-	conns, err := splitFlows(g.load, g.socket.LocalAddr(), winner.flows)
+	conns, err := splitFlows(g.load, g.socket, winner.flows)
 	if err != nil {
 		return otherSession // out of descriptors: no session gets complete, and Run says so
 	}

@@ -81,6 +81,8 @@ func newPinger(l load, p plan, thread int, fds []int, halted *atomic.Bool) (*pin
 // work sends and takes until the plan is over, a halt, or an error.
 func (g *pinger) work() error {
 	err := g.ping()
+	g.tally.flush(g.now)
+	g.neverLeft()
 	for i := range g.flows {
 		o := &g.flows[i].out
 		for ; o.first < o.next; o.first++ {
@@ -118,6 +120,26 @@ func (g *pinger) ping() error {
 	return nil
 }
 
+// neverLeft counts the requests that were due when the trial ended and had no turn.
+func (g *pinger) neverLeft() {
+	for g.arrivals != nil {
+		for ; g.at < g.have; g.at++ {
+			if g.times[g.at] >= min(g.now, g.tally.plan.stop) {
+				return
+			}
+			g.tally.note(&request{intended: g.times[g.at]}, g.now, refused)
+			if g.tally.room() == 0 {
+				g.tally.flush(g.now)
+			}
+		}
+		g.tally.flush(g.now)
+		if g.dry {
+			return
+		}
+		g.refill()
+	}
+}
+
 func (g *pinger) burst() syscall.Errno {
 	if g.poller == nil {
 		return g.closedBurst()
@@ -145,6 +167,9 @@ func (g *pinger) over() bool {
 	}
 	if g.now >= g.tally.plan.stop+g.load.wait.Nanoseconds() {
 		return true
+	}
+	if g.arrivals != nil && !(g.dry && g.at == g.have) {
+		return false // late ones leave late
 	}
 	for i := range g.flows {
 		o := &g.flows[i].out

@@ -48,26 +48,46 @@ func (l load) configure(fd int) error {
 			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.plain, datagramBuffer) // cut to net.core.[rw]mem_max
 		}
 	}
-	// A receiver's flows share their port: each has a socket connected to its peer.
-	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
-		return fmt.Errorf("setting SO_REUSEPORT: %w", err)
-	}
 	return nil
 }
 
 // splitFlows gives every peer of a UDP receiver a connected socket on the receiver's
 // port: the kernel tells them apart and need not look a route up for each response.
-func splitFlows(l load, local net.Addr, peers []netip.AddrPort) (conns []net.Conn, err error) {
-	dialer := net.Dialer{LocalAddr: local, Control: l.control()}
-	for _, peer := range peers {
-		conn, err := dialer.Dial("udp", peer.String())
-		if err != nil {
-			closeConns(conns)
-			return nil, fmt.Errorf("giving the flow of %s a socket: %w", peer, err)
+// The port is shared only meanwhile: a socket that asks for any port may get a shared
+// one (udp_lib_lport_inuse in net/ipv4/udp.c).
+func splitFlows(l load, socket *net.UDPConn, peers []netip.AddrPort) (conns []net.Conn, err error) {
+	share := func(_, _ string, c syscall.RawConn) error {
+		return errors.Join(l.control()("", "", c), sharePort(c, 1))
+	}
+	dialer := net.Dialer{LocalAddr: socket.LocalAddr(), Control: share}
+	raw, err := socket.SyscallConn()
+	if err == nil {
+		err = sharePort(raw, 1)
+	}
+	for i := 0; i < len(peers) && err == nil; i++ {
+		var conn net.Conn
+		if conn, err = dialer.Dial("udp", peers[i].String()); err == nil {
+			conns = append(conns, conn)
 		}
-		conns = append(conns, conn)
+	}
+	for i := 0; i < len(conns) && err == nil; i++ {
+		if raw, err = conns[i].(*net.UDPConn).SyscallConn(); err == nil {
+			err = sharePort(raw, 0)
+		}
+	}
+	if err != nil {
+		closeConns(conns)
+		return nil, fmt.Errorf("giving each flow a socket: %w", err)
 	}
 	return conns, nil
+}
+
+func sharePort(c syscall.RawConn, on int) error {
+	var err error
+	if e := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, on) }); e != nil {
+		return e
+	}
+	return err
 }
 
 func setCongestion(fd int, name string) error {

@@ -34,4 +34,4 @@ func connections(snapshot, snapshot) []result.Connection { return nil }
 
 // splitFlows makes none: two sockets of one port are not told apart by their peers
 // everywhere.
-func splitFlows(load, net.Addr, []netip.AddrPort) ([]net.Conn, error) { return nil, nil }
+func splitFlows(load, *net.UDPConn, []netip.AddrPort) ([]net.Conn, error) { return nil, nil }

@@ -159,7 +159,7 @@ func (w *worker) ask(ctx context.Context, e engine, s setup, when traffic.Schedu
 func (w *worker) settle(ctx context.Context, e engine, to time.Time) error {
 	err := w.until(ctx, e, to.Add(w.tail+w.load.wait+drain))
 	if errors.Is(err, errEnded) {
-		return e.failure()
+		return nil
 	}
 	return err
 }
@@ -278,11 +278,16 @@ func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time) error 
 	err := w.until(ctx, e, to.Add(limit))
 	switch {
 	case errors.Is(err, errEnded):
-		return e.failure()
-	case err == nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	select {
+	case <-e.ended():
+		return nil
+	default:
 		return fmt.Errorf("the sender did not end its flows within %s of the window", limit)
 	}
-	return err
 }
 
 var errEnded = errors.New("the peer ended its flows early")
@@ -295,7 +300,7 @@ func (w *worker) until(ctx context.Context, e engine, at time.Time) error {
 	case <-timer.C:
 		return nil
 	case <-e.ended():
-		if err := e.failure(); err != nil {
+		if err := e.failure(); err != nil || !time.Now().Before(at) {
 			return err
 		}
 		return errEnded
