@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -495,5 +496,112 @@ func TestIperf3ManyClients(t *testing.T) {
 				t.Errorf("%d bytes came of 6 Mbit", came)
 			}
 		}
+	})
+}
+
+// TestIperf3Interrupted ends tests in every way but the regular one.
+func TestIperf3Interrupted(t *testing.T) {
+	eachIperf3(t, func(t *testing.T, program string) {
+		for _, c := range []struct {
+			name   string
+			signal os.Signal
+			want   error
+		}{{"killed", os.Kill, iperf3.ErrControlClosed}, {"Ctrl-C", os.Interrupt, iperf3.ErrClientTerminated}} {
+			t.Run("their client "+c.name, func(t *testing.T) {
+				port, sessions := ourIperf3(t, iperf3.ServerOptions{Interval: 100 * time.Millisecond})
+				cmd := exec.Command(program, "-c", "127.0.0.1", "-p", port, "-t", "30", "-u", "-b", "10M", "--bidir")
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				s := <-sessions
+				s.awaitInterval(t)
+				cmd.Process.Signal(c.signal)
+				cmd.Wait()
+				if err := s.refusal(t); !errors.Is(err, c.want) {
+					t.Errorf("%v; want %v", err, c.want)
+				}
+				agreeWithIperf3(t, theirClient(t, program, "127.0.0.1", port, "-n 1M"), (<-sessions).result(t), 0)
+			})
+		}
+		t.Run("our server", func(t *testing.T) { endOurServer(t, program) })
+		t.Run("our client", func(t *testing.T) { interruptOurs(t, program) })
+	})
+}
+
+// awaitInterval waits until traffic has run for an interval.
+func (s *seen) awaitInterval(t *testing.T) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		n := s.intervals
+		s.mu.Unlock()
+		if n > 0 {
+			return
+		}
+	}
+	t.Fatal("no traffic ran")
+}
+
+// endOurServer wants their client to say that the server went, with its figures.
+func endOurServer(t *testing.T, program string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ready, ended, all := make(chan string, 1), make(chan error, 1), make(chan *seen, 1)
+	o := iperf3.ServerOptions{Port: -1, Interval: 100 * time.Millisecond, Ready: func(a string) { ready <- a }}
+	go func() {
+		ended <- iperf3.Serve(ctx, o, func(uint64, string) iperf3.Observer { s := newSeen(); all <- s; return s })
+	}()
+	_, port, _ := net.SplitHostPort(<-ready)
+	var out bytes.Buffer
+	cmd := exec.Command(program, "-c", "127.0.0.1", "-p", port, "-t", "30", "-J")
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	(<-all).awaitInterval(t)
+	cancel()
+	cmd.Wait()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if report := decodeIperf3(t, out.Bytes()); report.Error != "the server has terminated" || len(report.End.Streams) != 1 || report.End.Streams[0].Sender.Bytes == 0 {
+		t.Errorf("their client: %q, %+v", report.Error, report.End)
+	}
+}
+
+// interruptOurs meets a busy server, and leaves one in the middle of a test.
+func interruptOurs(t *testing.T, program string) {
+	port, wait := theirServer(t, program)
+	o := iperf3.Options{Host: "127.0.0.1", Port: port, Duration: 30 * time.Second, Interval: 100 * time.Millisecond}
+	ctx, cancel := context.WithCancel(context.Background())
+	mine, ended := newSeen(), make(chan error, 1)
+	go func() { ended <- iperf3.Run(ctx, o, mine) }()
+	mine.awaitInterval(t)
+	if err := iperf3.Run(context.Background(), o, newSeen()); !errors.Is(err, iperf3.ErrAccessDenied) {
+		t.Errorf("a busy server: %v", err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, iperf3.ErrInterrupted) || mine.end == nil || mine.end.Streams[0].Sent.Bytes == 0 {
+		t.Errorf("our client: %v, %+v", err, mine.end)
+	}
+	if report := wait(); report.Error != "the client has terminated" {
+		t.Errorf("their server: %q", report.Error)
+	}
+}
+
+// TestIperf3ServerOutput asks their server for what it prints, and for what only
+// some versions can do.
+func TestIperf3ServerOutput(t *testing.T) {
+	eachIperf3(t, func(t *testing.T, program string) {
+		port, wait := theirServer(t, program)
+		o := iperf3.Options{Host: "127.0.0.1", Port: port, Bytes: 1 << 20, GetServerOutput: true, Title: "a title", ExtraData: "more"}
+		mine := newSeen()
+		if err := iperf3.Run(context.Background(), o, mine); err != nil {
+			t.Fatal(err)
+		}
+		if e := mine.result(t); !json.Valid(e.ServerOutputJSON) || !bytes.Contains(e.ServerOutputJSON, []byte(`"test_start"`)) {
+			t.Errorf("%s", e.ServerOutputJSON)
+		}
+		wait()
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 // TestServerEvents sees sessions as the events of a traffic.Server.
 func TestServerEvents(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var events []traffic.ServerEvent
 	ctx, cancel := context.WithCancel(context.Background())

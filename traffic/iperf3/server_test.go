@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -269,6 +270,7 @@ func TestStalledClients(t *testing.T) {
 // TestStalledGreeting: a session that makes no UDP stream loses its turn to
 // others of its address.
 func TestStalledGreeting(t *testing.T) {
+	t.Parallel()
 	h := serve(t, ServerOptions{})
 	r := h.rude(t)
 	r.say(`{"udp":true,"time":10,"len":1024}`)
@@ -478,21 +480,33 @@ func TestPortTaken(t *testing.T) {
 
 // TestNothingIsLeft runs every kind of end and counts what stays.
 func TestNothingIsLeft(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before, files := runtime.NumGoroutine(), descriptors()
 	h := serve(t, ServerOptions{})
 	h.alive(t)
 	r := h.rude(t)
 	r.say(`{"tcp":true,"time":10,"parallel":2,"len":1024}`)
 	r.expect(createStreams, 5*time.Second)
-	r.stream()
+	stream := r.stream()
 	u := h.rude(t)
 	u.say(`{"udp":true,"time":10,"parallel":2,"len":1024}`)
 	u.expect(createStreams, 5*time.Second)
 	h.stop()
-	for limit := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+	for _, own := range []net.Conn{stream, r.conn, u.conn} {
+		own.Close()
+	}
+	for limit := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before || descriptors() > files; time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
 			var b [1 << 16]byte
-			t.Fatalf("%d goroutines, before %d\n%s", runtime.NumGoroutine(), before, b[:runtime.Stack(b[:], true)])
+			t.Fatalf("%d goroutines, before %d; %d descriptors, before %d\n%s", runtime.NumGoroutine(), before, descriptors(), files, b[:runtime.Stack(b[:], true)])
 		}
 	}
+}
+
+// descriptors is how many this process has open, 0 where the system does not tell.
+func descriptors() int {
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(open)
 }

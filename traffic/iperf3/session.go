@@ -54,17 +54,16 @@ func (s *session) serve(ctx context.Context, leave func()) error {
 		err = ErrServerTerminated
 	}
 	leave()
-	// The client hears the reason before its streams break.
-	told := err == nil || s.tell(err)
+	if err == nil || s.tell(err) {
+		s.control.closeInOrder()
+	} else {
+		s.control.close()
+	}
+	// Last, so that the client hears the reason before its streams break.
 	if s.mover != nil {
 		s.mover.close()
 	} else {
 		closeStreams(s.streams)
-	}
-	if told {
-		s.control.closeInOrder()
-	} else {
-		s.control.close()
 	}
 	if err != nil {
 		s.observer.Failed(err)
