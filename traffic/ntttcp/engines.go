@@ -31,13 +31,22 @@ func (t *Test) streams(conns []net.Conn) (engine, error) {
 		Message: t.Message, Threads: t.hotThreads(len(conns)), CPUs: t.cpus(),
 		NoDelay: t.NoDelay, BitsPerSecond: t.BitsPerSecond, Burst: t.burst(),
 		LimitCalls: t.Messages * uint64(len(t.Threads)),
+		Receive:    t.receiveLength(),
 		Payload:    bytes.Repeat([]byte{t.fill()}, t.Message),
 		Silence:    -1, // the tools wait until the time is over
 	})
 	if err != nil {
 		return nil, fmt.Errorf("readying %d streams: %w", len(conns), err)
 	}
-	return streamEngine{e}, nil
+	return streamEngine{e, t.Role == traffic.Send}, nil
+}
+
+// receiveLength is what one call may take; 0: the engine's choice.
+func (t *Test) receiveLength() int {
+	if t.Role == traffic.Send || t.AnyLength {
+		return 0
+	}
+	return t.Message
 }
 
 func (t *Test) burst() int {
@@ -47,10 +56,16 @@ func (t *Test) burst() int {
 	return pacedBurst * t.Message
 }
 
-type streamEngine struct{ *stream.Engine }
+type streamEngine struct {
+	*stream.Engine
+	tellsRTT bool
+}
 
 func (e streamEngine) read() reading {
-	now := e.Snapshot()
+	now := e.Counts()
+	if e.tellsRTT {
+		now = e.Snapshot()
+	}
 	r := reading{flows: make([]flow, len(now.Flows)), cpu: now.CPU}
 	for i, f := range now.Flows {
 		r.flows[i] = flow{bytes: f.Bytes, calls: f.Calls}

@@ -14,6 +14,7 @@ type engine interface {
 	Done() <-chan struct{} // closed when every flow has ended
 	Halt()                 // nothing moves any more; what was counted stays
 	Close()
+	Err() error // what ended flows other than a limit or the peer's end
 	read() reading
 }
 
@@ -118,6 +119,16 @@ func (f *fleet) busy() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.active > 0
+}
+
+// failure is the first engine's that has one.
+func (f *fleet) failure() error {
+	for _, c := range f.all() {
+		if err := c.engine.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *fleet) halt() {

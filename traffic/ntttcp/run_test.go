@@ -83,7 +83,12 @@ func within(t *testing.T, sent, received Report) {
 		t.Fatalf("sent %+v, received %+v", sent, received)
 	}
 	s, r := sent.Outcomes[0], received.Outcomes[0]
-	if s.Bytes == 0 || r.Bytes > s.Bytes+s.Bytes/2 || s.Bytes > r.Bytes+r.Bytes/2 {
+	// Buffers of a slow moment hold much of what a sender has handed over.
+	slack := s.Bytes / 2
+	if s.RTT > 0 { // TCP
+		slack = max(slack, 64<<20)
+	}
+	if s.Bytes == 0 || r.Bytes > s.Bytes+slack || s.Bytes > r.Bytes+slack {
 		t.Errorf("sent %d bytes in %.3f s, received %d in %.3f s", s.Bytes, s.Seconds, r.Bytes, r.Seconds)
 	}
 	if sent.Early != "" || received.Early != "" {

@@ -147,7 +147,7 @@ func (h *hall) accept(listener net.Listener, serve func(net.Conn)) {
 // serverTest is what a server's sessions are received with.
 func (h *hall) serverTest() *Test {
 	return &Test{
-		Role: traffic.Receive, Sync: SyncNone, Message: serverMessage, SendBuffer: -1, ReceiveBuffer: -1,
+		Role: traffic.Receive, Sync: SyncNone, Message: serverMessage, AnyLength: true, SendBuffer: -1, ReceiveBuffer: -1,
 		Threads: make([]Thread, h.server.count()), CPUs: h.config.CPUs,
 		HotThreads: max(1, runtime.NumCPU()/(1+h.active())),
 	}

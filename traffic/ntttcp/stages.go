@@ -78,11 +78,14 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 		reason = onTime
 	}
 	report.Early = string(reason)
+	if err := s.fleet.failure(); reason == byFlows && err != nil {
+		report.Early += ": " + err.Error()
+	}
 	switch reason {
 	case byUser:
 		s.test.say(Event{What: Interrupted})
 	case byPeer, byFlows:
-		s.test.say(Event{What: PeerEnded, Took: time.Since(s.began)})
+		s.test.say(Event{What: PeerEnded, Took: time.Since(s.began), Text: report.Early})
 	}
 	s.test.say(Event{What: CycleEnded})
 	return report

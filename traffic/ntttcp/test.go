@@ -61,6 +61,7 @@ type Test struct {
 
 	LocalHost     string  // a sender's own address (-nic, -a); "": by the route
 	Message       int     // bytes of one call
+	AnyLength     bool    // a TCP receiver may take more in a call
 	Datagram      int     // bytes of one datagram where the message is cut into several (-uso); 0: the message
 	Fill          byte    // what the payload is made of; 0: A
 	Coalesce      bool    // a UDP receiver may take several datagrams in one call (-uro)

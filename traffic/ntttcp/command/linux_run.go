@@ -166,7 +166,8 @@ func (r *linuxRun) say(e ntttcp.Event) {
 	case ntttcp.Interrupted:
 		r.info("Test was interrupted.")
 	case ntttcp.PeerEnded:
-		r.info("test exited because the other side stopped after %.3f s", e.Took.Seconds())
+		r.info("Test was interrupted.")
+		r.console.note("the test ended after %.3f s, before its time (%s)", e.Took.Seconds(), e.Text)
 	case ntttcp.Noted, ntttcp.Refused:
 		r.console.note("%s", e.Text)
 	}

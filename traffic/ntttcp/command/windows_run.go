@@ -76,7 +76,7 @@ func (r *windowsRun) say(e ntttcp.Event) {
 	case ntttcp.Interrupted:
 		r.console.note("interrupted; the figures are of the time until then")
 	case ntttcp.PeerEnded:
-		r.console.note("the other end stopped after %s, before its time; the figures are of the time until then", e.Took.Round(time.Millisecond))
+		r.console.note("the test ended after %s, before its time (%s); the figures are of the time until then", e.Took.Round(time.Millisecond), e.Text)
 	default:
 		if text := verbose(e); r.flags.verbose && text != "" {
 			fmt.Fprintf(r.out, "%s %s\n", time.Now().Format("15:04:05.000"), text)
