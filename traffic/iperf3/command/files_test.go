@@ -152,6 +152,11 @@ func TestDebugKeepsSecrets(t *testing.T) {
 			t.Errorf("no %q on stderr", want)
 		}
 	}
+	var less bytes.Buffer
+	plays(newScene(false, iperf3.TCP, forward, 1)).command(t.Context(), []string{"-c", "h", "--debug=3"}, nil, io.Discard, &less, nil)
+	if strings.Contains(less.String(), "debug: interval") || !strings.Contains(less.String(), "debug: ended") {
+		t.Errorf("level 3 has events without intervals, not\n%s", less.String())
+	}
 	if strings.Contains(errs.String(), "geheim") || code != exitDone {
 		t.Errorf("exit %d, and the password was shown: %s", code, errs.String())
 	}

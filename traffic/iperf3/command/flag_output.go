@@ -18,7 +18,7 @@ func outputFlags() []*flag {
 			set: func(s *settings, v string) error { s.output.logfile = v; return nil }},
 		{long: "forceflush", says: "let no output wait; it never does here", set: onOutput(func(*output) {})},
 		{long: "timestamps", takes: "FORMAT", optional: true, says: "begin each line with the time, as strftime(3) writes it ('%c ')", set: setTimestamps},
-		{long: "debug", short: 'd', takes: "LEVEL", optional: true, says: "tell on stderr what was understood, and each event", set: setDebug},
+		{long: "debug", short: 'd', takes: "LEVEL", optional: true, says: "tell on stderr: failures (1), what is asked for (2), events (3), intervals (4)", set: setDebug},
 	}
 }
 
@@ -42,12 +42,17 @@ func setTimestamps(s *settings, value string) error {
 	return checkStamp(s.output.stampAs)
 }
 
-func setDebug(s *settings, value string) error {
-	s.output.debug = true
-	if value == "" {
-		return nil
+// The levels of -d; each has those below it.
+const (
+	debugFailures = 1 + iota
+	debugAsked
+	debugEvents
+	debugIntervals
+)
+
+func setDebug(s *settings, value string) (err error) {
+	if s.output.debug = debugIntervals; value != "" {
+		s.output.debug, err = between(value, 0, debugIntervals, "")
 	}
-	const highest = 4
-	_, err := between(value, 0, highest, "")
 	return err
 }

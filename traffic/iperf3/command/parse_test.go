@@ -81,11 +81,11 @@ func TestServerFlags(t *testing.T) {
 
 func TestOutputFlags(t *testing.T) {
 	s := parsed(t, "-s -fM -V --logfile f --timestamps -I pid -d")
-	if d := cmp.Diff(output{format: 'M', verbose: true, logfile: "f", stamped: true, stampAs: ctimeStamp, debug: true}, s.output, cmp.AllowUnexported(output{})); d != "" || s.pidfile != "pid" {
+	if d := cmp.Diff(output{format: 'M', verbose: true, logfile: "f", stamped: true, stampAs: ctimeStamp, debug: debugIntervals}, s.output, cmp.AllowUnexported(output{})); d != "" || s.pidfile != "pid" {
 		t.Errorf("pidfile %q, (-want +got):\n%s", s.pidfile, d)
 	}
 	s = parsed(t, "-c h --json-stream --json-stream-full-output --plain --timestamps=%H --debug=2")
-	if d := cmp.Diff(output{format: 'a', json: true, stream: true, full: true, plain: true, stamped: true, stampAs: "%H", debug: true}, s.output, cmp.AllowUnexported(output{})); d != "" {
+	if d := cmp.Diff(output{format: 'a', json: true, stream: true, full: true, plain: true, stamped: true, stampAs: "%H", debug: debugAsked}, s.output, cmp.AllowUnexported(output{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -141,6 +141,7 @@ func TestRefusals(t *testing.T) {
 		"-c":                                 "-c HOST",
 		"-c h -q":                            "unrecognized option '-q'",
 		"-c h -u -m":                         "is for TCP",
+		"-c h --debug=5":                     "0 to 4",
 		"-c h -A x":                          "0 to 1024",
 		"-s --server-bitrate-limit 1M/0.01":  "average data",
 		"-c h --timestamps=%Q":               "strftime",

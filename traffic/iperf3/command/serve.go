@@ -12,7 +12,7 @@ import (
 // answer answers clients until ctx ends or -1 is done.
 func (p *program) answer(ctx context.Context) int {
 	p.greet()
-	v := &sessions{program: p, live: map[uint64]*session{}}
+	v := &sessions{program: p, stopped: ctx.Done(), interrupted: func() string { return interrupted(ctx, "server") }, live: map[uint64]*session{}}
 	options := p.server
 	var ready sync.Once
 	options.Ready = func(string) {
@@ -29,7 +29,7 @@ func (p *program) answer(ctx context.Context) int {
 		v.finishAll()
 		switch {
 		case ctx.Err() != nil:
-			p.screen.complain("%s", interrupted(ctx, "server"))
+			p.screen.complain("%s", v.interrupted())
 			return exitDone
 		case errors.Is(err, iperf3.ErrIdle) && !p.server.OneOff:
 			continue // --idle-timeout: listen anew
@@ -51,14 +51,16 @@ func (p *program) cannotListen(err error) int {
 // sessions are a server's clients: those that are there, and how many there were.
 type sessions struct {
 	*program
-	mu   sync.Mutex
-	live map[uint64]*session
-	seen int
+	stopped     <-chan struct{} // closed when the server ends
+	interrupted func() string   // how that is called
+	mu          sync.Mutex
+	live        map[uint64]*session
+	seen        int
 }
 
 // banner says where the server listens, when nobody is being served.
 func (v *sessions) banner() {
-	if v.output.json {
+	if v.output.json || v.isStopped() {
 		return
 	}
 	v.mu.Lock()
@@ -71,6 +73,15 @@ func (v *sessions) banner() {
 	v.screen.print("", banner)
 	v.screen.print("", fmt.Sprintf("Server listening on %d (test #%d)\n", port, number))
 	v.screen.print("", banner)
+}
+
+func (v *sessions) isStopped() bool {
+	select {
+	case <-v.stopped:
+		return true
+	default:
+		return false
+	}
 }
 
 func (v *sessions) refused(client string, why error) {

@@ -56,12 +56,18 @@ func (s *session) Ended(e iperf3.End) {
 // Failed ends the session with the reason.
 func (s *session) Failed(err error) {
 	text := "error - " + says(err)
-	if errors.Is(err, iperf3.ErrClientTerminated) {
+	stopped := errors.Is(err, iperf3.ErrServerTerminated)
+	switch {
+	case errors.Is(err, iperf3.ErrClientTerminated):
 		text = says(err)
+	case stopped:
+		text = s.all.interrupted()
 	}
-	if s.report == nil {
+	switch {
+	case s.report == nil && stopped: // the server says so for all of them
+	case s.report == nil:
 		s.all.screen.complain("%s%s", s.mark(), text)
-	} else if !s.report.begun {
+	case !s.report.begun:
 		s.report.finish(text)
 	}
 	s.over(text)

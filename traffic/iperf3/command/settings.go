@@ -44,7 +44,7 @@ type output struct {
 	logfile    string
 	stamped    bool
 	stampAs    string // as strftime(3)
-	debug      bool
+	debug      int    // 0: none
 	title      string
 	serverSaid bool // the client asks for the server's output
 }

@@ -11,31 +11,50 @@ import (
 type tracer struct {
 	to     iperf3.Observer
 	screen *screen
+	level  int
 }
 
 // traced wraps an Observer where -d asks for it, and tells what was understood.
 func (p *program) traced(to iperf3.Observer) iperf3.Observer {
-	if !p.output.debug {
+	if p.output.debug == 0 {
 		return to
 	}
-	t := &tracer{to: to, screen: p.screen}
+	t := &tracer{to: to, screen: p.screen, level: p.output.debug}
 	if p.role == ofClient {
 		asked := p.client
 		asked.Password, asked.PublicKey = "", nil // a secret, and a key that fills the screen
-		t.say("asked for", asked)
+		t.say(debugAsked, "asked for", asked)
 	}
 	return t
 }
 
-func (t *tracer) say(what string, value any) { t.screen.complain("debug: %s %+v", what, value) }
+func (t *tracer) say(level int, what string, value any) {
+	if level <= t.level {
+		t.screen.complain("debug: %s %+v", what, value)
+	}
+}
 
-func (t *tracer) Connected(s iperf3.Start) { t.say("connected", s); t.to.Connected(s) }
+func (t *tracer) Connected(s iperf3.Start) {
+	if t.say(debugEvents, "connected", s); s.Server {
+		t.say(debugAsked, "asked for", s.Test)
+	}
+	t.to.Connected(s)
+}
 
-func (t *tracer) Interval(i iperf3.Interval) { t.say("interval", jsonOf(i)); t.to.Interval(i) }
+func (t *tracer) Interval(i iperf3.Interval) {
+	t.say(debugIntervals, "interval", jsonOf(i))
+	t.to.Interval(i)
+}
 
-func (t *tracer) Ended(e iperf3.End) { t.say("ended", jsonOf(e)); t.to.Ended(e) }
+func (t *tracer) Ended(e iperf3.End) {
+	t.say(debugEvents, "ended", jsonOf(e))
+	t.to.Ended(e)
+}
 
-func (t *tracer) Failed(err error) { t.say("failed", err); t.to.Failed(err) }
+func (t *tracer) Failed(err error) {
+	t.say(debugFailures, "failed", err)
+	t.to.Failed(err)
+}
 
 // Transcript asks the Observer, if it keeps one.
 func (t *tracer) Transcript() (string, json.RawMessage) {
