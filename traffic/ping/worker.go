@@ -213,13 +213,12 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 	from := when.Start.Add(when.WarmUp)
 	to := from.Add(when.Window)
 	e.open() // at once: a sender's clock may be ahead
-	if err := w.until(ctx, e, from); err != nil {
+	warm, before, err := w.watch(ctx, e, when, when.Start, from)
+	if err != nil {
 		e.halt()
 		return result.PairEnd{}, err
 	}
-	before := e.snapshot()
-	steps, err := w.watch(ctx, e, when, before)
-	after := e.snapshot()
+	steps, after, err := w.watch(ctx, e, when, from, to)
 	if err == nil {
 		err = w.answerToEnd(ctx, e, to)
 	}
@@ -232,7 +231,7 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 		CPUSeconds:    max(0, (after.cpu - before.cpu).Seconds()),
 		Threads:       e.threads(),
 		Connections:   connections(before, after),
-		Intervals:     steps,
+		Intervals:     append(warm, steps...),
 	}
 	if w.load.udp { // that never came, only the sender can tell
 		end.Arrived = &result.Arrived{Expected: end.Packets, Corrupt: after.seen.corrupt - before.seen.corrupt, Flows: w.load.flows}
@@ -246,30 +245,38 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 	return end, ctx.Err()
 }
 
-// watch waits for the window's end, interval by interval where they are asked for.
-func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, last snapshot) (steps []result.Interval, err error) {
-	from := when.Start.Add(when.WarmUp)
-	to := from.Add(when.Window)
-	for at := from; at.Before(to) && err == nil; {
+// watch waits from one time until another, interval by interval where they are asked
+// for: cut at whole intervals from the window's begin, as the sender's are. It returns
+// the last snapshot.
+func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, at, to time.Time) (steps []result.Interval, last snapshot, err error) {
+	zero := when.Start.Add(when.WarmUp)
+	if err := w.until(ctx, e, at); err != nil {
+		return nil, e.snapshot(), err
+	}
+	for last = e.snapshot(); at.Before(to) && err == nil; {
 		next := to
-		if when.Interval > 0 && at.Add(when.Interval).Before(to) {
-			next = at.Add(when.Interval)
+		if when.Interval > 0 {
+			whole := at.Sub(zero).Truncate(when.Interval)
+			if edge := zero.Add(whole); edge.After(at) {
+				next = edge
+			} else if edge := edge.Add(when.Interval); edge.Before(to) {
+				next = edge
+			}
 		}
 		err = w.until(ctx, e, next)
+		now := e.snapshot()
 		if when.Interval > 0 {
-			now := e.snapshot()
 			i := result.Interval{
-				From: last.at.Sub(from).Seconds(), To: now.at.Sub(from).Seconds(),
+				From: last.at.Sub(zero).Seconds(), To: now.at.Sub(zero).Seconds(),
 				Bytes: now.seen.bytes - last.seen.bytes, Packets: now.seen.requests - last.seen.requests,
 			}
-			steps, last = append(steps, i), now
-			if when.Observe != nil {
+			if steps = append(steps, i); when.Observe != nil {
 				when.Observe(i)
 			}
 		}
-		at = next
+		at, last = next, now
 	}
-	return steps, err
+	return steps, last, err
 }
 
 // answerToEnd answers until the sender has ended its flows.
