@@ -115,8 +115,24 @@ func (b frameBed) address() {
 	}
 }
 
-// frames runs one trial.
+// frames runs a trial, and again where others had the CPUs for much of its window.
 func (b frameBed) frames(t *testing.T, address string, load result.Options, when traffic.Schedule) (sent, got result.PairEnd) {
+	t.Helper()
+	for try := 1; ; try++ {
+		sent, got = b.trial(t, address, load, when)
+		starved := sent.Packets == 0 || sent.WindowSeconds < 0.7*when.Window.Seconds()
+		if !starved || try == 5 {
+			break
+		}
+		t.Logf("again: a window of %.3f s, %d frames, waited for a CPU for %.3f s", sent.WindowSeconds, sent.Packets, sent.Offered.WaitSeconds)
+	}
+	if sent.Error != "" || got.Error != "" {
+		t.Errorf("sender %q, receiver %q", sent.Error, got.Error)
+	}
+	return sent, got
+}
+
+func (b frameBed) trial(t *testing.T, address string, load result.Options, when traffic.Schedule) (sent, got result.PairEnd) {
 	t.Helper()
 	receive := b.prepare(t, b.to, traffic.Order{Role: traffic.Receive, Load: load, Address: address})
 	send := b.prepare(t, b.from, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address()})
@@ -135,8 +151,8 @@ func (b frameBed) frames(t *testing.T, address string, load result.Options, when
 	both.Go(func() { run(receive, b.to, &got) })
 	both.Go(func() { run(send, b.from, &sent) })
 	both.Wait()
-	if sent.Error != "" || got.Error != "" {
-		t.Errorf("sender %q, receiver %q", sent.Error, got.Error)
+	if sent.Offered == nil || got.Arrived == nil {
+		t.Fatalf("sender %q, receiver %q", sent.Error, got.Error)
 	}
 	t.Logf("%s -> %s: sent %d of %d bytes, %.3f Mpps (%d refused), got %d, lost %d, %+v", sent.Offered.Method, got.Frames.CountedAt,
 		sent.Packets, sent.Frames.Size, float64(sent.Packets)/sent.WindowSeconds/1e6, sent.Offered.Refused, got.Packets, got.Arrived.Lost, *got.Arrived)
@@ -489,13 +505,11 @@ func countDescriptors(t *testing.T) int {
 func TestFramesOfEverySize(t *testing.T) {
 	needsRoot(t)
 	bed := direct(t)
-	for _, size := range []int{64, 65, 128, 256, 512, 1024, 1280, 1518} {
-		for _, method := range []string{"xdp", "af-packet"} {
-			sent, got := bed.frames(t, "10.0.0.2", result.Options{"size": size, "packets": 20000.0, "method": method}, briefly)
-			exact(t, sent, got)
-			if got.Frames.Size != size || got.Frames.WireSize != size+20 || got.Bytes != got.Packets*uint64(size) {
-				t.Errorf("%+v, %d bytes", *got.Frames, got.Bytes)
-			}
+	for _, size := range []int{64, 65, 128, 512, 1280, 1518} {
+		sent, got := bed.frames(t, "10.0.0.2", result.Options{"size": size, "packets": 20000.0}, briefly)
+		exact(t, sent, got)
+		if got.Frames.Size != size || got.Frames.WireSize != size+20 || got.Bytes != got.Packets*uint64(size) {
+			t.Errorf("%+v, %d bytes", *got.Frames, got.Bytes)
 		}
 	}
 	for _, s := range []*stack{bed.from, bed.to} {
