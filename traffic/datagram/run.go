@@ -147,6 +147,7 @@ func (r *run) finish(broken bool) error {
 			return fmt.Errorf("waiting until the peer has counted: %w", err)
 		}
 	}
+	r.session.part()
 	return nil
 }
 

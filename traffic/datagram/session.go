@@ -56,6 +56,23 @@ func (s *session) tell(what byte, body []byte) error {
 	return err
 }
 
+// partTime bounds how long an end waits for the other to be done, too.
+const partTime = 500 * time.Millisecond
+
+// part ends the conversation so that the last note arrives: some systems throw
+// away what the other end has not read yet when a connection is closed.
+func (s *session) part() {
+	if c, ok := s.conn.(*net.TCPConn); ok {
+		c.CloseWrite()
+	}
+	timer := time.NewTimer(partTime)
+	defer timer.Stop()
+	select {
+	case <-s.gone:
+	case <-timer.C:
+	}
+}
+
 // engineFlows are the flows of this end: first those that it sends, then those
 // that it receives.
 func (s *session) engineFlows(role traffic.Role) (flows []Flow, sends, receives int) {
