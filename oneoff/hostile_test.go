@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -323,4 +324,55 @@ func FuzzPairing(f *testing.F) {
 		}
 		p.flush()
 	})
+}
+
+// FuzzReplies takes whatever a receiver says in a measurement without a crash, and
+// ends with its last line.
+func FuzzReplies(f *testing.F) {
+	f.Add([]byte(`{"say":"interval","interval":{"from":0,"to":1,"bytes":5}}` + "\n" + `{"say":"end","end":{"window_seconds":1,"bytes":5}}` + "\n"))
+	f.Add([]byte(`{"say":"interval","interval":{"from":-1e308,"to":1e308}}` + "\n" + `{"say":"failed","why":"\u001b[2J"}` + "\n"))
+	f.Fuzz(func(t *testing.T, said []byte) {
+		here, there := net.Pipe()
+		var saying sync.WaitGroup
+		saying.Go(func() { _, _ = there.Write(said); there.Close() })
+		r := &remote{wire: newWire(here, longestReply), pairs: newPairing(time.Second, func(Paired) {}), broken: func(error) {}}
+		r.listen()
+		here.Close()
+		saying.Wait()
+		r.pairs.flush()
+		if r.end == nil && r.err == nil {
+			t.Error("it ended with nothing")
+		}
+		var out strings.Builder
+		if r.end != nil {
+			summarise(&out, Outcome{Kind: "stream", Pair: result.PairSample{Sender: *r.end, Receiver: *r.end}})
+		}
+		if r.err != nil {
+			out.WriteString(r.err.Error())
+		}
+		if strings.Contains(out.String(), "\x1b") {
+			t.Errorf("a terminal would obey %q", out.String())
+		}
+	})
+}
+
+// TestNothingIsLeft of senders, good and bad, once the receiver has ended.
+func TestNothingIsLeft(t *testing.T) {
+	before := runtime.NumGoroutine()
+	t.Run("visits", func(t *testing.T) {
+		config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 4})
+		for range 3 {
+			if _, err := Send(within(t, 30*time.Second), config, Show{}); err != nil {
+				t.Error(err)
+			}
+			s := visit(t, config)
+			s.says(goodHello + "\n" + goodOrder) // and never starts
+		}
+	})
+	for limit := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(limit) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
 }

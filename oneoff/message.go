@@ -68,6 +68,7 @@ type reply struct {
 
 const (
 	sayReady    = "ready"
+	sayStarting = "starting"
 	sayRefused  = "refused"
 	sayInterval = "interval"
 	sayEnd      = "end"

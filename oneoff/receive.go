@@ -102,7 +102,7 @@ func (s *session) listen(cancel context.CancelCauseFunc) {
 	}
 }
 
-// conclude sends the last line. A sender that stopped gets what there is.
+// conclude keeps what was counted. A sender that stopped gets what there is.
 func (s *session) conclude(end result.PairEnd, err, early error) error {
 	if end.WindowSeconds > 0 {
 		end.Intervals = nil // were passed one by one
@@ -111,20 +111,13 @@ func (s *session) conclude(end result.PairEnd, err, early error) error {
 	switch {
 	case errors.Is(early, errStopped) && s.end != nil:
 		s.end.Error = ""
-		return s.sendEnd()
+		return nil
 	case early != nil:
 		return early
-	case err != nil:
-		return err
+	case err == nil && s.end == nil:
+		return errors.New("the receiver counted nothing")
 	}
-	return s.sendEnd()
-}
-
-func (s *session) sendEnd() error {
-	if err := s.wire.write(reply{Say: sayEnd, End: s.end}); err != nil {
-		return fmt.Errorf("sending the result: %w", err)
-	}
-	return nil
+	return err
 }
 
 // says is the order in a line.

@@ -59,9 +59,12 @@ const (
 	connectPatience = 15 * time.Second
 	resultPatience  = endPatience + 5*time.Second
 	stopPatience    = 3 * time.Second
-	// startDelay is for the start to reach the receiver. Its window is later by
-	// the time that takes.
+	// startDelay is from when the receiver hears of the start to the start.
 	startDelay = 100 * time.Millisecond
+	// surelyWire is how much of the wait for the receiver's word on that may be
+	// the way back. What is longer may as well be a busy receiver, before which
+	// this end must not start by more than its traffic's tail makes good.
+	surelyWire = 50 * time.Millisecond
 )
 
 // Check refuses what can be refused before anything is sent, and fills the load
@@ -142,10 +145,14 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("preparing to send to %s (may the data's port pass? `windtunnel recv --data-ports` fixes which it is): %w", address, err)
 	}
 	defer worker.Close()
+	start, err := s.start()
+	if err != nil {
+		return Outcome{}, fmt.Errorf("starting the receiver: %w", err)
+	}
 	if !unhurry() {
 		return Outcome{}, ctx.Err()
 	}
-	return s.run(ctx, worker)
+	return s.run(ctx, worker, start)
 }
 
 // order greets, says what is wanted, and returns where the data goes.
@@ -191,13 +198,9 @@ func (s *sending) dataAddress(answered string) (string, error) {
 }
 
 // run lets both ends run, and gathers what they say.
-func (s *sending) run(ctx context.Context, worker traffic.Worker) (Outcome, error) {
+func (s *sending) run(ctx context.Context, worker traffic.Worker, start time.Time) (Outcome, error) {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := s.wire.write(ask{Do: doStart, InSeconds: startDelay.Seconds()}); err != nil {
-		return Outcome{}, fmt.Errorf("starting the receiver: %w", err)
-	}
-	start := time.Now().Add(startDelay)
 	pairs := newPairing(s.Interval, s.show.Interval)
 	r := &remote{wire: s.wire, pairs: pairs, broken: cancel}
 	var listening sync.WaitGroup
@@ -208,6 +211,24 @@ func (s *sending) run(ctx context.Context, worker traffic.Worker) (Outcome, erro
 	s.await(ctx, err != nil, r, &listening)
 	pairs.flush()
 	return s.outcome(ctx, mine, r, err)
+}
+
+// start lets the receiver start, and returns when it does, by this end's clock:
+// it heard of it half a round trip before its word on that came.
+func (s *sending) start() (time.Time, error) {
+	asked := time.Now()
+	if err := s.wire.write(ask{Do: doStart, InSeconds: startDelay.Seconds()}); err != nil {
+		return asked, err
+	}
+	var answer reply
+	if err := s.wire.read(&answer, readyPatience); err != nil {
+		return asked, err
+	}
+	if answer.Say != sayStarting {
+		return asked, fmt.Errorf("it says %s: %s", result.Clean(result.Clip(answer.Say)), clipLong(answer.Why))
+	}
+	back := min(time.Since(asked)/2, surelyWire)
+	return time.Now().Add(startDelay - back), nil
 }
 
 // await waits for the receiver's last word: a while after a full window, briefly

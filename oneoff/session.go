@@ -37,22 +37,25 @@ type session struct {
 	end    *result.PairEnd
 }
 
-// run is the whole of it; its error is what the sender was told, too.
+// run is the whole of it; its error is what the sender was told, too. The last
+// line leaves when the session's place is free again: whoever reads it may come
+// back at once.
 func (s *session) run(ctx context.Context) error {
 	if err := s.greet(); err != nil {
 		return err
 	}
 	err := s.measure(ctx)
+	defer s.part()
 	var no refusal
 	switch {
-	case err == nil:
-		s.part()
 	case errors.As(err, &no):
 		_ = s.wire.write(reply{Say: sayRefused, Why: no.why})
-		s.part()
-	default:
+	case err != nil:
 		_ = s.wire.write(reply{Say: sayFailed, Why: err.Error(), End: s.end})
-		s.part()
+	default:
+		if err := s.wire.write(reply{Say: sayEnd, End: s.end}); err != nil {
+			return fmt.Errorf("sending the result: %w", err)
+		}
 	}
 	return err
 }
@@ -76,7 +79,7 @@ func (s *session) greet() error {
 	return nil
 }
 
-// measure takes the sender's order, runs it, and sends what was counted.
+// measure takes the sender's order and runs it.
 func (s *session) measure(ctx context.Context) error {
 	var order ask
 	if err := s.wire.read(&order, preparePatience); err != nil {
@@ -103,13 +106,16 @@ func (s *session) measure(ctx context.Context) error {
 	if err := s.wire.read(&start, startPatience); err != nil {
 		return fmt.Errorf("waiting for the start: %w", err)
 	}
-	in := seconds(start.InSeconds)
+	heard, in := time.Now(), seconds(start.InSeconds)
 	if start.Do != doStart || in < 0 || in > longestDelay {
 		return refuse("wanted %q within %s, got %q in %g s", doStart, longestDelay, result.Clip(start.Do), start.InSeconds)
 	}
+	if err := s.wire.write(reply{Say: sayStarting}); err != nil {
+		return fmt.Errorf("answering the start: %w", err)
+	}
 	s.server.tell(traffic.ServerEvent{Protocol: s.server.Name(), Session: s.number, Client: s.client,
 		What: traffic.SessionBegan, Says: s.says()})
-	return s.receive(ctx, worker, time.Now().Add(in))
+	return s.receive(ctx, worker, heard.Add(in))
 }
 
 // take checks an order.

@@ -20,7 +20,10 @@ import (
 var tools = []struct{ name, needs, install string }{
 	{"vrouter", "the path vrouter", "build it with make; it lies beside windtunnel"},
 	{"iperf3", "make test and make bench", "apt-get install iperf3"},
+	{"nuttcp", "make bench", "apt-get install nuttcp"},
+	{"sockperf", "make bench", "apt-get install sockperf"},
 	{"tshark", "make test", "apt-get install tshark"},
+	{"wine64", "make test of the Windows binary", "apt-get install wine64"},
 	{"clang-19", "make check and make generate", "apt-get install clang-19 llvm-19 libbpf-dev"},
 }
 
@@ -66,8 +69,10 @@ func found(program string) string {
 			return "found"
 		}
 	}
-	if _, err := exec.LookPath(program); err == nil {
-		return "found"
+	for _, place := range []string{program, filepath.Join("/usr/lib/wine", program)} { // Debian keeps wine64 off the PATH
+		if _, err := exec.LookPath(place); err == nil {
+			return "found"
+		}
 	}
 	return "missing"
 }

@@ -8,13 +8,14 @@ import (
 
 	"windtunnel/agent"
 	"windtunnel/datapath/paths"
+	"windtunnel/oneoff"
 	"windtunnel/suites"
 	"windtunnel/traffic/kinds"
 )
 
 func listCommand(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the shipped suites, the paths and the kinds of traffic", Args: cobra.NoArgs,
+		Use: "list", Short: "List the shipped suites, the paths, the kinds of traffic and the protocols", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 			for _, name := range suites.List() {
@@ -29,6 +30,9 @@ func listCommand(s streams) *cobra.Command {
 			}
 			for _, kind := range kinds.All() {
 				fmt.Fprintf(table, "traffic\t%s\t\t%s\n", kind.Name(), optionNames(kind.Name()))
+			}
+			for _, server := range oneoff.Servers() {
+				fmt.Fprintf(table, "serves\t%s\t\tclients on port %s, by windtunnel recv\n", server.Name(), server.Ports())
 			}
 			return ended(table.Flush())
 		},

@@ -1,0 +1,130 @@
+package oneoff
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"windtunnel/result"
+)
+
+// example is an outcome that has a figure of every sort.
+func example() Outcome {
+	sender := result.PairEnd{
+		WindowSeconds: 10, Bytes: 1.25e9, Packets: 1e6, CPUSeconds: 9, Threads: 1,
+		Offered:     &result.Offered{Lag: &result.Histogram{Count: 5, P50: 1e-6, Max: 2e-3}, Method: "sendmmsg", Why: "the path refused udp-segment"},
+		ZeroCopy:    &result.ZeroCopy{Method: "msg-zerocopy", Completed: 200, Copied: 50},
+		Connections: []result.Connection{{Congestion: "cubic", MSS: 1448, RTTSeconds: 1e-4, Retransmits: 3}, {RTTSeconds: 3e-4, Retransmits: 4}},
+		Latencies:   map[string]result.Histogram{result.LatencyIntended: {Count: 5, P99: 0.1}, result.LatencyActual: {Count: 5, P99: 0.002}},
+		Frames:      &result.Frames{Size: 64, WireSize: 84, CountedAt: "af-packet eth0", Flows: 2},
+	}
+	receiver := result.PairEnd{WindowSeconds: 10, Bytes: 1.2e9, Packets: 960000, CPUSeconds: 5, Threads: 2,
+		Arrived: &result.Arrived{Expected: 1000000, Lost: 39000, Late: 1000, Reordered: 3, Duplicate: 4, Corrupt: 5, SocketDrops: 6, Jitter: 7e-6, Method: "recvmmsg"}}
+	limit := result.Limit{Verdict: result.PathLimited, Says: "because"}
+	return Outcome{Kind: "datagram", Host: "h", Load: result.Options{"message": int64(1250), "rate": 1e9}, WarmUp: 1, Window: 10,
+		Pair: result.PairSample{Sender: sender, Receiver: receiver, Limit: &limit}}
+}
+
+func TestSummary(t *testing.T) {
+	var out bytes.Buffer
+	if err := NewText(&out, &bytes.Buffer{}, false, nil).Outcome(example(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"datagram to h, 10 s after 1 s of warm-up\n",
+		"message 1250B, rate 1Gbit/s\n",
+		" 1.000 Gbit/s, 100.0 k/s\n",
+		" 960.0 Mbit/s, 96.00 k/s\n",
+		"1000000 expected, 39000 lost (3.90 %), 1000 late, 3 reordered, 4 duplicate, 5 corrupt\n",
+		"6 of the lost in the receiving socket's buffer\n",
+		" 7.000 us (RFC 3550)\n",
+		"of 64 bytes with FCS (84 on the wire), 2 flows, sent, counted at af-packet eth0\n",
+		"latency from the intended time ",
+		"99 % 100.0 ms,",
+		"latency from the actual time ",
+		"99 % 2.000 ms,",
+		"max 2.000 ms (5)\n",
+		"7 retransmits, RTT 200.0 us, MSS 1448, cubic\n",
+		"msg-zerocopy: 25 % of 200 sends were copied after all\n",
+		"sender 1, 90 % busy; receiver 2, 25 % busy\n",
+		"sendmmsg (the path refused udp-segment)\n",
+		" recvmmsg\n",
+		"path-limited: because\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestIntervalLines are plain where nobody looks, and choose columns by what there is.
+func TestIntervalLines(t *testing.T) {
+	stream := Paired{From: -1, To: 0, Sender: &result.Interval{From: -1, Bytes: 125e6, Retransmits: 3}}
+	packets := Paired{To: 1, Sender: &result.Interval{To: 1, Bytes: 1e6, Packets: 1000}, Receiver: &result.Interval{To: 2, Bytes: 1e6, Packets: 900, Lost: 100}}
+	requests := Paired{To: 1, Sender: &result.Interval{To: 1, Packets: 1000, LatencyP50: 1e-4, LatencyP99: 5e-3}}
+	for name, c := range map[string]struct {
+		interval Paired
+		terminal bool
+		want     []string
+	}{
+		"stream":   {stream, false, []string{"retransmits\n", "-1.0   0.0    1.000 Gbit/s               -               3  warm-up\n"}},
+		"terminal": {stream, true, []string{"\x1b[2m", "\x1b[0m\n"}},
+		"packets":  {packets, true, []string{"1.000 kpps       450.0 pps             100\n"}},
+		"requests": {requests, false, []string{"requests          median            99 %\n", "1.000 k/s        100.0 us        5.000 ms\n"}},
+	} {
+		var progress bytes.Buffer
+		NewText(&bytes.Buffer{}, &progress, c.terminal, nil).Interval(c.interval)
+		for _, want := range c.want {
+			if !strings.Contains(progress.String(), want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, progress.String())
+			}
+		}
+		if !c.terminal && strings.Contains(progress.String(), "\x1b") {
+			t.Errorf("%s has escapes where nobody looks", name)
+		}
+	}
+}
+
+func TestBackwardsSwapsTheColumns(t *testing.T) {
+	var progress bytes.Buffer
+	NewText(&bytes.Buffer{}, &progress, false, result.Options{"direction": "reverse"}).Interval(Paired{To: 1,
+		Sender: &result.Interval{To: 1, Bytes: 125}, Receiver: &result.Interval{To: 1, Bytes: 250}})
+	if !strings.Contains(progress.String(), "2.000 kbit/s    1.000 kbit/s") {
+		t.Error(progress.String())
+	}
+}
+
+// TestJSONLines are one object each, the last with everything.
+func TestJSONLines(t *testing.T) {
+	var out bytes.Buffer
+	j := NewJSON(&out, &bytes.Buffer{})
+	j.Say("for people")
+	j.Interval(Paired{To: 1, Sender: &result.Interval{To: 1, Bytes: 5}})
+	if err := j.Outcome(example(), errors.New("an end failed")); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("got %d lines: %s", len(lines), out.String())
+	}
+	var last struct {
+		What, Error string
+		Outcome
+	}
+	if err := json.Unmarshal([]byte(lines[1]), &last); err != nil || last.What != "result" || last.Error != "an end failed" || last.Pair.Receiver.Packets != 960000 {
+		t.Errorf("%v: %+v", err, last)
+	}
+	if !strings.HasPrefix(lines[0], `{"what":"interval","from":0,"to":1,"sender":`) {
+		t.Error(lines[0])
+	}
+	broken := NewJSON(brokenWriter{}, &bytes.Buffer{})
+	if broken.Outcome(example(), nil) == nil {
+		t.Error("output that cannot be written is no failure")
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
