@@ -223,6 +223,9 @@ func TestFrameRate(t *testing.T) {
 			exact(t, sent, got)
 			// While others had its CPU, a thread sent nothing, and catches up by a burst only.
 			waited := sent.Offered.WaitSeconds / sent.WindowSeconds
+			if lag := sent.Offered.Lag; lag == nil || lag.Count+1 < sent.Packets || lag.Count > sent.Packets+1 {
+				t.Errorf("%d frames sent, the lag is of %+v", sent.Packets, lag)
+			}
 			if rate := float64(sent.Packets) / sent.WindowSeconds; rate > 10100 || rate < 9900-10000*waited {
 				t.Errorf("%.1f frames/s, waited %.3f of the time", rate, waited)
 			}

@@ -22,7 +22,8 @@ type source interface {
 	interrupt()
 	counts(phase int) (sent, refused uint64) // sent: the device took them
 	calls() uint64
-	thread() int // its number, 0 before work
+	thread() int           // its number, 0 before work
+	late(*result.Recorder) // adds how late the window's frames were
 	close() error
 }
 
@@ -152,26 +153,6 @@ func (e *engine) usage() usage {
 		}
 	}
 	return u
-}
-
-// lag merges what the sources noted; nil where none did.
-func (e *engine) lag() *result.Histogram {
-	var all *result.Recorder
-	for _, s := range e.sources {
-		p, ok := s.(*packetSocket)
-		if !ok || p.lag == nil {
-			continue
-		}
-		if all == nil {
-			all = result.NewRecorder()
-		}
-		all.Merge(p.lag)
-	}
-	if all == nil {
-		return nil
-	}
-	h := all.Histogram()
-	return &h
 }
 
 // newSources makes a source a thread.

@@ -6,6 +6,11 @@
 // path takes no live frames; it finds out by a probe. A receiver counts in BPF
 // programs at XDP and tc (frame_sink.bpf.c), or from an AF_PACKET socket.
 //
+// A rate is kept by a token bucket. A thread of live frames waits for it inside the
+// kernel's loop, so it is busy all the time; one of an AF_PACKET socket sleeps.
+// What the egress device refuses, because its ring is full, was not sent: it is
+// Offered.Refused, and neither in Packets nor among the lost.
+//
 // Sizes are those of RFC 2544, section 9: the whole Ethernet frame with its FCS;
 // bytes of a result are such bytes. The window is marked in the frames: a
 // sender's numbers of the window are exactly those that the receiver looks for,

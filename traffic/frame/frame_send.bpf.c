@@ -12,6 +12,10 @@
 #include <bpf/bpf_tracing.h>
 #include "frame_wire.h"
 
+/* Four buckets for each power of two of 1024 ps; see lag_linux.go. */
+#define LAG_BUCKETS 256 /* fewer are used */
+#define LAG_UNIT 10
+
 /* Memory that Go maps; record_linux.go has the same layout. */
 struct frame_sender {
 	/* What Go writes before it starts. */
@@ -39,6 +43,7 @@ struct frame_sender {
 	__u64 task; /* that sends; Go clears it before each run */
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
+	__u64 lag[LAG_BUCKETS]; /* frames of the window by how late they were */
 };
 
 struct {
@@ -55,6 +60,24 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } frame_out SEC(".maps");
+
+static __always_inline __u32 lag_bucket(__u64 late)
+{
+	__u64 v = late >> LAG_UNIT;
+	__u32 power = 0, bucket;
+
+	if (v < 4)
+		return v;
+#pragma unroll
+	for (int step = 32; step; step /= 2) {
+		if (v >> step) {
+			v >>= step;
+			power += step;
+		}
+	}
+	bucket = power * 4 - 4 + ((late >> LAG_UNIT >> (power - 2)) & 3);
+	return bucket;
+}
 
 /*
  * A token bucket: whether the next frame is due. A frame that is not goes back to the pool at once
@@ -74,6 +97,13 @@ static __always_inline bool due(struct frame_sender *s)
 	passed = (now - s->epoch) * 1000;
 	if (passed < s->due)
 		return false;
+	if ((s->phase & (FRAME_PHASES - 1)) == FRAME_WINDOW) {
+		__u32 bucket = lag_bucket(passed - s->due);
+
+		asm volatile(""
+			     : "+r"(bucket)); /* or the bound, which is so, would not be checked */
+		s->lag[bucket & (LAG_BUCKETS - 1)]++;
+	}
 	if (passed - s->due > s->depth)
 		s->due = passed - s->depth;
 	s->due += s->interval;

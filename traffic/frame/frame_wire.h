@@ -13,6 +13,7 @@
 #define FRAME_NUMBERING 18 /* magic, phase, session (4), flow (4), sequence (8) */
 #define FRAME_MAGIC 0x57
 #define FRAME_PHASES 4 /* warm-up, window, after, probe */
+#define FRAME_WINDOW 1
 #define FRAME_PROBE 3
 
 #define FRAME_IPV4_UDP (FRAME_ETHERNET + FRAME_IPV4)

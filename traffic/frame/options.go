@@ -29,7 +29,7 @@ var options = []result.Option{
 	{Name: "size", Type: result.Size, Min: smallestIPv4, Max: largestFrame, Default: int64(smallestIPv4), Says: "bytes of a frame with its FCS (RFC 2544); over IPv6 84 at least, because the headers and the number need as much"},
 	{Name: "flows", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "flows, in turn"},
 	{Name: "vary", Type: result.Word, Words: []string{varyPorts, varyAddresses}, Default: varyPorts, Says: "what tells flows apart: UDP ports, or source addresses of 198.18.0.0/15 (RFC 2544) or 2001:2::/48 (RFC 5180), which the path must let pass"},
-	{Name: "packets", Type: result.PacketRate, Min: 0, Max: maxRate, Says: "frames a second, over all flows; absent or 0: as fast as it goes"},
+	{Name: "packets", Type: result.PacketRate, Min: 0, Max: maxRate, Says: "frames a second, over all flows; absent or 0: as fast as it goes. Live frames keep it by spinning"},
 	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Says: "frames that a sender which fell behind may send at once; absent: those of 10 ms, 16 to 256"},
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxThreads, Default: int64(1), Says: "hot threads of the sender, each with flows of its own, so at most as many as flows"},
 	{Name: "method", Type: result.Word, Words: []string{auto, byXDP, byPacket}, Default: auto, Says: "how frames leave: XDP live frames, or an AF_PACKET socket; auto probes the path"},

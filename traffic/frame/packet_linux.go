@@ -212,7 +212,7 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 	switch {
 	case errno == unix.ENOBUFS:
 		p.tally[phase].refused.Add(1)
-		p.pass(1, now)
+		p.pass(1, now, phase)
 		return 0
 	case errno != 0:
 		return errno
@@ -221,19 +221,21 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 	}
 	p.next = n
 	p.tally[phase].sent.Add(uint64(sent))
-	p.pass(int(sent), now)
+	p.pass(int(sent), now, phase)
 	return 0
 }
 
-// pass spends the frames' time and notes how late they were.
+// pass spends the frames' time and notes how late those of the window were.
 //
 //go:nosplit
-func (p *packetSocket) pass(frames int, now int64) {
+func (p *packetSocket) pass(frames int, now int64, phase uint32) {
 	if p.bucket.interval == 0 {
 		return
 	}
 	for range frames {
-		p.lag.Record(now - int64(p.bucket.due))
+		if phase == window {
+			p.lag.Record(now - int64(p.bucket.due))
+		}
 		p.bucket.due += p.bucket.interval
 	}
 }

@@ -86,9 +86,7 @@ func TestProgramKeepsTime(t *testing.T) {
 	l.rate(1.0/hour, 5)
 	run := func(times int) {
 		for range times {
-			if _, err := l.objects.FrameSend.Run(&ebpf.RunOptions{Data: l.template}); err != nil {
-				t.Fatal(err)
-			}
+			runOnce(t, l)
 		}
 	}
 	sent := func() uint64 { n, _ := l.counts(warmUp); return n }
@@ -108,6 +106,13 @@ func TestProgramKeepsTime(t *testing.T) {
 	run(10)
 	if n := sent(); n != 1+5 {
 		t.Errorf("%d frames sent, want the burst of 5 and 1", n)
+	}
+}
+
+func runOnce(t *testing.T, l *live) {
+	t.Helper()
+	if _, err := l.objects.FrameSend.Run(&ebpf.RunOptions{Data: l.template}); err != nil {
+		t.Fatal(err)
 	}
 }
 

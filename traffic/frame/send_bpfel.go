@@ -38,6 +38,7 @@ type sendFrameSender struct {
 	Task      uint64
 	Sent      [4]uint64
 	Refused   [4]uint64
+	Lag       [256]uint64
 }
 
 // Names of all BPF objects in the ELF.

@@ -109,7 +109,7 @@ func (w *sendWorker) end(e *engine, c *course, before, used usage) result.PairEn
 		Offered: &result.Offered{
 			TargetPacketsPerSecond: w.load.rate,
 			BurstPackets:           w.bursts(),
-			Lag:                    e.lag(),
+			Lag:                    w.lag(),
 			WaitSeconds:            max(0, (used.wait - before.wait).Seconds()),
 			Refused:                refused,
 			Method:                 methodNames[w.method],

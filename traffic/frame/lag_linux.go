@@ -1,0 +1,61 @@
+package frame
+
+import (
+	"windtunnel/result"
+)
+
+// What the BPF program counts lateness in: four buckets for each power of two of
+// its unit, 1024 ps. A value is known to within an eighth.
+const (
+	lagUnitNS       = 1.024
+	bucketsPerPower = 4
+)
+
+// lagOf is the middle of a bucket, in ns; lag_bucket in frame_send.bpf.c is its reverse.
+func lagOf(bucket int) int64 {
+	if bucket < bucketsPerPower {
+		return int64(float64(bucket) * lagUnitNS)
+	}
+	power, part := bucket/bucketsPerPower+1, bucket%bucketsPerPower
+	width := uint64(1) << (power - 2)
+	return int64((float64(uint64(bucketsPerPower+part)*width) + float64(width)/2) * lagUnitNS)
+}
+
+func (l *live) late(all *result.Recorder) {
+	for bucket, frames := range l.record.Lag {
+		recordMany(all, lagOf(bucket), frames)
+	}
+}
+
+func (p *packetSocket) late(all *result.Recorder) { all.Merge(p.lag) }
+
+// recordMany records a value many times by doubling: a recorder takes one at a time.
+func recordMany(into *result.Recorder, ns int64, times uint64) {
+	if times == 0 {
+		return
+	}
+	power := result.NewRecorder()
+	power.Record(ns)
+	for ; times > 0; times >>= 1 {
+		if times&1 == 1 {
+			into.Merge(power)
+		}
+		twice := result.NewRecorder()
+		twice.Merge(power)
+		twice.Merge(power)
+		power = twice
+	}
+}
+
+// lag is how late the window's frames were; without a rate none is late.
+func (w *sendWorker) lag() *result.Histogram {
+	if w.load.rate == 0 {
+		return nil
+	}
+	all := result.NewRecorder()
+	for _, s := range w.sources {
+		s.late(all)
+	}
+	h := all.Histogram()
+	return &h
+}
