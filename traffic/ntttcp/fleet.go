@@ -157,6 +157,7 @@ type tally struct {
 	threads []ThreadOutcome
 	bytes   uint64
 	calls   uint64
+	packets uint64 // of a server's session: datagrams
 	flows   int
 	cpu     time.Duration
 	rtt     time.Duration

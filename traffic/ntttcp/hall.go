@@ -114,13 +114,15 @@ func (h *hall) receiveFrom(ctx context.Context, from netip.Addr) {
 		s.fleet.add(toDialled(guests))
 		return
 	}
-	says := "without sync"
+	h.receive(ctx, guests, h.toolOf(from))
+}
+
+// toolOf says what is known of a host that began to send.
+func (h *hall) toolOf(from netip.Addr) string {
 	if h.arrived(from) {
-		says = "NTttcp for Windows"
+		return "NTttcp for Windows"
 	}
-	if _, err := h.admit(ctx, guests, from, says, 0); err != nil {
-		h.refuse(from, err.Error())
-	}
+	return "without sync"
 }
 
 func (h *hall) arrived(from netip.Addr) bool {

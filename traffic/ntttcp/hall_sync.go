@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 )
 
@@ -13,7 +14,7 @@ import (
 // connections at the same time, which could not be told apart.
 func (h *hall) serveSync(ctx context.Context, conn net.Conn) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	v := &visit{hall: h, conn: conn, from: remoteIP(conn), referee: newReferee(leastTotal, wholeSeconds(h.config.MaxTime), false)}
+	v := &visit{hall: h, conn: conn, from: remoteIP(conn), release: func() {}, referee: newReferee(leastTotal, wholeSeconds(h.config.MaxTime), false)}
 	v.referee.join(onlyCaller)
 	defer v.leave()
 	for v.hear(ctx) {
@@ -32,8 +33,8 @@ type visit struct {
 	conn    net.Conn
 	from    netip.Addr
 	referee *referee
-	turn    chan struct{} // held while it opens its connections
-	since   time.Time     // when it began to
+	release func()    // lets the next caller of this host open its connections
+	since   time.Time // when this one began to
 	session *session
 }
 
@@ -76,27 +77,46 @@ func (v *visit) reply(value int32) bool {
 	return writeMessage(v.conn, value) == nil
 }
 
+const (
+	// firstGuest is how long the first connection of a sender may still lie in the
+	// accept queue when its R is here; a sender without any sends UDP.
+	firstGuest = 100 * time.Millisecond
+	// settling is how long others may: as long the next caller of the same host
+	// has to wait, so that they become this one's.
+	settling = 100 * time.Millisecond
+)
+
 // start claims the connections that the sender has opened since it agreed on the
-// time; without any it sends UDP.
+// time.
 func (v *visit) start(ctx context.Context) int32 {
 	h := v.hall
 	total := time.Duration(v.referee.total) * time.Second
-	guests := h.lobby.claim(func(g guest) bool { return g.from == v.from && g.came.After(v.since) })
-	says := fmt.Sprintf("ntttcp-for-linux, %d s", v.referee.total)
-	var err error
-	if len(guests) > 0 {
-		v.session, err = h.admit(ctx, guests, v.from, says, total)
-	} else {
-		v.session, err = h.expectDatagrams(ctx, v.from, says, total)
+	guests := v.guests(ctx)
+	says := fmt.Sprintf("ntttcp-for-linux, %d s, %s", v.referee.total, plural(len(guests), "connection"))
+	if len(guests) == 0 {
+		says = fmt.Sprintf("ntttcp-for-linux, %d s, UDP", v.referee.total)
 	}
-	v.release()
+	var err error
+	v.session, err = h.admit(ctx, guests, &session{from: v.from, client: v.conn.RemoteAddr().String(), total: total, flood: h.newFlood()}, says)
 	if err != nil {
+		v.release()
 		h.refuse(v.from, err.Error())
 		return askEnd
 	}
+	time.AfterFunc(settling, v.release)
 	v.conn.SetReadDeadline(time.Time{})
 	v.session.farewell(func() { v.conn.SetReadDeadline(time.Now().Add(goodbye)) })
 	return askRun
+}
+
+func (v *visit) guests(ctx context.Context) []guest {
+	mine := func(g guest) bool { return g.from == v.from && g.came.After(v.since) }
+	for began := time.Now(); ; {
+		guests := v.hall.lobby.claim(mine)
+		if len(guests) > 0 || time.Since(began) > firstGuest || sleep(ctx, porterEvery) != nil {
+			return guests
+		}
+	}
 }
 
 // turnPatience is how long a caller waits for another one of its host, which then
@@ -110,9 +130,11 @@ func (v *visit) takeTurn(ctx context.Context) bool {
 		v.hall.mu.Lock()
 		other := v.hall.preparing[v.from]
 		if other == nil || late {
-			v.turn, v.since = make(chan struct{}), time.Now()
-			v.hall.preparing[v.from] = v.turn
+			turn := make(chan struct{})
+			v.since = time.Now()
+			v.hall.preparing[v.from] = turn
 			v.hall.mu.Unlock()
+			v.release = sync.OnceFunc(func() { v.hall.giveTurn(v.from, turn) })
 			return true
 		}
 		v.hall.mu.Unlock()
@@ -126,17 +148,13 @@ func (v *visit) takeTurn(ctx context.Context) bool {
 	}
 }
 
-func (v *visit) release() {
-	if v.turn == nil {
-		return
+func (h *hall) giveTurn(from netip.Addr, turn chan struct{}) {
+	h.mu.Lock()
+	if h.preparing[from] == turn {
+		delete(h.preparing, from)
 	}
-	v.hall.mu.Lock()
-	if v.hall.preparing[v.from] == v.turn {
-		delete(v.hall.preparing, v.from)
-	}
-	v.hall.mu.Unlock()
-	close(v.turn)
-	v.turn = nil
+	h.mu.Unlock()
+	close(turn)
 }
 
 func (v *visit) stop() {
@@ -146,11 +164,12 @@ func (v *visit) stop() {
 	}
 }
 
-// leave is also what a sender does that is killed. Its connections end with it;
-// a UDP sender's session ends here.
+// leave is also what a sender does that is killed. Its connections end with it; a
+// session without any, of a UDP sender, ends here.
 func (v *visit) leave() {
-	v.release()
-	if v.session != nil && v.session.flood != nil {
+	if v.session == nil {
+		v.release()
+	} else if len(v.session.fleet.all()) == 0 {
 		v.stop()
 	}
 }

@@ -60,9 +60,7 @@ func (h *hall) startArrival(ctx context.Context, from netip.Addr) {
 		s.fleet.add(toDialled(guests))
 		return
 	}
-	if _, err := h.admit(ctx, guests, from, "NTttcp for Windows", 0); err != nil {
-		h.refuse(from, err.Error())
-	}
+	h.receive(ctx, guests, "NTttcp for Windows")
 }
 
 func closeGuests(guests []guest) {

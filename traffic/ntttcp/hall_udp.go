@@ -42,17 +42,8 @@ func (f *flood) lastSeen() time.Time {
 	return f.last
 }
 
-// expectDatagrams begins a UDP session.
-func (h *hall) expectDatagrams(ctx context.Context, from netip.Addr, says string, total time.Duration) (*session, error) {
-	s := &session{
-		from: from, client: from.String(), began: time.Now(), total: total, over: make(chan struct{}),
-		flood: &flood{threads: make([]ThreadOutcome, h.server.count())},
-	}
-	if err := h.register(s); err != nil {
-		return nil, err
-	}
-	h.begin(ctx, s, says+", UDP")
-	return s, nil
+func (h *hall) newFlood() *flood {
+	return &flood{threads: make([]ThreadOutcome, h.server.count()), last: time.Now()}
 }
 
 // flooding is the UDP session of a host.
@@ -85,12 +76,15 @@ func (h *hall) readDatagrams(ctx context.Context, thread int, socket *net.UDPCon
 			}
 			continue // a peer's port that is closed is told here by some systems
 		}
-		from := peer.Addr().Unmap().WithZone("")
+		from := hostOf(peer)
 		if s == nil || s.from != from || s.ended() {
 			s = h.flooding(from)
 		}
-		if s == nil && strangers.seen(from) {
-			s = h.beginFlood(ctx, from, &strangers)
+		first, known := strangers.meet(from, n, s != nil)
+		if s == nil && known {
+			if s = h.beginFlood(ctx, peer, &strangers); s != nil {
+				s.flood.add(thread, first, time.Now())
+			}
 		}
 		if s != nil {
 			s.flood.add(thread, n, time.Now())
@@ -98,41 +92,51 @@ func (h *hall) readDatagrams(ctx context.Context, thread int, socket *net.UDPCon
 	}
 }
 
-func (h *hall) beginFlood(ctx context.Context, from netip.Addr, strangers *strangers) *session {
-	says := "without sync"
-	if h.arrived(from) {
-		says = "NTttcp for Windows"
-	}
+// beginFlood begins a session of a host that sends UDP without a caller.
+func (h *hall) beginFlood(ctx context.Context, from netip.AddrPort, strangers *strangers) *session {
+	host := hostOf(from)
 	h.floodGate.Lock() // two ports of one sender begin one session
 	defer h.floodGate.Unlock()
-	if s := h.flooding(from); s != nil {
+	if s := h.flooding(host); s != nil {
 		return s
 	}
-	s, err := h.expectDatagrams(ctx, from, says, 0)
-	if err != nil && strangers.mayRefuse() {
-		h.refuse(from, err.Error())
+	says := h.toolOf(host) + ", UDP"
+	s := &session{from: host, client: from.String(), began: time.Now(), over: make(chan struct{}), flood: h.newFlood()}
+	if err := h.register(s); err != nil {
+		if strangers.mayRefuse() {
+			h.refuse(host, err.Error())
+		}
+		return nil
 	}
+	h.begin(ctx, s, says)
 	return s
 }
 
-// strangers remembers hosts that sent a datagram and have no session, few of them.
+func hostOf(at netip.AddrPort) netip.Addr { return at.Addr().Unmap().WithZone("") }
+
+// strangers remembers hosts that sent one datagram and have no session, and its
+// bytes. They are few.
 type strangers struct {
-	hosts   map[netip.Addr]bool
+	hosts   map[netip.Addr]int
 	refused time.Time
 }
 
 const maxStrangers = 256
 
-// seen tells whether the host has sent one before.
-func (s *strangers) seen(from netip.Addr) bool {
-	if s.hosts[from] {
-		return true
+// meet tells whether a host has sent a datagram before, and how long it was.
+func (s *strangers) meet(from netip.Addr, bytes int, hasSession bool) (first int, known bool) {
+	if hasSession {
+		return 0, false
+	}
+	if first, known = s.hosts[from]; known {
+		delete(s.hosts, from)
+		return first, true
 	}
 	if s.hosts == nil || len(s.hosts) >= maxStrangers {
-		s.hosts = map[netip.Addr]bool{}
+		s.hosts = map[netip.Addr]int{}
 	}
-	s.hosts[from] = true
-	return false
+	s.hosts[from] = bytes
+	return 0, false
 }
 
 // mayRefuse bounds how often refused datagrams are told of.

@@ -170,7 +170,7 @@ func remoteIP(conn net.Conn) netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	return at.Addr().Unmap().WithZone("")
+	return hostOf(at)
 }
 
 // toDialled hands guests to a fleet.

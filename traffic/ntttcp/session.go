@@ -19,8 +19,8 @@ type session struct {
 	client string
 	began  time.Time
 	total  time.Duration // agreed; 0: until the sender ends it
-	fleet  *fleet        // of a TCP sender
-	flood  *flood        // of a UDP sender
+	fleet  *fleet        // what comes by TCP; nil: nothing can
+	flood  *flood        // what comes by UDP; nil: nothing can
 	over   chan struct{} // closed when the sender says that it is over
 
 	mu    sync.Mutex
@@ -66,26 +66,29 @@ const (
 
 var errFull = errors.New("as many clients as are let in at once are here already")
 
-// admit begins a session that moves the guests' data.
-func (h *hall) admit(ctx context.Context, guests []guest, from netip.Addr, says string, total time.Duration) (*session, error) {
-	t := h.serverTest()
-	f := newFleet(t)
-	client := from.String()
-	if len(guests) > 0 {
-		client = guests[0].conn.RemoteAddr().String()
+// admit begins a session and moves the guests' data to it.
+func (h *hall) admit(ctx context.Context, guests []guest, s *session, says string) (*session, error) {
+	s.fleet = newFleet(h.serverTest())
+	s.began, s.over = time.Now(), make(chan struct{})
+	err := s.fleet.add(toDialled(guests))
+	if err == nil {
+		err = h.register(s)
 	}
-	s := &session{from: from, client: client, began: time.Now(), total: total, fleet: f, over: make(chan struct{})}
-	if err := f.add(toDialled(guests)); err != nil {
-		f.close()
+	if err != nil {
+		s.fleet.close()
 		return nil, err
 	}
-	if err := h.register(s); err != nil {
-		f.close()
-		return nil, err
-	}
-	f.start()
-	h.begin(ctx, s, fmt.Sprintf("%s, %s", says, plural(len(guests), "connection")))
+	s.fleet.start()
+	h.begin(ctx, s, says)
 	return s, nil
+}
+
+// receive begins a session of a host that sends without a caller.
+func (h *hall) receive(ctx context.Context, guests []guest, says string) {
+	s := &session{from: guests[0].from, client: guests[0].conn.RemoteAddr().String()}
+	if _, err := h.admit(ctx, guests, s, says+", "+plural(len(guests), "connection")); err != nil {
+		h.refuse(s.from, err.Error())
+	}
 }
 
 // register gives a session its number, if there is room.
@@ -176,7 +179,7 @@ func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, 
 		return fmt.Sprintf("it reached the bound of %s", h.config.MaxTime), false, true
 	case s.total > 0 && age >= s.total+overtime:
 		return "its time is over", false, true
-	case s.flood != nil && s.total == 0 && silent > udpSilence:
+	case s.fleet == nil && silent > udpSilence:
 		return fmt.Sprintf("no datagram for %s", udpSilence), false, true
 	case silent > stallPatience:
 		return fmt.Sprintf("nothing moved for %s", stallPatience), true, true
@@ -185,35 +188,37 @@ func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, 
 }
 
 func (s *session) count() tally {
-	if s.flood != nil {
-		return s.flood.count()
+	sum := tally{at: time.Now()}
+	if s.fleet != nil {
+		sum = s.fleet.count()
 	}
-	return s.fleet.count()
+	if s.flood != nil {
+		udp := s.flood.count()
+		sum.bytes += udp.bytes
+		sum.calls += udp.calls
+		sum.packets = udp.calls
+	}
+	return sum
 }
 
 func (h *hall) interval(s *session, from, to tally) {
 	i := result.Interval{
 		From: from.at.Sub(s.began).Seconds(), To: to.at.Sub(s.began).Seconds(),
-		Bytes: to.bytes - from.bytes,
-	}
-	if s.flood != nil {
-		i.Packets = to.calls - from.calls
+		Bytes: to.bytes - from.bytes, Packets: to.packets - from.packets,
 	}
 	h.tell(traffic.ServerEvent{Session: s.id, Client: s.client, What: traffic.SessionInterval, Interval: &i})
 }
 
-// end is what the server saw. A UDP session's window ends with its last datagram.
+// end is what the server saw. The window of a UDP session ends with its last
+// datagram.
 func (s *session) end() result.PairEnd {
 	sum := s.count()
 	end := result.PairEnd{
-		WindowSeconds: sum.at.Sub(s.began).Seconds(), Bytes: sum.bytes, Calls: sum.calls,
+		WindowSeconds: sum.at.Sub(s.began).Seconds(), Bytes: sum.bytes, Packets: sum.packets, Calls: sum.calls,
 		CPUSeconds: sum.cpu.Seconds(),
 	}
-	if s.flood != nil {
-		end.Packets = sum.calls
-		if last := s.flood.lastSeen(); !last.IsZero() {
-			end.WindowSeconds = last.Sub(s.began).Seconds()
-		}
+	if s.fleet == nil {
+		end.WindowSeconds = s.flood.lastSeen().Sub(s.began).Seconds()
 		return end
 	}
 	for _, c := range s.fleet.all() {
