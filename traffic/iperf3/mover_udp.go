@@ -2,6 +2,7 @@ package iperf3
 
 import (
 	"net"
+	"time"
 
 	"windtunnel/result"
 	"windtunnel/traffic/datagram"
@@ -22,13 +23,37 @@ func newDatagrams(t Test, streams []*dataStream, l limits, cpus []int) (mover, e
 	}
 	engine, err := datagram.NewEngine(flows, datagram.Config{
 		Message: t.Length, Codec: header{wide: t.Counters64Bit}, FirstSeq: 1,
-		BitsPerSecond: t.BitsPerSecond, Burst: t.Burst, Threads: t.threads(cpus), CPUs: cpus, Buffer: t.Window,
+		BitsPerSecond: t.BitsPerSecond, Burst: t.catchUp(), Threads: t.threads(cpus), CPUs: cpus, Buffer: t.Window,
 		LimitBytes: l.bytes, LimitPackets: l.blocks, Payload: t.payload(), Patience: -1, Spread: true,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &datagramMover{engine: engine, streams: streams, length: uint64(t.Length), paced: t.BitsPerSecond > 0}, nil
+}
+
+const (
+	// lateness is for how long a sender may be late and still send all that its
+	// rate asks for: longer than the tick of Windows (15.6 ms). iperf3 itself
+	// catches up without a bound.
+	lateness = 20 * time.Millisecond
+	// mostLate are the datagrams up to which that holds: more at once overflow a
+	// receiver's usual buffer (212,992 bytes, by the kernel's count of 768 for a
+	// small one). At higher rates the engine chooses.
+	mostLate = 256
+)
+
+// catchUp is how many datagrams may leave at once: as asked for (-b 10M/20), or
+// what the rate brings in that time; 0: the engine's choice.
+func (t Test) catchUp() int {
+	if t.Burst > 0 || t.BitsPerSecond == 0 {
+		return t.Burst
+	}
+	n := 2 + int(t.BitsPerSecond/8/float64(t.Length)*lateness.Seconds())
+	if n > mostLate {
+		return 0
+	}
+	return n
 }
 
 func (d *datagramMover) start()                { d.engine.Start() }
