@@ -29,6 +29,28 @@ func (t *thread) learn(took time.Duration, calls uint64) {
 	}
 }
 
+// A discarding receiver is woken when waterTime's worth of the last burst's rate
+// has come, most mostWater. TCP acknowledges at once what comes before that (see
+// __tcp_ack_snd_check in net/ipv4/tcp_input.c) instead of when it is read, so that
+// the sender's packets leave evenly: 30 % more arrived.
+const (
+	waterTime = 200 * time.Microsecond
+	mostWater = 512 << 10
+)
+
+// lowWater sets SO_RCVLOWAT by the rate of the last burst. Within the socket's
+// patience the kernel hands over what there is, so a rate that falls is seen.
+func (t *thread) lowWater(took time.Duration, bytes uint64) {
+	water := int(float64(bytes) * float64(waterTime) / float64(max(1, took)))
+	water = min(max(1, water), mostWater)
+	if water <= t.water && water > t.water/2 || water > t.water && water < 2*t.water && water < mostWater {
+		return // near enough
+	}
+	if unix.SetsockoptInt(int(t.flows[0].fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, water) == nil {
+		t.water = water
+	}
+}
+
 // await waits, by patience at most, until a socket of a gentle thread is ready.
 func (t *thread) await() (ready bool, err error) {
 	wants := []unix.PollFd{{Fd: int32(t.flows[0].fd), Events: unix.POLLIN}}

@@ -31,6 +31,8 @@ type thread struct {
 	receiveFlags uintptr
 	bound        int  // calls of a burst
 	gentle       bool // calls are few: see await
+	waits        bool // for enough to be there: see lowWater
+	water        int  // bytes: what it waits for now
 	rests        bool
 	rest         unix.Timespec
 	poller       *poller // nil for one flow, and for paced ones
@@ -70,13 +72,14 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 		}
 	}
 	if role == traffic.Receive && len(flows) == 1 {
-		t.rests, t.rest = mayRest(flows[0]), unix.NsecToTimespec(restTime.Nanoseconds())
+		t.waits = e.config.Discard
+		t.rests, t.rest = !t.waits && mayRest(flows[0]), unix.NsecToTimespec(restTime.Nanoseconds())
 	}
 	return t, t.poll(interest)
 }
 
-// discardSize is how much one discarding call takes at most.
-const discardSize = 256 << 10
+// discardSize is how much one discarding call takes at most: all that waits.
+const discardSize = 1 << 20
 
 // A receiver that found less than restBelow rests before it reads again, as a NIC
 // holds back its interrupts: a window that opens in larger steps makes the sender
@@ -179,9 +182,13 @@ func (t *thread) burst(stop *atomic.Bool) (burstEnd, error) {
 		}
 	}
 	o := t.calling(stop)
-	t.learn(time.Since(began), t.calls()-calls)
-	if t.moved() != bytes {
+	took, moved := time.Since(began), t.moved()-bytes
+	t.learn(took, t.calls()-calls)
+	if moved > 0 {
 		t.silent.Store(0)
+	}
+	if t.waits {
+		t.lowWater(took, moved)
 	}
 	if o.flow == nil || o.flow.zero == nil || o.errno != 0 && o.errno != unix.ENOBUFS {
 		return o, t.judge(o.errno)
