@@ -154,7 +154,7 @@ func TestReceiverOutlivesItsSender(t *testing.T) {
 			t.Parallel()
 			receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: result.Options{"wait": 0.01}, Address: "127.0.0.1"})
 			conn := rawSender(t, receive.Address())
-			when := soon(200 * time.Millisecond)
+			when := soon(500 * time.Millisecond)
 			time.AfterFunc(time.Until(when.Start)+when.WarmUp+50*time.Millisecond, func() { c.does(conn) })
 			began := time.Now()
 			end, err := receive.Run(t.Context(), when)

@@ -69,23 +69,27 @@ func carry(from, to net.Conn, g *gate) {
 	}
 }
 
-// datagramRelay lies between one flow and a receiver over UDP. Pass is asked for each
-// datagram that is none of the handshake's: how often it goes on.
+// datagramRelay lies between one flow and a receiver over UDP.
 type datagramRelay struct {
 	socket   *net.UDPConn
 	receiver netip.AddrPort
 	gate     gate
-	forth    func(number uint64) (copies int) // requests
-	back     func(number uint64) (after time.Duration)
+	hooks    hooks
 }
 
-func relayDatagrams(t *testing.T, to string) *datagramRelay {
+// hooks are what a relay does to datagrams that are none of the handshake's; nil: nothing.
+type hooks struct {
+	forth func(number uint64) (copies int)          // of a request
+	back  func(number uint64) (after time.Duration) // of an answer
+}
+
+func relayDatagrams(t *testing.T, to string, h hooks) *datagramRelay {
 	t.Helper()
 	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &datagramRelay{socket: socket, receiver: netip.MustParseAddrPort(to)}
+	r := &datagramRelay{socket: socket, receiver: netip.MustParseAddrPort(to), hooks: h}
 	var serving sync.WaitGroup
 	serving.Go(r.serve)
 	t.Cleanup(func() { socket.Close(); serving.Wait() })
@@ -119,9 +123,9 @@ func (r *datagramRelay) serve() {
 			for range r.copies(plain, number) {
 				r.socket.WriteToUDPAddrPort(b[:n], r.receiver)
 			}
-		case plain && r.back != nil && r.back(number) > 0:
-			late := append([]byte(nil), b[:n]...)
-			time.AfterFunc(r.back(number), func() { r.socket.WriteToUDPAddrPort(late, sender) })
+		case plain && r.hooks.back != nil && r.hooks.back(number) > 0:
+			late, to := append([]byte(nil), b[:n]...), sender
+			time.AfterFunc(r.hooks.back(number), func() { r.socket.WriteToUDPAddrPort(late, to) })
 		default:
 			r.socket.WriteToUDPAddrPort(b[:n], sender)
 		}
@@ -129,10 +133,10 @@ func (r *datagramRelay) serve() {
 }
 
 func (r *datagramRelay) copies(plain bool, number uint64) int {
-	if !plain || r.forth == nil {
+	if !plain || r.hooks.forth == nil {
 		return 1
 	}
-	return r.forth(number)
+	return r.hooks.forth(number)
 }
 
 // through prepares a pair whose sender reaches its receiver by a relay.
@@ -152,7 +156,7 @@ func TestAStallShowsInTheTail(t *testing.T) {
 			var g *gate
 			send, receive := through(t, o, func(receiver string) string {
 				if o.Text("protocol") == overUDP {
-					relay := relayDatagrams(t, receiver)
+					relay := relayDatagrams(t, receiver, hooks{})
 					g = &relay.gate
 					return relay.address()
 				}
@@ -193,15 +197,13 @@ func TestEveryNthRequestIsLost(t *testing.T) {
 	t.Parallel()
 	const every = 10
 	s, _ := undisturbed(t, func(t *testing.T) (s, r finished) {
-		send, receive := through(t, result.Options{"protocol": "udp", "rate": 2000.0, "wait": 0.1}, func(receiver string) string {
-			relay := relayDatagrams(t, receiver)
-			relay.forth = func(number uint64) int {
+		send, receive := through(t, result.Options{"protocol": "udp", "rate": 2000.0, "wait": 0.3}, func(receiver string) string {
+			return relayDatagrams(t, receiver, hooks{forth: func(number uint64) int {
 				if number%every == 0 {
 					return 0
 				}
 				return 1
-			}
-			return relay.address()
+			}}).address()
 		})
 		return runBoth(t.Context(), send, receive, soon(200*time.Millisecond))
 	})
@@ -220,29 +222,26 @@ func TestEveryNthRequestIsLost(t *testing.T) {
 func TestLateAndDoubleAnswersAreCountedApart(t *testing.T) {
 	t.Parallel()
 	s, _ := undisturbed(t, func(t *testing.T) (s, r finished) {
-		send, receive := through(t, result.Options{"protocol": "udp", "rate": 1000.0, "wait": 0.05}, func(receiver string) string {
-			relay := relayDatagrams(t, receiver)
-			relay.forth = func(number uint64) int { // requests 20 to 119 are the window's
+		send, receive := through(t, result.Options{"protocol": "udp", "rate": 1000.0, "wait": 0.3}, func(receiver string) string {
+			return relayDatagrams(t, receiver, hooks{forth: func(number uint64) int { // requests 20 to 619 are the window's
 				if number == 30 {
 					return 2
 				}
 				return 1
-			}
-			relay.back = func(number uint64) time.Duration {
+			}, back: func(number uint64) time.Duration {
 				if number == 40 {
-					return 80 * time.Millisecond
+					return 400 * time.Millisecond
 				}
 				return 0
-			}
-			return relay.address()
+			}}).address()
 		})
-		return runBoth(t.Context(), send, receive, soon(100*time.Millisecond))
+		return runBoth(t.Context(), send, receive, soon(600*time.Millisecond))
 	})
 	a := s.end.Arrived
-	if a.Expected != 100 || a.Late != 1 || a.Lost != 0 || a.Duplicate != 1 || s.end.Packets != 99 {
-		t.Errorf("one late and one doubled of 100: %+v, %d answered", a, s.end.Packets)
+	if a.Expected != 600 || a.Late != 1 || a.Lost != 0 || a.Duplicate != 1 || s.end.Packets != 599 {
+		t.Errorf("one late and one doubled of 600: %+v, %d answered", a, s.end.Packets)
 	}
-	if h := s.end.Latencies[result.LatencyIntended]; h.Count != 100 || h.Max < 0.08 {
+	if h := s.end.Latencies[result.LatencyIntended]; h.Count != 600 || h.Max < 0.4 {
 		t.Errorf("a late answer's latency is missing: %+v", h)
 	}
 }
@@ -252,15 +251,13 @@ func TestALostRequestDoesNotStopAClosedLoop(t *testing.T) {
 	t.Parallel()
 	s, _ := undisturbed(t, func(t *testing.T) (s, r finished) {
 		send, receive := through(t, result.Options{"protocol": "udp", "message": 8, "wait": 0.02}, func(receiver string) string {
-			relay := relayDatagrams(t, receiver)
 			lost := 0
-			relay.forth = func(uint64) int {
+			return relayDatagrams(t, receiver, hooks{forth: func(uint64) int {
 				if lost++; lost%100 == 50 {
 					return 0
 				}
 				return 1
-			}
-			return relay.address()
+			}}).address()
 		})
 		return runBoth(t.Context(), send, receive, soon(300*time.Millisecond))
 	})
