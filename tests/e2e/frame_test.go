@@ -412,16 +412,21 @@ func TestFramesWithoutAnEnd(t *testing.T) {
 			load := result.Options{"packets": 5000.0}
 			receive := bed.prepare(t, bed.to, traffic.Order{Role: traffic.Receive, Load: load, Address: "10.0.0.2"})
 			send := bed.prepare(t, bed.from, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address()})
-			when := briefly
-			when.Start = time.Now().Add(100 * time.Millisecond)
+			when := traffic.Schedule{Start: time.Now().Add(100 * time.Millisecond), Window: 2 * time.Second, Interval: 50 * time.Millisecond}
 			stays, goes := send, receive
 			if gone == traffic.Send {
 				stays, goes = receive, send
 			}
 			other := make(chan struct{})
 			go func() { defer close(other); goes.Run(t.Context(), when) }()
-			time.AfterFunc(250*time.Millisecond, func() { goes.Close() })
-			end, err := stays.Run(t.Context(), when)
+			var once sync.Once
+			watched := when
+			watched.Observe = func(i result.Interval) {
+				if i.Packets > 0 {
+					once.Do(func() { go goes.Close() })
+				}
+			}
+			end, err := stays.Run(t.Context(), watched)
 			if gone == traffic.Send && (err != nil || !strings.Contains(end.Error, "went away") || end.Packets == 0) {
 				t.Errorf("got %v and %+v", err, end)
 			}
@@ -588,5 +593,39 @@ func TestFramesDieWithTheirProcess(t *testing.T) {
 	}
 	if links := bed.to.output("ip -d link show eth0"); strings.Contains(links, "xdp") {
 		t.Errorf("an XDP program is left:\n%s", links)
+	}
+}
+
+// TestFramesOfTwoSessions: two at once between the same interfaces count their own.
+func TestFramesOfTwoSessions(t *testing.T) {
+	needsRoot(t)
+	bed := direct(t)
+	load := result.Options{"packets": 10000.0, "flows": 5}
+	when := briefly
+	var workers []traffic.Worker
+	for range 2 {
+		receive := bed.prepare(t, bed.to, traffic.Order{Role: traffic.Receive, Load: load, Address: "10.0.0.2"})
+		send := bed.prepare(t, bed.from, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address()})
+		workers = append(workers, receive, send)
+	}
+	when.Start = time.Now().Add(150 * time.Millisecond)
+	ends := make([]result.PairEnd, len(workers))
+	var all sync.WaitGroup
+	for i, w := range workers {
+		all.Go(func() {
+			var err error
+			if ends[i], err = w.Run(t.Context(), when); err != nil || ends[i].Error != "" {
+				t.Errorf("worker %d: %v, %s", i, err, ends[i].Error)
+			}
+		})
+	}
+	all.Wait()
+	for i := 0; i < len(ends); i += 2 {
+		if got, sent := ends[i], ends[i+1]; sent.Offered != nil && got.Arrived != nil {
+			exact(t, sent, got)
+		}
+	}
+	if a := ends[2].Arrived; a == nil || a.Method != "tc" || !strings.Contains(a.Why, "took no XDP program") {
+		t.Errorf("the second session found XDP taken: %+v", a)
 	}
 }

@@ -22,6 +22,7 @@ type session struct {
 	number  uint32
 	from    netip.Addr
 	to      netip.AddrPort
+	told    uint64 // frames refused, so far
 }
 
 // join connects to a receiver.
@@ -84,6 +85,16 @@ func (s *session) counted(ctx context.Context) (uint64, error) {
 		err = fmt.Errorf("the receiver answers with a message of kind %d, not with its count", m.kind)
 	}
 	return m.numbers[0], err
+}
+
+// refused keeps the receiver's intervals right; what it misses is in the final.
+func (s *session) refused(frames uint64) {
+	if frames == s.told {
+		return
+	}
+	s.told = frames
+	s.control.SetWriteDeadline(time.Now().Add(patience))
+	_, _ = s.control.Write(message{kind: tellRefused, numbers: [numbersInMessage]uint64{frames}}.encode())
 }
 
 // tell ends the session: the receiver repeats what it was told.

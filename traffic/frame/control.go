@@ -8,8 +8,9 @@ import (
 
 // The control connection, TCP on the session's first port, in network order. The
 // sender says hello, the receiver answers with the session's number. Then the
-// sender may ask for the probe's count, and in the end it tells what it has sent,
-// which the receiver repeats.
+// sender may ask for the probe's count, tells at intervals how many frames its device
+// has refused, which have numbers and yet are not lost, and in the end what it has
+// sent, which the receiver repeats.
 //
 //	hello   0 magic "wtframes"  8 version  10 family (4, 6)  11 vary (0 ports, 1 addresses)  12 size  16 flows
 //	answer  0 magic "wtframes"  8 version  10 status  12 session
@@ -115,10 +116,11 @@ func decodeAnswer(b []byte) (session uint32, err error) {
 }
 
 // The kinds of a message. A count has the probe's frames that came in its first
-// number; the final has what was sent.
+// number, refused those that were refused so far; the final has what was sent.
 const (
 	askCount uint64 = iota + 1
 	tellCount
+	tellRefused
 	tellFinal
 )
 

@@ -96,10 +96,11 @@ func (c *course) closeInterval(end time.Time) {
 		From: c.began.Sub(zero).Seconds(), To: end.Sub(zero).Seconds(),
 		Packets: packets - c.packets, Bytes: (packets - c.packets) * c.size,
 	}
-	if lost > c.lost { // a frame that overtook others makes them look lost for a while
+	if lost > c.lost { // less: what looked lost for a while has come, or was refused
 		i.Lost = lost - c.lost
+		c.lost = lost
 	}
-	c.began, c.packets, c.lost = end, packets, lost
+	c.began, c.packets = end, packets
 	if len(c.intervals) < mostIntervals {
 		c.intervals = append(c.intervals, i)
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"windtunnel/traffic"
@@ -31,6 +32,7 @@ type listener struct {
 	probed   func() (uint64, error)
 	joined   chan struct{} // closed when a sender has joined
 	last     chan parting  // what that sender said in the end
+	refused  atomic.Uint64 // frames that its device refused, so far
 	handlers sync.WaitGroup
 
 	mu       sync.Mutex
@@ -218,18 +220,29 @@ func (ln *listener) serve(conn *net.TCPConn) parting {
 		if err != nil {
 			return parting{err: err}
 		}
-		if m.kind != askCount {
+		switch m.kind {
+		case tellRefused:
+			ln.refused.Store(m.numbers[0])
+			continue
+		case askCount:
+			err = ln.answer(conn)
+		default:
 			return hearOut(conn, m)
 		}
-		count, err := ln.probed()
 		if err != nil {
-			return parting{err: err}
-		}
-		conn.SetWriteDeadline(time.Now().Add(handshakeTimeout))
-		if _, err := conn.Write(message{kind: tellCount, numbers: [numbersInMessage]uint64{count}}.encode()); err != nil {
 			return parting{err: fmt.Errorf("answering the sender: %w", err)}
 		}
 	}
+}
+
+func (ln *listener) answer(conn *net.TCPConn) error {
+	count, err := ln.probed()
+	if err != nil {
+		return err
+	}
+	conn.SetWriteDeadline(time.Now().Add(handshakeTimeout))
+	_, err = conn.Write(message{kind: tellCount, numbers: [numbersInMessage]uint64{count}}.encode())
+	return err
 }
 
 // hearOut takes a sender's last word, and repeats it.

@@ -58,12 +58,16 @@ func TestSessionIsAgreedOn(t *testing.T) {
 	if count, err := s.counted(t.Context()); s.number != 7 || count != 5 || err != nil {
 		t.Errorf("session %d, count %d, %v", s.number, count, err)
 	}
+	s.refused(9)
 	want := final{sent: 3, windowNS: 1e9}
 	if err := s.tell(want); err != nil {
 		t.Error(err)
 	}
 	if last := <-ln.last; last.final != want || last.err != nil {
 		t.Errorf("got %+v", last)
+	}
+	if n := ln.refused.Load(); n != 9 {
+		t.Errorf("%d frames refused, not 9", n)
 	}
 }
 

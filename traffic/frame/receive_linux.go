@@ -80,14 +80,16 @@ func (w *receiveWorker) await(ctx context.Context, until time.Time) error {
 	}
 }
 
-// sofar is for intervals: by the time of arrival, lost by gaps in the numbers.
+// sofar is for intervals: by the time of arrival, lost by gaps in the numbers but for
+// those of refused frames.
 func (w *receiveWorker) sofar() (packets, lost uint64) {
 	all, err := w.sink.tally()
 	if err != nil {
 		return 0, 0
 	}
 	t := all.all()
-	return t.packets, t.gaps()
+	gaps := t.gaps()
+	return t.packets, gaps - min(gaps, w.listener.refused.Load())
 }
 
 // reading is the sink at one instant of this end's clock.

@@ -54,7 +54,8 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 	e := newEngine(w.sources, w.cpus)
 	c.broken, c.failure = e.ended, e.failure
 	c.read = func() (uint64, uint64) {
-		sent, _ := e.counts(warmUp, window, after)
+		sent, refused := e.counts(warmUp, window, after)
+		w.session.refused(refused)
 		return sent, 0
 	}
 	c.start()
