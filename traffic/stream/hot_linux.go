@@ -95,7 +95,7 @@ func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 			return burstEnd{f, e == 0, e}
 		}
 		f.count(n)
-		if n < restBelow && t.rests {
+		if n < t.buffer.size && t.rests {
 			syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t.rest)), 0, 0)
 		}
 	}
