@@ -178,12 +178,11 @@ func explain(errno syscall.Errno) error {
 	return fmt.Errorf("sending: %w", errno)
 }
 
-// sendmmsg returns how many messages left, and an error only with none.
-//
-//go:nosplit
+// sendmmsg returns how many messages left, and an error only with none. It is
+// known to the runtime, as recvmmsg is.
 func sendmmsg(fd uintptr, headers []mmsghdr) (int, syscall.Errno) {
 	for {
-		n, _, e := syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(headers))), uintptr(len(headers)), unix.MSG_NOSIGNAL, 0, 0)
+		n, _, e := syscall.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(headers))), uintptr(len(headers)), unix.MSG_NOSIGNAL, 0, 0)
 		if e == unix.EINTR {
 			continue
 		}

@@ -200,10 +200,6 @@ func sharpen() error {
 // spinNS is what is waited for by looking at the clock.
 const spinNS = 5000
 
-// longNS is a sleep that the Go runtime is told of, so that stopping the world
-// need not wait for its end.
-const longNS = 1e6
-
 // pause sleeps for so many ns, or returns at once for a wait so short that a
 // sleep would be longer: the caller looks at the clock again.
 func pause(ns int64) {
@@ -211,10 +207,6 @@ func pause(ns int64) {
 		return
 	}
 	t := unix.Timespec{Sec: ns / 1e9, Nsec: ns % 1e9}
-	if ns < longNS {
-		syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
-		return
-	}
 	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
