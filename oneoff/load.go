@@ -103,18 +103,29 @@ func keepNumber(o result.Option, value any) (any, error) {
 // What a stranger's load may cost a receiver.
 const (
 	maxForeignThreads = 64
-	maxForeignBuffers = 256 << 20 // bytes of messages, one a thread
+	maxForeignMemory  = 1 << 30 // bytes
 )
 
-// affordable refuses a load that would take a receiver's memory or threads.
+// affordable refuses a load that would take a receiver's threads or memory.
 func affordable(load result.Options) error {
-	threads := max(load.Int("threads"), 1)
-	if threads > maxForeignThreads {
+	if threads := load.Int("threads"); threads > maxForeignThreads {
 		return fmt.Errorf("%d threads are more than the %d that this receiver gives one sender", threads, maxForeignThreads)
 	}
-	if bytes := threads * load.Int("message"); bytes > maxForeignBuffers {
-		return fmt.Errorf("%d threads with messages of %s are more than the %s that this receiver gives one sender",
-			threads, result.FormatSize(load.Int("message")), result.FormatSize(maxForeignBuffers))
+	if bytes := memoryOf(load); bytes > maxForeignMemory {
+		return fmt.Errorf("this load could take %d MiB of the receiver's memory, more than the %d MiB that it gives one sender: "+
+			"ask for fewer streams or flows, smaller messages, buffers or windows", bytes>>20, maxForeignMemory>>20)
 	}
 	return nil
+}
+
+// memoryOf is about what a load takes at its receiver, by the words that kinds
+// use: messages of each thread or flow, a bit a number of each flow's window, and
+// the sockets' buffers. No product of two bounded options overflows a float.
+func memoryOf(load result.Options) int64 {
+	threads, flows := max(load.Float("threads"), 1), load.Float("flows")
+	sockets := max(load.Float("streams"), flows, threads)
+	bytes := max(threads, flows) * (load.Float("message") + load.Float("response"))
+	bytes += flows * load.Float("window") / 8
+	bytes += sockets * load.Float("buffer")
+	return int64(min(bytes, 1<<60))
 }

@@ -141,10 +141,12 @@ func TestSendOverIPv6(t *testing.T) {
 	}
 }
 
-// TestManySenders serves them side by side, each with its own result.
+// TestManySenders serves them side by side, each with its own result. All share
+// this process, and a rate that leaves them CPUs.
 func TestManySenders(t *testing.T) {
 	const many = 8
 	config, heard := receiver(t, Native{}, traffic.ServerConfig{MaxClients: many})
+	config.Window, config.Load = time.Second, result.Options{"congestion": "reno", "message": int64(32 << 10), "rate": 20e6}
 	var senders sync.WaitGroup
 	for range many {
 		senders.Go(func() {

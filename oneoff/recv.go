@@ -115,6 +115,9 @@ func (r *receiving) serve(ctx context.Context, server traffic.Server) {
 	if err == nil {
 		return
 	}
+	if inUse(err) {
+		err = fmt.Errorf("its port (%s) is in use already, perhaps by that tool's own server", server.Ports())
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.show.Deaf(server.Name(), err)

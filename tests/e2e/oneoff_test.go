@@ -180,6 +180,32 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// TestTakenPorts cost their protocols alone, unless those were asked for.
+func TestTakenPorts(t *testing.T) {
+	needsRoot(t)
+	s := newStack(t)
+	receive(t, s, oneoff.Protocols())
+	some := s.windtunnel(t, "recv", "--json", "--port", "5299")
+	listens, deaf := 0, 0
+	for range oneoff.Protocols() {
+		switch line := some.line(); {
+		case strings.Contains(line, `"what":"listening","protocol":"native"`):
+			listens++
+		case strings.Contains(line, `"what":"deaf"`) && strings.Contains(line, "in use already"):
+			deaf++
+		}
+	}
+	if listens != 1 || deaf != len(oneoff.Protocols())-1 {
+		t.Errorf("%d listen, %d do not", listens, deaf)
+	}
+	for _, flags := range [][]string{{"recv"}, {"recv", "--port", "5298", "--only", "native,iperf3"}} {
+		p := s.windtunnel(t, flags...)
+		if _, code := p.wait(); code != 1 || !strings.Contains(p.errs.String(), "in use already") {
+			t.Errorf("%v: exit code %d: %s", flags, code, p.errs.String())
+		}
+	}
+}
+
 // TestAnyUserMaySendAndReceive what needs no root, and is told what does.
 func TestAnyUserMaySendAndReceive(t *testing.T) {
 	needsRoot(t)
