@@ -71,6 +71,15 @@ func (t *tally) streamInterval(i int, s *dataStream, now counts, seconds float64
 	return v
 }
 
+// note takes the last reading's states in, where it is no interval's.
+func (t *tally) note(now reading) {
+	for i, s := range t.streams {
+		if c := now.streams[i]; s.sender && c.tcp != nil {
+			t.extreme[i].note(c.tcp.state)
+		}
+	}
+}
+
 func retransmits(c counts) int64 {
 	if c.tcp == nil {
 		return 0
@@ -129,18 +138,25 @@ func (e *extremes) note(s TCPState) {
 	e.end.Reorder = s.Reorder
 }
 
-// bytes is what was moved since what is omitted ended, over all streams.
-func (t *tally) bytes(now reading) (sum uint64) {
-	for i := range now.streams {
-		sum += now.streams[i].bytes - t.base.streams[i].bytes
-	}
-	return sum
+// bytes is what was moved since what is omitted ended, over all streams of the
+// busier direction: that is what a limit is about in iperf3.
+func (t *tally) bytes(now reading) uint64 {
+	return t.busier(func(i int) uint64 { return now.streams[i].bytes - t.base.streams[i].bytes })
 }
 
 // blocks is bytes in whole blocks.
-func (t *tally) blocks(now reading) (sum uint64) {
-	for i := range now.streams {
-		sum += now.streams[i].blocks - t.base.streams[i].blocks
+func (t *tally) blocks(now reading) uint64 {
+	return t.busier(func(i int) uint64 { return now.streams[i].blocks - t.base.streams[i].blocks })
+}
+
+func (t *tally) busier(of func(stream int) uint64) uint64 {
+	var sent, received uint64
+	for i, s := range t.streams {
+		if s.sender {
+			sent += of(i)
+		} else {
+			received += of(i)
+		}
 	}
-	return sum
+	return max(sent, received)
 }

@@ -193,13 +193,14 @@ func (t *trial) interval(r reading) {
 }
 
 // lastInterval reports what is left over at the end of what is omitted, and of
-// the test: less than a tenth of an interval is not worth a line, as in iperf3.
+// the test: less than a tenth of an interval is not worth a line, unless it holds
+// bytes of the test, as in iperf3.
 func (t *trial) lastInterval(r reading) {
-	if t.test.Interval <= 0 {
-		return
-	}
-	if left := r.at.Sub(t.tally.last.at); left >= t.test.Interval/10 || t.tally.shown == 0 {
+	left := r.at.Sub(t.tally.last.at)
+	if t.test.Interval > 0 && (left >= t.test.Interval/10 || t.tally.shown == 0) {
 		t.observer.Interval(t.tally.interval(r))
+	} else {
+		t.tally.note(r)
 	}
 }
 
