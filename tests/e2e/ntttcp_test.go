@@ -142,16 +142,14 @@ func agree(t *testing.T, sent, received float64) {
 	}
 }
 
-// ntttcpPort is a first data port with room for the others behind it.
+// ntttcpPort is a first data port with room for the others behind it, below the
+// ports that systems give to connections by themselves.
 func ntttcpPort(t *testing.T) int {
 	t.Helper()
-	for port := 31000 + int(time.Now().UnixNano()/1000%20000); port < 60000; port += 20 {
+	for port := 11000 + int(time.Now().UnixNano()/1000%15000); port < 31000; port += 20 {
 		free := true
 		for n := port - 1; n < port+8 && free; n++ {
-			l, err := net.Listen("tcp", ":"+strconv.Itoa(n))
-			if free = err == nil; free {
-				l.Close()
-			}
+			free = portFree(n) && portFree(n+1000)
 		}
 		if free {
 			return port
@@ -159,6 +157,14 @@ func ntttcpPort(t *testing.T) int {
 	}
 	t.Fatal("no free ports")
 	return 0
+}
+
+func portFree(port int) bool {
+	l, err := net.Listen("tcp", ":"+strconv.Itoa(port))
+	if err == nil {
+		l.Close()
+	}
+	return err == nil
 }
 
 // TestNtttcpForLinux has the tool itself at the other end, in both roles.
@@ -287,4 +293,35 @@ func TestNtttcpServerTakesMany(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestNtttcpUnderWine has the Windows program receive as NTttcp for Windows, by
+// Windows' own calls and counters.
+func TestNtttcpUnderWine(t *testing.T) {
+	w := newWine(t)
+	port := strconv.Itoa(ntttcpPort(t))
+	ctx, cancel := context.WithTimeout(context.Background(), wineRun)
+	defer cancel()
+	both := []string{"-m", "2,*,127.0.0.1", "-t", "2", "-p", port}
+	receiver := w.command(ctx, append([]string{w.program, "ntttcp", "-r", "-rb", "1M", "-cd", "1"}, both...)...)
+	var out, errs bytes.Buffer
+	receiver.Stdout, receiver.Stderr = &out, &errs
+	if err := receiver.Start(); err != nil {
+		t.Fatal(err)
+	}
+	port16, _ := strconv.Atoi(port)
+	listening(t, port16)
+	sender := windtunnel(t, wineRun, append([]string{"ntttcp", "-s", "-ndl", "-l", "64k", "-thr", "20000", "-wu", "0"}, both...)...)
+	if err := receiver.Wait(); err != nil || sender.code != 0 {
+		t.Fatalf("%v\n%s%s\nsender %d\n%s%s", err, &out, &errs, sender.code, sender.out, sender.err)
+	}
+	megabytes := regexp.MustCompile(`Throughput\(MB/s\)\s+[= ]+\s+([\d.]+)`)
+	sent, received := megabytes.FindStringSubmatch(sender.out), megabytes.FindStringSubmatch(out.String())
+	if sent == nil || received == nil {
+		t.Fatalf("no totals:\n%s\n%s", sender.out, &out)
+	}
+	s, _ := strconv.ParseFloat(sent[1], 64)
+	r, _ := strconv.ParseFloat(received[1], 64)
+	agree(t, s, r)
+	t.Logf("%s%s", &out, &errs)
 }

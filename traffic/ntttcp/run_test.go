@@ -13,10 +13,11 @@ import (
 )
 
 // freePorts finds a base so that everything from base-1 to base+n and the token
-// ports above were free a moment ago.
+// ports above were free a moment ago. They lie below those that systems give to
+// connections by themselves.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
-	for base := 20000 + int(time.Now().UnixNano()/1000%20000); base < 60000; base += n + 7 {
+	for base := 11000 + int(time.Now().UnixNano()/1000%15000); base < 31000; base += n + 7 {
 		if portsFree(base-1, n+2) && portsFree(base+tokenOffset, n+1) {
 			return base
 		}

@@ -209,8 +209,9 @@ func (h *hall) interval(s *session, from, to tally) {
 	h.tell(traffic.ServerEvent{Session: s.id, Client: s.client, What: traffic.SessionInterval, Interval: &i})
 }
 
-// end is what the server saw. The window of a UDP session ends with its last
-// datagram.
+// end is what the server saw. The window ends with the agreed total, which leaves
+// out how long the sender took to close; that of a UDP session without a caller
+// ends with its last datagram.
 func (s *session) end() result.PairEnd {
 	sum := s.count()
 	end := result.PairEnd{
@@ -220,6 +221,9 @@ func (s *session) end() result.PairEnd {
 	if s.fleet == nil {
 		end.WindowSeconds = s.flood.lastSeen().Sub(s.began).Seconds()
 		return end
+	}
+	if s.total > 0 {
+		end.WindowSeconds = min(end.WindowSeconds, s.total.Seconds())
 	}
 	for _, c := range s.fleet.all() {
 		end.Threads += s.fleet.test.hotThreads(len(c.threads))

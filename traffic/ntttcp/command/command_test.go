@@ -19,7 +19,7 @@ import (
 // moment ago.
 func freeBase(t *testing.T) string {
 	t.Helper()
-	for base := 30000 + int(time.Now().UnixNano()/1000%15000); base < 60000; base += 11 {
+	for base := 11000 + int(time.Now().UnixNano()/1000%15000); base < 31000; base += 11 {
 		if free(base-1) && free(base) && free(base+1) && free(base+1000) && free(base+1001) {
 			return strconv.Itoa(base)
 		}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"runtime"
 	"time"
 
 	"windtunnel/traffic"
@@ -55,17 +54,6 @@ func readCounters(w watched) counters {
 
 func (c *counters) lacks(what string, err error) {
 	c.missing = append(c.missing, what+": "+err.Error())
-}
-
-// readHost takes the CPU time from what every system has: busy and not.
-func (c *counters) readHost() {
-	c.cpu.cpus = runtime.NumCPU()
-	busy, total, err := traffic.HostCPU()
-	if err != nil {
-		c.lacks("CPU use", err)
-		return
-	}
-	c.cpu.system, c.cpu.idle, c.cpu.total = busy.Seconds(), (total - busy).Seconds(), total.Seconds()
 }
 
 // usage is what happened between two readings.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -16,6 +17,7 @@ var (
 
 	ntdll             = windows.NewLazySystemDLL("ntdll.dll")
 	systemInformation = ntdll.NewProc("NtQuerySystemInformation")
+	wineVersion       = ntdll.NewProc("wine_get_version")
 )
 
 // mibTCP is MIB_TCPSTATS, mibUDP MIB_UDPSTATS of iprtrmib.h.
@@ -51,6 +53,25 @@ const (
 func (c *counters) readSystem(w watched) {
 	c.readHost()
 	c.readStack(w)
+	c.readInterrupts()
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`, registry.QUERY_VALUE)
+	if err != nil {
+		c.lacks("CPU speed, and with it cycles a byte", err)
+		return
+	}
+	defer key.Close()
+	mhz, _, err := key.GetIntegerValue("~MHz")
+	if err != nil {
+		c.lacks("CPU speed, and with it cycles a byte", err)
+	}
+	c.mhz = float64(mhz)
+}
+
+func (c *counters) readInterrupts() {
+	if wineVersion.Find() == nil {
+		c.lacks("interrupts and DPCs", errWine)
+		return
+	}
 	cpus := runtime.NumCPU()
 	times := make([]processorTimes, cpus)
 	counts := make([]interruptCounts, cpus)
@@ -64,18 +85,10 @@ func (c *counters) readSystem(w watched) {
 		c.interrupts += uint64(times[i].interrupts)
 		c.softirqs += uint64(counts[i].dpcs)
 	}
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`, registry.QUERY_VALUE)
-	if err != nil {
-		c.lacks("CPU speed, and with it cycles a byte", err)
-		return
-	}
-	defer key.Close()
-	mhz, _, err := key.GetIntegerValue("~MHz")
-	if err != nil {
-		c.lacks("CPU speed, and with it cycles a byte", err)
-	}
-	c.mhz = float64(mhz)
 }
+
+// errWine: Wine answers the query for DPCs with random numbers (dlls/ntdll).
+var errWine = errors.New("Wine has no such counters")
 
 func query(class uintptr, into unsafe.Pointer, size uintptr) error {
 	status, _, _ := systemInformation.Call(class, uintptr(into), size, 0)

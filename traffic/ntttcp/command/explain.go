@@ -6,12 +6,18 @@ import (
 	"syscall"
 )
 
+// Winsock's errors, which package syscall does not name (winsock2.h).
+const (
+	wsaAddressInUse  = syscall.Errno(10048)
+	wsaNoSuchAddress = syscall.Errno(10049)
+)
+
 // explain adds the next step to errors of the system that people meet.
 func explain(err error) error {
 	switch {
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, wsaNoSuchAddress):
 		return fmt.Errorf("%w; the address of a receiver, and a sender's own, must be this machine's: `ip address` lists them", err)
-	case errors.Is(err, syscall.EADDRINUSE):
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaAddressInUse):
 		return fmt.Errorf("%w; another program listens there: end it, or choose other ports with -p on both ends", err)
 	case errors.Is(err, syscall.EMFILE):
 		return fmt.Errorf("%w; raise the limit of open files (ulimit -n), or use fewer connections", err)
