@@ -74,18 +74,28 @@ func runBoth(ctx context.Context, send, receive *worker, when traffic.Schedule) 
 }
 
 // attempts is how often a short trial may be spoilt by others on the machine, who hold
-// a thread for longer than its window.
-const attempts = 4
+// a thread for longer than its window, and latest is how late a sender may be then.
+const (
+	attempts = 6
+	latest   = 0.02 // s
+)
 
-// undisturbed repeats a trial until neither end says that something went wrong.
+// undisturbed repeats a trial until neither end says that something went wrong, nor
+// the sender's own lag that it had no CPU.
 func undisturbed(t *testing.T, trial func(t *testing.T) (s, r finished)) (s, r finished) {
 	t.Helper()
+	late := false
 	for try := range attempts {
 		s, r = trial(t)
-		if s.err == nil && r.err == nil && s.end.Error+r.end.Error == "" {
+		failed := s.err != nil || r.err != nil || s.end.Error+r.end.Error != ""
+		late = !failed && s.end.Offered.Lag != nil && s.end.Offered.Lag.Max > latest
+		if !failed && !late {
 			return s, r
 		}
-		t.Logf("attempt %d: %v %s; %v %s", try, s.err, s.end.Error, r.err, r.end.Error)
+		t.Logf("attempt %d: %v %s; %v %s; late %v", try, s.err, s.end.Error, r.err, r.end.Error, late)
+	}
+	if late {
+		t.Skipf("this machine held the sender up for more than %g s in each of %d attempts", latest, attempts)
 	}
 	t.Fatal("no attempt was clean")
 	return s, r
@@ -279,8 +289,8 @@ func TestHistogramsMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	both, err := result.MergeHistograms(back, s.end.Latencies[result.LatencyActual])
-	if err != nil || both.Count != 2*s.end.Packets || math.Abs(both.P99/back.P99-1) > 0.02 {
-		t.Errorf("merged %d times, p99 %g, with themselves into %d, p99 %g, %v", back.Count, back.P99, both.Count, both.P99, err)
+	if err != nil || both.Count != 2*s.end.Packets || math.Abs(both.Max/back.Max-1) > 0.01 || math.Abs(both.Mean/back.Mean-1) > 0.01 {
+		t.Errorf("merged %d times, at most %g, with themselves into %d, at most %g, %v", back.Count, back.Max, both.Count, both.Max, err)
 	}
 }
 
@@ -314,6 +324,10 @@ func TestNothingIsLeft(t *testing.T) {
 	run()
 	if n := countFDs(t); n > fds {
 		t.Errorf("%d descriptors, %d before", n, fds)
+	}
+	limit := time.Now().Add(2 * time.Second)
+	for runtime.NumGoroutine() > goroutines && time.Now().Before(limit) {
+		runtime.Gosched() // one that has done its work may not be gone yet
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
 		t.Errorf("%d goroutines, %d before", n, goroutines)
