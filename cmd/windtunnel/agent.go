@@ -27,9 +27,12 @@ func agentCommand(s streams) *cobra.Command {
 			// that reaches the whole terminal must not take the testbed from under it,
 			// nor a terminal that closes, nor an answer that nobody reads any more.
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
-			list, err := parseCPUs(cpus)
-			if err != nil {
-				return refused(err)
+			var list []int
+			if cpus != "" || !worker {
+				var err error
+				if list, err = parseCPUs(cpus); err != nil {
+					return refused(err)
+				}
 			}
 			if worker {
 				return ended(agent.ServeWorker(c.Context(), s.in, s.out, release, list))
@@ -42,7 +45,7 @@ func agentCommand(s streams) *cobra.Command {
 	}
 	c.Flags().StringVar(&node, "node", "", "be the agent of this node")
 	c.Flags().BoolVar(&worker, "worker", false, "be an endpoint's worker")
-	c.Flags().StringVar(&cpus, "cpus", "", "the CPUs that do the node's work (0,1)")
+	c.Flags().StringVar(&cpus, "cpus", "", "the CPUs that do the node's work (0,1); a worker without them runs on any")
 	c.Flags().StringVar(&dir, "dir", "", "the node's folder of the lease")
 	return c
 }

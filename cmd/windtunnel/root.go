@@ -76,8 +76,17 @@ func commands(s streams, args []string) *cobra.Command {
 		Version: release,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(s), listCommand(s), planCommand(s), reportCommand(s),
-		sendCommand(s, args), recvCommand(s), pingCommand(s), framesCommand(s),
-		iperf3Command(s), ntttcpCommand(s), doctorCommand(s), cleanCommand(s), agentCommand(s))
+	group(root, "Suites:", runCommand(s), planCommand(s), listCommand(s), reportCommand(s), doctorCommand(s), cleanCommand(s))
+	group(root, "One-off traffic:", recvCommand(s), sendCommand(s, args), pingCommand(s), framesCommand(s), iperf3Command(s), ntttcpCommand(s))
+	root.AddCommand(agentCommand(s))
 	return root
+}
+
+// group adds commands that help shows together.
+func group(root *cobra.Command, title string, all ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range all {
+		c.GroupID = title
+	}
+	root.AddCommand(all...)
 }
