@@ -197,7 +197,8 @@ func (t *trial) interval(r reading) {
 // bytes of the test, as in iperf3.
 func (t *trial) lastInterval(r reading) {
 	left := r.at.Sub(t.tally.last.at)
-	if t.test.Interval > 0 && (left >= t.test.Interval/10 || t.tally.shown == 0) {
+	moved := t.tally.omitted && t.tally.bytes(r) > t.tally.bytes(t.tally.last)
+	if t.test.Interval > 0 && (left >= t.test.Interval/10 || t.tally.shown == 0 || moved) {
 		t.observer.Interval(t.tally.interval(r))
 	} else {
 		t.tally.note(r)
