@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -190,7 +192,18 @@ func theirClient(t *testing.T, program, host, port, flags string, env ...string)
 	return decodeIperf3(t, out)
 }
 
-// agree wants iperf3's report and ours to hold the same figures of each stream.
+// iperf3Figures are one stream's, as both sides tell them.
+type iperf3Figures struct {
+	sent, received uint64
+	packets, lost  int64
+	jitter         float64 // ms; rounded on its way
+}
+
+func (a iperf3Figures) same(b iperf3Figures) bool {
+	return a.sent == b.sent && a.received == b.received && a.packets == b.packets && a.lost == b.lost && math.Abs(a.jitter-b.jitter) < 1e-3
+}
+
+// agreeWithIperf3 wants iperf3's report and ours to hold the same figures of each stream.
 func agreeWithIperf3(t *testing.T, theirs iperf3JSON, ours iperf3.End, least uint64) {
 	t.Helper()
 	if theirs.Error != "" {
@@ -200,24 +213,26 @@ func agreeWithIperf3(t *testing.T, theirs iperf3JSON, ours iperf3.End, least uin
 		t.Fatalf("%d streams there, %d here, partial %v", len(theirs.End.Streams), len(ours.Streams), ours.Partial)
 	}
 	var came uint64
-	left := map[string]int{} // what they hold, by its figures: iperf3 groups a bidirectional test's streams otherwise
+	left := []iperf3Figures{} // iperf3 groups a bidirectional test's streams otherwise
 	for _, s := range theirs.End.Streams {
 		if s.UDP != nil {
-			left[fmt.Sprintf("udp %d bytes, %d packets, %d lost, %.5f ms", s.UDP.Bytes, s.UDP.Packets, s.UDP.Lost, s.UDP.Jitter)]++
+			left = append(left, iperf3Figures{sent: s.UDP.Bytes, packets: s.UDP.Packets, lost: s.UDP.Lost, jitter: s.UDP.Jitter})
 			continue
 		}
-		left[fmt.Sprintf("tcp %d sent, %d received", s.Sender.Bytes, s.Receiver.Bytes)]++
+		left = append(left, iperf3Figures{sent: s.Sender.Bytes, received: s.Receiver.Bytes})
 	}
 	for _, s := range ours.Streams {
 		came += s.Received.Bytes
-		mine := fmt.Sprintf("tcp %d sent, %d received", s.Sent.Bytes, s.Received.Bytes)
+		mine := iperf3Figures{sent: s.Sent.Bytes, received: s.Received.Bytes}
 		if s.UDP != nil {
-			mine = fmt.Sprintf("udp %d bytes, %d packets, %d lost, %.5f ms", s.Sent.Bytes, s.UDP.SentPackets, s.UDP.Lost, s.UDP.JitterSeconds*1000)
+			mine = iperf3Figures{sent: s.Sent.Bytes, packets: s.UDP.SentPackets, lost: s.UDP.Lost, jitter: s.UDP.JitterSeconds * 1000}
 		}
-		if left[mine] == 0 {
-			t.Errorf("stream %d: here %s; there %v", s.ID, mine, left)
+		at := slices.IndexFunc(left, mine.same)
+		if at < 0 {
+			t.Errorf("stream %d: here %+v; there are left %+v", s.ID, mine, left)
+			continue
 		}
-		left[mine]--
+		left = slices.Delete(left, at, at+1)
 	}
 	if came < least {
 		t.Errorf("%d bytes came; want at least %d", came, least)
