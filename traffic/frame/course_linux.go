@@ -37,7 +37,8 @@ type course struct {
 	read    func() (packets, lost uint64) // so far
 	size    uint64                        // bytes of a frame
 
-	began     time.Time // of the running interval
+	next      time.Time // when the running interval is to end, or the first to begin
+	began     time.Time // when the running one really did
 	packets   uint64    // at its begin
 	lost      uint64
 	intervals []result.Interval
@@ -50,7 +51,7 @@ func (c *course) start() {
 	if c.when.Interval <= 0 {
 		return
 	}
-	c.began = c.windowBegin().Add(-c.when.WarmUp.Truncate(c.when.Interval))
+	c.next = c.windowBegin().Add(-c.when.WarmUp.Truncate(c.when.Interval))
 	if c.when.Observe == nil {
 		return
 	}
@@ -76,31 +77,33 @@ func (c *course) windowEnd() time.Time { return c.windowBegin().Add(c.when.Windo
 
 // until waits for a time, and ends the intervals that end before.
 func (c *course) until(ctx context.Context, at time.Time) error {
-	for c.when.Interval > 0 && !c.began.IsZero() {
-		next := c.began.Add(c.when.Interval)
-		if next.After(at) || next.After(c.windowEnd()) {
-			break
-		}
-		if err := c.sleep(ctx, next); err != nil {
+	for !c.next.IsZero() && !c.next.After(at) && !c.next.After(c.windowEnd()) {
+		if err := c.sleep(ctx, c.next); err != nil {
 			return err
 		}
-		c.closeInterval(next)
+		c.turn()
+		c.next = c.next.Add(c.when.Interval)
 	}
 	return c.sleep(ctx, at)
 }
 
-func (c *course) closeInterval(end time.Time) {
+// turn ends an interval, if one runs, and begins the next.
+func (c *course) turn() {
 	packets, lost := c.read()
-	zero := c.windowBegin()
+	now, zero := time.Now(), c.windowBegin()
+	if c.began.IsZero() {
+		c.began, c.packets, c.lost = now, packets, lost
+		return
+	}
 	i := result.Interval{
-		From: c.began.Sub(zero).Seconds(), To: end.Sub(zero).Seconds(),
+		From: c.began.Sub(zero).Seconds(), To: now.Sub(zero).Seconds(),
 		Packets: packets - c.packets, Bytes: (packets - c.packets) * c.size,
 	}
 	if lost > c.lost { // less: what looked lost for a while has come, or was refused
 		i.Lost = lost - c.lost
 		c.lost = lost
 	}
-	c.began, c.packets = end, packets
+	c.began, c.packets = now, packets
 	if len(c.intervals) < mostIntervals {
 		c.intervals = append(c.intervals, i)
 	}

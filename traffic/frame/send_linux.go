@@ -106,7 +106,7 @@ func (w *sendWorker) end(e *engine, c *course, before, used usage) result.PairEn
 		CPUSeconds:    max(0, (used.cpu - before.cpu).Seconds()),
 		Threads:       len(w.sources),
 		Intervals:     c.intervals,
-		Frames:        w.load.frames(methodNames[w.method] + " " + w.device.name),
+		Frames:        w.load.frames(w.method + " " + w.device.name),
 		Offered: &result.Offered{
 			TargetPacketsPerSecond: w.load.rate,
 			BurstPackets:           w.bursts(),
