@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"net"
 	"os"
 	"os/exec"
@@ -324,4 +325,40 @@ func TestNtttcpUnderWine(t *testing.T) {
 	r, _ := strconv.ParseFloat(received[1], 64)
 	agree(t, s, r)
 	t.Logf("%s%s", &out, &errs)
+}
+
+// TestNtttcpTimesThatLookLikeLetters: the tool's receiver answers a proposed 69 s
+// as if it were E, with its state; ours takes it for the time.
+func TestNtttcpTimesThatLookLikeLetters(t *testing.T) {
+	for name, c := range map[string]struct {
+		receiver tool
+		want     int32
+	}{"theirs": {realTool(t), 11}, "ours": {oursTool(), 69}} {
+		t.Run(name, func(t *testing.T) {
+			port := ntttcpPort(t)
+			c.receiver.receive(t, port, "127.0.0.1", "-P", "1", "-t", "2")
+			listening(t, port-1)
+			conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port-1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			var state, total int32
+			for _, step := range []struct {
+				say    int32
+				answer *int32
+			}{{'X', &state}, {69, &total}} {
+				if err := binary.Write(conn, binary.BigEndian, step.say); err != nil {
+					t.Fatal(err)
+				}
+				if err := binary.Read(conn, binary.BigEndian, step.answer); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if state != 11 || total != c.want {
+				t.Errorf("state %d, answer to 69: %d, want %d", state, total, c.want)
+			}
+		})
+	}
 }

@@ -2,7 +2,10 @@ package ntttcp
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -11,6 +14,21 @@ import (
 
 	"windtunnel/traffic"
 )
+
+// TestMain looks for goroutines that outlive the tests.
+func TestMain(m *testing.M) {
+	before := runtime.NumGoroutine()
+	code := m.Run()
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			os.Exit(code)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<20)
+	fmt.Printf("%d goroutines are left, %d were there:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+	os.Exit(1)
+}
 
 // freePorts finds a base so that everything from base-1 to base+n and the token
 // ports above were free a moment ago. They lie below those that systems give to
@@ -40,7 +58,10 @@ func portsFree(from, n int) bool {
 // pairOf is a sender and a receiver of one test on loopback.
 func pairOf(t *testing.T, sync Sync, threads, connections int) (send, receive Test) {
 	base := freePorts(t, threads)
-	both := Test{Sync: sync, Message: 64 << 10, SendBuffer: -1, ReceiveBuffer: -1, Run: time.Second}
+	both := Test{Sync: sync, Message: 64 << 10, SendBuffer: -1, ReceiveBuffer: -1, Run: 300 * time.Millisecond}
+	if sync == SyncLinux {
+		both.Run = time.Second // the least that its ends can agree on
+	}
 	for i := range threads {
 		both.Threads = append(both.Threads, Thread{Host: "127.0.0.1", Port: base + i, CPU: -1, Connections: connections})
 	}
@@ -249,6 +270,7 @@ func TestWarmUpIsNotCounted(t *testing.T) {
 		test.WarmUp, test.CoolDown, test.Sample = 300*time.Millisecond, 200*time.Millisecond, 400*time.Millisecond
 	}
 	send.BitsPerSecond, send.Message = 80e6, 1000
+	send.Run, receive.Run = time.Second, time.Second
 	send.Edge = func(bool) { edges++ }
 	sent, received := runPair(t, send, receive)
 	if len(sent.Outcomes) != 3 || len(received.Outcomes) != 3 || edges != 6 {
@@ -354,6 +376,28 @@ func TestStrangersDoNotTakeAPort(t *testing.T) {
 		t.Fatal(failed, err)
 	}
 	within(t, sent, received)
+}
+
+// TestReceiverStays takes part in one test after the other (-H).
+func TestReceiverStays(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncLinux, 1, 1)
+	r, err := receive.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for range 2 {
+		var both sync.WaitGroup
+		var received Report
+		both.Go(func() { received, err = r.Run(t.Context()) })
+		sent, failed := Run(t.Context(), send)
+		both.Wait()
+		if failed != nil || err != nil {
+			t.Fatal(failed, err)
+		}
+		within(t, sent, received)
+	}
 }
 
 func TestImpossibleTestsAreRefused(t *testing.T) {
