@@ -47,7 +47,7 @@ func FuzzResults(f *testing.F) {
 			t.Errorf("%d streams of 2", len(r.Streams))
 		}
 		for _, protocol := range []Protocol{TCP, UDP} {
-			tally := newTally(Test{Protocol: protocol, Bidirectional: true, Parallel: 1}, streams, time.Now())
+			tally := newTally(Test{Protocol: protocol, Bidirectional: true, Parallel: 1, Length: 1000}, streams, time.Now())
 			if e := tally.end(tally.base, CPU{}, false, &r); len(e.Streams) != 2 {
 				t.Errorf("%+v", e)
 			}

@@ -34,7 +34,7 @@ type streamResult struct {
 	StartTime      float64 `json:"start_time"`
 	EndTime        float64 `json:"end_time"` // seconds since what is omitted ended
 
-	// tellsOmitted is false for peers before 3.17, which do not tell the omitted part.
+	// tellsOmitted is false for peers before 3.14, which do not tell the omitted part.
 	tellsOmitted bool
 }
 

@@ -100,12 +100,13 @@ func (t *tally) datagramsEnd(i int, s *dataStream, now *udpCounts, mine, other s
 		sender, receiver = other, mine
 	}
 	if other.Packets > 0 && !other.tellsOmitted {
-		// Peers before 3.17 count what is omitted and do not say how much it was:
-		// then this end's own share is the best guess.
+		// Peers before 3.14 count what is omitted in their packets and do not say how
+		// much it was. A sender's bytes tell; of a receiver's, this end's own share
+		// is the best guess.
 		if s.sender {
 			receiver.OmittedPackets = min(receiver.Packets, sender.OmittedPackets)
 		} else {
-			sender.OmittedPackets = min(sender.Packets, receiver.OmittedPackets)
+			sender.OmittedPackets = max(0, sender.Packets-int64(sender.Bytes/uint64(t.test.Length)))
 		}
 	}
 	e := &UDPEnd{
