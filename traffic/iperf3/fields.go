@@ -70,8 +70,8 @@ func (f *fields) integer(name string, least, most int64) int64 {
 	return int64(f.number(name, float64(least), min(float64(most), math.Nextafter(1<<63, 0))))
 }
 
-// orUnknown is an integer from -1 up. iperf3 before 3.13 writes -1 without its
-// sign, as a double: 1.8446744073709552e+19.
+// orUnknown is an integer from -1 up. iperf3 3.12 (and perhaps others) writes -1
+// without its sign, as a double: 1.8446744073709552e+19.
 func (f *fields) orUnknown(name string, most int64) int64 {
 	var v *float64
 	if json.Unmarshal(f.values[name], &v) == nil && v != nil && *v == 1<<64 {
