@@ -52,9 +52,8 @@ func (g *pinger) kick(f *flow) syscall.Errno {
 }
 
 // round sends what is due, waits for what comes first, the next request's time or
-// an answer, and takes the answers that are there.
-//
-//go:nosplit
+// an answer, and takes the answers that are there. Its beginning is a safe point, as
+// the end of a burst is.
 func (g *pinger) round() syscall.Errno {
 	g.now = nanotime()
 	if e := g.launch(); e != 0 {
