@@ -16,7 +16,7 @@
 #define LAG_BUCKETS 256 /* fewer are used */
 #define LAG_UNIT 10
 
-/* Memory that Go maps; record_linux.go has the same layout. */
+/* Memory that Go maps; bpf2go makes the same type for it. */
 struct frame_sender {
 	/* What Go writes before it starts. */
 	__u8 head[72]; /* up to the flow's number; what changes is zero */

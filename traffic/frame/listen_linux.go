@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,76 +38,13 @@ type listener struct {
 	mu       sync.Mutex
 	closed   bool
 	sender   *net.TCPConn
-	greeting map[*net.TCPConn]struct{}
+	greeting []*net.TCPConn // oldest first
 }
 
 // parting is a sender's last word, or why there was none.
 type parting struct {
 	final final
 	err   error
-}
-
-// reserve finds a TCP port for the control connection with so many UDP ports from
-// it on free.
-func reserve(ctx context.Context, address string, ports int) (*net.TCPListener, []*net.UDPConn, error) {
-	ip, port, err := bindAddress(address)
-	if err != nil {
-		return nil, nil, err
-	}
-	config := net.ListenConfig{KeepAlive: -1}
-	config.SetMultipathTCP(false)
-	for try := 0; ; try++ {
-		socket, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(ip, port).String())
-		if err != nil {
-			return nil, nil, fmt.Errorf("listening on %s: %w", address, err)
-		}
-		tcp := socket.(*net.TCPListener)
-		reserved, err := reserveUDP(tcp.Addr().(*net.TCPAddr).AddrPort(), ports)
-		if err == nil {
-			return tcp, reserved, nil
-		}
-		tcp.Close()
-		if port != 0 || try == portTries {
-			return nil, nil, fmt.Errorf("reserving %d UDP ports on %s: %w", ports, address, err)
-		}
-	}
-}
-
-// bindAddress takes an IP, or an IP:port where the caller wants the port.
-func bindAddress(address string) (netip.Addr, uint16, error) {
-	if both, err := netip.ParseAddrPort(address); err == nil {
-		return both.Addr().Unmap(), both.Port(), nil
-	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return ip, 0, fmt.Errorf("%q is not the IP of an interface here: %w", address, err)
-	}
-	return ip.Unmap(), 0, nil
-}
-
-func reserveUDP(first netip.AddrPort, ports int) ([]*net.UDPConn, error) {
-	var reserved []*net.UDPConn
-	for i := range ports {
-		port := int(first.Port()) + i
-		if port > 0xffff {
-			closeAll(reserved)
-			return nil, fmt.Errorf("there is no port %d", port)
-		}
-		conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(first.Addr(), uint16(port))))
-		if err != nil {
-			closeAll(reserved)
-			return nil, err
-		}
-		reserved = append(reserved, conn)
-		_ = conn.SetReadBuffer(1) // the least: nobody reads
-	}
-	return reserved, nil
-}
-
-func closeAll(conns []*net.UDPConn) {
-	for _, c := range conns {
-		c.Close()
-	}
 }
 
 // listen makes a receiver: its sink counts from now on.
@@ -136,7 +73,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 	}
 	ln := &listener{
 		socket: socket, reserved: reserved, want: helloOf(l, ip), session: e.session,
-		joined: make(chan struct{}), last: make(chan parting, 1), greeting: map[*net.TCPConn]struct{}{},
+		joined: make(chan struct{}), last: make(chan parting, 1),
 		probed: func() (uint64, error) {
 			all, err := counting.tally()
 			return all.phases[probing].packets, err
@@ -166,14 +103,19 @@ func (ln *listener) accept() {
 	}
 }
 
-// admit counts a connection among those that have yet to introduce themselves.
+// admit counts a connection among those that have yet to introduce themselves. The
+// one that has waited longest makes way, so that silent strangers keep nobody out.
 func (ln *listener) admit(conn *net.TCPConn) bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
-	if ln.closed || len(ln.greeting) >= maxGreeting {
+	if ln.closed {
 		return false
 	}
-	ln.greeting[conn] = struct{}{}
+	if len(ln.greeting) == maxGreeting {
+		ln.greeting[0].Close() // its handler ends by that
+		ln.greeting = ln.greeting[1:]
+	}
+	ln.greeting = append(ln.greeting, conn)
 	conn.SetDeadline(time.Now().Add(handshakeTimeout)) // under the lock: close shortens it
 	return true
 }
@@ -186,7 +128,7 @@ func (ln *listener) greet(conn *net.TCPConn) {
 	h, foreign := decodeHello(b)
 	status := h.judge(ln.want)
 	ln.mu.Lock()
-	delete(ln.greeting, conn)
+	ln.greeting = slices.DeleteFunc(ln.greeting, func(c *net.TCPConn) bool { return c == conn })
 	switch {
 	case err != nil || foreign != nil || ln.closed:
 		ln.mu.Unlock()
@@ -263,7 +205,7 @@ func (ln *listener) close() error {
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
 	}
-	for conn := range ln.greeting {
+	for _, conn := range ln.greeting {
 		conn.SetDeadline(time.Unix(1, 0))
 	}
 	if ln.sender != nil {

@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -45,13 +44,6 @@ type packetSocket struct {
 	lag      *result.Recorder // nil without a rate
 }
 
-// multiMessage is struct mmsghdr.
-type multiMessage struct {
-	header unix.Msghdr
-	length uint32
-	_      uint32
-}
-
 func newPacketSocket(h header, out device, first, end uint32) (*packetSocket, error) {
 	fd, err := openPacket(out.index, 0)
 	if err != nil {
@@ -75,56 +67,6 @@ func newPacketSocket(h header, out device, first, end uint32) (*packetSocket, er
 		p.messages[i].header.SetIovlen(1)
 	}
 	return p, nil
-}
-
-// openPacket makes a raw socket at a device; protocol 0 receives nothing.
-func openPacket(index int, protocol uint16) (int, error) {
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, fmt.Errorf("opening an AF_PACKET socket: %w%s", err, needs(err))
-	}
-	bound := unix.NsecToTimeval(patience.Nanoseconds())
-	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
-		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &bound); err != nil {
-			unix.Close(fd)
-			return -1, fmt.Errorf("bounding a socket's calls: %w", err)
-		}
-	}
-	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: index, Protocol: protocol<<8 | protocol>>8}); err != nil {
-		unix.Close(fd)
-		return -1, fmt.Errorf("binding an AF_PACKET socket to interface %d: %w", index, err)
-	}
-	return fd, nil
-}
-
-// needs is what to do about an error of permission.
-func needs(err error) string {
-	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		return "; frame needs root, or CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, in the endpoint's namespace"
-	}
-	return ""
-}
-
-// pacing is a token bucket of whole frames, in ns of the monotonic clock.
-type pacing struct {
-	interval float64 // ns a frame; 0: as fast as it goes
-	depth    float64 // ns
-	due      float64 // when the next frame is due
-}
-
-//go:nosplit
-func (p *pacing) ready(now int64) (frames int, wait int64) {
-	if p.interval == 0 {
-		return packetBatch, 0
-	}
-	late := float64(now) - p.due
-	if late < 0 {
-		return 0, int64(-late)
-	}
-	if late > p.depth {
-		p.due, late = float64(now)-p.depth, p.depth
-	}
-	return min(int(late/p.interval)+1, packetBatch), 0
 }
 
 func (p *packetSocket) rate(perSecond float64, burst int) {
@@ -238,13 +180,6 @@ func (p *packetSocket) pass(frames int, now int64, phase uint32) {
 		}
 		p.bucket.due += p.bucket.interval
 	}
-}
-
-//go:nosplit
-func monotonic() int64 {
-	var now unix.Timespec
-	syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&now)), 0)
-	return now.Sec*1e9 + now.Nsec
 }
 
 func (p *packetSocket) counts(phase int) (sent, refused uint64) {

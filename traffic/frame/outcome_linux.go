@@ -1,0 +1,71 @@
+package frame
+
+import (
+	"fmt"
+	"strings"
+
+	"windtunnel/result"
+)
+
+// end is the result: of the marked frames, or where the sender did not say what it
+// sent, of those that came within this end's own window.
+func (w *receiveWorker) end(c *course, before, used reading, last parting) (result.PairEnd, error) {
+	all, err := w.sink.tally()
+	if err != nil {
+		return result.PairEnd{}, err
+	}
+	ours, seconds := all.phases[window], float64(last.final.windowNS)/1e9
+	lost := last.final.sent - min(last.final.sent, ours.packets+ours.late)
+	end := result.PairEnd{Calls: used.calls - before.calls, CPUSeconds: max(0, (used.cpu - before.cpu).Seconds()), Intervals: c.intervals}
+	if last.err != nil {
+		end.Error = last.err.Error()
+		ours, seconds = used.all.since(before.all), used.at.Sub(before.at).Seconds()
+		lost = ours.gaps()
+	}
+	end.WindowSeconds, end.Packets = seconds, ours.packets
+	end.Bytes = ours.packets * uint64(w.load.size)
+	if _, ok := w.sink.(*packetSink); ok {
+		end.Threads = 1
+	}
+	where, why := w.where(all)
+	end.Frames = w.load.frames(where + " " + w.device.name)
+	end.Arrived = &result.Arrived{
+		Expected: ours.packets + lost + ours.late, Lost: lost, Late: ours.late, Reordered: ours.reordered,
+		Duplicate: ours.duplicate, Corrupt: ours.corrupt, SocketDrops: min(used.drops-before.drops, lost),
+		Flows: int(w.load.flows), Method: where, Why: why,
+	}
+	if ours.merged > 0 {
+		end.Error = fmt.Sprintf("%d frames came to tc as parts of aggregates, which cannot be counted: switch GRO off at %s, or use sink xdp", ours.merged, w.device.name)
+	}
+	if end.Error == "" && end.Packets == 0 {
+		end.Error = errNone.Error()
+	}
+	return end, nil
+}
+
+// since subtracts an earlier reading.
+func (t totals) since(o totals) totals {
+	return totals{
+		packets: t.packets - o.packets, skipped: t.skipped - o.skipped, reordered: t.reordered - o.reordered,
+		duplicate: t.duplicate - o.duplicate, late: t.late - o.late, corrupt: t.corrupt - o.corrupt, merged: t.merged - o.merged,
+	}
+}
+
+// where is the hook, or both, at which this session's frames were counted, and why
+// not at XDP alone.
+func (w *receiveWorker) where(t tally) (where, why string) {
+	how, why := w.sink.method()
+	var names []string
+	for place, frames := range t.at {
+		if frames > 0 {
+			names = append(names, placeNames[place])
+		}
+	}
+	if len(names) == 0 {
+		return how, why
+	}
+	if t.at[atTC] > 0 && how == auto && why == "" {
+		why = "the path puts frames behind the driver's XDP, so they were counted at tc"
+	}
+	return strings.Join(names, "+"), why
+}

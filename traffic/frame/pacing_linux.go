@@ -1,0 +1,37 @@
+package frame
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// pacing is a token bucket of whole frames, in ns of the monotonic clock.
+type pacing struct {
+	interval float64 // ns a frame; 0: as fast as it goes
+	depth    float64 // ns
+	due      float64 // when the next frame is due
+}
+
+//go:nosplit
+func (p *pacing) ready(now int64) (frames int, wait int64) {
+	if p.interval == 0 {
+		return packetBatch, 0
+	}
+	late := float64(now) - p.due
+	if late < 0 {
+		return 0, int64(-late)
+	}
+	if late > p.depth {
+		p.due, late = float64(now)-p.depth, p.depth
+	}
+	return min(int(late/p.interval)+1, packetBatch), 0
+}
+
+//go:nosplit
+func monotonic() int64 {
+	var now unix.Timespec
+	syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&now)), 0)
+	return now.Sec*1e9 + now.Nsec
+}

@@ -1,0 +1,66 @@
+package frame
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// What parse says of a frame that does not count.
+var (
+	errForeign = errors.New("not a frame of this session")
+	errCorrupt = errors.New("a frame of this session that is not as it was sent")
+)
+
+// expected is what a sink knows of its session's frames.
+type expected struct {
+	session uint32
+	flows   uint32
+	size    int
+	ipv6    bool
+}
+
+// parse reads the begin of a frame that has so many bytes without FCS, as
+// frame_sink.bpf.c does.
+func (e expected) parse(b []byte, length int) (number, error) {
+	at, kind := ethernetSize+ipv4Size, uint16(0x0800)
+	if e.ipv6 {
+		at, kind = ethernetSize+ipv6Size, 0x86dd
+	}
+	if len(b) < at+udpSize+numberingSize || binary.BigEndian.Uint16(b[12:]) != kind || !e.plain(b[ethernetSize:]) {
+		return number{}, errForeign
+	}
+	udp := b[at:]
+	numbering := udp[udpSize:]
+	if numbering[0] != magic || binary.BigEndian.Uint32(numbering[2:]) != e.session {
+		return number{}, errForeign
+	}
+	n := number{numbering[1], binary.BigEndian.Uint32(numbering[6:]), binary.BigEndian.Uint64(numbering[10:])}
+	if length < e.size-fcsSize || !e.whole(b, udp) || n.flow >= e.flows || n.phase >= phases {
+		return n, errCorrupt
+	}
+	return n, nil
+}
+
+// plain tells UDP in a packet without options, extensions or fragments.
+func (e expected) plain(ip []byte) bool {
+	if e.ipv6 {
+		return ip[0]>>4 == 6 && ip[6] == 17
+	}
+	return ip[0] == 0x45 && ip[9] == 17 && binary.BigEndian.Uint16(ip[6:])&0x3fff == 0
+}
+
+// whole checks the lengths and the checksum, over all but the zeros behind the number.
+func (e expected) whole(b, udp []byte) bool {
+	packet := e.size - fcsSize - ethernetSize
+	length, total, addresses := packet-ipv4Size, int(binary.BigEndian.Uint16(b[16:])), b[26:34]
+	if e.ipv6 {
+		length, total, addresses = packet-ipv6Size, int(binary.BigEndian.Uint16(b[18:]))+ipv6Size, b[22:54]
+	}
+	if total != packet || int(binary.BigEndian.Uint16(udp[4:])) != length {
+		return false
+	}
+	if binary.BigEndian.Uint16(udp[6:]) == 0 {
+		return !e.ipv6 // RFC 768: there is none; RFC 8200 allows that to nobody
+	}
+	return fold(sum(addresses)+17+uint32(length)+sum(udp[:udpSize+numberingSize])) == 0xffff
+}

@@ -1,0 +1,71 @@
+package frame
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// reserve finds a TCP port for the control connection with so many UDP ports from
+// it on free.
+func reserve(ctx context.Context, address string, ports int) (*net.TCPListener, []*net.UDPConn, error) {
+	ip, port, err := bindAddress(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	config := net.ListenConfig{KeepAlive: -1}
+	config.SetMultipathTCP(false)
+	for try := 0; ; try++ {
+		socket, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(ip, port).String())
+		if err != nil {
+			return nil, nil, fmt.Errorf("listening on %s: %w", address, err)
+		}
+		tcp := socket.(*net.TCPListener)
+		reserved, err := reserveUDP(tcp.Addr().(*net.TCPAddr).AddrPort(), ports)
+		if err == nil {
+			return tcp, reserved, nil
+		}
+		tcp.Close()
+		if port != 0 || try == portTries {
+			return nil, nil, fmt.Errorf("reserving %d UDP ports on %s: %w", ports, address, err)
+		}
+	}
+}
+
+// bindAddress takes an IP, or an IP:port where the caller wants the port.
+func bindAddress(address string) (netip.Addr, uint16, error) {
+	if both, err := netip.ParseAddrPort(address); err == nil {
+		return both.Addr().Unmap(), both.Port(), nil
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return ip, 0, fmt.Errorf("%q is not the IP of an interface here: %w", address, err)
+	}
+	return ip.Unmap(), 0, nil
+}
+
+func reserveUDP(first netip.AddrPort, ports int) ([]*net.UDPConn, error) {
+	var reserved []*net.UDPConn
+	for i := range ports {
+		port := int(first.Port()) + i
+		if port > 0xffff {
+			closeAll(reserved)
+			return nil, fmt.Errorf("there is no port %d", port)
+		}
+		conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(first.Addr(), uint16(port))))
+		if err != nil {
+			closeAll(reserved)
+			return nil, err
+		}
+		reserved = append(reserved, conn)
+		_ = conn.SetReadBuffer(1) // the least: nobody reads
+	}
+	return reserved, nil
+}
+
+func closeAll(conns []*net.UDPConn) {
+	for _, c := range conns {
+		c.Close()
+	}
+}
