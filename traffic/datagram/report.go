@@ -45,8 +45,14 @@ func (r *run) keepLedger(last Snapshot) {
 	}
 }
 
-// windowSeconds is by this end's own marks.
-func (r *run) windowSeconds() float64 { return r.ended.At.Sub(r.began.At).Seconds() }
+// windowSeconds is the schedule's, which the sending threads keep to; of a window
+// that was cut short, the time between its readings.
+func (r *run) windowSeconds() float64 {
+	if r.cutShort {
+		return r.ended.At.Sub(r.began.At).Seconds()
+	}
+	return r.when.Window.Seconds()
+}
 
 // callsAndDrops are counted between the two snapshots.
 func callsAndDrops(before, after []FlowCounts) (calls, refused, drops uint64) {
@@ -137,12 +143,16 @@ func (r *run) expected(all Marked) uint64 {
 	return came + missing
 }
 
+// fewDatagrams do not tell a time within 1 %.
+const fewDatagrams = 200
+
 // betweenMarks replaces the schedule's window by the time from the first datagram
 // of the sender's window to the first after it, as they left or came: the ends'
-// clocks began apart, and the datagrams that are counted are those.
+// clocks began apart, and the datagrams that are counted are those. Few datagrams
+// tell no time: a second of three a second would be 0.67 or 1.33 s.
 func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	from, to := r.engine.seenMark(role, markWindow), r.engine.seenMark(role, markTail)
-	if !from.yes || !to.yes || to.at <= from.at {
+	if end.Packets < fewDatagrams || !from.yes || !to.yes || to.at <= from.at {
 		return
 	}
 	end.WindowSeconds = time.Duration(to.at - from.at).Seconds()

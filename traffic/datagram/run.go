@@ -22,6 +22,7 @@ type run struct {
 	receives int
 
 	began, ended  Snapshot // the window's ends, by this end's clock
+	cutShort      bool
 	out, in       intervals
 	nextInterval  time.Time // zero: none is kept
 	peerSent      totals    // nil: not told
@@ -49,6 +50,7 @@ func (r *run) drive() (result.PairEnd, error) {
 	r.began = r.engine.Snapshot()
 	// The window ends by the schedule, like the other end's, however late it began.
 	early := r.until(window.Add(r.when.Window))
+	r.cutShort = early != nil
 	r.ended = r.engine.Snapshot()
 	r.endIntervals()
 	if late := r.finish(early != nil); early == nil {
