@@ -127,10 +127,14 @@ var errStream = errors.New("a stream broke before the test's end")
 // its streams.
 const reasonTimeout = time.Second
 
-// reason is what the server says to a stream's failure, or else the failure.
+// reason is what the server says to a stream's failure, that it is gone, or else
+// the failure.
 func (t *trial) reason(failure error) error {
 	got, err := t.control.receiveState(reasonTimeout)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrControlClosed):
+		return err
+	case err != nil:
 		return failure
 	}
 	if err := t.control.refusal(got); err != nil {

@@ -1,0 +1,190 @@
+package iperf3
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// scripted is a server that plays one session by hand: the first connection is
+// the control connection, the next ones are data streams.
+type scripted struct {
+	t        *testing.T
+	listener net.Listener
+	*control
+	name cookie
+	data []net.Conn
+}
+
+// script starts one; play runs for its session, and ends with its connections.
+func script(t *testing.T, play func(*scripted)) (port int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-played })
+	go func() {
+		defer close(played)
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		s := &scripted{t: t, listener: l}
+		var release func()
+		s.control, release = newControl(context.Background(), conn)
+		defer release()
+		defer s.control.close()
+		s.receive(s.name[:], 5*time.Second)
+		play(s)
+		for _, c := range s.data {
+			c.Close()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// begin plays an ordinary session until traffic runs.
+func (s *scripted) begin() (parameters string) {
+	s.sendState(paramExchange)
+	body, err := s.receiveJSON(maxParameters, 5*time.Second)
+	if err != nil {
+		s.t.Error(err)
+	}
+	s.sendState(createStreams)
+	conn, err := s.listener.Accept()
+	if err != nil {
+		s.t.Error(err)
+		return ""
+	}
+	s.data = append(s.data, conn)
+	var again cookie
+	io.ReadFull(conn, again[:])
+	if again != s.name {
+		s.t.Errorf("a data stream has the cookie %s, the control connection %s", again, s.name)
+	}
+	s.sendState(testStart)
+	s.sendState(testRunning)
+	return string(body)
+}
+
+// finish plays it to the end.
+func (s *scripted) finish() {
+	go io.Copy(io.Discard, s.data[0])
+	for _, want := range []state{testEnd} {
+		if got, err := s.receiveState(5 * time.Second); got != want || err != nil {
+			s.t.Errorf("the client sent %s, %v; want %s", got, err, want)
+		}
+	}
+	s.sendState(exchangeResults)
+	if _, err := s.receiveJSON(maxResults, 5*time.Second); err != nil {
+		s.t.Error(err)
+	}
+}
+
+const scriptedResults = `{"cpu_util_total":3,"cpu_util_user":1,"cpu_util_system":2,"sender_has_retransmits":-1,"congestion_used":"reno","streams":[{"id":1,"bytes":777,"retransmits":-1,"jitter":0,"errors":0,"packets":0}]}`
+
+func (s *scripted) sendRaw(prefix []byte, body string) { s.send(append(prefix, body...)) }
+
+// TestClientTranscript plays a server of iperf3 3.1, which tells no times.
+func TestClientTranscript(t *testing.T) {
+	port := script(t, func(s *scripted) {
+		got := s.begin()
+		if want := `{"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":1,"len":131072,"pacing_timer":1000,"client_version":"3.21"}`; got != want {
+			s.t.Errorf("the parameters are %s; want %s", got, want)
+		}
+		s.finish()
+		s.sendRaw([]byte{0, 0, 0, byte(len(scriptedResults))}, scriptedResults)
+		s.sendState(displayResults)
+		if got, err := s.receiveState(5 * time.Second); got != iperfDone || err != nil {
+			s.t.Errorf("the client's last word is %s, %v", got, err)
+		}
+		if _, err := s.receiveState(5 * time.Second); !errors.Is(err, ErrControlClosed) {
+			s.t.Errorf("after its last word the client does not close: %v", err)
+		}
+	})
+	r, err := run(t, Options{Host: "127.0.0.1", Port: port, Duration: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.end(t)
+	if s := e.Streams[0]; s.Received.Bytes != 777 || s.Received.Seconds != s.Sent.Seconds || e.Remote != (CPU{3, 1, 2}) || e.ReceiverCongestion != "reno" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestRudeServers ends a client's test in every other way.
+func TestRudeServers(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		play func(*scripted)
+		want error  // nil: says tells
+		says string // in the error
+	}{
+		{"closes at once", func(*scripted) {}, ErrControlClosed, ""},
+		{"denies", func(s *scripted) { s.sendState(accessDenied) }, ErrAccessDenied, ""},
+		{"fails with no number", func(s *scripted) { s.sendState(serverErrorState) }, ErrControlClosed, ""},
+		{"fails", func(s *scripted) {
+			s.sendState(paramExchange)
+			s.receiveJSON(maxParameters, time.Second)
+			s.sendError(ErrorAuth, 0)
+		}, nil, "authorization failed"},
+		{"fails with an errno", func(s *scripted) { s.sendError(9999, 13) }, nil, "error 9999"},
+		{"terminates", func(s *scripted) { s.begin(); s.sendState(serverTerminate) }, ErrServerTerminated, ""},
+		{"goes while traffic runs", func(s *scripted) { s.begin() }, nil, "closed unexpectedly"},
+		{"breaks the streams and says why", func(s *scripted) {
+			s.begin()
+			s.data[0].(*net.TCPConn).SetLinger(0)
+			s.data[0].Close()
+			s.sendError(ErrorTotalRate, 0)
+			s.receiveState(5 * time.Second)
+		}, nil, "total rate"},
+		{"says nonsense", func(s *scripted) { s.sendState(42) }, nil, "state 42"},
+		{"says nonsense while traffic runs", func(s *scripted) { s.begin(); s.sendState(displayResults); s.receiveState(5 * time.Second) }, nil, "DISPLAY_RESULTS"},
+		{"4 GiB of results", func(s *scripted) {
+			s.begin()
+			s.finish()
+			s.sendRaw([]byte{0xff, 0xff, 0xff, 0xff}, "{")
+			s.receiveState(5 * time.Second)
+		}, nil, "4294967295 bytes"},
+		{"wrong results", func(s *scripted) {
+			s.begin()
+			s.finish()
+			s.sendRaw([]byte{0, 0, 0, 2}, "{}")
+			s.receiveState(5 * time.Second)
+		}, nil, `"cpu_util_total" is missing`},
+		{"results of others", func(s *scripted) {
+			s.begin()
+			s.finish()
+			body := strings.Replace(scriptedResults, `"id":1`, `"id":3`, 1)
+			s.sendRaw([]byte{0, 0, 0, byte(len(body))}, body)
+			s.receiveState(5 * time.Second)
+		}, nil, "stream 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			port := script(t, c.play)
+			r, err := run(t, Options{Host: "127.0.0.1", Port: port, Duration: 200 * time.Millisecond})
+			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v; want %v %q", err, c.want, c.says)
+			}
+			r.failure(t)
+			if len(r.starts) > 0 && (len(r.ends) != 1 || !r.ends[0].Partial) {
+				t.Errorf("what there was is not told: %+v", r.ends)
+			}
+		})
+	}
+}
+
+// TestSilentServer ends a reverse test to which nothing comes.
+func TestSilentServer(t *testing.T) {
+	port := script(t, func(s *scripted) { s.begin(); s.receiveState(5 * time.Second) })
+	_, err := run(t, Options{Host: "127.0.0.1", Port: port, Duration: 20 * time.Second, Reverse: true, ReceiveTimeout: 200 * time.Millisecond})
+	if !errors.Is(err, ErrNothingReceived) {
+		t.Errorf("%v; want %v", err, ErrNothingReceived)
+	}
+}
