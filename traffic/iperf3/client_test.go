@@ -76,10 +76,8 @@ func (s *scripted) begin() (parameters string) {
 // finish plays it to the end.
 func (s *scripted) finish() {
 	go io.Copy(io.Discard, s.data[0])
-	for _, want := range []state{testEnd} {
-		if got, err := s.receiveState(5 * time.Second); got != want || err != nil {
-			s.t.Errorf("the client sent %s, %v; want %s", got, err, want)
-		}
+	if got, err := s.receiveState(5 * time.Second); got != testEnd || err != nil {
+		s.t.Errorf("the client sent %s, %v; want %s", got, err, testEnd)
 	}
 	s.sendState(exchangeResults)
 	if _, err := s.receiveJSON(maxResults, 5*time.Second); err != nil {
