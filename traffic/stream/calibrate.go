@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"slices"
 	"time"
 
@@ -92,9 +91,6 @@ func (e *Engine) medianRate(ctx context.Context) (float64, error) {
 	slices.Sort(rates)
 	return rates[len(rates)/2], nil
 }
-
-// canDiscard tells whether this system drops payload unread.
-const canDiscard = runtime.GOOS == "linux"
 
 // loopback connects the load's streams within this namespace, by IPv4 or, where
 // there is none, IPv6.

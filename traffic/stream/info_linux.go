@@ -47,3 +47,6 @@ func (s *socket) completions() (completed, copied uint64) {
 
 // available refuses nothing here: what a kernel lacks is seen at its socket.
 func (c Config) available() error { return nil }
+
+// canDiscard tells that this system drops payload unread.
+const canDiscard = true

@@ -100,3 +100,6 @@ func newSource(c Config) (*source, error) {
 }
 
 func (s *source) free() {}
+
+// canDiscard tells that this system does not drop payload unread.
+const canDiscard = false

@@ -126,6 +126,9 @@ func checkEnd(t *testing.T, end result.PairEnd, streams int) {
 	if end.WindowSeconds <= 0 || end.WindowSeconds > 0.6 {
 		t.Errorf("the window took %g s", end.WindowSeconds)
 	}
+	if !canDiscard { // only Linux tells of its connections, too
+		return
+	}
 	if len(end.Connections) != streams {
 		t.Fatalf("%d connections, want %d", len(end.Connections), streams)
 	}
@@ -141,7 +144,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}{
 		"message too large":    {result.Options{"message": maxMessage + 1}, "message"},
 		"more threads":         {result.Options{"threads": 2}, "set streams to at least 2"},
-		"unknown congestion":   {result.Options{"congestion": "nosuch"}, "it has"},
+		"unknown congestion":   {result.Options{"congestion": "nosuch"}, "has"},
 		"streams out of range": {result.Options{"streams": 0}, "streams"},
 	}
 	for name, c := range cases {
