@@ -54,18 +54,12 @@ func newLive(h header, out int, first, end uint32) (*live, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("lifting the memory lock limit: %w; root is needed", err)
 	}
-	s, template := newStamp(h)
-	l := &live{template: template}
+	l := &live{}
 	if err := l.load(out != 0); err != nil {
 		l.close()
 		return nil, err
 	}
-	copy(l.record.Head[:], template[:min(len(template), len(l.record.Head))])
-	l.record.Ipv6, l.record.Addresses = flag(h.ipv6()), flag(h.addresses)
-	l.record.UdpSum, l.record.IpSum = s.udp, s.ip
-	l.record.Port, l.record.Device = uint32(h.port), uint32(out)
-	l.record.Drop, l.record.Hold = flag(out == 0), 1
-	l.record.First, l.record.End, l.record.Flow = first, end, first
+	l.describe(h, out, first, end)
 	if out == 0 {
 		return l, nil
 	}
@@ -74,6 +68,18 @@ func newLive(h header, out int, first, end uint32) (*live, error) {
 		return nil, fmt.Errorf("naming the device that live frames leave by: %w", err)
 	}
 	return l, nil
+}
+
+// describe tells the program about its frames. Out 0 is the null sink.
+func (l *live) describe(h header, out int, first, end uint32) {
+	var s stamp
+	s, l.template = newStamp(h)
+	*l.record = sendFrameSender{
+		Ipv6: flag(h.ipv6()), Addresses: flag(h.addresses), UdpSum: s.udp, IpSum: s.ip,
+		Port: uint32(h.port), Device: uint32(out), Drop: flag(out == 0), Hold: 1,
+		First: first, End: end, Flow: first,
+	}
+	copy(l.record.Head[:], l.template)
 }
 
 func flag(b bool) uint32 {

@@ -23,15 +23,16 @@ func needsRoot(t testing.TB) {
 // same number, whatever was in the buffer.
 func TestProgramWritesWhatGoWrites(t *testing.T) {
 	needsRoot(t)
+	l, err := newLive(testHeader(four, 1, 1, 64, false), 0, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
 	rapid.Check(t, func(t *rapid.T) {
 		h, n := drawFrame(t)
 		first := uint32(rapid.IntRange(0, int(n.flow)).Draw(t, "first"))
 		end := n.flow + uint32(rapid.IntRange(1, 2).Draw(t, "end"))
-		l, err := newLive(h, 0, first, end)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.close()
+		l.describe(h, 0, first, end)
 		l.setPhase(uint32(n.phase))
 		l.record.Flow, l.record.Sequence = n.flow, n.sequence
 		l.release()
