@@ -17,6 +17,7 @@ type poller struct {
 	fd     int
 	change unix.EpollEvent
 	until  unix.Timespec
+	coarse bool // the system has no epoll_pwait2, or hides it
 	events [readyAtOnce]unix.EpollEvent
 }
 
@@ -71,14 +72,28 @@ func (p *poller) remove(fd uintptr) {
 }
 
 // wait returns how many sockets are ready, within so many ns. It is epoll_pwait2
-// (Linux 5.11), whose timeout is exact to the ns where epoll_wait's is 1 ms.
+// (Linux 5.11), whose timeout is exact to the ns; where there is none, requests may
+// be up to 1 ms late, which their lag shows.
 //
 //go:nosplit
 func (p *poller) wait(ns int64) (int, syscall.Errno) {
-	p.until.Sec, p.until.Nsec = ns/1e9, ns%1e9
-	n, _, e := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), readyAtOnce, uintptr(unsafe.Pointer(&p.until)), 0, 0)
-	if e == unix.EINTR {
+	events := uintptr(unsafe.Pointer(&p.events[0]))
+	var n uintptr
+	var e syscall.Errno
+	if p.coarse {
+		n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), events, readyAtOnce, uintptr((ns+999_999)/1_000_000), 0, 0)
+	} else {
+		p.until.Sec, p.until.Nsec = ns/1e9, ns%1e9
+		n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), events, readyAtOnce, uintptr(unsafe.Pointer(&p.until)), 0, 0)
+	}
+	switch e {
+	case unix.EINTR:
 		return 0, 0
+	case unix.ENOSYS, unix.EPERM:
+		if !p.coarse {
+			p.coarse = true
+			return 0, 0
+		}
 	}
 	return int(n), e
 }
