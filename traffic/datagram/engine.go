@@ -147,7 +147,7 @@ func (e *Engine) spawn() error {
 			if err == nil {
 				err = t.work()
 			}
-			t.keepCPU()
+			t.gone()
 			e.end(t, err)
 		})
 	}

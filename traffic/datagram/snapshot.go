@@ -1,10 +1,6 @@
 package datagram
 
-import (
-	"time"
-
-	"windtunnel/traffic"
-)
+import "time"
 
 // Snapshot reads the counters. Each flow's are of one instant; the clock is read
 // just before them.
@@ -14,12 +10,9 @@ func (e *Engine) Snapshot() Snapshot {
 		s.Flows[i] = e.counts(i)
 	}
 	for _, t := range e.threads {
-		used := t.cpuTime()
+		used, waited := t.cpuTime(), t.waitTime()
 		s.CPU += used
-		waited, err := traffic.ThreadWait(int(t.tid.Load()))
-		if err == nil { // else the system does not tell
-			s.Wait += waited
-		}
+		s.Wait += waited
 		if t.send != nil {
 			s.sendCPU += used
 			s.sendWait += waited

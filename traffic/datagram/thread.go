@@ -12,7 +12,8 @@ type thread struct {
 	engine  *Engine
 	cpu     int // -1: not pinned
 	tid     atomic.Int64
-	used    atomic.Int64 // ns of CPU, where only the thread itself can tell
+	used    atomic.Int64 // ns of CPU, by the thread's own reading
+	waited  atomic.Int64 // ns without a CPU, when it ended
 	latch   latch
 	send    *sender
 	receive *receiver
@@ -22,8 +23,8 @@ const (
 	// patience bounds every blocking call of a hot thread, so that it sees a stop
 	// and lets the runtime's other work pass.
 	patience = 100 * time.Millisecond
-	// burstNS is for how long a thread stays in its hot loop: stopping the world
-	// waits for it.
+	// burstNS is for how long a thread stays in its hot loop before it looks after
+	// its CPU time and, at a receiver, silence.
 	burstNS = int64(20 * time.Millisecond)
 )
 
@@ -59,11 +60,32 @@ func (t *thread) keepCPU() {
 	}
 }
 
+// gone keeps what cannot be read of a thread that has ended; its number may then
+// be another's.
+func (t *thread) gone() {
+	t.keepCPU()
+	t.waited.Store(int64(t.waitTime()))
+	t.tid.Store(-1)
+}
+
 // cpuTime is what the thread has used so far, or had when it ended.
 func (t *thread) cpuTime() time.Duration {
-	used, err := traffic.ThreadCPU(int(t.tid.Load()))
-	if err != nil {
-		return time.Duration(t.used.Load())
+	kept := time.Duration(t.used.Load())
+	if tid := t.tid.Load(); tid > 0 {
+		if used, err := traffic.ThreadCPU(int(tid)); err == nil {
+			return max(used, kept)
+		}
 	}
-	return max(used, time.Duration(t.used.Load()))
+	return kept
+}
+
+// waitTime is how long the thread could run and had no CPU, likewise; 0 where the
+// system does not tell.
+func (t *thread) waitTime() time.Duration {
+	if tid := t.tid.Load(); tid > 0 {
+		if waited, err := traffic.ThreadWait(int(tid)); err == nil {
+			return waited
+		}
+	}
+	return time.Duration(t.waited.Load())
 }
