@@ -76,8 +76,12 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	end.Threads = r.load().threads
 	end.Intervals = r.out.done
 	perSecond := r.engine.config.packetsPerSecond() * float64(r.load().flows)
+	bits := perSecond * 8 * float64(r.load().message)
+	if r.load().packets == 0 {
+		bits = r.load().rate // as it was asked for, unrounded
+	}
 	offered := &result.Offered{
-		TargetPacketsPerSecond: perSecond, TargetBitsPerSecond: perSecond * 8 * float64(r.load().message),
+		TargetPacketsPerSecond: perSecond, TargetBitsPerSecond: bits,
 		BurstPackets: r.engine.Burst(), Refused: refused,
 		WaitSeconds: max(0, (r.ended.sendWait - r.began.sendWait).Seconds()),
 	}
