@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -62,6 +63,33 @@ func TestManyClients(t *testing.T) {
 			t.Errorf("%d streams of %d sent and %d received bytes at the clients, %d at the server", n, figures>>32, figures&(1<<32-1), theirs[figures])
 		}
 	}
+}
+
+// TestManyAddresses lets clients of as many addresses make UDP streams at once:
+// none may get a greeting that is another's.
+func TestManyAddresses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a loopback that has more addresses than one")
+	}
+	h := serve(t, ServerOptions{})
+	var all sync.WaitGroup
+	for i := range 32 {
+		all.Go(func() {
+			o := h.options()
+			o.Protocol, o.Bind, o.Parallel, o.BitsPerSecond, o.Length = UDP, fmt.Sprintf("127.0.0.%d", 2+i), 4, 5e5, 200
+			r, err := run(t, o)
+			if err != nil {
+				t.Errorf("client %d: %v", i, err)
+				return
+			}
+			for _, s := range r.end(t).Streams {
+				if s.Received.Bytes == 0 || s.Received.Bytes > s.Sent.Bytes { // a busy machine may lose some
+					t.Errorf("client %d: %+v, %+v", i, s, s.UDP)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // rude is a client that goes its own way.
