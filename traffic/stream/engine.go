@@ -260,7 +260,8 @@ func (e *Engine) cut() {
 	e.Halt()
 }
 
-// Close halts and frees everything, the sockets too.
+// Close halts and frees everything, the sockets too. A Snapshot after it has counts
+// alone.
 func (e *Engine) Close() {
 	e.closing.Do(func() {
 		e.Halt()

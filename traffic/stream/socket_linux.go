@@ -100,4 +100,11 @@ func (s *socket) awaitEnd(limit time.Time) {
 	}
 }
 
-func (s *socket) close() { unix.Close(int(s.fd)) }
+// close leaves a number that is no descriptor: another file may get the old one.
+func (s *socket) close() {
+	unix.Close(int(s.fd))
+	s.fd = noFD
+}
+
+// noFD is a number that the kernel refuses.
+const noFD = 1<<31 - 1
