@@ -23,10 +23,11 @@ import (
 )
 
 const (
-	// liveBatch is how many frames the kernel makes ready at once, and liveRepeat
-	// how many one call sends (bpf_test_run_xdp_live in net/bpf/test_run.c).
+	// liveBatch is how many frames the kernel makes ready at once, and liveRepeat how
+	// many one call sends (bpf_test_run_xdp_live in net/bpf/test_run.c): each call
+	// begins with new pages, so short calls would make the bare loop slower than it is.
 	liveBatch  = 64
-	liveRepeat = 1 << 16
+	liveRepeat = 1 << 22
 	bareFrame  = 60 // bytes of a 64-byte frame without its FCS
 	xdpDrop    = 1
 )
@@ -43,7 +44,7 @@ func bareLoop(given settings) wire.Program {
 		ctx, cancel := context.WithCancel(ctx)
 		var sending sync.WaitGroup
 		var failed error
-		sending.Go(func() { failed = in(wire.A, func() error { return b.loop(ctx) }) })
+		sending.Go(func() { failed = in(wire.A, w.Nice, func() error { return b.loop(ctx) }) })
 		sample, err := b.measure(ctx, w, given)
 		cancel()
 		sending.Wait()
@@ -79,8 +80,9 @@ func (b *bare) measure(ctx context.Context, w *wire.Wire, given settings) (wire.
 	return sample, err
 }
 
-// in runs something on a thread of its own in a node's namespace, on its CPU.
-func in(n wire.Node, do func() error) error {
+// in runs something on a thread of its own in a node's namespace, on its CPU, with
+// the priority that the other programs of a trial have.
+func in(n wire.Node, nice int, do func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with its binding and namespace
@@ -90,7 +92,7 @@ func in(n wire.Node, do func() error) error {
 			return
 		}
 		defer there.Close()
-		if err := errors.Join(traffic.PinThread(n.CPU), netns.Set(there)); err != nil {
+		if err := errors.Join(traffic.PinThread(n.CPU), unix.Setpriority(unix.PRIO_PROCESS, 0, nice), netns.Set(there)); err != nil {
 			done <- err
 			return
 		}
@@ -112,10 +114,10 @@ func newBare() (b *bare, err error) {
 	if b.drop, err = dropProgram(b.count); err != nil {
 		return b, err
 	}
-	if err := in(wire.B, b.attach); err != nil {
+	if err := in(wire.B, 0, b.attach); err != nil {
 		return b, fmt.Errorf("counting on %s: %w", wire.B.Device, err)
 	}
-	return b, in(wire.A, func() (err error) {
+	return b, in(wire.A, 0, func() (err error) {
 		device, err := netlink.LinkByName(wire.A.Device)
 		if err != nil {
 			return err

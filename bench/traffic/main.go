@@ -106,14 +106,19 @@ func compareRounds(ctx context.Context, s settings, setup setup, peers []peer, s
 		return nil, fmt.Errorf("no peer is here that can do it")
 	}
 	t := newTable(setup, programs[1:])
-	for round := 0; round < s.rounds || round < s.most && !bench.Decided(t.rows); round++ {
+	for round := 0; t.pairs() < s.rounds || round < s.most && !bench.Decided(t.rows); round++ {
+		if round >= max(s.most, 2*s.rounds) {
+			return nil, fmt.Errorf("only %d of %d rounds were usable", t.pairs(), round)
+		}
 		samples, err := w.Round(ctx, round, programs)
 		if err != nil {
 			return nil, err
 		}
-		t.add(samples[0], samples[1:])
 		for i, sample := range samples {
 			fmt.Fprintf(stderr, "%s, round %d: %s %.0f/s; %s\n", setup.name, round+1, programs[i].Name, sample.PerSecond, sample)
+		}
+		if !t.add(samples[0], samples[1:]) {
+			fmt.Fprintf(stderr, "%s, round %d is left out: no peer got anything across\n", setup.name, round+1)
 		}
 	}
 	return t.rows, nil

@@ -58,9 +58,6 @@ func (p peer) program(given settings, s setup) (wire.Program, bool) {
 			return sample, err
 		}
 		sample.PerSecond = s.kernelCount(sample, c.message, c.aggregates)
-		if sample.PerSecond == 0 && sample.Foreign() <= wire.Disturbed { // else the trial is repeated
-			return sample, fmt.Errorf("nothing of it was received: %s", sample)
-		}
 		return sample, nil
 	}}, able
 }
@@ -128,7 +125,8 @@ const (
 	flowPatience = 10 * time.Second
 )
 
-// flows waits until packets come in numbers.
+// flows waits until packets come in numbers, or gives up: then the window shows what
+// there is.
 func flows(ctx context.Context, server *exec.Cmd) error {
 	first, err := received(server.Process.Pid)
 	if err != nil {
@@ -143,7 +141,7 @@ func flows(ctx context.Context, server *exec.Cmd) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the client sent next to nothing within %s", flowPatience)
+	return nil
 }
 
 // received is how many packets have come over the wire to a process's node.

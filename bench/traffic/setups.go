@@ -167,14 +167,24 @@ func newTable(s setup, peers []wire.Program) *table {
 	return t
 }
 
-// add takes one round.
-func (t *table) add(ours wire.Sample, peers []wire.Sample) {
+// pairs is how many rounds were taken.
+func (t *table) pairs() int { return len(t.rows[0].Ours) }
+
+// add takes one round, if it is usable: a peer that lost the one datagram on which it
+// waits for ever has no figure.
+func (t *table) add(ours wire.Sample, peers []wire.Sample) bool {
 	best := 0.0
 	for _, p := range peers {
 		best = max(best, p.PerSecond)
 	}
+	if best == 0 {
+		return false
+	}
 	t.rows[0].Add(ours.PerSecond, best)
 	for i, who := range t.who {
-		t.rows[i+1].Add(ours.PerSecond, peers[who].PerSecond)
+		if alone := peers[who].PerSecond; alone > 0 {
+			t.rows[i+1].Add(ours.PerSecond, alone)
+		}
 	}
+	return true
 }

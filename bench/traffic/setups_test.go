@@ -76,3 +76,14 @@ func TestCounting(t *testing.T) {
 		t.Error("more than the kernel saw passed")
 	}
 }
+
+func TestOnlyUsableRoundsCount(t *testing.T) {
+	setup := setup{what: datagrams, name: "x", goal: 1, alone: map[string]float64{"b": 2}}
+	table := newTable(setup, []wire.Program{{Name: "a 1"}, {Name: "b 2"}})
+	if table.add(wire.Sample{PerSecond: 5}, []wire.Sample{{}, {}}) || table.pairs() != 0 {
+		t.Error("a round without a peer was taken")
+	}
+	if !table.add(wire.Sample{PerSecond: 5}, []wire.Sample{{PerSecond: 2}, {PerSecond: 1}}) || table.rows[0].Peer[0] != 2 || table.rows[1].Peer[0] != 1 {
+		t.Errorf("the best peer is 2, b alone 1: %+v", table.rows)
+	}
+}
