@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"windtunnel/bench"
@@ -137,7 +138,7 @@ const slack = 1.1
 // check refuses a count of ours that the kernel does not know of. A disturbed trial,
 // whose rate is not the same in both windows, is repeated anyway.
 func (s setup) check(sample wire.Sample) error {
-	if s.what != datagrams || sample.Foreign() > wire.Disturbed {
+	if s.what != datagrams || math.Abs(sample.Foreign()) > wire.Disturbed {
 		return nil
 	}
 	if seen := upTo(sample, s.message) / sample.Receiver.WindowSeconds; sample.PerSecond > slack*seen {

@@ -79,7 +79,7 @@ func (w *Wire) Sample(ctx context.Context, window time.Duration, program ...int)
 	var errs [2]error
 	var both sync.WaitGroup
 	for i, n := range w.nodes {
-		both.Go(func() { from[i], to[i], errs[i] = n.edges(ctx, window) })
+		both.Go(func() { from[i], to[i], errs[i] = n.edges(ctx, w.Nice, window) })
 	}
 	both.Go(func() { f.Own = cpuTimeOver(ctx, window, append(descendants(program), w.napi...)) })
 	both.Wait()
@@ -120,10 +120,11 @@ func receivedBetween(from, to edge) (sum uint64) {
 	return sum
 }
 
-// edges reads a node now and after the window.
-func (n Node) edges(ctx context.Context, window time.Duration) (from, to edge, err error) {
+// edges reads a node now and after the window, with the priority of the programs:
+// else it would have no turn beside one of a higher.
+func (n Node) edges(ctx context.Context, nice int, window time.Duration) (from, to edge, err error) {
 	runtime.LockOSThread() // never unlocked: the thread ends with its binding and namespace
-	if err := errors.Join(traffic.PinThread(n.CPU), n.enter()); err != nil {
+	if err := errors.Join(traffic.PinThread(n.CPU), unix.Setpriority(unix.PRIO_PROCESS, 0, nice), n.enter()); err != nil {
 		return from, to, err
 	}
 	probes, err := measure.NewNode(measure.Config{
