@@ -158,13 +158,9 @@ func (c Cell) pairs(trials []result.Trial) []Pair {
 
 func congestion(trials []result.Trial) string {
 	var names []string
-	for _, t := range trials {
-		for _, p := range t.Pairs {
-			for _, c := range p.Sender.Connections {
-				if c.Congestion != "" && !slices.Contains(names, c.Congestion) {
-					names = append(names, c.Congestion)
-				}
-			}
+	for c := range connections(trials) {
+		if c.Congestion != "" && !slices.Contains(names, c.Congestion) {
+			names = append(names, c.Congestion)
 		}
 	}
 	slices.Sort(names)

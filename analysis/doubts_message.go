@@ -22,12 +22,14 @@ func joinedMessages(c Cell, trials []result.Trial) (result.Doubt, bool) {
 	bytes, segments, mss := 0.0, 0.0, 0
 	for _, t := range trials {
 		for _, p := range t.Pairs {
-			bytes += float64(p.Sender.Bytes)
-			for _, connection := range p.Sender.Connections {
-				segments += float64(connection.SegmentsOut)
-				mss = max(mss, connection.MSS)
+			for _, sender := range sendersOf(p) {
+				bytes += float64(sender.Bytes)
 			}
 		}
+	}
+	for connection := range connections(trials) {
+		segments += float64(connection.SegmentsOut)
+		mss = max(mss, connection.MSS)
 	}
 	if segments == 0 || message >= float64(mss) || bytes/segments <= joinedBy*message {
 		return result.Doubt{}, false

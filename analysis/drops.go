@@ -33,11 +33,14 @@ func drops(trials []result.Trial) map[string]result.Figure {
 func trialDrops(t result.Trial) map[string]uint64 {
 	all := map[string]uint64{}
 	for _, p := range t.Pairs {
-		if p.Receiver.Arrived != nil {
-			all[p.To+" socket buffer"] += p.Receiver.Arrived.SocketDrops
-		}
-		if o := p.Sender.Opposite; o != nil && o.Arrived != nil {
-			all[p.From+" socket buffer"] += o.Arrived.SocketDrops
+		for _, way := range p.Ways() {
+			place := p.To
+			if way.Back {
+				place = p.From
+			}
+			if a := way.Receiver.Arrived; a != nil {
+				all[place+" socket buffer"] += a.SocketDrops
+			}
 		}
 	}
 	for node, s := range t.Nodes {

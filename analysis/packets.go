@@ -36,21 +36,28 @@ func methods(trials []result.Trial) []string {
 	}
 	for _, t := range trials {
 		for _, p := range t.Pairs {
-			if o := p.Sender.Offered; o != nil {
-				add("sent by", o.Method, o.Why)
-			}
-			if z := p.Sender.ZeroCopy; z != nil {
-				add("sent by", z.Method, copied(*z))
-			}
-			if a := p.Receiver.Arrived; a != nil {
-				add("received by", a.Method, a.Why)
-			}
-			if f := p.Receiver.Frames; f != nil {
-				add("frames of", fmt.Sprintf("%d bytes with FCS, %d on the wire with preamble and gap, counted at %s", f.Size, f.WireSize, f.CountedAt), "")
+			for _, way := range p.Ways() {
+				addWay(add, way)
 			}
 		}
 	}
 	return says
+}
+
+// addWay tells the methods of one direction.
+func addWay(add func(verb, method, why string), way result.Way) {
+	if o := way.Sender.Offered; o != nil {
+		add("sent by", o.Method, o.Why)
+	}
+	if z := way.Sender.ZeroCopy; z != nil {
+		add("sent by", z.Method, copied(*z))
+	}
+	if a := way.Receiver.Arrived; a != nil {
+		add("received by", a.Method, a.Why)
+	}
+	if f := way.Receiver.Frames; f != nil {
+		add("frames of", fmt.Sprintf("%d bytes with FCS, %d on the wire with preamble and gap, counted at %s", f.Size, f.WireSize, f.CountedAt), "")
+	}
 }
 
 // copied says how much of a load without copies was copied after all.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"iter"
 	"sort"
 
 	"windtunnel/result"
@@ -111,17 +112,37 @@ func (p *CPUProfile) add(c result.CPUSample, weight float64) {
 
 func tcpProfile(trials []result.Trial) TCPProfile {
 	var busy, window, buffer float64
-	for _, t := range trials {
-		for _, p := range t.Pairs {
-			for _, c := range p.Sender.Connections {
-				busy += c.BusySeconds
-				window += c.RwndLimitedSeconds
-				buffer += c.SndbufLimitedSeconds
-			}
-		}
+	for c := range connections(trials) {
+		busy += c.BusySeconds
+		window += c.RwndLimitedSeconds
+		buffer += c.SndbufLimitedSeconds
 	}
 	if busy <= 0 {
 		return TCPProfile{}
 	}
 	return TCPProfile{Known: true, ReceiverWindow: window / busy, SendBuffer: buffer / busy}
+}
+
+// connections are those of the senders, in every direction of the loads.
+func connections(trials []result.Trial) iter.Seq[result.Connection] {
+	return func(yield func(result.Connection) bool) {
+		for _, t := range trials {
+			for _, p := range t.Pairs {
+				for _, end := range sendersOf(p) {
+					for _, c := range end.Connections {
+						if !yield(c) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func sendersOf(p result.PairSample) (ends []result.PairEnd) {
+	for _, way := range p.Ways() {
+		ends = append(ends, way.Sender)
+	}
+	return ends
 }

@@ -107,7 +107,7 @@ func Send(ctx context.Context, config SendConfig, show Show) (Outcome, error) {
 		return outcome, err
 	}
 	pair := &outcome.Pair
-	if calibrated > 0 && !traffic.Ways(pair.Sender, pair.Receiver)[0].Back {
+	if calibrated > 0 && !result.Ways(pair.Sender, pair.Receiver)[0].Back {
 		config.noteCalibration(kind, &pair.Sender, calibrated)
 	}
 	limit := traffic.Judge(config.Load, pair.Sender, pair.Receiver)

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 
 	"windtunnel/result"
-	"windtunnel/traffic"
 )
 
 // summarise writes an outcome as a person reads it: what was asked, both ends,
@@ -20,7 +19,7 @@ func summarise(out io.Writer, o Outcome) {
 	}
 	fmt.Fprintf(table, "%s to %s%s\n", o.Kind, o.Host, interrupted(o))
 	line("load", "%s", strings.Join(o.loadWords(), ", "))
-	for _, way := range traffic.Ways(o.Pair.Sender, o.Pair.Receiver) {
+	for _, way := range result.Ways(o.Pair.Sender, o.Pair.Receiver) {
 		summariseWay(line, way)
 	}
 	if limit := o.Pair.Limit; limit != nil {
@@ -30,7 +29,7 @@ func summarise(out io.Writer, o Outcome) {
 }
 
 // summariseWay writes one direction.
-func summariseWay(line lines, way traffic.Way) {
+func summariseWay(line lines, way result.Way) {
 	if way.Back {
 		line("back", "from there to here")
 	}

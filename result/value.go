@@ -60,11 +60,26 @@ func (c Cell) packetValue(t Trial, m Metric) (float64, error) {
 	return 0, fmt.Errorf("no metric %q", string(m))
 }
 
-// Senders are the nodes on which the cell's senders run, sorted, each once.
-func (c Cell) Senders() []string { return c.nodes(func(p Pair) string { return p.From.Node }) }
+// Senders are the nodes on which the cell's senders run, sorted, each once: in a
+// reversed load, those that were connected to.
+func (c Cell) Senders() []string {
+	if c.reversed() {
+		return c.nodes(func(p Pair) string { return p.To.Node })
+	}
+	return c.nodes(func(p Pair) string { return p.From.Node })
+}
 
 // Receivers are the nodes on which the cell's receivers run, sorted, each once.
-func (c Cell) Receivers() []string { return c.nodes(func(p Pair) string { return p.To.Node }) }
+func (c Cell) Receivers() []string {
+	if c.reversed() {
+		return c.nodes(func(p Pair) string { return p.From.Node })
+	}
+	return c.nodes(func(p Pair) string { return p.To.Node })
+}
+
+// reversed reports whether payload flows to the ends that connect; the option has
+// one name in every kind of load that has it.
+func (c Cell) reversed() bool { return c.Load.Text("direction") == "reverse" }
 
 // Colocated reports whether no pair crosses from one node to another.
 func (c Cell) Colocated() bool {
@@ -220,6 +235,9 @@ func (c Cell) wire(t Trial, m Metric) (float64, error) {
 func (c Cell) endpointPacketSize(t Trial) (float64, error) {
 	places := map[Place]bool{}
 	for _, p := range c.Pairs {
+		if c.reversed() {
+			p.To = p.From
+		}
 		places[p.To] = true
 	}
 	var packets, bytes uint64
@@ -241,9 +259,11 @@ func (c Cell) endpointPacketSize(t Trial) (float64, error) {
 func retransmits(pairs []PairSample) (float64, error) {
 	sum, connections := uint64(0), 0
 	for _, p := range pairs {
-		for _, c := range p.Sender.Connections {
-			connections++
-			sum += c.Retransmits
+		for _, end := range sent(p) {
+			for _, c := range end.Connections {
+				connections++
+				sum += c.Retransmits
+			}
 		}
 	}
 	if connections == 0 {

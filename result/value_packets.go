@@ -31,18 +31,6 @@ func (e PairEnd) numbered() bool {
 	return e.Packets > 0 || e.Arrived != nil || e.Frames != nil || len(e.Latencies) > 0
 }
 
-// received are the ends of a pair that took traffic, and sent those that gave
-// it: two each where the load flows both ways.
-func received(p PairSample) []PairEnd { return withOpposite(p.Receiver, p.Sender.Opposite) }
-func sent(p PairSample) []PairEnd     { return withOpposite(p.Sender, p.Receiver.Opposite) }
-
-func withOpposite(end PairEnd, other *PairEnd) []PairEnd {
-	if other == nil {
-		return []PairEnd{end}
-	}
-	return []PairEnd{end, *other}
-}
-
 // transactions are completed requests per second, which the asking end counts.
 func transactions(pairs []PairSample) (float64, error) {
 	for _, p := range pairs {
@@ -59,8 +47,8 @@ func (t Trial) Arrivals() (Arrived, bool) {
 	var sum Arrived
 	ends := 0.0
 	for _, p := range t.Pairs {
-		for _, e := range []*PairEnd{&p.Receiver, &p.Sender, p.Sender.Opposite} {
-			if e == nil || e.Arrived == nil {
+		for _, e := range append(received(p), asking(p)...) {
+			if e.Arrived == nil {
 				continue
 			}
 			ends++
@@ -81,6 +69,14 @@ func (t Trial) Arrivals() (Arrived, bool) {
 		sum.Jitter /= ends
 	}
 	return sum, ends > 0
+}
+
+// asking is the end that waits for answers: it counts those that never came.
+func asking(p PairSample) []PairEnd {
+	if len(p.Sender.Latencies) == 0 {
+		return nil
+	}
+	return []PairEnd{p.Sender}
 }
 
 // arrival is a share in percent of the packets that were expected, or the jitter.

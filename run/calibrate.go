@@ -63,6 +63,29 @@ func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, key stri
 	return perSecond
 }
 
+// beaten notes a generator that was faster on a path than it was by itself: the
+// calibration was disturbed, and the trial is the better one.
+func (c *Conductor) beaten(cell PlannedCell, sender result.PairEnd) {
+	if sender.Offered == nil || sender.WindowSeconds <= 0 || sender.Offered.CalibratedPerSecond == 0 {
+		return
+	}
+	perSecond := float64(sender.Bytes) / sender.WindowSeconds
+	if sender.Packets > 0 {
+		perSecond = float64(sender.Packets) / sender.WindowSeconds
+	}
+	if perSecond <= sender.Offered.CalibratedPerSecond {
+		return
+	}
+	sender.Offered.CalibratedPerSecond = perSecond
+	key := c.generatorKey(cell)
+	c.generators[key] = perSecond
+	if c.Known != nil {
+		if err := c.Known.Put(key, perSecond); err != nil {
+			c.Progress.Say(err.Error())
+		}
+	}
+}
+
 // generatorKey names the generator of a cell: where it runs and what it sends.
 func (c *Conductor) generatorKey(cell PlannedCell) string {
 	from := cell.Record.Pairs[0].From.Node
@@ -89,6 +112,7 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 		if o := p.Sender.Offered; o != nil {
 			o.PathSeconds = min(o.WaitSeconds, t.Nodes[cell.Record.Pairs[i].From.Node].KernelThreadSeconds)
 		}
+		c.beaten(cell, p.Sender)
 		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)
 		p.Limit = &limit
 	}

@@ -50,9 +50,14 @@ func spoiled(t result.Trial) string {
 	return ""
 }
 
-// arrived reports whether anything did, in either direction.
+// arrived reports whether something did, in every direction of the load.
 func arrived(pair result.PairSample) bool {
-	return pair.Receiver.Bytes > 0 || pair.Sender.Opposite != nil && pair.Sender.Opposite.Bytes > 0
+	for _, way := range result.Ways(pair.Sender, pair.Receiver) {
+		if way.Receiver.Bytes == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // apart says whose window is not the one that was asked for, "" if nobody's is.

@@ -23,7 +23,7 @@ const (
 // that flows both ways is judged in each direction, and the nearer limit counts.
 func Judge(load result.Options, sender, receiver result.PairEnd) result.Limit {
 	var limit result.Limit
-	for i, way := range Ways(sender, receiver) {
+	for i, way := range result.Ways(sender, receiver) {
 		one := judgeWay(load, way.Sender, way.Receiver)
 		switch {
 		case i == 0:

@@ -29,7 +29,9 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 	}
 	config := stream.Config{
 		Message: t.Length, Threads: t.threads(cpus), CPUs: cpus, NoDelay: t.NoDelay, Discard: t.SkipReceiveCopy,
-		BitsPerSecond: t.BitsPerSecond, Burst: t.Burst * t.Length,
+		// As iperf3's -b, by the program: the kernel's pacing, which is --fq-rate, lets
+		// the first ten segments go at once.
+		BitsPerSecond: t.BitsPerSecond, Burst: t.Burst * t.Length, Pacing: stream.PaceBucket,
 		LimitBytes: l.bytes, LimitCalls: l.blocks, Payload: t.payload(), Silence: -1,
 	}
 	if t.ZeroCopy {

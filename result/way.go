@@ -1,17 +1,15 @@
-package traffic
-
-import "windtunnel/result"
+package result
 
 // Way is one direction of a pair's traffic.
 type Way struct {
-	Sender, Receiver result.PairEnd
+	Sender, Receiver PairEnd
 	Back             bool // from the end that was reached to the one that connected
 }
 
 // Ways are the directions in which a pair's traffic flowed, the forward one
 // first; at least one. sender is the end that connected: a load that flows back
 // has its sender's figures at the other end, or in both ends' opposites.
-func Ways(sender, receiver result.PairEnd) []Way {
+func Ways(sender, receiver PairEnd) []Way {
 	if sender.Offered == nil && receiver.Offered != nil {
 		return []Way{{Sender: receiver, Receiver: sender, Back: true}}
 	}
@@ -24,4 +22,23 @@ func Ways(sender, receiver result.PairEnd) []Way {
 		return []Way{back}
 	}
 	return []Way{forth, back}
+}
+
+// Ways are the directions of the pair's own load.
+func (p PairSample) Ways() []Way { return Ways(p.Sender, p.Receiver) }
+
+// received are the ends of a pair that took traffic, and sent those that gave
+// it: two each where the load flows both ways.
+func received(p PairSample) (ends []PairEnd) {
+	for _, way := range p.Ways() {
+		ends = append(ends, way.Receiver)
+	}
+	return ends
+}
+
+func sent(p PairSample) (ends []PairEnd) {
+	for _, way := range p.Ways() {
+		ends = append(ends, way.Sender)
+	}
+	return ends
 }
