@@ -132,9 +132,8 @@ func (c *caller) echo(ctx context.Context, said int32) error {
 
 // finish tells the receiver, as the original does, that this end stopped before
 // the agreed total, and takes its answer. The second R of a receiver with -M may
-// still lie before it.
+// still lie before it. The caller closes the connection.
 func (c *caller) finish(early bool) {
-	defer c.conn.Close()
 	if !early {
 		return
 	}

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -125,4 +127,43 @@ func TestServerBounds(t *testing.T) {
 			t.Errorf("agreed on %d s: %+v, %v", agreed, report, err)
 		}
 	})
+}
+
+// TestHostileCallersOfAReceiver: who breaks the protocol at the sync port, or says
+// nothing, keeps no sender from its test.
+func TestHostileCallersOfAReceiver(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncLinux, 1, 1)
+	refused := make(chan string, 10)
+	receive.Say = func(e Event) {
+		if e.What == Refused {
+			refused <- e.Text
+		}
+	}
+	r, err := receive.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(send.Threads[0].Port-1))
+	for _, said := range []string{"", "\x00", "HELO", "\x00\x00\x00X\xff\xff\xff\xff", strings.Repeat("\x00\x00\x00E", 1000)} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.Write([]byte(said))
+	}
+	for range 3 {
+		<-refused
+	}
+	var both sync.WaitGroup
+	var received Report
+	both.Go(func() { received, err = r.Run(t.Context()) })
+	sent, failed := Run(t.Context(), send)
+	both.Wait()
+	if failed != nil || err != nil {
+		t.Fatal(failed, err)
+	}
+	within(t, sent, received)
 }

@@ -28,6 +28,7 @@ func (t Test) Listen(ctx context.Context) (*Receiver, error) {
 	}
 	test := &t
 	test.Threads = slices.Clone(t.Threads)
+	test.takeTurns()
 	r := &Receiver{test: test}
 	if err := r.open(ctx); err != nil {
 		r.Close()

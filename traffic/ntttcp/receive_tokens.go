@@ -70,7 +70,7 @@ func (r *Receiver) takeToken(ctx context.Context, i int) (from netip.Addr, err e
 		swaps.Go(func() {
 			defer func() { <-slots }()
 			defer conn.Close()
-			if r.knows(i, remoteIP(conn)) && swap(ctx, conn) == nil {
+			if r.awaitKnown(ctx, i, remoteIP(conn)) && swap(ctx, conn) == nil {
 				came <- remoteIP(conn)
 				wake()
 			}
@@ -90,6 +90,19 @@ func (r *Receiver) takeToken(ctx context.Context, i int) (from netip.Addr, err e
 func swap(ctx context.Context, conn net.Conn) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	return swapTokens(conn, time.Now().Add(tokenPatience))
+}
+
+// dataPatience is how long a data connection, which its sender opened before the
+// token's, may still lie in the accept queue.
+const dataPatience = 2 * time.Second
+
+func (r *Receiver) awaitKnown(ctx context.Context, thread int, from netip.Addr) bool {
+	for began := time.Now(); !r.knows(thread, from); {
+		if time.Since(began) > dataPatience || sleep(ctx, porterEvery) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // knows tells whether a thread has a data connection from there.

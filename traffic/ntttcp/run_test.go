@@ -367,8 +367,10 @@ func TestStrangersDoNotTakeAPort(t *testing.T) {
 	}
 	var both sync.WaitGroup
 	var received Report
-	both.Go(func() { received, err = r.Run(t.Context()) })
-	sent, failed := Run(t.Context(), send)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	both.Go(func() { received, err = r.Run(ctx) })
+	sent, failed := Run(ctx, send)
 	both.Wait()
 	if failed != nil || err != nil {
 		t.Fatal(failed, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,8 @@ func Run(ctx context.Context, t Test) (Report, error) {
 	if err := t.check(); err != nil {
 		return Report{}, err
 	}
+	t.Threads = slices.Clone(t.Threads) // -sp changes their ports
+	t.takeTurns()
 	if t.Role == traffic.Send {
 		return t.send(ctx)
 	}
@@ -33,9 +36,8 @@ func (t *Test) send(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	early := true
 	if call != nil {
-		defer func() { call.finish(early) }()
+		defer call.conn.Close()
 	}
 	fleet, err := t.connectAll(ctx)
 	if err != nil {
@@ -52,8 +54,10 @@ func (t *Test) send(ctx context.Context) (Report, error) {
 	s := stages{test: t, fleet: fleet}
 	report := s.run(ctx, total)
 	fleet.halt()
-	// The original says goodbye whenever its window was shorter than the total.
-	early = report.seconds() < total.Seconds() || report.Early != ""
+	if call != nil {
+		// The original says goodbye whenever its window was shorter than the total.
+		call.finish(report.seconds() < total.Seconds() || report.Early != "")
+	}
 	return report, nil
 }
 

@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"windtunnel/traffic"
@@ -124,6 +125,20 @@ type Event struct {
 func (t *Test) say(e Event) {
 	if t.Say != nil {
 		t.Say(e)
+	}
+}
+
+// takeTurns lets Say be called from one goroutine at a time.
+func (t *Test) takeTurns() {
+	if t.Say == nil {
+		return
+	}
+	var mu sync.Mutex
+	say := t.Say
+	t.Say = func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		say(e)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // The exit codes, the same as of the program's other commands.
@@ -28,6 +29,7 @@ func Run(ctx context.Context, args []string, _ io.Reader, out, errs io.Writer) i
 		fmt.Fprintf(errs, "windtunnel ntttcp: %v\n", err)
 		return refused
 	}
+	out, errs = &shared{w: out}, &shared{w: errs}
 	said := console{errs}
 	if read.windows != nil {
 		err = (&windowsRun{flags: read.windows, out: out, console: said}).run(ctx)
@@ -46,6 +48,18 @@ func Run(ctx context.Context, args []string, _ io.Reader, out, errs io.Writer) i
 
 // errInterrupted is a test that was stopped and has its result printed.
 var errInterrupted = errors.New("interrupted")
+
+// shared is a stream that several goroutines write to.
+type shared struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(b)
+}
 
 // console is where people are told what is not in the tool's own output.
 type console struct{ errs io.Writer }
