@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,19 +16,30 @@ import (
 	"windtunnel/traffic"
 )
 
-// TestMain looks for goroutines that outlive the tests.
+// TestMain looks for goroutines of ours that outlive the tests.
 func TestMain(m *testing.M) {
-	before := runtime.NumGoroutine()
 	code := m.Run()
+	var left string
 	for range 100 {
-		if runtime.NumGoroutine() <= before {
+		if left = ourGoroutines(); left == "" {
 			os.Exit(code)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	stacks := make([]byte, 1<<20)
-	fmt.Printf("%d goroutines are left, %d were there:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+	fmt.Printf("goroutines are left:\n%s", left)
 	os.Exit(1)
+}
+
+// ourGoroutines are the stacks of all goroutines of this package but the caller's.
+func ourGoroutines() string {
+	stacks := make([]byte, 1<<20)
+	var ours []string
+	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		if strings.Contains(stack, "windtunnel/traffic/") && !strings.Contains(stack, "TestMain") {
+			ours = append(ours, stack)
+		}
+	}
+	return strings.Join(ours, "\n\n")
 }
 
 // freePorts finds a base so that everything from base-1 to base+n and the token
