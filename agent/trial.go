@@ -58,7 +58,12 @@ func (n *node) start(ctx context.Context, ask proto.Request) proto.Reply {
 	n.mu.Lock()
 	n.trials[ask.Cell] = t
 	n.mu.Unlock()
-	go t.run(ctx, prepared, probes, *ask.Start, arrived)
+	stop := n.config.Backend.Relieve(ask.Cell)
+	go func() {
+		t.run(ctx, prepared, probes, *ask.Start, arrived)
+		stop()
+		close(t.done)
+	}()
 	return proto.Reply{}
 }
 
@@ -87,7 +92,6 @@ func distinct(prepared []preparedPair) []*workerProcess {
 }
 
 func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *probes, start proto.Start, arrived time.Time) {
-	defer close(t.done)
 	defer probes.close()
 	opens := arrived.Add(seconds(start.InSeconds + start.WarmUpSeconds))
 	t.result.Sample, t.err = probes.sample(ctx, opens, opens.Add(seconds(start.WindowSeconds)))

@@ -44,6 +44,8 @@ type cell struct {
 	daemons map[string]*daemon
 	peers   map[string]string
 	ends    map[string]int // indices of this node's ends of others' wires, by place/device
+	// receivers are the receive threads of this node's devices, by place/device.
+	receivers map[string][]int
 }
 
 // New returns a backend for a node. CPUs serve it where a graph names none. Files
@@ -135,7 +137,7 @@ func (b *Backend) cell(g testbed.Graph) *cell {
 		c = &cell{
 			name: g.Cell, node: b.node, dir: filepath.Join(b.dir, folder(g.Cell)),
 			graph:  testbed.Graph{Cell: g.Cell},
-			stacks: map[string]*Stack{}, daemons: map[string]*daemon{}, ends: map[string]int{},
+			stacks: map[string]*Stack{}, daemons: map[string]*daemon{}, ends: map[string]int{}, receivers: map[string][]int{},
 		}
 		b.cells[g.Cell] = c
 	}

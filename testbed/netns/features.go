@@ -158,7 +158,8 @@ func tryThreaded(stack *Stack) error {
 	if err != nil {
 		return fmt.Errorf("switching GRO on: %w", err)
 	}
-	return steerThreaded(stack, trialDevice, true, nil)
+	_, err = steerThreaded(stack, trialDevice, true, nil)
+	return err
 }
 
 func tryRPS(stack *Stack) error {

@@ -23,7 +23,9 @@ func (c *cell) steerEnd(p testbed.Interface) error {
 		if err := steerRPS(stack.device(p.Device), p.Steering == testbed.SteerRPS, c.cpus); err != nil {
 			return err
 		}
-		return steerThreaded(stack, p.Device, p.Steering == testbed.SteerThreaded, c.cpus)
+		threads, err := steerThreaded(stack, p.Device, p.Steering == testbed.SteerThreaded, c.cpus)
+		c.receivers[p.Place+"/"+p.Device] = threads
+		return err
 	})
 }
 
@@ -54,25 +56,25 @@ func steerRPS(device string, on bool, cpus []int) error {
 }
 
 // steerThreaded moves the device's NAPI to kernel threads and pins those. It
-// wants the device up and GRO on, or there is no NAPI to move.
-func steerThreaded(stack *Stack, device string, on bool, cpus []int) error {
+// wants the device up and GRO on, or there is no NAPI to move. It returns them.
+func steerThreaded(stack *Stack, device string, on bool, cpus []int) (threads []int, err error) {
 	file := stack.device(device) + "/threaded"
 	if err := setThreaded(file, on); err != nil || !on {
-		return err
+		return nil, err
 	}
-	threads, err := napiThreads(stack, device)
+	threads, err = napiThreads(stack, device)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(threads) == 0 {
-		return fmt.Errorf("%s has no NAPI thread: the device must be up, with GRO on", device)
+		return nil, fmt.Errorf("%s has no NAPI thread: the device must be up, with GRO on", device)
 	}
 	for _, thread := range threads {
 		if err := errors.Join(pinThread(thread, cpus), preferThread(thread)); err != nil {
-			return fmt.Errorf("setting up the receive threads of %s: %w", device, err)
+			return nil, fmt.Errorf("setting up the receive threads of %s: %w", device, err)
 		}
 	}
-	return nil
+	return threads, nil
 }
 
 // receivePriority is the lowest that comes before every ordinary thread.

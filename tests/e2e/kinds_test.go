@@ -74,6 +74,9 @@ func TestDatagramsAreAccountedFor(t *testing.T) {
 		if came := mean(p.Received) / (1 - mean(p.Lost)/100); came < 0.8*mean(p.Sent) || came > 1.2*mean(p.Sent) {
 			t.Errorf("%s: %.0f/s were sent, and %.0f/s came or were lost", name, mean(p.Sent), came)
 		}
+		if mean(p.Received) < 0.02*mean(p.Sent) {
+			t.Errorf("%s: the receiver got %.0f of %.0f/s: the path's receive thread starves it", name, mean(p.Received), mean(p.Sent))
+		}
 		if mean(p.Lost) > 1 && len(cell.Drops) == 0 {
 			t.Errorf("%s lost %.1f %%, and nothing names where", name, mean(p.Lost))
 		}
