@@ -241,9 +241,10 @@ func TestNtttcpLastWithoutMany(t *testing.T) {
 // TestNtttcpInterrupt: the tool's sender is interrupted and says E; our receiver
 // ends with it.
 func TestNtttcpInterrupt(t *testing.T) {
+	real := realTool(t)
 	port := ntttcpPort(t)
 	r := oursTool().receive(t, port, "127.0.0.1", "-P", "1", "-t", "50")
-	s := realTool(t).start(t, "-s", "127.0.0.1", "-P", "1", "-n", "1", "-t", "50", "-p", strconv.Itoa(port))
+	s := real.start(t, "-s", "127.0.0.1", "-P", "1", "-n", "1", "-t", "50", "-p", strconv.Itoa(port))
 	for !strings.Contains(s.text(), "Real-time") {
 		time.Sleep(10 * time.Millisecond)
 	}
