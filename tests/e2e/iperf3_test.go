@@ -290,12 +290,13 @@ func freePort(t *testing.T) int {
 }
 
 // awaitListener looks at the kernel's table instead of connecting, which would be
-// the server's one test.
+// the server's one test. It asks as this thread: /proc/net is the first thread's,
+// which another test may have left in a namespace that is gone.
 func awaitListener(t *testing.T, port int) {
 	t.Helper()
 	want := fmt.Sprintf(":%04X", port)
 	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
-		for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		for _, table := range []string{"/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"} {
 			text, _ := os.ReadFile(table)
 			for line := range strings.Lines(string(text)) {
 				if f := strings.Fields(line); len(f) > 3 && f[3] == "0A" /* listens */ && strings.HasSuffix(f[1], want) {

@@ -105,7 +105,7 @@ func listening(t *testing.T, port int) {
 	want := strings.ToUpper(":" + strconv.FormatInt(int64(port), 16) + " ")
 	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
 		for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
-			if text, err := os.ReadFile("/proc/net/" + table); err == nil && strings.Contains(string(text), want) {
+			if text, err := os.ReadFile("/proc/thread-self/net/" + table); err == nil && strings.Contains(string(text), want) {
 				return
 			}
 		}
