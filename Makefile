@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build demo check test unit e2e fuzz peers soak bench bench-stream bench-traffic bench-vrouter generate dist clean
+.PHONY: all build demo check test unit e2e fuzz peers soak bench bench-traffic bench-vrouter generate dist clean
 
 all: build
 
@@ -40,10 +40,7 @@ peers:
 soak: build
 	@bash scripts/soak.sh
 
-bench: bench-stream bench-traffic bench-vrouter
-
-bench-stream: build peers
-	$(GO) run ./bench/stream
+bench: bench-traffic bench-vrouter
 
 bench-traffic: build peers
 	$(GO) run ./bench/traffic

@@ -79,13 +79,17 @@ func (g Goal) judge(low, high, median float64) (reached, short bool) {
 	return low >= goal, high < goal
 }
 
-// median is that of the pairs' ratios.
-func (c *Comparison) median() float64 {
-	var ratios []float64
+// ratios are those of the pairs.
+func (c *Comparison) ratios() (ratios []float64) {
 	for i := range c.Ours {
 		ratios = append(ratios, c.Ours[i]/c.Peer[i])
 	}
-	slices.Sort(ratios)
+	return ratios
+}
+
+// median is that of the pairs' ratios.
+func (c *Comparison) median() float64 {
+	ratios := slices.Sorted(slices.Values(c.ratios()))
 	n := len(ratios)
 	return (ratios[(n-1)/2] + ratios[n/2]) / 2
 }

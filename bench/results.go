@@ -22,9 +22,10 @@ type Section struct {
 
 const head = `# Comparisons with peers
 Written by ` + "`make bench`" + `. A ratio is ours over the peer's, over rounds of trials in turn; its interval stays
-valid under a look after every round. Where there are several peers, the best of them in the same round counts. A goal
-holds when the whole interval reaches it, is missed when the whole interval falls short, and is level else. A goal of
-1.00 asks for parity: it holds when the interval reaches 1.00 and the median is at least 0.97 (of a cost: at most 1.03).
+valid under a look after every round. Where there are several peers, the best of them counts: the one over which our
+ratio is the worst. A goal holds when the whole interval reaches it, is missed when the whole interval falls short, and
+is level else. A goal of 1.00 asks for parity: it holds when the interval reaches 1.00 and the median is at least 0.97
+(of a cost: at most 1.03).
 `
 
 func (s Section) text() string {

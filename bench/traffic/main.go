@@ -1,10 +1,11 @@
-// Command traffic compares the loads datagram, frame and ping with other tools on the
-// same wire between two simulated nodes, in turn, and writes its section of
+// Command traffic compares the loads stream, datagram, ping and frame with other tools
+// on the same wire between two simulated nodes, in turn, and writes its section of
 // bench/RESULTS.md.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"windtunnel/bench"
+	"windtunnel/bench/peers"
 	"windtunnel/bench/wire"
 )
 
@@ -38,11 +40,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("traffic", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&s.results, "results", "bench/RESULTS.md", "the `file` whose section is written; empty: none")
-	flags.IntVar(&s.rounds, "pairs", 7, "at least so many rounds a comparison")
+	flags.IntVar(&s.rounds, "rounds", 7, "at least so many rounds a setup")
 	flags.IntVar(&s.most, "most", 25, "at most so many, while a verdict is open")
 	flags.DurationVar(&s.window, "window", 2*time.Second, "the measured window of a trial")
-	flags.StringVar(&s.only, "only", "", "one `setup` only, by a part of its name")
-	flags.IntVar(&s.nice, "nice", 0, "the priority of all tools and the wire's NAPI threads; -20 where other programs use the machine")
+	flags.StringVar(&s.only, "only", "", "only `setups` that have this in their names; the results are then not written")
+	flags.IntVar(&s.nice, "nice", 0, "the priority of all tools; -20 where other programs use the machine")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -56,27 +58,28 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // says is how the section was measured.
-const says = "Between two network namespaces, a CPU each. The peer that counts is the best of the round, in each row by itself. " +
-	"Datagrams are those that the receiver's sockets got in the window: for peers by the kernel (UDP's InDatagrams; for a peer that takes aggregates, by the bytes that came up to its IP layer, which flatters it), " +
+const says = "Between two network namespaces, a CPU each; all tools send messages of the same size, TCP with cubic. " +
+	"Rates of streams are the payload by the receiving socket's TCP_INFO; CPU time is all that both nodes' CPUs did, by their idle clocks. " +
+	"Datagrams are those that the receiver's sockets got: for peers by the kernel (UDP's InDatagrams; for a peer that takes aggregates, by the bytes that came up to its IP layer, which flatters it), " +
 	"for ours by the numbers in them, checked against what the kernel saw. Transactions are the requests that the responder's sockets got, of 1 byte (sockperf: 14, its least), one after the other, in blocking calls. " +
 	"Frames are of 64 bytes with FCS, counted by the sink; the bare loop redirects one constant frame in XDP live-frame mode into a program that drops and counts. " +
 	"The windows are %s long. A trial in which other programs used more than %.0f %% of the CPUs is repeated."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
-	peers, err := findPeers(ctx)
+	tools, err := peers.Find(ctx)
 	if err != nil {
 		return err
 	}
 	section := bench.Section{
-		Title: "datagram, frame, ping and their peers",
+		Title: "traffic and its peers",
 		Says:  fmt.Sprintf(says, s.window, 100*wire.Disturbed),
-		Peers: names(peers),
+		Peers: peers.Names(tools),
 	}
 	for _, setup := range setups {
 		if !strings.Contains(setup.name, s.only) {
 			continue
 		}
-		rows, err := compareRounds(ctx, s, setup, peers, stderr)
+		rows, err := setup.compare(ctx, s, tools, stderr)
 		if err != nil {
 			return fmt.Errorf("%s: %w", setup.name, err)
 		}
@@ -88,38 +91,88 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	if len(section.Comparisons) == 0 {
 		return fmt.Errorf("no setup's name has %q in it", s.only)
 	}
-	if s.results == "" {
+	if s.results == "" || s.only != "" {
 		return nil
 	}
 	return section.Write(s.results)
 }
 
-// compareRounds lets ours and the peers that can do the setup run in turn.
-func compareRounds(ctx context.Context, s settings, setup setup, peers []peer, stderr io.Writer) ([]*bench.Comparison, error) {
+// compare lets ours and the peers that can do the work run in turn.
+func (setup setup) compare(ctx context.Context, s settings, tools []peers.Tool, stderr io.Writer) ([]*bench.Comparison, error) {
 	w, err := wire.Lay(ctx, setup.wire, s.nice)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Remove()
-	programs := append([]wire.Program{ours(s, setup)}, setup.peers(s, peers)...)
+	programs := setup.programs(s, tools)
 	if len(programs) == 1 {
-		return nil, fmt.Errorf("no peer is here that can do it")
+		return nil, errors.New("no peer is here that can do it")
 	}
 	t := newTable(setup, programs[1:])
-	for round := 0; t.pairs() < s.rounds || round < s.most && !bench.Decided(t.rows); round++ {
-		if round >= max(s.most, 2*s.rounds) {
-			return nil, fmt.Errorf("only %d of %d rounds were usable", t.pairs(), round)
-		}
-		samples, err := w.Round(ctx, round, programs)
+	for round := 0; round < s.rounds || round < s.most && !bench.Decided(t.rows()); round++ {
+		in := t.running()
+		samples, err := w.Round(ctx, round, choose(programs, in))
 		if err != nil {
 			return nil, err
 		}
 		for i, sample := range samples {
-			fmt.Fprintf(stderr, "%s, round %d: %s %.0f/s; %s\n", setup.name, round+1, programs[i].Name, sample.PerSecond, sample)
+			fmt.Fprintf(stderr, "%s, round %d: %s %.0f/s; %s\n", setup.name, round+1, programs[in[i]].Name, sample.PerSecond, sample)
 		}
-		if !t.add(samples[0], samples[1:]) {
-			fmt.Fprintf(stderr, "%s, round %d is left out: no peer got anything across\n", setup.name, round+1)
+		t.add(in, samples)
+	}
+	return t.rows(), nil
+}
+
+func choose(programs []wire.Program, in []int) (chosen []wire.Program) {
+	for _, i := range in {
+		chosen = append(chosen, programs[i])
+	}
+	return chosen
+}
+
+// table is all figures of one setup.
+type table struct {
+	figures []figure
+	peers   int
+}
+
+func newTable(s setup, peers []wire.Program) *table {
+	var names []string
+	for _, p := range peers {
+		names = append(names, p.Name)
+	}
+	return &table{figures: s.figures(names), peers: len(peers)}
+}
+
+// running are the programs of the next round: ours, 0, and the peers that some figure
+// still needs.
+func (t *table) running() []int {
+	in := []int{0}
+	for peer := range t.peers {
+		for _, f := range t.figures {
+			if !f.Hopeless(peer) {
+				in = append(in, peer+1)
+				break
+			}
 		}
 	}
-	return t.rows, nil
+	return in
+}
+
+// add takes a round's samples of the programs that were in it.
+func (t *table) add(in []int, samples []wire.Sample) {
+	for _, f := range t.figures {
+		values := make([]float64, t.peers)
+		for i, program := range in[1:] {
+			values[program-1] = f.of(samples[i+1])
+		}
+		f.Add(f.of(samples[0]), values)
+	}
+}
+
+func (t *table) rows() (all []*bench.Comparison) {
+	for _, f := range t.figures {
+		all = append(all, f.Rows()...)
+	}
+	return all
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"strings"
+	"slices"
 	"testing"
-	"time"
 
+	"windtunnel/bench/peers"
 	"windtunnel/bench/wire"
 	"windtunnel/result"
 	"windtunnel/traffic/kinds"
@@ -30,60 +30,34 @@ func TestOurLoadsAreKnown(t *testing.T) {
 	}
 }
 
-func TestEveryPeerIsAskedForWhatItCan(t *testing.T) {
-	given := settings{window: 2 * time.Second}
-	for _, s := range setups {
-		if s.what == frames {
-			continue
-		}
-		for name, p := range map[string]func(settings, setup) (commands, bool){"nuttcp": nuttcpCommands, "sockperf": sockperfCommands, "netperf": netperfCommands, "ntttcp": ntttcpCommands} {
-			c, able := p(given, s)
-			if bulk := s.what == datagrams; able != (bulk || name == "sockperf" || name == "netperf") {
-				t.Errorf("%s for %s: %v", name, s.name, able)
-			}
-			if able && (len(c.server) == 0 || c.ready == nil || !strings.Contains(strings.Join(c.client, " "), wire.B.Address)) {
-				t.Errorf("%s for %s: %+v", name, s.name, c)
-			}
-		}
-	}
-}
-
-func TestCounting(t *testing.T) {
+func TestACountThatTheKernelDidNotSeeIsRefused(t *testing.T) {
 	var sample wire.Sample
-	sample.Receiver.WindowSeconds = 2
-	sample.ReceivedTCP, sample.ReceivedUDP = 2800, 100
-	sample.Receiver.Stacks = []result.StackSample{{InPackets: 2, InBytes: 2*28 + 50*1400}}
-	cases := map[string]struct {
-		what       counted
-		message    int
-		aggregates bool
-		want       float64
-	}{
-		"TCP requests":     {tcpTransactions, 14, false, 100},
-		"UDP requests":     {udpTransactions, 1, false, 50},
-		"datagrams":        {datagrams, 1400, false, 50},
-		"aggregated by IP": {datagrams, 1400, true, 25},
-	}
-	for name, c := range cases {
-		if got := (setup{what: c.what}).kernelCount(sample, c.message, c.aggregates); got != c.want {
-			t.Errorf("%s: %g, want %g", name, got, c.want)
-		}
-	}
-	sample.PerSecond = 28 // of 25 that came
-	sample.Sender.WindowSeconds = 2
+	sample.Sender.WindowSeconds, sample.Receiver.WindowSeconds = 2, 2
+	sample.Receiver.Stacks = []result.StackSample{{InPackets: 2, InBytes: 2*28 + 50*1400}} // 25/s
 	sample.Receiver.CPUs, sample.Sender.CPUs = make([]result.CPUSample, 1), make([]result.CPUSample, 1)
-	if err := (setup{what: datagrams, message: 1400}).check(sample); err == nil {
-		t.Error("more than the kernel saw passed")
+	s := setup{work: peers.Work{What: peers.Datagrams, Message: 1400}}
+	for rate, refused := range map[float64]bool{25: false, 28: true} {
+		sample.PerSecond = rate
+		if err := s.check(sample); (err != nil) != refused {
+			t.Errorf("%g of 25 a second: %v", rate, err)
+		}
 	}
 }
 
-func TestOnlyUsableRoundsCount(t *testing.T) {
-	setup := setup{what: datagrams, name: "x", goal: 1, alone: map[string]float64{"b": 2}}
-	table := newTable(setup, []wire.Program{{Name: "a 1"}, {Name: "b 2"}})
-	if table.add(wire.Sample{PerSecond: 5}, []wire.Sample{{}, {}}) || table.pairs() != 0 {
-		t.Error("a round without a peer was taken")
+func TestPeersFarBehindStopRunning(t *testing.T) {
+	s := setup{name: "x", work: peers.Work{What: peers.Datagrams}, goal: 1, alone: map[string]float64{"slow 2": 2}}
+	table := newTable(s, []wire.Program{{Name: "fast 1"}, {Name: "slow 2"}, {Name: "slower 3"}})
+	for range 3 {
+		in := table.running()
+		if !slices.Equal(in, []int{0, 1, 2, 3}) {
+			t.Fatalf("running: %v", in)
+		}
+		table.add(in, []wire.Sample{{PerSecond: 10}, {PerSecond: 9}, {PerSecond: 3}, {PerSecond: 1}})
 	}
-	if !table.add(wire.Sample{PerSecond: 5}, []wire.Sample{{PerSecond: 2}, {PerSecond: 1}}) || table.rows[0].Peer[0] != 2 || table.rows[1].Peer[0] != 1 {
-		t.Errorf("the best peer is 2, b alone 1: %+v", table.rows)
+	if in := table.running(); !slices.Equal(in, []int{0, 1, 2}) {
+		t.Errorf("after three rounds: %v", in)
+	}
+	if rows := table.rows(); len(rows) != 2 || rows[0].Peer[0] != 9 || rows[1].Peer[0] != 3 {
+		t.Errorf("rows: %+v", rows)
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
-	"time"
 
 	"windtunnel/traffic"
 )
@@ -103,31 +101,4 @@ func ReadUntil(r io.Reader, words string) error {
 		}
 	}
 	return errors.Join(lines.Err(), io.ErrUnexpectedEOF)
-}
-
-// listenPatience is how long a server may take to listen.
-const listenPatience = 3 * time.Second
-
-// AwaitListener waits until the process's network namespace has a TCP socket that
-// listens on the port, for a server that does not say so.
-func AwaitListener(ctx context.Context, pid, port int) error {
-	const listens = "0A" // TCP_LISTEN in include/net/tcp_states.h
-	want := fmt.Sprintf(":%04X", port)
-	for limit := time.Now().Add(listenPatience); time.Now().Before(limit); {
-		for _, table := range []string{"tcp", "tcp6"} {
-			text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/net/" + table)
-			if err != nil {
-				return fmt.Errorf("the server has ended before it listened: %w", err)
-			}
-			for line := range strings.Lines(string(text)) {
-				if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], want) && f[3] == listens {
-					return nil
-				}
-			}
-		}
-		if err := Wait(ctx, 5*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("nothing listens on port %d after %s", port, listenPatience)
 }

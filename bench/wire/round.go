@@ -109,11 +109,6 @@ func (w *Wire) RunPeer(ctx context.Context, p Peer) (Sample, error) {
 	return s, server.Wait()
 }
 
-// Listens is a Ready for servers that listen on a TCP port.
-func Listens(port int) func(context.Context, *exec.Cmd) error {
-	return func(ctx context.Context, server *exec.Cmd) error { return AwaitListener(ctx, server.Process.Pid, port) }
-}
-
 // PeerSeconds is how many whole seconds a peer has to run for such a window.
 func PeerSeconds(window time.Duration) int {
 	return int((WarmUp + window + Margin + time.Second - 1) / time.Second)

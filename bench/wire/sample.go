@@ -34,7 +34,7 @@ type Sample struct {
 	ReceivedTCP      uint64        // payload, as the receiving sockets' TCP counts it
 	ReceivedUDP      uint64        // datagrams handed to the receiving node's sockets; an aggregate is one
 	Own              time.Duration // CPU time of the program and the NAPI threads
-	PerSecond        float64       // packets or transactions, where who runs the program counts them
+	PerSecond        float64       // bytes, packets or transactions, as who runs the program counts them
 }
 
 // Foreign is the share of the two CPUs' time that went to neither the program nor
@@ -47,21 +47,10 @@ func (s Sample) Foreign() float64 {
 // RateTCP is the payload that arrived, in order and once, in bits per second.
 func (s Sample) RateTCP() float64 { return 8 * float64(s.ReceivedTCP) / s.Receiver.WindowSeconds }
 
-// CostTCP is CPU time per byte of it, in seconds, of one node's CPU or both.
-func (s Sample) CostTCP(sender, receiver bool) float64 {
-	return s.Busy(sender, receiver) / float64(s.ReceivedTCP)
-}
-
-// Busy is CPU time, in seconds, of one node's CPU or both.
-func (s Sample) Busy(sender, receiver bool) float64 {
-	busy := 0.0
-	if sender {
-		busy += s.Sender.CPUs[0].Busy
-	}
-	if receiver {
-		busy += s.Receiver.CPUs[0].Busy
-	}
-	return busy
+// CostTCP is the CPU time of both nodes per byte of it, in seconds; +Inf when nothing
+// arrived.
+func (s Sample) CostTCP() float64 {
+	return (s.Sender.CPUs[0].Busy + s.Receiver.CPUs[0].Busy) / float64(s.ReceivedTCP)
 }
 
 func (s Sample) String() string {

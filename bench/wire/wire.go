@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"windtunnel/testbed/netns"
 )
 
 // The kinds of wire, as suites name them: a NIC's packets leave at MTU size and
@@ -52,14 +52,17 @@ func (n Node) Command(ctx context.Context, nice int, args ...string) *exec.Cmd {
 
 // Wire is the laid testbed. Everything lives in its namespaces and goes with them.
 type Wire struct {
-	Nice  int // the priority of programs and NAPI threads
+	Nice  int // the priority of programs
 	nodes []Node
 	napi  []int // the NAPI threads' ids
+	// strict ends the relief of overloaded receive threads.
+	strict func()
 }
 
-// Lay makes the testbed; nice is the NAPI threads' priority, and the programs'.
+// Lay makes the testbed; nice is the programs' priority. Its receive threads are as the
+// testbed's own: of real-time priority, unless they are overloaded.
 func Lay(ctx context.Context, kind string, nice int) (*Wire, error) {
-	w := &Wire{Nice: nice, nodes: []Node{A, B}}
+	w := &Wire{Nice: nice, nodes: []Node{A, B}, strict: func() {}}
 	for _, n := range w.nodes {
 		if err := sh(ctx, "ip", "netns", "add", n.Namespace); err != nil {
 			w.Remove()
@@ -70,6 +73,7 @@ func Lay(ctx context.Context, kind string, nice int) (*Wire, error) {
 		w.Remove()
 		return nil, err
 	}
+	w.strict = netns.RelieveThreads(w.napi)
 	return w, nil
 }
 
@@ -88,11 +92,6 @@ func (w *Wire) connect(ctx context.Context, kind string) error {
 			return err
 		}
 		w.napi = append(w.napi, threads...)
-		for _, pid := range threads {
-			if err := unix.Setpriority(unix.PRIO_PROCESS, pid, w.Nice); err != nil {
-				return fmt.Errorf("setting a NAPI thread's priority: %w", err)
-			}
-		}
 	}
 	return nil
 }
@@ -153,6 +152,7 @@ func (n Node) steer(ctx context.Context) (threads []int, err error) {
 
 // Remove takes the namespaces away, and with them all that is in them.
 func (w *Wire) Remove() {
+	w.strict()
 	for _, n := range w.nodes {
 		sh(context.Background(), "ip", "netns", "del", n.Namespace)
 	}

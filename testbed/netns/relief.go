@@ -30,17 +30,24 @@ const (
 // overloaded one shares its CPU. Stop returns when all are as before.
 func (b *Backend) Relieve(name string) (stop func()) {
 	b.mu.Lock()
-	var threads []*receiveThread
+	defer b.mu.Unlock()
+	var tids []int
 	if c := b.cells[name]; c != nil {
-		for _, tids := range c.receivers {
-			for _, tid := range tids {
-				threads = append(threads, newReceiveThread(tid))
-			}
+		for _, of := range c.receivers {
+			tids = append(tids, of...)
 		}
 	}
-	b.mu.Unlock()
-	if len(threads) == 0 {
+	return RelieveThreads(tids)
+}
+
+// RelieveThreads is Relieve for receive threads by their ids.
+func RelieveThreads(tids []int) (stop func()) {
+	if len(tids) == 0 {
 		return func() {}
+	}
+	var threads []*receiveThread
+	for _, tid := range tids {
+		threads = append(threads, newReceiveThread(tid))
 	}
 	var ending atomic.Bool
 	ended := make(chan struct{})

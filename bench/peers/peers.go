@@ -1,0 +1,168 @@
+// Package peers knows the tools that traffic is compared with: whether they are here,
+// and the commands by which each does a piece of work. One file a tool.
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"windtunnel/bench/wire"
+)
+
+// What is what a receiver counts.
+type What int
+
+const (
+	Bytes           What = iota // of a TCP stream
+	Datagrams                   // received by sockets
+	TCPTransactions             // requests of one byte received
+	UDPTransactions
+	Frames // by no peer here
+)
+
+// Work is what a tool is to do between wire.A and wire.B.
+type Work struct {
+	What     What
+	Message  int  // bytes of payload: of a write, a datagram or a request
+	NoDelay  bool // of a stream
+	ZeroCopy bool // of a stream: zero copy, and discard where the tool can
+	Offload  bool // of datagrams: segmentation offload where the tool can
+}
+
+// Tool is a foreign program.
+type Tool struct {
+	Name string // with its version
+	// Commands are those for a piece of work of so many seconds; false: it cannot do it.
+	Commands func(w Work, seconds int) (Commands, bool)
+}
+
+// Commands are those of one trial.
+type Commands struct {
+	Server, Client []string
+	Ready          func(context.Context, *exec.Cmd) error // as wire.Peer's
+	Begun          func(context.Context, *exec.Cmd) error
+	Lingers        bool // the server goes on when its client has gone
+	Aggregates     bool // its receiver takes aggregates (UDP_GRO)
+	Message        int  // bytes of a request, where it cannot be the work's; else 0
+}
+
+// dataPort is where tools listen that can be told.
+const dataPort = 5213
+
+// Find finds the tools that are installed; iperf3, nuttcp and sockperf must be.
+func Find(ctx context.Context) (all []Tool, err error) {
+	for _, find := range []func(context.Context) ([]Tool, error){findIperf3, findNuttcp, findSockperf, findNetperf, findNeper, findNtttcp} {
+		found, err := find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// Names are the tools' names in one line.
+func Names(tools []Tool) string {
+	var all []string
+	for _, t := range tools {
+		all = append(all, t.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// installed says whether a tool that may be missing is here.
+func installed(programs ...string) bool {
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// missing is the error of a tool that must be here.
+func missing(program string) error {
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("finding %s (Debian: apt-get install %s): %w", program, program, err)
+	}
+	return nil
+}
+
+// askPatience is how long a tool may take to tell something of itself.
+const askPatience = 5 * time.Second
+
+// ask returns what a command prints. Some tools end with an error when they are asked for help.
+func ask(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && (ctx.Err() != nil || !errors.As(err, &ended)) {
+		return "", fmt.Errorf("asking %s: %w", strings.Join(args, " "), err)
+	}
+	return string(out), nil
+}
+
+var version = regexp.MustCompile(`[0-9]+(\.[0-9]+)+`)
+
+// named is a tool's name with the first version in what the command prints.
+func named(ctx context.Context, name string, args ...string) (string, error) {
+	text, err := ask(ctx, args...)
+	if err != nil {
+		return "", err
+	}
+	found := version.FindString(text)
+	if found == "" {
+		return "", fmt.Errorf("%s tells no version", strings.Join(args, " "))
+	}
+	return name + " " + found, nil
+}
+
+// one is the usual end of a finder.
+func one(ctx context.Context, name string, commands func(Work, int) (Commands, bool), asked ...string) ([]Tool, error) {
+	full, err := named(ctx, name, asked...)
+	if err != nil {
+		return nil, err
+	}
+	return []Tool{{Name: full, Commands: commands}}, nil
+}
+
+// Program is one trial after the other of a tool.
+func (t Tool) Program(w Work, window time.Duration) (p wire.Program, able bool) {
+	c, able := t.Commands(w, wire.PeerSeconds(window))
+	return wire.Program{Name: t.Name, Run: func(ctx context.Context, on *wire.Wire) (wire.Sample, error) {
+		sample, err := on.RunPeer(ctx, wire.Peer{Server: c.Server, Client: c.Client, Ready: c.Ready, Begun: c.Begun, Lingers: c.Lingers, Window: window})
+		if err == nil {
+			sample.PerSecond = w.Count(sample, c)
+		}
+		return sample, err
+	}}, able
+}
+
+// Count is what the receiver's kernel says per second, the same for all tools.
+func (w Work) Count(s wire.Sample, c Commands) float64 {
+	message := max(w.Message, c.Message)
+	seconds := s.Receiver.WindowSeconds
+	switch {
+	case w.What == Bytes:
+		return float64(s.ReceivedTCP) / seconds
+	case w.What == TCPTransactions:
+		return float64(s.ReceivedTCP) / float64(message) / seconds
+	case c.Aggregates:
+		return UpTo(s, message)
+	}
+	return float64(s.ReceivedUDP) / seconds
+}
+
+// UpTo is how many datagrams of a size came up to the receiver's IP layer per second:
+// an aggregate has one header of IP and UDP before the payload of all its datagrams.
+func UpTo(s wire.Sample, message int) float64 {
+	const headers = 20 + 8
+	stack := s.Receiver.Stacks[0]
+	return (float64(stack.InBytes) - headers*float64(stack.InPackets)) / float64(message) / s.Receiver.WindowSeconds
+}
