@@ -137,8 +137,11 @@ func (t Tool) Program(w Work, window time.Duration) (p wire.Program, able bool) 
 	c, able := t.Commands(w, wire.PeerSeconds(window))
 	return wire.Program{Name: t.Name, Run: func(ctx context.Context, on *wire.Wire) (wire.Sample, error) {
 		sample, err := on.RunPeer(ctx, wire.Peer{Server: c.Server, Client: c.Client, Ready: c.Ready, Begun: c.Begun, Lingers: c.Lingers, Window: window})
-		if err == nil {
+		switch {
+		case err == nil:
 			sample.PerSecond = w.Count(sample, c)
+		case ctx.Err() == nil: // a peer's failure is its own
+			sample, err = wire.Sample{Failed: err}, nil
 		}
 		return sample, err
 	}}, able

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -35,11 +36,15 @@ type Sample struct {
 	ReceivedUDP      uint64        // datagrams handed to the receiving node's sockets; an aggregate is one
 	Own              time.Duration // CPU time of the program and the NAPI threads
 	PerSecond        float64       // bytes, packets or transactions, as who runs the program counts them
+	Failed           error         // a trial of a peer that hung or gave up: nothing was measured
 }
 
 // Foreign is the share of the two CPUs' time that went to neither the program nor
 // the wire: other programs of this machine.
 func (s Sample) Foreign() float64 {
+	if s.Failed != nil {
+		return 0
+	}
 	busy := s.Sender.CPUs[0].Busy + s.Receiver.CPUs[0].Busy
 	return (busy - s.Own.Seconds()) / (s.Sender.WindowSeconds + s.Receiver.WindowSeconds)
 }
@@ -50,10 +55,16 @@ func (s Sample) RateTCP() float64 { return 8 * float64(s.ReceivedTCP) / s.Receiv
 // CostTCP is the CPU time of both nodes per byte of it, in seconds; +Inf when nothing
 // arrived.
 func (s Sample) CostTCP() float64 {
+	if s.ReceivedTCP == 0 {
+		return math.Inf(1)
+	}
 	return (s.Sender.CPUs[0].Busy + s.Receiver.CPUs[0].Busy) / float64(s.ReceivedTCP)
 }
 
 func (s Sample) String() string {
+	if s.Failed != nil {
+		return "failed: " + s.Failed.Error()
+	}
 	link := s.Receiver.Links[0]
 	return fmt.Sprintf("TCP %.2f Gbit/s, %.3f Mpps at %.0f B a packet, CPU %.1f %% and %.1f %%, retransmitted %d, others %.1f %%", s.RateTCP()/1e9,
 		float64(link.RxPackets)/s.Receiver.WindowSeconds/1e6, float64(link.RxBytes)/float64(max(1, link.RxPackets)),
