@@ -2,7 +2,6 @@ package oneoff
 
 import (
 	"fmt"
-	"math"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
@@ -31,73 +30,11 @@ func Kinds() []string {
 // that both ends have the same and a result says all of it. What was given may
 // come from a stranger.
 func complete(kind traffic.Kind, given result.Options) (result.Options, error) {
-	made := result.Options{}
-	var names []string
-	for _, o := range kind.Options() {
-		names = append(names, o.Name)
-		value, set := given[o.Name]
-		if !set || value == nil {
-			value = o.Default
-		}
-		if value == nil {
-			continue
-		}
-		kept, err := keep(o, value)
-		if err != nil {
-			return nil, fmt.Errorf("option %s of the kind %s: %w", o.Name, kind.Name(), err)
-		}
-		made[o.Name] = kept
+	full, err := result.Fill(kind.Options(), given)
+	if err != nil {
+		return nil, fmt.Errorf("the kind %s: %w", kind.Name(), err)
 	}
-	for name := range given {
-		if _, known := made[name]; !known && given[name] != nil {
-			return nil, fmt.Errorf("%s", result.UnknownWord("option of the kind "+kind.Name(), name, names))
-		}
-	}
-	return made, nil
-}
-
-// keep returns a value in its option's Go type, within its bounds.
-func keep(o result.Option, value any) (any, error) {
-	switch o.Type {
-	case result.Switch:
-		if v, ok := value.(bool); ok {
-			return v, nil
-		}
-	case result.Word:
-		if v, ok := value.(string); ok {
-			return keepWord(o, v)
-		}
-	default:
-		return keepNumber(o, value)
-	}
-	return nil, fmt.Errorf("its value is a %T, not a %s", value, o.Type)
-}
-
-func keepWord(o result.Option, word string) (any, error) {
-	const longest = 256
-	if len(word) > longest {
-		return nil, fmt.Errorf("%d bytes are too long for a word", len(word))
-	}
-	return o.Parse(word)
-}
-
-func keepNumber(o result.Option, value any) (any, error) {
-	switch value.(type) {
-	case int, int64, float64:
-	default:
-		return nil, fmt.Errorf("its value is a %T, not a %s", value, o.Type)
-	}
-	v := result.Options{"": value}.Float("")
-	if math.IsNaN(v) || v < o.Min || o.Max != 0 && v > o.Max {
-		return nil, fmt.Errorf("%g is not within %g and %g", v, o.Min, o.Max)
-	}
-	if o.Type != result.Count && o.Type != result.Size {
-		return v, nil
-	}
-	if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
-		return nil, fmt.Errorf("%g is not a whole number", v)
-	}
-	return int64(v), nil
+	return full, nil
 }
 
 // What a stranger's load may cost a receiver.

@@ -29,13 +29,18 @@ func bounded[N int64 | float64](o Option, text string, parse func(string) (N, er
 	if err != nil {
 		return nil, err
 	}
-	if float64(v) < o.Min {
-		return nil, fmt.Errorf("`%s` is too small; at least %s", Clip(text), FormatValue(o.Type, N(o.Min)))
+	return v, o.within(float64(v), Clip(text))
+}
+
+// within refuses a number beyond the option's bounds, named as it was written.
+func (o Option) within(v float64, written string) error {
+	switch {
+	case v < o.Min:
+		return fmt.Errorf("`%s` is too small; at least %s", written, FormatValue(o.Type, o.Min))
+	case o.Max != 0 && v > o.Max:
+		return fmt.Errorf("`%s` is too large; at most %s", written, FormatValue(o.Type, o.Max))
 	}
-	if o.Max != 0 && float64(v) > o.Max {
-		return nil, fmt.Errorf("`%s` is too large; at most %s", Clip(text), FormatValue(o.Type, N(o.Max)))
-	}
-	return v, nil
+	return nil
 }
 
 var switchWords = []string{"true", "false", "on", "off"}

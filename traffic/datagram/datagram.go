@@ -90,24 +90,18 @@ type load struct {
 }
 
 func parseLoad(given result.Options) (load, error) {
-	full := result.Options{}
-	for _, o := range options {
-		if err := check(o, given); err != nil {
-			return load{}, err
-		}
-		full[o.Name] = o.Default
-		if given[o.Name] != nil {
-			full[o.Name] = given[o.Name]
-		}
+	given, err := result.Fill(options, given)
+	if err != nil {
+		return load{}, err
 	}
 	l := load{
-		message: int(full.Int("message")), rate: full.Float("rate"), packets: full.Float("packets"),
-		flows: int(full.Int("flows")), threads: int(full.Int("threads")), segment: full.Text("segmentation"),
-		burst: int(full.Int("burst")), buffer: int(full.Int("buffer")), dscp: -1, direction: full.Text("direction"),
-		verify: full.Text("verify") == verifyPayload, window: int(full.Int("window")),
+		message: int(given.Int("message")), rate: given.Float("rate"), packets: given.Float("packets"),
+		flows: int(given.Int("flows")), threads: int(given.Int("threads")), segment: given.Text("segmentation"),
+		burst: int(given.Int("burst")), buffer: int(given.Int("buffer")), dscp: -1, direction: given.Text("direction"),
+		verify: given.Text("verify") == verifyPayload, window: int(given.Int("window")),
 	}
-	if full["dscp"] != nil {
-		l.dscp = int(full.Int("dscp"))
+	if given["dscp"] != nil {
+		l.dscp = int(given.Int("dscp"))
 	}
 	switch {
 	case l.threads > l.flows:
@@ -116,25 +110,6 @@ func parseLoad(given result.Options) (load, error) {
 		return load{}, fmt.Errorf("a burst of %d datagrams for %d threads: each thread needs one; set burst to at least %d", l.burst, l.threads, l.threads)
 	}
 	return l, nil
-}
-
-// check refuses a number outside of its option's bounds, and a word that is none of its words.
-func check(o result.Option, given result.Options) error {
-	if given[o.Name] == nil {
-		return nil
-	}
-	if o.Type == result.Word {
-		for _, w := range o.Words {
-			if w == given.Text(o.Name) {
-				return nil
-			}
-		}
-		return fmt.Errorf("%s is %q, none of %q", o.Name, given.Text(o.Name), o.Words)
-	}
-	if v := given.Float(o.Name); !(v >= o.Min && v <= o.Max) {
-		return fmt.Errorf("%s is %g, not within %g and %g", o.Name, v, o.Min, o.Max)
-	}
-	return nil
 }
 
 // goes tells whether datagrams flow from the sender (forth) or to it.

@@ -2,7 +2,6 @@ package frame
 
 import (
 	"fmt"
-	"slices"
 
 	"windtunnel/result"
 )
@@ -49,20 +48,19 @@ type load struct {
 }
 
 func parseLoad(given result.Options) (load, error) {
-	for _, o := range options {
-		if err := check(o, given); err != nil {
-			return load{}, err
-		}
+	given, err := result.Fill(options, given)
+	if err != nil {
+		return load{}, err
 	}
 	l := load{
-		size:      int(count(given, "size")),
-		flows:     uint32(count(given, "flows")),
-		addresses: word(given, "vary") == varyAddresses,
+		size:      int(given.Int("size")),
+		flows:     uint32(given.Int("flows")),
+		addresses: given.Text("vary") == varyAddresses,
 		rate:      given.Float("packets"),
-		burst:     int(count(given, "burst")),
-		threads:   int(count(given, "threads")),
-		method:    word(given, "method"),
-		sink:      word(given, "sink"),
+		burst:     int(given.Int("burst")),
+		threads:   int(given.Int("threads")),
+		method:    given.Text("method"),
+		sink:      given.Text("sink"),
 	}
 	if l.burst == 0 {
 		l.burst = min(max(int(l.rate/100), 16), 256)
@@ -71,44 +69,6 @@ func parseLoad(given result.Options) (load, error) {
 		return load{}, fmt.Errorf("%d threads for %d flows: a thread without a flow does nothing; set flows to at least %d", l.threads, l.flows, l.threads)
 	}
 	return l, nil
-}
-
-// check refuses a number outside of its option's bounds, and an unknown word.
-func check(o result.Option, given result.Options) error {
-	if given[o.Name] == nil {
-		return nil
-	}
-	if o.Type == result.Word {
-		if w := given.Text(o.Name); !slices.Contains(o.Words, w) {
-			return fmt.Errorf("%s is %q, not one of %v", o.Name, w, o.Words)
-		}
-		return nil
-	}
-	if v := given.Float(o.Name); !(v >= o.Min && v <= o.Max) {
-		return fmt.Errorf("%s is %g, not within %g and %g", o.Name, v, o.Min, o.Max)
-	}
-	return nil
-}
-
-func option(name string) result.Option {
-	return options[slices.IndexFunc(options, func(o result.Option) bool { return o.Name == name })]
-}
-
-// count is a Count or Size, or its option's default when the order names none.
-func count(given result.Options, name string) int64 {
-	if given[name] != nil {
-		return given.Int(name)
-	}
-	n, _ := option(name).Default.(int64)
-	return n
-}
-
-func word(given result.Options, name string) string {
-	if given[name] != nil {
-		return given.Text(name)
-	}
-	w, _ := option(name).Default.(string)
-	return w
 }
 
 // share is the flows of one thread: from first to before end.

@@ -21,11 +21,11 @@ func TestOptions(t *testing.T) {
 		says  string
 	}{
 		"all":                {result.Options{"size": 1518, "flows": 1000.0, "vary": "addresses", "packets": 1e6, "burst": 7, "threads": 4, "method": "xdp", "sink": "tc"}, ""},
-		"small":              {result.Options{"size": 60}, "size is 60, not within 64"},
-		"many flows":         {result.Options{"flows": 1_000_001}, "flows is 1.000001e+06"},
+		"small":              {result.Options{"size": 60}, "option size: `60B` is too small; at least 64B"},
+		"many flows":         {result.Options{"flows": 1_000_001}, "option flows: `1000001` is too large"},
 		"idle threads":       {result.Options{"threads": 2}, "set flows to at least 2"},
-		"unknown method":     {result.Options{"method": "dpdk"}, "not one of [auto xdp af-packet]"},
-		"a rate of nonsense": {result.Options{"packets": -1.0}, "packets is -1"},
+		"unknown method":     {result.Options{"method": "dpdk"}, "valid: auto, xdp, af-packet"},
+		"a rate of nonsense": {result.Options{"packets": -1.0}, "option packets: `-1"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

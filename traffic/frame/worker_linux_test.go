@@ -119,7 +119,7 @@ func TestRefusals(t *testing.T) {
 		"no port":          {traffic.Order{Role: traffic.Send, Address: "127.0.0.1"}, "IP:port"},
 		"another role":     {traffic.Order{Role: "watch"}, "no role"},
 		"native only":      {traffic.Order{Role: traffic.Receive, Address: "127.0.0.1", Load: result.Options{"sink": "xdp"}}, ""},
-		"a foreign method": {traffic.Order{Role: traffic.Send, Address: "127.0.0.1:1", Load: result.Options{"method": "x"}}, "not one of"},
+		"a foreign method": {traffic.Order{Role: traffic.Send, Address: "127.0.0.1:1", Load: result.Options{"method": "x"}}, "unknown word `x`"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

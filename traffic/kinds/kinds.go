@@ -14,9 +14,9 @@ import (
 
 var all = []traffic.Kind{
 	stream.Kind{},
-	frame.Kind{},
 	datagram.Kind{},
 	ping.Kind{},
+	frame.Kind{},
 }
 
 // servers are the protocols that people's own tools speak: one line a protocol.

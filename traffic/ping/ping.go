@@ -20,7 +20,6 @@ package ping
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"windtunnel/result"
@@ -123,21 +122,20 @@ func (l load) method() (method, why string) {
 }
 
 func parseLoad(given result.Options) (load, error) {
-	for _, o := range options {
-		if err := check(o, given); err != nil {
-			return load{}, err
-		}
+	given, err := result.Fill(options, given)
+	if err != nil {
+		return load{}, err
 	}
 	l := load{
-		udp:         word(given, "protocol") == overUDP,
+		udp:         given.Text("protocol") == overUDP,
 		rate:        given.Float("rate"),
-		poisson:     word(given, "arrivals") == poisson,
-		flows:       int(number(given, "flows")),
-		threads:     int(number(given, "threads")),
-		busy:        word(given, "poll") == busy,
-		wait:        time.Duration(number(given, "wait") * float64(time.Second)),
-		outstanding: int(number(given, "outstanding")),
-		congestion:  word(given, "congestion"),
+		poisson:     given.Text("arrivals") == poisson,
+		flows:       int(given.Int("flows")),
+		threads:     int(given.Int("threads")),
+		busy:        given.Text("poll") == busy,
+		wait:        time.Duration(given.Float("wait") * float64(time.Second)),
+		outstanding: int(given.Int("outstanding")),
+		congestion:  given.Text("congestion"),
 		message:     int(given.Int("message")),
 		response:    int(given.Int("response")),
 	}
@@ -172,46 +170,3 @@ func (l load) settled() (load, error) {
 	}
 	return l, nil
 }
-
-// check refuses what is outside of its option's bounds or words.
-func check(o result.Option, given result.Options) error {
-	if given[o.Name] == nil {
-		return nil
-	}
-	if o.Type == result.Word {
-		if v := given.Text(o.Name); len(o.Words) > 0 && !slices.Contains(o.Words, v) {
-			return fmt.Errorf("%s is %q; it is one of %q", o.Name, v, o.Words)
-		}
-		return nil
-	}
-	if v := given.Float(o.Name); !(v >= o.Min && v <= o.Max) {
-		return fmt.Errorf("%s is %g, not within %g and %g", o.Name, v, o.Min, o.Max)
-	}
-	return nil
-}
-
-// number is a Count or Duration, or its option's default when the order names none.
-func number(given result.Options, name string) float64 {
-	if given[name] == nil {
-		given = defaults
-	}
-	return given.Float(name)
-}
-
-func word(given result.Options, name string) string {
-	if given.Text(name) == "" {
-		given = defaults
-	}
-	return given.Text(name)
-}
-
-// defaults are the values of the options that an order does not name.
-var defaults = func() result.Options {
-	all := result.Options{}
-	for _, o := range options {
-		if o.Default != nil {
-			all[o.Name] = o.Default
-		}
-	}
-	return all
-}()

@@ -17,12 +17,12 @@ func TestOptionsMustGoTogether(t *testing.T) {
 		"burst without a rate":   {result.Options{"burst": 1000}, "set rate"},
 		"pacing without a rate":  {result.Options{"pacing": "bucket"}, "set rate"},
 		"the kernel's burst":     {result.Options{"rate": 1e9, "pacing": "kernel", "burst": 1000}, "leave burst out"},
-		"rate too low":           {result.Options{"rate": 1000.0}, "not within"},
-		"no such copy":           {result.Options{"copy": "magic"}, "none of"},
-		"no such direction":      {result.Options{"direction": "sideways"}, "none of"},
-		"no such pacing":         {result.Options{"rate": 1e9, "pacing": "wish"}, "none of"},
-		"a codepoint of 7 bits":  {result.Options{"dscp": 64}, "not within"},
-		"a segment of 40 bytes":  {result.Options{"mss": 40}, "not within"},
+		"rate too low":           {result.Options{"rate": 1000.0}, "too small"},
+		"no such copy":           {result.Options{"copy": "magic"}, "unknown word `magic`"},
+		"no such direction":      {result.Options{"direction": "sideways"}, "unknown word `sideways`"},
+		"no such pacing":         {result.Options{"rate": 1e9, "pacing": "wish"}, "unknown word `wish`"},
+		"a codepoint of 7 bits":  {result.Options{"dscp": 64}, "too large"},
+		"a segment of 40 bytes":  {result.Options{"mss": 40}, "too small"},
 		"threads of both halves": {result.Options{"direction": "both", "threads": 2}, "set streams"},
 	}
 	for name, c := range cases {

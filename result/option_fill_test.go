@@ -1,0 +1,57 @@
+package result
+
+import (
+	"maps"
+	"math"
+	"strings"
+	"testing"
+)
+
+var fillable = []Option{
+	{Name: "streams", Type: Count, Min: 1, Max: 8, Default: int64(1)},
+	{Name: "message", Type: Size, Min: 1},
+	{Name: "rate", Type: BitRate, Min: 1, Max: 1e12},
+	{Name: "nodelay", Type: Switch, Default: false},
+	{Name: "copy", Type: Word, Words: []string{"plain", "zero"}, Default: "plain"},
+	{Name: "congestion", Type: Word},
+}
+
+func TestFillMakesOptionsWhole(t *testing.T) {
+	cases := map[string]struct{ given, want Options }{
+		"nothing":            {nil, Options{"streams": int64(1), "nodelay": false, "copy": "plain"}},
+		"after JSON":         {Options{"streams": 3.0, "message": 1390.0}, Options{"streams": int64(3), "message": int64(1390), "nodelay": false, "copy": "plain"}},
+		"absent in words":    {Options{"copy": "", "congestion": "", "rate": nil}, Options{"streams": int64(1), "nodelay": false, "copy": "plain"}},
+		"everything, though": {Options{"streams": 8, "rate": 5, "nodelay": true, "copy": "zero", "congestion": "reno"}, Options{"streams": int64(8), "rate": 5.0, "nodelay": true, "copy": "zero", "congestion": "reno"}},
+	}
+	for name, c := range cases {
+		got, err := Fill(fillable, c.given)
+		if err != nil || !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestFillRefuses(t *testing.T) {
+	cases := map[string]struct {
+		given Options
+		says  string
+	}{
+		"another name":    {Options{"stream": 1}, "did you mean `streams`?"},
+		"too few":         {Options{"streams": 0}, "option streams: `0` is too small; at least 1"},
+		"too many":        {Options{"streams": 9.0}, "`9` is too large; at most 8"},
+		"half a stream":   {Options{"streams": 1.5}, "1.5 is not a whole number"},
+		"no number":       {Options{"rate": math.NaN()}, "NaN is no number"},
+		"without an end":  {Options{"message": math.Inf(1)}, "is no number"},
+		"beyond integers": {Options{"message": 1e300}, "not a whole number"},
+		"a word's number": {Options{"copy": 1.0}, "its value is a float64, not a word"},
+		"a number's word": {Options{"streams": "one"}, "its value is a string, not a count"},
+		"a list":          {Options{"nodelay": []any{true}}, "not a switch"},
+		"unknown word":    {Options{"copy": "zer"}, "did you mean `zero`?"},
+		"a long word":     {Options{"congestion": strings.Repeat("x", longestValue+1)}, "too long"},
+	}
+	for name, c := range cases {
+		if got, err := Fill(fillable, c.given); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, %v, want a word of %q", name, got, err, c.says)
+		}
+	}
+}
