@@ -22,7 +22,7 @@ func joinedMessages(c Cell, trials []result.Trial) (result.Doubt, bool) {
 	bytes, segments, mss := 0.0, 0.0, 0
 	for _, t := range trials {
 		for _, p := range t.Pairs {
-			for _, sender := range sendersOf(p) {
+			for _, sender := range p.Senders() {
 				bytes += float64(sender.Bytes)
 			}
 		}

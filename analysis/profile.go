@@ -128,7 +128,7 @@ func connections(trials []result.Trial) iter.Seq[result.Connection] {
 	return func(yield func(result.Connection) bool) {
 		for _, t := range trials {
 			for _, p := range t.Pairs {
-				for _, end := range sendersOf(p) {
+				for _, end := range p.Senders() {
 					for _, c := range end.Connections {
 						if !yield(c) {
 							return
@@ -138,11 +138,4 @@ func connections(trials []result.Trial) iter.Seq[result.Connection] {
 			}
 		}
 	}
-}
-
-func sendersOf(p result.PairSample) (ends []result.PairEnd) {
-	for _, way := range p.Ways() {
-		ends = append(ends, way.Sender)
-	}
-	return ends
 }

@@ -50,11 +50,7 @@ func (c SendConfig) noteCalibration(kind traffic.Kind, sender *result.PairEnd, c
 		sender.Offered = &result.Offered{}
 	}
 	sender.Offered.CalibratedPerSecond = calibrated
-	perSecond := float64(sender.Bytes) / sender.WindowSeconds
-	if sender.Packets > 0 {
-		perSecond = float64(sender.Packets) / sender.WindowSeconds
-	}
-	if perSecond > calibrated {
+	if perSecond := sender.PerSecond(); perSecond > calibrated {
 		_ = c.Calibrations.Put(c.generator(kind), perSecond) // else the next run does
 	}
 }

@@ -57,8 +57,24 @@ func (r *Recorder) Record(ns int64) {
 // Reset empties the recorder.
 func (r *Recorder) Reset() { r.times.Reset() }
 
+// At is the time, in seconds, that so many percent of those recorded do not exceed. It
+// costs a walk over the counters, and no encoding.
+func (r *Recorder) At(percent float64) float64 {
+	return float64(r.times.ValueAtQuantile(percent)) * nanosecond
+}
+
 // Histogram summarises what was recorded so far.
-func (r *Recorder) Histogram() Histogram { return summary(r.times) }
+func (r *Recorder) Histogram() Histogram {
+	h := r.times
+	s := Histogram{
+		Count: uint64(h.TotalCount()), Min: float64(h.Min()) * nanosecond, Mean: h.Mean() * nanosecond,
+		P50: r.At(50), P90: r.At(90), P99: r.At(99), P999: r.At(99.9), Max: float64(h.Max()) * nanosecond,
+	}
+	if text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err == nil {
+		s.HDR = string(text)
+	}
+	return s
+}
 
 // Merge adds what another recorder holds.
 func (r *Recorder) Merge(other *Recorder) { r.times.Merge(other.times) }
@@ -79,18 +95,6 @@ func MergeHistograms(parts ...Histogram) (Histogram, error) {
 		}
 	}
 	return all.Histogram(), nil
-}
-
-func summary(h *hdrhistogram.Histogram) Histogram {
-	at := func(percent float64) float64 { return float64(h.ValueAtQuantile(percent)) * nanosecond }
-	s := Histogram{
-		Count: uint64(h.TotalCount()), Min: float64(h.Min()) * nanosecond, Mean: h.Mean() * nanosecond,
-		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: float64(h.Max()) * nanosecond,
-	}
-	if text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err == nil {
-		s.HDR = string(text)
-	}
-	return s
 }
 
 var errForeignHistogram = errors.New("it is no histogram of a run file")

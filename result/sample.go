@@ -39,6 +39,18 @@ type PairEnd struct {
 	Intervals []Interval           `json:"intervals,omitempty"`
 }
 
+// PerSecond is the end's rate in the unit of Offered.CalibratedPerSecond: packets,
+// bytes where the load counts none. 0 without a window.
+func (e PairEnd) PerSecond() float64 {
+	switch {
+	case !(e.WindowSeconds > 0):
+		return 0
+	case e.Packets > 0:
+		return float64(e.Packets) / e.WindowSeconds
+	}
+	return float64(e.Bytes) / e.WindowSeconds
+}
+
 // Connection is TCP_INFO over the window: counts are differences between its
 // two ends, the rest the state at its end (linux/tcp.h, struct tcp_info).
 type Connection struct {

@@ -20,9 +20,9 @@ func (c Cell) Value(t Trial, m Metric) (float64, error) {
 	}
 	switch m {
 	case ReceivedRate, "":
-		return rate(t.Pairs, received)
+		return rate(t.Pairs, PairSample.Receivers)
 	case SentRate:
-		return rate(t.Pairs, sent)
+		return rate(t.Pairs, PairSample.Senders)
 	case SenderCost:
 		return c.cost(t, c.Senders(), c.Receivers())
 	case ReceiverCost:
@@ -43,9 +43,9 @@ func (c Cell) Value(t Trial, m Metric) (float64, error) {
 func (c Cell) packetValue(t Trial, m Metric) (float64, error) {
 	switch m {
 	case ReceivedPacketRate:
-		return packetRate(t.Pairs, received)
+		return packetRate(t.Pairs, PairSample.Receivers)
 	case SentPacketRate:
-		return packetRate(t.Pairs, sent)
+		return packetRate(t.Pairs, PairSample.Senders)
 	case TransactionRate:
 		return transactions(t.Pairs)
 	case Loss, LatePackets, Reordered, Duplicates, Corrupt, Jitter:
@@ -171,7 +171,7 @@ func (t Trial) busyCPUs(node string) (busy float64, n int, err error) {
 
 // cost is the CPU time of the nodes per payload received, in nanoseconds per KiB.
 func (c Cell) cost(t Trial, nodes, others []string) (float64, error) {
-	bitsPerSecond, err := rate(t.Pairs, received)
+	bitsPerSecond, err := rate(t.Pairs, PairSample.Receivers)
 	if err != nil {
 		return 0, err
 	}
@@ -259,7 +259,7 @@ func (c Cell) endpointPacketSize(t Trial) (float64, error) {
 func retransmits(pairs []PairSample) (float64, error) {
 	sum, connections := uint64(0), 0
 	for _, p := range pairs {
-		for _, end := range sent(p) {
+		for _, end := range p.Senders() {
 			for _, c := range end.Connections {
 				connections++
 				sum += c.Retransmits

@@ -47,7 +47,7 @@ func (t Trial) Arrivals() (Arrived, bool) {
 	var sum Arrived
 	ends := 0.0
 	for _, p := range t.Pairs {
-		for _, e := range append(received(p), asking(p)...) {
+		for _, e := range append(p.Receivers(), asking(p)...) {
 			if e.Arrived == nil {
 				continue
 			}
@@ -124,7 +124,7 @@ func timeless(t Trial) bool {
 
 // packetCost is the CPU time of the nodes per packet received, in nanoseconds.
 func (c Cell) packetCost(t Trial, nodes, others []string) (float64, error) {
-	packets, err := packetRate(t.Pairs, received)
+	packets, err := packetRate(t.Pairs, PairSample.Receivers)
 	if err != nil {
 		return 0, err
 	}

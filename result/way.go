@@ -27,16 +27,17 @@ func Ways(sender, receiver PairEnd) []Way {
 // Ways are the directions of the pair's own load.
 func (p PairSample) Ways() []Way { return Ways(p.Sender, p.Receiver) }
 
-// received are the ends of a pair that took traffic, and sent those that gave
+// Receivers are the ends of the pair that took traffic, and Senders those that gave
 // it: two each where the load flows both ways.
-func received(p PairSample) (ends []PairEnd) {
+func (p PairSample) Receivers() (ends []PairEnd) {
 	for _, way := range p.Ways() {
 		ends = append(ends, way.Receiver)
 	}
 	return ends
 }
 
-func sent(p PairSample) (ends []PairEnd) {
+// Senders: see Receivers.
+func (p PairSample) Senders() (ends []PairEnd) {
 	for _, way := range p.Ways() {
 		ends = append(ends, way.Sender)
 	}

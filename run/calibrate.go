@@ -66,14 +66,8 @@ func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, key stri
 // beaten notes a generator that was faster on a path than it was by itself: the
 // calibration was disturbed, and the trial is the better one.
 func (c *Conductor) beaten(cell PlannedCell, sender result.PairEnd) {
-	if sender.Offered == nil || sender.WindowSeconds <= 0 || sender.Offered.CalibratedPerSecond == 0 {
-		return
-	}
-	perSecond := float64(sender.Bytes) / sender.WindowSeconds
-	if sender.Packets > 0 {
-		perSecond = float64(sender.Packets) / sender.WindowSeconds
-	}
-	if perSecond <= sender.Offered.CalibratedPerSecond {
+	perSecond := sender.PerSecond()
+	if sender.Offered == nil || sender.Offered.CalibratedPerSecond == 0 || perSecond <= sender.Offered.CalibratedPerSecond {
 		return
 	}
 	sender.Offered.CalibratedPerSecond = perSecond

@@ -39,17 +39,13 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	}
 	e := evidence{
 		sender: busyShare(sender), receiver: busyShare(receiver),
-		spins:  load.Text("poll") == "busy",
+		spins: load.Text("poll") == "busy", perSecond: sender.PerSecond(),
 		rwnd:   connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
 		sndbuf: connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
 	}
 	if a := receiver.Arrived; a != nil && a.Expected > 0 {
 		e.loss = float64(a.Lost) / float64(a.Expected)
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
-	}
-	e.perSecond = float64(sender.Bytes) / sender.WindowSeconds
-	if sender.Packets > 0 {
-		e.perSecond = float64(sender.Packets) / sender.WindowSeconds
 	}
 	if o := sender.Offered; o != nil {
 		e.offered(*o, sender)

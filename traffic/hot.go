@@ -68,3 +68,11 @@ func releaseHot(threads int) {
 	debug.SetMemoryLimit(hot.memoryLimit)
 	debug.SetGCPercent(hot.gcPercent)
 }
+
+// CPUOf is the CPU of the i-th hot thread, -1 for any.
+func CPUOf(cpus []int, i int) int {
+	if len(cpus) == 0 {
+		return -1
+	}
+	return cpus[i%len(cpus)]
+}

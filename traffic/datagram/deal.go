@@ -84,10 +84,7 @@ func (e *Engine) dealReceivers(inlets []*inlet) error {
 }
 
 func (e *Engine) newThread(i int) *thread {
-	t := &thread{engine: e, cpu: -1}
-	if len(e.config.CPUs) > 0 {
-		t.cpu = e.config.CPUs[i%len(e.config.CPUs)]
-	}
+	t := &thread{engine: e, cpu: traffic.CPUOf(e.config.CPUs, i)}
 	e.threads = append(e.threads, t)
 	return t
 }

@@ -10,87 +10,49 @@ import (
 	"time"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby"
 )
 
 // maxGreeting bounds the connections that have yet to introduce themselves.
 const maxGreeting = 64
 
 // listener agrees with one sender on a load. The first whose flows are all open
-// wins; then nothing listens any more.
+// wins.
 type listener struct {
-	load     load
-	socket   *net.TCPListener
-	bound    []*net.UDPConn // one a thread; nil while the address to bind is any
-	agreed   chan *session
-	handlers sync.WaitGroup
+	load   load
+	door   *lobby.Doorman
+	bound  []*net.UDPConn // one a thread; nil while the address to bind is any
+	agreed chan *session
 
-	mu       sync.Mutex
-	done     bool
-	taken    bool // a sender is opening its flows
-	won      bool // a session has the sockets
-	greeting map[net.Conn]struct{}
+	mu    sync.Mutex
+	done  bool
+	taken bool // a sender is opening its flows
+	won   bool // a session has the sockets
 }
 
 func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
-	config := net.ListenConfig{}
-	config.SetMultipathTCP(false)
-	socket, err := config.Listen(ctx, "tcp", bindAddress(order.Address))
+	socket, err := lobby.Listen(ctx, order.Address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", order.Address, err)
 	}
-	ln := &listener{load: l, socket: socket.(*net.TCPListener), agreed: make(chan *session, 1), greeting: map[net.Conn]struct{}{}}
+	ln := &listener{load: l, door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), agreed: make(chan *session, 1)}
 	if local := socket.Addr().(*net.TCPAddr); !local.IP.IsUnspecified() {
 		if ln.bound, err = bindThreads(l, local); err != nil {
 			socket.Close()
 			return nil, fmt.Errorf("opening UDP sockets on %s: %w", local.IP, err)
 		}
 	}
-	ln.handlers.Go(ln.accept)
+	ln.door.Open(func(conn *net.TCPConn) {
+		if !ln.greet(conn) {
+			conn.Close()
+		}
+		ln.door.Introduced(conn)
+	})
 	return newWorker(l, order, nil, ln), nil
 }
 
-// bindAddress takes an IP, or an IP:port where the caller wants the port.
-func bindAddress(address string) string {
-	if _, err := netip.ParseAddrPort(address); err == nil {
-		return address
-	}
-	return net.JoinHostPort(address, "0")
-}
-
-func (ln *listener) accept() {
-	for {
-		conn, err := ln.socket.Accept()
-		if err != nil {
-			return // closed, or out of descriptors: then no sender comes, and Run says so
-		}
-		if !ln.admit(conn) {
-			conn.Close()
-			continue
-		}
-		ln.handlers.Go(func() {
-			if !ln.greet(conn) {
-				conn.Close()
-			}
-			ln.mu.Lock()
-			delete(ln.greeting, conn)
-			ln.mu.Unlock()
-		})
-	}
-}
-
-func (ln *listener) admit(conn net.Conn) bool {
-	ln.mu.Lock()
-	defer ln.mu.Unlock()
-	if ln.done || len(ln.greeting) >= maxGreeting {
-		return false
-	}
-	ln.greeting[conn] = struct{}{}
-	conn.SetDeadline(time.Now().Add(handshakeTimeout)) // under the lock: shut shortens it
-	return true
-}
-
 // greet takes a sender through the handshake and reports whether it won.
-func (ln *listener) greet(conn net.Conn) bool {
+func (ln *listener) greet(conn *net.TCPConn) bool {
 	var b [helloSize]byte
 	if _, err := io.ReadFull(conn, b[:]); err != nil {
 		return false
@@ -108,7 +70,7 @@ func (ln *listener) greet(conn net.Conn) bool {
 		return false
 	}
 	s := &session{load: ln.load, key: h.key, conn: conn, conns: ln.bound}
-	if err := s.accept(ln.isDone); err == nil && ln.win(s) {
+	if err := s.accept(ln.isDone); err == nil && ln.win(s, conn) {
 		return true
 	}
 	if ln.bound == nil {
@@ -148,13 +110,13 @@ func (ln *listener) isDone() bool {
 }
 
 // win ends the listening in favour of a session.
-func (ln *listener) win(s *session) bool {
+func (ln *listener) win(s *session, conn *net.TCPConn) bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	if ln.done {
 		return false
 	}
-	delete(ln.greeting, s.conn)
+	ln.door.Introduced(conn)
 	ln.shut()
 	ln.won = true
 	s.watch()
@@ -166,10 +128,7 @@ func (ln *listener) win(s *session) bool {
 // holds the lock.
 func (ln *listener) shut() {
 	ln.done = true
-	ln.socket.Close()
-	for conn := range ln.greeting {
-		conn.SetDeadline(time.Unix(1, 0))
-	}
+	ln.door.Shut()
 }
 
 // close stops listening, waits for the handlers, and closes a session that
@@ -180,7 +139,7 @@ func (ln *listener) close() {
 		ln.shut()
 	}
 	ln.mu.Unlock()
-	ln.handlers.Wait()
+	ln.door.Wait()
 	select {
 	case s := <-ln.agreed:
 		s.close()

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"unsafe"
 
+	"windtunnel/traffic"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -80,23 +82,12 @@ func (s *socket) configure(c Config) error {
 	return nil
 }
 
-// setBuffers goes over net.core.[rw]mem_max where it is permitted. A size that
-// was asked for must be settable; a chosen one is taken as far as it goes.
+// setBuffers sets the size that was asked for, or takes what a chosen one brings.
 func (s *socket) setBuffers(size int) error {
-	for _, o := range []struct{ force, plain, chosen int }{
-		{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer}, {unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receiveBuffer},
-	} {
-		want := size
-		if size == 0 {
-			want = o.chosen
-		}
-		if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.force, want) == nil {
-			continue
-		}
-		if err := unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.plain, want); err != nil && size > 0 {
-			return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
-		}
+	if size > 0 {
+		return traffic.SetBuffers(s.fd, size, size)
 	}
+	_ = traffic.SetBuffers(s.fd, sendBuffer, receiveBuffer)
 	return nil
 }
 

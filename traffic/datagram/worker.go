@@ -68,7 +68,7 @@ func (w *worker) Address() string {
 	if w.listener == nil {
 		return ""
 	}
-	return w.listener.socket.Addr().String()
+	return w.listener.door.Address().String()
 }
 
 // Run lets the datagrams flow as scheduled. What ended it early is in the

@@ -49,7 +49,7 @@ func newEngine(sources []source, cpus []int) *engine {
 	e := &engine{sources: sources, done: make(chan struct{}), ended: make(chan struct{})}
 	e.unhold = traffic.HoldHot(len(sources))
 	for i, s := range sources {
-		e.running.Go(func() { e.note(runThread(s, cpuOf(cpus, i))) })
+		e.running.Go(func() { e.note(runThread(s, traffic.CPUOf(cpus, i))) })
 	}
 	go func() {
 		e.running.Wait()
@@ -67,13 +67,6 @@ func runThread(s source, cpu int) error {
 		}
 	}
 	return s.work()
-}
-
-func cpuOf(cpus []int, i int) int {
-	if len(cpus) == 0 {
-		return -1
-	}
-	return cpus[i%len(cpus)]
 }
 
 func (e *engine) note(err error) {

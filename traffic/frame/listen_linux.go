@@ -4,16 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby"
 )
 
 const (
@@ -25,7 +24,7 @@ const (
 
 // listener waits for one sender and serves its control connection.
 type listener struct {
-	socket   *net.TCPListener
+	door     *lobby.Doorman
 	reserved []*net.UDPConn // the session's ports: behind an AF_PACKET sink, frames end here unanswered
 	want     hello
 	session  uint32
@@ -33,12 +32,10 @@ type listener struct {
 	joined   chan struct{} // closed when a sender has joined
 	last     chan parting  // what that sender said in the end
 	refused  atomic.Uint64 // frames that its device refused, so far
-	handlers sync.WaitGroup
 
-	mu       sync.Mutex
-	closed   bool
-	sender   *net.TCPConn
-	greeting []*net.TCPConn // oldest first
+	mu     sync.Mutex
+	closed bool
+	sender *net.TCPConn
 }
 
 // parting is a sender's last word, or why there was none.
@@ -49,7 +46,7 @@ type parting struct {
 
 // listen makes a receiver: its sink counts from now on.
 func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
-	ip, _, err := bindAddress(order.Address)
+	ip, _, err := localAddress(order.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -65,21 +62,21 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		return nil, err
 	}
 	e := expected{session: newSession(), flows: l.flows, size: l.size, ipv6: ip.Is6()}
-	counting, err := newSink(l.sink, e, d, cpuOf(order.CPUs, 0))
+	counting, err := newSink(l.sink, e, d, traffic.CPUOf(order.CPUs, 0))
 	if err != nil {
 		socket.Close()
 		closeAll(reserved)
 		return nil, err
 	}
 	ln := &listener{
-		socket: socket, reserved: reserved, want: helloOf(l, ip), session: e.session,
+		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: helloOf(l, ip), session: e.session,
 		joined: make(chan struct{}), last: make(chan parting, 1),
 		probed: func() (uint64, error) {
 			all, err := counting.tally()
 			return all.phases[probing].packets, err
 		},
 	}
-	ln.handlers.Go(ln.accept)
+	ln.door.Open(ln.greet)
 	return &receiveWorker{load: l, device: d, listener: ln, sink: counting, closing: make(chan struct{})}, nil
 }
 
@@ -89,37 +86,6 @@ func newSession() uint32 {
 	return binary.BigEndian.Uint32(b[:])
 }
 
-func (ln *listener) accept() {
-	for {
-		conn, err := ln.socket.AcceptTCP()
-		if err != nil {
-			return // closed, or out of descriptors: then no sender joins, and Run says so
-		}
-		if !ln.admit(conn) {
-			conn.Close()
-			continue
-		}
-		ln.handlers.Go(func() { ln.greet(conn) })
-	}
-}
-
-// admit counts a connection among those that have yet to introduce themselves. The
-// one that has waited longest makes way, so that silent strangers keep nobody out.
-func (ln *listener) admit(conn *net.TCPConn) bool {
-	ln.mu.Lock()
-	defer ln.mu.Unlock()
-	if ln.closed {
-		return false
-	}
-	if len(ln.greeting) == maxGreeting {
-		ln.greeting[0].Close() // its handler ends by that
-		ln.greeting = ln.greeting[1:]
-	}
-	ln.greeting = append(ln.greeting, conn)
-	conn.SetDeadline(time.Now().Add(handshakeTimeout)) // under the lock: close shortens it
-	return true
-}
-
 // greet reads a hello. The first sender whose order agrees is served; strangers
 // are hung up on.
 func (ln *listener) greet(conn *net.TCPConn) {
@@ -127,8 +93,8 @@ func (ln *listener) greet(conn *net.TCPConn) {
 	_, err := io.ReadFull(conn, b)
 	h, foreign := decodeHello(b)
 	status := h.judge(ln.want)
+	ln.door.Introduced(conn)
 	ln.mu.Lock()
-	ln.greeting = slices.DeleteFunc(ln.greeting, func(c *net.TCPConn) bool { return c == conn })
 	switch {
 	case err != nil || foreign != nil || ln.closed:
 		ln.mu.Unlock()
@@ -138,7 +104,7 @@ func (ln *listener) greet(conn *net.TCPConn) {
 		status = taken
 	case status == welcome:
 		ln.sender = conn
-		ln.socket.Close() // a stranger's connection costs the measured threads nothing any more
+		ln.door.Shut()
 		conn.SetDeadline(time.Time{})
 	}
 	ln.mu.Unlock()
@@ -198,21 +164,14 @@ func hearOut(conn *net.TCPConn, m message) parting {
 }
 
 // close ends every connection and waits for who serves it.
-func (ln *listener) close() error {
+func (ln *listener) close() {
 	ln.mu.Lock()
 	ln.closed = true
-	err := ln.socket.Close()
-	if errors.Is(err, net.ErrClosed) {
-		err = nil
-	}
-	for _, conn := range ln.greeting {
-		conn.SetDeadline(time.Unix(1, 0))
-	}
+	ln.door.Shut()
 	if ln.sender != nil {
 		ln.sender.Close()
 	}
 	ln.mu.Unlock()
-	ln.handlers.Wait()
+	ln.door.Wait()
 	closeAll(ln.reserved)
-	return err
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"windtunnel/traffic/lobby"
 )
 
 // newListener is a receiver's control side without a sink.
@@ -20,18 +22,18 @@ func newListener(t *testing.T) *listener {
 		t.Fatal(err)
 	}
 	ln := &listener{
-		socket: socket, reserved: reserved, want: helloOf(load{size: 64, flows: 1}, four), session: 7,
+		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: helloOf(load{size: 64, flows: 1}, four), session: 7,
 		joined: make(chan struct{}), last: make(chan parting, 1),
 		probed: func() (uint64, error) { return 5, nil },
 	}
-	ln.handlers.Go(ln.accept)
-	t.Cleanup(func() { ln.close() })
+	ln.door.Open(ln.greet)
+	t.Cleanup(ln.close)
 	return ln
 }
 
 func dial(t *testing.T, ln *listener) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", ln.socket.Addr().String())
+	conn, err := net.Dial("tcp", ln.door.Address().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,7 @@ func dial(t *testing.T, ln *listener) net.Conn {
 // joinTo is a sender as connect makes it, up to the probe.
 func joinTo(t *testing.T, ln *listener) *session {
 	t.Helper()
-	s, err := join(t.Context(), load{size: 64, flows: 1}, ln.socket.Addr().String())
+	s, err := join(t.Context(), load{size: 64, flows: 1}, ln.door.Address().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func TestStrangersCostNothing(t *testing.T) {
 func TestSecondSenderIsRefused(t *testing.T) {
 	ln := newListener(t)
 	first := joinTo(t, ln)
-	if _, err := join(t.Context(), load{size: 64, flows: 1}, ln.socket.Addr().String()); err == nil {
+	if _, err := join(t.Context(), load{size: 64, flows: 1}, ln.door.Address().String()); err == nil {
 		t.Error("a second sender was let in")
 	}
 	if _, err := first.counted(t.Context()); err != nil {
@@ -100,7 +102,7 @@ func TestSecondSenderIsRefused(t *testing.T) {
 func TestOtherOrdersAreRefused(t *testing.T) {
 	ln := newListener(t)
 	for says, l := range map[string]load{"another size": {size: 128, flows: 1}, "other flows": {size: 64, flows: 2}} {
-		if _, err := join(t.Context(), l, ln.socket.Addr().String()); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := join(t.Context(), l, ln.door.Address().String()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want a word of %q", err, says)
 		}
 	}
@@ -182,9 +184,7 @@ func TestListenerLeavesNothing(t *testing.T) {
 	for range 3 {
 		ln := newListener(t)
 		s := joinTo(t, ln)
-		if err := ln.close(); err != nil {
-			t.Error(err)
-		}
+		ln.close()
 		if _, err := s.control.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error("the connection still stands")
 		}

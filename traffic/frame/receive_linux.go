@@ -33,7 +33,7 @@ type receiveWorker struct {
 }
 
 // Address is the session's IP and first UDP port; its TCP port is the control connection's.
-func (w *receiveWorker) Address() string { return w.listener.socket.Addr().String() }
+func (w *receiveWorker) Address() string { return w.listener.door.Address().String() }
 
 // Run counts as scheduled. The window is the sender's: the frames that it marked.
 func (w *receiveWorker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd, error) {
@@ -153,10 +153,10 @@ func (w *receiveWorker) settle(ctx context.Context, sent uint64) {
 func (w *receiveWorker) Close() error {
 	w.once.Do(func() {
 		close(w.closing)
-		failed := w.listener.close()
+		w.listener.close()
 		w.running.Lock()
 		defer w.running.Unlock()
-		w.failed = errors.Join(failed, w.sink.close())
+		w.failed = w.sink.close()
 	})
 	return w.failed
 }

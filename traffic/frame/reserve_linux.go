@@ -5,23 +5,22 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+
+	"windtunnel/traffic/lobby"
 )
 
 // reserve finds a TCP port for the control connection with so many UDP ports from
 // it on free.
 func reserve(ctx context.Context, address string, ports int) (*net.TCPListener, []*net.UDPConn, error) {
-	ip, port, err := bindAddress(address)
+	ip, port, err := localAddress(address)
 	if err != nil {
 		return nil, nil, err
 	}
-	config := net.ListenConfig{KeepAlive: -1}
-	config.SetMultipathTCP(false)
 	for try := 0; ; try++ {
-		socket, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(ip, port).String())
+		tcp, err := lobby.Listen(ctx, netip.AddrPortFrom(ip, port).String(), nil)
 		if err != nil {
 			return nil, nil, fmt.Errorf("listening on %s: %w", address, err)
 		}
-		tcp := socket.(*net.TCPListener)
 		reserved, err := reserveUDP(tcp.Addr().(*net.TCPAddr).AddrPort(), ports)
 		if err == nil {
 			return tcp, reserved, nil
@@ -33,8 +32,8 @@ func reserve(ctx context.Context, address string, ports int) (*net.TCPListener, 
 	}
 }
 
-// bindAddress takes an IP, or an IP:port where the caller wants the port.
-func bindAddress(address string) (netip.Addr, uint16, error) {
+// localAddress takes an IP, or an IP:port where the caller wants the port.
+func localAddress(address string) (netip.Addr, uint16, error) {
 	if both, err := netip.ParseAddrPort(address); err == nil {
 		return both.Addr().Unmap(), both.Port(), nil
 	}

@@ -65,14 +65,6 @@ func (s setup) tallySteps(t *tally, thread int) {
 	}
 }
 
-// cpuOf is the CPU of the i-th thread, -1 for any.
-func cpuOf(cpus []int, i int) int {
-	if len(cpus) == 0 {
-		return -1
-	}
-	return cpus[i%len(cpus)]
-}
-
 // deal returns every n-th of all from the i-th on.
 func deal[T any](all []T, i, n int) []T {
 	var hand []T

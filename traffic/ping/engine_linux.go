@@ -57,7 +57,7 @@ func newEngine(s setup) (engine, error) {
 // add makes the i-th thread.
 func (e *hotEngine) add(s setup, i int) error {
 	hand := deal(e.fds, i, s.load.threads)
-	t := &hotThread{cpu: cpuOf(s.cpus, i)}
+	t := &hotThread{cpu: traffic.CPUOf(s.cpus, i)}
 	if s.send {
 		g, err := newPinger(s.load, s.plan, i, hand, &e.stop)
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"windtunnel/traffic/lobby"
 )
 
 // The handshake, in network byte order, before the requests of each flow: the
@@ -22,7 +24,6 @@ const (
 	version    = 1
 	helloSize  = 60
 	answerSize = 32
-	tokenSize  = 16
 )
 
 // magicBytes is the magic for loops that may not call for a comparison of strings.
@@ -53,7 +54,7 @@ var statusSays = map[uint16]string{
 var errForeign = errors.New("not a Windtunnel ping")
 
 // token names a session, or proves an address.
-type token [tokenSize]byte
+type token = lobby.Token
 
 // hello introduces one flow: the Index-th of Total of a session, or ends it.
 type hello struct {

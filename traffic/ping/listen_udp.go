@@ -9,7 +9,12 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"windtunnel/traffic/lobby"
 )
+
+// udpGroup is the flows of a sender, by their addresses.
+type udpGroup = lobby.Group[sizes, netip.AddrPort]
 
 // greeter is a UDP receiver before its engine. It introduces the flows of one sender,
 // repeats what was lost, and answers requests that come early. Then, where the system
@@ -25,8 +30,8 @@ type greeter struct {
 	mu     sync.Mutex // of what follows
 	load   load       // with the sender's sizes, once there is a session
 	conns  []net.Conn // one a flow
-	lobby  lobby[netip.AddrPort]
-	winner *group[netip.AddrPort] // nil until a session is complete
+	lobby  lobby.Lobby[sizes, netip.AddrPort]
+	winner *udpGroup // nil until a session is complete
 	served map[netip.AddrPort]bool
 	ended  map[netip.AddrPort]bool
 	reply  []byte
@@ -138,7 +143,7 @@ func (g *greeter) cookie(session token, from netip.AddrPort) (c token) {
 
 // part ends a flow of the session.
 func (g *greeter) part(h hello, from netip.AddrPort) (status uint16) {
-	if g.winner == nil || g.winner.hello.Token != h.Token || !g.served[from] {
+	if g.winner == nil || g.winner.Token != h.Token || !g.served[from] {
 		return otherSession
 	}
 	g.ended[from] = true
@@ -155,21 +160,19 @@ func (g *greeter) deserted() bool {
 // join adds a flow to its session. A repeated hello is answered as the first was.
 func (g *greeter) join(h hello, from netip.AddrPort) (status uint16) {
 	if g.winner != nil {
-		if g.winner.hello.Token != h.Token || g.winner.flows[h.Index] != from {
+		if g.winner.Token != h.Token || !g.winner.In(int(h.Index)) || g.winner.Flows[h.Index] != from {
 			return otherSession
 		}
 		return welcome
 	}
-	for _, waiting := range g.lobby.groups {
-		if waiting.hello.Token == h.Token && int(h.Index) < len(waiting.flows) && waiting.in[h.Index] && waiting.flows[h.Index] == from {
-			return joined
-		}
+	if waiting := g.lobby.Find(h.Token); waiting != nil && waiting.In(int(h.Index)) && waiting.Flows[h.Index] == from {
+		return joined
 	}
-	in, _ := g.lobby.join(h, from)
+	in, _ := g.lobby.Join(h.Token, h.sizes(), int(h.Index), int(h.Total), from)
 	switch {
 	case in == nil:
 		return otherSession
-	case !in.complete():
+	case !in.Complete():
 		return joined
 	}
 	return g.complete(in)
@@ -177,16 +180,16 @@ func (g *greeter) join(h hello, from netip.AddrPort) (status uint16) {
 
 // complete makes the flows' sockets before the last flow is welcome: nothing but
 // hellos is on its way then, so nothing gets into another flow's socket.
-func (g *greeter) complete(winner *group[netip.AddrPort]) (status uint16) {
-	g.lobby.groups = nil
-	conns, err := splitFlows(g.load, g.socket, winner.flows)
+func (g *greeter) complete(winner *udpGroup) (status uint16) {
+	g.lobby.Clear(winner)
+	conns, err := splitFlows(g.load, g.socket, winner.Flows)
 	if err != nil {
 		return otherSession // out of descriptors: no session gets complete, and Run says so
 	}
-	g.winner, g.load, g.conns = winner, g.load.of(winner.hello), conns
+	g.winner, g.load, g.conns = winner, g.load.of(winner.About, len(winner.Flows)), conns
 	g.reply = make([]byte, g.load.response)
 	fillPattern(g.reply)
-	for i, peer := range winner.flows {
+	for i, peer := range winner.Flows {
 		g.served[peer] = true
 		b := answer{Status: welcome, Index: uint32(i)}.encode()
 		g.socket.WriteToUDPAddrPort(b[:], peer)
@@ -194,7 +197,7 @@ func (g *greeter) complete(winner *group[netip.AddrPort]) (status uint16) {
 			g.serves.Go(func() { g.tend(conns[i], peer) })
 		}
 	}
-	g.ready <- session{g.load, &ends{token: winner.hello.Token, conns: conns, datagram: g}}
+	g.ready <- session{g.load, &ends{token: winner.Token, conns: conns, datagram: g}}
 	return welcome
 }
 

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"strings"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // patience bounds every blocking call of a hot thread, so that it sees a stop.
@@ -41,13 +41,9 @@ func (l load) control() func(network, address string, c syscall.RawConn) error {
 
 func (l load) configure(fd int) error {
 	if !l.udp {
-		return setCongestion(fd, l.congestion)
+		return traffic.SetCongestion(fd, l.congestion)
 	}
-	for _, o := range []struct{ force, plain int }{{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF}, {unix.SO_RCVBUFFORCE, unix.SO_RCVBUF}} {
-		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.force, datagramBuffer) != nil {
-			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.plain, datagramBuffer) // cut to net.core.[rw]mem_max
-		}
-	}
+	_ = traffic.SetBuffers(fd, datagramBuffer, datagramBuffer) // else as the system has them
 	return nil
 }
 
@@ -88,27 +84,6 @@ func sharePort(c syscall.RawConn, on int) error {
 		return e
 	}
 	return err
-}
-
-func setCongestion(fd int, name string) error {
-	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return fmt.Errorf("this kernel has no congestion control %q: it has %s", name, algorithms("available"))
-	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("congestion control %q is for root only: others may use %s", name, algorithms("allowed"))
-	case err != nil:
-		return fmt.Errorf("setting the congestion control %q: %w", name, err)
-	}
-	return nil
-}
-
-func algorithms(which string) string {
-	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_" + which + "_congestion_control")
-	if err != nil {
-		return "none that could be listed"
-	}
-	return strings.Join(strings.Fields(string(text)), ", ")
 }
 
 // detach takes a connected socket out of net and its poller.

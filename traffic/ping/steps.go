@@ -164,9 +164,8 @@ func (c *collector) emit(index int) bool {
 	i := result.Interval{From: time.Duration(from).Seconds(), To: time.Duration(to).Seconds()}
 	if part := c.parts[index]; part != nil {
 		delete(c.parts, index)
-		times := part.times.Histogram()
 		i.Packets, i.Lost, i.Bytes = part.packets, part.lost, part.packets*c.bytes
-		i.LatencyP50, i.LatencyP99 = times.P50, times.P99
+		i.LatencyP50, i.LatencyP99 = part.times.At(50), part.times.At(99)
 		part.times.Reset()
 		c.spare(part.times)
 	}

@@ -34,7 +34,7 @@ func newCrew(e *Engine, role traffic.Role, b *budget) (*crew, error) {
 			c.close()
 			return c, err
 		}
-		t.cpu = cpuOf(e.config.CPUs, i)
+		t.cpu = traffic.CPUOf(e.config.CPUs, i)
 		c.threads = append(c.threads, t)
 	}
 	return c, nil
@@ -47,13 +47,6 @@ func deal(flows []*flow, i, n int) []*flow {
 		hand = append(hand, flows[i])
 	}
 	return hand
-}
-
-func cpuOf(cpus []int, i int) int {
-	if len(cpus) == 0 {
-		return -1
-	}
-	return cpus[i%len(cpus)]
 }
 
 func (c *crew) spawn(ready func(), start <-chan struct{}) {

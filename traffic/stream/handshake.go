@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"windtunnel/traffic/lobby"
 )
 
 // The handshake, in network byte order, before the payload of each connection:
@@ -17,7 +19,6 @@ const (
 	version    = 2
 	helloSize  = 36
 	answerSize = 12
-	tokenSize  = 16
 )
 
 // The statuses of an answer.
@@ -41,7 +42,7 @@ var statusSays = map[uint16]string{
 var errForeign = errors.New("not a Windtunnel stream")
 
 // token names a session: the connections of one sender.
-type token [tokenSize]byte
+type token = lobby.Token
 
 // The directions of a session, as a hello says them: what flows from whom
 // connects is forward. With both, the first half of the connections is forward.

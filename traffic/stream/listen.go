@@ -5,102 +5,52 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby"
 )
 
-const (
-	// maxSessions bounds the senders that are let wait for their last stream;
-	// the oldest makes way.
-	maxSessions = 16
-	// spareHandshakes is how many connections may be unidentified beyond the
-	// streams that are expected.
-	spareHandshakes = 64
-)
+// spareHandshakes is how many connections may be unidentified beyond the streams that
+// are expected.
+const spareHandshakes = 64
 
-// listener collects the connections of one sender. The first session to be
-// complete wins; then nothing listens any more, so that a foreign connection
-// costs the measured threads nothing.
+// group is what has come of one sender; its streams all have the one load's word.
+type group = lobby.Group[struct{}, *net.TCPConn]
+
+// listener collects the connections of one sender. The first session to be complete
+// wins.
 type listener struct {
-	load     load
-	socket   *net.TCPListener
-	streams  chan []*net.TCPConn // the complete session's, once
-	handlers sync.WaitGroup
+	load    load
+	door    *lobby.Doorman
+	streams chan []*net.TCPConn // the complete session's, once
 
-	mu       sync.Mutex
-	done     bool
-	greeting map[*net.TCPConn]struct{}
-	sessions []*session // oldest first
-}
-
-// session is what has come of one sender.
-type session struct {
-	token token
-	conns []*net.TCPConn
-	count int
+	mu    sync.Mutex
+	done  bool
+	lobby lobby.Lobby[struct{}, *net.TCPConn]
 }
 
 func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
-	config := net.ListenConfig{Control: l.control(), KeepAlive: -1}
-	config.SetMultipathTCP(false)
-	socket, err := config.Listen(ctx, "tcp", bindAddress(order.Address))
+	socket, err := lobby.Listen(ctx, order.Address, l.control())
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", order.Address, err)
 	}
 	ln := &listener{
-		load: l, socket: socket.(*net.TCPListener), streams: make(chan []*net.TCPConn, 1),
-		greeting: map[*net.TCPConn]struct{}{},
+		load: l, door: lobby.NewDoorman(socket, l.connections()+spareHandshakes, handshakeTimeout),
+		streams: make(chan []*net.TCPConn, 1),
 	}
-	ln.handlers.Go(ln.accept)
+	ln.door.Open(ln.greet)
 	w := newWorker(l, order, nil)
 	w.listener = ln
 	return w, nil
-}
-
-// bindAddress takes an IP, or an IP:port where the caller wants the port.
-func bindAddress(address string) string {
-	if _, err := netip.ParseAddrPort(address); err == nil {
-		return address
-	}
-	return net.JoinHostPort(address, "0")
-}
-
-func (ln *listener) accept() {
-	for {
-		conn, err := ln.socket.AcceptTCP()
-		if err != nil {
-			return // closed, or out of descriptors: then no session gets complete, and Run says so
-		}
-		if !ln.admit(conn) {
-			conn.Close()
-			continue
-		}
-		ln.handlers.Go(func() { ln.greet(conn) })
-	}
-}
-
-// admit counts a connection among those that have yet to introduce themselves.
-func (ln *listener) admit(conn *net.TCPConn) bool {
-	ln.mu.Lock()
-	defer ln.mu.Unlock()
-	if ln.done || len(ln.greeting) >= ln.load.connections()+spareHandshakes {
-		return false
-	}
-	ln.greeting[conn] = struct{}{}
-	conn.SetDeadline(time.Now().Add(handshakeTimeout)) // under the lock: shut shortens it
-	return true
 }
 
 // greet reads one hello and lets the connection join its session, or closes it.
 func (ln *listener) greet(conn *net.TCPConn) {
 	var b [helloSize]byte
 	_, err := io.ReadFull(conn, b[:])
-	ln.mu.Lock()
-	delete(ln.greeting, conn)
-	ln.mu.Unlock()
+	ln.door.Introduced(conn)
 	if err != nil {
 		conn.Close()
 		return
@@ -134,59 +84,35 @@ func (ln *listener) join(h hello, conn *net.TCPConn) (status uint16) {
 	if ln.done {
 		return otherSession
 	}
-	s := ln.session(h.Token)
-	if s.conns[h.Index] != nil {
+	g, gone := ln.lobby.Join(h.Token, struct{}{}, int(h.Index), int(h.Total), conn)
+	closeConns(gone)
+	if g == nil {
 		return otherSession
 	}
-	s.conns[h.Index] = conn
-	s.count++
-	if s.count == ln.load.connections() {
-		ln.complete(s)
+	if g.Complete() {
+		ln.complete(g)
 	}
 	return welcome
 }
 
-func (ln *listener) session(t token) *session {
-	for _, s := range ln.sessions {
-		if s.token == t {
-			return s
-		}
-	}
-	if len(ln.sessions) == maxSessions {
-		closeConns(ln.sessions[0].conns)
-		ln.sessions = ln.sessions[1:]
-	}
-	s := &session{token: t, conns: make([]*net.TCPConn, ln.load.connections())}
-	ln.sessions = append(ln.sessions, s)
-	return s
-}
-
 // complete ends the listening and answers the winner. A stream that broke
 // meanwhile is found by the run.
-func (ln *listener) complete(winner *session) {
+func (ln *listener) complete(winner *group) {
 	ln.shut(winner)
 	answer := encodeAnswer(welcome)
-	for _, conn := range winner.conns {
+	for _, conn := range winner.Flows {
 		conn.Write(answer[:])
 		conn.SetDeadline(time.Time{}) // the handshake's
 	}
-	ln.streams <- winner.conns
+	ln.streams <- winner.Flows
 }
 
 // shut stops listening and closes every connection but the kept session's. The
 // caller holds the lock.
-func (ln *listener) shut(kept *session) {
+func (ln *listener) shut(kept *group) {
 	ln.done = true
-	ln.socket.Close()
-	for conn := range ln.greeting {
-		conn.SetDeadline(time.Unix(1, 0))
-	}
-	for _, s := range ln.sessions {
-		if s != kept {
-			closeConns(s.conns)
-		}
-	}
-	ln.sessions = nil
+	ln.door.Shut()
+	closeConns(ln.lobby.Clear(kept))
 }
 
 // close stops listening, waits for the handlers, and closes the sockets that
@@ -197,7 +123,7 @@ func (ln *listener) close() {
 		ln.shut(nil)
 	}
 	ln.mu.Unlock()
-	ln.handlers.Wait()
+	ln.door.Wait()
 	select {
 	case conns := <-ln.streams:
 		closeConns(conns)

@@ -1,13 +1,12 @@
 package stream
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // control returns the hook with which net makes a socket: buffers and the largest
@@ -25,7 +24,7 @@ func (l load) control() func(network, address string, c syscall.RawConn) error {
 
 func (l load) configure(fd int, v6 bool) error {
 	if l.buffer > 0 {
-		if err := setBuffers(fd, l.buffer); err != nil {
+		if err := traffic.SetBuffers(fd, l.buffer, l.buffer); err != nil {
 			return err
 		}
 	}
@@ -39,7 +38,7 @@ func (l load) configure(fd int, v6 bool) error {
 			return err
 		}
 	}
-	return setCongestion(fd, l.congestion)
+	return traffic.SetCongestion(fd, l.congestion)
 }
 
 // setDSCP marks packets: the codepoint is the upper six bits of the byte (RFC
@@ -53,41 +52,6 @@ func setDSCP(fd, codepoint int, v6 bool) error {
 		return fmt.Errorf("setting the DSCP %d: %w", codepoint, err)
 	}
 	return nil
-}
-
-// setBuffers goes over net.core.[rw]mem_max where it is permitted; what was got
-// is read back at the window's end.
-func setBuffers(fd, size int) error {
-	for _, o := range []struct{ force, plain int }{{unix.SO_SNDBUFFORCE, unix.SO_SNDBUF}, {unix.SO_RCVBUFFORCE, unix.SO_RCVBUF}} {
-		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.force, size) == nil {
-			continue
-		}
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.plain, size); err != nil {
-			return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
-		}
-	}
-	return nil
-}
-
-func setCongestion(fd int, name string) error {
-	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return fmt.Errorf("this kernel has no congestion control %q: it has %s", name, algorithms("available"))
-	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("congestion control %q is for root only: others may use %s", name, algorithms("allowed"))
-	case err != nil:
-		return fmt.Errorf("setting the congestion control %q: %w", name, err)
-	}
-	return nil
-}
-
-func algorithms(which string) string {
-	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_" + which + "_congestion_control")
-	if err != nil {
-		return "none that could be listed"
-	}
-	return strings.Join(strings.Fields(string(text)), ", ")
 }
 
 // available refuses nothing: what a kernel lacks is seen at its socket.

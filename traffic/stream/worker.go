@@ -53,7 +53,7 @@ func (w *worker) Address() string {
 	if w.listener == nil {
 		return ""
 	}
-	return w.listener.socket.Addr().String()
+	return w.listener.door.Address().String()
 }
 
 // Run lets the streams flow as scheduled. What ended it early (the context, a

@@ -1,0 +1,113 @@
+// Package lobby is where a receiver of a load meets its sender: connections that have to
+// introduce themselves soon, and groups of flows that wait for their last one.
+package lobby
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Doorman accepts connections that have yet to say who they are. Strangers cost it
+// little: so many at a time, each for so long. Once it is shut nothing listens any more,
+// so that a foreign connection costs the measured threads nothing.
+type Doorman struct {
+	socket   *net.TCPListener
+	most     int
+	patience time.Duration
+	handlers sync.WaitGroup
+
+	mu       sync.Mutex
+	shut     bool
+	greeting []*net.TCPConn // oldest first
+}
+
+// Listen opens a TCP socket for a doorman, without keep-alives and MPTCP. The address is
+// an IP, or an IP:port where the caller wants the port; control may be nil.
+func Listen(ctx context.Context, address string, control func(network, address string, c syscall.RawConn) error) (*net.TCPListener, error) {
+	config := net.ListenConfig{Control: control, KeepAlive: -1}
+	config.SetMultipathTCP(false)
+	socket, err := config.Listen(ctx, "tcp", BindAddress(address))
+	if err != nil {
+		return nil, err
+	}
+	return socket.(*net.TCPListener), nil
+}
+
+// BindAddress is the address with port 0, any, unless it has one.
+func BindAddress(address string) string {
+	if _, err := netip.ParseAddrPort(address); err == nil {
+		return address
+	}
+	return net.JoinHostPort(address, "0")
+}
+
+// NewDoorman is one who lets so many connections be unidentified at once, each for so
+// long, from Open on.
+func NewDoorman(socket *net.TCPListener, most int, patience time.Duration) *Doorman {
+	return &Doorman{socket: socket, most: most, patience: patience}
+}
+
+// Open begins to accept. Greet runs for each connection, with a deadline on it, and says
+// by Introduced when it knows who it is.
+func (d *Doorman) Open(greet func(*net.TCPConn)) {
+	d.handlers.Go(func() {
+		for {
+			conn, err := d.socket.AcceptTCP()
+			if err != nil {
+				return // closed, or out of descriptors: then nobody comes, and a run says so
+			}
+			if !d.admit(conn) {
+				conn.Close()
+				continue
+			}
+			d.handlers.Go(func() { greet(conn) })
+		}
+	})
+}
+
+// Address is where it listens, or did.
+func (d *Doorman) Address() net.Addr { return d.socket.Addr() }
+
+// admit takes a connection among those that have yet to introduce themselves. The one
+// that has waited longest makes way, so that silent strangers keep nobody out.
+func (d *Doorman) admit(conn *net.TCPConn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shut {
+		return false
+	}
+	if len(d.greeting) == d.most {
+		d.greeting[0].SetDeadline(time.Unix(1, 0)) // its greeting ends by that
+		d.greeting = d.greeting[1:]
+	}
+	d.greeting = append(d.greeting, conn)
+	conn.SetDeadline(time.Now().Add(d.patience)) // under the lock: Shut shortens it
+	return true
+}
+
+// Introduced takes a connection off those that Shut and newcomers hurry. Its deadline
+// stays.
+func (d *Doorman) Introduced(conn *net.TCPConn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.greeting = slices.DeleteFunc(d.greeting, func(c *net.TCPConn) bool { return c == conn })
+}
+
+// Shut stops listening and hurries whoever has not introduced itself.
+func (d *Doorman) Shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shut = true
+	d.socket.Close()
+	for _, conn := range d.greeting {
+		conn.SetDeadline(time.Unix(1, 0))
+	}
+}
+
+// Wait waits until no connection is greeted any more, after Shut.
+func (d *Doorman) Wait() { d.handlers.Wait() }
