@@ -40,8 +40,6 @@ type Backend interface {
 	Do(cell, place string, f func() error) error
 	// Sysfs is where that thread sees the place's own devices.
 	Sysfs(cell, place string) string
-	// Relieve keeps a cell's receive work from starving programs, until stop.
-	Relieve(cell string) (stop func())
 	// Switches are a cell's daemons whose counters can be read.
 	Switches(cell string) []Switch
 	Close() error

@@ -58,10 +58,8 @@ func (n *node) start(ctx context.Context, ask proto.Request) proto.Reply {
 	n.mu.Lock()
 	n.trials[ask.Cell] = t
 	n.mu.Unlock()
-	stop := n.config.Backend.Relieve(ask.Cell)
 	go func() {
 		t.run(ctx, prepared, probes, *ask.Start, arrived)
-		stop()
 		close(t.done)
 	}()
 	return proto.Reply{}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"windtunnel/testbed/netns"
+	"golang.org/x/sys/unix"
 )
 
 // The kinds of wire, as suites name them: a NIC's packets leave at MTU size and
@@ -55,14 +55,12 @@ type Wire struct {
 	Nice  int // the priority of programs
 	nodes []Node
 	napi  []int // the NAPI threads' ids
-	// strict ends the relief of overloaded receive threads.
-	strict func()
 }
 
 // Lay makes the testbed; nice is the programs' priority. Its receive threads are as the
-// testbed's own: of real-time priority, unless they are overloaded.
+// testbed's own.
 func Lay(ctx context.Context, kind string, nice int) (*Wire, error) {
-	w := &Wire{Nice: nice, nodes: []Node{A, B}, strict: func() {}}
+	w := &Wire{Nice: nice, nodes: []Node{A, B}}
 	for _, n := range w.nodes {
 		if err := sh(ctx, "ip", "netns", "add", n.Namespace); err != nil {
 			w.Remove()
@@ -73,7 +71,6 @@ func Lay(ctx context.Context, kind string, nice int) (*Wire, error) {
 		w.Remove()
 		return nil, err
 	}
-	w.strict = netns.RelieveThreads(w.napi)
 	return w, nil
 }
 
@@ -119,8 +116,11 @@ func (n Node) plug(ctx context.Context, kind string) error {
 	return nil
 }
 
+// receiveSlice is a NAPI thread's time slice.
+const receiveSlice = 100 * time.Microsecond
+
 // steer pins the device's NAPI threads, "napi/DEVICE-ID", to the node's CPU and
-// lets them come before the application there.
+// lets them run soon there.
 func (n Node) steer(ctx context.Context) (threads []int, err error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {
@@ -139,8 +139,9 @@ func (n Node) steer(ctx context.Context) (threads []int, err error) {
 			return nil, err
 		}
 		// As the testbed's own wire does: testbed/netns/steering.go says why.
-		if err := sh(ctx, "chrt", "-f", "-p", "1", strconv.Itoa(pid)); err != nil {
-			return nil, err
+		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(receiveSlice)}
+		if err := unix.SchedSetAttr(pid, &attr, 0); err != nil {
+			return nil, fmt.Errorf("setting the time slice of a NAPI thread: %w", err)
 		}
 		threads = append(threads, pid)
 	}
@@ -152,7 +153,6 @@ func (n Node) steer(ctx context.Context) (threads []int, err error) {
 
 // Remove takes the namespaces away, and with them all that is in them.
 func (w *Wire) Remove() {
-	w.strict()
 	for _, n := range w.nodes {
 		sh(context.Background(), "ip", "netns", "del", n.Namespace)
 	}

@@ -231,8 +231,8 @@ func (c *cell) threadDifferences(stack *Stack, device string) []error {
 		}
 		if attr, err := unix.SchedGetAttr(thread, 0); err != nil {
 			all = append(all, fmt.Errorf("reading the priority of NAPI thread %d: %w", thread, err))
-		} else if attr.Policy != unix.SCHED_FIFO {
-			all = append(all, fmt.Errorf("NAPI thread %d has no real-time priority", thread))
+		} else if attr.Policy != unix.SCHED_NORMAL {
+			all = append(all, fmt.Errorf("NAPI thread %d has the scheduling policy %d, not an ordinary one", thread, attr.Policy))
 		}
 	}
 	return all

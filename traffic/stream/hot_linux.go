@@ -95,9 +95,6 @@ func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 			return burstEnd{f, e == 0, e}
 		}
 		f.count(n)
-		if n < t.buffer.size && t.rests {
-			syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t.rest)), 0, 0)
-		}
 	}
 	return burstEnd{}
 }

@@ -29,12 +29,10 @@ type thread struct {
 	budget       *budget
 	sendFlags    uintptr
 	receiveFlags uintptr
-	bound        int  // calls of a burst
-	gentle       bool // calls are few: see await
-	waits        bool // for enough to be there: see lowWater
-	water        int  // bytes: what it waits for now
-	rests        bool
-	rest         unix.Timespec
+	bound        int     // calls of a burst
+	gentle       bool    // calls are few: see await
+	waits        bool    // for enough to be there: see lowWater
+	water        int     // bytes: what it waits for now
 	poller       *poller // nil for one flow, and for paced ones
 	together     bool
 	silence      uint64        // calls in turn without a byte; 0: for ever
@@ -73,36 +71,12 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 	}
 	if role == traffic.Receive && len(flows) == 1 {
 		t.waits = e.config.Discard
-		t.rests, t.rest = !t.waits && mayRest(flows[0]), unix.NsecToTimespec(restTime.Nanoseconds())
 	}
 	return t, t.poll(interest)
 }
 
 // discardSize is how much one discarding call takes at most: all that waits.
 const discardSize = 1 << 20
-
-// restTime is for how long a receiver that did not fill its buffer rests before it
-// reads again, as a NIC holds back its interrupts: a window that opens in larger
-// steps makes the sender send, and the network aggregate, more packets at once.
-// With messages of 1390 bytes sent at once that took a third off the CPU time of
-// both ends. Longer rests held large messages up: the sender waited for the window.
-const restTime = 30 * time.Microsecond
-
-// leastRestful is the size of a chosen receive buffer under which rests would hold
-// the sender up, as the kernel tells it: doubled (socket(7)).
-const leastRestful = 1 << 20
-
-// mayRest tells whether the flow's receive buffer is large, or the kernel's to
-// enlarge (SO_BUF_LOCK, since Linux 5.15).
-func mayRest(f *flow) bool {
-	const receiveLocked = 2 // SOCK_RCVBUF_LOCK in linux/socket.h
-	locks, err := unix.GetsockoptInt(int(f.fd), unix.SOL_SOCKET, unix.SO_BUF_LOCK)
-	if err != nil || locks&receiveLocked == 0 {
-		return true
-	}
-	size, err := unix.GetsockoptInt(int(f.fd), unix.SOL_SOCKET, unix.SO_RCVBUF)
-	return err == nil && size >= leastRestful
-}
 
 // poll makes the poller of a thread with many flows, whose calls may not block.
 // sendfile has no flag for that, so the sockets get it.
