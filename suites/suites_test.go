@@ -33,6 +33,7 @@ func vocabulary() scenario.Vocabulary {
 			"datagram": {
 				{Name: "message", Type: result.Size, Min: 1, Max: 65507, Default: int64(1400)},
 				{Name: "segmentation", Type: result.Word, Words: []string{"auto", "off"}, Default: "auto"},
+				{Name: "aggregation", Type: result.Word, Words: []string{"auto", "off"}, Default: "auto"},
 			},
 			"ping": {{Name: "rate", Type: result.PacketRate}},
 			"frame": {

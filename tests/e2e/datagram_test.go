@@ -85,7 +85,8 @@ func TestDatagramsCrossAWire(t *testing.T) {
 	}{
 		"as fast as it goes, memory": {"10.0.0.2", false, result.Options{}},
 		"as fast as it goes, NIC":    {"10.0.0.2", true, result.Options{}},
-		"one by one":                 {"10.0.0.2", true, result.Options{"segmentation": "off"}},
+		"one by one":                 {"10.0.0.2", true, result.Options{"segmentation": "off", "aggregation": "off"}},
+		"joined on the way":          {"10.0.0.2", true, result.Options{"segmentation": "off"}},
 		"64-byte frames":             {"10.0.0.2", true, result.Options{"message": 18}},
 		"IPv6":                       {"fd00::2", true, result.Options{"rate": 1e9}},
 		"many flows":                 {"10.0.0.2", true, result.Options{"flows": 100, "threads": 2, "packets": 1e5}},
@@ -98,11 +99,17 @@ func TestDatagramsCrossAWire(t *testing.T) {
 			}
 			sent, got := b.datagrams(t, c.address, c.load, nil)
 			conserve(t, sent, got)
-			whole := c.load["segmentation"] != "off"
-			if whole && (sent.Offered.Method != "udp-segment" || got.Arrived.Method != "udp-gro" || sent.Offered.Why != "") {
-				t.Errorf("sent by %s (%s), received by %s (%s)", sent.Offered.Method, sent.Offered.Why, got.Arrived.Method, got.Arrived.Why)
+			methods, want := sent.Offered.Method+", "+got.Arrived.Method, "udp-segment, udp-gro"
+			if c.load["segmentation"] == "off" {
+				want = "sendmmsg, udp-gro"
 			}
-			if whole && c.load["packets"] == nil && c.load["rate"] == nil && got.Calls*4 > got.Packets {
+			if c.load["aggregation"] == "off" {
+				want = "sendmmsg, recvmmsg"
+			}
+			if methods != want || (sent.Offered.Why != "") != (c.load["segmentation"] == "off") {
+				t.Errorf("sent and received by %s (%s, %s), not %s", methods, sent.Offered.Why, got.Arrived.Why, want)
+			}
+			if c.load["aggregation"] != "off" && c.load["packets"] == nil && c.load["rate"] == nil && got.Calls*4 > got.Packets {
 				t.Errorf("%d datagrams came in %d messages: nothing joined them", got.Packets, got.Calls)
 			}
 		})

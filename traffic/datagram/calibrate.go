@@ -77,7 +77,7 @@ func newSink(l load) (*net.UDPConn, error) {
 		return nil, err
 	}
 	sink.SetReadBuffer(sinkBuffer)
-	if l.segment == segmentationAuto {
+	if l.segment == offloadAuto {
 		takeAggregates(sink)
 	}
 	return sink, nil

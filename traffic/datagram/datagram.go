@@ -46,7 +46,8 @@ var options = []result.Option{
 	{Name: "packets", Type: result.PacketRate, Min: 0.01, Max: maxRate, Says: "datagrams per second over all flows, in each direction; beside rate the lower one counts"},
 	{Name: "flows", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "numbered sequences of datagrams, each from a source port of its own"},
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "hot threads at each end, and destination ports; the flows are dealt to them in turn, so at most as many"},
-	{Name: "segmentation", Type: result.Word, Words: []string{segmentationAuto, segmentationOff}, Default: segmentationAuto, Says: "let the kernel cut and join datagrams (UDP_SEGMENT, UDP_GRO) where the path takes it, or never"},
+	{Name: "segmentation", Type: result.Word, Words: []string{offloadAuto, offloadOff}, Default: offloadAuto, Says: "send many datagrams as one, for the kernel to cut (UDP_SEGMENT), where the path takes it, or never"},
+	{Name: "aggregation", Type: result.Word, Words: []string{offloadAuto, offloadOff}, Default: offloadAuto, Says: "receive datagrams that the kernel has joined (UDP_GRO), where it does, or never"},
 	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Says: "datagrams that may leave at once after the sender was late, over all threads; absent: what 4 ms bring"},
 	{Name: "buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "a socket's send and receive buffers (SO_SNDBUF, SO_RCVBUF); absent: 4 MiB and 16 MiB as far as the system lets"},
 	{Name: "dscp", Type: result.Count, Min: 0, Max: 63, Says: "differentiated services code point of the datagrams (RFC 2474)"},
@@ -81,6 +82,7 @@ type load struct {
 	flows     int
 	threads   int
 	segment   string
+	aggregate string
 	burst     int // datagrams over all threads; 0: chosen
 	buffer    int // bytes; 0: chosen
 	dscp      int // -1: as the system has it
@@ -96,7 +98,7 @@ func parseLoad(given result.Options) (load, error) {
 	}
 	l := load{
 		message: int(given.Int("message")), rate: given.Float("rate"), packets: given.Float("packets"),
-		flows: int(given.Int("flows")), threads: int(given.Int("threads")), segment: given.Text("segmentation"),
+		flows: int(given.Int("flows")), threads: int(given.Int("threads")), segment: given.Text("segmentation"), aggregate: given.Text("aggregation"),
 		burst: int(given.Int("burst")), buffer: int(given.Int("buffer")), dscp: -1, direction: given.Text("direction"),
 		verify: given.Text("verify") == verifyPayload, window: int(given.Int("window")),
 	}
@@ -122,7 +124,7 @@ func (l load) config(k key, cpus []int) Config {
 	return Config{
 		Message: l.message, Codec: headerFor(l.message, k),
 		BitsPerSecond: l.rate / float64(l.flows), PacketsPerSecond: l.packets / float64(l.flows),
-		Burst: l.burst / l.threads, Segmentation: l.segment, Threads: l.threads, CPUs: cpus, Buffer: l.buffer,
+		Burst: l.burst / l.threads, Segmentation: l.segment, Aggregation: l.aggregate, Threads: l.threads, CPUs: cpus, Buffer: l.buffer,
 		Verify: l.verify, Window: l.window, FailTogether: true,
 	}
 }

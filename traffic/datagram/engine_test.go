@@ -62,7 +62,7 @@ func TestEveryDatagramIsCounted(t *testing.T) {
 	}{
 		"long header":   {"udp4", "127.0.0.1", Config{Message: 1400, Codec: longHeader{testKey}, Verify: true}},
 		"short header":  {"udp4", "127.0.0.1", Config{Message: 18, Codec: shortHeader{testKey}, Verify: true}},
-		"one a message": {"udp4", "127.0.0.1", Config{Message: 1400, Codec: longHeader{testKey}, Segmentation: "off", Verify: true}},
+		"one a message": {"udp4", "127.0.0.1", Config{Message: 1400, Codec: longHeader{testKey}, Segmentation: "off", Aggregation: "off", Verify: true}},
 		"no header":     {"udp4", "127.0.0.1", Config{Message: 100, Payload: []byte("B")}},
 		"IPv6":          {"udp6", "::1", Config{Message: 1400, Codec: longHeader{testKey}, Verify: true}},
 		"largest":       {"udp4", "127.0.0.1", Config{Message: maxPayload, Codec: longHeader{testKey}, Verify: true}},

@@ -33,7 +33,8 @@ type Config struct {
 	// Burst is the depth of a thread's token bucket in datagrams: what it may send
 	// at once after it was late. 0: what 4 ms bring, at least 2.
 	Burst        int
-	Segmentation string // "auto" (or ""): UDP_SEGMENT and UDP_GRO where the path takes them; "off"
+	Segmentation string // "auto" (or ""): UDP_SEGMENT where the path takes it; "off"
+	Aggregation  string // "auto" (or ""): UDP_GRO where the kernel has it; "off"
 	Threads      int    // hot threads in each direction, at most one a flow; 0: one
 	CPUs         []int  // the threads are pinned here, in turn, senders first; empty: not pinned
 	Buffer       int    // bytes of a socket's buffers; 0: chosen
@@ -107,8 +108,10 @@ func (c Config) check(flows []Flow) (Config, error) {
 		return c, fmt.Errorf("an engine needs at least one flow")
 	case c.Message < smallest || c.Message > maxPayload:
 		return c, fmt.Errorf("a datagram of %d bytes: it must have between %d (its header) and %d", c.Message, smallest, maxPayload)
-	case c.Segmentation != "" && c.Segmentation != segmentationAuto && c.Segmentation != segmentationOff:
-		return c, fmt.Errorf("segmentation %q: it is %q or %q", c.Segmentation, segmentationAuto, segmentationOff)
+	case !isOffload(c.Segmentation):
+		return c, fmt.Errorf("segmentation %q: it is %q or %q", c.Segmentation, offloadAuto, offloadOff)
+	case !isOffload(c.Aggregation):
+		return c, fmt.Errorf("aggregation %q: it is %q or %q", c.Aggregation, offloadAuto, offloadOff)
 	case c.Window < 0 || c.Window > maxWindow:
 		return c, fmt.Errorf("a window of %d numbers: it has at most %d", c.Window, maxWindow)
 	}
@@ -123,11 +126,13 @@ func (c Config) check(flows []Flow) (Config, error) {
 }
 
 const (
-	segmentationAuto = "auto"
-	segmentationOff  = "off"
-	maxWindow        = 1 << 24
-	defaultPatience  = 5 * time.Second
+	offloadAuto     = "auto"
+	offloadOff      = "off"
+	maxWindow       = 1 << 24
+	defaultPatience = 5 * time.Second
 )
+
+func isOffload(word string) bool { return word == "" || word == offloadAuto || word == offloadOff }
 
 // packetsPerSecond is the rate of one flow, 0 for none.
 func (c Config) packetsPerSecond() float64 {

@@ -168,6 +168,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"shorter than its header": {Config{Message: 47, Codec: longHeader{testKey}}, good(), "48 (its header)"},
 		"longer than a packet":    {Config{Message: maxPayload + 1}, good(), "65507"},
 		"another word":            {Config{Message: 64, Segmentation: "on"}, good(), "segmentation"},
+		"a word for receiving":    {Config{Message: 64, Aggregation: "on"}, good(), "aggregation"},
 		"nobody to send to":       {Config{Message: 64}, Flow{Conn: listenUDP(t), Role: traffic.Send}, "needs a peer"},
 		"no role":                 {Config{Message: 64}, Flow{Conn: listenUDP(t)}, "role"},
 		"no such CPU":             {Config{Message: 64, CPUs: []int{1023}}, good(), "CPU 1023"},

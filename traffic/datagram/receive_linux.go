@@ -33,7 +33,7 @@ type intake struct {
 
 func newIntake(c Config, inlets []*inlet) (*intake, error) {
 	size := c.Message + 1 // one more, so that a longer datagram shows
-	if c.Segmentation != segmentationOff {
+	if c.Aggregation != offloadOff {
 		size = min(maxAggregate, max(size, maxSegments*c.Message))
 	}
 	size = (size + 63) &^ 63

@@ -186,7 +186,7 @@ func TestARelaysMischiefIsCountedExactly(t *testing.T) {
 		asItIs bool // a flipped last byte goes unseen: only the header is looked at
 	}{
 		"every byte":    {load: result.Options{"packets": 1e4}},
-		"one a message": {load: result.Options{"packets": 1e4, "segmentation": "off"}},
+		"one a message": {load: result.Options{"packets": 1e4, "segmentation": "off", "aggregation": "off"}},
 		"short":         {load: result.Options{"packets": 1e4, "message": shortSize}},
 		"short, longer": {load: result.Options{"packets": 1e4, "message": shortSize + 4}},
 		"header alone":  {load: result.Options{"packets": 1e4, "verify": "header"}, asItIs: true},

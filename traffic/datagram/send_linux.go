@@ -46,7 +46,7 @@ func newBatch(c Config, flows []*outflow) *batch {
 	b := &batch{message: c.Message}
 	segments := min(maxSegments, maxPayload/c.Message)
 	b.segments.Store(int32(segments))
-	if c.Segmentation == segmentationOff {
+	if c.Segmentation == offloadOff {
 		b.plain("segmentation is switched off")
 	} else if segments < 2 {
 		b.plain(fmt.Sprintf("two datagrams of %d bytes are longer than a packet may be", c.Message))

@@ -92,7 +92,7 @@ func (s *socket) setBuffers(size int) error {
 }
 
 func (s *socket) setGRO(c Config) {
-	if c.Segmentation == segmentationOff {
+	if c.Aggregation == offloadOff {
 		s.noGRO = "switched off"
 		return
 	}

@@ -95,7 +95,7 @@ func TestEveryDatagramHasAFate(t *testing.T) {
 	cases := map[string]result.Options{
 		"defaults":          {},
 		"smallest":          {"message": shortSize},
-		"off":               {"segmentation": "off"},
+		"off":               {"segmentation": "off", "aggregation": "off"},
 		"a rate":            {"rate": 1e8},
 		"a packet rate":     {"packets": 1e4, "message": 48},
 		"flows on a thread": {"flows": 7, "packets": 7e4},

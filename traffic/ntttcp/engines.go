@@ -82,12 +82,12 @@ func (t *Test) datagrams(conns []net.Conn) (engine, error) {
 	for i, conn := range conns {
 		flows[i] = datagram.Flow{Conn: conn.(*net.UDPConn), Role: t.Role, ID: uint32(i)}
 	}
-	segmentation := "off" // as the tools: a datagram a call
+	offload := "off" // as the tools: a datagram a call
 	if t.Coalesce || t.Datagram > 0 {
-		segmentation = "auto"
+		offload = "auto"
 	}
 	e, err := datagram.NewEngine(flows, datagram.Config{
-		Message: t.datagram(), Segmentation: segmentation,
+		Message: t.datagram(), Segmentation: offload, Aggregation: offload,
 		Threads: t.hotThreads(len(conns)), CPUs: t.cpus(),
 		BitsPerSecond: t.BitsPerSecond, LimitPackets: t.packets(),
 		Payload:  bytes.Repeat([]byte{t.fill()}, t.datagram()),
