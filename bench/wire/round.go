@@ -76,6 +76,7 @@ func (w *Wire) RunPeer(ctx context.Context, p Peer) (Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Window+15*time.Second)
 	defer cancel()
 	server := B.Command(ctx, w.Nice, p.Server...)
+	server.Dir = w.dir
 	if err := server.Start(); err != nil {
 		return Sample{}, err
 	}
@@ -84,6 +85,7 @@ func (w *Wire) RunPeer(ctx context.Context, p Peer) (Sample, error) {
 		return Sample{}, fmt.Errorf("starting the server: %w", err)
 	}
 	client := A.Command(ctx, w.Nice, p.Client...)
+	client.Dir = w.dir
 	if err := client.Start(); err != nil {
 		return Sample{}, err
 	}

@@ -54,13 +54,18 @@ func (n Node) Command(ctx context.Context, nice int, args ...string) *exec.Cmd {
 type Wire struct {
 	Nice  int // the priority of programs
 	nodes []Node
-	napi  []int // the NAPI threads' ids
+	napi  []int  // the NAPI threads' ids
+	dir   string // where peers run, who may leave logs there
 }
 
 // Lay makes the testbed; nice is the programs' priority. Its receive threads are as the
 // testbed's own.
 func Lay(ctx context.Context, kind string, nice int) (*Wire, error) {
-	w := &Wire{Nice: nice, nodes: []Node{A, B}}
+	dir, err := os.MkdirTemp("", "wtst-bench-")
+	if err != nil {
+		return nil, err
+	}
+	w := &Wire{Nice: nice, nodes: []Node{A, B}, dir: dir}
 	for _, n := range w.nodes {
 		if err := sh(ctx, "ip", "netns", "add", n.Namespace); err != nil {
 			w.Remove()
@@ -153,6 +158,7 @@ func (n Node) steer(ctx context.Context) (threads []int, err error) {
 
 // Remove takes the namespaces away, and with them all that is in them.
 func (w *Wire) Remove() {
+	os.RemoveAll(w.dir)
 	for _, n := range w.nodes {
 		sh(context.Background(), "ip", "netns", "del", n.Namespace)
 	}

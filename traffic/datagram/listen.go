@@ -46,7 +46,6 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		if !ln.greet(conn) {
 			conn.Close()
 		}
-		ln.door.Introduced(conn)
 	})
 	return newWorker(l, order, nil, ln), nil
 }
@@ -54,7 +53,9 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 // greet takes a sender through the handshake and reports whether it won.
 func (ln *listener) greet(conn *net.TCPConn) bool {
 	var b [helloSize]byte
-	if _, err := io.ReadFull(conn, b[:]); err != nil {
+	_, err := io.ReadFull(conn, b[:])
+	ln.door.Introduced(conn) // from here on, isDone ends it
+	if err != nil {
 		return false
 	}
 	h, err := decodeHello(b[:])
@@ -70,7 +71,7 @@ func (ln *listener) greet(conn *net.TCPConn) bool {
 		return false
 	}
 	s := &session{load: ln.load, key: h.key, conn: conn, conns: ln.bound}
-	if err := s.accept(ln.isDone); err == nil && ln.win(s, conn) {
+	if err := s.accept(ln.isDone); err == nil && ln.win(s) {
 		return true
 	}
 	if ln.bound == nil {
@@ -110,13 +111,12 @@ func (ln *listener) isDone() bool {
 }
 
 // win ends the listening in favour of a session.
-func (ln *listener) win(s *session, conn *net.TCPConn) bool {
+func (ln *listener) win(s *session) bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	if ln.done {
 		return false
 	}
-	ln.door.Introduced(conn)
 	ln.shut()
 	ln.won = true
 	s.watch()

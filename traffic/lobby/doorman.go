@@ -91,11 +91,15 @@ func (d *Doorman) admit(conn *net.TCPConn) bool {
 }
 
 // Introduced takes a connection off those that Shut and newcomers hurry. Its deadline
-// stays.
+// stays; one that had to make way just as it spoke gets its time back.
 func (d *Doorman) Introduced(conn *net.TCPConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.greeting = slices.DeleteFunc(d.greeting, func(c *net.TCPConn) bool { return c == conn })
+	if i := slices.Index(d.greeting, conn); i >= 0 {
+		d.greeting = slices.Delete(d.greeting, i, i+1)
+	} else if !d.shut {
+		conn.SetDeadline(time.Now().Add(d.patience))
+	}
 }
 
 // Shut stops listening and hurries whoever has not introduced itself.
