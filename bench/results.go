@@ -18,6 +18,7 @@ type Section struct {
 	Says        string // how it was measured
 	Peers       string // the peers' versions
 	Comparisons []*Comparison
+	Notes       string // what was learned, below the table; empty: nothing
 }
 
 const head = `# Comparisons with peers
@@ -34,6 +35,9 @@ func (s Section) text() string {
 	b.WriteString("| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
 	for _, c := range s.Comparisons {
 		b.WriteString(c.Row() + "\n")
+	}
+	if s.Notes != "" {
+		b.WriteString("\n" + strings.TrimSpace(s.Notes) + "\n")
 	}
 	return b.String()
 }

@@ -1,17 +1,24 @@
 package ping
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // TestPollerWaits does it both ways: with the exact call, and with the old one of
-// systems that lack it.
+// systems that lack it. The scheduler's signals would end a wait early.
 func TestPollerWaits(t *testing.T) {
 	for name, coarse := range map[string]bool{"to the ns": false, "to the ms": true} {
 		t.Run(name, func(t *testing.T) {
+			runtime.LockOSThread() // and never unlocked, as hot threads are
+			if err := traffic.DeafenThread(); err != nil {
+				t.Fatal(err)
+			}
 			var ends [2]int
 			if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
 				t.Fatal(err)
