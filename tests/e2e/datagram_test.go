@@ -109,7 +109,7 @@ func TestDatagramsCrossAWire(t *testing.T) {
 			if methods != want || (sent.Offered.Why != "") != (c.load["segmentation"] == "off") {
 				t.Errorf("sent and received by %s (%s, %s), not %s", methods, sent.Offered.Why, got.Arrived.Why, want)
 			}
-			if c.load["aggregation"] != "off" && c.load["packets"] == nil && c.load["rate"] == nil && got.Calls*4 > got.Packets {
+			if c.load["segmentation"] != "off" && c.load["packets"] == nil && c.load["rate"] == nil && got.Calls*4 > got.Packets {
 				t.Errorf("%d datagrams came in %d messages: nothing joined them", got.Packets, got.Calls)
 			}
 		})

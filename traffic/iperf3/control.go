@@ -31,6 +31,7 @@ type control struct {
 	ctx   context.Context // its end ends every wait
 	conn  net.Conn
 	write sync.Mutex
+	release func() // ends ctx's hold on the connection
 	// pending is a state that is being waited for in the background; nil: none.
 	pending chan heard
 }
@@ -39,8 +40,17 @@ type control struct {
 // returned function is called.
 func newControl(ctx context.Context, conn net.Conn) (c *control, release func()) {
 	c = &control{ctx: ctx, conn: conn}
-	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Unix(1, 0)) })
-	return c, func() { stop() }
+	woken := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(woken)
+		conn.SetReadDeadline(time.Unix(1, 0))
+	})
+	c.release = sync.OnceFunc(func() {
+		if !stop() {
+			<-woken // else it would cut a later wait short
+		}
+	})
+	return c, c.release
 }
 
 // heard is a state of the peer, or why none came.
@@ -213,6 +223,7 @@ func (c *control) close() {
 // it has closed too, so that it can read all that was sent.
 func (c *control) closeInOrder() {
 	defer c.close()
+	c.release()
 	if half, ok := c.conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -262,5 +263,45 @@ func TestHeaders(t *testing.T) {
 		if s, ok := c.h.Get(c.b); ok {
 			t.Errorf("% x was read as %+v", c.b, s)
 		}
+	}
+}
+
+// lateConn takes its time to wake who reads, as a busy machine does.
+type lateConn struct{ *net.TCPConn }
+
+func (c lateConn) SetReadDeadline(until time.Time) error {
+	if until.Before(time.Now()) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	return c.TCPConn.SetReadDeadline(until)
+}
+
+// TestPartingOutlastsTheInterrupt: the end of the context, which wakes readers, must not
+// end the wait for the peer's close, or its streams break before it has read why.
+func TestPartingOutlastsTheInterrupt(t *testing.T) {
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	peer, err := net.DialTCP("tcp", nil, ln.Addr().(*net.TCPAddr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := ln.AcceptTCP()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c, _ := newControl(ctx, lateConn{conn})
+	cancel()
+	var gone atomic.Bool
+	time.AfterFunc(60*time.Millisecond, func() {
+		gone.Store(true)
+		peer.Close()
+	})
+	c.closeInOrder()
+	if !gone.Load() {
+		t.Error("it did not wait for the peer")
 	}
 }
