@@ -28,9 +28,9 @@ const (
 
 // control is the control connection. One goroutine reads; any may write.
 type control struct {
-	ctx   context.Context // its end ends every wait
-	conn  net.Conn
-	write sync.Mutex
+	ctx     context.Context // its end ends every wait
+	conn    net.Conn
+	write   sync.Mutex
 	release func() // ends ctx's hold on the connection
 	// pending is a state that is being waited for in the background; nil: none.
 	pending chan heard
