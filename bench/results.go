@@ -18,7 +18,6 @@ type Section struct {
 	Says        string // how it was measured
 	Peers       string // the peers' versions
 	Comparisons []*Comparison
-	Notes       string // what was learned, below the table; empty: nothing
 }
 
 const head = `# Comparisons with peers
@@ -26,7 +25,7 @@ Written by ` + "`make bench`" + `. A ratio is ours over the peer's, over rounds 
 valid under a look after every round. Where there are several peers, the best of them counts: the one over which our
 ratio is the worst. A goal holds when the whole interval reaches it, is missed when the whole interval falls short, and
 is level else. A goal of 1.00 asks for parity: it holds when the interval reaches 1.00 and the median is at least 0.97
-(of a cost: at most 1.03).
+(of a cost: at most 1.03). LEARNED.md says what was tried where goals are missed.
 `
 
 func (s Section) text() string {
@@ -35,9 +34,6 @@ func (s Section) text() string {
 	b.WriteString("| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
 	for _, c := range s.Comparisons {
 		b.WriteString(c.Row() + "\n")
-	}
-	if s.Notes != "" {
-		b.WriteString("\n" + strings.TrimSpace(s.Notes) + "\n")
 	}
 	return b.String()
 }

@@ -123,8 +123,11 @@ func named(ctx context.Context, name string, args ...string) (string, error) {
 	return name + " " + found, nil
 }
 
-// one is the usual end of a finder.
+// one finds a tool that must be here, and has its version in what the command prints.
 func one(ctx context.Context, name string, commands func(Work, int) (Commands, bool), asked ...string) ([]Tool, error) {
+	if err := missing(asked[0]); err != nil {
+		return nil, err
+	}
 	full, err := named(ctx, name, asked...)
 	if err != nil {
 		return nil, err
@@ -153,7 +156,7 @@ func (w Work) Count(s wire.Sample, c Commands) float64 {
 	seconds := s.Receiver.WindowSeconds
 	switch {
 	case w.What == Bytes:
-		return float64(s.ReceivedTCP) / seconds
+		return s.RateTCP() / 8
 	case w.What == TCPTransactions:
 		return float64(s.ReceivedTCP) / float64(message) / seconds
 	case c.Aggregates:

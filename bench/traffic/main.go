@@ -66,24 +66,6 @@ const says = "Between two network namespaces, a CPU each; all tools send message
 	"Frames are of 64 bytes with FCS, counted by the sink; the bare loop redirects one constant frame in XDP live-frame mode into a program that drops and counts. " +
 	"The windows are %s long. A trial in which other programs used more than %.0f %% of the CPUs is repeated."
 
-// learned is what stands below the table.
-const learned = `
-Where goals are missed, on 2 CPUs of a VM:
-- 64-byte packets: both CPUs are full. The receive thread of the kernel takes 0.33 of the 0.46 us a packet, so that no
-  program could get more than 3.0 million a second; the sender allocates, cuts and queues one buffer a packet.
-- Datagrams with segmentation offload, over iperf3 3.12: copying from the other CPU's cache, 5 GB/s, takes a third of the
-  receiving CPU; on the wire as memory both ends copy all of the time.
-- iperf3 3.21 with its own offload is as fast. Its packets are counted at the IP layer, before those that its socket
-  has no room for are dropped, which flatters it by an unknown part.
-- Tried without gain: 128 or 256 KiB of receive memory instead of 1 MiB; 1, 4 or 16 datagrams a call instead of 64; GRO
-  flush timers of 10 to 50 us, as interrupt moderation (bulk TCP lost 10 to 25 %, and receivers starved).
-- With receive threads of real-time priority, as they were before, ours was 4.7 and 8.5 times the best peer, without and
-  with the offload: peers got 25,000 to 105,000 packets a second. The threads share the CPU now: ours receives 1.4 to
-  2.5 times as much as before, and peers five times.
-- Bulk TCP: 128 KiB a receiving call is best here; 256 KiB lost 12 %, 64 KiB nothing. Resting between calls helped beside
-  real-time receive threads, and costs 20 % beside these.
-`
-
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	tools, err := peers.Find(ctx)
 	if err != nil {
@@ -93,7 +75,6 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		Title: "traffic and its peers",
 		Says:  fmt.Sprintf(says, s.window, 100*wire.Disturbed),
 		Peers: peers.Names(tools),
-		Notes: learned,
 	}
 	for _, setup := range setups {
 		if !strings.Contains(setup.name, s.only) {

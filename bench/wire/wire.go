@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"windtunnel/testbed/netns"
 )
 
 // The kinds of wire, as suites name them: a NIC's packets leave at MTU size and
@@ -121,11 +121,8 @@ func (n Node) plug(ctx context.Context, kind string) error {
 	return nil
 }
 
-// receiveSlice is a NAPI thread's time slice.
-const receiveSlice = 100 * time.Microsecond
-
 // steer pins the device's NAPI threads, "napi/DEVICE-ID", to the node's CPU and
-// lets them run soon there.
+// lets them share it, as the testbed's own wire does.
 func (n Node) steer(ctx context.Context) (threads []int, err error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {
@@ -143,10 +140,8 @@ func (n Node) steer(ctx context.Context) (threads []int, err error) {
 		if err := sh(ctx, "taskset", "-pc", strconv.Itoa(n.CPU), strconv.Itoa(pid)); err != nil {
 			return nil, err
 		}
-		// As the testbed's own wire does: testbed/netns/steering.go says why.
-		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(receiveSlice)}
-		if err := unix.SchedSetAttr(pid, &attr, 0); err != nil {
-			return nil, fmt.Errorf("setting the time slice of a NAPI thread: %w", err)
+		if err := netns.ShareReceive(pid); err != nil {
+			return nil, err
 		}
 		threads = append(threads, pid)
 	}

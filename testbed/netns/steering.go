@@ -71,7 +71,7 @@ func steerThreaded(stack *Stack, device string, on bool, cpus []int) (threads []
 		return nil, fmt.Errorf("%s has no NAPI thread: the device must be up, with GRO on", device)
 	}
 	for _, thread := range threads {
-		if err := errors.Join(pinThread(thread, cpus), shareReceive(thread)); err != nil {
+		if err := errors.Join(pinThread(thread, cpus), ShareReceive(thread)); err != nil {
 			return nil, fmt.Errorf("setting up the receive threads of %s: %w", device, err)
 		}
 	}
@@ -82,7 +82,7 @@ func steerThreaded(stack *Stack, device string, on bool, cpus []int) (threads []
 // interrupts do (EEVDF's custom slices, Linux 6.12; older kernels choose their own).
 const receiveSlice = 100 * time.Microsecond
 
-// shareReceive makes a receive thread an ordinary one that shares its CPU with the
+// ShareReceive makes a receive thread an ordinary one that shares its CPU with the
 // programs there, as ksoftirqd does when packets keep coming (handle_softirqs in
 // kernel/softirq.c).
 //
@@ -96,7 +96,7 @@ const receiveSlice = 100 * time.Microsecond
 // A transmit queue before the ring would lose fewer packets, but the receiver wakes that
 // queue (netif_tx_wake_queue in veth_xdp_rcv), so that its CPU does the sender's
 // segmenting: half of the sending node's work then shows on the receiving one.
-func shareReceive(tid int) error {
+func ShareReceive(tid int) error {
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(receiveSlice)}
 	if err := unix.SchedSetAttr(tid, &attr, 0); err != nil {
 		return fmt.Errorf("setting the time slice of thread %d: %w", tid, err)

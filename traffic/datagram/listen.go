@@ -3,7 +3,6 @@ package datagram
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -42,23 +41,18 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 			return nil, fmt.Errorf("opening UDP sockets on %s: %w", local.IP, err)
 		}
 	}
-	ln.door.Open(func(conn *net.TCPConn) {
-		if !ln.greet(conn) {
+	ln.door.Open(helloSize, func(b []byte, conn *net.TCPConn) {
+		if !ln.greet(b, conn) {
 			conn.Close()
 		}
 	})
 	return newWorker(l, order, nil, ln), nil
 }
 
-// greet takes a sender through the handshake and reports whether it won.
-func (ln *listener) greet(conn *net.TCPConn) bool {
-	var b [helloSize]byte
-	_, err := io.ReadFull(conn, b[:])
-	ln.door.Introduced(conn) // from here on, isDone ends it
-	if err != nil {
-		return false
-	}
-	h, err := decodeHello(b[:])
+// greet takes a sender through the rest of the handshake, which isDone ends, and
+// reports whether it won.
+func (ln *listener) greet(b []byte, conn *net.TCPConn) bool {
+	h, err := decodeHello(b)
 	if err != nil {
 		return false // a stranger gets no answer
 	}

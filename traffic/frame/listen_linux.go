@@ -76,7 +76,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 			return all.phases[probing].packets, err
 		},
 	}
-	ln.door.Open(ln.greet)
+	ln.door.Open(helloSize, ln.greet)
 	return &receiveWorker{load: l, device: d, listener: ln, sink: counting, closing: make(chan struct{})}, nil
 }
 
@@ -86,17 +86,14 @@ func newSession() uint32 {
 	return binary.BigEndian.Uint32(b[:])
 }
 
-// greet reads a hello. The first sender whose order agrees is served; strangers
+// greet judges a hello. The first sender whose order agrees is served; strangers
 // are hung up on.
-func (ln *listener) greet(conn *net.TCPConn) {
-	b := make([]byte, helloSize)
-	_, err := io.ReadFull(conn, b)
-	h, foreign := decodeHello(b)
+func (ln *listener) greet(b []byte, conn *net.TCPConn) {
+	h, err := decodeHello(b)
 	status := h.judge(ln.want)
-	ln.door.Introduced(conn)
 	ln.mu.Lock()
 	switch {
-	case err != nil || foreign != nil || ln.closed:
+	case err != nil || ln.closed:
 		ln.mu.Unlock()
 		conn.Close()
 		return

@@ -26,7 +26,7 @@ func newListener(t *testing.T) *listener {
 		joined: make(chan struct{}), last: make(chan parting, 1),
 		probed: func() (uint64, error) { return 5, nil },
 	}
-	ln.door.Open(ln.greet)
+	ln.door.Open(helloSize, ln.greet)
 	t.Cleanup(ln.close)
 	return ln
 }

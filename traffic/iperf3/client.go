@@ -50,9 +50,8 @@ func (c *client) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var release func()
-	c.control, release = newControl(ctx, conn)
-	defer release()
+	c.control = newControl(ctx, conn)
+	defer c.control.release()
 	defer c.control.close()
 	if err := c.agree(conn); err != nil {
 		return err

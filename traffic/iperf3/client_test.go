@@ -36,9 +36,8 @@ func script(t *testing.T, play func(*scripted)) (port int) {
 			return
 		}
 		s := &scripted{t: t, listener: l}
-		var release func()
-		s.control, release = newControl(context.Background(), conn)
-		defer release()
+		s.control = newControl(context.Background(), conn)
+		defer s.control.release()
 		defer s.control.close()
 		s.receive(s.name[:], 5*time.Second)
 		play(s)

@@ -36,10 +36,10 @@ type control struct {
 	pending chan heard
 }
 
-// newControl lets the end of ctx wake whoever waits for the peer, until the
-// returned function is called.
-func newControl(ctx context.Context, conn net.Conn) (c *control, release func()) {
-	c = &control{ctx: ctx, conn: conn}
+// newControl lets the end of ctx wake whoever waits for the peer, until its
+// release.
+func newControl(ctx context.Context, conn net.Conn) *control {
+	c := &control{ctx: ctx, conn: conn}
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(woken)
@@ -50,7 +50,7 @@ func newControl(ctx context.Context, conn net.Conn) (c *control, release func())
 			<-woken // else it would cut a later wait short
 		}
 	})
-	return c, c.release
+	return c
 }
 
 // heard is a state of the peer, or why none came.

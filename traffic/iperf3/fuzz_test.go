@@ -73,8 +73,8 @@ func FuzzServerControl(f *testing.F) {
 			}
 		}()
 		s := &session{server: &server{options: ServerOptions{}.filled()}, observer: &record{}}
-		s.control, s.release = newControl(context.Background(), a)
-		defer s.release()
+		s.control = newControl(context.Background(), a)
+		defer s.control.release()
 		defer s.control.close()
 		if s.agree() == nil && s.test.Parallel < 1 {
 			t.Errorf("%+v", s.test)
@@ -98,8 +98,8 @@ func FuzzClientControl(f *testing.F) {
 				}
 			}
 		}()
-		c, release := newControl(context.Background(), a)
-		defer release()
+		c := newControl(context.Background(), a)
+		defer c.release()
 		defer c.close()
 		for _, step := range []state{paramExchange, createStreams, testStart, testRunning} {
 			if c.expect(step, time.Second) != nil {

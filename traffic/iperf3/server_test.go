@@ -114,9 +114,8 @@ func (h *host) dial(t *testing.T) *net.TCPConn {
 func (h *host) rude(t *testing.T) *rude {
 	t.Helper()
 	r := &rude{t: t, conn: h.dial(t), name: newCookie()}
-	var release func()
-	r.control, release = newControl(context.Background(), r.conn)
-	t.Cleanup(release)
+	r.control = newControl(context.Background(), r.conn)
+	t.Cleanup(r.control.release)
 	r.send(r.name[:])
 	return r
 }

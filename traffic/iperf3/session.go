@@ -15,7 +15,6 @@ type session struct {
 	number   uint64
 	cookie   cookie
 	control  *control
-	release  func()
 	observer Observer
 	arrivals gate
 
@@ -38,7 +37,7 @@ const (
 
 func newSession(ctx context.Context, s *server, conn *net.TCPConn, name cookie, number uint64) *session {
 	one := &session{server: s, number: number, cookie: name}
-	one.control, one.release = newControl(ctx, conn)
+	one.control = newControl(ctx, conn)
 	one.observer = s.observe(number, conn.RemoteAddr().String())
 	return one
 }
@@ -47,7 +46,7 @@ func newSession(ctx context.Context, s *server, conn *net.TCPConn, name cookie, 
 // observer has been told. leave is called before the client sees the end, so that
 // it may come again at once.
 func (s *session) serve(ctx context.Context, leave func()) error {
-	defer s.release()
+	defer s.control.release()
 	err := s.run(ctx)
 	s.arrivals.shut()
 	if err != nil && ctx.Err() != nil {

@@ -18,8 +18,8 @@ func sent(t *testing.T, write func(*control) error) []byte {
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
-	c, release := newControl(context.Background(), a)
-	defer release()
+	c := newControl(context.Background(), a)
+	defer c.release()
 	failed := make(chan error, 1)
 	go func() { failed <- write(c); a.Close() }()
 	var got bytes.Buffer
@@ -36,8 +36,8 @@ func received[T any](t *testing.T, wire []byte, read func(*control) (T, error)) 
 	a, b := net.Pipe()
 	defer a.Close()
 	go func() { b.Write(wire); b.Close() }()
-	c, release := newControl(context.Background(), a)
-	defer release()
+	c := newControl(context.Background(), a)
+	defer c.release()
 	return read(c)
 }
 
@@ -293,7 +293,7 @@ func TestPartingOutlastsTheInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	c, _ := newControl(ctx, lateConn{conn})
+	c := newControl(ctx, lateConn{conn})
 	cancel()
 	var gone atomic.Bool
 	time.AfterFunc(60*time.Millisecond, func() {

@@ -4,6 +4,7 @@ package lobby
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -52,9 +53,10 @@ func NewDoorman(socket *net.TCPListener, most int, patience time.Duration) *Door
 	return &Doorman{socket: socket, most: most, patience: patience}
 }
 
-// Open begins to accept. Greet runs for each connection, with a deadline on it, and says
-// by Introduced when it knows who it is.
-func (d *Doorman) Open(greet func(*net.TCPConn)) {
+// Open begins to accept. Greet runs for each connection that has introduced itself, with
+// the bytes, so many, by which it did; the deadline of the introduction is still on it.
+// Who says less is hung up on.
+func (d *Doorman) Open(size int, greet func(hello []byte, conn *net.TCPConn)) {
 	d.handlers.Go(func() {
 		for {
 			conn, err := d.socket.AcceptTCP()
@@ -65,7 +67,16 @@ func (d *Doorman) Open(greet func(*net.TCPConn)) {
 				conn.Close()
 				continue
 			}
-			d.handlers.Go(func() { greet(conn) })
+			d.handlers.Go(func() {
+				hello := make([]byte, size)
+				_, err := io.ReadFull(conn, hello)
+				d.introduced(conn)
+				if err != nil {
+					conn.Close()
+					return
+				}
+				greet(hello, conn)
+			})
 		}
 	})
 }
@@ -90,9 +101,9 @@ func (d *Doorman) admit(conn *net.TCPConn) bool {
 	return true
 }
 
-// Introduced takes a connection off those that Shut and newcomers hurry. Its deadline
+// introduced takes a connection off those that Shut and newcomers hurry. Its deadline
 // stays; one that had to make way just as it spoke gets its time back.
-func (d *Doorman) Introduced(conn *net.TCPConn) {
+func (d *Doorman) introduced(conn *net.TCPConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if i := slices.Index(d.greeting, conn); i >= 0 {

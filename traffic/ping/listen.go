@@ -3,7 +3,6 @@ package ping
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
@@ -73,23 +72,16 @@ func listenStreams(ctx context.Context, l load, address string) (listener, error
 		return nil, err
 	}
 	ln := &streamListener{load: l, door: lobby.NewDoorman(socket, mostGreeting, handshakeTimeout), ready: make(chan session, 1)}
-	ln.door.Open(ln.greet)
+	ln.door.Open(helloSize, ln.greet)
 	return ln, nil
 }
 
 func (ln *streamListener) address() string         { return ln.door.Address().String() }
 func (ln *streamListener) session() <-chan session { return ln.ready }
 
-// greet reads one hello and lets the connection join its session, or closes it.
-func (ln *streamListener) greet(conn *net.TCPConn) {
-	var b [helloSize]byte
-	_, err := io.ReadFull(conn, b[:])
-	ln.door.Introduced(conn)
-	if err != nil {
-		conn.Close()
-		return
-	}
-	h, err := decodeHello(b[:])
+// greet lets a connection join its session, or closes it.
+func (ln *streamListener) greet(b []byte, conn *net.TCPConn) {
+	h, err := decodeHello(b)
 	if err != nil {
 		conn.Close()
 		return

@@ -3,7 +3,6 @@ package stream
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
@@ -40,22 +39,15 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		load: l, door: lobby.NewDoorman(socket, l.connections()+spareHandshakes, handshakeTimeout),
 		streams: make(chan []*net.TCPConn, 1),
 	}
-	ln.door.Open(ln.greet)
+	ln.door.Open(helloSize, ln.greet)
 	w := newWorker(l, order, nil)
 	w.listener = ln
 	return w, nil
 }
 
-// greet reads one hello and lets the connection join its session, or closes it.
-func (ln *listener) greet(conn *net.TCPConn) {
-	var b [helloSize]byte
-	_, err := io.ReadFull(conn, b[:])
-	ln.door.Introduced(conn)
-	if err != nil {
-		conn.Close()
-		return
-	}
-	h, err := decodeHello(b[:])
+// greet lets a connection join its session, or closes it.
+func (ln *listener) greet(b []byte, conn *net.TCPConn) {
+	h, err := decodeHello(b)
 	if err != nil {
 		conn.Close()
 		return
