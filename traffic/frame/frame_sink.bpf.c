@@ -231,6 +231,7 @@ static __always_inline struct frame_totals *look_ipv6(const __u8 *frame, const _
 	whole = length >= frame_length &&
 		*(const __u16 *)(frame + 18) == bpf_htons(frame_length - FRAME_IPV6_UDP) &&
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length) &&
+		*(const __u16 *)(udp + 6) && /* RFC 8200, section 8.1: none may be without */
 		intact(frame + 22, 8, udp, udp_length);
 	take(sum, hook, numbering, whole);
 	return sum;
