@@ -29,10 +29,10 @@ func (t *thread) learn(took time.Duration, calls uint64) {
 	}
 }
 
-// A discarding receiver is woken when waterTime's worth of the last burst's rate
+// A receiver of one flow is woken when waterTime's worth of the last burst's rate
 // has come, most mostWater. TCP acknowledges at once what comes before that (see
 // __tcp_ack_snd_check in net/ipv4/tcp_input.c) instead of when it is read, so that
-// the sender's packets leave evenly: 30 % more arrived.
+// the sender's packets leave evenly: 30 % more arrived where they were discarded.
 const (
 	waterTime = 200 * time.Microsecond
 	mostWater = 512 << 10

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -183,5 +184,34 @@ func TestCompletionsAreCounted(t *testing.T) {
 	}
 	if z.open != 5 || z.completed.Load() != 5 || z.copied.Load() != 1 {
 		t.Errorf("open %d, completed %d, copied %d", z.open, z.completed.Load(), z.copied.Load())
+	}
+}
+
+// TestAFallenRateLeavesNothingBehind: what comes after a fast time, and is less
+// than the receiver waits for, is read all the same.
+func TestAFallenRateLeavesNothingBehind(t *testing.T) {
+	for _, gentle := range []bool{false, true} {
+		near, far := connected(t, 1)
+		e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{})
+		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer thread.close()
+		thread.gentle = gentle
+		if thread.lowWater(time.Millisecond, 1<<20); thread.water < 100_000 {
+			t.Fatalf("waits for %d bytes at 1 GB/s", thread.water)
+		}
+		if _, err := far[0].Write(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := thread.burst(&atomic.Bool{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := thread.moved(); got != 100 {
+			t.Errorf("gentle %v: got %d of 100 bytes", gentle, got)
+		}
 	}
 }

@@ -69,9 +69,7 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 			f.file = uintptr(e.source.file)
 		}
 	}
-	if role == traffic.Receive && len(flows) == 1 {
-		t.waits = e.config.Discard
-	}
+	t.waits = role == traffic.Receive && len(flows) == 1
 	return t, t.poll(interest)
 }
 
@@ -149,6 +147,9 @@ func (t *thread) burst(stop *atomic.Bool) (burstEnd, error) {
 	began, calls, bytes := time.Now(), t.calls(), t.moved()
 	if t.gentle {
 		if ready, err := t.await(); err != nil || !ready {
+			if t.waits {
+				t.lowWater(patience, 0) // less than that may lie there
+			}
 			return burstEnd{}, errors.Join(err, t.judge(unix.EAGAIN))
 		}
 	}
