@@ -160,9 +160,18 @@ func (w Work) Count(s wire.Sample, c Commands) float64 {
 	case w.What == TCPTransactions:
 		return float64(s.ReceivedTCP) / float64(message) / seconds
 	case c.Aggregates:
-		return UpTo(s, message)
+		return taken(s, message)
 	}
 	return float64(s.ReceivedUDP) / seconds
+}
+
+// taken is how many datagrams a receiver of aggregates got per second: of those that
+// came up to IP, the share of aggregates that its socket had room for.
+func taken(s wire.Sample, message int) float64 {
+	if s.ReceivedUDP == 0 {
+		return 0
+	}
+	return UpTo(s, message) * float64(s.ReceivedUDP) / float64(s.ReceivedUDP+s.DroppedUDP)
 }
 
 // UpTo is how many datagrams of a size came up to the receiver's IP layer per second:

@@ -54,7 +54,7 @@ func TestOptionsAreGivenToWhoKnowsThem(t *testing.T) {
 func TestCounting(t *testing.T) {
 	var sample wire.Sample
 	sample.Receiver.WindowSeconds = 2
-	sample.ReceivedTCP, sample.ReceivedUDP = 2800, 100
+	sample.ReceivedTCP, sample.ReceivedUDP, sample.DroppedUDP = 2800, 100, 25
 	sample.Receiver.Stacks = []result.StackSample{{InPackets: 2, InBytes: 2*28 + 50*1400}}
 	cases := map[string]struct {
 		work     Work
@@ -65,7 +65,7 @@ func TestCounting(t *testing.T) {
 		"TCP requests":     {Work{What: TCPTransactions, Message: 1}, Commands{Message: 14}, 100},
 		"UDP requests":     {Work{What: UDPTransactions, Message: 1}, Commands{}, 50},
 		"datagrams":        {Work{What: Datagrams, Message: 1400}, Commands{}, 50},
-		"aggregated by IP": {Work{What: Datagrams, Message: 1400}, Commands{Aggregates: true}, 25},
+		"aggregated by IP": {Work{What: Datagrams, Message: 1400}, Commands{Aggregates: true}, 20},
 	}
 	for name, c := range cases {
 		if got := c.work.Count(sample, c.commands); got != c.want {

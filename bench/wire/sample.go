@@ -34,6 +34,7 @@ type Sample struct {
 	Sender, Receiver result.NodeSample
 	ReceivedTCP      uint64        // payload, as the receiving sockets' TCP counts it
 	ReceivedUDP      uint64        // datagrams handed to the receiving node's sockets; an aggregate is one
+	DroppedUDP       uint64        // and those that were not, most because a socket had no room
 	Own              time.Duration // CPU time of the program and the NAPI threads
 	PerSecond        float64       // bytes, packets or transactions, as who runs the program counts them
 	Failed           error         // a trial of a peer that hung or gave up: nothing was measured
@@ -89,7 +90,8 @@ func (w *Wire) Sample(ctx context.Context, window time.Duration, program ...int)
 	f.Sender = measure.Difference(from[0].snapshot, to[0].snapshot)
 	f.Receiver = measure.Difference(from[1].snapshot, to[1].snapshot)
 	f.ReceivedTCP = receivedBetween(from[1], to[1])
-	f.ReceivedUDP = to[1].datagrams - from[1].datagrams
+	f.ReceivedUDP = to[1].udp.datagrams - from[1].udp.datagrams
+	f.DroppedUDP = to[1].udp.errors - from[1].udp.errors
 	if missing := fmt.Sprint(f.Sender.Missing, f.Receiver.Missing); strings.Contains(missing, "cpu:") || strings.Contains(missing, "link") {
 		return f, fmt.Errorf("a node could not be measured: %s", missing)
 	}
@@ -100,8 +102,7 @@ func (w *Wire) Sample(ctx context.Context, window time.Duration, program ...int)
 type edge struct {
 	snapshot measure.Snapshot
 	received map[socketID]uint64 // bytes of every socket of the node, by TCP_INFO
-	// datagrams is readUDP's.
-	datagrams uint64
+	udp      udpCounters
 }
 
 // socketID names a connection: its ports, and the kernel's cookie of the socket.
@@ -154,7 +155,7 @@ func readEdge(probes *measure.Node) (edge, error) {
 	if e.snapshot, err = probes.Read(); err != nil {
 		return e, err
 	}
-	if e.datagrams, err = readUDP(); err != nil {
+	if e.udp, err = readUDP(); err != nil {
 		return e, err
 	}
 	sockets, err := netlink.SocketDiagTCPInfo(unix.AF_INET)

@@ -8,21 +8,26 @@ import (
 	"strings"
 )
 
-// readUDP is how many datagrams the calling thread's network namespace has handed
-// to sockets (InDatagrams of RFC 4113): one recvmsg is one, so that what UDP_GRO
-// hands over as an aggregate counts once.
-func readUDP() (uint64, error) {
+// udpCounters are a network namespace's, of RFC 4113. An aggregate (UDP_GRO) is one.
+type udpCounters struct {
+	datagrams uint64 // InDatagrams: handed to sockets
+	errors    uint64 // InErrors: not, most because a socket had no room (udp(7))
+}
+
+// readUDP reads the counters of the calling thread's network namespace.
+func readUDP() (udpCounters, error) {
 	text, err := os.ReadFile("/proc/thread-self/net/snmp")
 	if err != nil {
-		return 0, fmt.Errorf("reading UDP's counters: %w", err)
+		return udpCounters{}, fmt.Errorf("reading UDP's counters: %w", err)
 	}
 	return parseUDP(string(text))
 }
 
 // parseUDP reads the line of names that begins with "Udp:" and the line of values
 // below it.
-func parseUDP(snmp string) (uint64, error) {
+func parseUDP(snmp string) (c udpCounters, err error) {
 	var names []string
+	values := map[string]uint64{}
 	for line := range strings.Lines(snmp) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 || fields[0] != "Udp:" {
@@ -32,11 +37,17 @@ func parseUDP(snmp string) (uint64, error) {
 			names = fields
 			continue
 		}
-		for i, name := range names {
-			if name == "InDatagrams" && i < len(fields) {
-				return strconv.ParseUint(fields[i], 10, 64)
+		for i, name := range names[1:min(len(names), len(fields))] {
+			if values[name], err = strconv.ParseUint(fields[i+1], 10, 64); err != nil {
+				return c, fmt.Errorf("UDP's %s: %w", name, err)
 			}
 		}
 	}
-	return 0, errors.New("the kernel tells no UDP InDatagrams")
+	var told, toldErrors bool
+	c.datagrams, told = values["InDatagrams"]
+	c.errors, toldErrors = values["InErrors"]
+	if !told || !toldErrors {
+		return c, errors.New("the kernel tells no UDP InDatagrams or InErrors")
+	}
+	return c, nil
 }
