@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -96,11 +97,19 @@ func missing(program string) error {
 // askPatience is how long a tool may take to tell something of itself.
 const askPatience = 5 * time.Second
 
-// ask returns what a command prints. Some tools end with an error when they are asked for help.
+// ask returns what a command prints. Some tools end with an error when they are asked for
+// help, and neper leaves a log where it runs.
 func ask(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+	dir, err := os.MkdirTemp("", "wtst-ask-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
 	var ended *exec.ExitError
 	if err != nil && (ctx.Err() != nil || !errors.As(err, &ended)) {
 		return "", fmt.Errorf("asking %s: %w", strings.Join(args, " "), err)

@@ -12,6 +12,9 @@
 #include <bpf/bpf_tracing.h>
 #include "frame_wire.h"
 
+/* So many frames the kernel sends in turn, then it transmits them; liveBatch in live_linux.go. A
+ * phase begins with a batch, so that what is refused is known to be of its phase. */
+#define FRAME_BATCH 64
 /* Four buckets for each power of two of 1024 ps; see lag_linux.go. */
 #define LAG_BUCKETS 256 /* fewer are used */
 #define LAG_UNIT 10
@@ -39,13 +42,10 @@ struct frame_sender {
 	__u32 flow;  /* of the next frame */
 	__s32 error; /* of the last transmission that refused frames */
 	__u64 sequence;
-	__u64 due;  /* ps after the epoch, of the next frame */
-	__u64 task; /* that sends; Go clears it before each run */
-	/* For the frames that are transmitted after the phase has changed. */
-	__u32 current; /* phase of the last frame */
-	__u32 former;  /* the phase before */
-	__u64 turn;    /* how many frames there had been when the phase changed */
-	__u64 passed;  /* how many frames have come to their transmission */
+	__u64 due;     /* ps after the epoch, of the next frame */
+	__u64 task;    /* that sends; Go clears it before each run */
+	__u64 runs;    /* of the program in this call of the kernel; Go clears it before */
+	__u32 current; /* phase of the kernel's present batch of frames */
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
 	__u64 lag[LAG_BUCKETS]; /* frames of the window by how late they were */
@@ -102,7 +102,7 @@ static __always_inline bool due(struct frame_sender *s)
 	passed = (now - s->epoch) * 1000;
 	if (passed < s->due)
 		return false;
-	if ((s->phase & (FRAME_PHASES - 1)) == FRAME_WINDOW) {
+	if ((s->current & (FRAME_PHASES - 1)) == FRAME_WINDOW) {
 		__u32 bucket = lag_bucket(passed - s->due);
 
 		asm volatile(""
@@ -122,28 +122,16 @@ struct number {
 	__u64 sequence;
 };
 
-static __always_inline void enter_phase(struct frame_sender *s, __u32 phase)
-{
-	s->former = s->current;
-	s->current = phase;
-	s->turn = 0;
-#pragma unroll
-	for (int i = 0; i < FRAME_PHASES; i++)
-		s->turn += s->sent[i];
-}
-
 /* take numbers the next frame: the flows in turn, so that a flow's number is the round's. */
 static __always_inline struct number take(struct frame_sender *s)
 {
 	struct number n = {
-	    .phase = s->phase & (FRAME_PHASES - 1),
+	    .phase = s->current & (FRAME_PHASES - 1),
 	    .flow = s->flow,
 	    .sequence = s->sequence,
 	};
 	__u32 next = n.flow + 1;
 
-	if (n.phase != s->current)
-		enter_phase(s, n.phase);
 	if (next >= s->end) {
 		next = s->first;
 		s->sequence = n.sequence + 1;
@@ -233,6 +221,8 @@ int frame_send(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	if (s->ipv6 && frame + FRAME_IPV6_HEAD > end)
 		return XDP_ABORTED;
+	if (!(s->runs++ % FRAME_BATCH))
+		s->current = s->phase;
 	if (!due(s))
 		return XDP_DROP;
 	struct number n = take(s);
@@ -254,32 +244,26 @@ struct net_device {
 } __attribute__((preserve_access_index));
 
 /*
- * Transmissions happen in the sender's own thread, for up to 16 frames at a time. The frames that
- * the device does not take, the last of them, are freed without a word to the program, so this
- * counts them. Other transmissions of the same thread are those of its interrupts, which come from
- * another device: live frames come from the loopback device (net/bpf/test_run.c), whose index is 1
- * in every namespace.
+ * Transmissions happen in the sender's own thread, before the next batch. A frame that the device
+ * does not take is freed without a word to the program, so this counts it. Other transmissions of
+ * the same thread are those of its interrupts, which come from another device: live frames come
+ * from the loopback device (net/bpf/test_run.c), whose index is 1 in every namespace.
  */
 SEC("tp_btf/xdp_devmap_xmit")
 int BPF_PROG(frame_refused, const struct net_device *from, const struct net_device *to, int sent,
 	     int drops, int error)
 {
 	__u32 key = 0;
-	struct frame_sender *s = bpf_map_lookup_elem(&frame_senders, &key);
+	struct frame_sender *s;
 
+	if (drops <= 0)
+		return 0;
+	s = bpf_map_lookup_elem(&frame_senders, &key);
 	if (!s || s->task != bpf_get_current_pid_tgid())
 		return 0;
 	if (from->ifindex != 1 || to->ifindex != (int)s->device)
 		return 0;
-	__u64 refused = drops > 0 ? drops : 0, first = s->passed + sent, earlier = 0;
-
-	s->passed = first + refused;
-	if (!refused)
-		return 0;
-	if (first < s->turn)
-		earlier = s->turn - first < refused ? s->turn - first : refused;
-	s->refused[s->former & (FRAME_PHASES - 1)] += earlier;
-	s->refused[s->current & (FRAME_PHASES - 1)] += refused - earlier;
+	s->refused[s->current & (FRAME_PHASES - 1)] += drops;
 	s->error = error;
 	return 0;
 }

@@ -17,9 +17,9 @@ import (
 
 // What BPF_PROG_TEST_RUN is given; Documentation/bpf/bpf_prog_run.rst.
 const (
-	progTestRun   = 10     // BPF_PROG_TEST_RUN
-	liveFrames    = 1 << 1 // BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18
-	liveBatch     = 64
+	progTestRun   = 10      // BPF_PROG_TEST_RUN
+	liveFrames    = 1 << 1  // BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18
+	liveBatch     = 64      // FRAME_BATCH
 	foreverRepeat = 1 << 31 // minutes at any rate; a signal ends it before
 )
 
@@ -134,7 +134,7 @@ func (l *live) call(repeat uint32) error {
 		program: uint32(l.objects.FrameSend.FD()), repeat: repeat, flags: liveFrames, batch: liveBatch,
 		dataIn: unsafe.Pointer(unsafe.SliceData(l.template)), dataSizeIn: uint32(len(l.template)),
 	}
-	l.record.Task = 0
+	l.record.Task, l.record.Runs = 0, 0
 	// Not a raw call: so the scheduler knows that this thread is in the kernel,
 	// and sends it no signals, each of which would end the call.
 	_, _, errno := syscall.Syscall(unix.SYS_BPF, progTestRun, uintptr(unsafe.Pointer(&run)), unsafe.Sizeof(run))

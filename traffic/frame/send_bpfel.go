@@ -36,10 +36,9 @@ type sendFrameSender struct {
 	Sequence  uint64
 	Due       uint64
 	Task      uint64
+	Runs      uint64
 	Current   uint32
-	Former    uint32
-	Turn      uint64
-	Passed    uint64
+	_         [4]byte
 	Sent      [4]uint64
 	Refused   [4]uint64
 	Lag       [256]uint64
