@@ -133,7 +133,7 @@ func TestLimits(t *testing.T) {
 		{"bytes of 4 streams", func(o *Options) { o.Bytes, o.Parallel = 32*bytes, 4 }, 0, 32 * bytes},
 		{"bytes reverse", func(o *Options) { o.Bytes, o.Reverse = bytes, true }, 0, bytes},
 		{"blocks reverse", func(o *Options) { o.Blocks, o.Reverse = blocks, true }, 0, blocks << 17},
-		{"bytes bidirectional", func(o *Options) { o.Bytes, o.Bidirectional = bytes, true }, 0, bytes},
+		{"bytes bidirectional", func(o *Options) { o.Bytes, o.Bidirectional = 32*bytes, true }, 0, 32 * bytes},
 		{"bytes omit", func(o *Options) { o.Bytes, o.Omit = bytes, 100*time.Millisecond }, 0, bytes},
 		{"udp bytes", func(o *Options) { o.Protocol, o.Bytes, o.Length, o.BitsPerSecond = UDP, 1<<20, 1024, 100e6 }, 1 << 20, 1 << 20},
 		{"udp blocks", func(o *Options) { o.Protocol, o.Blocks, o.Length, o.BitsPerSecond = UDP, 1000, 1000, 100e6 }, 1000 * 1000, 1000 * 1000},
