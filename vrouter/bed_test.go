@@ -86,13 +86,20 @@ type bed struct {
 	a1, a2, b1 *container
 }
 
-const containerMTU = 1500
+const (
+	containerMTU = 1500
+	wireMTU      = 1500
+	vni          = 5001 // of network1
+)
+
+// innerMTU is what a tunnel leaves of the wire's.
+func innerMTU(e config.Encapsulation) int { return wireMTU - int(config.Overhead[e]) }
 
 func newBed(t *testing.T, encapsulation config.Encapsulation) *bed {
 	t.Helper()
 	lab.NeedRoot(t)
 	b := &bed{a: newNode(t, "a", "10.0.0.1"), b: newNode(t, "b", "10.0.0.2")}
-	lab.Veth(b.a.Namespace, "wire0", b.b.Namespace, "wire0", 1500, "")
+	lab.Veth(b.a.Namespace, "wire0", b.b.Namespace, "wire0", wireMTU, "")
 	b.a.Address("wire0", "10.0.0.1/24")
 	b.b.Address("wire0", "10.0.0.2/24")
 	b.a1 = b.a.port("a1", 3, 16)
@@ -112,7 +119,7 @@ func newNode(t *testing.T, name, address string) *node {
 		Format: config.Format, Name: "test-" + name,
 		Fabric: config.Fabric{Interface: "wire0", Address: netip.MustParseAddr(address)},
 		Networks: []config.Network{{
-			Name: "network1", Subnet: netip.MustParsePrefix("10.0.1.0/24"), Gateway: netip.MustParseAddr("10.0.1.254"),
+			Name: "network1", Subnet: netip.MustParsePrefix("10.0.1.0/24"), Gateway: netip.MustParseAddr("10.0.1.254"), VNI: vni,
 		}},
 	}
 	return n
@@ -133,7 +140,7 @@ func (n *node) port(name string, last byte, label uint32) *container {
 
 func (n *node) route(prefix, tunnel string, encapsulation config.Encapsulation, label uint32) {
 	via := config.Via{Tunnel: netip.MustParseAddr(tunnel), Encapsulation: encapsulation, Label: label}
-	if encapsulation == config.NoEncapsulation {
+	if encapsulation == config.NoEncapsulation || encapsulation == config.VXLAN {
 		via.Label = 0
 	}
 	n.config.Routes = append(n.config.Routes, config.Route{Network: "network1", Prefix: netip.MustParsePrefix(prefix), Via: via})
@@ -184,9 +191,11 @@ func (b *bed) run(flags ...string) {
 	b.a.run(flags...)
 	b.b.run(flags...)
 	for _, n := range []*node{b.a, b.b} {
-		lab.Await(n.t, "all tunnels are resolved", func() bool { return len(ask[control.Status](n, "status").Unresolved) == 0 })
+		lab.Await(n.t, "all tunnels are resolved", n.resolved)
 	}
 }
+
+func (n *node) resolved() bool { return len(ask[control.Status](n, "status").Unresolved) == 0 }
 
 // ask reads one of a node's tables.
 func ask[R any](n *node, what string) R {

@@ -34,6 +34,8 @@ type Network struct {
 	Name    string       `json:"name"`
 	Subnet  netip.Prefix `json:"subnet"`
 	Gateway netip.Addr   `json:"gateway"` // the virtual router's own address in the subnet
+	// VNI delivers received VXLAN packets to this network, by their inner address: 1 to 16777215.
+	VNI uint32 `json:"vni,omitempty"`
 }
 
 // Port is one container or VM of a network.
@@ -59,7 +61,9 @@ type Route struct {
 type Via struct {
 	Tunnel        netip.Addr    `json:"tunnel"` // that node's fabric address
 	Encapsulation Encapsulation `json:"encapsulation"`
-	Label         uint32        `json:"label,omitempty"` // that port's label; none without encapsulation
+	Label         uint32        `json:"label,omitempty"` // with MPLS: that port's label
+	VNI           uint32        `json:"vni,omitempty"`   // with VXLAN; the network's own if it is left out
+	MAC           MAC           `json:"mac,omitzero"`    // with VXLAN: whom the inner frame is addressed to; [GatewayMAC]
 }
 
 // Encapsulation is how packets are wrapped on the fabric.
@@ -68,12 +72,17 @@ type Encapsulation string
 const (
 	// MPLSoUDP is MPLS in UDP, RFC 7510: 32 bytes more a packet.
 	MPLSoUDP Encapsulation = "mplsoudp"
+	// MPLSoGRE is MPLS in GRE, RFC 4023: 28 bytes more a packet. The underlay cannot tell flows.
+	MPLSoGRE Encapsulation = "mplsogre"
+	// VXLAN is RFC 7348, routed: 50 bytes more a packet. The VNI names the network, and the
+	// receiving node delivers by the inner destination address.
+	VXLAN Encapsulation = "vxlan"
 	// NoEncapsulation sends packets over the fabric as they are, with a new Ethernet header. The
 	// receiving node delivers by the destination address.
 	NoEncapsulation Encapsulation = "none"
 )
 
-var encapsulations = []string{string(MPLSoUDP), string(NoEncapsulation)}
+var encapsulations = []string{string(MPLSoUDP), string(MPLSoGRE), string(VXLAN), string(NoEncapsulation)}
 
 // MAC is an Ethernet address.
 type MAC [6]byte

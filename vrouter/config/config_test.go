@@ -84,6 +84,17 @@ func TestErrors(t *testing.T) {
 		{"encapsulation", `"mplsoudp"`, `"mplsudp"`, `f:5:100: routes[0].via.encapsulation: there is no encapsulation "mplsudp"; did you mean "mplsoudp"?`},
 		{"label without encapsulation", `"mplsoudp"`, `"none"`, `routes[0].via.label: without encapsulation`},
 		{"no label", `"mplsoudp","label":17`, `"mplsoudp"`, `routes[0].via.label: 0 is not between 16 and 1048575`},
+		{"vni on mpls", `"label":17}`, `"label":17,"vni":3}`, `routes[0].via.vni: MPLS carries a label, no VNI`},
+		{"mac on mpls", `"label":17}`, `"label":17,"mac":"02:00:00:00:00:09"}`, `routes[0].via.mac: MPLS carries no inner Ethernet header`},
+		{"gre without a label", `"mplsoudp","label":17`, `"mplsogre"`, `routes[0].via.label: 0 is not between 16 and 1048575`},
+		{"label on vxlan", `"mplsoudp"`, `"vxlan"`, `f:5:116: routes[0].via.label: VXLAN carries a VNI, no label`},
+		{"vxlan without a vni", `"mplsoudp","label":17`, `"vxlan"`, `routes[0].via.vni: there is no VNI, neither here nor on the network "network1"`},
+		{"large vni", `"mplsoudp","label":17`, `"vxlan","vni":16777216`, `routes[0].via.vni: 16777216 is not between 1 and 16777215`},
+		{"multicast inside", `"mplsoudp","label":17`, `"vxlan","vni":9,"mac":"01:00:5e:00:00:01"`, `routes[0].via.mac: 01:00:5e:00:00:01 is no host's address`},
+		{"nearest encapsulation", `"mplsoudp"`, `"vlxan"`, `there is no encapsulation "vlxan"; did you mean "vxlan"?`},
+		{"large vni of a network", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","vni":16777216`, `f:3:85: networks[0].vni: 16777216 is not between 1 and 16777215`},
+		{"vni without encapsulation", `"mplsoudp","label":17`, `"none","vni":9`, `routes[0].via.vni: without encapsulation`},
+		{"mac without encapsulation", `"mplsoudp","label":17`, `"none","mac":"02:00:00:00:00:09"`, `routes[0].via.mac: without encapsulation`},
 		{"tunnel to itself", `"10.0.0.2"`, `"10.0.0.1"`, `routes[0].via.tunnel: 10.0.0.1 is this node itself`},
 		{"deep", `"format":1`, `"x":` + strings.Repeat("[", 100), `nested more than`},
 	}
@@ -112,6 +123,12 @@ func TestTwice(t *testing.T) {
 		"network": {func(c *config.Config) { c.Networks = append(c.Networks, c.Networks[0]) }, `networks[1].name: there is a second network`},
 		"port":    {func(c *config.Config) { c.Ports = append(c.Ports, c.Ports[0]) }, `ports[1].name: there is a second port`},
 		"route":   {func(c *config.Config) { c.Routes = append(c.Routes, c.Routes[0]) }, `routes[1].prefix: there is a second route`},
+		"vni": {func(c *config.Config) {
+			c.Networks[0].VNI = 7
+			n := c.Networks[0]
+			n.Name = "network2"
+			c.Networks = append(c.Networks, n)
+		}, `networks[1].vni: 7 belongs to network "network1" already`},
 		"label": {func(c *config.Config) {
 			p := c.Ports[0]
 			p.Name, p.Interface, p.Address = "b", "v-b", netip.MustParseAddr("10.0.1.9")
@@ -148,6 +165,7 @@ func TestTwice(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(sample)
 	f.Add(strings.Replace(sample, `"mplsoudp","label":17`, `"none"`, 1))
+	f.Add(strings.Replace(sample, `"mplsoudp","label":17`, `"vxlan","vni":5001,"mac":"02:00:00:00:00:09"`, 1))
 	f.Add(`{"format":1,"name":"a","fabric":{"interface":"w","address":"1.2.3.4"}}`)
 	f.Add(`[[[[`)
 	f.Fuzz(func(t *testing.T, text string) {

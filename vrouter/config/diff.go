@@ -17,6 +17,7 @@ const (
 	TableVRFs                  // core.VRF
 	TableNexthops              // core.Nexthop
 	TableLabels                // uint64, of which the lower half is the nexthop
+	TableVNIs                  // core.VNIWord
 	TableTrie                  // core.Route, core.TrieStride a block
 	TableCount
 )
@@ -24,7 +25,7 @@ const (
 // RecordSize is the length of a table's records, in bytes.
 var RecordSize = [TableCount]int{
 	TableNode: core.SizeNode, TableVifs: core.SizeVif, TableVRFs: core.SizeVRF,
-	TableNexthops: core.SizeNexthop, TableLabels: 8, TableTrie: 8,
+	TableNexthops: core.SizeNexthop, TableLabels: 8, TableVNIs: 8, TableTrie: 8,
 }
 
 // Write is one change of a table's memory: Data, little-endian, from a byte offset on. Those of
@@ -54,6 +55,7 @@ func Diff(previous, next Image) Plan {
 	records(&p, TableVRFs, previous.VRFs, next.VRFs)
 	records(&p, TableVifs, previous.Vifs, next.Vifs)
 	p.labels(previous.Labels, next.Labels)
+	p.vnis(previous.VNIs, next.VNIs)
 	p.words(TableNode, 0, encode(previous.Node), encode(next.Node))
 	return p
 }
@@ -129,6 +131,7 @@ func Read(tables [TableCount][]byte) Image {
 			return r.Type != core.NexthopNone
 		}),
 		Labels: make(map[uint32]uint32),
+		VNIs:   readRecords(tables[TableVNIs], 8, func(r uint64) bool { return r != 0 }),
 		Blocks: make(map[uint32]*Block),
 	}
 	decodeRecord(tables[TableNode][:core.SizeNode], &m.Node)

@@ -5,7 +5,7 @@ import "windtunnel/vrouter/core"
 // tableRecords is how many records each table has room for.
 var tableRecords = [TableCount]int{
 	TableNode: 1, TableVifs: core.MaxVifs, TableVRFs: core.MaxVRFs, TableNexthops: core.MaxNexthops,
-	TableLabels: core.MaxLabels, TableTrie: core.MaxTrieBlocks * core.TrieStride,
+	TableLabels: core.MaxLabels, TableVNIs: core.MaxVNIs, TableTrie: core.MaxTrieBlocks * core.TrieStride,
 }
 
 // Flat lays the image out as memory, one block a table: what a process that keeps the tables in its

@@ -38,6 +38,7 @@ type Image struct {
 	VRFs     map[uint32]core.VRF
 	Nexthops map[uint32]core.Nexthop
 	Labels   map[uint32]uint32 // to the nexthop's slot
+	VNIs     map[uint32]uint64 // core.VNIWord
 	Blocks   map[uint32]*Block // of the route tables
 }
 
@@ -65,7 +66,7 @@ func word(a netip.Addr) uint32 {
 func (c Config) Image(facts Facts, previous Image) (Image, error) {
 	b := builder{config: c, facts: facts, flat: c.flat(), previous: previous, next: Image{
 		Vifs: make(map[uint32]core.Vif), VRFs: make(map[uint32]core.VRF), Nexthops: make(map[uint32]core.Nexthop),
-		Labels: make(map[uint32]uint32), Blocks: make(map[uint32]*Block),
+		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), Blocks: make(map[uint32]*Block),
 		Node: core.Node{
 			MAC: core.MACWord(facts.FabricMAC), Address: word(c.Fabric.Address), Ifindex: facts.FabricIfindex,
 			MTU: facts.FabricMTU, Version: core.Layout,
@@ -80,11 +81,12 @@ type builder struct {
 	flat           map[string]bool
 	previous, next Image
 	vrfs           map[string]uint32
+	networks       map[string]Network
 	tries          map[uint32]*trie
 }
 
 func (b *builder) build() (Image, error) {
-	steps := []func() error{b.addNetworks, b.addPorts, b.addRoutes, b.addTries}
+	steps := []func() error{b.addNetworks, b.addVNIs, b.addPorts, b.addRoutes, b.addTries}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return Image{}, err
@@ -120,6 +122,7 @@ func place[R comparable](what string, previous, next map[uint32]R, record R, sam
 }
 
 func (b *builder) addNetworks() error {
+	b.networks = make(map[string]Network)
 	b.vrfs, b.tries = make(map[string]uint32), map[uint32]*trie{core.FabricVRF: {}}
 	b.next.VRFs[core.FabricVRF] = core.VRF{ID: fabricID, GatewayMAC: core.MACWord(GatewayMAC)}
 	for _, n := range b.config.Networks {
@@ -130,7 +133,7 @@ func (b *builder) addNetworks() error {
 		if err != nil {
 			return err
 		}
-		b.vrfs[n.Name], b.tries[slot] = slot, &trie{}
+		b.vrfs[n.Name], b.networks[n.Name], b.tries[slot] = slot, n, &trie{}
 		nexthop, err := b.nexthop(core.Nexthop{Type: core.NexthopReceive})
 		if err != nil {
 			return err
@@ -166,8 +169,9 @@ func (b *builder) addPort(p Port) error {
 		}
 		nexthop = core.Nexthop{
 			Type: core.NexthopEncap, Dmac: core.MACWord(p.MAC), Smac: core.MACWord(GatewayMAC), Ifindex: at.Ifindex,
-			Vif: slot, MTU: at.MTU, Flags: flag(at.Peer, core.NexthopPeer), Daddr: word(p.Address),
+			Vif: slot, MTU: at.MTU, Flags: flag(at.Peer, core.NexthopPeer),
 		}
+		nexthop.AddrHi, nexthop.AddrLo = core.Words(p.Address)
 	}
 	slot, err := b.nexthop(nexthop)
 	if err != nil {
@@ -199,31 +203,13 @@ func flag(set bool, bit uint32) uint32 {
 
 func (b *builder) addRoutes() error {
 	for _, r := range b.config.Routes {
-		slot, err := b.nexthop(b.remote(r.Via))
+		slot, err := b.nexthop(b.remote(r.Via.filled(b.networks[r.Network])))
 		if err != nil {
 			return fmt.Errorf("route %s of %s: %w", r.Prefix, r.Network, err)
 		}
 		b.tries[b.vrfs[r.Network]].add(r.Prefix, core.MakeRoute(slot, r.Via.Label, r.Prefix.Bits()))
 	}
 	return nil
-}
-
-// remote is the nexthop of a way to another node. All routes to that node share it.
-func (b *builder) remote(via Via) core.Nexthop {
-	r := core.Nexthop{
-		Type: core.NexthopEncap, Flags: core.NexthopFabric, Smac: core.MACWord(b.facts.FabricMAC), Ifindex: b.facts.FabricIfindex,
-		MTU: b.facts.FabricMTU, Daddr: word(via.Tunnel),
-	}
-	if mac, ok := b.facts.Neighbours[via.Tunnel]; ok {
-		r.Dmac = core.MACWord(mac)
-	}
-	if via.Encapsulation == MPLSoUDP {
-		r.Type = core.NexthopTunnel
-		r.MTU -= min(core.MPLSoUDPLen, r.MTU)
-		r.Saddr = word(b.config.Fabric.Address)
-		r.Csum = core.OuterChecksum(b.config.Fabric.Address.As4(), via.Tunnel.As4())
-	}
-	return r
 }
 
 func (b *builder) addTries() error {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -86,7 +87,8 @@ func draw(t *rapid.T, label string) (config.Config, config.Facts) {
 	f.Interfaces, f.Neighbours = map[string]config.Interface{}, map[netip.Addr]config.MAC{}
 	for n := range 2 {
 		name := fmt.Sprintf("net%d", n)
-		c.Networks = append(c.Networks, config.Network{Name: name, Subnet: netip.MustParsePrefix("10.0.0.0/16"), Gateway: netip.MustParseAddr("10.0.255.254")})
+		c.Networks = append(c.Networks, config.Network{Name: name, Subnet: netip.MustParsePrefix("10.0.0.0/16"), Gateway: netip.MustParseAddr("10.0.255.254"),
+			VNI: vnis[rapid.IntRange(n*4, n*4+3).Draw(t, label+" vni")]})
 		for p := range 3 {
 			if !rapid.Bool().Draw(t, label+" has a port") {
 				continue
@@ -107,6 +109,9 @@ func draw(t *rapid.T, label string) (config.Config, config.Facts) {
 			}
 			remote := netip.AddrFrom4([4]byte{10, 99, 0, byte(rapid.IntRange(2, 4).Draw(t, label+" remote"))})
 			via := config.Via{Tunnel: remote, Encapsulation: config.MPLSoUDP, Label: uint32(rapid.IntRange(16, 18).Draw(t, label+" label"))}
+			if rapid.Bool().Draw(t, label+" by VXLAN") {
+				via = config.Via{Tunnel: remote, Encapsulation: config.VXLAN, VNI: uint32(rapid.IntRange(1, 3).Draw(t, label+" vni of a route"))}
+			}
 			c.Routes = append(c.Routes, config.Route{Network: name, Prefix: netip.MustParsePrefix(prefix), Via: via})
 			if remote.As4()[3] != 4 { // a MAC that changes is a change of its own
 				f.Neighbours[remote] = config.MAC{2, 0, 0, 0, 0, remote.As4()[3]}
@@ -115,6 +120,18 @@ func draw(t *rapid.T, label string) (config.Config, config.Facts) {
 	}
 	return c, f
 }
+
+// vnis has 0, none, for each network, and others that share a bucket.
+var vnis = func() []uint32 {
+	list := []uint32{0, 1}
+	for vni := uint32(2); len(list) < 8; vni++ {
+		if core.VNIBucket(vni) == core.VNIBucket(1) {
+			list = append(list, vni)
+		}
+	}
+	list[4] = 0
+	return list
+}()
 
 var probes = []netip.Addr{
 	netip.MustParseAddr("10.0.1.1"), netip.MustParseAddr("10.0.1.2"), netip.MustParseAddr("10.0.2.1"), netip.MustParseAddr("10.0.2.9"),
@@ -130,6 +147,11 @@ func seen(m config.Image) map[string]string {
 			if r != 0 {
 				found[fmt.Sprintf("%x %s", vrf.ID, a)] = fmt.Sprintf("%d %+v", r.Label(), m.Nexthops[r.Ref()])
 			}
+		}
+	}
+	for _, vni := range vnis {
+		if slot := m.LookupVNI(vni); slot != 0 {
+			found[fmt.Sprint("vni ", vni)] = fmt.Sprintf("%x", m.VRFs[slot].ID)
 		}
 	}
 	for label, slot := range m.Labels {
@@ -199,6 +221,36 @@ func TestAdopt(t *testing.T) {
 			t.Fatalf("not the same: %+v", plan)
 		}
 	})
+}
+
+// TestVNIsFull: a ninth VNI of one bucket is refused; when others go, it takes the place of one.
+func TestVNIsFull(t *testing.T) {
+	c := parsed
+	c.Networks, c.Ports, c.Routes = nil, nil, nil
+	for vni := uint32(1); len(c.Networks) <= core.VNIWays; vni++ {
+		if core.VNIBucket(vni) == core.VNIBucket(1) {
+			c.Networks = append(c.Networks, config.Network{
+				Name: fmt.Sprint("n", vni), Subnet: netip.MustParsePrefix("10.0.0.0/16"), Gateway: netip.MustParseAddr("10.0.255.254"), VNI: vni,
+			})
+		}
+	}
+	all := c.Networks
+	if _, err := c.Image(facts(), config.Image{}); err == nil || !strings.Contains(err.Error(), "no room for") {
+		t.Errorf("nine VNIs of one bucket: %v", err)
+	}
+	c.Networks = all[:core.VNIWays]
+	full, err := c.Image(facts(), config.Image{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Networks = append([]config.Network{all[core.VNIWays]}, all[1:core.VNIWays]...)
+	next, err := c.Image(facts(), full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.LookupVNI(all[0].VNI) != 0 || next.LookupVNI(all[core.VNIWays].VNI) == 0 || len(next.VNIs) != core.VNIWays {
+		t.Errorf("the table is %x", next.VNIs)
+	}
 }
 
 // TestRoutesFull: more than there is room for is an error, not a broken table.

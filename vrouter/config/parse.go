@@ -191,7 +191,7 @@ func fieldsOf(t reflect.Type) (fields map[string]int, required map[string]bool) 
 	for i := range t.NumField() {
 		name, option, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		fields[name] = i
-		if option != "omitempty" && t.Field(i).Type.Kind() != reflect.Slice {
+		if option == "" && t.Field(i).Type.Kind() != reflect.Slice {
 			required[name] = true
 		}
 	}

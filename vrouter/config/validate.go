@@ -37,6 +37,7 @@ type checker struct {
 	flat       map[string]bool
 	interfaces map[string]bool
 	labels     map[uint32]string
+	vnis       map[uint32]string
 	hosts      map[string]string // network and address, to the port's name
 	seen       map[string]bool
 }
@@ -48,7 +49,8 @@ func bad(path, format string, args ...any) *Error {
 func (c Config) validate() *Error {
 	k := &checker{
 		config: c, networks: make(map[string]Network), flat: c.flat(), seen: make(map[string]bool),
-		interfaces: map[string]bool{c.Fabric.Interface: true}, labels: make(map[uint32]string), hosts: make(map[string]string),
+		interfaces: map[string]bool{c.Fabric.Interface: true}, labels: make(map[uint32]string),
+		vnis: make(map[uint32]string), hosts: make(map[string]string),
 	}
 	if err := k.node(); err != nil {
 		return err
@@ -118,7 +120,12 @@ func (k *checker) network(path string, n Network) *Error {
 		return bad(path+".subnet", "%s has bits behind its prefix; did you mean %s?", n.Subnet, n.Subnet.Masked())
 	case !unicast(n.Gateway) || !n.Subnet.Contains(n.Gateway):
 		return bad(path+".gateway", "%s is no host of %s", n.Gateway, n.Subnet)
+	case n.VNI > maxVNI:
+		return bad(path+".vni", "%d is not between 1 and %d", n.VNI, maxVNI)
+	case n.VNI != 0 && k.vnis[n.VNI] != "":
+		return bad(path+".vni", "%d belongs to network %q already", n.VNI, k.vnis[n.VNI])
 	}
+	k.vnis[n.VNI] = n.Name
 	k.networks[n.Name] = n
 	return nil
 }
@@ -221,10 +228,10 @@ func (k *checker) route(path string, r Route) *Error {
 			return bad(path+".prefix", "%s is the gateway of %s, which is on every node", r.Prefix, r.Network)
 		}
 	}
-	return k.via(path+".via", r.Via)
+	return k.via(path+".via", k.networks[r.Network], r.Via)
 }
 
-func (k *checker) via(path string, v Via) *Error {
+func (k *checker) via(path string, n Network, v Via) *Error {
 	switch {
 	case !slices.Contains(encapsulations, string(v.Encapsulation)):
 		return bad(path+".encapsulation", "there is no encapsulation %q%s", v.Encapsulation, nearest(string(v.Encapsulation), slices.Clone(encapsulations)))
@@ -232,10 +239,50 @@ func (k *checker) via(path string, v Via) *Error {
 		return bad(path+".tunnel", "%s is no IPv4 host address", v.Tunnel)
 	case v.Tunnel == k.config.Fabric.Address:
 		return bad(path+".tunnel", "%s is this node itself", v.Tunnel)
-	case v.Encapsulation == NoEncapsulation && v.Label != 0:
+	}
+	switch v.Encapsulation {
+	case NoEncapsulation:
+		return k.viaNothing(path, v)
+	case VXLAN:
+		return k.viaVXLAN(path, n, v)
+	}
+	return k.viaMPLS(path, v)
+}
+
+func (k *checker) viaNothing(path string, v Via) *Error {
+	switch {
+	case v.Label != 0:
 		return bad(path+".label", "without encapsulation there is nothing that could carry a label")
-	case v.Encapsulation == MPLSoUDP && (v.Label < core.MinLabel || v.Label > maxLabel):
+	case v.VNI != 0:
+		return bad(path+".vni", "without encapsulation there is nothing that could carry a VNI")
+	case v.MAC != MAC{}:
+		return bad(path+".mac", "without encapsulation packets are addressed to the neighbour, whose MAC is found by itself; leave it out")
+	}
+	return nil
+}
+
+func (k *checker) viaMPLS(path string, v Via) *Error {
+	switch {
+	case v.Label < core.MinLabel || v.Label > maxLabel:
 		return bad(path+".label", "%d is not between %d and %d", v.Label, core.MinLabel, maxLabel)
+	case v.VNI != 0:
+		return bad(path+".vni", "MPLS carries a label, no VNI; leave it out, or use the encapsulation %q", VXLAN)
+	case v.MAC != MAC{}:
+		return bad(path+".mac", "MPLS carries no inner Ethernet header; leave it out, or use the encapsulation %q", VXLAN)
+	}
+	return nil
+}
+
+func (k *checker) viaVXLAN(path string, n Network, v Via) *Error {
+	switch {
+	case v.Label != 0:
+		return bad(path+".label", "VXLAN carries a VNI, no label; leave it out, or use the encapsulation %q", MPLSoUDP)
+	case v.VNI > maxVNI:
+		return bad(path+".vni", "%d is not between 1 and %d", v.VNI, maxVNI)
+	case v.VNI == 0 && n.VNI == 0:
+		return bad(path+".vni", "there is no VNI, neither here nor on the network %q; give one", n.Name)
+	case v.MAC[0]&1 != 0:
+		return bad(path+".mac", "%s is no host's address", v.MAC)
 	}
 	return nil
 }

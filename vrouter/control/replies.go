@@ -1,9 +1,7 @@
 package control
 
 import (
-	"encoding/binary"
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -56,8 +54,10 @@ type Nexthop struct {
 	Type     string `json:"type"`
 	Out      string `json:"out,omitempty"`    // a port's name, or the fabric's interface
 	Tunnel   string `json:"tunnel,omitempty"` // the far end
-	MAC      string `json:"mac,omitempty"`    // of the next hop; none while it is not known
-	MTU      uint32 `json:"mtu,omitempty"`    // of the inner packet
+	Wrap     string `json:"encapsulation,omitempty"`
+	VNI      uint32 `json:"vni,omitempty"`
+	MAC      string `json:"mac,omitempty"` // of the next hop; none while it is not known
+	MTU      uint32 `json:"mtu,omitempty"` // of the inner packet
 	Resolved bool   `json:"resolved"`
 }
 
@@ -104,12 +104,6 @@ type VifStats struct {
 }
 
 func countOf(c core.Count) Count { return Count{c.Packets, c.Segments, c.Bytes} }
-
-func address(word uint32) string {
-	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], word)
-	return netip.AddrFrom4(b).String()
-}
 
 // Status gathers it.
 func (a *Agent) Status() Status {
@@ -169,7 +163,7 @@ func (a *Agent) Vifs() ([]Vif, error) {
 	return rows, nil
 }
 
-var nexthopTypes = map[uint32]string{
+var nexthopTypes = map[uint8]string{
 	core.NexthopDiscard: "discard", core.NexthopReceive: "receive", core.NexthopEncap: "encap", core.NexthopTunnel: "tunnel",
 }
 
@@ -181,7 +175,8 @@ func (a *Agent) Nexthops() []Nexthop {
 	for slot, r := range a.image.Nexthops {
 		row := Nexthop{Nexthop: slot, Type: nexthopTypes[r.Type], MTU: r.MTU, Out: names[r.Vif]}
 		if r.Type == core.NexthopTunnel || r.Flags&core.NexthopFabric != 0 {
-			row.Out, row.Tunnel = a.config.Fabric.Interface, address(r.Daddr)
+			row.Out, row.Tunnel = a.config.Fabric.Interface, core.Address4(r.AddrHi).String()
+			row.Wrap, row.VNI = string(config.EncapsulationOf(r)), r.VNI()
 		}
 		mac, known := core.MACOf(r.Dmac)
 		if known {

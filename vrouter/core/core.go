@@ -14,7 +14,11 @@ const (
 	TrieStride    = 256
 	MinLabel      = 16
 	FabricVRF     = 0
-	Layout        = 1
+	Layout        = 2
+	VNIBuckets    = 512
+	VNIWays       = 8
+	MaxVNIs       = VNIBuckets * VNIWays
+	TemplateLen   = 72
 )
 
 // Nexthop types and flags, and vif flags, as in vr_types.h.
@@ -28,10 +32,8 @@ const (
 	NexthopFabric = 1
 	NexthopPeer   = 2
 	VifPeer       = 1
+	NodeVXLAN     = 1
 )
-
-// MPLSoUDPLen is what MPLS in UDP over IPv4 adds to a packet, in bytes: RFC 7510.
-const MPLSoUDPLen = 32
 
 // MACKnown marks a MAC word whose address is known.
 const MACKnown = 1 << 48
@@ -73,18 +75,3 @@ func (r Route) Label() uint32 { return uint32(r>>32) & 0xfffff }
 
 // PrefixBits is the length of the prefix that the entry came from.
 func (r Route) PrefixBits() int { return int(r>>52) & 0x3f }
-
-// OuterChecksum is the part of a tunnel's IPv4 header checksum that all its packets share, as
-// vr_outer_csum in vr_build.h computes it: the words are summed as they lie in memory.
-func OuterChecksum(source, destination [4]byte) uint32 {
-	header := []byte{0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0}
-	header = append(append(header, source[:]...), destination[:]...)
-	var sum uint32
-	for i := 0; i < len(header); i += 2 {
-		sum += uint32(binary.LittleEndian.Uint16(header[i:]))
-	}
-	for sum > 0xffff {
-		sum = sum&0xffff + sum>>16
-	}
-	return sum
-}

@@ -21,6 +21,7 @@ func TestConstants(t *testing.T) {
 		"VR_MAX_VIFS": core.MaxVifs, "VR_MAX_VRFS": core.MaxVRFs, "VR_MAX_NHS": core.MaxNexthops, "VR_MAX_LABELS": core.MaxLabels,
 		"VR_MAX_TRIE_BLOCKS": core.MaxTrieBlocks, "VR_TRIE_STRIDE": core.TrieStride, "VR_MIN_LABEL": core.MinLabel,
 		"VR_FABRIC_VRF": core.FabricVRF, "VR_LAYOUT": core.Layout, "VR_MAC_KNOWN": "(1ULL << 48)", "VR_ROUTE_CHILD": "(1ULL << 31)",
+		"VR_VNI_BUCKETS": core.VNIBuckets, "VR_TEMPLATE_LEN": core.TemplateLen, "VR_VNI_HASH": "0x9e3779b1u",
 	} {
 		if line := fmt.Sprintf("#define %s %v\n", name, value); !strings.Contains(string(text), line) {
 			t.Errorf("vr_types.h has no line %q", line)

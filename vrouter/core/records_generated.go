@@ -37,35 +37,40 @@ const SizeVRF = 32
 
 // Nexthop is struct vr_nh of vr_types.h.
 type Nexthop struct {
-	_        structs.HostLayout
-	Dmac     uint64
-	Smac     uint64
-	Type     uint32
-	Flags    uint32
-	Ifindex  uint32
-	Vif      uint32
-	MTU      uint32
-	Saddr    uint32
-	Daddr    uint32
-	Csum     uint32
-	Reserved [4]uint32
+	_             structs.HostLayout
+	Dmac          uint64
+	Smac          uint64
+	Type          uint8
+	Encapsulation uint8
+	Push          uint8
+	Outer         uint8
+	Flags         uint32
+	Ifindex       uint32
+	Vif           uint32
+	MTU           uint32
+	Csum          uint32
+	AddrHi        uint64
+	AddrLo        uint64
+	Header        [72]uint8
 }
 
 // SizeNexthop is the size that C gives it, in bytes.
-const SizeNexthop = 64
+const SizeNexthop = 128
 
 // Node is struct vr_node of vr_types.h.
 type Node struct {
-	_       structs.HostLayout
-	MAC     uint64
-	Address uint32
-	Ifindex uint32
-	MTU     uint32
-	Version uint32
+	_        structs.HostLayout
+	MAC      uint64
+	Address  uint32
+	Ifindex  uint32
+	MTU      uint32
+	Version  uint32
+	Flags    uint32
+	Reserved uint32
 }
 
 // SizeNode is the size that C gives it, in bytes.
-const SizeNode = 24
+const SizeNode = 32
 
 // Count is struct vr_count of vr_types.h.
 type Count struct {
@@ -86,11 +91,11 @@ type Totals struct {
 	Forwarded      Count
 	Passed         Count
 	Answered       Count
-	Drops          [29]Count
+	Drops          [36]Count
 }
 
 // SizeTotals is the size that C gives it, in bytes.
-const SizeTotals = 816
+const SizeTotals = 984
 
 // VifCount is struct vr_vif_count of vr_types.h.
 type VifCount struct {
@@ -133,6 +138,13 @@ const (
 	DropInnerBadHeader
 	DropEcn
 	DropRewriteFailed
+	DropTenantTunnel
+	DropInnerTunnel
+	DropGreFlags
+	DropVxlanFlags
+	DropUnknownVni
+	DropInnerWrongMAC
+	DropNotHere
 )
 
 // DropReasons has every drop reason's name and meaning, by its number.
@@ -166,4 +178,11 @@ var DropReasons = [...]DropReason{
 	{Name: "inner_bad_header", Says: "the tunnel carries an IPv4 header with a wrong length or checksum"},
 	{Name: "ecn", Says: "congestion marked outside on a packet that cannot carry the mark"},
 	{Name: "rewrite_failed", Says: "the kernel refused to make or take away room for headers"},
+	{Name: "tenant_tunnel", Says: "a tunnel packet sent by a container: only nodes may send those"},
+	{Name: "inner_tunnel", Says: "a tunnel packet inside a tunnel packet"},
+	{Name: "gre_flags", Says: "MPLS in GRE with a checksum, key, sequence number or version"},
+	{Name: "vxlan_flags", Says: "a VXLAN packet that does not say that its VNI is valid"},
+	{Name: "unknown_vni", Says: "a VNI that no network here has"},
+	{Name: "inner_wrong_mac", Says: "VXLAN to a MAC address that is neither the gateway's nor the port's"},
+	{Name: "not_here", Says: "VXLAN to an address that no port here has"},
 }

@@ -16,39 +16,75 @@ VR_INLINE void vr_build_eth(uint8_t *out, uint64_t dmac, uint64_t smac)
 	vr_put16(out + 12, VR_ETHERTYPE_IP4);
 }
 
-/* The part of the outer header's checksum that every packet of a tunnel shares. The words are
- * summed as they lie in memory, RFC 1071, section 2 (B). */
-VR_INLINE uint32_t vr_outer_csum(uint32_t saddr, uint32_t daddr)
+/* Copies an even number of bytes, known when this is compiled, of a nexthop's template. */
+VR_INLINE void vr_build_template(uint8_t *out, const uint8_t *from, uint32_t bytes)
 {
-	uint64_t sum = (uint64_t)__builtin_bswap16(0x4500) + __builtin_bswap16(VR_IP4_DF) +
-		       __builtin_bswap16(VR_OUTER_TTL << 8 | VR_PROTO_UDP) +
-		       __builtin_bswap32(saddr) + __builtin_bswap32(daddr);
-
-	return vr_csum_fold(sum);
+#pragma unroll
+	for (uint32_t i = 0; i + 4 <= bytes; i += 4)
+		vr_put_raw32(out + i, vr_raw32(from + i));
+	if (bytes & 2)
+		vr_put_raw16(out + bytes - 2, vr_raw16(from + bytes - 2));
 }
 
-/* 46 bytes: Ethernet, IPv4, UDP and the label, before an inner packet of so many bytes. The
- * identification is 0, which a packet that is never fragmented may have: RFC 6864, section 4.1. */
-VR_INLINE void vr_build_mplsoudp(uint8_t *out, const struct vr_nh *nh, uint32_t label, uint8_t tos,
-				 uint16_t sport, uint32_t length)
+/*
+ * 14 + 20 + wrap bytes: Ethernet, IPv4, and wrap bytes of encapsulation, before an inner packet.
+ * The identification is 0, which a packet that is never fragmented may have: RFC 6864, section 4.1.
+ * An aggregate longer than a header can say has the length 0 (see vr_parse_ip4).
+ */
+VR_INLINE uint8_t *vr_build_outer(uint8_t *out, const struct vr_nh *nh, const struct vr_push *p,
+				  uint32_t wrap)
 {
-	uint8_t *ip = out + VR_ETH_LEN, *udp = ip + VR_IP4_LEN;
-	uint16_t total = (uint16_t)(length + VR_MPLSOUDP_LEN);
-	uint64_t sum = (uint64_t)nh->csum + __builtin_bswap16(total) + __builtin_bswap16(tos);
+	uint8_t *ip = out + VR_ETH_LEN;
+	uint32_t length = p->length + VR_IP4_LEN + wrap;
+	uint16_t total = length > 0xffff ? 0 : (uint16_t)length;
+	uint64_t sum = (uint64_t)nh->csum + __builtin_bswap16(total) + __builtin_bswap16(p->tos);
 
 	vr_build_eth(out, VR_READ_ONCE(nh->dmac), nh->smac);
-	vr_put16(ip, (uint16_t)(0x4500 | tos));
+	vr_build_template(ip, nh->header, VR_IP4_LEN + wrap);
+	ip[1] = p->tos;
 	vr_put16(ip + 2, total);
-	vr_put32(ip + 4, VR_IP4_DF);
-	vr_put16(ip + 8, VR_OUTER_TTL << 8 | VR_PROTO_UDP);
 	vr_put_raw16(ip + 10, (uint16_t)~vr_csum_fold(sum));
-	vr_put32(ip + 12, nh->saddr);
-	vr_put32(ip + 16, nh->daddr);
-	vr_put16(udp, sport);
-	vr_put16(udp + 2, VR_PORT_MPLSOUDP);
-	vr_put16(udp + 4, (uint16_t)(total - VR_IP4_LEN));
-	vr_put16(udp + 6, 0);
-	vr_put32(udp + 8, label << 12 | 1 << 8 | VR_LABEL_TTL);
+	return ip + VR_IP4_LEN;
+}
+
+/* The UDP header's fields that the template leaves open. Its checksum stays 0. */
+VR_INLINE void vr_build_udp(uint8_t *udp, const struct vr_push *p, uint32_t wrap)
+{
+	uint32_t length = p->length + wrap;
+
+	vr_put16(udp, p->sport);
+	vr_put16(udp + 4, length > 0xffff - VR_IP4_LEN ? 0 : (uint16_t)length);
+}
+
+/* A stack of one label: RFC 3032, section 2.1. */
+VR_INLINE void vr_build_label(uint8_t *at, uint32_t label)
+{
+	vr_put32(at, label << 12 | 1 << 8 | VR_LABEL_TTL);
+}
+
+/* 46 bytes. */
+VR_INLINE void vr_build_mplsoudp(uint8_t *out, const struct vr_nh *nh, const struct vr_push *p)
+{
+	uint8_t *udp = vr_build_outer(out, nh, p, VR_MPLSOUDP_LEN);
+
+	vr_build_udp(udp, p, VR_MPLSOUDP_LEN);
+	vr_build_label(udp + VR_UDP_LEN, p->label);
+}
+
+/* 42 bytes. */
+VR_INLINE void vr_build_mplsogre(uint8_t *out, const struct vr_nh *nh, const struct vr_push *p)
+{
+	uint8_t *gre = vr_build_outer(out, nh, p, VR_MPLSOGRE_LEN);
+
+	vr_build_label(gre + VR_GRE_LEN, p->label);
+}
+
+/* 64 bytes: the VNI and the inner Ethernet header are the template's. */
+VR_INLINE void vr_build_vxlan(uint8_t *out, const struct vr_nh *nh, const struct vr_push *p)
+{
+	uint8_t *udp = vr_build_outer(out, nh, p, VR_VXLAN_ALL_LEN);
+
+	vr_build_udp(udp, p, VR_VXLAN_ALL_LEN);
 }
 
 /* In place: one off the time to live of the IPv4 header at ip. */

@@ -23,14 +23,13 @@ enum vr_op {
 struct vr_verdict {
 	const struct vr_nh *nh;
 	const struct vr_vrf *vrf; /* for answers */
-	uint32_t label;
-	uint32_t mtu;	 /* for VR_OP_TOO_BIG */
-	uint32_t length; /* of the inner packet, for VR_OP_TUNNEL */
-	uint16_t sport;	 /* of the outer header */
+	struct vr_push push;	  /* for VR_OP_TUNNEL */
+	uint32_t mtu;		  /* for VR_OP_TOO_BIG */
 	uint8_t op;
 	uint8_t drop;
-	uint8_t tos;	/* of the outer header, or the new one of the inner */
+	uint8_t tos;	/* for VR_OP_DECAP: the new one of the inner header */
 	uint8_t routed; /* this is a router's hop: decrement the time to live */
+	uint8_t pop;	/* for VR_OP_DECAP: the tunnel's bytes behind the Ethernet header */
 };
 
 /* A frame as a hook sees it: the bytes that can be read, and the length of it all. */
@@ -147,12 +146,12 @@ VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame 
 
 	if (!route)
 		return vr_drop_it(v, VR_DROP_no_route);
-	v->label = VR_ROUTE_LABEL(route);
 	vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 1, v);
 	if (v->op == VR_OP_TUNNEL) {
-		v->sport = vr_entropy_port(h, vif->vrf);
-		v->length = f->length - VR_ETH_LEN;
-		v->tos = h->tos & 3; /* RFC 6040, section 4.1: normal mode copies the ECN field */
+		v->push.label = VR_ROUTE_LABEL(route);
+		v->push.sport = vr_entropy_port(h, vif->vrf);
+		v->push.length = f->length - VR_ETH_LEN;
+		v->push.tos = h->tos & 3; /* RFC 6040, section 4.1: normal mode copies ECN */
 	}
 	v->routed = v->op == VR_OP_TUNNEL || v->op == VR_OP_ENCAP;
 }
@@ -168,6 +167,8 @@ VR_INLINE void vr_decide_vif_ip4(const struct vr_tables *t, const struct vr_fram
 		return vr_drop_it(v, bad);
 	if (h.saddr != vif->address)
 		return vr_drop_it(v, VR_DROP_spoofed_address);
+	if (h.tunnel)
+		return vr_drop_it(v, VR_DROP_tenant_tunnel);
 	if (f->data[0] & 1 || h.daddr >> 28 >= 0xe)
 		return vr_drop_it(v, VR_DROP_multicast);
 	if (vr_get_mac(f->data) != vr_mac_bits(vrf->gateway_mac))
@@ -219,11 +220,93 @@ VR_INLINE int vr_ecn_decapsulate(uint8_t outer, uint8_t inner)
 	return inner;
 }
 
-/* The packet inside the tunnel, behind its label. */
-VR_INLINE void vr_decide_inner(const struct vr_frame *f, const struct vr_ip4 *outer,
-			       const struct vr_nh *nh, struct vr_verdict *v)
+/* A tunnel's headers: how many bytes they are behind the outer Ethernet header, and what their
+ * label or VNI names. */
+struct vr_wrap {
+	const struct vr_nh *nh;	  /* of the label */
+	const struct vr_vrf *vrf; /* of the VNI */
+	uint64_t dmac;		  /* of the inner Ethernet header, with a VNI */
+	uint32_t length;
+};
+
+/* MPLS: the label at the given offset names the port. */
+VR_INLINE enum vr_drop vr_unwrap_label(const struct vr_tables *t, const struct vr_frame *f,
+				       uint32_t offset, struct vr_wrap *w)
 {
-	const uint8_t *ip = f->data + VR_ETH_LEN + VR_MPLSOUDP_LEN;
+	const uint8_t *at = f->data + offset;
+	struct vr_label_entry l;
+
+	if (at + VR_LABEL_LEN > f->end)
+		return VR_DROP_truncated;
+	l = vr_parse_label(at);
+	if (!l.bottom)
+		return VR_DROP_label_stack;
+	if (l.ttl == 0)
+		return VR_DROP_label_ttl;
+	w->nh = vr_label_lookup(t, l.label);
+	w->length = offset + VR_LABEL_LEN - VR_ETH_LEN;
+	return w->nh ? VR_DROP_NONE : VR_DROP_unknown_label;
+}
+
+/* RFC 4023, section 3.2: MPLS needs none of GRE's optional fields. */
+VR_INLINE enum vr_drop vr_unwrap_gre(const struct vr_tables *t, const struct vr_frame *f,
+				     uint32_t offset, struct vr_wrap *w)
+{
+	const uint8_t *gre = f->data + offset;
+
+	if (gre + VR_GRE_LEN > f->end)
+		return VR_DROP_truncated;
+	if (vr_get16(gre) != 0)
+		return VR_DROP_gre_flags;
+	return vr_unwrap_label(t, f, offset + VR_GRE_LEN, w);
+}
+
+/* RFC 7348, section 5: the I flag must be set, all other reserved bits are ignored; a frame with a
+ * VLAN tag is none of ours (section 6.1). The VNI names the network. */
+VR_INLINE enum vr_drop vr_unwrap_vxlan(const struct vr_tables *t, const struct vr_frame *f,
+				       uint32_t offset, struct vr_wrap *w)
+{
+	const uint8_t *vxlan = f->data + offset;
+
+	if (vxlan + VR_VXLAN_LEN + VR_ETH_LEN > f->end)
+		return VR_DROP_truncated;
+	if (!(vxlan[0] & 0x08))
+		return VR_DROP_vxlan_flags;
+	w->vrf = vr_vni_lookup(t, vr_get32(vxlan + 4) >> 8);
+	if (!w->vrf)
+		return VR_DROP_unknown_vni;
+	w->dmac = vr_get_mac(vxlan + VR_VXLAN_LEN);
+	w->length = offset + VR_VXLAN_LEN;
+	if (vr_get16(vxlan + VR_VXLAN_LEN + 12) != VR_ETHERTYPE_IP4)
+		return VR_DROP_inner_not_ipv4;
+	return VR_DROP_NONE;
+}
+
+/* Whom a VXLAN packet is for: a port of the network, addressed to the gateway, which is how nodes
+ * send, or to the port itself. */
+VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const struct vr_wrap *w,
+					    uint32_t daddr, struct vr_verdict *v)
+{
+	uint64_t route = vr_route_lookup(t, w->vrf, daddr);
+	const struct vr_nh *nh = route ? vr_nh_at(t, VR_ROUTE_REF(route)) : 0;
+
+	if (!nh || nh->type != VR_NH_ENCAP || nh->flags & VR_NH_FABRIC)
+		vr_drop_it(v, VR_DROP_not_here);
+	else if (w->dmac != vr_mac_bits(w->vrf->gateway_mac) &&
+		 w->dmac != vr_mac_bits(VR_READ_ONCE(nh->dmac)))
+		vr_drop_it(v, VR_DROP_inner_wrong_mac);
+	else
+		return nh;
+	return 0;
+}
+
+/* The packet inside a tunnel's. */
+VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame *f,
+			       const struct vr_ip4 *outer, const struct vr_wrap *w,
+			       struct vr_verdict *v)
+{
+	const uint8_t *ip = f->data + VR_ETH_LEN + w->length;
+	const struct vr_nh *nh = w->nh;
 	struct vr_ip4 h;
 	int ecn;
 
@@ -231,12 +314,19 @@ VR_INLINE void vr_decide_inner(const struct vr_frame *f, const struct vr_ip4 *ou
 		return vr_drop_it(v, VR_DROP_inner_bad_header);
 	if (ip[0] >> 4 != 4)
 		return vr_drop_it(v, VR_DROP_inner_not_ipv4);
-	if (vr_parse_ip4(ip, f->end, f->length - VR_ETH_LEN - VR_MPLSOUDP_LEN, &h))
+	if (vr_parse_ip4(ip, f->end, f->length - VR_ETH_LEN - w->length, &h))
 		return vr_drop_it(v, VR_DROP_inner_bad_header);
+	if (h.tunnel)
+		return vr_drop_it(v, VR_DROP_inner_tunnel);
 	ecn = vr_ecn_decapsulate(outer->tos, h.tos);
 	if (ecn < 0)
 		return vr_drop_it(v, VR_DROP_ecn);
+	if (!nh)
+		nh = vr_decide_vni(t, w, h.daddr, v);
+	if (!nh)
+		return;
 	v->tos = (uint8_t)((h.tos & ~3) | ecn);
+	v->pop = (uint8_t)w->length;
 	vr_decide_nh(f, &h, nh, 0, v);
 	if (v->op == VR_OP_ENCAP)
 		v->op = VR_OP_DECAP;
@@ -244,28 +334,40 @@ VR_INLINE void vr_decide_inner(const struct vr_frame *f, const struct vr_ip4 *ou
 		vr_drop_it(v, VR_DROP_bad_nexthop); /* labels name vifs, nothing else */
 }
 
-/* An MPLS-in-UDP packet to this node. Its UDP checksum is not looked at: a sender may leave it out
- * over IPv4 (RFC 7510, section 3.1), and the inner packet has its own. */
-VR_INLINE void vr_decide_mplsoudp(const struct vr_tables *t, const struct vr_frame *f,
-				  const struct vr_ip4 *outer, struct vr_verdict *v)
+/* What kind of tunnel's packet this is, if the node has such. A fragment is none: an outer packet
+ * is never fragmented (RFC 7510, section 3; RFC 7348, section 4.3), so the host's stack has it. */
+VR_INLINE enum vr_encapsulation vr_tunnel_kind(const struct vr_node *node, const struct vr_ip4 *h)
 {
-	const uint8_t *at = f->data + VR_ETH_LEN + VR_IP4_LEN + VR_UDP_LEN;
-	const struct vr_nh *nh;
-	struct vr_label_entry l;
+	if (!h->tunnel || h->frag & VR_IP4_FRAGMENT)
+		return VR_BARE;
+	if (h->proto == VR_PROTO_GRE)
+		return VR_MPLSOGRE;
+	if (h->dport == VR_PORT_MPLSOUDP)
+		return VR_MPLSOUDP;
+	return node->flags & VR_NODE_VXLAN ? VR_VXLAN : VR_BARE;
+}
+
+/* A tunnel's packet to this node. Its UDP checksum is not looked at: a sender may leave it out over
+ * IPv4 (RFC 7510, section 3.1; RFC 7348, section 5), and the inner packet has its own. */
+VR_INLINE void vr_decide_tunnel(const struct vr_tables *t, const struct vr_frame *f,
+				const struct vr_ip4 *outer, enum vr_encapsulation kind,
+				struct vr_verdict *v)
+{
+	const uint32_t offset = VR_ETH_LEN + VR_IP4_LEN;
+	struct vr_wrap w = {};
+	enum vr_drop bad;
 
 	if (outer->header != VR_IP4_LEN)
 		return vr_drop_it(v, VR_DROP_bad_header);
-	if (at + VR_LABEL_LEN > f->end)
-		return vr_drop_it(v, VR_DROP_truncated);
-	l = vr_parse_label(at);
-	if (!l.bottom)
-		return vr_drop_it(v, VR_DROP_label_stack);
-	if (l.ttl == 0)
-		return vr_drop_it(v, VR_DROP_label_ttl);
-	nh = vr_label_lookup(t, l.label);
-	if (!nh)
-		return vr_drop_it(v, VR_DROP_unknown_label);
-	vr_decide_inner(f, outer, nh, v);
+	if (kind == VR_MPLSOUDP)
+		bad = vr_unwrap_label(t, f, offset + VR_UDP_LEN, &w);
+	else if (kind == VR_MPLSOGRE)
+		bad = vr_unwrap_gre(t, f, offset, &w);
+	else
+		bad = vr_unwrap_vxlan(t, f, offset + VR_UDP_LEN, &w);
+	if (bad)
+		return vr_drop_it(v, bad);
+	vr_decide_inner(t, f, outer, &w, v);
 }
 
 /* A packet to some other address: ours if the fabric's own table has it, which is how networks
@@ -287,6 +389,7 @@ VR_INLINE void vr_decide_flat(const struct vr_tables *t, const struct vr_frame *
 VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node *node,
 				const struct vr_frame *f, struct vr_verdict *v)
 {
+	enum vr_encapsulation kind;
 	struct vr_ip4 h;
 
 	v->routed = 0;
@@ -301,9 +404,9 @@ VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node 
 		return;
 	if (h.daddr != node->address)
 		return vr_decide_flat(t, f, &h, v);
-	/* A fragment has no ports here; an outer packet is never one (RFC 7510, section 3). */
-	if (h.proto == VR_PROTO_UDP && h.dport == VR_PORT_MPLSOUDP)
-		vr_decide_mplsoudp(t, f, &h, v);
+	kind = vr_tunnel_kind(node, &h);
+	if (kind != VR_BARE)
+		vr_decide_tunnel(t, f, &h, kind, v);
 }
 
 #endif

@@ -35,7 +35,14 @@
 	X(inner_not_ipv4,   "the tunnel carries something other than IPv4")                        \
 	X(inner_bad_header, "the tunnel carries an IPv4 header with a wrong length or checksum")    \
 	X(ecn,              "congestion marked outside on a packet that cannot carry the mark")    \
-	X(rewrite_failed,   "the kernel refused to make or take away room for headers")
+	X(rewrite_failed,   "the kernel refused to make or take away room for headers")            \
+	X(tenant_tunnel,    "a tunnel packet sent by a container: only nodes may send those")      \
+	X(inner_tunnel,     "a tunnel packet inside a tunnel packet")                              \
+	X(gre_flags,        "MPLS in GRE with a checksum, key, sequence number or version")        \
+	X(vxlan_flags,      "a VXLAN packet that does not say that its VNI is valid")              \
+	X(unknown_vni,      "a VNI that no network here has")                                      \
+	X(inner_wrong_mac,  "VXLAN to a MAC address that is neither the gateway's nor the port's") \
+	X(not_here,         "VXLAN to an address that no port here has")
 /* clang-format on */
 
 enum vr_drop {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Look-ups in the tables. A mover says how it reaches a record by five functions, which give a
+ * Look-ups in the tables. A mover says how it reaches a record by six functions, which give a
  * pointer or none; here are those of a process that has the tables in its memory.
  */
 #ifndef VR_LOOKUP_H
@@ -14,6 +14,7 @@ struct vr_tables {
 	const struct vr_vrf *vrfs;
 	const struct vr_nh *nhs;
 	const uint64_t *labels;
+	const uint64_t *vnis;
 	const uint64_t *trie;
 	const struct vr_node *node;
 };
@@ -27,6 +28,7 @@ VR_TABLE(vr_vif_at, struct vr_vif, vifs, VR_MAX_VIFS)
 VR_TABLE(vr_vrf_at, struct vr_vrf, vrfs, VR_MAX_VRFS)
 VR_TABLE(vr_nh_at, struct vr_nh, nhs, VR_MAX_NHS)
 VR_TABLE(vr_label_at, uint64_t, labels, VR_MAX_LABELS)
+VR_TABLE(vr_vni_at, uint64_t, vnis, VR_MAX_VNIS)
 VR_TABLE(vr_trie_at, uint64_t, trie, VR_MAX_TRIE_ENTRIES)
 #undef VR_TABLE
 #endif
@@ -62,6 +64,21 @@ VR_INLINE const struct vr_nh *vr_label_lookup(const struct vr_tables *t, uint32_
 	uint32_t nh = at ? (uint32_t)VR_READ_ONCE(*at) : 0;
 
 	return nh ? vr_nh_at(t, nh) : 0;
+}
+
+/* The VRF of a VNI, or none. */
+VR_INLINE const struct vr_vrf *vr_vni_lookup(const struct vr_tables *t, uint32_t vni)
+{
+	uint32_t first = VR_VNI_BUCKET(vni) * VR_VNI_WAYS;
+
+	for (uint32_t way = 0; way < VR_VNI_WAYS; way++) {
+		const uint64_t *at = vr_vni_at(t, first + way);
+		uint64_t word = at ? VR_READ_ONCE(*at) : 0;
+
+		if (word && VR_VNI_OF(word) == vni)
+			return vr_vrf_at(t, VR_VNI_VRF(word));
+	}
+	return 0;
 }
 
 #endif

@@ -7,22 +7,33 @@
 
 #define VR_ETH_LEN 14
 #define VR_IP4_LEN 20
+#define VR_IP4_OPTIONS 40 /* at most */
 #define VR_UDP_LEN 8
 #define VR_TCP_LEN 20 /* without options */
 #define VR_LABEL_LEN 4
 #define VR_ARP_LEN 28
 #define VR_ICMP_LEN 8
-#define VR_MPLSOUDP_LEN (VR_IP4_LEN + VR_UDP_LEN + VR_LABEL_LEN)
+#define VR_GRE_LEN 4 /* without checksum, key and sequence number */
+#define VR_VXLAN_LEN 8
+
+/* What each encapsulation adds to an inner packet, behind the outer Ethernet and IP headers. */
+#define VR_MPLSOUDP_LEN (VR_UDP_LEN + VR_LABEL_LEN)
+#define VR_MPLSOGRE_LEN (VR_GRE_LEN + VR_LABEL_LEN)
+#define VR_VXLAN_ALL_LEN (VR_UDP_LEN + VR_VXLAN_LEN + VR_ETH_LEN)
 
 #define VR_ETHERTYPE_IP4 0x0800
 #define VR_ETHERTYPE_ARP 0x0806
+#define VR_ETHERTYPE_MPLS 0x8847 /* RFC 3032, section 5 */
 #define VR_PROTO_ICMP 1
 #define VR_PROTO_TCP 6
 #define VR_PROTO_UDP 17
+#define VR_PROTO_GRE 47
 #define VR_PORT_MPLSOUDP 6635 /* RFC 7510, section 5 */
+#define VR_PORT_VXLAN 4789    /* RFC 7348, section 8 */
 
 #define VR_IP4_DF 0x4000
 #define VR_IP4_FRAGMENT 0x3fff /* more fragments, or an offset */
+#define VR_IP4_OFFSET 0x1fff   /* in units of 8 bytes */
 
 /* An IPv4 header and what of the next one is needed. */
 struct vr_ip4 {
@@ -37,6 +48,7 @@ struct vr_ip4 {
 	uint8_t tos;
 	uint8_t ttl;
 	uint8_t proto;
+	uint8_t tunnel; /* it is what vRouters send each other */
 };
 
 /* The sum over the header's words; 0xffff when the checksum in it is right: RFC 1071. */
@@ -56,22 +68,42 @@ VR_INLINE uint16_t vr_ip4_sum(const uint8_t *ip, const uint8_t *end, uint32_t he
 	return vr_csum_fold(sum);
 }
 
-/* The ports, and the length of the TCP or UDP header. Any fragment has none: its siblings have no
- * ports to be told by, and all of them must take the same way. */
-VR_INLINE void vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct vr_ip4 *h)
+/* Whether the header behind IP is one that a tunnel's packets have. */
+VR_INLINE int vr_is_tunnel(uint8_t proto, const uint8_t *l4)
 {
+	uint16_t word = vr_get16(l4 + 2); /* a destination port, or GRE's protocol type */
+
+	if (proto == VR_PROTO_UDP)
+		return word == VR_PORT_MPLSOUDP || word == VR_PORT_VXLAN;
+	return proto == VR_PROTO_GRE && word == VR_ETHERTYPE_MPLS;
+}
+
+/* The ports, and the length of the TCP or UDP header. Any fragment has none: its siblings have no
+ * ports to be told by, and all of them must take the same way. A first fragment shows whether it
+ * begins a tunnel's packet all the same. */
+VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct vr_ip4 *h)
+{
+	uint32_t want = h->proto == VR_PROTO_GRE ? VR_GRE_LEN : VR_UDP_LEN;
+
 	VR_OPAQUE(l4);
 	h->sport = 0;
 	h->dport = 0;
+	h->tunnel = 0;
 	h->l4 = h->proto == VR_PROTO_TCP ? VR_TCP_LEN : VR_UDP_LEN;
-	if (h->proto != VR_PROTO_TCP && h->proto != VR_PROTO_UDP)
-		return;
-	if (h->frag & VR_IP4_FRAGMENT || l4 + VR_UDP_LEN > end)
-		return;
+	if (h->proto != VR_PROTO_TCP && h->proto != VR_PROTO_UDP && h->proto != VR_PROTO_GRE)
+		return VR_DROP_NONE;
+	if (h->frag & VR_IP4_OFFSET)
+		return VR_DROP_NONE;
+	if (l4 + want > end)
+		return VR_DROP_truncated;
+	h->tunnel = (uint8_t)vr_is_tunnel(h->proto, l4);
+	if (h->frag & VR_IP4_FRAGMENT || h->proto == VR_PROTO_GRE)
+		return VR_DROP_NONE;
 	h->sport = vr_get16(l4);
 	h->dport = vr_get16(l4 + 2);
 	if (h->proto == VR_PROTO_TCP && l4 + 13 <= end)
 		h->l4 = (uint8_t)((l4[12] >> 4) * 4);
+	return VR_DROP_NONE;
 }
 
 /*
@@ -98,8 +130,7 @@ VR_INLINE enum vr_drop vr_parse_ip4(const uint8_t *ip, const uint8_t *end, uint3
 		return VR_DROP_bad_header;
 	if (vr_ip4_sum(ip, end, h->header) != 0xffff)
 		return VR_DROP_bad_checksum;
-	vr_parse_l4(ip + h->header, end, h);
-	return VR_DROP_NONE;
+	return vr_parse_l4(ip + h->header, end, h);
 }
 
 /* The length of the largest packet that leaves once an aggregate is cut: its gso_size bytes of
@@ -134,6 +165,14 @@ VR_INLINE enum vr_drop vr_parse_arp(const uint8_t *arp, const uint8_t *end, stru
 	a->target = (uint32_t)vr_get16(arp + 24) << 16 | vr_get16(arp + 26);
 	return VR_DROP_NONE;
 }
+
+/* What differs between a tunnel's packets. */
+struct vr_push {
+	uint32_t label;	 /* MPLS */
+	uint32_t length; /* of the inner packet */
+	uint16_t sport;	 /* UDP */
+	uint8_t tos;	 /* of the outer header */
+};
 
 /* A label stack entry: RFC 3032, section 2.1. */
 struct vr_label_entry {

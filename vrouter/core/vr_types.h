@@ -23,6 +23,9 @@
 #define VR_MAX_VRFS 256
 #define VR_MAX_NHS 4096
 #define VR_MAX_LABELS 65536
+#define VR_VNI_BUCKETS 512
+#define VR_VNI_WAYS 8 /* words a bucket: one cache line */
+#define VR_MAX_VNIS (VR_VNI_BUCKETS * VR_VNI_WAYS)
 #define VR_TRIE_STRIDE 256
 #define VR_MAX_TRIE_BLOCKS 4096
 #define VR_MAX_TRIE_ENTRIES (VR_MAX_TRIE_BLOCKS * VR_TRIE_STRIDE)
@@ -70,30 +73,50 @@ enum vr_nh_type {
 	VR_NH_DISCARD,
 	VR_NH_RECEIVE, /* the virtual gateway itself */
 	VR_NH_ENCAP,   /* an Ethernet header, then out of a device: a vif, or the fabric */
-	VR_NH_TUNNEL,  /* MPLS in UDP: RFC 7510 */
+	VR_NH_TUNNEL,  /* the template's headers, then out of the fabric */
 };
+
+/* What a tunnel wraps packets in. */
+enum vr_encapsulation {
+	VR_BARE = 0,
+	VR_MPLSOUDP, /* RFC 7510 */
+	VR_MPLSOGRE, /* RFC 4023 */
+	VR_VXLAN,    /* RFC 7348 */
+};
+
+/* The longest template: IPv6, UDP, VXLAN and the inner Ethernet header, in whole words. */
+#define VR_TEMPLATE_LEN 72
 
 enum vr_nh_flag {
 	VR_NH_FABRIC = 1, /* leaves by the fabric, not by a vif */
 	VR_NH_PEER = 2,	  /* as VR_VIF_PEER */
 };
 
-/* A nexthop: one cache line that holds all that a packet needs on its way out. Only dmac and mtu
- * change while the record is in use. */
+/* A nexthop holds all that a packet needs on its way out: two cache lines. Only dmac and mtu change
+ * while the record is in use. The template is what stands between the outer Ethernet header and the
+ * inner IP header, with zeros where packets differ. */
 struct vr_nh {
 	uint64_t dmac;
 	uint64_t smac;
-	uint32_t type;
+	uint8_t type;
+	uint8_t encapsulation;
+	uint8_t push;  /* bytes of the template that are used: what the tunnel adds to a packet */
+	uint8_t outer; /* bytes of the outer IP header in it */
 	uint32_t flags;
 	uint32_t ifindex;
-	uint32_t vif;	/* for a vif: whose counters */
-	uint32_t mtu;	/* the longest inner packet, encapsulation already taken off */
-	uint32_t saddr; /* of the outer header */
-	uint32_t daddr; /* of the outer header; for a fabric nexthop, the neighbour's */
-	uint32_t csum;	/* of the outer header but for its length and traffic class, not folded */
-	uint32_t reserved[4];
+	uint32_t vif;  /* for a vif: whose counters */
+	uint32_t mtu;  /* the longest inner packet, encapsulation already taken off */
+	uint32_t csum; /* of an outer IPv4 header as the template has it, not complemented */
+	uint64_t
+	    addr_hi; /* whose it is: the far end, the neighbour or the port. IPv4: bits 32-63 */
+	uint64_t addr_lo;
+	uint8_t header[VR_TEMPLATE_LEN];
 };
-_Static_assert(sizeof(struct vr_nh) == 64, "vr_nh is shared with Go");
+_Static_assert(sizeof(struct vr_nh) == 128, "vr_nh is shared with Go");
+
+enum vr_node_flag {
+	VR_NODE_VXLAN = 1, /* VXLAN packets to the node are the vRouter's: a network has a VNI */
+};
 
 /* The node itself. */
 struct vr_node {
@@ -102,11 +125,13 @@ struct vr_node {
 	uint32_t ifindex;
 	uint32_t mtu;
 	uint32_t version; /* of this layout, VR_LAYOUT */
+	uint32_t flags;
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct vr_node) == 24, "vr_node is shared with Go");
+_Static_assert(sizeof(struct vr_node) == 32, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 1
+#define VR_LAYOUT 2
 
 /*
  * A route entry is one 64-bit word, because it must change in one store:
@@ -116,6 +141,17 @@ _Static_assert(sizeof(struct vr_node) == 24, "vr_node is shared with Go");
 #define VR_ROUTE_CHILD (1ULL << 31)
 #define VR_ROUTE_REF(entry) ((uint32_t)(entry) & 0x7fffffffu)
 #define VR_ROUTE_LABEL(entry) ((uint32_t)((entry) >> 32) & 0xfffffu)
+
+/*
+ * The VNI table is exact: a VNI lies in one of the words of its bucket, wherever there is room. A
+ * word holds the VNI in bits 0-23 and the VRF in bits 32-63, so it changes in one store; 0 is none.
+ * Buckets are chosen by Fibonacci hashing, which spreads consecutive numbers evenly.
+ */
+#define VR_VNI_HASH 0x9e3779b1u
+#define VR_VNI_BUCKET(vni) (((vni) * VR_VNI_HASH) >> (32 - 9))
+_Static_assert(VR_VNI_BUCKETS == 1 << 9, "VR_VNI_BUCKET gives 9 bits");
+#define VR_VNI_OF(word) ((uint32_t)(word) & 0xffffffu)
+#define VR_VNI_VRF(word) ((uint32_t)((word) >> 32))
 
 /* Packets as the hook saw them, segments as the wire would, bytes as the hook saw them. */
 struct vr_count {

@@ -115,7 +115,8 @@ func lock(folder string) (*os.File, error) {
 func (d *Dataplane) tableMaps() [config.TableCount]*ebpf.Map {
 	return [config.TableCount]*ebpf.Map{
 		config.TableNode: d.objects.VrNodes, config.TableVifs: d.objects.VrVifs, config.TableVRFs: d.objects.VrVrfs,
-		config.TableNexthops: d.objects.VrNhs, config.TableLabels: d.objects.VrLabels, config.TableTrie: d.objects.VrTrie,
+		config.TableNexthops: d.objects.VrNhs, config.TableLabels: d.objects.VrLabels,
+		config.TableVNIs: d.objects.VrVnis, config.TableTrie: d.objects.VrTrie,
 	}
 }
 

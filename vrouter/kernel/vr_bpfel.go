@@ -24,6 +24,7 @@ const (
 	vrMapVrTrie           = "vr_trie"
 	vrMapVrVifCounts      = "vr_vif_counts"
 	vrMapVrVifs           = "vr_vifs"
+	vrMapVrVnis           = "vr_vnis"
 	vrMapVrVrfs           = "vr_vrfs"
 	vrProgVrFabricIngress = "vr_fabric_ingress"
 	vrProgVrVifIngress    = "vr_vif_ingress"
@@ -87,6 +88,7 @@ type vrMapSpecs struct {
 	VrTrie      *ebpf.MapSpec `ebpf:"vr_trie"`
 	VrVifCounts *ebpf.MapSpec `ebpf:"vr_vif_counts"`
 	VrVifs      *ebpf.MapSpec `ebpf:"vr_vifs"`
+	VrVnis      *ebpf.MapSpec `ebpf:"vr_vnis"`
 	VrVrfs      *ebpf.MapSpec `ebpf:"vr_vrfs"`
 }
 
@@ -124,6 +126,7 @@ type vrMaps struct {
 	VrTrie      *ebpf.Map `ebpf:"vr_trie"`
 	VrVifCounts *ebpf.Map `ebpf:"vr_vif_counts"`
 	VrVifs      *ebpf.Map `ebpf:"vr_vifs"`
+	VrVnis      *ebpf.Map `ebpf:"vr_vnis"`
 	VrVrfs      *ebpf.Map `ebpf:"vr_vrfs"`
 }
 
@@ -137,6 +140,7 @@ func (m *vrMaps) Close() error {
 		m.VrTrie,
 		m.VrVifCounts,
 		m.VrVifs,
+		m.VrVnis,
 		m.VrVrfs,
 	)
 }

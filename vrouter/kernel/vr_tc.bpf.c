@@ -48,6 +48,14 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_VNIS);
+	__type(key, __u32);
+	__type(value, __u64);
+} vr_vnis SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, VR_MAX_TRIE_ENTRIES);
 	__type(key, __u32);
 	__type(value, __u64);
@@ -93,6 +101,7 @@ VR_TABLE(vr_vif_at, struct vr_vif, vr_vifs)
 VR_TABLE(vr_vrf_at, struct vr_vrf, vr_vrfs)
 VR_TABLE(vr_nh_at, struct vr_nh, vr_nhs)
 VR_TABLE(vr_label_at, uint64_t, vr_labels)
+VR_TABLE(vr_vni_at, uint64_t, vr_vnis)
 VR_TABLE(vr_trie_at, uint64_t, vr_trie)
 #undef VR_TABLE
 
@@ -131,6 +140,10 @@ VR_INLINE struct vr_seen vr_see(const struct __sk_buff *skb)
 	return s;
 }
 
+/* Loaded anew each time: what clang remembers of an earlier load it treats as the 32-bit number
+ * that the context declares, and cuts the verifier's pointer down to it. */
+#define VR_SKB_POINTER(skb, field) ((uint8_t *)(long)VR_READ_ONCE((skb)->field))
+
 /* The frame's bytes. Headers outside the linear part are pulled in, which is rare: drivers and
  * segmentation leave all headers in it, so a list of fragments (SKB_GSO_FRAGLIST), which must not
  * be pulled, is not. */
@@ -138,20 +151,32 @@ VR_INLINE void vr_frame_of(struct __sk_buff *skb, uint32_t want, struct vr_frame
 {
 	if (want > skb->len)
 		want = skb->len;
-	if ((void *)(long)skb->data + want > (void *)(long)skb->data_end)
+	if (VR_SKB_POINTER(skb, data) + want > VR_SKB_POINTER(skb, data_end))
 		bpf_skb_pull_data(skb, want);
-	f->data = (const uint8_t *)(long)skb->data;
-	f->end = (const uint8_t *)(long)skb->data_end;
+	f->data = VR_SKB_POINTER(skb, data);
+	f->end = VR_SKB_POINTER(skb, data_end);
 	f->length = skb->len;
 	f->gso_size = skb->gso_size;
+}
+
+/* The frame up to the TCP header behind the IPv4 header at an offset, and 40 bytes more where that
+ * one has options: ports that are not seen would be ports that are not checked. */
+VR_INLINE void vr_ip_frame(struct __sk_buff *skb, uint32_t offset, struct vr_frame *f)
+{
+	const uint8_t *ip;
+
+	vr_frame_of(skb, offset + VR_IP4_LEN + VR_TCP_LEN, f);
+	ip = f->data + offset;
+	if (ip + 1 <= f->end && ip[0] > 0x45 && ip[0] <= 0x4f)
+		vr_frame_of(skb, offset + VR_IP4_OPTIONS + VR_IP4_LEN + VR_TCP_LEN, f);
 }
 
 /* The first bytes of the frame for writing, if there are so many. */
 VR_INLINE uint8_t *vr_head(struct __sk_buff *skb, uint32_t bytes)
 {
-	uint8_t *data = (uint8_t *)(long)skb->data;
+	uint8_t *data = VR_SKB_POINTER(skb, data);
 
-	return data + bytes <= (uint8_t *)(long)skb->data_end ? data : 0;
+	return data + bytes <= VR_SKB_POINTER(skb, data_end) ? data : 0;
 }
 
 /* Counts a packet as lost while it was being rewritten. */
@@ -198,37 +223,83 @@ VR_INLINE int vr_answer(struct __sk_buff *skb, struct vr_totals *total, const st
 /*
  * Room for the tunnel's headers behind the Ethernet header. The aggregate stays whole and keeps its
  * segment size (FIXED_GSO): the device, or the kernel before it, cuts it behind the headers, and
- * finishes both lengths and checksums. The flags are those of the kernel's own test_tc_tunnel.c.
+ * finishes both lengths and checksums. The flags are those of the kernel's own test_tc_tunnel.c,
+ * but for the length of VXLAN's layer 2: the inner MAC header begins so many bytes before the inner
+ * IP header, and segmentation looks for an Ethernet header there (skb_network_protocol in
+ * net/core/gso.c), so it is that header's alone, and VXLAN's own counts to the outer transport's.
  * The packet keeps its flow hash: that of the inner flow is as good.
  */
-#define VR_ENCAP_FLAGS                                                                             \
-	(BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_UDP |   \
-	 BPF_F_ADJ_ROOM_ENCAP_L2(VR_LABEL_LEN))
+#define VR_PUSH_FLAGS(l4, l2)                                                                      \
+	(BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_##l4 |  \
+	 BPF_F_ADJ_ROOM_ENCAP_L2(l2))
+#define VR_MPLSOUDP_FLAGS VR_PUSH_FLAGS(UDP, VR_LABEL_LEN)
+#define VR_MPLSOGRE_FLAGS VR_PUSH_FLAGS(GRE, VR_LABEL_LEN)
+#define VR_VXLAN_FLAGS (VR_PUSH_FLAGS(UDP, VR_ETH_LEN) | BPF_F_ADJ_ROOM_ENCAP_L2_ETH)
+
+/* The frame's beginning, with room for an outer IPv4 header and so many bytes behind it. */
+VR_INLINE uint8_t *vr_room(struct __sk_buff *skb, uint32_t wrap, uint64_t flags)
+{
+	if (bpf_skb_adjust_room(skb, (int)(VR_IP4_LEN + wrap), BPF_ADJ_ROOM_MAC, flags))
+		return 0;
+	return vr_head(skb, VR_ETH_LEN + VR_IP4_LEN + wrap);
+}
+
+VR_INLINE int vr_do_mplsoudp(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head = vr_room(skb, VR_MPLSOUDP_LEN, VR_MPLSOUDP_FLAGS);
+
+	if (!head)
+		return -1;
+	vr_build_mplsoudp(head, v->nh, &v->push);
+	return 0;
+}
+
+VR_INLINE int vr_do_mplsogre(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head = vr_room(skb, VR_MPLSOGRE_LEN, VR_MPLSOGRE_FLAGS);
+
+	if (!head)
+		return -1;
+	vr_build_mplsogre(head, v->nh, &v->push);
+	return 0;
+}
+
+VR_INLINE int vr_do_vxlan(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head = vr_room(skb, VR_VXLAN_ALL_LEN, VR_VXLAN_FLAGS);
+
+	if (!head)
+		return -1;
+	vr_build_vxlan(head, v->nh, &v->push);
+	return 0;
+}
 
 VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
 {
-	uint8_t *head;
-
-	if (bpf_skb_adjust_room(skb, VR_MPLSOUDP_LEN, BPF_ADJ_ROOM_MAC, VR_ENCAP_FLAGS))
+	switch (v->nh->encapsulation) {
+	case VR_MPLSOUDP:
+		return vr_do_mplsoudp(skb, v);
+	case VR_MPLSOGRE:
+		return vr_do_mplsogre(skb, v);
+	case VR_VXLAN:
+		return vr_do_vxlan(skb, v);
+	default:
 		return -1;
-	head = vr_head(skb, VR_ETH_LEN + VR_MPLSOUDP_LEN);
-	if (!head)
-		return -1;
-	vr_build_mplsoudp(head, v->nh, v->label, v->tos, v->sport, v->length);
-	return 0;
+	}
 }
 
 /* Takes the tunnel's headers off. What a NIC says about checksums was about the outer packet, so it
  * is forgotten (no NO_CSUM_RESET); an unfinished inner checksum stays unfinished.
  *
- * Linux 6.18 has no way to take the tunnel's mark (skb->encapsulation, SKB_GSO_UDP_TUNNEL) off an
- * aggregate. TCP does not mind. UDP does if a socket without UDP_GRO gets an aggregate that crossed
- * the fabric whole: the kernel cannot cut it, and counts it among the socket's drops. */
+ * Linux 6.18 has no way to take the tunnel's mark (skb->encapsulation, SKB_GSO_UDP_TUNNEL or
+ * SKB_GSO_GRE) off an aggregate. TCP does not mind. UDP does if a socket without UDP_GRO gets an
+ * aggregate that crossed the fabric whole: the kernel cannot cut it, and counts it among the
+ * socket's drops. */
 VR_INLINE int vr_do_decap(struct __sk_buff *skb, const struct vr_verdict *v)
 {
 	uint8_t *head;
 
-	if (bpf_skb_adjust_room(skb, -VR_MPLSOUDP_LEN, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
+	if (bpf_skb_adjust_room(skb, -(int)v->pop, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
 		return -1;
 	head = vr_head(skb, VR_ETH_LEN + VR_IP4_LEN);
 	if (!head)
@@ -321,7 +392,7 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 	struct vr_frame f;
 	int failed;
 
-	vr_frame_of(skb, VR_ETH_LEN + VR_IP4_LEN + VR_TCP_LEN, &f);
+	vr_ip_frame(skb, VR_ETH_LEN, &f);
 	vr_decide_vif(0, &f, vif, &v);
 	if (v.op == VR_OP_DROP)
 		return vr_lose(total, seen, v.drop);
@@ -359,16 +430,33 @@ int vr_vif_ingress(struct __sk_buff *skb)
 	return vr_from_vif(skb, total, &seen, vif);
 }
 
-/* Flat packets are looked at no further than their TCP header: a byte of payload more in the linear
- * part, and the container's TCP cannot join segments (skb_try_coalesce in net/core/skbuff.c); that
- * cost the receiver a third of its CPU time per byte. Only what may be a tunnel's packet is. */
+/* How many bytes a tunnel's packet of this kind has behind its outer Ethernet header, 0 if it is
+ * none. The frame shows its first 20 bytes behind an IPv4 header without options. */
+VR_INLINE uint32_t vr_wrapped(const struct vr_frame *f)
+{
+	const uint8_t *ip = f->data + VR_ETH_LEN;
+
+	if (ip + VR_IP4_LEN + VR_UDP_LEN > f->end || !vr_is_tunnel(ip[9], ip + VR_IP4_LEN))
+		return 0;
+	if (ip[9] == VR_PROTO_GRE)
+		return VR_IP4_LEN + VR_MPLSOGRE_LEN;
+	if (vr_get16(ip + VR_IP4_LEN + 2) == VR_PORT_VXLAN)
+		return VR_IP4_LEN + VR_VXLAN_ALL_LEN;
+	return VR_IP4_LEN + VR_MPLSOUDP_LEN;
+}
+
+/* Packets are looked at no further than their TCP header, without options: a byte of payload more
+ * in the linear part, and the container's TCP cannot join segments (skb_try_coalesce in
+ * net/core/skbuff.c); that cost the receiver a third of its CPU time per byte. So a tunnel's packet
+ * is pulled in as far as its own kind needs, not as the longest kind does. */
 VR_INLINE void vr_fabric_frame(struct __sk_buff *skb, struct vr_frame *f)
 {
-	const uint32_t protocol = VR_ETH_LEN + 9;
+	uint32_t wrapped;
 
-	vr_frame_of(skb, VR_ETH_LEN + VR_IP4_LEN + VR_TCP_LEN, f);
-	if (f->data + protocol < f->end && f->data[protocol] == VR_PROTO_UDP)
-		vr_frame_of(skb, VR_ETH_LEN + VR_MPLSOUDP_LEN + VR_IP4_LEN + VR_TCP_LEN, f);
+	vr_ip_frame(skb, VR_ETH_LEN, f);
+	wrapped = vr_wrapped(f);
+	if (wrapped)
+		vr_ip_frame(skb, VR_ETH_LEN + wrapped, f);
 }
 
 /* What is not ours goes on to whoever is next at this hook, and to the host's stack. */

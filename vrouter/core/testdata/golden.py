@@ -12,7 +12,8 @@ import json
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 
 GATEWAY = "00:00:5e:00:01:00"
@@ -52,6 +53,33 @@ def tunnel(p, label, to=2, tos=0, **mpls):
 def arriving(p, label, tos=0, dport=6635, s=1, ttl=64, dst="10.0.0.1"):
     return (Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.2", dst=dst, ttl=64, id=0, flags="DF", tos=tos) /
             UDP(sport=50000, dport=dport, chksum=0) / MPLS(label=label, cos=0, s=s, ttl=ttl) / p)
+
+
+def outer(to=2, tos=0, **ip):
+    return Ether(src=NODE[1], dst=NODE[to]) / IP(src="10.0.0.1", dst="10.0.0.%d" % to, ttl=64, id=0, flags="DF", tos=tos, **ip)
+
+
+def gre(p, label=33, **kw):
+    """RFC 4023: GRE without options, then the label."""
+    return outer(proto=47, **kw) / GRE(proto=0x8847) / MPLS(label=label, cos=0, s=1, ttl=64) / p
+
+
+def vxlan(p, vni=5001, mac=GATEWAY, **kw):
+    """RFC 7348."""
+    return outer(**kw) / UDP(sport=49152, dport=4789, chksum=0) / VXLAN(vni=vni, flags=0x08) / Ether(src=GATEWAY, dst=mac) / p
+
+
+def reached(tos=0, dst="10.0.0.1", **ip):
+    return Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.2", dst=dst, ttl=64, id=0, flags="DF", tos=tos, **ip)
+
+
+def arriving_gre(p, label=16, head=None, s=1, ttl=64, **kw):
+    return reached(proto=47, **kw) / (head or GRE(proto=0x8847)) / MPLS(label=label, cos=0, s=s, ttl=ttl) / p
+
+
+def arriving_vxlan(p, vni=5001, flags=0x08, mac=GATEWAY, dport=4789, chksum=0, **kw):
+    return (reached(**kw) / UDP(sport=50000, dport=dport, chksum=chksum) / VXLAN(vni=vni, flags=flags) /
+            Ether(src="02:00:00:00:99:99", dst=mac) / p)
 
 
 def delivered(p, mac=SENDER):
@@ -96,6 +124,42 @@ whole = inner(flags="DF") / head / aggregate
 case("an aggregate whose segments do not fit", "vif1", from_sender(whole), "too_big",
      delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") /
                ICMP(type=3, code=4, nexthopmtu=1468) / Raw(bytes(whole)[:40])), gso=1429)
+
+# MPLS in GRE and VXLAN. GRE has no port, so no byte is open.
+for name, p in {"tcp": tcp, "udp": udp, "icmp": ICMP(id=1, seq=1) / Raw(b"p" * 57)}.items():
+    case(name + " into gre", "vif1", from_sender(inner(dst="10.0.1.65") / p), "tunnel", gre(inner(63, dst="10.0.1.65") / p))
+    case(name + " into vxlan", "vif1", from_sender(inner(dst="10.0.1.81") / p), "tunnel", vxlan(inner(63, dst="10.0.1.81") / p, to=3), any_bytes=SPORT)
+case("vxlan with the route's own vni and mac", "vif1", from_sender(inner(dst="10.0.1.97") / tcp), "tunnel",
+     vxlan(inner(63, dst="10.0.1.97") / tcp, vni=77777, mac="02:00:00:00:77:77"), any_bytes=SPORT)
+for ecn in (1, 2, 3):
+    case("ecn %d into gre" % ecn, "vif1", from_sender(inner(dst="10.0.1.65", tos=0x28 | ecn) / udp), "tunnel",
+         gre(inner(63, dst="10.0.1.65", tos=0x28 | ecn) / udp, tos=ecn))
+    case("ecn %d into vxlan" % ecn, "vif1", from_sender(inner(dst="10.0.1.81", tos=0x28 | ecn) / udp), "tunnel",
+         vxlan(inner(63, dst="10.0.1.81", tos=0x28 | ecn) / udp, to=3, tos=ecn), any_bytes=SPORT)
+for name, dst, mtu, wrap in (("gre", "10.0.1.65", 1472, gre), ("vxlan", "10.0.1.97", 1450, lambda p: vxlan(p, vni=77777, mac="02:00:00:00:77:77"))):
+    fits = UDP(sport=1, dport=2) / Raw(b"f" * (mtu - 28))
+    case("exactly the mtu of " + name, "vif1", from_sender(inner(dst=dst, flags="DF") / fits), "tunnel",
+         wrap(inner(63, dst=dst, flags="DF") / fits), any_bytes=[] if name == "gre" else SPORT)
+    big = inner(dst=dst, flags="DF") / UDP(sport=1, dport=2) / Raw(b"f" * (mtu - 27))
+    case("one more than the mtu of " + name, "vif1", from_sender(big), "too_big",
+         delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") /
+                   ICMP(type=3, code=4, nexthopmtu=mtu) / Raw(bytes(big)[:40])))
+
+# Tunnels are for nodes.
+for name, p in {"mpls in udp": UDP(sport=50000, dport=6635) / MPLS(label=16, s=1, ttl=64) / inner(),
+                "vxlan": UDP(sport=50000, dport=4789) / VXLAN(vni=5001, flags=0x08) / Ether(src=SENDER, dst=GATEWAY) / inner()}.items():
+    drop("a container sends " + name, "vif1", from_sender(inner() / p / udp), "tenant_tunnel")
+    drop("a container sends the first fragment of " + name, "vif1", from_sender(inner(flags="MF") / p / udp), "tenant_tunnel")
+    drop("a container hides %s behind options" % name, "vif1", from_sender(inner(options=[IPOption_NOP()] * 40) / p / udp), "tenant_tunnel")
+    drop(name + " inside mpls in udp", "fabric", arriving(inner(63, src="10.0.1.4", dst="10.0.1.3") / p / udp, 16), "inner_tunnel")
+    drop(name + " inside mpls in gre", "fabric", arriving_gre(inner(63, src="10.0.1.4", dst="10.0.1.3") / p / udp), "inner_tunnel")
+    drop(name + " inside vxlan", "fabric", arriving_vxlan(inner(63, src="10.0.1.4", dst="10.0.1.3") / p / udp), "inner_tunnel")
+nested = GRE(proto=0x8847) / MPLS(label=16, s=1, ttl=64) / inner() / udp
+drop("a container sends mpls in gre", "vif1", from_sender(inner(proto=47) / nested), "tenant_tunnel")
+drop("mpls in gre inside vxlan", "fabric", arriving_vxlan(inner(63, src="10.0.1.4", dst="10.0.1.3", proto=47) / nested), "inner_tunnel")
+case("a container's other gre", "vif1", from_sender(inner() / GRE(proto=0x800) / inner() / udp), "tunnel",
+     tunnel(inner(63) / GRE(proto=0x800) / inner() / udp, 17), any_bytes=SPORT)
+drop("udp without its header", "vif1", from_sender(inner(proto=17) / Raw(b"1234567")), "truncated")
 
 # Between containers of one node.
 case("to the container beside", "vif1", from_sender(inner(dst="10.0.1.5") / udp), "encap",
@@ -160,11 +224,51 @@ drop("a wrong checksum inside", "fabric", arriving(inner(63, dst="10.0.1.3", chk
 drop("a wrong length inside", "fabric", arriving(inner(63, dst="10.0.1.3", len=1400) / tcp, 16), "inner_bad_header")
 drop("too large for the container", "fabric", arriving(inner(63, dst="10.0.1.5", src="10.0.1.4") / UDP() / Raw(b"f" * (1401 - 28)), 18), "mtu_exceeded")
 
+for wrap, name in ((arriving_gre, "gre"), (arriving_vxlan, "vxlan")):
+    for kind, p in {"tcp": tcp, "udp": udp}.items():
+        case("%s out of %s" % (kind, name), "fabric", wrap(inner(63, src="10.0.1.4", dst="10.0.1.3") / p), "decap",
+             delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / p))
+    case("congestion marked outside of " + name, "fabric", wrap(inner(63, src="10.0.1.4", dst="10.0.1.3", tos=1) / tcp, tos=3), "decap",
+         delivered(inner(63, src="10.0.1.4", dst="10.0.1.3", tos=3) / tcp))
+    drop("congestion that cannot be carried, in " + name, "fabric", wrap(inner(63, dst="10.0.1.3") / tcp, tos=3), "ecn")
+    drop("a wrong checksum inside " + name, "fabric", wrap(inner(63, dst="10.0.1.3", chksum=1) / tcp), "inner_bad_header")
+    drop("a wrong length inside " + name, "fabric", wrap(inner(63, dst="10.0.1.3", len=1400) / tcp), "inner_bad_header")
+    drop("options outside of " + name, "fabric", wrap(inner(63, dst="10.0.1.3") / tcp, options=[IPOption_NOP()] * 4), "bad_header")
+drop("the label of nobody in gre", "fabric", arriving_gre(inner(63, dst="10.0.1.3") / tcp, label=4242), "unknown_label")
+drop("two labels in gre", "fabric", arriving_gre(MPLS(label=16, s=1, ttl=64) / inner(63, dst="10.0.1.3") / tcp, label=99, s=0), "label_stack")
+drop("label ttl in gre", "fabric", arriving_gre(inner(63, dst="10.0.1.3") / tcp, ttl=0), "label_ttl")
+for name, head in {"checksum": GRE(proto=0x8847, chksum_present=1), "key": GRE(proto=0x8847, key_present=1, key=7),
+                   "sequence number": GRE(proto=0x8847, seqnum_present=1, seqence_number=7), "version": GRE(proto=0x8847, version=1)}.items():
+    drop("gre with a " + name, "fabric", arriving_gre(inner(63, dst="10.0.1.3") / tcp, head=head), "gre_flags")
+case("vxlan to the port's own mac", "fabric", arriving_vxlan(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, mac=SENDER), "decap",
+     delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp))
+case("the vni decides whose address it is", "fabric", arriving_vxlan(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, vni=16777215), "decap",
+     delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, OTHER))
+case("vxlan's reserved bits are ignored", "fabric", reached() / UDP(sport=50000, dport=4789, chksum=0) /
+     Raw(bytes.fromhex("ff5a5a5a0013895a")) / Ether(src="02:00:00:00:99:99", dst=GATEWAY) / inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, "decap",
+     delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp))
+case("vxlan's checksum is not looked at", "fabric", arriving_vxlan(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, chksum=0x1234), "decap",
+     delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp))
+drop("vxlan without a valid vni", "fabric", arriving_vxlan(inner(63, dst="10.0.1.3") / tcp, flags=0xf7), "vxlan_flags")
+drop("the vni of nobody", "fabric", arriving_vxlan(inner(63, dst="10.0.1.3") / tcp, vni=5002), "unknown_vni")
+drop("vxlan to another mac", "fabric", arriving_vxlan(inner(63, dst="10.0.1.3") / tcp, mac=OTHER), "inner_wrong_mac")
+drop("vxlan to everybody", "fabric", arriving_vxlan(inner(63, dst="10.0.1.3") / tcp, mac="ff:ff:ff:ff:ff:ff"), "inner_wrong_mac")
+drop("vxlan to an address without a route", "fabric", arriving_vxlan(inner(63, dst="10.0.7.3") / tcp), "not_here")
+drop("vxlan to a third node", "fabric", arriving_vxlan(inner(63, dst="10.0.1.4") / tcp), "not_here")
+drop("vxlan to the gateway", "fabric", arriving_vxlan(inner(63, dst="10.0.1.254") / ICMP()), "not_here")
+drop("a vlan in vxlan", "fabric", arriving_vxlan(Dot1Q(vlan=3) / inner(63, dst="10.0.1.3") / tcp), "inner_not_ipv4")
+drop("arp in vxlan", "fabric", arriving_vxlan(ARP(op=1, psrc="10.0.1.4", pdst="10.0.1.3"), mac="ff:ff:ff:ff:ff:ff"), "inner_not_ipv4")
+
 # Not ours.
 for name, packet in {
         "arp on the fabric": Ether(src=NODE[2], dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=NODE[2], psrc="10.0.0.2", pdst="10.0.0.1"),
         "echo to the node": Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.2", dst="10.0.0.1") / ICMP() / Raw(b"e" * 56),
-        "another port": arriving(inner(63, dst="10.0.1.3") / tcp, 16, dport=4789),
+        "another port": arriving(inner(63, dst="10.0.1.3") / tcp, 16, dport=8472),
+        "the host's own gre": reached() / GRE(proto=0x800) / inner() / udp,
+        "a fragment of mpls in udp": Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.2", dst="10.0.0.1", flags="MF") /
+        UDP(sport=50000, dport=6635, chksum=0) / Raw(b"f" * 100),
+        "a fragment of vxlan": Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.2", dst="10.0.0.1", frag=5, proto=17) / Raw(b"f" * 100),
+        "vxlan to another node": arriving_vxlan(inner(63, dst="10.0.1.3") / tcp, dst="10.0.0.7"),
         "another node": arriving(inner(63, dst="10.0.1.3") / tcp, 16, dst="10.0.0.7"),
         "a tunnelled network's address in the open": Ether(src=NODE[2], dst=NODE[1]) / inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp,
         "to another mac": Ether(src=NODE[2], dst=NODE[3]) / inner(63, src="10.0.3.4", dst="10.0.3.3") / tcp,

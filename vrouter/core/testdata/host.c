@@ -51,6 +51,7 @@ static struct vr_tables load_tables(const char *path)
 	t.vrfs = load(f, VR_MAX_VRFS * sizeof(struct vr_vrf));
 	t.nhs = load(f, VR_MAX_NHS * sizeof(struct vr_nh));
 	t.labels = load(f, VR_MAX_LABELS * sizeof(uint64_t));
+	t.vnis = load(f, VR_MAX_VNIS * sizeof(uint64_t));
 	t.trie = load(f, VR_MAX_TRIE_ENTRIES * sizeof(uint64_t));
 	fclose(f);
 	return t;
@@ -63,6 +64,7 @@ static void unload_tables(struct vr_tables *t)
 	free((void *)t->vrfs);
 	free((void *)t->nhs);
 	free((void *)t->labels);
+	free((void *)t->vnis);
 	free((void *)t->trie);
 }
 
@@ -105,6 +107,19 @@ static void answer_too_big(struct packet *p, const struct vr_vif *vif, const str
 			 v->mtu);
 }
 
+static void push(struct packet *p, const struct vr_verdict *v)
+{
+	adjust(p, v->nh->push);
+	switch (v->nh->encapsulation) {
+	case VR_MPLSOUDP:
+		return vr_build_mplsoudp(p->data, v->nh, &v->push);
+	case VR_MPLSOGRE:
+		return vr_build_mplsogre(p->data, v->nh, &v->push);
+	case VR_VXLAN:
+		return vr_build_vxlan(p->data, v->nh, &v->push);
+	}
+}
+
 static void move(struct packet *p, const struct vr_vif *vif, const struct vr_verdict *v)
 {
 	if (v->routed)
@@ -117,10 +132,9 @@ static void move(struct packet *p, const struct vr_vif *vif, const struct vr_ver
 	case VR_OP_TOO_BIG:
 		return answer_too_big(p, vif, v);
 	case VR_OP_TUNNEL:
-		adjust(p, VR_MPLSOUDP_LEN);
-		return vr_build_mplsoudp(p->data, v->nh, v->label, v->tos, v->sport, v->length);
+		return push(p, v);
 	case VR_OP_DECAP:
-		adjust(p, -VR_MPLSOUDP_LEN);
+		adjust(p, -(int)v->pop);
 		vr_build_eth(p->data, v->nh->dmac, v->nh->smac);
 		return vr_build_tos(p->data + VR_ETH_LEN, v->tos);
 	case VR_OP_ENCAP:

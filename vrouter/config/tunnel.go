@@ -1,0 +1,56 @@
+package config
+
+import "windtunnel/vrouter/core"
+
+// Overhead is what each encapsulation adds to an inner packet over IPv4, in bytes.
+var Overhead = map[Encapsulation]uint32{MPLSoUDP: 32, MPLSoGRE: 28, VXLAN: 50, NoEncapsulation: 0}
+
+var wraps = map[Encapsulation]uint8{MPLSoUDP: core.MPLSoUDP, MPLSoGRE: core.MPLSoGRE, VXLAN: core.VXLAN}
+
+// EncapsulationOf tells what a nexthop of the fabric wraps packets in.
+func EncapsulationOf(n core.Nexthop) Encapsulation {
+	for name, number := range wraps {
+		if n.Encapsulation == number {
+			return name
+		}
+	}
+	return NoEncapsulation
+}
+
+// remote is the nexthop of a way to another node. All routes that wrap packets alike share it: those
+// of MPLS all that lead to the node, as the label is the route's own.
+func (b *builder) remote(via Via) core.Nexthop {
+	n := core.Nexthop{
+		Type: core.NexthopEncap, Flags: core.NexthopFabric, Smac: core.MACWord(b.facts.FabricMAC), Ifindex: b.facts.FabricIfindex,
+		MTU: b.facts.FabricMTU,
+	}
+	n.AddrHi, n.AddrLo = core.Words(via.Tunnel)
+	if mac, ok := b.facts.Neighbours[via.Tunnel]; ok {
+		n.Dmac = core.MACWord(mac)
+	}
+	if via.Encapsulation == NoEncapsulation {
+		return n
+	}
+	t := core.Tunnel{Encapsulation: wraps[via.Encapsulation], Source: b.config.Fabric.Address, Destination: via.Tunnel}
+	if via.Encapsulation == VXLAN {
+		t.VNI, t.InnerDestination, t.InnerSource = via.VNI, via.MAC, GatewayMAC
+	}
+	t.Apply(&n)
+	n.MTU -= min(Overhead[via.Encapsulation], n.MTU)
+	return n
+}
+
+// filled is the way with what may be left out: VXLAN packets carry the network's VNI, and are for
+// the gateway that every node has, unless the far end is another implementation.
+func (v Via) filled(n Network) Via {
+	if v.Encapsulation != VXLAN {
+		return v
+	}
+	if v.VNI == 0 {
+		v.VNI = n.VNI
+	}
+	if v.MAC == (MAC{}) {
+		v.MAC = GatewayMAC
+	}
+	return v
+}

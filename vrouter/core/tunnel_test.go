@@ -1,0 +1,52 @@
+package core_test
+
+import (
+	"encoding/hex"
+	"net/netip"
+	"testing"
+
+	"windtunnel/vrouter/core"
+)
+
+// TestTunnel: templates are what the RFCs draw. The header's sum was made by hand: RFC 1071.
+func TestTunnel(t *testing.T) {
+	const (
+		udpOuter = "4500000000004000" + "40110000" + "0a000001" + "0a000002"
+		greOuter = "4500000000004000" + "402f0000" + "0a000001" + "0a000002"
+	)
+	for name, k := range map[string]struct {
+		encapsulation uint8
+		want          string
+	}{
+		"MPLS in UDP": {core.MPLSoUDP, udpOuter + "000019eb00000000" + "00000140"},
+		"MPLS in GRE": {core.MPLSoGRE, greOuter + "00008847" + "00000140"},
+		"VXLAN":       {core.VXLAN, udpOuter + "000012b500000000" + "0800000000138900" + "020000007777" + "00005e000100" + "0800"},
+	} {
+		tunnel := core.Tunnel{
+			Encapsulation: k.encapsulation, Source: netip.MustParseAddr("10.0.0.1"), Destination: netip.MustParseAddr("10.0.0.2"), VNI: 5001,
+			InnerDestination: [6]byte{2, 0, 0, 0, 0x77, 0x77}, InnerSource: [6]byte{0, 0, 0x5e, 0, 1, 0},
+		}
+		var n core.Nexthop
+		tunnel.Apply(&n)
+		if got := hex.EncodeToString(n.Header[:n.Push]); got != k.want || n.Outer != 20 {
+			t.Errorf("%s: %s\nnot %s", name, got, k.want)
+		}
+		if core.Address4(n.AddrHi) != tunnel.Destination || n.AddrLo != 0 {
+			t.Errorf("%s: the far end is %x %x", name, n.AddrHi, n.AddrLo)
+		}
+		if want := map[bool]uint32{true: 5001}[k.encapsulation == core.VXLAN]; n.VNI() != want {
+			t.Errorf("%s: the VNI is %d", name, n.VNI())
+		}
+	}
+}
+
+func TestVNIWord(t *testing.T) {
+	if vni, vrf := core.VNIOf(core.VNIWord(16777215, 255)); vni != 16777215 || vrf != 255 {
+		t.Errorf("back come VNI %d, VRF %d", vni, vrf)
+	}
+	for vni := range uint32(1 << 12) {
+		if first := core.VNIBucket(vni << 12); first%core.VNIWays != 0 || first+core.VNIWays > core.MaxVNIs {
+			t.Fatalf("the bucket of %d begins at %d", vni<<12, first)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package lab
+
+import (
+	"net"
+
+	"github.com/vishvananda/netlink"
+)
+
+// VXLAN makes the kernel's own VXLAN device over an interface, to one far end, and gives its MAC.
+func VXLAN(n *Namespace, name, under string, vni int, local, remote string, checksum bool) string {
+	n.t.Helper()
+	attributes := netlink.NewLinkAttrs()
+	attributes.Name = name
+	device := &netlink.Vxlan{
+		LinkAttrs: attributes, VxlanId: vni, VtepDevIndex: n.Link(under).Attrs().Index, Port: 4789,
+		SrcAddr: net.ParseIP(local), Group: net.ParseIP(remote), UDPCSum: checksum,
+	}
+	n.Must("making the VXLAN device "+name, n.links.LinkAdd(device))
+	n.Up(name)
+	return n.Link(name).Attrs().HardwareAddr.String()
+}
+
+// Neighbour tells an interface who has an address, so that nobody is asked.
+func Neighbour(n *Namespace, name, address, hardware string) {
+	n.t.Helper()
+	n.Must("adding a neighbour", n.links.NeighSet(&netlink.Neigh{
+		LinkIndex: n.Link(name).Attrs().Index, State: netlink.NUD_PERMANENT, IP: net.ParseIP(address), HardwareAddr: mac(hardware),
+	}))
+}

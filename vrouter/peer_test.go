@@ -1,0 +1,69 @@
+package vrouter_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/internal/lab"
+)
+
+// newKernelPeer is a bed whose node b is the kernel's own VXLAN device, which routes and has no
+// vRouter: a1 reaches 10.0.1.4, which is the device's address.
+func newKernelPeer(t *testing.T, checksum bool) (*node, *container, *container) {
+	lab.NeedRoot(t)
+	a := newNode(t, "a", "10.0.0.1")
+	peer := &container{Namespace: lab.NewNamespace(t), address: netip.MustParseAddr("10.0.1.4")}
+	lab.Veth(a.Namespace, "wire0", peer.Namespace, "wire0", wireMTU, "")
+	a.Address("wire0", "10.0.0.1/24")
+	peer.Address("wire0", "10.0.0.2/24")
+	mac := lab.VXLAN(peer.Namespace, "vx0", "wire0", vni, "10.0.0.2", "10.0.0.1", checksum)
+	peer.SetMTU("vx0", innerMTU(config.VXLAN))
+	peer.Address("vx0", "10.0.1.4/24")
+	a1 := a.port("a1", 3, 0)
+	lab.Neighbour(peer.Namespace, "vx0", a1.address.String(), config.GatewayMAC.String())
+	via := config.Via{Tunnel: netip.MustParseAddr("10.0.0.2"), Encapsulation: config.VXLAN}
+	var err error
+	via.MAC, err = config.ParseMAC(mac)
+	a.Must("reading a MAC", err)
+	a.config.Routes = []config.Route{{Network: "network1", Prefix: netip.MustParsePrefix("10.0.1.4/32"), Via: via}}
+	return a, a1, peer
+}
+
+// TestKernelVXLAN: the kernel's VXLAN device and the vRouter understand each other, with aggregates
+// that cross the wire whole, and with such that are cut at one hop or the other; with the device's
+// outer checksum and without.
+func TestKernelVXLAN(t *testing.T) {
+	for name, checksum := range map[string]bool{"no outer checksum": false, "outer checksum": true} {
+		t.Run(name, func(t *testing.T) {
+			a, a1, peer := newKernelPeer(t, checksum)
+			a.run("--lease")
+			lab.Await(t, "the tunnel is resolved", a.resolved)
+			kernelPeer(t, a1, peer, true)
+			offload(a.Namespace, "wire0", noSegmentation)
+			offload(peer.Namespace, "wire0", noSegmentation)
+			kernelPeer(t, a1, peer, false)
+			offload(a1.Namespace, "eth0", noSegmentation)
+			offload(peer.Namespace, "vx0", map[string]bool{"tx-tcp-segmentation": false, "tx-generic-segmentation": false, "tx-checksum-ip-generic": false})
+			kernelPeer(t, a1, peer, false)
+			if s := a.addsUp(); s.Dropped.Packets != 0 {
+				t.Errorf("lost: %v", s.Drops)
+			}
+		})
+	}
+}
+
+func kernelPeer(t *testing.T, a1, peer *container, whole bool) {
+	t.Helper()
+	for _, pair := range [][2]*container{{a1, peer}, {peer, a1}} {
+		from, to := pair[0], pair[1]
+		if err := ping(from, to.address, 56); err != nil {
+			t.Errorf("ping from %s: %v", from.address, err)
+		}
+		if err := ping(from, to.address, innerMTU(config.VXLAN)-28); err != nil {
+			t.Errorf("the largest ping from %s: %v", from.address, err)
+		}
+		tcp(t, from, to, bulk)
+		udpAggregate(t, from, to, 1200, 20, whole)
+	}
+}

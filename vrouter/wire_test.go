@@ -1,0 +1,65 @@
+package vrouter_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"windtunnel/vrouter/config"
+)
+
+// onTheWire is how tshark names the packets of each encapsulation.
+var onTheWire = map[config.Encapsulation]string{
+	config.MPLSoUDP: "udp.dstport==6635 && udp.srcport>=49152 && mpls.label && mpls.bottom==1",
+	config.MPLSoGRE: "gre.proto==0x8847 && mpls.label && mpls.bottom==1",
+	config.VXLAN:    "udp.dstport==4789 && udp.srcport>=49152 && vxlan.vni==5001",
+}
+
+// TestWire: an independent decoder finds what was configured and nothing to object to.
+func TestWire(t *testing.T) {
+	for encapsulation, filter := range onTheWire {
+		t.Run(string(encapsulation), func(t *testing.T) { wire(t, encapsulation, filter) })
+	}
+}
+
+func wire(t *testing.T, encapsulation config.Encapsulation, filter string) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("skip: needs tshark")
+	}
+	b := newBed(t, encapsulation)
+	for _, c := range []*container{b.a1, b.b1} { // or unfinished checksums would be captured
+		offload(c.Namespace, "eth0", map[string]bool{"tx-checksum-ip-generic": false})
+	}
+	offload(b.a.Namespace, "wire0", noSegmentation)
+	offload(b.b.Namespace, "wire0", noSegmentation)
+	b.run("--lease")
+	if err := ping(b.a1, b.b1.address, 56); err != nil { // also ends ARP
+		t.Fatal(err)
+	}
+	stop := capture(t, b.a, "wire0")
+	if err := ping(b.a1, b.b1.address, innerMTU(encapsulation)-28); err != nil {
+		t.Error(err)
+	}
+	tcp(t, b.a1, b.b1, 200_000)
+	udpAggregate(t, b.a1, b.b1, 1200, 20, false)
+	file := filepath.Join(t.TempDir(), "wire.pcap")
+	writeFile(t, file, stop())
+	read := func(filter string, fields ...string) []string {
+		args := []string{"-r", file, "-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-Y", filter, "-T", "fields"}
+		for _, f := range fields {
+			args = append(args, "-e", f)
+		}
+		out, err := exec.Command(tshark, args...).Output()
+		b.a.Must("running tshark", err)
+		return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+	}
+	if all, right := read("frame", "frame.number"), read(filter, "frame.number"); len(all) != len(right) || len(all) < 100 {
+		t.Errorf("%d frames, of which %d are %s", len(all), len(right), encapsulation)
+	}
+	objections := "_ws.expert.severity>=6291456 && !tcp.analysis.flags && !tcp.options.sack.dsack || ip.checksum.status==0 || tcp.checksum.status==0 || udp.checksum.status==0"
+	if bad := read(objections, "frame.number", "_ws.expert.message"); len(bad) > 0 {
+		t.Errorf("tshark objects: %s", bad)
+	}
+}
