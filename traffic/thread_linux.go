@@ -19,9 +19,6 @@ func PinThread(cpu int) error {
 	return nil
 }
 
-// CanPin tells whether PinThread can work on this system.
-func CanPin() bool { return true }
-
 // ThreadID names the calling OS thread for ThreadCPU and ThreadWait.
 func ThreadID() int { return unix.Gettid() }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 
 	"windtunnel/traffic"
 )
@@ -89,16 +88,4 @@ func StopProcess(cmd *exec.Cmd) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}
-}
-
-// ReadUntil reads lines until one has the words, then discards what follows.
-func ReadUntil(r io.Reader, words string) error {
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		if strings.Contains(lines.Text(), words) {
-			go io.Copy(io.Discard, r)
-			return nil
-		}
-	}
-	return errors.Join(lines.Err(), io.ErrUnexpectedEOF)
 }
