@@ -96,8 +96,9 @@ type tooBig struct{ mtu int }
 
 func (e tooBig) Error() string { return fmt.Sprintf("fragmentation needed, MTU %d", e.mtu) }
 
-// tcp sends so many random bytes and checks what arrived.
-func tcp(t *testing.T, from, to *container, size int) {
+// tcp sends so many random bytes and checks what arrived. It gives the size of the segments that the
+// connection began with, in bytes of payload.
+func tcp(t *testing.T, from, to *container, size int) (mss int) {
 	t.Helper()
 	var listener net.Listener
 	to.Do(func() (err error) {
@@ -113,6 +114,7 @@ func tcp(t *testing.T, from, to *container, size int) {
 		return err
 	})
 	defer conn.Close()
+	mss = maxSegment(t, conn)
 	conn.SetDeadline(time.Now().Add(4 * patience))
 	payload := make([]byte, size)
 	random := rand.NewChaCha8([32]byte{1})
@@ -129,6 +131,24 @@ func tcp(t *testing.T, from, to *container, size int) {
 	case <-time.After(4 * patience):
 		t.Fatal("TCP did not deliver in time")
 	}
+	return mss
+}
+
+func maxSegment(t *testing.T, conn net.Conn) (mss int) {
+	t.Helper()
+	raw, err := conn.(syscall.Conn).SyscallConn()
+	if err == nil {
+		raw.Control(func(fd uintptr) {
+			var info *unix.TCPInfo
+			if info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+				mss = int(info.Snd_mss)
+			}
+		})
+	}
+	if err != nil {
+		t.Fatalf("asking for the segments' size: %v", err)
+	}
+	return mss
 }
 
 func cubic(_, _ string, raw syscall.RawConn) error {

@@ -36,7 +36,12 @@ type Network struct {
 	Gateway netip.Addr   `json:"gateway"` // the virtual router's own address in the subnet
 	// VNI delivers received VXLAN packets to this network, by their inner address: 1 to 16777215.
 	VNI uint32 `json:"vni,omitempty"`
+	// MSSClamp lets TCP connections that begin here ask for segments that fit their way: on unless
+	// it is false.
+	MSSClamp *bool `json:"mss_clamp,omitempty"`
 }
+
+func (n Network) clamps() bool { return n.MSSClamp == nil || *n.MSSClamp }
 
 // Port is one container or VM of a network.
 type Port struct {

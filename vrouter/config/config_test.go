@@ -70,6 +70,7 @@ func TestErrors(t *testing.T) {
 		{"fabric interface", `"wire0"`, `"a/b"`, `fabric.interface: "a/b" is no interface's name`},
 		{"no address", `"address":"10.0.0.1"`, `"address":"10.0.0"`, `fabric.address: ParseAddr("10.0.0")`},
 		{"host bits", `10.0.1.0/24`, `10.0.1.7/24`, `networks[0].subnet: 10.0.1.7/24 has bits behind its prefix; did you mean 10.0.1.0/24?`},
+		{"clamp as text", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","mss_clamp":"no"`, `f:3:91: networks[0].mss_clamp: must be true or false, not text`},
 		{"gateway", `"gateway":"10.0.1.254"`, `"gateway":"10.0.2.254"`, `networks[0].gateway: 10.0.2.254 is no host of 10.0.1.0/24`},
 		{"network of a port", `"network":"network1","address"`, `"network":"netwrok1","address"`, `f:4:61: ports[0].network: there is no network "netwrok1"; did you mean "network1"?`},
 		{"network of a route", `{"network":"network1","prefix"`, `{"network":"x","prefix"`, `routes[0].network: there is no network "x"; there is network1`},
@@ -165,6 +166,7 @@ func TestTwice(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(sample)
 	f.Add(strings.Replace(sample, `"mplsoudp","label":17`, `"none"`, 1))
+	f.Add(strings.Replace(sample, `"gateway":`, `"mss_clamp":false,"gateway":`, 1))
 	f.Add(strings.Replace(sample, `"mplsoudp","label":17`, `"vxlan","vni":5001,"mac":"02:00:00:00:00:09"`, 1))
 	f.Add(`{"format":1,"name":"a","fabric":{"interface":"w","address":"1.2.3.4"}}`)
 	f.Add(`[[[[`)

@@ -98,7 +98,7 @@ func (b *builder) build() (Image, error) {
 // The parts of a record that may change while packets use it, taken away: what stays tells whether
 // two records are the same thing.
 func sameVif(r core.Vif) core.Vif             { r.MTU = 0; return r }
-func sameVRF(r core.VRF) core.VRF             { r.Root = 0; return r }
+func sameVRF(r core.VRF) core.VRF             { r.Root, r.Flags = 0, 0; return r }
 func sameNexthop(r core.Nexthop) core.Nexthop { r.Dmac, r.MTU = 0, 0; return r }
 
 // place gives a record its slot: the one that it has, or one that nobody has.
@@ -129,6 +129,7 @@ func (b *builder) addNetworks() error {
 		slot, err := place("networks", b.previous.VRFs, b.next.VRFs, core.VRF{
 			ID: ID(n.Name), GatewayMAC: core.MACWord(GatewayMAC), Subnet: word(n.Subnet.Addr()),
 			Mask: ^uint32(0) << (32 - n.Subnet.Bits()), Gateway: word(n.Gateway),
+			Flags: flag(n.clamps(), core.VRFMSSClamp),
 		}, sameVRF, core.MaxVRFs)
 		if err != nil {
 			return err

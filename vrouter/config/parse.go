@@ -117,6 +117,14 @@ func decode(n *node, v reflect.Value) *Error {
 		v.SetString(n.text)
 	case reflect.Int, reflect.Uint32:
 		return decodeNumber(n, v)
+	case reflect.Pointer: // to tell what is left out from false
+		v.Set(reflect.New(v.Type().Elem()))
+		return decode(n, v.Elem())
+	case reflect.Bool:
+		if n.kind != kindOther {
+			return n.fail("must be true or false, not %s", n.kind)
+		}
+		v.SetBool(n.text == "true")
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (p *treeParser) value(path string, depth int) (*node, *Error) {
 	case nil:
 		n.kind = kindNull
 	default:
-		n.kind = kindOther
+		n.kind, n.text = kindOther, fmt.Sprint(token)
 	}
 	return n, nil
 }

@@ -14,7 +14,7 @@ const (
 	TrieStride    = 256
 	MinLabel      = 16
 	FabricVRF     = 0
-	Layout        = 2
+	Layout        = 3
 	VNIBuckets    = 512
 	VNIWays       = 8
 	MaxVNIs       = VNIBuckets * VNIWays
@@ -33,6 +33,7 @@ const (
 	NexthopPeer   = 2
 	VifPeer       = 1
 	NodeVXLAN     = 1
+	VRFMSSClamp   = 1
 )
 
 // MACKnown marks a MAC word whose address is known.

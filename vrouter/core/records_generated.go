@@ -30,10 +30,12 @@ type VRF struct {
 	Subnet     uint32
 	Mask       uint32
 	Gateway    uint32
+	Flags      uint32
+	Reserved   uint32
 }
 
 // SizeVRF is the size that C gives it, in bytes.
-const SizeVRF = 32
+const SizeVRF = 40
 
 // Nexthop is struct vr_nh of vr_types.h.
 type Nexthop struct {

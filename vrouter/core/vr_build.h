@@ -3,6 +3,7 @@
 #ifndef VR_BUILD_H
 #define VR_BUILD_H
 
+#include "vr_mss.h"
 #include "vr_parse.h"
 
 #define VR_OUTER_TTL 64
@@ -85,6 +86,17 @@ VR_INLINE void vr_build_vxlan(uint8_t *out, const struct vr_nh *nh, const struct
 	uint8_t *udp = vr_build_outer(out, nh, p, VR_VXLAN_ALL_LEN);
 
 	vr_build_udp(udp, p, VR_VXLAN_ALL_LEN);
+}
+
+/* In place: the maximum segment size at a place in the TCP header, and its checksum. */
+VR_INLINE void vr_build_mss(uint8_t *tcp, uint32_t at, uint16_t mss)
+{
+	uint16_t from = vr_raw16(tcp + at), to = __builtin_bswap16(mss);
+
+	vr_put_raw16(tcp + at, to);
+	vr_put_raw16(tcp + VR_TCP_CSUM,
+		     vr_csum_replace(vr_raw16(tcp + VR_TCP_CSUM), vr_mss_term(at, from),
+				     vr_mss_term(at, to)));
 }
 
 /* In place: one off the time to live of the IPv4 header at ip. */

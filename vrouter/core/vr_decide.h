@@ -6,6 +6,7 @@
 #ifndef VR_DECIDE_H
 #define VR_DECIDE_H
 
+#include "vr_mss.h"
 #include "vr_parse.h"
 #include "vr_lookup.h"
 
@@ -25,10 +26,12 @@ struct vr_verdict {
 	const struct vr_vrf *vrf; /* for answers */
 	struct vr_push push;	  /* for VR_OP_TUNNEL */
 	uint32_t mtu;		  /* for VR_OP_TOO_BIG */
+	uint16_t mss;		  /* the largest that this SYN may ask for; 0: leave it alone */
 	uint8_t op;
 	uint8_t drop;
 	uint8_t tos;	/* for VR_OP_DECAP: the new one of the inner header */
 	uint8_t routed; /* this is a router's hop: decrement the time to live */
+	uint8_t header; /* bytes of the IP header, with mss */
 	uint8_t pop;	/* for VR_OP_DECAP: the tunnel's bytes behind the Ethernet header */
 };
 
@@ -138,6 +141,15 @@ VR_INLINE void vr_decide_nh(const struct vr_frame *f, const struct vr_ip4 *h,
 	v->op = nh->type == VR_NH_TUNNEL ? VR_OP_TUNNEL : VR_OP_ENCAP;
 }
 
+/* What leaves room for the headers without options: RFC 9293, section 3.7.1. */
+VR_INLINE uint16_t vr_decide_mss(uint32_t mtu, uint32_t ip)
+{
+	if (mtu <= ip + VR_TCP_LEN)
+		return 0;
+	mtu -= ip + VR_TCP_LEN;
+	return mtu > 0xffff ? 0xffff : (uint16_t)mtu;
+}
+
 VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame *f,
 			       const struct vr_ip4 *h, const struct vr_vif *vif,
 			       const struct vr_vrf *vrf, struct vr_verdict *v)
@@ -154,6 +166,10 @@ VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame 
 		v->push.tos = h->tos & 3; /* RFC 6040, section 4.1: normal mode copies ECN */
 	}
 	v->routed = v->op == VR_OP_TUNNEL || v->op == VR_OP_ENCAP;
+	if (v->routed && h->syn && VR_READ_ONCE(vrf->flags) & VR_VRF_MSS_CLAMP) {
+		v->header = h->header;
+		v->mss = vr_decide_mss(VR_READ_ONCE(v->nh->mtu), VR_IP4_LEN);
+	}
 }
 
 VR_INLINE void vr_decide_vif_ip4(const struct vr_tables *t, const struct vr_frame *f,

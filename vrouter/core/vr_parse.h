@@ -49,6 +49,7 @@ struct vr_ip4 {
 	uint8_t ttl;
 	uint8_t proto;
 	uint8_t tunnel; /* it is what vRouters send each other */
+	uint8_t syn;	/* the TCP flag */
 };
 
 /* The sum over the header's words; 0xffff when the checksum in it is right: RFC 1071. */
@@ -89,6 +90,7 @@ VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct
 	h->sport = 0;
 	h->dport = 0;
 	h->tunnel = 0;
+	h->syn = 0;
 	h->l4 = h->proto == VR_PROTO_TCP ? VR_TCP_LEN : VR_UDP_LEN;
 	if (h->proto != VR_PROTO_TCP && h->proto != VR_PROTO_UDP && h->proto != VR_PROTO_GRE)
 		return VR_DROP_NONE;
@@ -101,8 +103,10 @@ VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct
 		return VR_DROP_NONE;
 	h->sport = vr_get16(l4);
 	h->dport = vr_get16(l4 + 2);
-	if (h->proto == VR_PROTO_TCP && l4 + 13 <= end)
+	if (h->proto == VR_PROTO_TCP && l4 + 14 <= end) {
 		h->l4 = (uint8_t)((l4[12] >> 4) * 4);
+		h->syn = l4[13] & 2;
+	}
 	return VR_DROP_NONE;
 }
 

@@ -57,7 +57,11 @@ struct vr_vif {
 };
 _Static_assert(sizeof(struct vr_vif) == 56, "vr_vif is shared with Go");
 
-/* A VRF: one network's routing table. Only root changes while the record is in use. */
+enum vr_vrf_flag {
+	VR_VRF_MSS_CLAMP = 1, /* TCP connections begin with segments that fit */
+};
+
+/* A VRF: one network's routing table. Only root and flags change while the record is in use. */
 struct vr_vrf {
 	uint64_t id;
 	uint64_t gateway_mac;
@@ -65,8 +69,10 @@ struct vr_vrf {
 	uint32_t subnet;
 	uint32_t mask;
 	uint32_t gateway;
+	uint32_t flags;
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct vr_vrf) == 32, "vr_vrf is shared with Go");
+_Static_assert(sizeof(struct vr_vrf) == 40, "vr_vrf is shared with Go");
 
 enum vr_nh_type {
 	VR_NH_NONE = 0,
@@ -131,7 +137,7 @@ struct vr_node {
 _Static_assert(sizeof(struct vr_node) == 32, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 2
+#define VR_LAYOUT 3
 
 /*
  * A route entry is one 64-bit word, because it must change in one store:

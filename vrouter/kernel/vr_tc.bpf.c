@@ -369,6 +369,35 @@ VR_INLINE int vr_do_hop(struct __sk_buff *skb)
 	return 0;
 }
 
+/*
+ * The maximum segment size of a SYN whose TCP header is at an offset. The kernel's helper knows
+ * what only the kernel does: an unfinished checksum (CHECKSUM_PARTIAL) covers the option when it is
+ * finished, and must not be touched (inet_proto_csum_replace4 in net/core/utils.c).
+ * A function of its own, which the verifier looks at once, with any arguments.
+ */
+__attribute__((noinline)) int vr_clamp_mss(struct __sk_buff *skb, uint32_t offset, uint32_t mss)
+{
+	struct vr_frame f;
+	uint16_t from, to = __builtin_bswap16((uint16_t)mss);
+	const uint8_t *tcp;
+	uint32_t at;
+
+	if (offset > VR_ETH_LEN + VR_IP4_LEN + VR_IP4_OPTIONS)
+		return -1;
+	vr_frame_of(skb, offset + VR_TCP_MAX_LEN, &f);
+	tcp = f.data + offset;
+	at = vr_mss_find(tcp, f.end);
+	tcp += at;
+	VR_OPAQUE(tcp);
+	if (at == 0 || tcp + 2 > f.end || vr_get16(tcp) <= mss)
+		return 0;
+	from = vr_raw16(tcp);
+	if (bpf_l4_csum_replace(skb, offset + VR_TCP_CSUM, vr_mss_term(at, from),
+				vr_mss_term(at, to), sizeof(to)))
+		return -1;
+	return (int)bpf_skb_store_bytes(skb, offset + at, &to, sizeof(to), 0);
+}
+
 VR_INLINE int vr_do_answer(struct __sk_buff *skb, const struct vr_vif *vif,
 			   const struct vr_verdict *v)
 {
@@ -397,7 +426,9 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 	if (v.op == VR_OP_DROP)
 		return vr_lose(total, seen, v.drop);
 	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL) {
-		failed = vr_do_hop(skb);
+		failed = v.mss ? vr_clamp_mss(skb, VR_ETH_LEN + v.header, v.mss) : 0;
+		if (!failed)
+			failed = vr_do_hop(skb);
 		if (!failed)
 			failed =
 			    v.op == VR_OP_TUNNEL ? vr_do_tunnel(skb, &v) : vr_do_encap(skb, &v);

@@ -125,6 +125,29 @@ case("an aggregate whose segments do not fit", "vif1", from_sender(whole), "too_
      delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") /
                ICMP(type=3, code=4, nexthopmtu=1468) / Raw(bytes(whole)[:40])), gso=1429)
 
+# The maximum segment size of a SYN.
+def syn(mss, flags="S", before=()):
+    return TCP(sport=40000, dport=5201, seq=1, flags=flags, options=[*before, ("MSS", mss), ("SAckOK", b""), ("Timestamp", (7, 0)), ("NOP", None), ("WScale", 7)])
+
+
+for flags in ("S", "SA"):
+    case("a size that does not fit, " + flags, "vif1", from_sender(inner(flags="DF") / syn(1460, flags)), "tunnel",
+         tunnel(inner(63, flags="DF") / syn(1428, flags), 17), any_bytes=SPORT)
+case("a size that just fits", "vif1", from_sender(inner() / syn(1428)), "tunnel", tunnel(inner(63) / syn(1428), 17), any_bytes=SPORT)
+case("a size that does not fit into gre", "vif1", from_sender(inner(dst="10.0.1.65") / syn(1433)), "tunnel", gre(inner(63, dst="10.0.1.65") / syn(1432)))
+case("a size that does not fit into vxlan", "vif1", from_sender(inner(dst="10.0.1.97") / syn(9000)), "tunnel",
+     vxlan(inner(63, dst="10.0.1.97") / syn(1410), vni=77777, mac="02:00:00:00:77:77"), any_bytes=SPORT)
+case("a size that does not fit the container beside", "vif1", from_sender(inner(dst="10.0.1.5") / syn(1460)), "encap",
+     delivered(inner(63, dst="10.0.1.5") / syn(1360), BESIDE))
+case("a size at an odd place", "vif1", from_sender(inner() / syn(1460, before=[("NOP", None)])), "tunnel",
+     tunnel(inner(63) / syn(1428, before=[("NOP", None)]), 17), any_bytes=SPORT)
+case("a size behind ip options", "vif1", from_sender(inner(options=[IPOption_NOP()] * 40) / syn(1460)), "tunnel",
+     tunnel(inner(63, options=[IPOption_NOP()] * 40) / syn(1428), 17), any_bytes=SPORT)
+case("a syn without a size", "vif1", from_sender(inner() / TCP(flags="S")), "tunnel", tunnel(inner(63) / TCP(flags="S"), 17), any_bytes=SPORT)
+case("a size in what is no syn", "vif1", from_sender(inner() / syn(1460, "A")), "tunnel", tunnel(inner(63) / syn(1460, "A"), 17), any_bytes=SPORT)
+case("a network without the clamp", "vif4", from_sender(inner(src="10.0.3.3", dst="10.0.3.4") / syn(9000), mac=FLAT), "encap",
+     Ether(src=NODE[1], dst=NODE[2]) / inner(63, src="10.0.3.3", dst="10.0.3.4") / syn(9000))
+
 # MPLS in GRE and VXLAN. GRE has no port, so no byte is open.
 for name, p in {"tcp": tcp, "udp": udp, "icmp": ICMP(id=1, seq=1) / Raw(b"p" * 57)}.items():
     case(name + " into gre", "vif1", from_sender(inner(dst="10.0.1.65") / p), "tunnel", gre(inner(63, dst="10.0.1.65") / p))

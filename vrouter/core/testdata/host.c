@@ -120,8 +120,19 @@ static void push(struct packet *p, const struct vr_verdict *v)
 	}
 }
 
+static void clamp(struct packet *p, const struct vr_verdict *v)
+{
+	uint8_t *tcp = p->data + VR_ETH_LEN + v->header;
+	uint32_t at = vr_mss_find(tcp, p->data + p->length);
+
+	if (at && vr_get16(tcp + at) > v->mss)
+		vr_build_mss(tcp, at, v->mss);
+}
+
 static void move(struct packet *p, const struct vr_vif *vif, const struct vr_verdict *v)
 {
+	if (v->mss)
+		clamp(p, v);
 	if (v->routed)
 		vr_build_hop(p->data + VR_ETH_LEN);
 	switch (v->op) {
@@ -260,6 +271,30 @@ static void check_segments(void)
 	CHECK(vr_segment_length(&h, 1448) == 1500);
 }
 
+/* Options that lie about their length, and a size behind the last one that is looked at. */
+static void check_mss(void)
+{
+	uint8_t tcp[VR_TCP_MAX_LEN] = {[12] = 0xf0, [20] = 2, [21] = 4, [22] = 5, [23] = 180};
+	uint8_t *options = tcp + VR_TCP_LEN;
+
+	CHECK(vr_mss_find(tcp, tcp + sizeof(tcp)) == 22);
+	CHECK(vr_mss_find(tcp, tcp + 23) == 0);
+	tcp[12] = 0x50;
+	CHECK(vr_mss_find(tcp, tcp + sizeof(tcp)) == 0);
+	tcp[12] = 0xf0;
+	memset(options, 1, 40);
+	memcpy(options + 3, "\2\4\5\6", 4);
+	CHECK(vr_mss_find(tcp, tcp + sizeof(tcp)) == 25);
+	memset(options, 1, 40);
+	memcpy(options + VR_MSS_OPTIONS, "\2\4\5\6", 4);
+	CHECK(vr_mss_find(tcp, tcp + sizeof(tcp)) == 0);
+	for (int length = 0; length < 256; length++) {
+		options[0] = 8;
+		options[1] = (uint8_t)length;
+		vr_mss_find(tcp, tcp + sizeof(tcp));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static char line[2 * MAX_FRAME + 64], hex[2 * MAX_FRAME + 1];
@@ -271,6 +306,7 @@ int main(int argc, char **argv)
 	check_ecn();
 	check_entropy();
 	check_segments();
+	check_mss();
 	if (argc != 2)
 		return 2;
 	t = load_tables(argv[1]);
