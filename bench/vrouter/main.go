@@ -1,6 +1,6 @@
 // Command vrouter compares the vRouter with a Linux bridge and with the kernel's
 // VXLAN device: the same containers on the same wire, cells of the suite overlay
-// in random blocks. It writes its section of bench/RESULTS.md.
+// and of receive.yaml beside this file in random blocks. It writes its section of bench/RESULTS.md.
 package main
 
 import (
@@ -22,27 +22,42 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// goal is one ratio of received rates that the vRouter is to reach.
+// goal is one ratio that the vRouter is to reach: of received rates, at least so
+// much, or of another metric, which is a cost, at most.
 type goal struct {
 	over, under string
-	least       float64
+	ratio       float64
+	cost        result.Metric
 }
 
-// part is one run of the suite.
+// part is one run of a suite.
 type part struct {
 	name  string
+	suite string
 	wire  string
 	cells []string
 	goals []goal
 }
 
+const receiveSuite = "bench/vrouter/receive.yaml"
+
 var parts = []part{
-	{"segmentation off", "nic", []string{"off-bridge", "off-flat", "off-mplsoudp", "off-vxlan"}, []goal{
-		{"off-mplsoudp", "off-bridge", 1.3},
-		{"off-mplsoudp", "off-vxlan", 1.5},
+	{"segmentation off", "overlay", "nic", []string{"off-bridge", "off-flat", "off-mplsoudp", "off-vxlan"}, []goal{
+		{over: "off-mplsoudp", under: "off-bridge", ratio: 1.3},
+		{over: "off-mplsoudp", under: "off-vxlan", ratio: 1.5},
 	}},
-	{"segmentation as found, wire as memory", "memory", []string{"as-found-bridge", "as-found-mplsoudp"}, []goal{
-		{"as-found-mplsoudp", "as-found-bridge", 0.85},
+	{"segmentation as found, wire as memory", "overlay", "memory", []string{"as-found-bridge", "as-found-mplsoudp"}, []goal{
+		{over: "as-found-mplsoudp", under: "as-found-bridge", ratio: 0.85},
+	}},
+	{"wire as a NIC", receiveSuite, "nic", []string{"bridge", "flat", "tc", "vxlan", "xdp"}, []goal{
+		{over: "xdp", under: "vxlan", ratio: 1.1},
+		{over: "xdp", under: "bridge", ratio: 0.8},
+		{over: "xdp", under: "vxlan", ratio: 0.9, cost: result.TogetherCost},
+		{over: "tc", under: "vxlan", ratio: 1.1},
+		{over: "tc", under: "bridge", ratio: 0.8},
+		{over: "tc", under: "vxlan", ratio: 0.9, cost: result.TogetherCost},
+		{over: "flat", under: "vxlan", ratio: 1.1},
+		{over: "flat", under: "bridge", ratio: 0.8},
 	}},
 }
 
@@ -68,7 +83,7 @@ func compare(ctx context.Context, program, results string, budget time.Duration,
 	section := bench.Section{
 		Title: "vRouter, bridge and kernel VXLAN",
 		Says: "One cubic TCP stream of 128 KiB messages between two containers on two simulated nodes, a CPU each; cells of the suite " +
-			"overlay in random blocks. Received rate of the vRouter with MPLSoUDP over the peer's.",
+			"overlay and of bench/vrouter/receive.yaml in random blocks. Received rate of the vRouter with MPLSoUDP over the peer's.",
 		Peers: "the kernel's own bridge and vxlan",
 	}
 	for _, p := range parts {
@@ -95,12 +110,12 @@ func (p part) measure(ctx context.Context, program string, budget time.Duration,
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "run")
-	cmd := exec.CommandContext(ctx, program, "run", "overlay", "--cells", strings.Join(p.cells, ","),
+	cmd := exec.CommandContext(ctx, program, "run", p.suite, "--cells", strings.Join(p.cells, ","),
 		"--wire", p.wire, "--budget", budget.String(), "--precision", "2%", "--out", out)
 	cmd.Stderr = stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("running the suite overlay: %w", err)
+		return nil, fmt.Errorf("running the suite %s: %w", p.suite, err)
 	}
 	file, err := result.Read(out)
 	if err != nil {
@@ -114,8 +129,14 @@ func (p part) measure(ctx context.Context, program string, budget time.Duration,
 }
 
 func (g goal) comparison(p part, file result.File) *bench.Comparison {
-	c := &bench.Comparison{What: fmt.Sprintf("%s / %s, %s", kind(g.over), kind(g.under), p.name), Goal: bench.Goal{Ratio: g.least}}
-	over, under := rates(file, g.over), rates(file, g.under)
+	what, metric := "", result.ReceivedRate
+	if g.cost != "" {
+		what, metric = "CPU time per byte of both nodes, ", g.cost
+	}
+	c := &bench.Comparison{
+		What: fmt.Sprintf("%s%s / %s, %s", what, kind(g.over), kind(g.under), p.name), Goal: bench.Goal{Ratio: g.ratio, AtMost: g.cost != ""},
+	}
+	over, under := values(file, g.over, metric), values(file, g.under, metric)
 	for block := 1; block <= len(file.Trials); block++ {
 		ours, a := over[block]
 		peer, b := under[block]
@@ -126,27 +147,24 @@ func (g goal) comparison(p part, file result.File) *bench.Comparison {
 	return c
 }
 
-// kind is the last part of a cell's name: as-found-mplsoudp is the vRouter.
-func kind(cell string) string {
-	switch cell[strings.LastIndex(cell, "-")+1:] {
-	case "mplsoudp":
-		return "vRouter"
-	case "vxlan":
-		return "kernel VXLAN"
-	}
-	return "bridge"
+// kinds are the last parts of cells' names: as-found-mplsoudp is the vRouter.
+var kinds = map[string]string{
+	"bridge": "bridge", "vxlan": "kernel VXLAN", "mplsoudp": "vRouter", "flat": "vRouter without encapsulation",
+	"tc": "vRouter receiving at tc", "xdp": "vRouter receiving at XDP",
 }
 
-// rates are a cell's received rates by block, of the trials that count.
-func rates(file result.File, name string) map[int]float64 {
+func kind(cell string) string { return kinds[cell[strings.LastIndex(cell, "-")+1:]] }
+
+// values are a cell's figures of a metric by block, of the trials that count.
+func values(file result.File, name string, metric result.Metric) map[int]float64 {
 	found := map[int]float64{}
 	for _, cell := range file.Cells {
 		for _, t := range file.Trials {
 			if cell.Name != name || t.Cell != name || t.Excluded != "" {
 				continue
 			}
-			if rate, err := cell.Value(t, result.ReceivedRate); err == nil {
-				found[t.Block] = rate
+			if value, err := cell.Value(t, metric); err == nil {
+				found[t.Block] = value
 			}
 		}
 	}

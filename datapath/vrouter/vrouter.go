@@ -22,7 +22,10 @@ var overheads = map[config.Encapsulation]int{
 	config.NoEncapsulation: 0,
 }
 
-const optionEncapsulation = "encapsulation"
+const (
+	optionEncapsulation = "encapsulation"
+	optionReceive       = "receive"
+)
 
 // The source document's network: network1 with containers from .3 on.
 var (
@@ -46,12 +49,16 @@ func (Path) Says() string {
 	return "containers behind Windtunnel's vRouter on each node, with an overlay or flat"
 }
 
-// Options is the encapsulation.
+// Options are the encapsulation, and where it is taken off.
 func (Path) Options() []result.Option {
 	return []result.Option{{
 		Name: optionEncapsulation, Type: result.Word, Default: string(config.MPLSoUDP),
 		Words: []string{string(config.MPLSoUDP), string(config.NoEncapsulation)},
 		Says:  "how packets are wrapped between nodes; none routes them as they are",
+	}, {
+		Name: optionReceive, Type: result.Word, Default: string(config.ReceiveAuto),
+		Words: []string{string(config.ReceiveAuto), string(config.ReceiveTC), string(config.ReceiveXDP)},
+		Says:  "where tunnel packets lose their outer headers: at tc, or at XDP before receive aggregation",
 	}}
 }
 
@@ -149,7 +156,9 @@ func instance(cell, node string) string {
 func configuration(l *datapath.Layout, node, name string, containers []result.Place, encapsulation config.Encapsulation) config.Config {
 	c := config.Config{
 		Format: config.Format, Name: name,
-		Fabric:   config.Fabric{Interface: datapath.NIC, Address: l.Node(node)},
+		Fabric: config.Fabric{
+			Interface: datapath.NIC, Address: l.Node(node), Receive: config.Receive(l.Request.Options.Text(optionReceive)),
+		},
 		Networks: []config.Network{{Name: network, Subnet: subnet, Gateway: datapath.Host(subnet, gatewayHost)}},
 	}
 	for i, place := range containers {

@@ -26,7 +26,23 @@ type Config struct {
 type Fabric struct {
 	Interface string     `json:"interface"`
 	Address   netip.Addr `json:"address"` // IPv4, already on the interface
+	Receive   Receive    `json:"receive,omitempty"`
 }
+
+// Receive is where tunnel packets lose their outer headers. It changes what they cost, never what
+// becomes of them.
+type Receive string
+
+const (
+	// ReceiveAuto is ReceiveXDP where the interface can and it pays, ReceiveTC else. The default.
+	ReceiveAuto Receive = "auto"
+	// ReceiveTC decapsulates behind GRO, which does not look into MPLS in UDP.
+	ReceiveTC Receive = "tc"
+	// ReceiveXDP decapsulates in the driver, before GRO, which then joins inner packets.
+	ReceiveXDP Receive = "xdp"
+)
+
+var receives = []string{string(ReceiveAuto), string(ReceiveTC), string(ReceiveXDP)}
 
 // Network is a virtual network. Networks may use the same addresses, but not where they are reached
 // without a tunnel, for then they share the underlay's addresses.

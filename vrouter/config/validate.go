@@ -84,6 +84,8 @@ func (k *checker) node() *Error {
 		return bad("fabric.interface", "%q is no interface's name", c.Fabric.Interface)
 	case !unicast(c.Fabric.Address):
 		return bad("fabric.address", "%s is no IPv4 host address", c.Fabric.Address)
+	case c.Fabric.Receive != "" && !slices.Contains(receives, string(c.Fabric.Receive)):
+		return bad("fabric.receive", "there is no way to receive %q%s", c.Fabric.Receive, nearest(string(c.Fabric.Receive), slices.Clone(receives)))
 	case len(c.Networks) >= core.MaxVRFs:
 		return bad("networks", "%d are more than the %d there is room for", len(c.Networks), core.MaxVRFs-1)
 	case len(c.Ports) >= core.MaxVifs:

@@ -26,6 +26,7 @@ type Agent struct {
 	applied time.Time
 	changes int  // configurations applied
 	settled bool // the kernel has all of image
+	receive kernel.Receive
 	stop    context.CancelFunc
 	watch   sync.WaitGroup
 }
@@ -124,7 +125,9 @@ func (a *Agent) mayReplace(c config.Config) error {
 	if c.Name != a.config.Name {
 		return fmt.Errorf("the configuration is of %q, this vRouter is %q", c.Name, a.config.Name)
 	}
-	if c.Fabric != a.config.Fabric {
+	same := c.Fabric
+	same.Receive = a.config.Fabric.Receive
+	if same != a.config.Fabric {
 		return errors.New("the fabric's interface and address cannot be changed while the vRouter runs; start it anew")
 	}
 	return nil
@@ -196,7 +199,11 @@ func (a *Agent) attach() error {
 			}
 		}
 	}
-	return a.plane.AttachFabric(a.facts.FabricIfindex)
+	if err := a.plane.AttachFabric(a.facts.FabricIfindex); err != nil {
+		return err
+	}
+	a.receive, err = a.plane.SetReceive(a.facts.FabricIfindex, a.config.Fabric.Receive)
+	return err
 }
 
 // askAgain is how often neighbours that are not known, or not sure, are asked for.

@@ -16,6 +16,8 @@ type Status struct {
 	Name           string    `json:"name"`
 	Fabric         string    `json:"fabric"`
 	Address        string    `json:"address"`
+	Receive        string    `json:"receive"` // where tunnel packets lose their outer headers: "tc" or "xdp"
+	ReceiveWhy     string    `json:"receive_why"`
 	KernelFeatures []string  `json:"kernel_features"`
 	Networks       int       `json:"networks"`
 	Ports          int       `json:"ports"`
@@ -111,6 +113,7 @@ func (a *Agent) Status() Status {
 	defer a.mu.Unlock()
 	s := Status{
 		Name: a.config.Name, Fabric: a.config.Fabric.Interface, Address: a.config.Fabric.Address.String(),
+		Receive: string(a.receive.Way), ReceiveWhy: a.receive.Why,
 		KernelFeatures: a.plane.Features(), Networks: len(a.config.Networks), Ports: len(a.config.Ports), Routes: len(a.config.Routes),
 		Unresolved: []string{}, Missing: []string{}, Applied: a.applied, Changes: a.changes,
 	}

@@ -111,9 +111,10 @@ func (d *Dataplane) DetachStale() error {
 	}
 	var failed []error
 	for _, entry := range entries {
-		number, ok := strings.CutPrefix(entry.Name(), "link-")
+		kind, number, _ := strings.Cut(entry.Name(), "-")
 		ifindex, err := strconv.ParseUint(number, 10, 32)
-		if !ok || err != nil || d.links[uint32(ifindex)] != nil {
+		held, ok := map[string]map[uint32]link.Link{"link": d.links, "xdp": d.xdp}[kind]
+		if !ok || err != nil || held[uint32(ifindex)] != nil {
 			continue
 		}
 		failed = append(failed, os.Remove(filepath.Join(d.folder(), entry.Name())))

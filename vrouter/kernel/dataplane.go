@@ -35,6 +35,7 @@ type Dataplane struct {
 	objects vrObjects
 	tables  [config.TableCount][]byte
 	links   map[uint32]link.Link // by interface index, where tcx is used
+	xdp     map[uint32]link.Link // by interface index, where tunnels are received by XDP
 	filters map[uint32]string    // by interface index, the program's name, where clsact is
 	lock    *os.File
 	tcx     bool
@@ -43,7 +44,7 @@ type Dataplane struct {
 // Load puts the programs into the kernel, with the tables of a vRouter of the same name if such are
 // pinned, or else new ones.
 func Load(options Options) (*Dataplane, error) {
-	d := &Dataplane{options: options, links: make(map[uint32]link.Link), filters: make(map[uint32]string)}
+	d := &Dataplane{options: options, links: make(map[uint32]link.Link), xdp: make(map[uint32]link.Link), filters: make(map[uint32]string)}
 	d.tcx = !options.Clsact && HaveTCX()
 	if err := d.load(); err != nil {
 		d.release()
@@ -208,6 +209,9 @@ func (d *Dataplane) ClearVifCount(vif uint32) error {
 // Close ends the process's hold. What is pinned stays and goes on forwarding; what is not is gone.
 func (d *Dataplane) Close() error {
 	var failed []error
+	for _, l := range d.xdp { // before tc, which understands what XDP hands over
+		failed = append(failed, l.Close())
+	}
 	if !d.options.Pin {
 		for ifindex := range d.filters {
 			failed = append(failed, d.Detach(ifindex))

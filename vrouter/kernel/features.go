@@ -31,6 +31,9 @@ func (d *Dataplane) Features() []string {
 	if HaveRedirectPeer() {
 		list = append(list, "redirect_peer")
 	}
+	if len(d.xdp) > 0 {
+		list = append(list, "xdp_receive")
+	}
 	if d.options.Pin {
 		list = append(list, "pinned")
 	}

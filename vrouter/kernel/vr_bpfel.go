@@ -27,6 +27,7 @@ const (
 	vrMapVrVnis           = "vr_vnis"
 	vrMapVrVrfs           = "vr_vrfs"
 	vrProgVrFabricIngress = "vr_fabric_ingress"
+	vrProgVrFabricXdp     = "vr_fabric_xdp"
 	vrProgVrVifIngress    = "vr_vif_ingress"
 )
 
@@ -73,6 +74,7 @@ type vrSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type vrProgramSpecs struct {
 	VrFabricIngress *ebpf.ProgramSpec `ebpf:"vr_fabric_ingress"`
+	VrFabricXdp     *ebpf.ProgramSpec `ebpf:"vr_fabric_xdp"`
 	VrVifIngress    *ebpf.ProgramSpec `ebpf:"vr_vif_ingress"`
 }
 
@@ -156,12 +158,14 @@ type vrVariables struct {
 // It can be passed to loadVrObjects or ebpf.CollectionSpec.LoadAndAssign.
 type vrPrograms struct {
 	VrFabricIngress *ebpf.Program `ebpf:"vr_fabric_ingress"`
+	VrFabricXdp     *ebpf.Program `ebpf:"vr_fabric_xdp"`
 	VrVifIngress    *ebpf.Program `ebpf:"vr_vif_ingress"`
 }
 
 func (p *vrPrograms) Close() error {
 	return _VrClose(
 		p.VrFabricIngress,
+		p.VrFabricXdp,
 		p.VrVifIngress,
 	)
 }

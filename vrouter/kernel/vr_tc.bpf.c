@@ -108,6 +108,8 @@ VR_TABLE(vr_trie_at, uint64_t, vr_trie)
 #include "../core/vr_decide.h"
 #include "../core/vr_build.h"
 
+#include "vr_fabric_xdp.h"
+
 /* What a hook received, so that it is counted alike on its way in and on its way out. */
 struct vr_seen {
 	uint32_t segments;
@@ -198,19 +200,24 @@ VR_INLINE int vr_leave(struct __sk_buff *skb, uint32_t ifindex, int peer)
 	return bpf_redirect_peer(ifindex, 0);
 }
 
+VR_INLINE int vr_deliver(struct __sk_buff *skb, struct vr_totals *total, const struct vr_seen *seen,
+			 uint32_t vif, uint32_t ifindex, int peer)
+{
+	struct vr_vif_count *c = bpf_map_lookup_elem(&vr_vif_counts, &vif);
+
+	vr_add(&total->forwarded, seen);
+	if (c)
+		vr_add(&c->tx, seen);
+	return vr_leave(skb, ifindex, peer);
+}
+
 VR_INLINE int vr_forward(struct __sk_buff *skb, struct vr_totals *total, const struct vr_seen *seen,
 			 const struct vr_nh *nh)
 {
-	struct vr_vif_count *c;
-	uint32_t vif = nh->vif;
-
+	if (!(nh->flags & VR_NH_FABRIC))
+		return vr_deliver(skb, total, seen, nh->vif, nh->ifindex, nh->flags & VR_NH_PEER);
 	vr_add(&total->forwarded, seen);
-	if (nh->flags & VR_NH_FABRIC)
-		return bpf_redirect(nh->ifindex, 0);
-	c = bpf_map_lookup_elem(&vr_vif_counts, &vif);
-	if (c)
-		vr_add(&c->tx, seen);
-	return vr_leave(skb, nh->ifindex, nh->flags & VR_NH_PEER);
+	return bpf_redirect(nh->ifindex, 0);
 }
 
 VR_INLINE int vr_answer(struct __sk_buff *skb, struct vr_totals *total, const struct vr_seen *seen,
@@ -497,12 +504,22 @@ VR_INLINE int vr_pass(struct vr_totals *total, const struct vr_seen *seen)
 	return TC_ACT_UNSPEC;
 }
 
+/* XDP does not see a VLAN tag that the NIC took off; the packet is none of the fabric's then. */
+VR_INLINE int vr_from_xdp(struct __sk_buff *skb, struct vr_totals *total,
+			  const struct vr_seen *seen, const struct vr_handed *h)
+{
+	if (skb->vlan_present)
+		return vr_lose(total, seen, VR_DROP_vlan);
+	return vr_deliver(skb, total, seen, h->vif, h->ifindex, h->flags & VR_NH_PEER);
+}
+
 SEC("tc")
 int vr_fabric_ingress(struct __sk_buff *skb)
 {
 	struct vr_totals *total = vr_account();
 	struct vr_seen seen = vr_see(skb);
 	struct vr_verdict v = {};
+	struct vr_handed handed;
 	struct vr_frame f;
 	uint32_t zero = 0;
 	struct vr_node *node = bpf_map_lookup_elem(&vr_nodes, &zero);
@@ -511,6 +528,8 @@ int vr_fabric_ingress(struct __sk_buff *skb)
 	if (!total || !node)
 		return TC_ACT_UNSPEC;
 	vr_add(&total->received_fabric, &seen);
+	if (vr_handed_of(skb, &handed))
+		return vr_from_xdp(skb, total, &seen, &handed);
 	if (skb->vlan_present)
 		return vr_pass(total, &seen);
 	vr_fabric_frame(skb, &f);

@@ -1,0 +1,156 @@
+package vrouter_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/control"
+	"windtunnel/vrouter/internal/lab"
+)
+
+// asNIC makes the wire one whose packets leave at its MTU and are aggregated where they arrive.
+func (b *bed) asNIC() {
+	for _, n := range []*node{b.a, b.b} {
+		offload(n.Namespace, "wire0", map[string]bool{
+			"tx-tcp-segmentation": false, "tx-generic-segmentation": false, "tx-udp-segmentation": false, "rx-gro": true,
+		})
+	}
+}
+
+func (b *bed) receive(way config.Receive) {
+	b.a.config.Fabric.Receive, b.b.config.Fabric.Receive = way, way
+}
+
+// TestReceiveByXDP: with the tunnel's headers taken off before GRO, all that is forwarded arrives as
+// it was sent, TCP in aggregates, and every packet is in the account once. Then tc takes over, and
+// XDP again, while the vRouter runs.
+func TestReceiveByXDP(t *testing.T) {
+	for _, encapsulation := range encapsulations {
+		t.Run(string(encapsulation), func(t *testing.T) { receiveByXDP(t, encapsulation) })
+	}
+}
+
+func receiveByXDP(t *testing.T, encapsulation config.Encapsulation) {
+	b, mtu := newBed(t, encapsulation), innerMTU(encapsulation)
+	b.asNIC()
+	b.receive(config.ReceiveXDP)
+	b.run("--lease")
+	if s := ask[control.Status](b.b, "status"); s.Receive != "xdp" {
+		t.Fatalf("received by %s: %s", s.Receive, s.ReceiveWhy)
+	}
+	forwards(t, b, mtu, false)
+	fragments(t, b.a1, b.b1)
+	s := b.b.addsUp()
+	if s.ReceivedFabric.Segments < 4*s.ReceivedFabric.Packets {
+		t.Errorf("%d packets for %d segments: GRO joined few", s.ReceivedFabric.Packets, s.ReceivedFabric.Segments)
+	}
+	for _, c := range []*container{b.a1, b.b1} { // so that checksums are made, and looked at
+		offload(c.Namespace, "eth0", map[string]bool{"tx-checksum-ip-generic": false})
+	}
+	for _, way := range []config.Receive{config.ReceiveTC, config.ReceiveXDP} {
+		b.b.config.Fabric.Receive = way
+		b.b.Must("applying", b.b.apply())
+		if got := ask[control.Status](b.b, "status").Receive; got != string(way) {
+			t.Errorf("received by %s, not %s", got, way)
+		}
+		forwards(t, b, mtu, false)
+		fragments(t, b.a1, b.b1)
+		b.b.addsUp()
+	}
+	if s := b.a.addsUp(); s.Dropped.Packets != 0 {
+		t.Errorf("node a dropped %v", s.Drops)
+	}
+}
+
+// fragments sends datagrams that IP cuts inside the tunnel, and checks what is put together.
+func fragments(t *testing.T, from, to *container) {
+	t.Helper()
+	receiver, sender := udpSocket(t, to, 0), udpSocket(t, from, 0)
+	for size := 4000; size < 4008; size++ {
+		payload, buffer := make([]byte, size), make([]byte, 65536)
+		rand.NewChaCha8([32]byte{3}).Read(payload)
+		if _, err := sender.WriteTo(payload, receiver.LocalAddr()); err != nil {
+			t.Fatalf("sending %d bytes in fragments: %v", size, err)
+		}
+		receiver.SetReadDeadline(time.Now().Add(patience))
+		n, err := receiver.Read(buffer)
+		if err != nil || !bytes.Equal(buffer[:n], payload) {
+			t.Fatalf("%d bytes in fragments arrived as %d: %v", size, n, err)
+		}
+	}
+}
+
+// TestXDPDropsAreNamed: what XDP leaves alone is lost at tc, under its name and once.
+func TestXDPDropsAreNamed(t *testing.T) {
+	b := newBed(t, config.MPLSoUDP)
+	b.asNIC()
+	b.receive(config.ReceiveXDP)
+	b.a.config.Routes[0].Via.Label = 99 // which no port of b has
+	b.run("--lease")
+	s := udpSocket(t, b.a1, 0)
+	for range 7 {
+		s.WriteTo([]byte("nobody"), udpSocket(t, b.b1, 0).LocalAddr())
+	}
+	lab.Await(t, "7 unknown labels are counted", func() bool {
+		return ask[control.Stats](b.b, "stats").Drops["unknown_label"] == 7
+	})
+	b.b.addsUp()
+}
+
+// TestReceiveAuto: XDP where GRO would join packets, tc where there is none, and where XDP would
+// have the other end of a veth cut its aggregates.
+func TestReceiveAuto(t *testing.T) {
+	for want, features := range map[string]map[string]bool{
+		"xdp": {"rx-gro": true, "tx-tcp-segmentation": false},
+		"tc":  {"rx-gro": false, "tx-tcp-segmentation": false},
+		"tc ": {"rx-gro": true, "tx-tcp-segmentation": true},
+	} {
+		t.Run(fmt.Sprint(features), func(t *testing.T) {
+			b := newBed(t, config.MPLSoUDP)
+			offload(b.a.Namespace, "wire0", features)
+			b.a.run("--lease")
+			if s := ask[control.Status](b.a, "status"); s.Receive != want[:len(s.Receive)] || s.ReceiveWhy == "" {
+				t.Errorf("received by %s: %s", s.Receive, s.ReceiveWhy)
+			}
+			b.a.end()
+		})
+	}
+}
+
+// TestAdoptXDP: the XDP program stays with the tables when the process is killed, the next process
+// takes it over or off, and delete removes it.
+func TestAdoptXDP(t *testing.T) {
+	b := newBed(t, config.MPLSoUDP)
+	b.asNIC()
+	b.b.privateBPF()
+	b.b.config.Name = fmt.Sprintf("adopt-xdp-%d", unix.Getpid())
+	for _, way := range []config.Receive{config.ReceiveXDP, config.ReceiveXDP, config.ReceiveTC, config.ReceiveXDP} {
+		b.b.config.Fabric.Receive = way
+		b.run2("--lease", "")
+		if s := ask[control.Status](b.b, "status"); s.Receive != string(way) {
+			t.Errorf("received by %s, not %s: %s", s.Receive, way, s.ReceiveWhy)
+		}
+		b.b.signal(syscall.SIGKILL)
+		if err := ping(b.a1, b.b1.address, 56); err != nil {
+			t.Errorf("with no process: %v", err)
+		}
+		b.a.end()
+	}
+	remove := exec.Command(vrouterBinary(t), "delete", "--name", b.b.config.Name)
+	b.b.start(remove)
+	if err := remove.Wait(); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	lab.Await(t, "XDP is off", func() bool {
+		x := b.b.Link("wire0").Attrs().Xdp
+		return x == nil || !x.Attached
+	})
+}
