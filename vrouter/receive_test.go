@@ -40,6 +40,7 @@ func TestReceiveByXDP(t *testing.T) {
 
 func receiveByXDP(t *testing.T, encapsulation config.Encapsulation) {
 	b, mtu := newBed(t, encapsulation), innerMTU(encapsulation)
+	b.a1.SetMTU("eth0", mtu) // so that fragments fit
 	b.asNIC()
 	b.receive(config.ReceiveXDP)
 	b.run("--lease")
