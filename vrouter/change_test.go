@@ -1,6 +1,7 @@
 package vrouter_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -124,5 +125,44 @@ func TestRefusals(t *testing.T) {
 	}
 	if s := ask[control.Status](b.a, "status"); s.Changes != 1 {
 		t.Errorf("%d configurations were applied", s.Changes)
+	}
+}
+
+// changeRoutes asks a node for changes of its routes.
+func (n *node) changeRoutes(changes []config.Change) error {
+	text, err := json.Marshal(changes)
+	if err != nil {
+		return err
+	}
+	_, err = control.Ask(n.socket(), control.Request{Routes: text})
+	return err
+}
+
+// TestRouteComesAndGoes: a single route that is taken away and put back, also to a node that no other
+// route leads to.
+func TestRouteComesAndGoes(t *testing.T) {
+	b := newBed(t, config.MPLSoUDP)
+	whole := b.a.config.Routes
+	b.a.config.Routes = nil
+	b.run("--lease")
+	if err := b.a.changeRoutes([]config.Change{{Network: "network1", Prefix: whole[0].Prefix, Via: &whole[0].Via}}); err != nil {
+		t.Fatal(err)
+	}
+	lab.Await(t, "the new tunnel is resolved", func() bool { return len(ask[control.Status](b.a, "status").Unresolved) == 0 })
+	if err := ping(b.a1, b.b1.address, 56); err != nil {
+		t.Error(err)
+	}
+	remove := config.Change{Network: "network1", Prefix: whole[0].Prefix, Remove: true}
+	for range 2 { // the second time there is nothing to remove
+		if err := b.a.changeRoutes([]config.Change{remove}); err != nil {
+			t.Error(err)
+		}
+	}
+	if s := ask[control.Status](b.a, "status"); s.Routes != 0 {
+		t.Errorf("%d routes are left", s.Routes)
+	}
+	err := b.a.changeRoutes([]config.Change{{Network: "network1", Prefix: whole[0].Prefix, Via: &whole[0].Via}, {Network: "network1"}})
+	if err == nil || !strings.Contains(err.Error(), "routes[1].prefix") || len(ask[[]control.Route](b.a, "rt")) != 3 {
+		t.Errorf("a wrong change: %v; routes %v", err, ask[[]control.Route](b.a, "rt"))
 	}
 }

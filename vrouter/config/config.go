@@ -20,6 +20,7 @@ type Config struct {
 	Networks []Network `json:"networks"`
 	Ports    []Port    `json:"ports"`
 	Routes   []Route   `json:"routes"`
+	Limits   Limits    `json:"limits,omitzero"`
 }
 
 // Fabric is the node's link to the other nodes: the underlay.

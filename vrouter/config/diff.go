@@ -18,14 +18,14 @@ const (
 	TableNexthops              // core.Nexthop
 	TableLabels                // uint64, of which the lower half is the nexthop
 	TableVNIs                  // core.VNIWord
-	TableTrie                  // core.Route, core.TrieStride a block
+	TableBlocks                // core.Block, of the route tables
 	TableCount
 )
 
 // RecordSize is the length of a table's records, in bytes.
 var RecordSize = [TableCount]int{
 	TableNode: core.SizeNode, TableVifs: core.SizeVif, TableVRFs: core.SizeVRF,
-	TableNexthops: core.SizeNexthop, TableLabels: 8, TableVNIs: 8, TableTrie: 8,
+	TableNexthops: core.SizeNexthop, TableLabels: 8, TableVNIs: 8, TableBlocks: core.SizeBlock,
 }
 
 // Write is one change of a table's memory: Data, little-endian, from a byte offset on. Those of
@@ -41,8 +41,12 @@ type Write struct {
 //  1. Prepare writes what nothing refers to yet;
 //  2. Switch turns packets over to it, a word at a time;
 //  3. then ports are attached and detached, and every packet under way is waited for;
-//  4. Retire wipes what nothing refers to any more.
-type Plan struct{ Prepare, Switch, Retire []Write }
+//  4. Retire wipes what nothing refers to any more, and the blocks in Retired may be given to
+//     [Image.Release].
+type Plan struct {
+	Prepare, Switch, Retire []Write
+	Retired                 []uint32
+}
 
 // Empty tells that nothing changes.
 func (p Plan) Empty() bool { return len(p.Prepare)+len(p.Switch)+len(p.Retire) == 0 }
@@ -50,7 +54,14 @@ func (p Plan) Empty() bool { return len(p.Prepare)+len(p.Switch)+len(p.Retire) =
 // Diff finds the plan. Next must have been made with previous at hand: see [Config.Image].
 func Diff(previous, next Image) Plan {
 	var p Plan
-	p.blocks(previous.Blocks, next.Blocks)
+	for _, slot := range sortedSlots(next.tables) {
+		p.blocks(previous.tables[slot], next.tables[slot])
+	}
+	for _, slot := range sortedSlots(previous.tables) {
+		if _, kept := next.tables[slot]; !kept {
+			p.blocks(previous.tables[slot], routeTable{})
+		}
+	}
 	records(&p, TableNexthops, previous.Nexthops, next.Nexthops)
 	records(&p, TableVRFs, previous.VRFs, next.VRFs)
 	records(&p, TableVifs, previous.Vifs, next.Vifs)
@@ -69,18 +80,18 @@ func encode(record any) []byte {
 	return b.Bytes()
 }
 
-func (p *Plan) blocks(previous, next map[uint32]*Block) {
-	const size = core.TrieStride * 8
-	for _, slot := range sortedSlots(next) {
-		if previous[slot] == nil {
-			p.Prepare = append(p.Prepare, Write{TableTrie, slot * size, encode(next[slot])})
-		}
+// blocks adds what is new in a VRF's routes, and what is not there any more.
+func (p *Plan) blocks(previous, next routeTable) {
+	var d difference
+	d.between(previous.v4, next.v4)
+	d.between(previous.v6, next.v6)
+	memory := make([]byte, 0, len(d.made)*core.SizeBlock)
+	for _, b := range d.made {
+		at := len(memory)
+		memory = b.encode(memory)
+		p.Prepare = append(p.Prepare, Write{TableBlocks, b.number * core.SizeBlock, memory[at:]})
 	}
-	for _, slot := range sortedSlots(previous) {
-		if next[slot] == nil {
-			p.Retire = append(p.Retire, Write{TableTrie, slot * size, make([]byte, size)})
-		}
-	}
+	p.Retired = append(p.Retired, d.gone...)
 }
 
 func records[R comparable](p *Plan, table Table, previous, next map[uint32]R) {
@@ -88,7 +99,7 @@ func records[R comparable](p *Plan, table Table, previous, next map[uint32]R) {
 	for _, slot := range sortedSlots(next) {
 		if old, ok := previous[slot]; !ok {
 			p.Prepare = append(p.Prepare, Write{table, slot * size, encode(next[slot])})
-		} else {
+		} else if old != next[slot] {
 			p.words(table, slot*size, encode(old), encode(next[slot]))
 		}
 	}
@@ -132,15 +143,13 @@ func Read(tables [TableCount][]byte) Image {
 		}),
 		Labels: make(map[uint32]uint32),
 		VNIs:   readRecords(tables[TableVNIs], 8, func(r uint64) bool { return r != 0 }),
-		Blocks: make(map[uint32]*Block),
+		tables: make(map[uint32]routeTable),
 	}
 	decodeRecord(tables[TableNode][:core.SizeNode], &m.Node)
 	for label, nexthop := range readRecords(tables[TableLabels], 8, func(r uint64) bool { return r != 0 }) {
 		m.Labels[label] = uint32(nexthop)
 	}
-	for _, vrf := range m.VRFs {
-		readBlocks(tables[TableTrie], vrf.Root, m.Blocks, 0)
-	}
+	m.readTables(tables[TableBlocks])
 	return m
 }
 
@@ -164,19 +173,4 @@ func readRecords[R any](memory []byte, size int, used func(R) bool) map[uint32]R
 		}
 	}
 	return found
-}
-
-func readBlocks(memory []byte, number uint32, into map[uint32]*Block, depth int) {
-	const size = core.TrieStride * 8
-	if number == 0 || depth > 3 || int(number+1)*size > len(memory) || into[number] != nil {
-		return
-	}
-	block := new(Block)
-	decodeRecord(memory[number*size:(number+1)*size], block)
-	into[number] = block
-	for _, entry := range block {
-		if entry&core.RouteChild != 0 {
-			readBlocks(memory, entry.Ref(), into, depth+1)
-		}
-	}
 }

@@ -2,10 +2,10 @@ package config
 
 import "windtunnel/vrouter/core"
 
-// tableRecords is how many records each table has room for.
+// tableRecords is how many records each table has room for, but for the blocks.
 var tableRecords = [TableCount]int{
 	TableNode: 1, TableVifs: core.MaxVifs, TableVRFs: core.MaxVRFs, TableNexthops: core.MaxNexthops,
-	TableLabels: core.MaxLabels, TableVNIs: core.MaxVNIs, TableTrie: core.MaxTrieBlocks * core.TrieStride,
+	TableLabels: core.MaxLabels, TableVNIs: core.MaxVNIs,
 }
 
 // Flat lays the image out as memory, one block a table: what a process that keeps the tables in its
@@ -15,6 +15,7 @@ func (m Image) Flat() [TableCount][]byte {
 	for table := range tables {
 		tables[table] = make([]byte, tableRecords[table]*RecordSize[table])
 	}
+	tables[TableBlocks] = make([]byte, int(m.pool.size)*core.SizeBlock)
 	plan := Diff(Image{}, m)
 	for _, writes := range [][]Write{plan.Prepare, plan.Switch} {
 		for _, w := range writes {

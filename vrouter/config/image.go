@@ -31,7 +31,8 @@ type Interface struct {
 }
 
 // Image is the tables' content, by slot. Slot 0 of everything but the VRFs means "none", and is
-// never used. It says nothing of how the tables are kept.
+// never used. It says nothing of how the tables are kept. Its maps are never changed, so that an
+// image can be read while the next one is made.
 type Image struct {
 	Node     core.Node
 	Vifs     map[uint32]core.Vif
@@ -39,11 +40,13 @@ type Image struct {
 	Nexthops map[uint32]core.Nexthop
 	Labels   map[uint32]uint32 // to the nexthop's slot
 	VNIs     map[uint32]uint64 // core.VNIWord
-	Blocks   map[uint32]*Block // of the route tables
-}
 
-// Block is 256 entries of a route table: eight bits of an address.
-type Block [core.TrieStride]core.Route
+	tables map[uint32]routeTable // by the VRF's slot
+	pool   *pool                 // of the tables' blocks; all images of one set of tables share it
+	vrfs   map[string]uint32     // by the network's name
+	ways   map[Via]uint32        // nexthops by the way to other nodes, its label left out
+	routes int                   // that lead to other nodes
+}
 
 // ID names a port or a network in the tables: FNV-1a of its name.
 func ID(name string) uint64 {
@@ -64,15 +67,24 @@ func word(a netip.Addr) uint32 {
 // and what is new gets slots that previous does not use, so that packets that still follow the
 // previous tables never meet the new ones half written. The configuration must be valid.
 func (c Config) Image(facts Facts, previous Image) (Image, error) {
-	b := builder{config: c, facts: facts, flat: c.flat(), previous: previous, next: Image{
+	b := newBuilder(c, facts, previous)
+	return b.build(b.addNetworks, b.addVNIs, b.addPorts, b.addRoutes, b.addTables)
+}
+
+func newBuilder(c Config, facts Facts, previous Image) *builder {
+	b := &builder{config: c, facts: facts, flat: c.flat(), previous: previous, next: Image{
 		Vifs: make(map[uint32]core.Vif), VRFs: make(map[uint32]core.VRF), Nexthops: make(map[uint32]core.Nexthop),
-		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), Blocks: make(map[uint32]*Block),
+		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), pool: previous.pool,
+		vrfs: make(map[string]uint32), ways: make(map[Via]uint32), tables: make(map[uint32]routeTable),
 		Node: core.Node{
 			MAC: core.MACWord(facts.FabricMAC), Address: word(c.Fabric.Address), Ifindex: facts.FabricIfindex,
 			MTU: facts.FabricMTU, Version: core.Layout,
 		},
 	}}
-	return b.build()
+	if b.next.pool == nil {
+		b.next.pool = newPool(c.Limits.Blocks())
+	}
+	return b
 }
 
 type builder struct {
@@ -80,13 +92,10 @@ type builder struct {
 	facts          Facts
 	flat           map[string]bool
 	previous, next Image
-	vrfs           map[string]uint32
 	networks       map[string]Network
-	tries          map[uint32]*trie
 }
 
-func (b *builder) build() (Image, error) {
-	steps := []func() error{b.addNetworks, b.addVNIs, b.addPorts, b.addRoutes, b.addTries}
+func (b *builder) build(steps ...func() error) (Image, error) {
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return Image{}, err
@@ -98,7 +107,7 @@ func (b *builder) build() (Image, error) {
 // The parts of a record that may change while packets use it, taken away: what stays tells whether
 // two records are the same thing.
 func sameVif(r core.Vif) core.Vif             { r.MTU = 0; return r }
-func sameVRF(r core.VRF) core.VRF             { r.Root, r.Flags = 0, 0; return r }
+func sameVRF(r core.VRF) core.VRF             { r.Root4, r.Root6, r.Flags = 0, 0, 0; return r }
 func sameNexthop(r core.Nexthop) core.Nexthop { r.Dmac, r.MTU = 0, 0; return r }
 
 // place gives a record its slot: the one that it has, or one that nobody has.
@@ -123,7 +132,6 @@ func place[R comparable](what string, previous, next map[uint32]R, record R, sam
 
 func (b *builder) addNetworks() error {
 	b.networks = make(map[string]Network)
-	b.vrfs, b.tries = make(map[string]uint32), map[uint32]*trie{core.FabricVRF: {}}
 	b.next.VRFs[core.FabricVRF] = core.VRF{ID: fabricID, GatewayMAC: core.MACWord(GatewayMAC)}
 	for _, n := range b.config.Networks {
 		slot, err := place("networks", b.previous.VRFs, b.next.VRFs, core.VRF{
@@ -134,12 +142,12 @@ func (b *builder) addNetworks() error {
 		if err != nil {
 			return err
 		}
-		b.vrfs[n.Name], b.networks[n.Name], b.tries[slot] = slot, n, &trie{}
+		b.next.vrfs[n.Name], b.networks[n.Name] = slot, n
 		nexthop, err := b.nexthop(core.Nexthop{Type: core.NexthopReceive})
 		if err != nil {
 			return err
 		}
-		b.tries[slot].add(netip.PrefixFrom(n.Gateway, 32), core.MakeRoute(nexthop, 0, 32))
+		b.addRoute(slot, netip.PrefixFrom(n.Gateway, 32), nexthop, 0)
 	}
 	return nil
 }
@@ -162,7 +170,7 @@ func (b *builder) addPort(p Port) error {
 	nexthop := core.Nexthop{Type: core.NexthopDiscard}
 	if here {
 		slot, err := place("vifs", b.previous.Vifs, b.next.Vifs, core.Vif{
-			ID: ID(p.Name), MAC: core.MACWord(p.MAC), Ifindex: at.Ifindex, VRF: b.vrfs[p.Network],
+			ID: ID(p.Name), MAC: core.MACWord(p.MAC), Ifindex: at.Ifindex, VRF: b.next.vrfs[p.Network],
 			Address: word(p.Address), MTU: at.MTU, Flags: flag(at.Peer, core.VifPeer), Label: p.Label,
 		}, sameVif, core.MaxVifs)
 		if err != nil {
@@ -185,10 +193,10 @@ func (b *builder) addPort(p Port) error {
 // reach makes a port's nexthop known: in its network, by its label, and on the fabric where the
 // network needs no tunnel.
 func (b *builder) reach(p Port, nexthop uint32) {
-	route, prefix := core.MakeRoute(nexthop, 0, 32), netip.PrefixFrom(p.Address, 32)
-	b.tries[b.vrfs[p.Network]].add(prefix, route)
+	prefix := netip.PrefixFrom(p.Address, 32)
+	b.addRoute(b.next.vrfs[p.Network], prefix, nexthop, 0)
 	if b.flat[p.Network] {
-		b.tries[core.FabricVRF].add(prefix, route)
+		b.addRoute(core.FabricVRF, prefix, nexthop, 0)
 	}
 	if p.Label != 0 {
 		b.next.Labels[p.Label] = nexthop
@@ -204,31 +212,26 @@ func flag(set bool, bit uint32) uint32 {
 
 func (b *builder) addRoutes() error {
 	for _, r := range b.config.Routes {
-		slot, err := b.nexthop(b.remote(r.Via.filled(b.networks[r.Network])))
+		slot, err := b.way(r.Via.filled(b.networks[r.Network]))
 		if err != nil {
 			return fmt.Errorf("route %s of %s: %w", r.Prefix, r.Network, err)
 		}
-		b.tries[b.vrfs[r.Network]].add(r.Prefix, core.MakeRoute(slot, r.Via.Label, r.Prefix.Bits()))
+		b.addRoute(b.next.vrfs[r.Network], r.Prefix, slot, r.Via.Label)
 	}
+	b.next.routes = len(b.config.Routes)
 	return nil
 }
 
-func (b *builder) addTries() error {
-	used := make(map[uint32]bool)
-	for slot := range b.previous.Blocks {
-		used[slot] = true
-	}
-	for _, slot := range sortedSlots(b.tries) {
-		vrf, root := b.next.VRFs[slot], b.tries[slot].root()
-		if old := b.previous.VRFs[slot].Root; root.equal(b.previous.Blocks, old) {
-			vrf.Root = old
-			keep(b.previous.Blocks, old, b.next.Blocks)
-		} else if err := root.place(used, b.next.Blocks, &vrf.Root); err != nil {
-			return err
+// way is the nexthop of a way to another node: the same for all routes that differ by their label.
+func (b *builder) way(via Via) (slot uint32, err error) {
+	via.Label = 0
+	slot, known := b.next.ways[via]
+	if !known {
+		if slot, err = b.nexthop(b.remote(via)); err == nil {
+			b.next.ways[via] = slot
 		}
-		b.next.VRFs[slot] = vrf
 	}
-	return nil
+	return slot, err
 }
 
 func sortedSlots[V any](m map[uint32]V) []uint32 {

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -25,6 +26,7 @@ func TestRecordSizes(t *testing.T) {
 		{"Vif", core.Vif{}, unsafe.Sizeof(core.Vif{}), core.SizeVif},
 		{"VRF", core.VRF{}, unsafe.Sizeof(core.VRF{}), core.SizeVRF},
 		{"Nexthop", core.Nexthop{}, unsafe.Sizeof(core.Nexthop{}), core.SizeNexthop},
+		{"Block", core.Block{}, unsafe.Sizeof(core.Block{}), core.SizeBlock},
 		{"Node", core.Node{}, unsafe.Sizeof(core.Node{}), core.SizeNode},
 		{"Totals", core.Totals{}, unsafe.Sizeof(core.Totals{}), core.SizeTotals},
 		{"VifCount", core.VifCount{}, unsafe.Sizeof(core.VifCount{}), core.SizeVifCount},
@@ -62,7 +64,7 @@ func TestImage(t *testing.T) {
 	if r := m.Lookup(1, netip.MustParseAddr("10.0.1.5")); r != 0 {
 		t.Errorf("there is a route to 10.0.1.5: %x", uint64(r))
 	}
-	if len(m.Routes(core.FabricVRF)) != 0 {
+	for range m.Routes(core.FabricVRF) {
 		t.Error("the fabric's table has routes, though nothing is flat")
 	}
 }
@@ -84,6 +86,7 @@ func TestMissingInterface(t *testing.T) {
 func draw(t *rapid.T, label string) (config.Config, config.Facts) {
 	c, f := parsed, facts()
 	c.Networks, c.Ports, c.Routes = nil, nil, nil
+	c.Limits.Routes = 100
 	f.Interfaces, f.Neighbours = map[string]config.Interface{}, map[netip.Addr]config.MAC{}
 	for n := range 2 {
 		name := fmt.Sprintf("net%d", n)
@@ -253,15 +256,35 @@ func TestVNIsFull(t *testing.T) {
 	}
 }
 
-// TestRoutesFull: more than there is room for is an error, not a broken table.
+// TestRoutesFull: more than there is room for is an error, and the tables are as before.
 func TestRoutesFull(t *testing.T) {
 	c := parsed
-	for i := range 4096 {
+	c.Limits.Routes = 1000
+	for i := range 1000 {
 		c.Routes = append(c.Routes, config.Route{
 			Network: "network1", Via: c.Routes[0].Via, Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{20, byte(i >> 8), byte(i), 1}), 32),
 		})
 	}
-	if _, err := c.Image(facts(), config.Image{}); err == nil {
-		t.Error("4096 blocks more fitted")
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "routes: 1001 are more than the limit of 1000") {
+		t.Errorf("1001 routes: %v", err)
 	}
+	c.Routes = c.Routes[1:]
+	m, err := c.Image(facts(), config.Image{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 { // each time at other prefixes, and never released
+		for j := range c.Routes {
+			c.Routes[j].Prefix = netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(30 + i), byte(j >> 8), byte(j), 1}), 32)
+		}
+		next, err := c.Image(facts(), m)
+		if err != nil {
+			if !errors.Is(err, config.ErrFull) || i < 4 {
+				t.Errorf("after %d times: %v", i, err)
+			}
+			return
+		}
+		m = next
+	}
+	t.Error("blocks that packets may be in were used again")
 }

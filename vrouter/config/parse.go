@@ -49,7 +49,8 @@ func Parse(data []byte, file string) (Config, error) {
 		err = decode(root, reflect.ValueOf(&c).Elem())
 	}
 	if err == nil {
-		err = root.locate(c.validate())
+		_, wrong := c.check()
+		err = root.locate(wrong)
 	}
 	if err != nil {
 		err.File = file

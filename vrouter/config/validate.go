@@ -24,7 +24,7 @@ var interfacePattern = regexp.MustCompile(`^[^/:\s]{1,15}$`)
 // Validate says what is wrong with the configuration, if anything is, as an *Error whose Path says
 // where. Parse does it too.
 func (c Config) Validate() error {
-	if err := c.validate(); err != nil {
+	if _, err := c.check(); err != nil {
 		return err
 	}
 	return nil
@@ -46,31 +46,32 @@ func bad(path, format string, args ...any) *Error {
 	return &Error{Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
-func (c Config) validate() *Error {
+// check validates, and gives what there is to check changes by.
+func (c Config) check() (*checker, *Error) {
 	k := &checker{
 		config: c, networks: make(map[string]Network), flat: c.flat(), seen: make(map[string]bool),
 		interfaces: map[string]bool{c.Fabric.Interface: true}, labels: make(map[uint32]string),
 		vnis: make(map[uint32]string), hosts: make(map[string]string),
 	}
 	if err := k.node(); err != nil {
-		return err
+		return nil, err
 	}
 	for i, n := range c.Networks {
 		if err := k.network(fmt.Sprintf("networks[%d]", i), n); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i, p := range c.Ports {
 		if err := k.port(fmt.Sprintf("ports[%d]", i), p); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i, r := range c.Routes {
 		if err := k.route(fmt.Sprintf("routes[%d]", i), r); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return k, nil
 }
 
 func (k *checker) node() *Error {
@@ -90,6 +91,10 @@ func (k *checker) node() *Error {
 		return bad("networks", "%d are more than the %d there is room for", len(c.Networks), core.MaxVRFs-1)
 	case len(c.Ports) >= core.MaxVifs:
 		return bad("ports", "%d are more than the %d there is room for", len(c.Ports), core.MaxVifs-1)
+	case c.Limits.Routes < 0 || c.Limits.Routes > MaxRoutes:
+		return bad("limits.routes", "%d is not between 1 and %d", c.Limits.Routes, MaxRoutes)
+	case len(c.Routes) > c.Limits.routes():
+		return bad("routes", "%d are more than the limit of %d; raise limits.routes", len(c.Routes), c.Limits.routes())
 	}
 	return nil
 }
@@ -208,29 +213,37 @@ func flatReason(scope string) string {
 }
 
 func (k *checker) route(path string, r Route) *Error {
-	if _, err := k.knownNetwork(path, r.Network); err != nil {
+	if err := k.routeTarget(path, r.Network, r.Prefix); err != nil {
 		return err
-	}
-	switch {
-	case !r.Prefix.IsValid() || !r.Prefix.Addr().Is4():
-		return bad(path+".prefix", "%s is no IPv4 prefix", r.Prefix)
-	case r.Prefix != r.Prefix.Masked():
-		return bad(path+".prefix", "%s has bits behind its prefix; did you mean %s?", r.Prefix, r.Prefix.Masked())
 	}
 	key := "route " + r.Network + " " + r.Prefix.String()
 	if k.seen[key] {
 		return bad(path+".prefix", "there is a second route to %s in %s", r.Prefix, r.Network)
 	}
 	k.seen[key] = true
-	if r.Prefix.IsSingleIP() {
-		if port, ok := k.hosts["network "+r.Network+" "+r.Prefix.Addr().String()]; ok {
-			return bad(path+".prefix", "%s is port %q of this node", r.Prefix, port)
-		}
-		if r.Prefix.Addr() == k.networks[r.Network].Gateway {
-			return bad(path+".prefix", "%s is the gateway of %s, which is on every node", r.Prefix, r.Network)
-		}
-	}
 	return k.via(path+".via", k.networks[r.Network], r.Via)
+}
+
+// routeTarget checks where to a route of a network leads: not to what is on this node.
+func (k *checker) routeTarget(path, network string, prefix netip.Prefix) *Error {
+	if _, err := k.knownNetwork(path, network); err != nil {
+		return err
+	}
+	switch {
+	case !prefix.IsValid() || !prefix.Addr().Is4():
+		return bad(path+".prefix", "%s is no IPv4 prefix", prefix)
+	case prefix != prefix.Masked():
+		return bad(path+".prefix", "%s has bits behind its prefix; did you mean %s?", prefix, prefix.Masked())
+	case !prefix.IsSingleIP():
+		return nil
+	}
+	if port, ok := k.hosts["network "+network+" "+prefix.Addr().String()]; ok {
+		return bad(path+".prefix", "%s is port %q of this node", prefix, port)
+	}
+	if prefix.Addr() == k.networks[network].Gateway {
+		return bad(path+".prefix", "%s is the gateway of %s, which is on every node", prefix, network)
+	}
+	return nil
 }
 
 func (k *checker) via(path string, n Network, v Via) *Error {

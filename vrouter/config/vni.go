@@ -20,13 +20,13 @@ func (b *builder) addVNIs() error {
 		}
 		b.next.Node.Flags |= core.NodeVXLAN
 		if slot, ok := b.previous.vniSlot(n.VNI); ok {
-			b.next.VNIs[slot] = core.VNIWord(n.VNI, b.vrfs[n.Name])
+			b.next.VNIs[slot] = core.VNIWord(n.VNI, b.next.vrfs[n.Name])
 		} else {
 			new = append(new, n)
 		}
 	}
 	for _, n := range new {
-		if err := b.addVNI(n.VNI, b.vrfs[n.Name]); err != nil {
+		if err := b.addVNI(n.VNI, b.next.vrfs[n.Name]); err != nil {
 			return fmt.Errorf("network %s: %w", n.Name, err)
 		}
 	}

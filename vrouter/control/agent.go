@@ -21,7 +21,9 @@ type Agent struct {
 	plane   *kernel.Dataplane
 	machine machine
 	config  config.Config
+	rules   *config.Rules // of config
 	image   config.Image
+	retired []uint32 // blocks that packets may still be in
 	facts   config.Facts
 	applied time.Time
 	changes int  // configurations applied
@@ -44,6 +46,7 @@ func Start(ctx context.Context, c config.Config, options kernel.Options) (*Agent
 	if err != nil {
 		return nil, err
 	}
+	options.Blocks = c.Limits.Blocks()
 	plane, err := kernel.Load(options)
 	if err != nil {
 		machine.close()
@@ -87,7 +90,8 @@ func (a *Agent) Features() []string { return a.plane.Features() }
 // Apply makes the configuration the current one, while packets flow. After an error the one before
 // is in force.
 func (a *Agent) Apply(c config.Config) error {
-	if err := c.Validate(); err != nil {
+	rules, err := c.Rules()
+	if err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -104,14 +108,20 @@ func (a *Agent) Apply(c config.Config) error {
 			return fmt.Errorf("port %s: there is no interface %q in this network namespace; make the veth first", p.Name, p.Interface)
 		}
 	}
-	before, factsBefore := a.config, a.facts
-	if err := a.install(c, facts); err != nil {
-		err = fmt.Errorf("applying the configuration: %w", err)
-		if before.Name != "" {
-			err = errors.Join(err, a.install(before, factsBefore))
-		}
+	if err := a.release(); err != nil { // so that there is room
 		return err
 	}
+	before, configBefore, factsBefore := a.image, a.config, a.facts
+	next, err := c.Image(facts, before)
+	if err == nil {
+		if err = a.install(next, c, facts); err != nil && a.rules != nil {
+			err = errors.Join(err, a.install(before, configBefore, factsBefore))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("applying the configuration: %w", err)
+	}
+	a.rules = rules
 	a.changes++
 	a.applied = time.Now()
 	return nil
@@ -125,6 +135,9 @@ func (a *Agent) mayReplace(c config.Config) error {
 	if c.Name != a.config.Name {
 		return fmt.Errorf("the configuration is of %q, this vRouter is %q", c.Name, a.config.Name)
 	}
+	if c.Limits != a.config.Limits {
+		return errors.New("the limits cannot be changed while the vRouter runs; start it anew")
+	}
 	same := c.Fabric
 	same.Receive = a.config.Fabric.Receive
 	if same != a.config.Fabric {
@@ -133,17 +146,12 @@ func (a *Agent) mayReplace(c config.Config) error {
 	return nil
 }
 
-// install is the way from one image to the next: config.Plan says why in this order.
-func (a *Agent) install(c config.Config, facts config.Facts) error {
-	next, err := c.Image(facts, a.image)
-	if err != nil {
-		return err
-	}
+// install is the way from one image to the next: config.Plan says why in this order. After an error
+// what the old image has is still there, so that the way back is open.
+func (a *Agent) install(next config.Image, c config.Config, facts config.Facts) error {
 	plan := config.Diff(a.image, next)
-	if err := a.clearCounts(next); err != nil {
-		return err
-	}
-	if err := a.plane.Write(plan.Prepare); err != nil {
+	if err := errors.Join(a.clearCounts(next), a.plane.Write(plan.Prepare)); err != nil {
+		next.Discard()
 		return err
 	}
 	if err := a.plane.Switch(plan.Switch); err != nil {
@@ -153,11 +161,14 @@ func (a *Agent) install(c config.Config, facts config.Facts) error {
 	if err := a.attach(); err != nil {
 		return err
 	}
-	if len(plan.Retire) > 0 {
-		a.plane.Quiesce()
+	if len(plan.Retire)+len(plan.Retired) > 0 {
+		if err := a.plane.Quiesce(); err != nil {
+			return err
+		}
 		if err := a.plane.Write(plan.Retire); err != nil {
 			return err
 		}
+		next.Release(plan.Retired)
 	}
 	a.settled = true
 	return nil
@@ -226,10 +237,11 @@ func (a *Agent) follow(ctx context.Context, events <-chan struct{}) {
 	}
 }
 
+// current is the configuration, with one route for each way to other nodes.
 func (a *Agent) current() config.Config {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.config
+	return a.image.Ways(a.config)
 }
 
 // refresh applies the same configuration to what the machine is now. A port whose interface is gone
@@ -237,9 +249,21 @@ func (a *Agent) current() config.Config {
 func (a *Agent) refresh() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	facts, err := a.machine.facts(a.config)
+	a.refreshLocked()
+}
+
+func (a *Agent) refreshLocked() {
+	facts, err := a.machine.facts(a.image.Ways(a.config))
 	if err != nil || facts.FabricIfindex != a.facts.FabricIfindex || a.settled && reflect.DeepEqual(facts, a.facts) {
 		return
 	}
-	_ = a.install(a.config, facts)
+	_ = a.refreshTo(facts)
+}
+
+func (a *Agent) refreshTo(facts config.Facts) error {
+	next, err := a.image.Refresh(a.rules, facts)
+	if err != nil {
+		return err
+	}
+	return a.install(next, a.config, facts)
 }

@@ -24,11 +24,13 @@ func Ask(socket string, request Request) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the vRouter's reply: %w", err)
 	}
-	what := request.Get
-	if what == "" {
-		what = "status"
+	switch {
+	case request.Get != "":
+		return value(line, request.Get)
+	case request.Routes != nil:
+		return value(line, "routes")
 	}
-	return value(line, what)
+	return value(line, "status")
 }
 
 func value(line []byte, what string) (json.RawMessage, error) {

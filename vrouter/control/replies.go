@@ -114,10 +114,10 @@ func (a *Agent) Status() Status {
 	s := Status{
 		Name: a.config.Name, Fabric: a.config.Fabric.Interface, Address: a.config.Fabric.Address.String(),
 		Receive: string(a.receive.Way), ReceiveWhy: a.receive.Why,
-		KernelFeatures: a.plane.Features(), Networks: len(a.config.Networks), Ports: len(a.config.Ports), Routes: len(a.config.Routes),
+		KernelFeatures: a.plane.Features(), Networks: len(a.config.Networks), Ports: len(a.config.Ports), Routes: a.image.RouteCount(),
 		Unresolved: []string{}, Missing: []string{}, Applied: a.applied, Changes: a.changes,
 	}
-	for _, remote := range remotes(a.config) {
+	for _, remote := range remotes(a.image.Ways(a.config)) {
 		if _, ok := a.facts.Neighbours[remote]; !ok {
 			s.Unresolved = append(s.Unresolved, remote.String())
 		}
@@ -207,14 +207,15 @@ func (a *Agent) portNames() map[uint32]string {
 // own table, which networks without encapsulation use, are under the network "".
 func (a *Agent) Routes() []Route {
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	image, networks := a.image, a.config.Networks
+	a.mu.Unlock()
 	names := map[uint64]string{config.ID(""): ""}
-	for _, n := range a.config.Networks {
+	for _, n := range networks {
 		names[config.ID(n.Name)] = n.Name
 	}
 	rows := []Route{}
-	for slot, vrf := range a.image.VRFs {
-		for _, r := range a.image.Routes(slot) {
+	for slot, vrf := range image.VRFs {
+		for r := range image.Routes(slot) {
 			rows = append(rows, Route{names[vrf.ID], r.Prefix.String(), r.Route.Ref(), r.Route.Label()})
 		}
 	}

@@ -19,8 +19,9 @@ import (
 
 // Request is one line to the socket: exactly one of its parts.
 type Request struct {
-	Get   string          `json:"get,omitempty"`
-	Apply json.RawMessage `json:"apply,omitempty"`
+	Get    string          `json:"get,omitempty"`
+	Apply  json.RawMessage `json:"apply,omitempty"`
+	Routes json.RawMessage `json:"routes,omitempty"`
 }
 
 const (
@@ -143,17 +144,24 @@ func (a *Agent) handle(line []byte) (what string, value any, err error) {
 		return "", nil, fmt.Errorf("reading the request: %w", err)
 	}
 	switch {
-	case request.Get != "" && request.Apply == nil:
+	case request.Get != "" && request.Apply == nil && request.Routes == nil:
 		value, err = a.get(request.Get)
 		return request.Get, value, err
-	case request.Apply != nil && request.Get == "":
+	case request.Get == "" && request.Apply != nil && request.Routes == nil:
 		c, err := config.Parse(request.Apply, "")
 		if err == nil {
 			err = a.Apply(c)
 		}
 		return "status", a.Status(), err
+	case request.Get == "" && request.Apply == nil && request.Routes != nil:
+		changes, err := config.ParseChanges(request.Routes)
+		if err != nil {
+			return "", nil, err
+		}
+		value, err = a.ChangeRoutes(changes)
+		return "routes", value, err
 	}
-	return "", nil, errors.New(`a request is {"get":"..."} or {"apply":{...}}`)
+	return "", nil, errors.New(`a request is {"get":"..."}, {"apply":{...}} or {"routes":[...]}`)
 }
 
 func (a *Agent) get(what string) (any, error) {

@@ -6,19 +6,19 @@ import "encoding/binary"
 
 // These repeat vr_types.h, whose macros leave no trace in BTF; a test compares them.
 const (
-	MaxVifs       = 1024
-	MaxVRFs       = 256
-	MaxNexthops   = 4096
-	MaxLabels     = 65536
-	MaxTrieBlocks = 4096
-	TrieStride    = 256
-	MinLabel      = 16
-	FabricVRF     = 0
-	Layout        = 3
-	VNIBuckets    = 512
-	VNIWays       = 8
-	MaxVNIs       = VNIBuckets * VNIWays
-	TemplateLen   = 72
+	MaxVifs      = 1024
+	MaxVRFs      = 256
+	MaxNexthops  = 4096
+	MaxLabels    = 65536
+	BlockBits    = 4
+	BlockEntries = 16
+	MinLabel     = 16
+	FabricVRF    = 0
+	Layout       = 4
+	VNIBuckets   = 512
+	VNIWays      = 8
+	MaxVNIs      = VNIBuckets * VNIWays
+	TemplateLen  = 72
 )
 
 // Nexthop types and flags, and vif flags, as in vr_types.h.
@@ -63,6 +63,11 @@ type Route uint64
 // RouteChild marks an entry that names another block.
 const RouteChild Route = 1 << 31
 
+// MakeChild is the entry that leads to a block with a prefix of so many bits.
+func MakeChild(block uint32, prefixBits int) Route {
+	return MakeRoute(block, 0, prefixBits) | RouteChild
+}
+
 // MakeRoute is the entry of a route of the given prefix length.
 func MakeRoute(nexthop, label uint32, prefixBits int) Route {
 	return Route(nexthop) | Route(label)<<32 | Route(prefixBits)<<52
@@ -74,5 +79,5 @@ func (r Route) Ref() uint32 { return uint32(r) & 0x7fffffff }
 // Label is the label to push.
 func (r Route) Label() uint32 { return uint32(r>>32) & 0xfffff }
 
-// PrefixBits is the length of the prefix that the entry came from.
-func (r Route) PrefixBits() int { return int(r>>52) & 0x3f }
+// PrefixBits is the length of the prefix that the entry came from, or of the block's with RouteChild.
+func (r Route) PrefixBits() int { return int(r>>52) & 0xff }

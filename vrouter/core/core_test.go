@@ -19,7 +19,7 @@ func TestConstants(t *testing.T) {
 	}
 	for name, value := range map[string]any{
 		"VR_MAX_VIFS": core.MaxVifs, "VR_MAX_VRFS": core.MaxVRFs, "VR_MAX_NHS": core.MaxNexthops, "VR_MAX_LABELS": core.MaxLabels,
-		"VR_MAX_TRIE_BLOCKS": core.MaxTrieBlocks, "VR_TRIE_STRIDE": core.TrieStride, "VR_MIN_LABEL": core.MinLabel,
+		"VR_BLOCK_BITS": core.BlockBits, "VR_BLOCK_ENTRIES": core.BlockEntries, "VR_MIN_LABEL": core.MinLabel,
 		"VR_FABRIC_VRF": core.FabricVRF, "VR_LAYOUT": core.Layout, "VR_MAC_KNOWN": "(1ULL << 48)", "VR_ROUTE_CHILD": "(1ULL << 31)",
 		"VR_VNI_BUCKETS": core.VNIBuckets, "VR_TEMPLATE_LEN": core.TemplateLen, "VR_VNI_HASH": "0x9e3779b1u",
 	} {
@@ -44,8 +44,8 @@ func TestMACWord(t *testing.T) {
 }
 
 func TestRoute(t *testing.T) {
-	r := core.MakeRoute(3, 1048575, 32)
-	if r.Ref() != 3 || r.Label() != 1048575 || r.PrefixBits() != 32 || r&core.RouteChild != 0 {
+	r := core.MakeRoute(3, 1048575, 128)
+	if r.Ref() != 3 || r.Label() != 1048575 || r.PrefixBits() != 128 || r&core.RouteChild != 0 {
 		t.Errorf("%#x: nexthop %d, label %d, prefix /%d", uint64(r), r.Ref(), r.Label(), r.PrefixBits())
 	}
 }

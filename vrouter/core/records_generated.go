@@ -26,12 +26,12 @@ type VRF struct {
 	_          structs.HostLayout
 	ID         uint64
 	GatewayMAC uint64
-	Root       uint32
+	Root4      uint32
+	Root6      uint32
 	Subnet     uint32
 	Mask       uint32
 	Gateway    uint32
 	Flags      uint32
-	Reserved   uint32
 }
 
 // SizeVRF is the size that C gives it, in bytes.
@@ -73,6 +73,29 @@ type Node struct {
 
 // SizeNode is the size that C gives it, in bytes.
 const SizeNode = 32
+
+// Addr is struct vr_addr of vr_types.h.
+type Addr struct {
+	_  structs.HostLayout
+	Hi uint64
+	Lo uint64
+}
+
+// SizeAddr is the size that C gives it, in bytes.
+const SizeAddr = 16
+
+// Block is struct vr_block of vr_types.h.
+type Block struct {
+	_         structs.HostLayout
+	Prefix    Addr
+	Otherwise uint64
+	Length    uint32
+	Reserved  uint32
+	Entries   [16]uint64
+}
+
+// SizeBlock is the size that C gives it, in bytes.
+const SizeBlock = 160
 
 // Count is struct vr_count of vr_types.h.
 type Count struct {

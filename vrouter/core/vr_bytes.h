@@ -9,8 +9,14 @@
  * arithmetic on a packet's end. */
 #define VR_OPAQUE(p) __asm__ volatile("" : "+r"(p))
 
-/* One load, never two: the agent may be switching the word. */
+/* One load, never two, of a word that the agent may be switching; what it leads to is read after
+ * it. The kernel's machines order a load after the load of its address (Documentation/
+ * memory-barriers.txt, "address dependency"); compilers for the host are told so. */
+#ifdef __bpf__
 #define VR_READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+#else
+#define VR_READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_CONSUME)
+#endif
 
 #ifdef __bpf__
 /* The verifier knows how packets are aligned; memcpy of an unaligned pointer would become bytes. */

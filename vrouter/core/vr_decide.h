@@ -154,7 +154,7 @@ VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame 
 			       const struct vr_ip4 *h, const struct vr_vif *vif,
 			       const struct vr_vrf *vrf, struct vr_verdict *v)
 {
-	uint64_t route = vr_route_lookup(t, vrf, h->daddr);
+	uint64_t route = vr_route_lookup4(t, vrf, h->daddr);
 
 	if (!route)
 		return vr_drop_it(v, VR_DROP_no_route);
@@ -303,7 +303,7 @@ VR_INLINE enum vr_drop vr_unwrap_vxlan(const struct vr_tables *t, const struct v
 VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const struct vr_wrap *w,
 					    uint32_t daddr, struct vr_verdict *v)
 {
-	uint64_t route = vr_route_lookup(t, w->vrf, daddr);
+	uint64_t route = vr_route_lookup4(t, w->vrf, daddr);
 	const struct vr_nh *nh = route ? vr_nh_at(t, VR_ROUTE_REF(route)) : 0;
 
 	if (!nh || nh->type != VR_NH_ENCAP || nh->flags & VR_NH_FABRIC)
@@ -392,7 +392,7 @@ VR_INLINE void vr_decide_flat(const struct vr_tables *t, const struct vr_frame *
 			      const struct vr_ip4 *h, struct vr_verdict *v)
 {
 	const struct vr_vrf *vrf = vr_vrf_at(t, VR_FABRIC_VRF);
-	uint64_t route = vrf ? vr_route_lookup(t, vrf, h->daddr) : 0;
+	uint64_t route = vrf ? vr_route_lookup4(t, vrf, h->daddr) : 0;
 
 	if (route)
 		vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 0, v);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Look-ups in the tables. A mover says how it reaches a record by six functions, which give a
- * pointer or none; here are those of a process that has the tables in its memory.
+ * pointer or none, and how it calls the look-up of routes; here are those of a process that has the
+ * tables in its memory.
  */
 #ifndef VR_LOOKUP_H
 #define VR_LOOKUP_H
@@ -15,8 +16,9 @@ struct vr_tables {
 	const struct vr_nh *nhs;
 	const uint64_t *labels;
 	const uint64_t *vnis;
-	const uint64_t *trie;
+	const struct vr_block *blocks;
 	const struct vr_node *node;
+	uint32_t block_count;
 };
 
 #define VR_TABLE(name, type, member, count)                                                        \
@@ -29,32 +31,74 @@ VR_TABLE(vr_vrf_at, struct vr_vrf, vrfs, VR_MAX_VRFS)
 VR_TABLE(vr_nh_at, struct vr_nh, nhs, VR_MAX_NHS)
 VR_TABLE(vr_label_at, uint64_t, labels, VR_MAX_LABELS)
 VR_TABLE(vr_vni_at, uint64_t, vnis, VR_MAX_VNIS)
-VR_TABLE(vr_trie_at, uint64_t, trie, VR_MAX_TRIE_ENTRIES)
+VR_TABLE(vr_block_at, struct vr_block, blocks, t->block_count)
 #undef VR_TABLE
 #endif
 
+/* Prefixes of blocks are 0, 4, ... 124 bits long, and each step's is longer than the last. */
+#define VR_MAX_STEPS 32
+
 /*
- * The route of the longest prefix, or 0: eight bits of the address a step, so four loads at most.
- * Shorter prefixes are spread over the entries that no longer one claims.
+ * One step: whether the address has the block's prefix, and its entry in the block. It has no
+ * branch, because a verifier would follow both sides of one in every step: far has all bits set
+ * when the prefix reaches into the lower half, and clang does not see it.
  */
-VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, const struct vr_vrf *vrf,
-				   uint32_t address)
+VR_INLINE int vr_route_step(const struct vr_block *b, uint32_t length, uint64_t hi, uint64_t lo,
+			    uint64_t *entry, uint64_t *best)
 {
-	uint32_t block = VR_READ_ONCE(vrf->root);
+	uint64_t far = 0 - (uint64_t)(length >> 6 & 1);
+	uint64_t differ_hi = hi ^ b->prefix.hi, differ_lo = lo ^ b->prefix.lo, has, last, word;
 
-	if (block == 0)
+	VR_OPAQUE(far);
+	last = differ_hi ^ ((differ_hi ^ differ_lo) & far);
+	word = hi ^ ((hi ^ lo) & far);
+	*entry = b->entries[word >> ((60 - length) & 63) & (VR_BLOCK_ENTRIES - 1)];
+	has = 0 - ((b->otherwise | (0 - b->otherwise)) >> 63);
+	VR_OPAQUE(has);
+	*best ^= (*best ^ b->otherwise) & has;
+	/* Shifted in two steps, because all 64 bits are too many for one. */
+	return !(last >> 1 >> (~length & 63) | (differ_hi & far));
+}
+
+/*
+ * The route of the longest prefix, or 0. The root has the empty prefix. An entry says how long the
+ * prefix of the block below is, so that the next entry can be loaded while the prefix is still on
+ * its way from memory: one cache miss a step, not two.
+ */
+VR_INLINE uint64_t vr_route_find(const struct vr_tables *t, uint32_t root, uint64_t hi, uint64_t lo)
+{
+	uint64_t entry = VR_ROUTE_CHILD | root, best = 0;
+
+	if (root == 0)
 		return 0;
-#pragma unroll
-	for (int shift = 24; shift >= 0; shift -= 8) {
-		uint32_t i = block * VR_TRIE_STRIDE + ((address >> shift) & 0xff);
-		const uint64_t *at = vr_trie_at(t, i);
-		uint64_t entry = at ? VR_READ_ONCE(*at) : 0;
+#pragma nounroll
+	for (int step = 0; step < VR_MAX_STEPS; step++) {
+		const struct vr_block *b = vr_block_at(t, VR_ROUTE_REF(entry));
 
+		if (!b || !vr_route_step(b, VR_ROUTE_BITS(entry) & 127, hi, lo, &entry, &best))
+			return best;
 		if (!(entry & VR_ROUTE_CHILD))
-			return entry;
-		block = VR_ROUTE_REF(entry);
+			return entry ? entry : best;
 	}
-	return 0;
+	return best;
+}
+
+/* A mover that has tables of its own has this of its own, too. */
+VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, uint32_t root, struct vr_addr a);
+#ifndef VR_TABLES_OWN
+VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, uint32_t root, struct vr_addr a)
+{
+	return vr_route_find(t, root, a.hi, a.lo);
+}
+#endif
+
+/* The route of an IPv4 address in a network. */
+VR_INLINE uint64_t vr_route_lookup4(const struct vr_tables *t, const struct vr_vrf *vrf,
+				    uint32_t address)
+{
+	struct vr_addr a = {(uint64_t)address << 32, 0};
+
+	return vr_route_lookup(t, VR_READ_ONCE(vrf->root4), a);
 }
 
 /* The nexthop of a label: the label names the port, so no route is looked up (RFC 4364, 4.3.2). */

@@ -3,7 +3,7 @@
  * The records of the tables. They are shared by the BPF programs, the poll mode and Go, so every
  * one has a fixed size, holds indices and never pointers, and means nothing when it is all zero.
  *
- * Addresses are in host byte order: the route table is indexed by their bytes. A MAC address is a
+ * Addresses are in host byte order: the route table is indexed by their bits. A MAC address is a
  * word, its first byte in the lowest bits, so that one aligned store changes it whole.
  */
 #ifndef VR_TYPES_H
@@ -26,9 +26,9 @@
 #define VR_VNI_BUCKETS 512
 #define VR_VNI_WAYS 8 /* words a bucket: one cache line */
 #define VR_MAX_VNIS (VR_VNI_BUCKETS * VR_VNI_WAYS)
-#define VR_TRIE_STRIDE 256
-#define VR_MAX_TRIE_BLOCKS 4096
-#define VR_MAX_TRIE_ENTRIES (VR_MAX_TRIE_BLOCKS * VR_TRIE_STRIDE)
+
+/* Blocks of the route tables, where nobody says how many routes there will be. */
+#define VR_DEFAULT_BLOCKS 139264
 
 /* Labels 0 to 15 are reserved: RFC 3032, section 2.1. */
 #define VR_MIN_LABEL 16
@@ -61,16 +61,17 @@ enum vr_vrf_flag {
 	VR_VRF_MSS_CLAMP = 1, /* TCP connections begin with segments that fit */
 };
 
-/* A VRF: one network's routing table. Only root and flags change while the record is in use. */
+/* A VRF: one network's routing table. Only the roots, both with one store, and the flags change
+ * while the record is in use. */
 struct vr_vrf {
 	uint64_t id;
 	uint64_t gateway_mac;
-	uint32_t root; /* block of the route table; 0: no routes */
+	uint32_t root4; /* block of the route tables; 0: no routes */
+	uint32_t root6;
 	uint32_t subnet;
 	uint32_t mask;
 	uint32_t gateway;
 	uint32_t flags;
-	uint32_t reserved;
 };
 _Static_assert(sizeof(struct vr_vrf) == 40, "vr_vrf is shared with Go");
 
@@ -137,16 +138,42 @@ struct vr_node {
 _Static_assert(sizeof(struct vr_node) == 32, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 3
+#define VR_LAYOUT 4
 
 /*
- * A route entry is one 64-bit word, because it must change in one store:
- * bits 0-30 a nexthop, or the block with the next eight bits if bit 31 is set;
- * bits 32-51 the label to push; bits 52-57 the prefix length, for the tools.
+ * A route entry is one 64-bit word, because a packet must see all of it or nothing:
+ * bits 0-30 a nexthop, or a block further down if bit 31 is set; bits 32-51 the label to push;
+ * bits 52-59 the length of the route's prefix, for the tools, or of the block's, for the look-up.
  */
 #define VR_ROUTE_CHILD (1ULL << 31)
 #define VR_ROUTE_REF(entry) ((uint32_t)(entry) & 0x7fffffffu)
 #define VR_ROUTE_LABEL(entry) ((uint32_t)((entry) >> 32) & 0xfffffu)
+#define VR_ROUTE_BITS(entry) ((uint32_t)((entry) >> 52) & 0xffu)
+
+/* An address of either family, its first bit the highest of hi; IPv4 has the upper half of hi. */
+struct vr_addr {
+	uint64_t hi;
+	uint64_t lo;
+};
+
+/*
+ * A block of the route tables: the routes of one prefix that are 1 to 4 bits longer, and the ways
+ * to the blocks of longer prefixes, by the four bits behind the prefix. Shorter routes of the block
+ * are spread over the entries that no longer one claims. Blocks without a route or a fork are
+ * left out, so the prefix of a block says what the way to it did not look at ("path compression":
+ * Morrison, PATRICIA, Journal of the ACM 15(4), 1968). Nothing in a block that packets can
+ * reach ever changes: a change makes new blocks, up to the root.
+ */
+#define VR_BLOCK_BITS 4
+#define VR_BLOCK_ENTRIES 16
+struct vr_block {
+	struct vr_addr prefix;
+	uint64_t otherwise; /* the route, in the block above, of the entry that leads here; or 0 */
+	uint32_t length;    /* bits of the prefix, a multiple of 4 */
+	uint32_t reserved;
+	uint64_t entries[VR_BLOCK_ENTRIES];
+};
+_Static_assert(sizeof(struct vr_block) == 160, "vr_block is shared with Go");
 
 /*
  * The VNI table is exact: a VNI lies in one of the words of its bucket, wherever there is room. A

@@ -27,6 +27,8 @@ type Options struct {
 	Pin bool
 	// Clsact uses the older way to attach, even where the kernel has tcx.
 	Clsact bool
+	// Blocks is the size of the route tables; 0 is the size for config.DefaultRoutes.
+	Blocks uint32
 }
 
 // Dataplane is the loaded programs and their tables. Its methods must not be called concurrently.
@@ -38,6 +40,7 @@ type Dataplane struct {
 	xdp     map[uint32]link.Link // by interface index, where tunnels are received by XDP
 	filters map[uint32]string    // by interface index, the program's name, where clsact is
 	lock    *os.File
+	barrier barrier
 	tcx     bool
 }
 
@@ -62,6 +65,9 @@ func (d *Dataplane) load() error {
 	if err != nil {
 		return fmt.Errorf("reading the BPF programs: %w", err)
 	}
+	if d.options.Blocks != 0 {
+		spec.Maps[vrMapVrBlocks].MaxEntries = d.options.Blocks
+	}
 	options := &ebpf.CollectionOptions{}
 	if d.options.Pin {
 		if err := d.makeFolder(); err != nil {
@@ -74,10 +80,13 @@ func (d *Dataplane) load() error {
 	}
 	err = spec.LoadAndAssign(&d.objects, options)
 	if errors.Is(err, ebpf.ErrMapIncompatible) {
-		return fmt.Errorf("adopting the tables in %s: %w; they are another version's: `vrouter delete --name %s` removes them", d.folder(), err, d.options.Name)
+		return fmt.Errorf("adopting the tables in %s: %w; they are another version's, or were made for another limit of routes: `vrouter delete --name %s` removes them", d.folder(), err, d.options.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("loading the BPF programs: %w", err)
+	}
+	if d.barrier, err = newBarrier(); err != nil {
+		return err
 	}
 	return d.mapTables()
 }
@@ -117,7 +126,7 @@ func (d *Dataplane) tableMaps() [config.TableCount]*ebpf.Map {
 	return [config.TableCount]*ebpf.Map{
 		config.TableNode: d.objects.VrNodes, config.TableVifs: d.objects.VrVifs, config.TableVRFs: d.objects.VrVrfs,
 		config.TableNexthops: d.objects.VrNhs, config.TableLabels: d.objects.VrLabels,
-		config.TableVNIs: d.objects.VrVnis, config.TableTrie: d.objects.VrTrie,
+		config.TableVNIs: d.objects.VrVnis, config.TableBlocks: d.objects.VrBlocks,
 	}
 }
 
@@ -232,6 +241,7 @@ func (d *Dataplane) release() {
 	}
 	d.tables = [config.TableCount][]byte{}
 	d.objects.Close()
+	d.barrier.close()
 	if d.lock != nil {
 		d.lock.Close()
 	}

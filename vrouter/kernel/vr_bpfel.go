@@ -16,12 +16,12 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	vrMapVrBlocks         = "vr_blocks"
 	vrMapVrLabels         = "vr_labels"
 	vrMapVrNhs            = "vr_nhs"
 	vrMapVrNodes          = "vr_nodes"
 	vrMapVrPorts          = "vr_ports"
 	vrMapVrTotal          = "vr_total"
-	vrMapVrTrie           = "vr_trie"
 	vrMapVrVifCounts      = "vr_vif_counts"
 	vrMapVrVifs           = "vr_vifs"
 	vrMapVrVnis           = "vr_vnis"
@@ -82,12 +82,12 @@ type vrProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type vrMapSpecs struct {
+	VrBlocks    *ebpf.MapSpec `ebpf:"vr_blocks"`
 	VrLabels    *ebpf.MapSpec `ebpf:"vr_labels"`
 	VrNhs       *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes     *ebpf.MapSpec `ebpf:"vr_nodes"`
 	VrPorts     *ebpf.MapSpec `ebpf:"vr_ports"`
 	VrTotal     *ebpf.MapSpec `ebpf:"vr_total"`
-	VrTrie      *ebpf.MapSpec `ebpf:"vr_trie"`
 	VrVifCounts *ebpf.MapSpec `ebpf:"vr_vif_counts"`
 	VrVifs      *ebpf.MapSpec `ebpf:"vr_vifs"`
 	VrVnis      *ebpf.MapSpec `ebpf:"vr_vnis"`
@@ -120,12 +120,12 @@ func (o *vrObjects) Close() error {
 //
 // It can be passed to loadVrObjects or ebpf.CollectionSpec.LoadAndAssign.
 type vrMaps struct {
+	VrBlocks    *ebpf.Map `ebpf:"vr_blocks"`
 	VrLabels    *ebpf.Map `ebpf:"vr_labels"`
 	VrNhs       *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes     *ebpf.Map `ebpf:"vr_nodes"`
 	VrPorts     *ebpf.Map `ebpf:"vr_ports"`
 	VrTotal     *ebpf.Map `ebpf:"vr_total"`
-	VrTrie      *ebpf.Map `ebpf:"vr_trie"`
 	VrVifCounts *ebpf.Map `ebpf:"vr_vif_counts"`
 	VrVifs      *ebpf.Map `ebpf:"vr_vifs"`
 	VrVnis      *ebpf.Map `ebpf:"vr_vnis"`
@@ -134,12 +134,12 @@ type vrMaps struct {
 
 func (m *vrMaps) Close() error {
 	return _VrClose(
+		m.VrBlocks,
 		m.VrLabels,
 		m.VrNhs,
 		m.VrNodes,
 		m.VrPorts,
 		m.VrTotal,
-		m.VrTrie,
 		m.VrVifCounts,
 		m.VrVifs,
 		m.VrVnis,

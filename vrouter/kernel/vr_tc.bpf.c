@@ -53,13 +53,14 @@ struct {
 	__type(value, __u64);
 } vr_vnis SEC(".maps");
 
+/* The loader makes it as large as the configuration's limit of routes asks for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, VR_MAX_TRIE_ENTRIES);
+	__uint(max_entries, VR_DEFAULT_BLOCKS);
 	__type(key, __u32);
-	__type(value, __u64);
-} vr_trie SEC(".maps");
+	__type(value, struct vr_block);
+} vr_blocks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -102,8 +103,23 @@ VR_TABLE(vr_vrf_at, struct vr_vrf, vr_vrfs)
 VR_TABLE(vr_nh_at, struct vr_nh, vr_nhs)
 VR_TABLE(vr_label_at, uint64_t, vr_labels)
 VR_TABLE(vr_vni_at, uint64_t, vr_vnis)
-VR_TABLE(vr_trie_at, uint64_t, vr_trie)
+VR_TABLE(vr_block_at, struct vr_block, vr_blocks)
 #undef VR_TABLE
+
+#include "../core/vr_lookup.h"
+
+/* The look-up of routes is a global function: the verifier looks at it once, for all arguments, and
+ * not once for every way through the program that leads to it. Those take plain numbers only. */
+__attribute__((noinline)) uint64_t vr_route_entry(uint32_t root, uint64_t hi, uint64_t lo)
+{
+	return vr_route_find(0, root, hi, lo);
+}
+
+VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, uint32_t root, struct vr_addr a)
+{
+	(void)t;
+	return vr_route_entry(root, a.hi, a.lo);
+}
 
 #include "../core/vr_decide.h"
 #include "../core/vr_build.h"

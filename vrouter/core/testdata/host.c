@@ -37,6 +37,18 @@ static void *load(FILE *f, size_t size)
 	return memory;
 }
 
+/* What is left of the file is blocks of the route tables, as many as there are. */
+static void load_blocks(FILE *f, struct vr_tables *t)
+{
+	long at = ftell(f), end;
+
+	fseek(f, 0, SEEK_END);
+	end = ftell(f);
+	fseek(f, at, SEEK_SET);
+	t->block_count = (uint32_t)((size_t)(end - at) / sizeof(struct vr_block));
+	t->blocks = load(f, t->block_count * sizeof(struct vr_block));
+}
+
 static struct vr_tables load_tables(const char *path)
 {
 	struct vr_tables t;
@@ -52,7 +64,7 @@ static struct vr_tables load_tables(const char *path)
 	t.nhs = load(f, VR_MAX_NHS * sizeof(struct vr_nh));
 	t.labels = load(f, VR_MAX_LABELS * sizeof(uint64_t));
 	t.vnis = load(f, VR_MAX_VNIS * sizeof(uint64_t));
-	t.trie = load(f, VR_MAX_TRIE_ENTRIES * sizeof(uint64_t));
+	load_blocks(f, &t);
 	fclose(f);
 	return t;
 }
@@ -65,7 +77,7 @@ static void unload_tables(struct vr_tables *t)
 	free((void *)t->nhs);
 	free((void *)t->labels);
 	free((void *)t->vnis);
-	free((void *)t->trie);
+	free((void *)t->blocks);
 }
 
 /* The frame, in a buffer that has room in front of and behind it. */
