@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -19,8 +20,9 @@ import (
 // asNIC makes the wire one whose packets leave at its MTU and are aggregated where they arrive.
 func (b *bed) asNIC() {
 	for _, n := range []*node{b.a, b.b} {
-		offload(n.Namespace, "wire0", map[string]bool{
-			"tx-tcp-segmentation": false, "tx-generic-segmentation": false, "tx-udp-segmentation": false, "rx-gro": true,
+		offload(n.Namespace, "wire0", map[string]bool{ // the other end's GRO wants to see all of TSO off
+			"tx-tcp-segmentation": false, "tx-tcp-ecn-segmentation": false, "tx-tcp-mangleid-segmentation": false,
+			"tx-tcp6-segmentation": false, "tx-generic-segmentation": false, "tx-udp-segmentation": false, "rx-gro": true,
 		})
 	}
 }
@@ -87,6 +89,44 @@ func fragments(t *testing.T, from, to *container) {
 			t.Fatalf("%d bytes in fragments arrived as %d: %v", size, n, err)
 		}
 	}
+}
+
+// TestReceiveBySocket: where only VXLAN comes in over a veth, GRO joins it by the vRouter's socket,
+// and that ends with the vRouter.
+func TestReceiveBySocket(t *testing.T) {
+	b, mtu := newBed(t, config.VXLAN), innerMTU(config.VXLAN)
+	for _, n := range []*node{b.a, b.b} {
+		for i := range n.config.Ports {
+			n.config.Ports[i].Label = 0
+		}
+	}
+	b.a1.SetMTU("eth0", mtu)
+	b.asNIC()
+	for range 2 {
+		b.run("--lease")
+		if s := ask[control.Status](b.b, "status"); s.Receive != "socket" {
+			t.Fatalf("received by %s: %s", s.Receive, s.ReceiveWhy)
+		}
+		forwards(t, b, mtu, false)
+		fragments(t, b.a1, b.b1)
+		s := b.b.addsUp()
+		if s.ReceivedFabric.Segments < 4*s.ReceivedFabric.Packets {
+			t.Errorf("%d packets for %d segments: GRO joined few", s.ReceivedFabric.Packets, s.ReceivedFabric.Segments)
+		}
+		b.a.end()
+		b.b.signal(syscall.SIGKILL)
+	}
+	lab.Await(t, "the port is free", func() bool {
+		free := false
+		b.b.Do(func() error {
+			conn, err := net.ListenUDP("udp4", &net.UDPAddr{Port: 4789})
+			if free = err == nil; free {
+				conn.Close()
+			}
+			return nil
+		})
+		return free
+	})
 }
 
 // TestXDPDropsAreNamed: what XDP leaves alone is lost at tc, under its name and once.

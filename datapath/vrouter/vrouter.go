@@ -7,20 +7,13 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"strings"
 
 	"windtunnel/datapath"
 	"windtunnel/result"
 	"windtunnel/testbed"
 	"windtunnel/vrouter/config"
 )
-
-// overheads are the bytes that an encapsulation adds to an IP packet: for MPLSoUDP
-// the outer IPv4 header, UDP and one label (RFC 7510), in place of the inner
-// Ethernet header.
-var overheads = map[config.Encapsulation]int{
-	config.MPLSoUDP:        20 + 8 + 4,
-	config.NoEncapsulation: 0,
-}
 
 const (
 	optionEncapsulation = "encapsulation"
@@ -34,7 +27,10 @@ var (
 	gatewayHost = 1
 	firstHost   = 3
 	firstLabel  = uint32(16) // 0 to 15 are reserved, RFC 3032
+	vni         = uint32(16)
 )
+
+var encapsulations = []string{string(config.MPLSoUDP), string(config.MPLSoGRE), string(config.VXLAN), string(config.NoEncapsulation)}
 
 // Path lays containers behind vRouters.
 type Path struct{}
@@ -53,12 +49,12 @@ func (Path) Says() string {
 func (Path) Options() []result.Option {
 	return []result.Option{{
 		Name: optionEncapsulation, Type: result.Word, Default: string(config.MPLSoUDP),
-		Words: []string{string(config.MPLSoUDP), string(config.NoEncapsulation)},
+		Words: encapsulations,
 		Says:  "how packets are wrapped between nodes; none routes them as they are",
 	}, {
 		Name: optionReceive, Type: result.Word, Default: string(config.ReceiveAuto),
-		Words: []string{string(config.ReceiveAuto), string(config.ReceiveTC), string(config.ReceiveXDP)},
-		Says:  "where tunnel packets lose their outer headers: at tc, or at XDP before receive aggregation",
+		Words: []string{string(config.ReceiveAuto), string(config.ReceiveTC), string(config.ReceiveSocket), string(config.ReceiveXDP)},
+		Says:  "where tunnel packets lose their outer headers: at tc, at tc with a socket by which VXLAN is aggregated, or at XDP before aggregation",
 	}}
 }
 
@@ -102,11 +98,11 @@ func wrapping(l *datapath.Layout) (config.Encapsulation, int, error) {
 	if word == "" {
 		word = string(config.MPLSoUDP)
 	}
-	overhead, known := overheads[config.Encapsulation(word)]
+	overhead, known := config.Overhead[config.Encapsulation(word)]
 	if !known {
-		return "", 0, l.Errorf("the encapsulation %q is unknown: choose %s or %s", word, config.MPLSoUDP, config.NoEncapsulation)
+		return "", 0, l.Errorf("the encapsulation %q is unknown: choose one of %s", word, strings.Join(encapsulations, ", "))
 	}
-	return config.Encapsulation(word), overhead, nil
+	return config.Encapsulation(word), int(overhead), nil
 }
 
 // fabric adds the wire; on one node, since a vRouter has a fabric always, a pair
@@ -161,9 +157,12 @@ func configuration(l *datapath.Layout, node, name string, containers []result.Pl
 		},
 		Networks: []config.Network{{Name: network, Subnet: subnet, Gateway: datapath.Host(subnet, gatewayHost)}},
 	}
+	if encapsulation == config.VXLAN {
+		c.Networks[0].VNI = vni
+	}
 	for i, place := range containers {
 		label := firstLabel + uint32(i)
-		if encapsulation == config.NoEncapsulation {
+		if encapsulation == config.NoEncapsulation || encapsulation == config.VXLAN {
 			label = 0 // nothing could carry it
 		}
 		if place.Node == node {

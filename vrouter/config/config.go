@@ -35,15 +35,17 @@ type Fabric struct {
 type Receive string
 
 const (
-	// ReceiveAuto is ReceiveXDP where the interface can and it pays, ReceiveTC else. The default.
+	// ReceiveAuto is ReceiveXDP or ReceiveSocket where it can be and pays, ReceiveTC else. The default.
 	ReceiveAuto Receive = "auto"
-	// ReceiveTC decapsulates behind GRO, which does not look into MPLS in UDP.
+	// ReceiveTC decapsulates behind GRO, which does not look into the tunnels.
 	ReceiveTC Receive = "tc"
+	// ReceiveSocket is ReceiveTC with a kernel's VXLAN socket, by which GRO looks into VXLAN.
+	ReceiveSocket Receive = "socket"
 	// ReceiveXDP decapsulates in the driver, before GRO, which then joins inner packets.
 	ReceiveXDP Receive = "xdp"
 )
 
-var receives = []string{string(ReceiveAuto), string(ReceiveTC), string(ReceiveXDP)}
+var receives = []string{string(ReceiveAuto), string(ReceiveTC), string(ReceiveSocket), string(ReceiveXDP)}
 
 // Network is a virtual network. Networks may use the same addresses, but not where they are reached
 // without a tunnel, for then they share the underlay's addresses.

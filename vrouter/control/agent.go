@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/kernel"
 )
 
@@ -213,7 +214,9 @@ func (a *Agent) attach() error {
 	if err := a.plane.AttachFabric(a.facts.FabricIfindex); err != nil {
 		return err
 	}
-	a.receive, err = a.plane.SetReceive(a.facts.FabricIfindex, a.config.Fabric.Receive)
+	a.receive, err = a.plane.SetReceive(a.facts.FabricIfindex, a.config.Fabric.Receive, kernel.Tunnels{
+		MPLS: len(a.image.Labels) > 0, VXLAN: a.image.Node.Flags&core.NodeVXLAN != 0,
+	})
 	return err
 }
 

@@ -16,7 +16,7 @@ type Status struct {
 	Name           string    `json:"name"`
 	Fabric         string    `json:"fabric"`
 	Address        string    `json:"address"`
-	Receive        string    `json:"receive"` // where tunnel packets lose their outer headers: "tc" or "xdp"
+	Receive        string    `json:"receive"` // where tunnel packets lose their outer headers: "tc", "socket" or "xdp"
 	ReceiveWhy     string    `json:"receive_why"`
 	KernelFeatures []string  `json:"kernel_features"`
 	Networks       int       `json:"networks"`

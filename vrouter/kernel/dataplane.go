@@ -39,6 +39,7 @@ type Dataplane struct {
 	links   map[uint32]link.Link // by interface index, where tcx is used
 	xdp     map[uint32]link.Link // by interface index, where tunnels are received by XDP
 	filters map[uint32]string    // by interface index, the program's name, where clsact is
+	socket  *vxlanSocket         // where GRO looks into VXLAN by one of our own
 	lock    *os.File
 	barrier barrier
 	tcx     bool
@@ -242,6 +243,9 @@ func (d *Dataplane) release() {
 	d.tables = [config.TableCount][]byte{}
 	d.objects.Close()
 	d.barrier.close()
+	if d.socket != nil {
+		d.socket.close()
+	}
 	if d.lock != nil {
 		d.lock.Close()
 	}

@@ -34,6 +34,9 @@ func (d *Dataplane) Features() []string {
 	if len(d.xdp) > 0 {
 		list = append(list, "xdp_receive")
 	}
+	if d.socket != nil {
+		list = append(list, "vxlan_socket")
+	}
 	if d.options.Pin {
 		list = append(list, "pinned")
 	}

@@ -16,59 +16,100 @@ import (
 
 // Receive is how the fabric's tunnel packets are taken in, and why so.
 type Receive struct {
-	Way config.Receive // "tc" or "xdp"
+	Way config.Receive // all but ReceiveAuto
 	Why string
 }
 
+// Tunnels are the kinds of tunnel packets that a configuration lets in.
+type Tunnels struct{ MPLS, VXLAN bool }
+
+const asConfigured = "as configured"
+
 // SetReceive brings an interface to the way that is asked for; its programs at tc must be attached.
 // Again is no error.
-func (d *Dataplane) SetReceive(ifindex uint32, want config.Receive) (Receive, error) {
-	got := Receive{Way: config.ReceiveTC, Why: "as configured"}
-	if want == config.ReceiveAuto || want == "" {
-		want, got.Why = worthwhile(ifindex)
+func (d *Dataplane) SetReceive(ifindex uint32, want config.Receive, tunnels Tunnels) (Receive, error) {
+	if want != config.ReceiveAuto && want != "" {
+		err := d.setReceive(ifindex, want)
+		if err != nil {
+			err = fmt.Errorf("receiving by %q: %w", want, err)
+		}
+		return Receive{want, asConfigured}, err
 	}
-	if want == config.ReceiveTC {
-		return got, d.detachXDP(ifindex)
+	ways, why := worthwhile(ifindex, tunnels)
+	for _, way := range ways {
+		err := d.setReceive(ifindex, way)
+		if err == nil {
+			return Receive{way, why}, nil
+		}
+		why = err.Error()
 	}
-	err := d.attachXDP(ifindex)
-	switch {
-	case err == nil:
-		got.Way = config.ReceiveXDP
-	case got.Why == "as configured":
-		return got, fmt.Errorf("receiving by XDP: %w", err)
-	default:
-		got.Why = err.Error()
-	}
-	return got, nil
+	return Receive{config.ReceiveTC, why}, d.setReceive(ifindex, config.ReceiveTC)
 }
 
-// worthwhile: XDP is for GRO's sake. On a veth, an XDP program takes segmentation away from the other
-// end (veth_fix_features in drivers/net/veth.c), so a wire that passes aggregates whole would lose
-// them; such a wire has segmentation on at this end, too.
-func worthwhile(ifindex uint32) (config.Receive, string) {
+func (d *Dataplane) setReceive(ifindex uint32, way config.Receive) error {
+	if way == config.ReceiveXDP {
+		return errors.Join(d.attachXDP(ifindex), d.setSocket(false))
+	}
+	return errors.Join(d.setSocket(way == config.ReceiveSocket), d.detachXDP(ifindex))
+}
+
+// setSocket opens or closes the VXLAN socket. Where a VXLAN device of the host has the port, its own
+// socket serves, and stays.
+func (d *Dataplane) setSocket(want bool) (err error) {
+	switch {
+	case want && d.socket == nil:
+		d.socket, err = openVXLANSocket()
+	case !want && d.socket != nil:
+		err = d.socket.close()
+		d.socket = nil
+	}
+	return err
+}
+
+// worthwhile lists the ways that are better than tc alone, the best first, and why they are. All of
+// them are for GRO's sake.
+//
+// On a veth, an XDP program takes segmentation away from the other end (veth_fix_features in
+// drivers/net/veth.c), so a wire that passes aggregates whole would lose them; such a wire has
+// segmentation on at this end, too. And it has every packet copied (veth_convert_skb_to_xdp_buff), so
+// that the socket, where it is enough, costs less.
+func worthwhile(ifindex uint32, tunnels Tunnels) (ways []config.Receive, why string) {
+	driver, features, err := driverOf(ifindex)
+	veth := driver == "veth"
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case !features["rx-gro"]:
+		return nil, "GRO is off, so nothing would aggregate"
+	case veth && features["tx-tcp-segmentation"]:
+		return nil, "a veth that passes aggregates whole; XDP would have them cut"
+	case tunnels.VXLAN && !tunnels.MPLS && veth:
+		return []config.Receive{config.ReceiveSocket}, "GRO is on, and only VXLAN comes in"
+	case tunnels.VXLAN:
+		return []config.Receive{config.ReceiveXDP, config.ReceiveSocket}, "GRO is on"
+	case tunnels.MPLS:
+		return []config.Receive{config.ReceiveXDP}, "GRO is on"
+	}
+	return nil, "no tunnel packets come in"
+}
+
+func driverOf(ifindex uint32) (driver string, features map[string]bool, err error) {
 	device, err := net.InterfaceByIndex(int(ifindex))
 	if err != nil {
-		return config.ReceiveTC, err.Error()
+		return "", nil, fmt.Errorf("finding interface %d: %w", ifindex, err)
 	}
 	tool, err := ethtool.NewEthtool()
 	if err != nil {
-		return config.ReceiveTC, err.Error()
+		return "", nil, fmt.Errorf("opening an ethtool socket: %w", err)
 	}
 	defer tool.Close()
-	features, err := tool.Features(device.Name)
-	if err != nil {
-		return config.ReceiveTC, err.Error()
+	if features, err = tool.Features(device.Name); err != nil {
+		return "", nil, fmt.Errorf("reading the features of %s: %w", device.Name, err)
 	}
-	driver, err := tool.DriverName(device.Name)
-	switch {
-	case err != nil:
-		return config.ReceiveTC, err.Error()
-	case !features["rx-gro"]:
-		return config.ReceiveTC, "GRO is off, so nothing would aggregate"
-	case driver == "veth" && features["tx-tcp-segmentation"]:
-		return config.ReceiveTC, "a veth that passes aggregates whole; XDP would have them cut"
+	if driver, err = tool.DriverName(device.Name); err != nil {
+		return "", nil, fmt.Errorf("reading the driver of %s: %w", device.Name, err)
 	}
-	return config.ReceiveXDP, "GRO is on"
+	return driver, features, nil
 }
 
 func (d *Dataplane) xdpPath(ifindex uint32) string {
