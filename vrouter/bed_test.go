@@ -226,7 +226,7 @@ func (n *node) addsUp() control.Stats {
 			return of(s.Received) == of(s.Forwarded)+of(s.Passed)+of(s.Answered)+of(s.Dropped)
 		}
 		return sum(func(c control.Count) uint64 { return c.Packets }) && sum(func(c control.Count) uint64 { return c.Segments }) &&
-			sum(func(c control.Count) uint64 { return c.Bytes })
+			sum(func(c control.Count) uint64 { return c.Bytes }) && portsAddUp(s)
 	})
 	var dropped control.Count
 	for _, d := range ask[[]control.Drop](n, "drops") {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/control"
 	"windtunnel/vrouter/kernel"
 )
 
@@ -18,13 +21,15 @@ import (
 const (
 	exitDone    = 0
 	exitFailed  = 1
-	exitRefused = 2 // flags or configuration, before the machine was touched
+	exitRefused = 2 // flags or configuration, before anything was changed
+	exitChanges = 3 // apply --dry-run --exit-code: something would change
 )
 
-// refused marks an error that came before the machine was touched.
-type refused struct{ error }
+// refused marks an error that came before anything was changed.
+type refused = control.Refused
 
-func (r refused) Unwrap() error { return r.error }
+// errWouldChange ends a dry run that was asked for its exit code.
+var errWouldChange = errors.New("something would change")
 
 // run is the program: it gives the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -37,8 +42,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitDone
+	case errors.Is(err, errWouldChange):
+		return exitChanges
 	}
 	fmt.Fprintln(stderr, "vrouter:", err)
 	if !started || errors.As(err, new(refused)) {
@@ -51,13 +59,34 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func newRoot(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use: "vrouter", Short: "An overlay router in the manner of OpenContrail: kernel mode, by eBPF",
-		SilenceUsage: true, SilenceErrors: true,
+		Long: `An overlay router in the manner of OpenContrail: kernel mode, by eBPF.
+
+All commands but run and delete speak to a running vRouter by its socket: --socket, or else
+$` + socketVariable + `, or else ` + defaultSocket + `.
+
+Exit codes: 0 done; 1 failed; 2 refused, with nothing changed; 3 apply --dry-run --exit-code found
+that something would change.`,
+		Example: `  vrouter run --config node.json --lease     run one until this terminal ends it
+  vrouter apply node.json --dry-run          what would this file change?
+  vrouter stats --network network1           what a network sent, got and lost
+  vrouter trace --port sender --to 10.0.1.4  what would become of this packet?`,
+		SilenceUsage: true, SilenceErrors: true, Args: noSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newRun(), newApply(), newDelete())
-	for _, t := range tables {
-		root.AddCommand(newTable(t))
+	root.SetFlagErrorFunc(nearestFlag)
+	root.AddGroup(&cobra.Group{ID: "change", Title: "To run and change one:"}, &cobra.Group{ID: "look", Title: "To look into one:"})
+	add := func(group string, c *cobra.Command) {
+		c.GroupID = group
+		root.AddCommand(c)
 	}
+	add("change", newRun())
+	add("change", newApply())
+	add("change", newDelete())
+	for _, t := range tables {
+		add("look", newTable(t))
+	}
+	add("look", newTrace())
 	for _, c := range root.Commands() {
 		begin := c.RunE
 		c.RunE = func(c *cobra.Command, args []string) error {
@@ -68,13 +97,60 @@ func newRoot(started *bool) *cobra.Command {
 	return root
 }
 
+// noSuchCommand is for words that are no command.
+func noSuchCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var words []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			words = append(words, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q%s; `vrouter --help` lists them", args[0], config.Nearest(args[0], words))
+}
+
+// nearestFlag adds the flag that was probably meant.
+func nearestFlag(c *cobra.Command, err error) error {
+	word, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return err
+	}
+	var words []string
+	for _, flag := range strings.Fields(c.Flags().FlagUsages()) {
+		if name, ok := strings.CutPrefix(flag, "--"); ok {
+			words = append(words, name)
+		}
+	}
+	hint := config.Nearest(word, words)
+	if !strings.Contains(hint, "did you mean") {
+		hint = fmt.Sprintf("; `%s --help` lists them", c.CommandPath())
+	}
+	return fmt.Errorf("%w%s", err, hint)
+}
+
+const (
+	socketVariable = "VROUTER_SOCKET"
+	defaultSocket  = "/run/vrouter.sock"
+)
+
+func socketFlag(c *cobra.Command, socket *string, says string) {
+	at := os.Getenv(socketVariable)
+	if at == "" {
+		at = defaultSocket
+	}
+	c.Flags().StringVar(socket, "socket", at, says)
+}
+
 func newDelete() *cobra.Command {
 	var name string
 	c := &cobra.Command{
 		Use: "delete --name N", Short: "Remove a vRouter that was run without --lease and is not running", Args: cobra.NoArgs,
+		Example: "  vrouter delete --name D-a",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !config.ValidName(name) {
-				return refused{fmt.Errorf("%q is no vRouter's name", name)}
+				return control.Refuse(fmt.Errorf("%q is no vRouter's name", name))
 			}
 			found, err := kernel.Delete(name)
 			if err == nil && !found {

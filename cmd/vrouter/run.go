@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -17,30 +18,35 @@ import (
 )
 
 type runFlags struct {
-	config, socket, name string
-	lease, clsact        bool
+	config, socket, name, metrics string
+	lease, clsact                 bool
 }
 
 func newRun() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use: "run --config F --socket S", Short: "Run a vRouter in this network namespace", Args: cobra.NoArgs,
+		Use: "run --config F [flags]", Short: "Run a vRouter in this network namespace", Args: cobra.NoArgs,
 		Long: `Run a vRouter in this network namespace until it is told to end (SIGTERM, SIGINT).
 
 When it forwards, it prints one line of JSON. Without --lease, its programs and tables are kept
 under ` + kernel.Root + `/<name>: forwarding goes on when the process ends, and the next
 one takes over. With --lease all of it ends with the process, and the process ends when its standard
-input does, if that is a pipe.`,
+input does, if that is a pipe.
+
+With --metrics it serves Prometheus' text format, to this machine only.`,
+		Example: `  vrouter run --config node.json --lease
+  vrouter run --config node.json --socket /run/a.sock --metrics 127.0.0.1:9475`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runAgent(c.Context(), f, c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 	c.Flags().StringVar(&f.config, "config", "", "configuration file (JSON)")
-	c.Flags().StringVar(&f.socket, "socket", "", "Unix socket to serve")
+	socketFlag(c, &f.socket, "Unix socket to serve")
+	c.Flags().StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics at 127.0.0.1:PORT or unix:/path")
 	c.Flags().StringVar(&f.name, "name", "", "the vRouter's name, instead of the configuration's")
 	c.Flags().BoolVar(&f.lease, "lease", false, "remove everything at the end")
 	c.Flags().BoolVar(&f.clsact, "clsact", false, "attach by clsact filters even where the kernel has tcx")
-	require(c, "config", "socket")
+	require(c, "config")
 	return c
 }
 
@@ -54,11 +60,11 @@ func readConfig(path string, stdin io.Reader) (config.Config, error) {
 		data, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return config.Config{}, refused{fmt.Errorf("reading the configuration: %w", err)}
+		return config.Config{}, control.Refuse(fmt.Errorf("reading the configuration: %w", err))
 	}
 	c, err := config.Parse(data, path)
 	if err != nil {
-		return c, refused{err}
+		return c, control.Refuse(err)
 	}
 	return c, nil
 }
@@ -72,13 +78,20 @@ func runAgent(ctx context.Context, f runFlags, stdin io.Reader, stdout io.Writer
 		c.Name = f.name
 	}
 	if err := c.Validate(); err != nil {
-		return refused{err}
+		return control.Refuse(err)
 	}
 	listener, err := control.Listen(f.socket)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
+	var metrics net.Listener
+	if f.metrics != "" {
+		if metrics, err = control.ListenMetrics(f.metrics); err != nil {
+			return err
+		}
+		defer metrics.Close()
+	}
 	if f.lease && f.config != "-" {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -91,18 +104,42 @@ func runAgent(ctx context.Context, f runFlags, stdin io.Reader, stdout io.Writer
 	}
 	err = announce(stdout, c.Name, agent)
 	if err == nil {
-		err = agent.Serve(ctx, listener)
+		err = serveAll(ctx, agent, listener, metrics)
 	}
 	return errors.Join(err, agent.Close())
 }
 
+// serveAll answers at the sockets until the context ends, or one of them fails.
+func serveAll(ctx context.Context, agent *control.Agent, listener, metrics net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	scraped := make(chan error, 1)
+	if metrics == nil {
+		scraped <- nil
+	} else {
+		go func() {
+			defer cancel()
+			scraped <- agent.ServeMetrics(ctx, metrics)
+		}()
+	}
+	err := agent.Serve(ctx, listener)
+	cancel()
+	return errors.Join(err, <-scraped)
+}
+
 func announce(stdout io.Writer, name string, agent *control.Agent) error {
+	status, first := agent.Status(), agent.First()
 	err := json.NewEncoder(stdout).Encode(struct {
-		Ready    bool     `json:"ready"`
-		Name     string   `json:"name"`
-		PID      int      `json:"pid"`
-		Features []string `json:"kernel_features"`
-	}{true, name, os.Getpid(), agent.Features()})
+		Ready    bool              `json:"ready"`
+		Name     string            `json:"name"`
+		PID      int               `json:"pid"`
+		Features []string          `json:"kernel_features"`
+		Networks int               `json:"networks"`
+		Ports    int               `json:"ports"`
+		Routes   int               `json:"routes"`
+		Adopted  bool              `json:"adopted"` // tables of an earlier process, and what was changed in them:
+		Tables   control.TableWork `json:"tables"`
+	}{true, name, os.Getpid(), agent.Features(), status.Networks, status.Ports, status.Routes, first.Adopted, first.Tables})
 	if err != nil {
 		return fmt.Errorf("telling that the vRouter is ready: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -14,31 +15,29 @@ import (
 
 // A table is a command that shows one of the vRouter's tables.
 type table struct {
-	name, short string
-	print       func(reply []byte, out io.Writer) error
+	name, short, example string
+	scoped               bool // it can be narrowed to a network or a port
+	print                func(reply []byte, out io.Writer) error
 }
 
 var tables = []table{
-	{"status", "Show what runs", printJSON},
-	{"vif", "Show the ports and their counters", rows("VIF\tNAME\tINTERFACE\tNETWORK\tADDRESS\tMAC\tMTU\tLABEL\tDELIVERY\tRX\tTX", func(v control.Vif) string {
+	{name: "status", short: "Show what runs", print: printStatus},
+	{name: "vif", short: "Show the ports and their counters", print: rows("VIF\tNAME\tINTERFACE\tNETWORK\tADDRESS\tMAC\tMTU\tLABEL\tDELIVERY\tRX\tTX", func(v control.Vif) string {
 		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d", v.Vif, v.Name, v.Interface, v.Network, v.Address, v.MAC, v.MTU, v.Label, v.Delivery, v.Rx.Packets, v.Tx.Packets)
 	})},
-	{"nh", "Show the nexthops", rows("NH\tTYPE\tOUT\tTUNNEL\tMAC\tMTU\tRESOLVED", func(n control.Nexthop) string {
+	{name: "nh", short: "Show the nexthops", print: rows("NH\tTYPE\tOUT\tTUNNEL\tMAC\tMTU\tRESOLVED", func(n control.Nexthop) string {
 		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%d\t%t", n.Nexthop, n.Type, n.Out, n.Tunnel, n.MAC, n.MTU, n.Resolved)
 	})},
-	{"rt", "Show the routes", rows("NETWORK\tPREFIX\tNH\tLABEL", func(r control.Route) string {
+	{name: "rt", short: "Show the routes", print: rows("NETWORK\tPREFIX\tNH\tLABEL", func(r control.Route) string {
 		return fmt.Sprintf("%s\t%s\t%d\t%d", r.Network, r.Prefix, r.Nexthop, r.Label)
 	})},
-	{"mpls", "Show the labels that deliver here", rows("LABEL\tNH\tPORT", func(l control.Label) string {
+	{name: "mpls", short: "Show the labels that deliver here", print: rows("LABEL\tNH\tPORT", func(l control.Label) string {
 		return fmt.Sprintf("%d\t%d\t%s", l.Label, l.Nexthop, l.Port)
 	})},
-	{"drops", "Show what was lost, by reason", rows("REASON\tPACKETS\tSEGMENTS\tBYTES\tMEANS", func(d control.Drop) string {
-		if d.Packets == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%s\t%d\t%d\t%d\t%s", d.Reason, d.Packets, d.Segments, d.Bytes, d.Says)
-	})},
-	{"stats", "Show the whole account of packets", printJSON},
+	{name: "drops", short: "Show what was lost, by reason", scoped: true, print: printDrops,
+		example: "  vrouter drops\n  vrouter drops --network network1\n  vrouter drops --port sender --json"},
+	{name: "stats", short: "Show the whole account of packets, by network and port", scoped: true, print: printStats,
+		example: "  vrouter stats\n  vrouter stats --network network1"},
 }
 
 // rows prints a list as a table, one row a record; empty rows are left out.
@@ -48,33 +47,43 @@ func rows[R any](head string, row func(R) string) func([]byte, io.Writer) error 
 		if err := json.Unmarshal(reply, &records); err != nil {
 			return fmt.Errorf("reading the table: %w", err)
 		}
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, head)
-		for _, r := range records {
-			if line := row(r); line != "" {
-				fmt.Fprintln(w, line)
+		return columns(out, func(line func(string)) {
+			line(head)
+			for _, r := range records {
+				line(row(r))
 			}
-		}
-		return w.Flush()
+		})
 	}
 }
 
-func printJSON(reply []byte, out io.Writer) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, reply, "", "  "); err != nil {
-		return fmt.Errorf("reading the reply: %w", err)
+// columns aligns lines at their tabs; empty lines are left out.
+func columns(out io.Writer, write func(line func(string))) error {
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	write(func(line string) {
+		if line != "" {
+			fmt.Fprintln(w, line)
+		}
+	})
+	if err := w.Flush(); err != nil {
+		return err
 	}
-	_, err := fmt.Fprintln(out, b.String())
-	return err
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newTable(t table) *cobra.Command {
 	var socket string
+	var scope control.Scope
 	var asJSON bool
 	c := &cobra.Command{
-		Use: t.name + " --socket S", Short: t.short, Args: cobra.NoArgs,
+		Use: t.name, Short: t.short, Args: cobra.NoArgs, Example: t.example,
 		RunE: func(c *cobra.Command, _ []string) error {
-			reply, err := control.Ask(socket, control.Request{Get: t.name})
+			reply, err := control.Ask(socket, control.Request{Get: t.name, Network: scope.Network, Port: scope.Port})
 			if err != nil {
 				return err
 			}
@@ -85,30 +94,11 @@ func newTable(t table) *cobra.Command {
 			return t.print(reply, c.OutOrStdout())
 		},
 	}
-	c.Flags().StringVar(&socket, "socket", "", "the vRouter's Unix socket")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, as the socket gives it")
-	require(c, "socket")
-	return c
-}
-
-func newApply() *cobra.Command {
-	var socket string
-	c := &cobra.Command{
-		Use: "apply --socket S F", Short: "Give a running vRouter another configuration, while packets flow", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			wanted, err := readConfig(args[0], c.InOrStdin())
-			if err != nil {
-				return err
-			}
-			text, err := json.Marshal(wanted)
-			if err != nil {
-				return fmt.Errorf("writing the configuration: %w", err)
-			}
-			_, err = control.Ask(socket, control.Request{Apply: text})
-			return err
-		},
+	socketFlag(c, &socket, "the vRouter's Unix socket")
+	if t.scoped {
+		c.Flags().StringVar(&scope.Network, "network", "", "only this network's")
+		c.Flags().StringVar(&scope.Port, "port", "", "only this port's")
 	}
-	c.Flags().StringVar(&socket, "socket", "", "the vRouter's Unix socket")
-	require(c, "socket")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, as the socket gives it")
 	return c
 }

@@ -15,6 +15,9 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
+// Nearest is what to add to an error about a word that is none of words, such as "; did you mean ...?"
+func Nearest(word string, words []string) string { return nearest(word, slices.Clone(words)) }
+
 // nearest is what to add to an error about a word that is none of words: the one that was probably
 // meant, or all of them when there are few.
 func nearest(word string, words []string) string {

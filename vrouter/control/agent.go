@@ -30,8 +30,12 @@ type Agent struct {
 	changes int  // configurations applied
 	settled bool // the kernel has all of image
 	receive kernel.Receive
-	stop    context.CancelFunc
-	watch   sync.WaitGroup
+	first   Changes
+	past    map[string]Account // of ports that are gone, by network
+
+	watching sync.Mutex // held while somebody watches live packets
+	stop     context.CancelFunc
+	watch    sync.WaitGroup
 }
 
 // resolveAtStart bounds how long Start waits for the tunnels' far ends to answer ARP. They may be
@@ -53,7 +57,7 @@ func Start(ctx context.Context, c config.Config, options kernel.Options) (*Agent
 		machine.close()
 		return nil, err
 	}
-	a := &Agent{plane: plane, machine: machine, image: plane.Image()}
+	a := &Agent{plane: plane, machine: machine, image: plane.Image(), past: make(map[string]Account)}
 	if err := a.begin(ctx, c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -64,9 +68,11 @@ func (a *Agent) begin(ctx context.Context, c config.Config) error {
 	ctx, a.stop = context.WithCancel(ctx)
 	events := a.machine.subscribe(ctx)
 	a.machine.awaitNeighbours(ctx, c, resolveAtStart)
-	if err := a.Apply(c); err != nil {
+	changes, err := a.Apply(c)
+	if err != nil {
 		return err
 	}
+	a.first = changes
 	if err := a.plane.DetachStale(); err != nil {
 		return fmt.Errorf("detaching what an earlier vRouter left: %w", err)
 	}
@@ -85,47 +91,38 @@ func (a *Agent) Close() error {
 	return a.plane.Close()
 }
 
+// First is what the configuration that Start was given changed; of tables that it adopted, too.
+func (a *Agent) First() Changes { return a.first }
+
 // Features lists what the kernel offers and the data plane uses.
 func (a *Agent) Features() []string { return a.plane.Features() }
 
-// Apply makes the configuration the current one, while packets flow. After an error the one before
-// is in force.
-func (a *Agent) Apply(c config.Config) error {
+// Apply makes the configuration the current one, while packets flow, and says what it changed. After
+// an error the one before is in force; one that is [Refused] was never tried.
+func (a *Agent) Apply(c config.Config) (Changes, error) {
 	rules, err := c.Rules()
 	if err != nil {
-		return err
+		return Changes{}, Refuse(err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.mayReplace(c); err != nil {
-		return err
-	}
-	facts, err := a.machine.facts(c)
+	w, err := a.consider(c)
 	if err != nil {
-		return err
+		return Changes{}, err
 	}
-	for _, p := range c.Ports {
-		if _, ok := facts.Interfaces[p.Interface]; !ok {
-			return fmt.Errorf("port %s: there is no interface %q in this network namespace; make the veth first", p.Name, p.Interface)
+	changes := a.changesTo(w)
+	before := wish{config: a.config, facts: a.facts, image: a.image}
+	if err := a.install(w); err != nil {
+		if a.rules != nil {
+			before.plan = config.Diff(a.image, before.image)
+			err = errors.Join(err, a.install(before))
 		}
-	}
-	if err := a.release(); err != nil { // so that there is room
-		return err
-	}
-	before, configBefore, factsBefore := a.image, a.config, a.facts
-	next, err := c.Image(facts, before)
-	if err == nil {
-		if err = a.install(next, c, facts); err != nil && a.rules != nil {
-			err = errors.Join(err, a.install(before, configBefore, factsBefore))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("applying the configuration: %w", err)
+		return Changes{}, fmt.Errorf("applying the configuration: %w", err)
 	}
 	a.rules = rules
 	a.changes++
 	a.applied = time.Now()
-	return nil
+	return changes, nil
 }
 
 // mayReplace refuses what can only be changed by a restart.
@@ -149,16 +146,17 @@ func (a *Agent) mayReplace(c config.Config) error {
 
 // install is the way from one image to the next: config.Plan says why in this order. After an error
 // what the old image has is still there, so that the way back is open.
-func (a *Agent) install(next config.Image, c config.Config, facts config.Facts) error {
-	plan := config.Diff(a.image, next)
-	if err := errors.Join(a.clearCounts(next), a.plane.Write(plan.Prepare)); err != nil {
-		next.Discard()
+func (a *Agent) install(w wish) error {
+	plan := w.plan
+	if err := errors.Join(a.clearCounts(w.image), a.plane.Write(plan.Prepare)); err != nil {
+		w.image.Discard()
 		return err
 	}
 	if err := a.plane.Switch(plan.Switch); err != nil {
 		return err
 	}
-	a.image, a.config, a.facts, a.settled = next, c, facts, false
+	left := a.leaving(w)
+	a.image, a.config, a.facts, a.settled = w.image, w.config, w.facts, false
 	if err := a.attach(); err != nil {
 		return err
 	}
@@ -166,10 +164,11 @@ func (a *Agent) install(next config.Image, c config.Config, facts config.Facts) 
 		if err := a.plane.Quiesce(); err != nil {
 			return err
 		}
+		a.keepCounts(left)
 		if err := a.plane.Write(plan.Retire); err != nil {
 			return err
 		}
-		next.Release(plan.Retired)
+		w.image.Release(plan.Retired)
 	}
 	a.settled = true
 	return nil
@@ -268,5 +267,5 @@ func (a *Agent) refreshTo(facts config.Facts) error {
 	if err != nil {
 		return err
 	}
-	return a.install(next, a.config, facts)
+	return a.install(wish{a.config, facts, next, config.Diff(a.image, next)})
 }

@@ -11,26 +11,62 @@ import (
 
 // Ask sends one request to a vRouter's socket and gives the reply's value, undecoded.
 func Ask(socket string, request Request) (json.RawMessage, error) {
+	var last json.RawMessage
+	err := ask(socket, request, 2*requestTime, func(line []byte) (done bool, err error) {
+		last, err = value(line, request.wants())
+		return true, err
+	})
+	return last, err
+}
+
+// Watch sends a request to watch and gives each packet to tell, undecoded, until there are no more.
+func Watch(socket string, r WatchRequest, tell func(json.RawMessage) error) error {
+	limit := 2*requestTime + time.Duration(max(r.Seconds, watchSeconds))*time.Second
+	return ask(socket, Request{Watch: &r}, limit, func(line []byte) (done bool, err error) {
+		if _, err := value(line, "ok"); err != nil {
+			return true, err
+		}
+		if packet, err := value(line, "trace"); err != nil || packet != nil {
+			return false, errors.Join(err, tell(packet))
+		}
+		return true, nil
+	})
+}
+
+// ask sends a request and gives each line of the reply to take, until that says that it was the last.
+func ask(socket string, request Request, limit time.Duration, take func(line []byte) (done bool, err error)) error {
 	conn, err := net.DialTimeout("unix", socket, requestTime)
 	if err != nil {
-		return nil, fmt.Errorf("reaching the vRouter: %w; is `vrouter run --socket %s` running?", err, socket)
+		return fmt.Errorf("reaching the vRouter: %w; is `vrouter run --socket %s` running?", err, socket)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(2 * requestTime))
+	conn.SetDeadline(time.Now().Add(limit))
 	if err := json.NewEncoder(conn).Encode(request); err != nil {
-		return nil, fmt.Errorf("asking the vRouter: %w", err)
+		return fmt.Errorf("asking the vRouter: %w", err)
 	}
-	line, err := bufio.NewReader(conn).ReadBytes('\n')
-	if err != nil {
-		return nil, fmt.Errorf("reading the vRouter's reply: %w", err)
+	reader := bufio.NewReader(conn)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("reading the vRouter's reply: %w", err)
+		}
+		if done, err := take(line); done || err != nil {
+			return err
+		}
 	}
+}
+
+// wants is the key of the reply's value.
+func (r Request) wants() string {
 	switch {
-	case request.Get != "":
-		return value(line, request.Get)
-	case request.Routes != nil:
-		return value(line, "routes")
+	case r.Apply != nil:
+		return "changes"
+	case r.Routes != nil:
+		return "routes"
+	case r.Trace != nil:
+		return "trace"
 	}
-	return value(line, "status")
+	return r.Get
 }
 
 func value(line []byte, what string) (json.RawMessage, error) {
@@ -43,7 +79,11 @@ func value(line []byte, what string) (json.RawMessage, error) {
 		if err := json.Unmarshal(text, &message); err != nil {
 			return nil, fmt.Errorf("reading the vRouter's error: %w", err)
 		}
-		return nil, errors.New(message)
+		err := errors.New(message)
+		if string(reply["refused"]) == "true" {
+			err = Refuse(err)
+		}
+		return nil, err
 	}
 	return reply[what], nil
 }

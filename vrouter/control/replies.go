@@ -1,7 +1,6 @@
 package control
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -78,31 +77,12 @@ type Label struct {
 	Port    string `json:"port"`
 }
 
-// Drop is one reason's account.
+// Drop is one reason's account. That of one network or port has a direction: from it or to it.
 type Drop struct {
-	Reason string `json:"reason"`
-	Says   string `json:"says"`
+	Reason    string `json:"reason"`
+	Says      string `json:"says"`
+	Direction string `json:"direction,omitempty"`
 	Count
-}
-
-// Stats is the whole account: received = forwarded + passed + answered + dropped.
-type Stats struct {
-	Received       Count             `json:"received"`
-	ReceivedVif    Count             `json:"received_vif"`
-	ReceivedFabric Count             `json:"received_fabric"`
-	Forwarded      Count             `json:"forwarded"`
-	Passed         Count             `json:"passed"`
-	Answered       Count             `json:"answered"`
-	Dropped        Count             `json:"dropped"`
-	Drops          map[string]uint64 `json:"drops"` // packets by reason, those that occurred
-	Vifs           []VifStats        `json:"vifs"`
-}
-
-// VifStats is one port's account.
-type VifStats struct {
-	Name string `json:"name"`
-	Rx   Count  `json:"rx"`
-	Tx   Count  `json:"tx"`
 }
 
 func countOf(c core.Count) Count { return Count{c.Packets, c.Segments, c.Bytes} }
@@ -130,10 +110,18 @@ func (a *Agent) Status() Status {
 	return s
 }
 
-// slots finds each port's vif.
-func (a *Agent) slots() map[uint64]uint32 {
-	slots := make(map[uint64]uint32, len(a.image.Vifs))
-	for slot, vif := range a.image.Vifs {
+// A view is a configuration and what became of it: what the tools show.
+type view struct {
+	config config.Config
+	image  config.Image
+}
+
+func (a *Agent) view() view { return view{a.config, a.image} }
+
+// slots finds each port's vif, by the port's ID.
+func (v view) slots() map[uint64]uint32 {
+	slots := make(map[uint64]uint32, len(v.image.Vifs))
+	for slot, vif := range v.image.Vifs {
 		slots[vif.ID] = slot
 	}
 	return slots
@@ -143,7 +131,7 @@ func (a *Agent) slots() map[uint64]uint32 {
 func (a *Agent) Vifs() ([]Vif, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	rows, slots := []Vif{}, a.slots()
+	rows, slots := []Vif{}, a.view().slots()
 	for _, p := range a.config.Ports {
 		slot, ok := slots[config.ID(p.Name)]
 		if !ok {
@@ -174,11 +162,15 @@ var nexthopTypes = map[uint8]string{
 func (a *Agent) Nexthops() []Nexthop {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	rows, names := []Nexthop{}, a.portNames()
-	for slot, r := range a.image.Nexthops {
+	return a.view().nexthops()
+}
+
+func (v view) nexthops() []Nexthop {
+	rows, names := []Nexthop{}, v.portNames()
+	for slot, r := range v.image.Nexthops {
 		row := Nexthop{Nexthop: slot, Type: nexthopTypes[r.Type], MTU: r.MTU, Out: names[r.Vif]}
 		if r.Type == core.NexthopTunnel || r.Flags&core.NexthopFabric != 0 {
-			row.Out, row.Tunnel = a.config.Fabric.Interface, core.Address4(r.AddrHi).String()
+			row.Out, row.Tunnel = v.config.Fabric.Interface, core.Address4(r.AddrHi).String()
 			row.Wrap, row.VNI = string(config.EncapsulationOf(r)), r.VNI()
 		}
 		mac, known := core.MACOf(r.Dmac)
@@ -193,9 +185,9 @@ func (a *Agent) Nexthops() []Nexthop {
 }
 
 // portNames finds each vif's port.
-func (a *Agent) portNames() map[uint32]string {
-	names, slots := make(map[uint32]string), a.slots()
-	for _, p := range a.config.Ports {
+func (v view) portNames() map[uint32]string {
+	names, slots := make(map[uint32]string), v.slots()
+	for _, p := range v.config.Ports {
 		if slot, ok := slots[config.ID(p.Name)]; ok {
 			names[slot] = p.Name
 		}
@@ -245,49 +237,4 @@ func (a *Agent) Labels() []Label {
 	}
 	slices.SortFunc(rows, func(x, y Label) int { return int(x.Label) - int(y.Label) })
 	return rows
-}
-
-// Drops lists every reason, with what it lost.
-func (a *Agent) Drops() ([]Drop, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	totals, err := a.plane.Totals()
-	if err != nil {
-		return nil, err
-	}
-	rows := []Drop{}
-	for i, reason := range core.DropReasons {
-		if i != core.DropNone {
-			rows = append(rows, Drop{reason.Name, reason.Says, countOf(totals.Drops[i])})
-		}
-	}
-	return rows, nil
-}
-
-// Stats gives the whole account.
-func (a *Agent) Stats() (Stats, error) {
-	vifs, err := a.Vifs()
-	if err != nil {
-		return Stats{}, err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	totals, err := a.plane.Totals()
-	if err != nil {
-		return Stats{}, fmt.Errorf("adding up: %w", err)
-	}
-	s := Stats{
-		Received: countOf(totals.Received()), ReceivedVif: countOf(totals.ReceivedVif), ReceivedFabric: countOf(totals.ReceivedFabric),
-		Forwarded: countOf(totals.Forwarded), Passed: countOf(totals.Passed), Answered: countOf(totals.Answered),
-		Dropped: countOf(totals.Dropped()), Drops: make(map[string]uint64), Vifs: []VifStats{},
-	}
-	for i, count := range totals.Drops {
-		if count.Packets > 0 {
-			s.Drops[core.DropReasons[i].Name] = count.Packets
-		}
-	}
-	for _, v := range vifs {
-		s.Vifs = append(s.Vifs, VifStats{v.Name, v.Rx, v.Tx})
-	}
-	return s, nil
 }

@@ -17,12 +17,20 @@ import (
 	"windtunnel/vrouter/config"
 )
 
-// Request is one line to the socket: exactly one of its parts.
+// Request is one line to the socket: exactly one of Get, Apply, Routes, Trace and Watch.
 type Request struct {
-	Get    string          `json:"get,omitempty"`
-	Apply  json.RawMessage `json:"apply,omitempty"`
-	Routes json.RawMessage `json:"routes,omitempty"`
+	Get     string          `json:"get,omitempty"`
+	Network string          `json:"network,omitempty"` // of stats and drops: only this network's
+	Port    string          `json:"port,omitempty"`    // only this port's
+	Apply   json.RawMessage `json:"apply,omitempty"`
+	DryRun  bool            `json:"dry_run,omitempty"` // apply nothing, and tell what would change
+	Routes  json.RawMessage `json:"routes,omitempty"`
+	Trace   *TraceRequest   `json:"trace,omitempty"`
+	Watch   *WatchRequest   `json:"watch,omitempty"`
 }
+
+// reply's keys.
+type reply map[string]any
 
 const (
 	maxRequest = config.MaxBytes + 64
@@ -88,12 +96,13 @@ func (a *Agent) client(ctx context.Context, conn net.Conn) {
 	for {
 		line, err := readLine(conn, reader)
 		if errors.Is(err, errTooLong) {
-			reply(conn, map[string]any{"ok": false, "error": err.Error()})
+			send(conn, reply{"ok": false, "error": err.Error()})
 		}
 		if err != nil {
 			return
 		}
-		if !reply(conn, a.answer(line)) {
+		tell := func(t TraceReply) bool { return send(conn, reply{"ok": true, "trace": t}) }
+		if !send(conn, a.answer(ctx, line, tell)) {
 			return
 		}
 	}
@@ -124,47 +133,82 @@ func readLine(conn net.Conn, reader *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func reply(conn net.Conn, value any) bool {
+func send(conn net.Conn, r reply) bool {
 	conn.SetWriteDeadline(time.Now().Add(requestTime))
-	return json.NewEncoder(conn).Encode(value) == nil
+	return json.NewEncoder(conn).Encode(r) == nil
 }
 
-// answer is a request's reply: {"ok":true,"<what>":...} or {"ok":false,"error":"..."}.
-func (a *Agent) answer(line []byte) map[string]any {
-	what, value, err := a.handle(line)
-	if err != nil {
-		return map[string]any{"ok": false, "error": err.Error()}
+// answer is a request's reply: {"ok":true,"<what>":...} or {"ok":false,"error":"..."}. A watch tells
+// its packets before.
+func (a *Agent) answer(ctx context.Context, line []byte, tell func(TraceReply) bool) reply {
+	r, err := a.handle(ctx, line, tell)
+	if err == nil {
+		r["ok"] = true
+		return r
 	}
-	return map[string]any{"ok": true, what: value}
+	r = reply{"ok": false, "error": err.Error()}
+	if errors.As(err, new(Refused)) {
+		r["refused"] = true
+	}
+	return r
 }
 
-func (a *Agent) handle(line []byte) (what string, value any, err error) {
-	var request Request
-	if err := json.Unmarshal(line, &request); err != nil {
-		return "", nil, fmt.Errorf("reading the request: %w", err)
+func (a *Agent) handle(ctx context.Context, line []byte, tell func(TraceReply) bool) (reply, error) {
+	var r Request
+	if err := json.Unmarshal(line, &r); err != nil {
+		return nil, fmt.Errorf("reading the request: %w", err)
+	}
+	parts := 0
+	for _, there := range []bool{r.Get != "", r.Apply != nil, r.Routes != nil, r.Trace != nil, r.Watch != nil} {
+		if there {
+			parts++
+		}
 	}
 	switch {
-	case request.Get != "" && request.Apply == nil && request.Routes == nil:
-		value, err = a.get(request.Get)
-		return request.Get, value, err
-	case request.Get == "" && request.Apply != nil && request.Routes == nil:
-		c, err := config.Parse(request.Apply, "")
-		if err == nil {
-			err = a.Apply(c)
-		}
-		return "status", a.Status(), err
-	case request.Get == "" && request.Apply == nil && request.Routes != nil:
-		changes, err := config.ParseChanges(request.Routes)
-		if err != nil {
-			return "", nil, err
-		}
-		value, err = a.ChangeRoutes(changes)
-		return "routes", value, err
+	case parts != 1:
+	case r.Get != "":
+		value, err := a.get(r.Get, Scope{r.Network, r.Port})
+		return reply{r.Get: value}, err
+	case r.Apply != nil:
+		return a.apply(r)
+	case r.Routes != nil:
+		return a.changeRoutes(r.Routes)
+	case r.Trace != nil:
+		value, err := a.Trace(*r.Trace)
+		return reply{"trace": value}, err
+	default:
+		watched, err := a.Watch(ctx, *r.Watch, tell)
+		return reply{"watched": watched}, err
 	}
-	return "", nil, errors.New(`a request is {"get":"..."}, {"apply":{...}} or {"routes":[...]}`)
+	return nil, errors.New(`a request is {"get":"..."}, {"apply":{...}}, {"routes":[...]}, {"trace":{...}} or {"watch":{...}}`)
 }
 
-func (a *Agent) get(what string) (any, error) {
+func (a *Agent) apply(r Request) (reply, error) {
+	c, err := config.Parse(r.Apply, "")
+	if err != nil {
+		return nil, Refuse(err)
+	}
+	if r.DryRun {
+		changes, err := a.WouldApply(c)
+		return reply{"changes": changes}, err
+	}
+	changes, err := a.Apply(c)
+	return reply{"status": a.Status(), "changes": changes}, err
+}
+
+func (a *Agent) changeRoutes(text []byte) (reply, error) {
+	changes, err := config.ParseChanges(text)
+	if err != nil {
+		return nil, Refuse(err)
+	}
+	routes, err := a.ChangeRoutes(changes)
+	return reply{"routes": routes}, err
+}
+
+// Tables are what can be asked for.
+var Tables = []string{"status", "vif", "nh", "rt", "mpls", "drops", "stats"}
+
+func (a *Agent) get(what string, scope Scope) (any, error) {
 	switch what {
 	case "status":
 		return a.Status(), nil
@@ -177,9 +221,9 @@ func (a *Agent) get(what string) (any, error) {
 	case "mpls":
 		return a.Labels(), nil
 	case "drops":
-		return a.Drops()
+		return a.Drops(scope)
 	case "stats":
-		return a.Stats()
+		return a.Stats(scope)
 	}
-	return nil, fmt.Errorf("there is no %q to get; there is status, vif, nh, rt, mpls, drops, stats", what)
+	return nil, fmt.Errorf("there is no %q to get%s", what, config.Nearest(what, Tables))
 }

@@ -45,7 +45,7 @@ func TestWrongRequests(t *testing.T) {
 		`{"get":"x","apply":{}}`: `a request is {"get":"..."}`,
 		`{"get":"x"}`:            `there is no "x" to get`,
 	} {
-		reply := (&Agent{}).answer([]byte(request))
+		reply := (&Agent{}).answer(t.Context(), []byte(request), nil)
 		if text, _ := reply["error"].(string); reply["ok"] != false || !strings.Contains(text, want) {
 			t.Errorf("%s: %v", request, reply)
 		}

@@ -124,13 +124,25 @@ const SizeTotals = 984
 
 // VifCount is struct vr_vif_count of vr_types.h.
 type VifCount struct {
-	_  structs.HostLayout
-	Rx Count
-	Tx Count
+	_         structs.HostLayout
+	Rx        Count
+	Forwarded Count
+	Answered  Count
+	Tx        Count
 }
 
 // SizeVifCount is the size that C gives it, in bytes.
-const SizeVifCount = 48
+const SizeVifCount = 96
+
+// VifDrops is struct vr_vif_drops of vr_types.h.
+type VifDrops struct {
+	_    structs.HostLayout
+	From [36]Count
+	To   [36]Count
+}
+
+// SizeVifDrops is the size that C gives it, in bytes.
+const SizeVifDrops = 1728
 
 // The reasons of vr_drops.h: indices into Totals.Drops and DropReasons.
 const (

@@ -34,3 +34,28 @@ func (t *Totals) Dropped() Count {
 	}
 	return sum
 }
+
+// Add adds another account of a vif to this one.
+func (c *VifCount) Add(other VifCount) {
+	c.Rx.Add(other.Rx)
+	c.Forwarded.Add(other.Forwarded)
+	c.Answered.Add(other.Answered)
+	c.Tx.Add(other.Tx)
+}
+
+// Add adds another vif's losses to these.
+func (d *VifDrops) Add(other VifDrops) {
+	for i := range d.From {
+		d.From[i].Add(other.From[i])
+		d.To[i].Add(other.To[i])
+	}
+}
+
+// Dropped is the sum over all reasons of what came from the vif, lost of what went to it.
+func (d *VifDrops) Dropped() (dropped, lost Count) {
+	for i := range d.From {
+		dropped.Add(d.From[i])
+		lost.Add(d.To[i])
+	}
+	return dropped, lost
+}

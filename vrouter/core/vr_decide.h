@@ -9,6 +9,7 @@
 #include "vr_mss.h"
 #include "vr_parse.h"
 #include "vr_lookup.h"
+#include "vr_trace.h"
 
 enum vr_op {
 	VR_OP_DROP,
@@ -22,7 +23,7 @@ enum vr_op {
 };
 
 struct vr_verdict {
-	const struct vr_nh *nh;
+	const struct vr_nh *nh;	  /* also of a packet that is lost once it is known */
 	const struct vr_vrf *vrf; /* for answers */
 	struct vr_push push;	  /* for VR_OP_TUNNEL */
 	uint32_t mtu;		  /* for VR_OP_TOO_BIG */
@@ -79,6 +80,7 @@ VR_INLINE void vr_decide_arp(const struct vr_frame *f, const struct vr_vif *vif,
 
 	if (bad)
 		return vr_drop_it(v, bad);
+	VR_STEP(arp, a.target, a.sender);
 	if (a.operation != VR_ARP_REQUEST)
 		return vr_drop_it(v, VR_DROP_arp_not_request);
 	if (a.sender_mac != vr_mac_bits(vif->mac))
@@ -97,6 +99,7 @@ VR_INLINE void vr_decide_arp(const struct vr_frame *f, const struct vr_vif *vif,
 VR_INLINE int vr_decide_fits(const struct vr_frame *f, const struct vr_ip4 *h, uint32_t mtu,
 			     int answer, struct vr_verdict *v)
 {
+	VR_STEP(fits, vr_segment_length(h, f->gso_size), mtu);
 	if (vr_segment_length(h, f->gso_size) <= mtu)
 		return 1;
 	/* The answer quotes 20 bytes behind a header without options. */
@@ -133,11 +136,11 @@ VR_INLINE void vr_decide_nh(const struct vr_frame *f, const struct vr_ip4 *h,
 		return vr_drop_it(v, VR_DROP_discarded);
 	if (nh->type == VR_NH_RECEIVE)
 		return vr_decide_gateway(f, h, v);
+	v->nh = nh;
 	if (!(VR_READ_ONCE(nh->dmac) & VR_MAC_KNOWN))
 		return vr_drop_it(v, VR_DROP_unresolved);
 	if (!vr_decide_fits(f, h, VR_READ_ONCE(nh->mtu), answer, v))
 		return;
-	v->nh = nh;
 	v->op = nh->type == VR_NH_TUNNEL ? VR_OP_TUNNEL : VR_OP_ENCAP;
 }
 
@@ -158,6 +161,7 @@ VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame 
 
 	if (!route)
 		return vr_drop_it(v, VR_DROP_no_route);
+	VR_STEP(route, route, h->daddr);
 	vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 1, v);
 	if (v->op == VR_OP_TUNNEL) {
 		v->push.label = VR_ROUTE_LABEL(route);
@@ -185,10 +189,12 @@ VR_INLINE void vr_decide_vif_ip4(const struct vr_tables *t, const struct vr_fram
 		return vr_drop_it(v, VR_DROP_spoofed_address);
 	if (h.tunnel)
 		return vr_drop_it(v, VR_DROP_tenant_tunnel);
+	VR_STEP(source, h.saddr, 0);
 	if (f->data[0] & 1 || h.daddr >> 28 >= 0xe)
 		return vr_drop_it(v, VR_DROP_multicast);
 	if (vr_get_mac(f->data) != vr_mac_bits(vrf->gateway_mac))
 		return vr_drop_it(v, VR_DROP_not_gateway_mac);
+	VR_STEP(ttl, h.ttl, 0);
 	if (h.ttl <= 1 && h.daddr != vrf->gateway)
 		return vr_drop_it(v, VR_DROP_ttl_expired);
 	vr_decide_route(t, f, &h, vif, vrf, v);
@@ -261,7 +267,10 @@ VR_INLINE enum vr_drop vr_unwrap_label(const struct vr_tables *t, const struct v
 		return VR_DROP_label_ttl;
 	w->nh = vr_label_lookup(t, l.label);
 	w->length = offset + VR_LABEL_LEN - VR_ETH_LEN;
-	return w->nh ? VR_DROP_NONE : VR_DROP_unknown_label;
+	if (!w->nh)
+		return VR_DROP_unknown_label;
+	VR_STEP(label, l.label, 0);
+	return VR_DROP_NONE;
 }
 
 /* RFC 4023, section 3.2: MPLS needs none of GRE's optional fields. */
@@ -291,6 +300,7 @@ VR_INLINE enum vr_drop vr_unwrap_vxlan(const struct vr_tables *t, const struct v
 	w->vrf = vr_vni_lookup(t, vr_get32(vxlan + 4) >> 8);
 	if (!w->vrf)
 		return VR_DROP_unknown_vni;
+	VR_STEP(vni, vr_get32(vxlan + 4) >> 8, 0);
 	w->dmac = vr_get_mac(vxlan + VR_VXLAN_LEN);
 	w->length = offset + VR_VXLAN_LEN;
 	if (vr_get16(vxlan + VR_VXLAN_LEN + 12) != VR_ETHERTYPE_IP4)
@@ -306,6 +316,8 @@ VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const str
 	uint64_t route = vr_route_lookup4(t, w->vrf, daddr);
 	const struct vr_nh *nh = route ? vr_nh_at(t, VR_ROUTE_REF(route)) : 0;
 
+	if (route)
+		VR_STEP(route, route, daddr);
 	if (!nh || nh->type != VR_NH_ENCAP || nh->flags & VR_NH_FABRIC)
 		vr_drop_it(v, VR_DROP_not_here);
 	else if (w->dmac != vr_mac_bits(w->vrf->gateway_mac) &&
@@ -326,6 +338,7 @@ VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame 
 	struct vr_ip4 h;
 	int ecn;
 
+	v->nh = nh;
 	if (ip + VR_IP4_LEN > f->end)
 		return vr_drop_it(v, VR_DROP_inner_bad_header);
 	if (ip[0] >> 4 != 4)
@@ -334,6 +347,7 @@ VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame 
 		return vr_drop_it(v, VR_DROP_inner_bad_header);
 	if (h.tunnel)
 		return vr_drop_it(v, VR_DROP_inner_tunnel);
+	VR_STEP(ecn, outer->tos, h.tos);
 	ecn = vr_ecn_decapsulate(outer->tos, h.tos);
 	if (ecn < 0)
 		return vr_drop_it(v, VR_DROP_ecn);
@@ -373,6 +387,7 @@ VR_INLINE void vr_decide_tunnel(const struct vr_tables *t, const struct vr_frame
 	struct vr_wrap w = {};
 	enum vr_drop bad;
 
+	VR_STEP(outer, outer->saddr, outer->tos);
 	if (outer->header != VR_IP4_LEN)
 		return vr_drop_it(v, VR_DROP_bad_header);
 	if (kind == VR_MPLSOUDP)
@@ -394,8 +409,10 @@ VR_INLINE void vr_decide_flat(const struct vr_tables *t, const struct vr_frame *
 	const struct vr_vrf *vrf = vr_vrf_at(t, VR_FABRIC_VRF);
 	uint64_t route = vrf ? vr_route_lookup4(t, vrf, h->daddr) : 0;
 
-	if (route)
-		vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 0, v);
+	if (!route)
+		return;
+	VR_STEP(route, route, h->daddr);
+	vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 0, v);
 }
 
 /*

@@ -204,11 +204,21 @@ struct vr_totals {
 };
 _Static_assert(sizeof(struct vr_totals) == (5 + VR_DROP_COUNT) * 24, "vr_totals is shared with Go");
 
-/* One CPU's account of one vif: rx from the container, tx to it. */
+/* One CPU's account of one vif: rx from the container, tx to it.
+ * rx = forwarded + answered + the sum of vr_vif_drops.from. */
 struct vr_vif_count {
 	struct vr_count rx;
+	struct vr_count forwarded;
+	struct vr_count answered;
 	struct vr_count tx;
 };
-_Static_assert(sizeof(struct vr_vif_count) == 48, "vr_vif_count is shared with Go");
+_Static_assert(sizeof(struct vr_vif_count) == 96, "vr_vif_count is shared with Go");
+
+/* What one vif lost, of what came from the container, and of what the fabric had for it. */
+struct vr_vif_drops {
+	struct vr_count from[VR_DROP_COUNT];
+	struct vr_count to[VR_DROP_COUNT];
+};
+_Static_assert(sizeof(struct vr_vif_drops) == 2 * VR_DROP_COUNT * 24, "shared with Go");
 
 #endif

@@ -198,10 +198,17 @@ func (d *Dataplane) VifCount(vif uint32) (core.VifCount, error) {
 	}
 	var sum core.VifCount
 	for _, c := range perCPU {
-		sum.Rx.Add(c.Rx)
-		sum.Tx.Add(c.Tx)
+		sum.Add(c)
 	}
 	return sum, nil
+}
+
+// VifDrops are one vif's losses.
+func (d *Dataplane) VifDrops(vif uint32) (drops core.VifDrops, err error) {
+	if err := d.objects.VrVifLosses.Lookup(vif, &drops); err != nil {
+		return drops, fmt.Errorf("reading the losses of vif %d: %w", vif, err)
+	}
+	return drops, nil
 }
 
 // ClearVifCount starts a vif's account anew, for a slot that another port had.
@@ -209,6 +216,9 @@ func (d *Dataplane) ClearVifCount(vif uint32) error {
 	cpus, err := ebpf.PossibleCPU()
 	if err == nil {
 		err = d.objects.VrVifCounts.Put(vif, make([]core.VifCount, cpus))
+	}
+	if err == nil {
+		err = d.objects.VrVifLosses.Put(vif, core.VifDrops{})
 	}
 	if err != nil {
 		return fmt.Errorf("clearing the counters of vif %d: %w", vif, err)

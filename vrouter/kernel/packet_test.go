@@ -13,23 +13,6 @@ import (
 	"windtunnel/vrouter/internal/lab"
 )
 
-// skbContext is struct __sk_buff of linux/bpf.h, of which BPF_PROG_TEST_RUN takes these fields.
-type skbContext struct {
-	_       [10]uint32
-	Ifindex uint32
-	_       [30]uint32
-	GSOSegs uint32
-	_       [2]uint32
-	GSOSize uint32
-	_       [3]uint32
-}
-
-const (
-	actionUnspec   = 0xffffffff
-	actionShot     = 2
-	actionRedirect = 7
-)
-
 var actions = map[string]uint32{"pass": actionUnspec, "drop": actionShot}
 
 // packetBed is a loaded data plane between interfaces that go nowhere.

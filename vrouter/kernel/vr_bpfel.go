@@ -23,6 +23,7 @@ const (
 	vrMapVrPorts          = "vr_ports"
 	vrMapVrTotal          = "vr_total"
 	vrMapVrVifCounts      = "vr_vif_counts"
+	vrMapVrVifLosses      = "vr_vif_losses"
 	vrMapVrVifs           = "vr_vifs"
 	vrMapVrVnis           = "vr_vnis"
 	vrMapVrVrfs           = "vr_vrfs"
@@ -89,6 +90,7 @@ type vrMapSpecs struct {
 	VrPorts     *ebpf.MapSpec `ebpf:"vr_ports"`
 	VrTotal     *ebpf.MapSpec `ebpf:"vr_total"`
 	VrVifCounts *ebpf.MapSpec `ebpf:"vr_vif_counts"`
+	VrVifLosses *ebpf.MapSpec `ebpf:"vr_vif_losses"`
 	VrVifs      *ebpf.MapSpec `ebpf:"vr_vifs"`
 	VrVnis      *ebpf.MapSpec `ebpf:"vr_vnis"`
 	VrVrfs      *ebpf.MapSpec `ebpf:"vr_vrfs"`
@@ -127,6 +129,7 @@ type vrMaps struct {
 	VrPorts     *ebpf.Map `ebpf:"vr_ports"`
 	VrTotal     *ebpf.Map `ebpf:"vr_total"`
 	VrVifCounts *ebpf.Map `ebpf:"vr_vif_counts"`
+	VrVifLosses *ebpf.Map `ebpf:"vr_vif_losses"`
 	VrVifs      *ebpf.Map `ebpf:"vr_vifs"`
 	VrVnis      *ebpf.Map `ebpf:"vr_vnis"`
 	VrVrfs      *ebpf.Map `ebpf:"vr_vrfs"`
@@ -141,6 +144,7 @@ func (m *vrMaps) Close() error {
 		m.VrPorts,
 		m.VrTotal,
 		m.VrVifCounts,
+		m.VrVifLosses,
 		m.VrVifs,
 		m.VrVnis,
 		m.VrVrfs,

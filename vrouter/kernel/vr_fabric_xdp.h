@@ -66,6 +66,7 @@ VR_INLINE int vr_xdp_hand_over(struct xdp_md *ctx, const struct vr_verdict *v)
 	return XDP_PASS;
 }
 
+#ifndef VR_TRACING
 SEC("xdp")
 int vr_fabric_xdp(struct xdp_md *ctx)
 {
@@ -85,5 +86,6 @@ int vr_fabric_xdp(struct xdp_md *ctx)
 		return XDP_PASS;
 	return vr_xdp_hand_over(ctx, &v);
 }
+#endif
 
 #endif

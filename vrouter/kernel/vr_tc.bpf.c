@@ -92,6 +92,15 @@ struct {
 	__type(value, struct vr_vif_count);
 } vr_vif_counts SEC(".maps");
 
+/* Losses, by vif. One array for all CPUs, counted atomically: they are few, and one a CPU would
+ * take 1.4 MB each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, struct vr_vif_drops);
+} vr_vif_losses SEC(".maps");
+
 #define VR_TABLE(name, type, map)                                                                  \
 	VR_INLINE const type *name(const struct vr_tables *t, uint32_t i)                          \
 	{                                                                                          \
@@ -132,8 +141,16 @@ struct vr_seen {
 	uint32_t bytes;
 };
 
+#ifdef VR_TRACING
+#define VR_LIVE 0 /* a trace changes no counter and sends nothing */
+#else
+#define VR_LIVE 1
+#endif
+
 VR_INLINE void vr_add(struct vr_count *c, const struct vr_seen *s)
 {
+	if (!VR_LIVE)
+		return;
 	c->packets++;
 	c->segments += s->segments;
 	c->bytes += s->bytes;
@@ -200,9 +217,41 @@ VR_INLINE uint8_t *vr_head(struct __sk_buff *skb, uint32_t bytes)
 /* Counts a packet as lost while it was being rewritten. */
 VR_INLINE int vr_lose(struct vr_totals *total, const struct vr_seen *seen, uint32_t reason)
 {
+	VR_STEP(loss, reason, 0);
 	if (reason < VR_DROP_COUNT)
 		vr_add(&total->drops[reason], seen);
 	return TC_ACT_SHOT;
+}
+
+/* The same, and it is a port's loss. */
+VR_INLINE int vr_lose_of(struct vr_totals *total, const struct vr_seen *seen, uint32_t reason,
+			 uint32_t vif, int from)
+{
+	struct vr_vif_drops *d = bpf_map_lookup_elem(&vr_vif_losses, &vif);
+	struct vr_count *c;
+
+	if (VR_LIVE && d && reason < VR_DROP_COUNT) {
+		c = from ? &d->from[reason] : &d->to[reason];
+		__sync_fetch_and_add(&c->packets, 1);
+		__sync_fetch_and_add(&c->segments, seen->segments);
+		__sync_fetch_and_add(&c->bytes, seen->bytes);
+	}
+	return vr_lose(total, seen, reason);
+}
+
+/* Lost on its way from the fabric: a port's loss if it was known whose packet it was. */
+VR_INLINE int vr_lose_to(struct vr_totals *total, const struct vr_seen *seen, uint32_t reason,
+			 const struct vr_nh *nh)
+{
+	if (nh && nh->vif)
+		return vr_lose_of(total, seen, reason, nh->vif, 0);
+	return vr_lose(total, seen, reason);
+}
+
+VR_INLINE int vr_redirect(uint32_t ifindex)
+{
+	VR_STEP(leave, ifindex, 0);
+	return VR_LIVE ? bpf_redirect(ifindex, 0) : TC_ACT_REDIRECT;
 }
 
 /* Into the container, or out of a device. The packet was addressed to the gateway's MAC, so the
@@ -210,10 +259,11 @@ VR_INLINE int vr_lose(struct vr_totals *total, const struct vr_seen *seen, uint3
 VR_INLINE int vr_leave(struct __sk_buff *skb, uint32_t ifindex, int peer)
 {
 	if (!peer)
-		return bpf_redirect(ifindex, 0);
+		return vr_redirect(ifindex);
+	VR_STEP(leave, ifindex, 1);
 	if (skb->pkt_type != 0)
 		bpf_skb_change_type(skb, 0 /* PACKET_HOST */);
-	return bpf_redirect_peer(ifindex, 0);
+	return VR_LIVE ? bpf_redirect_peer(ifindex, 0) : TC_ACT_REDIRECT;
 }
 
 VR_INLINE int vr_deliver(struct __sk_buff *skb, struct vr_totals *total, const struct vr_seen *seen,
@@ -233,7 +283,7 @@ VR_INLINE int vr_forward(struct __sk_buff *skb, struct vr_totals *total, const s
 	if (!(nh->flags & VR_NH_FABRIC))
 		return vr_deliver(skb, total, seen, nh->vif, nh->ifindex, nh->flags & VR_NH_PEER);
 	vr_add(&total->forwarded, seen);
-	return bpf_redirect(nh->ifindex, 0);
+	return vr_redirect(nh->ifindex);
 }
 
 VR_INLINE int vr_answer(struct __sk_buff *skb, struct vr_totals *total, const struct vr_seen *seen,
@@ -438,7 +488,8 @@ VR_INLINE int vr_do_answer(struct __sk_buff *skb, const struct vr_vif *vif,
 
 /* From a container. */
 VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
-			  const struct vr_seen *seen, const struct vr_vif *vif)
+			  const struct vr_seen *seen, const struct vr_vif *vif, uint32_t index,
+			  struct vr_vif_count *c)
 {
 	struct vr_verdict v = {};
 	struct vr_frame f;
@@ -446,8 +497,9 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 
 	vr_ip_frame(skb, VR_ETH_LEN, &f);
 	vr_decide_vif(0, &f, vif, &v);
+	VR_STEP(verdict, v.op, v.drop);
 	if (v.op == VR_OP_DROP)
-		return vr_lose(total, seen, v.drop);
+		return vr_lose_of(total, seen, v.drop, index, 1);
 	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL) {
 		failed = v.mss ? vr_clamp_mss(skb, VR_ETH_LEN + v.header, v.mss) : 0;
 		if (!failed)
@@ -455,16 +507,18 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 		if (!failed)
 			failed =
 			    v.op == VR_OP_TUNNEL ? vr_do_tunnel(skb, &v) : vr_do_encap(skb, &v);
-		return failed ? vr_lose(total, seen, VR_DROP_rewrite_failed)
-			      : vr_forward(skb, total, seen, v.nh);
+		if (failed)
+			return vr_lose_of(total, seen, VR_DROP_rewrite_failed, index, 1);
+		vr_add(&c->forwarded, seen);
+		return vr_forward(skb, total, seen, v.nh);
 	}
-	failed = vr_do_answer(skb, vif, &v);
-	return failed ? vr_lose(total, seen, VR_DROP_rewrite_failed)
-		      : vr_answer(skb, total, seen, vif);
+	if (vr_do_answer(skb, vif, &v))
+		return vr_lose_of(total, seen, VR_DROP_rewrite_failed, index, 1);
+	vr_add(&c->answered, seen);
+	return vr_answer(skb, total, seen, vif);
 }
 
-SEC("tc")
-int vr_vif_ingress(struct __sk_buff *skb)
+VR_INLINE int vr_on_vif(struct __sk_buff *skb)
 {
 	struct vr_totals *total = vr_account();
 	struct vr_seen seen = vr_see(skb);
@@ -478,10 +532,11 @@ int vr_vif_ingress(struct __sk_buff *skb)
 	vr_add(&total->received_vif, &seen);
 	if (!vif || !c)
 		return vr_lose(total, &seen, VR_DROP_unknown_vif);
+	VR_STEP(vif, *index, ifindex);
 	vr_add(&c->rx, &seen);
 	if (skb->vlan_present)
-		return vr_lose(total, &seen, VR_DROP_vlan);
-	return vr_from_vif(skb, total, &seen, vif);
+		return vr_lose_of(total, &seen, VR_DROP_vlan, *index, 1);
+	return vr_from_vif(skb, total, &seen, vif, *index, c);
 }
 
 /* How many bytes a tunnel's packet of this kind has behind its outer Ethernet header, 0 if it is
@@ -516,6 +571,7 @@ VR_INLINE void vr_fabric_frame(struct __sk_buff *skb, struct vr_frame *f)
 /* What is not ours goes on to whoever is next at this hook, and to the host's stack. */
 VR_INLINE int vr_pass(struct vr_totals *total, const struct vr_seen *seen)
 {
+	VR_STEP(pass, 0, 0);
 	vr_add(&total->passed, seen);
 	return TC_ACT_UNSPEC;
 }
@@ -525,12 +581,11 @@ VR_INLINE int vr_from_xdp(struct __sk_buff *skb, struct vr_totals *total,
 			  const struct vr_seen *seen, const struct vr_handed *h)
 {
 	if (skb->vlan_present)
-		return vr_lose(total, seen, VR_DROP_vlan);
+		return vr_lose_of(total, seen, VR_DROP_vlan, h->vif, 0);
 	return vr_deliver(skb, total, seen, h->vif, h->ifindex, h->flags & VR_NH_PEER);
 }
 
-SEC("tc")
-int vr_fabric_ingress(struct __sk_buff *skb)
+VR_INLINE int vr_on_fabric(struct __sk_buff *skb)
 {
 	struct vr_totals *total = vr_account();
 	struct vr_seen seen = vr_see(skb);
@@ -550,13 +605,29 @@ int vr_fabric_ingress(struct __sk_buff *skb)
 		return vr_pass(total, &seen);
 	vr_fabric_frame(skb, &f);
 	vr_decide_fabric(0, node, &f, &v);
+	VR_STEP(verdict, v.op, v.drop);
 	if (v.op == VR_OP_PASS)
 		return vr_pass(total, &seen);
 	if (v.op != VR_OP_ENCAP && v.op != VR_OP_DECAP)
-		return vr_lose(total, &seen, v.op == VR_OP_DROP ? v.drop : VR_DROP_bad_nexthop);
+		return vr_lose_to(total, &seen, v.op == VR_OP_DROP ? v.drop : VR_DROP_bad_nexthop,
+				  v.nh);
 	failed = v.op == VR_OP_DECAP ? vr_do_decap(skb, &v) : vr_do_encap(skb, &v);
-	return failed ? vr_lose(total, &seen, VR_DROP_rewrite_failed)
+	return failed ? vr_lose_to(total, &seen, VR_DROP_rewrite_failed, v.nh)
 		      : vr_forward(skb, total, &seen, v.nh);
 }
+
+#ifndef VR_TRACING
+SEC("tc")
+int vr_vif_ingress(struct __sk_buff *skb)
+{
+	return vr_on_vif(skb);
+}
+
+SEC("tc")
+int vr_fabric_ingress(struct __sk_buff *skb)
+{
+	return vr_on_fabric(skb);
+}
+#endif
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -21,6 +21,7 @@ var records = []struct{ c, goName string }{
 	{"vr_vif", "Vif"}, {"vr_vrf", "VRF"}, {"vr_nh", "Nexthop"}, {"vr_node", "Node"},
 	{"vr_addr", "Addr"}, {"vr_block", "Block"},
 	{"vr_count", "Count"}, {"vr_totals", "Totals"}, {"vr_vif_count", "VifCount"},
+	{"vr_vif_drops", "VifDrops"},
 }
 
 func main() {

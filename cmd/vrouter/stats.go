@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"windtunnel/vrouter/control"
+)
+
+// decode reads a reply.
+func decode(reply []byte, into any) error {
+	if err := json.Unmarshal(reply, into); err != nil {
+		return fmt.Errorf("reading the reply: %w", err)
+	}
+	return nil
+}
+
+func printStatus(reply []byte, out io.Writer) error {
+	var s control.Status
+	if err := decode(reply, &s); err != nil {
+		return err
+	}
+	none := func(list []string) string {
+		if len(list) == 0 {
+			return "none"
+		}
+		return strings.Join(list, ", ")
+	}
+	return columns(out, func(line func(string)) {
+		line("name\t" + s.Name)
+		line(fmt.Sprintf("fabric\t%s, %s", s.Fabric, s.Address))
+		line(fmt.Sprintf("receive\t%s: %s", s.Receive, s.ReceiveWhy))
+		line(fmt.Sprintf("networks\t%d", s.Networks))
+		line(fmt.Sprintf("ports\t%d, missing: %s", s.Ports, none(s.Missing)))
+		line(fmt.Sprintf("routes\t%d, unresolved tunnels: %s", s.Routes, none(s.Unresolved)))
+		line(fmt.Sprintf("applied\t%s, the %s configuration", s.Applied.Format(time.RFC3339), ordinal(s.Changes)))
+		line("kernel\t" + none(s.KernelFeatures))
+	})
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100/10 != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprintf("%d%s", n, suffix)
+}
+
+// printDrops tells the reasons that occurred; that of a network or port, by direction.
+func printDrops(reply []byte, out io.Writer) error {
+	var drops []control.Drop
+	if err := decode(reply, &drops); err != nil {
+		return err
+	}
+	var lost []control.Drop
+	scoped := false
+	for _, d := range drops {
+		scoped = scoped || d.Direction != ""
+		if d.Packets > 0 {
+			lost = append(lost, d)
+		}
+	}
+	if len(lost) == 0 {
+		_, err := fmt.Fprintln(out, "nothing was lost")
+		return err
+	}
+	return columns(out, func(line func(string)) {
+		head := "REASON\tPACKETS\tSEGMENTS\tBYTES\tMEANS"
+		if scoped {
+			head = "WAY\t" + head
+		}
+		line(head)
+		for _, d := range lost {
+			row := fmt.Sprintf("%s\t%d\t%d\t%d\t%s", d.Reason, d.Packets, d.Segments, d.Bytes, d.Says)
+			if scoped {
+				row = d.Direction + "\t" + row
+			}
+			line(row)
+		}
+	})
+}
+
+// printStats tells the node's account, then that of each network and port.
+func printStats(reply []byte, out io.Writer) error {
+	var s control.Stats
+	if err := decode(reply, &s); err != nil {
+		return err
+	}
+	err := columns(out, func(line func(string)) {
+		line("NODE\tPACKETS\tSEGMENTS\tBYTES")
+		for _, row := range []struct {
+			name  string
+			count control.Count
+		}{
+			{"received", s.Received}, {"  from ports", s.ReceivedVif}, {"  from the fabric", s.ReceivedFabric},
+			{"forwarded", s.Forwarded}, {"passed", s.Passed}, {"answered", s.Answered}, {"dropped", s.Dropped},
+		} {
+			line(fmt.Sprintf("%s\t%d\t%d\t%d", row.name, row.count.Packets, row.count.Segments, row.count.Bytes))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	const head = "\tRECEIVED\tFORWARDED\tANSWERED\tDROPPED\tDELIVERED\tLOST"
+	if len(s.Networks) > 0 {
+		fmt.Fprintln(out)
+		err = columns(out, func(line func(string)) {
+			line("NETWORK\tPORTS" + head)
+			for _, n := range s.Networks {
+				line(fmt.Sprintf("%s\t%d%s", n.Name, n.Ports, traffic(n.Traffic)))
+			}
+		})
+	}
+	if len(s.Vifs) > 0 && err == nil {
+		fmt.Fprintln(out)
+		err = columns(out, func(line func(string)) {
+			line("PORT\tNETWORK" + head)
+			for _, v := range s.Vifs {
+				line(fmt.Sprintf("%s\t%s%s", v.Name, v.Network, traffic(v.Traffic)))
+			}
+		})
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "\nNetworks and ports are in packets, from and to their containers. `vrouter drops` says why.")
+	return err
+}
+
+func traffic(t control.Traffic) string {
+	var b strings.Builder
+	for _, c := range []control.Count{t.Rx, t.Forwarded, t.Answered, t.Dropped, t.Tx, t.Lost} {
+		fmt.Fprintf(&b, "\t%d", c.Packets)
+	}
+	return b.String()
+}

@@ -1,0 +1,259 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
+)
+
+// Account is what the data path counted for one port, or for all ports of a network.
+type Account struct {
+	core.VifCount
+	core.VifDrops
+}
+
+func (a *Account) add(other Account) {
+	a.VifCount.Add(other.VifCount)
+	a.VifDrops.Add(other.VifDrops)
+}
+
+// Traffic is an account as a reply has it: rx = forwarded + answered + dropped.
+type Traffic struct {
+	Rx        Count             `json:"rx"` // from the containers
+	Forwarded Count             `json:"forwarded"`
+	Answered  Count             `json:"answered"`
+	Dropped   Count             `json:"dropped"`
+	Drops     map[string]uint64 `json:"drops"` // packets by reason, those that occurred
+	Tx        Count             `json:"tx"`    // to the containers
+	Lost      Count             `json:"lost"`  // of what the fabric had for them
+	Losses    map[string]uint64 `json:"losses"`
+}
+
+func (a *Account) traffic() Traffic {
+	dropped, lost := a.Dropped()
+	return Traffic{
+		Rx: countOf(a.Rx), Forwarded: countOf(a.Forwarded), Answered: countOf(a.Answered), Tx: countOf(a.Tx),
+		Dropped: countOf(dropped), Drops: occurred(a.From[:]), Lost: countOf(lost), Losses: occurred(a.To[:]),
+	}
+}
+
+func occurred(drops []core.Count) map[string]uint64 {
+	packets := make(map[string]uint64)
+	for i, count := range drops {
+		if count.Packets > 0 {
+			packets[core.DropReasons[i].Name] = count.Packets
+		}
+	}
+	return packets
+}
+
+// Stats is the whole account: received = forwarded + passed + answered + dropped.
+type Stats struct {
+	Received       Count             `json:"received"`
+	ReceivedVif    Count             `json:"received_vif"`
+	ReceivedFabric Count             `json:"received_fabric"`
+	Forwarded      Count             `json:"forwarded"`
+	Passed         Count             `json:"passed"`
+	Answered       Count             `json:"answered"`
+	Dropped        Count             `json:"dropped"`
+	Drops          map[string]uint64 `json:"drops"` // packets by reason, those that occurred
+	Networks       []NetworkStats    `json:"networks"`
+	Vifs           []VifStats        `json:"vifs"`
+}
+
+// NetworkStats is one network's account: that of its ports, also of those that were removed since
+// the start.
+type NetworkStats struct {
+	Name  string `json:"name"`
+	Ports int    `json:"ports"`
+	Traffic
+}
+
+// VifStats is one port's account.
+type VifStats struct {
+	Name    string `json:"name"`
+	Network string `json:"network"`
+	Traffic
+}
+
+// account reads what was counted for a vif.
+func (a *Agent) account(slot uint32) (account Account, err error) {
+	if account.VifCount, err = a.plane.VifCount(slot); err != nil {
+		return account, err
+	}
+	account.VifDrops, err = a.plane.VifDrops(slot)
+	return account, err
+}
+
+// leaving are the vifs that an image has no more, and their networks.
+func (a *Agent) leaving(w wish) map[uint32]string {
+	names := make(map[uint64]string)
+	for _, n := range a.config.Networks {
+		names[config.ID(n.Name)] = n.Name
+	}
+	left := make(map[uint32]string)
+	for slot, vif := range a.image.Vifs {
+		if _, stays := w.image.Vifs[slot]; !stays {
+			left[slot] = names[a.image.VRFs[vif.VRF].ID]
+		}
+	}
+	return left
+}
+
+// keepCounts adds the account of ports that are gone to their networks', so that those only grow.
+// It is for when no packet is under way to such a port any more.
+func (a *Agent) keepCounts(left map[uint32]string) {
+	for slot, network := range left {
+		if account, err := a.account(slot); err == nil {
+			sum := a.past[network]
+			sum.add(account)
+			a.past[network] = sum
+		}
+	}
+	for network := range a.past {
+		if !slices.ContainsFunc(a.config.Networks, func(n config.Network) bool { return n.Name == network }) {
+			delete(a.past, network)
+		}
+	}
+}
+
+// Scope narrows what is shown to a network or a port; the zero one is all.
+type Scope struct{ Network, Port string }
+
+// check refuses names that are not there.
+func (v view) check(s Scope) error {
+	networks, ports := make([]string, 0), make([]string, 0)
+	for _, n := range v.config.Networks {
+		networks = append(networks, n.Name)
+	}
+	for _, p := range v.config.Ports {
+		ports = append(ports, p.Name)
+	}
+	switch {
+	case s.Network != "" && !slices.Contains(networks, s.Network):
+		return fmt.Errorf("there is no network %q%s", s.Network, config.Nearest(s.Network, networks))
+	case s.Port != "" && !slices.Contains(ports, s.Port):
+		return fmt.Errorf("there is no port %q%s", s.Port, config.Nearest(s.Port, ports))
+	}
+	return nil
+}
+
+func (s Scope) has(p config.Port) bool {
+	return (s.Network == "" || p.Network == s.Network) && (s.Port == "" || p.Name == s.Port)
+}
+
+// accounts reads the accounts of a scope's ports, and adds them up by network.
+func (a *Agent) accounts(s Scope) (vifs []VifStats, networks map[string]*Account, err error) {
+	slots := a.view().slots()
+	networks = make(map[string]*Account)
+	for _, n := range a.config.Networks {
+		past := a.past[n.Name]
+		networks[n.Name] = &past
+	}
+	vifs = []VifStats{}
+	for _, p := range a.config.Ports {
+		slot, ok := slots[config.ID(p.Name)]
+		if !ok || !s.has(p) {
+			continue
+		}
+		account, err := a.account(slot)
+		if err != nil {
+			return nil, nil, err
+		}
+		networks[p.Network].add(account)
+		vifs = append(vifs, VifStats{p.Name, p.Network, account.traffic()})
+	}
+	return vifs, networks, nil
+}
+
+// Stats gives the whole account; the lists have what is in the scope.
+func (a *Agent) Stats(scope Scope) (Stats, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.view().check(scope); err != nil {
+		return Stats{}, err
+	}
+	totals, err := a.plane.Totals()
+	if err != nil {
+		return Stats{}, fmt.Errorf("adding up: %w", err)
+	}
+	s := Stats{
+		Received: countOf(totals.Received()), ReceivedVif: countOf(totals.ReceivedVif), ReceivedFabric: countOf(totals.ReceivedFabric),
+		Forwarded: countOf(totals.Forwarded), Passed: countOf(totals.Passed), Answered: countOf(totals.Answered),
+		Dropped: countOf(totals.Dropped()), Drops: occurred(totals.Drops[:]), Networks: []NetworkStats{},
+	}
+	var networks map[string]*Account
+	if s.Vifs, networks, err = a.accounts(scope); err != nil {
+		return Stats{}, err
+	}
+	for _, n := range a.config.Networks {
+		if scope.Port == "" && (scope.Network == "" || scope.Network == n.Name) {
+			s.Networks = append(s.Networks, NetworkStats{n.Name, a.portsOf(n.Name), networks[n.Name].traffic()})
+		}
+	}
+	return s, nil
+}
+
+func (a *Agent) portsOf(network string) (count int) {
+	for _, p := range a.config.Ports {
+		if p.Network == network {
+			count++
+		}
+	}
+	return count
+}
+
+// Drops lists every reason with what it lost; of a network or a port, those that lost something,
+// by direction.
+func (a *Agent) Drops(scope Scope) ([]Drop, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.view().check(scope); err != nil {
+		return nil, err
+	}
+	if scope != (Scope{}) {
+		return a.dropsOf(scope)
+	}
+	totals, err := a.plane.Totals()
+	if err != nil {
+		return nil, err
+	}
+	rows := []Drop{}
+	for i, reason := range core.DropReasons {
+		if i != core.DropNone {
+			rows = append(rows, Drop{Reason: reason.Name, Says: reason.Says, Count: countOf(totals.Drops[i])})
+		}
+	}
+	return rows, nil
+}
+
+func (a *Agent) dropsOf(scope Scope) ([]Drop, error) {
+	var sum Account
+	if scope.Port == "" {
+		sum = a.past[scope.Network]
+	}
+	slots := a.view().slots()
+	for _, p := range a.config.Ports {
+		slot, ok := slots[config.ID(p.Name)]
+		if !ok || !scope.has(p) {
+			continue
+		}
+		account, err := a.account(slot)
+		if err != nil {
+			return nil, err
+		}
+		sum.add(account)
+	}
+	rows := []Drop{}
+	for i, reason := range core.DropReasons {
+		for direction, count := range map[string]core.Count{"from": sum.From[i], "to": sum.To[i]} {
+			if count.Packets > 0 {
+				rows = append(rows, Drop{reason.Name, reason.Says, direction, countOf(count)})
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y Drop) int { return compare(x.Direction, y.Direction) })
+	return rows, nil
+}

@@ -1,0 +1,191 @@
+package control
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/kernel"
+)
+
+// An explainer turns recorded steps into sentences, with the names that the configuration has for
+// what the tables number.
+type explainer struct {
+	agent *Agent
+	port  config.Port // that sent the frame, if one did
+	reply TraceReply
+	left  uint32 // the interface that it would leave by
+	vni   string // the network that the frame's VNI names
+}
+
+func address(word uint32) netip.Addr {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], word)
+	return netip.AddrFrom4(b)
+}
+
+func (e *explainer) add(step, format string, args ...any) {
+	e.reply.Steps = append(e.reply.Steps, TraceStep{step, fmt.Sprintf(format, args...)})
+}
+
+func (e *explainer) end(result, format string, args ...any) {
+	e.reply.Result, e.reply.Says = result, fmt.Sprintf(format, args...)
+	e.add(result, "%s", e.reply.Says)
+}
+
+func (e *explainer) step(s kernel.Step) {
+	switch s.Step {
+	case core.StepVif:
+		e.add("vif", "port %s: vif %d, %s of %s", e.port.Name, s.A, e.port.Interface, e.port.Network)
+	case core.StepSource:
+		e.add("source", "%s and the MAC are the port's own", address(uint32(s.A)))
+	case core.StepARP:
+		e.add("arp", "%s asks who has %s", address(uint32(s.B)), address(uint32(s.A)))
+	case core.StepTTL:
+		e.add("ttl", "the time to live is %d", s.A)
+	case core.StepRoute:
+		e.route(core.Route(s.A), uint32(s.B))
+	case core.StepLabel:
+		e.label(uint32(s.A))
+	case core.StepVNI:
+		e.network(uint32(s.A))
+	case core.StepOuter:
+		e.add("tunnel", "from %s", address(uint32(s.A)))
+	case core.StepECN:
+		e.add("ecn", "the outer header has %d, the inner %d (RFC 6040)", s.A&3, s.B&3)
+	case core.StepHanded:
+		port, _ := e.agent.place(uint32(s.B))
+		e.add("xdp", "XDP took the tunnel's headers off; for port %s", port)
+	case core.StepFits:
+		if s.A <= s.B {
+			e.add("mtu", "%d bytes fit the way's MTU, %d", s.A, s.B)
+		} else {
+			e.add("mtu", "%d bytes are more than the way's MTU, %d", s.A, s.B)
+		}
+	case core.StepVerdict:
+		e.verdict(s.A, s.B)
+	case core.StepLoss:
+		e.loss(s.A)
+	case core.StepPass:
+		e.end("pass", "not for a port of this node: the host's stack has it")
+	case core.StepLeave:
+		e.leave(uint32(s.A), s.B != 0)
+	default:
+		e.add("step", "%d: %d, %d", s.Step, s.A, s.B)
+	}
+}
+
+func (e *explainer) route(r core.Route, to uint32) {
+	where, text := cmp.Or(e.port.Network, e.vni, "the fabric's own table"), ""
+	if prefix, err := address(to).Prefix(r.PrefixBits()); err == nil {
+		text = prefix.String()
+	}
+	e.add("route", "%s matches %s in %s", address(to), text, where)
+	e.nexthop(r.Ref())
+	if r.Label() != 0 {
+		e.add("label", "%d is pushed", r.Label())
+	}
+}
+
+func (e *explainer) label(label uint32) {
+	number := e.agent.image.Labels[label]
+	e.add("label", "%d is a label of this node", label)
+	e.nexthop(number)
+}
+
+func (e *explainer) network(vni uint32) {
+	for _, n := range e.agent.config.Networks {
+		if n.VNI == vni {
+			e.vni = n.Name
+		}
+	}
+	e.add("vni", "%d is %s", vni, e.vni)
+}
+
+func (e *explainer) nexthop(number uint32) {
+	for _, n := range e.agent.view().nexthops() {
+		if n.Nexthop == number {
+			e.add("nexthop", "%s", n.says())
+			return
+		}
+	}
+	e.add("nexthop", "%d, which is not there", number)
+}
+
+// says puts a nexthop into words.
+func (n Nexthop) says() string {
+	text := fmt.Sprintf("%d: %s", n.Nexthop, n.Type)
+	if n.Tunnel != "" {
+		text += " to " + n.Tunnel
+	}
+	if n.Wrap != "" {
+		text += " as " + n.Wrap
+	}
+	if n.VNI != 0 {
+		text += fmt.Sprintf(" with VNI %d", n.VNI)
+	}
+	if n.Out != "" {
+		text += " by " + n.Out
+	}
+	switch {
+	case n.MAC != "":
+		text += ", MAC " + n.MAC
+	case !n.Resolved:
+		text += ", MAC not known yet"
+	}
+	return text
+}
+
+var operations = map[string]string{
+	"arp":     "the ARP request is answered with the virtual gateway's MAC",
+	"echo":    "the virtual gateway answers the echo request",
+	"too_big": "the sender is told the MTU by ICMP \"fragmentation needed\"",
+	"encap":   "it gets a new Ethernet header",
+	"tunnel":  "it gets the tunnel's headers",
+	"decap":   "the tunnel's headers are taken off",
+	"pass":    "not for a port of this node: the host's stack has it",
+}
+
+func (e *explainer) verdict(operation, reason uint64) {
+	name := fmt.Sprintf("operation %d", operation)
+	if operation < uint64(len(core.OperationNames)) {
+		name = core.OperationNames[operation]
+	}
+	switch name {
+	case "drop":
+		e.loss(reason)
+	case "pass":
+		e.reply.Result, e.reply.Says = name, operations[name]
+	default:
+		e.end(name, "%s", operations[name])
+	}
+}
+
+// loss comes twice where a decision led to it: it is told once.
+func (e *explainer) loss(reason uint64) {
+	if reason >= uint64(len(core.DropReasons)) {
+		return
+	}
+	r := core.DropReasons[reason]
+	if e.reply.Drop == r.Name {
+		return
+	}
+	e.reply.Drop = r.Name
+	e.end("drop", "%s: %s", r.Name, r.Says)
+}
+
+func (e *explainer) leave(ifindex uint32, peer bool) {
+	e.left = ifindex
+	port, name := e.agent.place(ifindex)
+	switch {
+	case port == "":
+		e.add("out", "by the fabric %s", name)
+	case peer:
+		e.add("out", "to port %s, straight into its namespace", port)
+	default:
+		e.add("out", "to port %s by %s", port, name)
+	}
+}

@@ -1,0 +1,105 @@
+package control
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/kernel"
+)
+
+// WatchRequest asks for live packets that match.
+type WatchRequest struct {
+	Port    string `json:"port,omitempty"`    // packets from it, and from the fabric to it; without, all
+	Host    string `json:"host,omitempty"`    // an address of the packet, or of its tunnel
+	Count   int    `json:"count,omitempty"`   // 10 without, at most 1,000
+	Seconds int    `json:"seconds,omitempty"` // how long, 10 without, at most 3,600
+}
+
+const (
+	watchCount, maxWatchCount     = 10, 1000
+	watchSeconds, maxWatchSeconds = 10, 3600
+	// watchTick is how soon a watch sees that its client has gone, or the vRouter ends.
+	watchTick = 250 * time.Millisecond
+)
+
+// Watch gives each live packet that matches to tell, which says whether to go on; and how many
+// there were. Meanwhile every packet costs a look; before and after, none.
+func (a *Agent) Watch(ctx context.Context, r WatchRequest, tell func(TraceReply) bool) (int, error) {
+	if r.Count < 0 || r.Count > maxWatchCount || r.Seconds < 0 || r.Seconds > maxWatchSeconds {
+		return 0, fmt.Errorf("a watch shows at most %d packets within %d seconds", maxWatchCount, maxWatchSeconds)
+	}
+	if !a.watching.TryLock() {
+		return 0, errors.New("somebody watches already")
+	}
+	defer a.watching.Unlock()
+	watch, err := a.beginWatch(r)
+	if err != nil {
+		return 0, err
+	}
+	count, limit := r.Count, time.Duration(r.Seconds)*time.Second
+	if count == 0 {
+		count = watchCount
+	}
+	if limit == 0 {
+		limit = watchSeconds * time.Second
+	}
+	shown, err := a.follows(ctx, watch, count, time.Now().Add(limit), tell)
+	return shown, errors.Join(err, watch.Close())
+}
+
+func (a *Agent) beginWatch(r WatchRequest) (*kernel.Watch, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var filter kernel.Filter
+	if r.Port != "" {
+		if _, err := a.portIfindex(r.Port); err != nil {
+			return nil, err
+		}
+		filter.Vif = a.view().slots()[config.ID(r.Port)]
+	}
+	if r.Host != "" {
+		host, err := netip.ParseAddr(r.Host)
+		if err != nil || !host.Is4() {
+			return nil, fmt.Errorf("%q is no IPv4 address", r.Host)
+		}
+		b := host.As4()
+		filter.Host = binary.BigEndian.Uint32(b[:])
+	}
+	var vifs []uint32
+	for slot, vif := range a.image.Vifs {
+		if filter.Vif == 0 || slot == filter.Vif {
+			vifs = append(vifs, vif.Ifindex)
+		}
+	}
+	return a.plane.Watch(filter, vifs, a.facts.FabricIfindex)
+}
+
+// follows tells packets until there were enough, the time is up, or nobody listens.
+func (a *Agent) follows(ctx context.Context, watch *kernel.Watch, count int, end time.Time, tell func(TraceReply) bool) (shown int, err error) {
+	for shown < count && ctx.Err() == nil && time.Now().Before(end) {
+		until := time.Now().Add(watchTick)
+		if end.Before(until) {
+			until = end
+		}
+		trace, err := watch.Next(until)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			continue
+		}
+		if err != nil {
+			return shown, err
+		}
+		a.mu.Lock()
+		reply := a.explain(trace)
+		a.mu.Unlock()
+		if shown++; !tell(reply) {
+			break
+		}
+	}
+	return shown, nil
+}

@@ -1,0 +1,157 @@
+package kernel
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+)
+
+// Step is one step of a decision: core.StepNames says what, vr_trace.h what A and B are.
+type Step struct{ Step, A, B uint64 }
+
+// Trace is what a tracing program recorded of a packet.
+type Trace struct {
+	Time     time.Duration // since the machine started
+	Fabric   bool          // received from the fabric, not from a port
+	Ifindex  uint32
+	Length   uint32 // of the whole frame
+	GSOSize  uint32
+	Steps    []Step
+	Head     []byte // the frame's beginning
+	Out      []byte // the frame as it was left by the program; live ones have none
+	TookOver bool   // whether the program would have sent it
+}
+
+// skbContext is struct __sk_buff of linux/bpf.h, of which BPF_PROG_TEST_RUN takes these fields.
+type skbContext struct {
+	_       [10]uint32
+	Ifindex uint32
+	_       [30]uint32
+	GSOSegs uint32
+	_       [2]uint32
+	GSOSize uint32
+	_       [3]uint32
+}
+
+// What the programs answer: linux/pkt_cls.h.
+const (
+	actionUnspec   = 0xffffffff
+	actionShot     = 2
+	actionRedirect = 7
+)
+
+// traceLog is struct vr_trace_log of vr_trace.h.
+type traceLog struct {
+	Time                                                  uint64
+	Fabric, Ifindex, Length, GSOSize, HeadLength, Counted uint32
+	Steps                                                 [24]Step
+	Head                                                  [128]byte
+}
+
+func readTrace(sample []byte) (Trace, error) {
+	var log traceLog
+	if err := binary.Read(bytes.NewReader(sample), binary.LittleEndian, &log); err != nil {
+		return Trace{}, fmt.Errorf("reading a trace of %d bytes: %w", len(sample), err)
+	}
+	count, head := min(int(log.Counted), len(log.Steps)), min(int(log.HeadLength), len(log.Head))
+	return Trace{
+		Time: time.Duration(log.Time), Fabric: log.Fabric != 0, Ifindex: log.Ifindex, Length: log.Length, GSOSize: log.GSOSize,
+		Steps: log.Steps[:count], Head: log.Head[:head],
+	}, nil
+}
+
+// tracer are the tracing programs, and the maps that are their own.
+type tracer struct {
+	Vif         *ebpf.Program `ebpf:"vr_trace_vif"`
+	Fabric      *ebpf.Program `ebpf:"vr_trace_fabric"`
+	WatchVif    *ebpf.Program `ebpf:"vr_watch_vif"`
+	WatchFabric *ebpf.Program `ebpf:"vr_watch_fabric"`
+	Logs        *ebpf.Map     `ebpf:"vr_trace_logs"`
+	Traces      *ebpf.Map     `ebpf:"vr_traces"`
+	Filters     *ebpf.Map     `ebpf:"vr_trace_filters"`
+}
+
+func (t *tracer) close() {
+	for _, p := range []*ebpf.Program{t.Vif, t.Fabric, t.WatchVif, t.WatchFabric} {
+		p.Close()
+	}
+	for _, m := range []*ebpf.Map{t.Logs, t.Traces, t.Filters} {
+		m.Close()
+	}
+}
+
+// live are the maps of the running programs, by name.
+func (d *Dataplane) live() map[string]*ebpf.Map {
+	maps := make(map[string]*ebpf.Map)
+	of := reflect.ValueOf(&d.objects.vrMaps).Elem()
+	for i := range of.NumField() {
+		if m, ok := of.Field(i).Interface().(*ebpf.Map); ok && m != nil {
+			maps[of.Type().Field(i).Tag.Get("ebpf")] = m
+		}
+	}
+	return maps
+}
+
+// tracer loads the tracing programs over the live tables. They are loaded when they are needed, and
+// nothing of them stays afterwards.
+func (d *Dataplane) tracer() (*tracer, error) {
+	spec, err := loadTrace()
+	if err != nil {
+		return nil, fmt.Errorf("reading the tracing programs: %w", err)
+	}
+	live := d.live()
+	for name := range live {
+		if spec.Maps[name] == nil {
+			delete(live, name)
+		}
+	}
+	t := new(tracer)
+	if err := spec.LoadAndAssign(t, &ebpf.CollectionOptions{MapReplacements: live}); err != nil {
+		return nil, fmt.Errorf("loading the tracing programs: %w", err)
+	}
+	return t, nil
+}
+
+// traceWait bounds the wait for what a program that has run recorded: it is there already.
+const traceWait = time.Second
+
+// Trace runs a frame through the tracing programs as if an interface had received it. Nothing is
+// sent, and nothing counted. It must run in the interface's network namespace.
+func (d *Dataplane) Trace(ifindex uint32, fabric bool, frame []byte) (Trace, error) {
+	t, err := d.tracer()
+	if err != nil {
+		return Trace{}, err
+	}
+	defer t.close()
+	program := t.Vif
+	if fabric {
+		program = t.Fabric
+	}
+	reader, err := ringbuf.NewReader(t.Traces)
+	if err != nil {
+		return Trace{}, fmt.Errorf("opening the traces: %w", err)
+	}
+	defer reader.Close()
+	options := &ebpf.RunOptions{Data: frame, DataOut: make([]byte, len(frame)+256), Context: skbContext{Ifindex: ifindex}}
+	action, err := program.Run(options)
+	if err != nil {
+		return Trace{}, fmt.Errorf("running the tracing program on a frame of %d bytes: %w", len(frame), err)
+	}
+	reader.SetDeadline(time.Now().Add(traceWait))
+	record, err := reader.Read()
+	if err != nil {
+		return Trace{}, fmt.Errorf("reading the trace: %w", err)
+	}
+	trace, err := readTrace(record.RawSample)
+	trace.Out, trace.TookOver = options.DataOut, action == actionRedirect
+	return trace, err
+}
+
+// MaxTraceFrame is the longest frame that Trace takes: BPF_PROG_TEST_RUN has one page for it, of
+// which the kernel needs some (net/bpf/test_run.c).
+const MaxTraceFrame = 3520

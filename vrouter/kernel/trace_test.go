@@ -1,0 +1,120 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/internal/golden"
+	"windtunnel/vrouter/internal/lab"
+)
+
+// TestTraceGolden: a trace of every golden frame tells what the forwarding programs do with it, ends
+// with the same bytes, and changes no counter.
+func TestTraceGolden(t *testing.T) {
+	lab.NeedRoot(t)
+	cases, c := golden.Load(t)
+	bed := newPacketBed(t, c)
+	for _, k := range cases {
+		in, _ := hex.DecodeString(k.In)
+		if k.GSO != 0 || len(in) > MaxTraceFrame {
+			continue
+		}
+		t.Run(k.Name, func(t *testing.T) {
+			var trace Trace
+			bed.here.Do(func() (err error) {
+				trace, err = bed.plane.Trace(bed.ifindex[k.At], k.At == "fabric", in)
+				return err
+			})
+			op, drop := told(trace)
+			if op != k.Op || drop != k.Drop {
+				t.Fatalf("%s %s, not %s %s: %+v", op, drop, k.Op, k.Drop, trace.Steps)
+			}
+			if trace.TookOver != (op != "drop" && op != "pass") {
+				t.Errorf("%s, and it would be sent: %t", op, trace.TookOver)
+			}
+			if op != "drop" {
+				if err := k.Compare(hex.EncodeToString(trace.Out)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	totals := bed.totals(t)
+	if n := totals.Received().Packets; n != 0 {
+		t.Errorf("traces were counted as %d packets", n)
+	}
+}
+
+// told is what a trace's steps say in the end.
+func told(trace Trace) (op, drop string) {
+	for _, s := range trace.Steps {
+		switch s.Step {
+		case core.StepVerdict:
+			op, drop = core.OperationNames[s.A], core.DropReasons[s.B].Name
+		case core.StepLoss:
+			op, drop = "drop", core.DropReasons[s.A].Name
+		}
+	}
+	if op != "drop" {
+		drop = ""
+	}
+	return op, drop
+}
+
+// TestNoTraceInForwarding: the programs that forward have nothing of what traces.
+func TestNoTraceInForwarding(t *testing.T) {
+	forwarding, err := loadVr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracing, err := loadTrace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := map[string]bool{"vr_trace_logs": true, "vr_traces": true, "vr_trace_filters": true}
+	for name := range tracing.Maps {
+		if own[name] == (forwarding.Maps[name] != nil) && !strings.HasPrefix(name, ".") {
+			t.Errorf("the map %s: own to traces %t, in forwarding %t", name, own[name], forwarding.Maps[name] != nil)
+		}
+	}
+	for name := range forwarding.Programs {
+		if tracing.Programs[name] != nil {
+			t.Errorf("the program %s is among those that trace", name)
+		}
+	}
+}
+
+// TestTraceLog: Go reads the record as C wrote it.
+func TestTraceLog(t *testing.T) {
+	if size := binary.Size(traceLog{}); size != 32+24*24+128 {
+		t.Errorf("the record has %d bytes", size)
+	}
+	if _, err := readTrace(make([]byte, 10)); err == nil {
+		t.Error("10 bytes were a trace")
+	}
+}
+
+// TestWatch: live packets are recorded, and forwarded as ever.
+func TestWatch(t *testing.T) {
+	lab.NeedRoot(t)
+	if !HaveTCX() {
+		t.Skip("skip: needs tcx (Linux 6.6)")
+	}
+	_, c := golden.Load(t)
+	bed := newPacketBed(t, c)
+	bed.here.Do(func() error {
+		watch, err := bed.plane.Watch(Filter{}, []uint32{bed.ifindex["vif1"]}, bed.ifindex["fabric"])
+		if err != nil {
+			return err
+		}
+		if _, err := watch.Next(time.Now()); !os.IsTimeout(err) {
+			t.Errorf("without a packet: %v", err)
+		}
+		return watch.Close()
+	})
+}

@@ -1,0 +1,171 @@
+//go:build ignore
+
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What would become of a packet, step by step. These are the programs of vr_tc.bpf.c, compiled to
+ * record what they do instead of counting and sending. They use the live tables.
+ *
+ * vr_trace_* are for BPF_PROG_TEST_RUN. vr_watch_* stand before the forwarding programs at the same
+ * hook while somebody watches, and only decide: so watching costs nothing when nobody does.
+ */
+#define VR_TRACING
+#include "vr_tc.bpf.c"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vr_trace_log);
+} vr_trace_logs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} vr_traces SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vr_trace_filter);
+} vr_trace_filters SEC(".maps");
+
+VR_INLINE struct vr_trace_log *vr_log(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&vr_trace_logs, &zero);
+}
+
+VR_INLINE void vr_step(enum vr_step step, uint64_t a, uint64_t b)
+{
+	struct vr_trace_log *log = vr_log();
+	uint32_t i = log ? log->count : VR_TRACE_STEPS;
+
+	if (!log || i >= VR_TRACE_STEPS)
+		return;
+	log->steps[i].step = step;
+	log->steps[i].a = a;
+	log->steps[i].b = b;
+	log->count = i + 1;
+}
+
+VR_INLINE int vr_begin(struct __sk_buff *skb, int fabric)
+{
+	struct vr_trace_log *log = vr_log();
+	uint32_t length = skb->len;
+
+	if (!log)
+		return -1;
+	log->time = bpf_ktime_get_ns();
+	log->fabric = (uint32_t)fabric;
+	log->ifindex = skb->ifindex;
+	log->length = length;
+	log->gso_size = skb->gso_size;
+	log->count = 0;
+	log->head_length = 0;
+	if (length > VR_TRACE_HEAD)
+		length = VR_TRACE_HEAD;
+	VR_OPAQUE(length);
+	if (length > 0 && length <= VR_TRACE_HEAD && !bpf_skb_load_bytes(skb, 0, log->head, length))
+		log->head_length = length;
+	return 0;
+}
+
+VR_INLINE int vr_submit(int action)
+{
+	struct vr_trace_log *log = vr_log();
+
+	if (log)
+		bpf_ringbuf_output(&vr_traces, log, sizeof(*log), 0);
+	return action;
+}
+
+SEC("tc")
+int vr_trace_vif(struct __sk_buff *skb)
+{
+	return vr_begin(skb, 0) ? TC_ACT_UNSPEC : vr_submit(vr_on_vif(skb));
+}
+
+SEC("tc")
+int vr_trace_fabric(struct __sk_buff *skb)
+{
+	return vr_begin(skb, 1) ? TC_ACT_UNSPEC : vr_submit(vr_on_fabric(skb));
+}
+
+/* Whether the IPv4 header so far into the frame is the host's. */
+VR_INLINE int vr_host_at(const struct vr_frame *f, uint32_t at, uint32_t host)
+{
+	const uint8_t *ip = f->data + at;
+
+	VR_OPAQUE(ip);
+	if (ip + VR_IP4_LEN > f->end)
+		return 0;
+	return vr_get32(ip + 12) == host || vr_get32(ip + 16) == host;
+}
+
+SEC("tc")
+int vr_watch_vif(struct __sk_buff *skb)
+{
+	uint32_t zero = 0, ifindex = skb->ifindex;
+	struct vr_trace_filter *filter = bpf_map_lookup_elem(&vr_trace_filters, &zero);
+	uint32_t *index = bpf_map_lookup_elem(&vr_ports, &ifindex);
+	const struct vr_vif *vif = index ? vr_vif_at(0, *index) : 0;
+	struct vr_verdict v = {};
+	struct vr_frame f;
+
+	if (!filter || !vif || (filter->vif && filter->vif != *index))
+		return TC_ACT_UNSPEC;
+	vr_ip_frame(skb, VR_ETH_LEN, &f);
+	if (filter->host && !vr_host_at(&f, VR_ETH_LEN, filter->host))
+		return TC_ACT_UNSPEC;
+	if (vr_begin(skb, 0))
+		return TC_ACT_UNSPEC;
+	VR_STEP(vif, *index, ifindex);
+	vr_decide_vif(0, &f, vif, &v);
+	VR_STEP(verdict, v.op, v.drop);
+	return vr_submit(TC_ACT_UNSPEC);
+}
+
+/* Of a packet whose tunnel's headers XDP took off, what is left to see is for whom. */
+VR_INLINE int vr_watch_handed(struct __sk_buff *skb, const struct vr_trace_filter *filter,
+			      const struct vr_handed *h)
+{
+	struct vr_frame f;
+
+	vr_ip_frame(skb, VR_ETH_LEN, &f);
+	if (filter->host && !vr_host_at(&f, VR_ETH_LEN, filter->host))
+		return TC_ACT_UNSPEC;
+	if ((filter->vif && h->vif != filter->vif) || vr_begin(skb, 1))
+		return TC_ACT_UNSPEC;
+	VR_STEP(handed, h->vif, h->ifindex);
+	VR_STEP(verdict, VR_OP_DECAP, 0);
+	return vr_submit(TC_ACT_UNSPEC);
+}
+
+SEC("tc")
+int vr_watch_fabric(struct __sk_buff *skb)
+{
+	uint32_t zero = 0;
+	struct vr_trace_filter *filter = bpf_map_lookup_elem(&vr_trace_filters, &zero);
+	struct vr_node *node = bpf_map_lookup_elem(&vr_nodes, &zero);
+	struct vr_verdict v = {};
+	struct vr_handed handed;
+	struct vr_frame f;
+
+	if (!filter || !node)
+		return TC_ACT_UNSPEC;
+	if (vr_handed_of(skb, &handed))
+		return vr_watch_handed(skb, filter, &handed);
+	vr_fabric_frame(skb, &f);
+	if (filter->host && !vr_host_at(&f, VR_ETH_LEN, filter->host) &&
+	    !vr_host_at(&f, VR_ETH_LEN + vr_wrapped(&f), filter->host))
+		return TC_ACT_UNSPEC;
+	if (vr_begin(skb, 1))
+		return TC_ACT_UNSPEC;
+	vr_decide_fabric(0, node, &f, &v);
+	VR_STEP(verdict, v.op, v.drop);
+	if (v.op == VR_OP_PASS || (filter->vif && (!v.nh || v.nh->vif != filter->vif)))
+		return TC_ACT_UNSPEC;
+	return vr_submit(TC_ACT_UNSPEC);
+}

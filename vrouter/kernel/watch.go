@@ -1,0 +1,92 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+)
+
+// Filter says which live packets are traced; zeros mean any.
+type Filter struct {
+	Vif  uint32 // packets from this vif, and from the fabric to it
+	Host uint32 // an IPv4 address, of the inner packet or the outer
+}
+
+// A Watch traces live packets: its programs stand before those that forward, at the same hooks. So
+// it costs something while it is there, and nothing before and after. Close ends it.
+type Watch struct {
+	tracer *tracer
+	reader *ringbuf.Reader
+	links  []link.Link
+}
+
+// Watch begins to trace what vifs and the fabric receive, by their interfaces.
+func (d *Dataplane) Watch(filter Filter, vifs []uint32, fabric uint32) (*Watch, error) {
+	if !d.tcx {
+		return nil, errors.New("live packets can be traced where programs are attached by tcx only (Linux 6.6, and not --clsact)")
+	}
+	t, err := d.tracer()
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{tracer: t}
+	if err := w.begin(filter, vifs, fabric); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *Watch) begin(filter Filter, vifs []uint32, fabric uint32) (err error) {
+	if err := w.tracer.Filters.Put(uint32(0), filter); err != nil {
+		return fmt.Errorf("setting the filter: %w", err)
+	}
+	if w.reader, err = ringbuf.NewReader(w.tracer.Traces); err != nil {
+		return fmt.Errorf("opening the traces: %w", err)
+	}
+	for _, ifindex := range vifs {
+		if err := w.attach(ifindex, w.tracer.WatchVif); err != nil {
+			return err
+		}
+	}
+	return w.attach(fabric, w.tracer.WatchFabric)
+}
+
+func (w *Watch) attach(ifindex uint32, program *ebpf.Program) error {
+	l, err := link.AttachTCX(link.TCXOptions{Interface: int(ifindex), Program: program, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
+	if err != nil {
+		return fmt.Errorf("watching interface %d: %w", ifindex, err)
+	}
+	w.links = append(w.links, l)
+	return nil
+}
+
+// Next waits for a packet until a time; then it gives os.ErrDeadlineExceeded.
+func (w *Watch) Next(until time.Time) (Trace, error) {
+	w.reader.SetDeadline(until)
+	record, err := w.reader.Read()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return Trace{}, os.ErrDeadlineExceeded
+	}
+	if err != nil {
+		return Trace{}, fmt.Errorf("waiting for a packet: %w", err)
+	}
+	return readTrace(record.RawSample)
+}
+
+// Close takes the programs away.
+func (w *Watch) Close() error {
+	var failed []error
+	for _, l := range w.links {
+		failed = append(failed, l.Close())
+	}
+	if w.reader != nil {
+		failed = append(failed, w.reader.Close())
+	}
+	w.tracer.close()
+	return errors.Join(failed...)
+}

@@ -1,0 +1,121 @@
+package packet_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"windtunnel/vrouter/internal/golden"
+	"windtunnel/vrouter/packet"
+)
+
+func spec(protocol string) packet.Spec {
+	return packet.Spec{
+		SourceMAC: [6]byte{2, 0, 0, 0, 1, 3}, DestinationMAC: [6]byte{0, 0, 0x5e, 0, 1, 0},
+		Source: netip.MustParseAddr("10.0.1.3"), Destination: netip.MustParseAddr("10.0.1.4"),
+		Protocol: protocol, SourcePort: 40000, DestinationPort: 53, TTL: 64, DontFragment: true,
+	}
+}
+
+func text(layers []packet.Layer) string {
+	var b strings.Builder
+	for _, l := range layers {
+		fmt.Fprintf(&b, "%s: %s\n", l.Layer, l.Says)
+	}
+	return b.String()
+}
+
+func TestBuild(t *testing.T) {
+	cases := map[string]struct {
+		size int
+		want string
+	}{
+		"udp": {100, `ethernet: 02:00:00:00:01:03 > 00:00:5e:00:01:00, type 0x0800
+ipv4: 10.0.1.3 > 10.0.1.4, udp, 100 bytes, ttl 64, DF
+udp: 40000 > 53
+data: 72 bytes
+`},
+		"tcp": {0, `ethernet: 02:00:00:00:01:03 > 00:00:5e:00:01:00, type 0x0800
+ipv4: 10.0.1.3 > 10.0.1.4, tcp, 40 bytes, ttl 64, DF
+tcp: 40000 > 53, SYN
+`},
+		"icmp": {29, `ethernet: 02:00:00:00:01:03 > 00:00:5e:00:01:00, type 0x0800
+ipv4: 10.0.1.3 > 10.0.1.4, icmp, 29 bytes, ttl 64, DF
+icmp: echo request
+data: 1 bytes
+`},
+		"arp": {0, `ethernet: 02:00:00:00:01:03 > ff:ff:ff:ff:ff:ff, type 0x0806
+arp: who has 10.0.1.4? tell 10.0.1.3
+`},
+	}
+	for protocol, c := range cases {
+		t.Run(protocol, func(t *testing.T) {
+			s := spec(protocol)
+			s.Size = c.size
+			frame, err := packet.Build(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := text(packet.Describe(frame, len(frame))); got != c.want {
+				t.Errorf("got\n%swant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	for want, change := range map[string]func(*packet.Spec){
+		"there is no protocol": func(s *packet.Spec) { s.Protocol = "sctp" },
+		"has 28 to 65535":      func(s *packet.Spec) { s.Size = 27 },
+		"only IPv4":            func(s *packet.Spec) { s.Destination = netip.MustParseAddr("fd00::1") },
+	} {
+		s := spec("udp")
+		change(&s)
+		if _, err := packet.Build(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, not: %s", err, want)
+		}
+	}
+}
+
+// TestDescribe reads frames that others made: the golden ones are scapy's.
+func TestDescribe(t *testing.T) {
+	cases, _ := golden.Load(t)
+	want := map[string]string{
+		"udp into a tunnel": `ethernet: 02:00:00:00:00:01 > 02:00:00:00:00:02, type 0x0800
+ipv4: 10.0.0.1 > 10.0.0.2, udp, 93 bytes, ttl 64, DF
+udp: 49152 > 6635
+mpls: label 17, ttl 64
+ipv4: 10.0.1.3 > 10.0.1.4, udp, 61 bytes, ttl 63
+udp: 40000 > 53
+data: 33 bytes
+`,
+	}
+	for _, c := range cases {
+		frame, err := hex.DecodeString(c.Out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := text(packet.Describe(frame, len(frame)))
+		if want[c.Name] != "" && got != want[c.Name] {
+			t.Errorf("%s:\n%swant\n%s", c.Name, got, want[c.Name])
+		}
+		if strings.Contains(got, "bad header") && c.Op != "pass" {
+			t.Errorf("%s: what leaves is no good packet:\n%s", c.Name, got)
+		}
+	}
+}
+
+// FuzzDescribe: no bytes make it fail, and it always has an answer.
+func FuzzDescribe(f *testing.F) {
+	for _, protocol := range packet.Protocols {
+		frame, _ := packet.Build(spec(protocol))
+		f.Add(frame)
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		if len(packet.Describe(frame, len(frame))) == 0 {
+			t.Error("nothing is said")
+		}
+	})
+}
