@@ -107,7 +107,7 @@ func tcp(t *testing.T, from, to *container, size int) (mss int) {
 	})
 	defer listener.Close()
 	sums := make(chan [32]byte, 1)
-	go func() { sums <- receive(listener) }()
+	go func() { sums <- receive(listener, 4*patience) }()
 	var conn net.Conn
 	from.Do(func() (err error) {
 		conn, err = (&net.Dialer{Timeout: patience, Control: cubic}).DialContext(context.Background(), "tcp4", listener.Addr().String())
@@ -157,13 +157,13 @@ func cubic(_, _ string, raw syscall.RawConn) error {
 	return err
 }
 
-func receive(listener net.Listener) (sum [32]byte) {
+func receive(listener net.Listener, limit time.Duration) (sum [32]byte) {
 	conn, err := listener.Accept()
 	if err != nil {
 		return sum
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(4 * patience))
+	conn.SetDeadline(time.Now().Add(limit))
 	h := sha256.New()
 	if _, err := io.Copy(h, conn); err != nil {
 		return sum

@@ -1,0 +1,148 @@
+package vrouter_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"hash"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/control"
+	"windtunnel/vrouter/internal/lab"
+)
+
+// churnRate is how many routes change a second, in so many requests.
+const (
+	churnRate     = 10_000
+	churnRequests = 50
+)
+
+// churnTime is a few seconds; CHURN=30s makes it longer.
+func churnTime(t *testing.T) time.Duration {
+	text := os.Getenv("CHURN")
+	if text == "" {
+		return 3 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("CHURN: %v", err)
+	}
+	return d
+}
+
+// TestRouteChurn: while 10,000 routes change a second, beside, above and below the one that a TCP stream
+// takes, and that one itself, no packet of the stream is lost to the tables, nor is a byte of it.
+func TestRouteChurn(t *testing.T) {
+	b := newBed(t, config.MPLSoUDP)
+	b.run("--lease")
+	gre := b.a.config.Routes[0].Via
+	gre.Encapsulation = config.MPLSoGRE
+	here := config.Change{Network: "network1", Prefix: b.a.config.Routes[0].Prefix, Via: &gre}
+	b.a.Must("changing a route", b.a.changeRoutes([]config.Change{here}))
+	lab.Await(t, "both tunnels are resolved", func() bool { return len(ask[control.Status](b.a, "status").Unresolved) == 0 })
+	s := startStream(t, b.a1, b.b1)
+	random, begin, done := rand.New(rand.NewPCG(1, 2)), time.Now(), 0
+	for time.Since(begin) < churnTime(t) {
+		changes := churnChanges(random, b.a.config.Routes[0], gre)
+		if err := b.a.changeRoutes(changes); err != nil {
+			t.Fatalf("after %d changes: %v", done, err)
+		}
+		done += len(changes)
+		time.Sleep(time.Until(begin.Add(time.Duration(done) * time.Second / churnRate)))
+	}
+	rate := float64(done) / time.Since(begin).Seconds()
+	bytes := s.end(t)
+	t.Logf("%.0f routes changed a second, beside %.1f Gbit/s", rate, float64(bytes)*8/1e9/time.Since(begin).Seconds())
+	for _, n := range []*node{b.a, b.b} {
+		if drops := n.addsUp().Drops; len(drops) != 0 {
+			t.Errorf("%s dropped %v", n.config.Name, drops)
+		}
+	}
+}
+
+// churnChanges are changes at once: routes of all lengths that come, go, and lead elsewhere, nearly all
+// of them to addresses that share their first bits with the stream's.
+func churnChanges(random *rand.Rand, stream config.Route, other config.Via) []config.Change {
+	ways := []config.Via{stream.Via, other}
+	changes := []config.Change{{Network: stream.Network, Prefix: stream.Prefix, Via: &ways[random.IntN(2)]}}
+	for len(changes) < churnRate/churnRequests {
+		address := netip.AddrFrom4([4]byte{10, byte(random.IntN(2)), byte(random.IntN(64)), byte(random.IntN(256))})
+		prefix, _ := address.Prefix(random.IntN(33))
+		if prefix.IsSingleIP() && stream.Prefix.Addr().As4()[2] == address.As4()[2] {
+			continue // ports, the gateway and the stream itself are here
+		}
+		change := config.Change{Network: stream.Network, Prefix: prefix, Via: &ways[random.IntN(2)]}
+		if random.IntN(3) == 0 {
+			change.Via, change.Remove = nil, true
+		}
+		changes = append(changes, change)
+	}
+	return changes
+}
+
+// A stream is TCP as fast as it goes, from one container to another, until it is ended.
+type stream struct {
+	conn     net.Conn
+	stop     chan struct{}
+	sent     chan error
+	sentSum  hash.Hash
+	bytes    int
+	received chan [32]byte
+}
+
+func startStream(t *testing.T, from, to *container) *stream {
+	t.Helper()
+	s := &stream{stop: make(chan struct{}), sent: make(chan error, 1), sentSum: sha256.New(), received: make(chan [32]byte, 1)}
+	var listener net.Listener
+	to.Do(func() (err error) {
+		listener, err = net.Listen("tcp4", to.address.String()+":0")
+		return err
+	})
+	go func() {
+		defer listener.Close()
+		s.received <- receive(listener, churnTime(t)+4*patience)
+	}()
+	from.Do(func() (err error) {
+		s.conn, err = (&net.Dialer{Timeout: patience, Control: cubic}).DialContext(context.Background(), "tcp4", listener.Addr().String())
+		return err
+	})
+	go func() { s.sent <- s.send() }()
+	return s
+}
+
+func (s *stream) send() error {
+	defer s.conn.Close()
+	random, buffer := rand.NewChaCha8([32]byte{1}), make([]byte, 1<<18)
+	for {
+		select {
+		case <-s.stop:
+			return nil
+		default:
+		}
+		random.Read(buffer)
+		s.sentSum.Write(buffer)
+		s.conn.SetDeadline(time.Now().Add(patience))
+		if _, err := s.conn.Write(buffer); err != nil {
+			return err
+		}
+		s.bytes += len(buffer)
+	}
+}
+
+// end stops the stream, checks that it arrived as it was sent, and tells its bytes.
+func (s *stream) end(t *testing.T) int {
+	t.Helper()
+	close(s.stop)
+	if err := <-s.sent; err != nil {
+		t.Fatalf("sending over TCP: %v", err)
+	}
+	if sum := <-s.received; sum != [32]byte(s.sentSum.Sum(nil)) {
+		t.Error("TCP delivered other bytes than were sent")
+	}
+	return s.bytes
+}
