@@ -88,13 +88,13 @@ func printChanges(out io.Writer, c control.Changes, dryRun bool) error {
 		counts := s.section.Counts
 		sum.Added, sum.Removed, sum.Changed, sum.Same = sum.Added+counts.Added, sum.Removed+counts.Removed, sum.Changed+counts.Changed, sum.Same+counts.Same
 	}
-	did := "were"
+	did := "Done"
 	if dryRun {
-		did = "would be"
+		did = "To do"
 	}
-	fmt.Fprintf(out, "\n%d %s added, %d changed, %d removed; %d stay as they are.\n", sum.Added, did, sum.Changed, sum.Removed, sum.Same)
-	fmt.Fprintf(out, "Tables: %d writes before any packet looks there, %d words switched one by one, %d records wiped afterwards; %d bytes.\n",
-		c.Tables.Prepared, c.Tables.Switched, c.Tables.Retired, c.Tables.Bytes)
+	fmt.Fprintf(out, "\n%s: %d added, %d changed, %d removed; %d stay as they are.\n", did, sum.Added, sum.Changed, sum.Removed, sum.Same)
+	fmt.Fprintf(out, "Tables: %s before any packet looks there, %s switched one by one, %s wiped afterwards; %s.\n",
+		plural(c.Tables.Prepared, "write"), plural(c.Tables.Switched, "word"), plural(c.Tables.Retired, "record"), plural(c.Tables.Bytes, "byte"))
 	if len(c.Effects) == 0 {
 		fmt.Fprintln(out, "Packets flow on, each by the old tables or the new; nobody loses one.")
 	} else {
@@ -140,6 +140,13 @@ func printSection(out io.Writer, title string, s config.Section) error {
 			line(fmt.Sprintf("  ... and %d more", more))
 		}
 	})
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func orNone(value string) string {

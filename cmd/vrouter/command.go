@@ -108,7 +108,11 @@ func noSuchCommand(root *cobra.Command, args []string) error {
 			words = append(words, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q%s; `vrouter --help` lists them", args[0], config.Nearest(args[0], words))
+	hint := config.Nearest(args[0], words)
+	if hint == "" {
+		hint = "; `vrouter --help` lists them"
+	}
+	return fmt.Errorf("unknown command %q%s", args[0], hint)
 }
 
 // nearestFlag adds the flag that was probably meant.
@@ -119,11 +123,11 @@ func nearestFlag(c *cobra.Command, err error) error {
 	}
 	var words []string
 	for _, flag := range strings.Fields(c.Flags().FlagUsages()) {
-		if name, ok := strings.CutPrefix(flag, "--"); ok {
-			words = append(words, name)
+		if strings.HasPrefix(flag, "--") {
+			words = append(words, flag)
 		}
 	}
-	hint := config.Nearest(word, words)
+	hint := config.Nearest("--"+word, words)
 	if !strings.Contains(hint, "did you mean") {
 		hint = fmt.Sprintf("; `%s --help` lists them", c.CommandPath())
 	}

@@ -34,7 +34,7 @@ func TestExitCodes(t *testing.T) {
 		{"unknown command", "fly", exitRefused, "unknown command \"fly\"; `vrouter --help` lists them"},
 		{"nearly a command", "stat", exitRefused, `unknown command "stat"; did you mean "stats"?`},
 		{"unknown flag", "run --fly", exitRefused, "unknown flag: --fly; `vrouter run --help` lists them"},
-		{"nearly a flag", "trace --prot udp", exitRefused, `unknown flag: --prot; did you mean "p`},
+		{"nearly a flag", "trace --prot udp", exitRefused, `unknown flag: --prot; did you mean "--p`},
 		{"flag missing", "run --socket " + nowhere, exitRefused, `"config" not set`},
 		{"argument missing", "apply --socket " + nowhere, exitRefused, "accepts 1 arg"},
 		{"no configuration", "run --config " + nowhere + " --socket " + nowhere, exitRefused, "reading the configuration"},
@@ -92,7 +92,7 @@ func TestTables(t *testing.T) {
 		{"drops", `{"ok":true,"drops":[]}`, "nothing was lost\n"},
 		{"mpls", `{"ok":true,"mpls":[{"label":16,"nh":2,"port":"sender"}]}`, "LABEL  NH  PORT\n16     2   sender\n"},
 		{"nh", `{"ok":true,"nh":[{"nh":1,"type":"receive","resolved":true}]}`,
-			"NH  TYPE     OUT  TUNNEL  MAC  MTU  RESOLVED\n1   receive                    0    true\n"},
+			"NH  TYPE     OUT  TUNNEL  AS  MAC  MTU  RESOLVED\n1   receive                        0    true\n"},
 		{"vif", `{"ok":true,"vif":[]}`, "VIF  NAME  INTERFACE  NETWORK  ADDRESS  MAC  MTU  LABEL  DELIVERY  RX  TX\n"},
 	}
 	for _, c := range cases {

@@ -18,7 +18,7 @@ func decode(reply []byte, into any) error {
 	return nil
 }
 
-func printStatus(reply []byte, out io.Writer) error {
+func printStatus(reply []byte, out io.Writer, _ control.Scope) error {
 	var s control.Status
 	if err := decode(reply, &s); err != nil {
 		return err
@@ -57,7 +57,7 @@ func ordinal(n int) string {
 }
 
 // printDrops tells the reasons that occurred; that of a network or port, by direction.
-func printDrops(reply []byte, out io.Writer) error {
+func printDrops(reply []byte, out io.Writer, _ control.Scope) error {
 	var drops []control.Drop
 	if err := decode(reply, &drops); err != nil {
 		return err
@@ -90,12 +90,43 @@ func printDrops(reply []byte, out io.Writer) error {
 	})
 }
 
-// printStats tells the node's account, then that of each network and port.
-func printStats(reply []byte, out io.Writer) error {
+// printStats tells the node's account, then that of each network and port; in a scope, only theirs.
+func printStats(reply []byte, out io.Writer, scope control.Scope) (err error) {
 	var s control.Stats
 	if err := decode(reply, &s); err != nil {
 		return err
 	}
+	if scope == (control.Scope{}) {
+		err = printNode(s, out)
+	}
+	if len(s.Networks) > 0 && err == nil {
+		err = columns(out, func(line func(string)) {
+			line("NETWORK\tPORTS" + trafficHead)
+			for _, n := range s.Networks {
+				line(fmt.Sprintf("%s\t%d%s", n.Name, n.Ports, traffic(n.Traffic)))
+			}
+		})
+		fmt.Fprintln(out)
+	}
+	if len(s.Vifs) > 0 && err == nil {
+		err = columns(out, func(line func(string)) {
+			line("PORT\tNETWORK" + trafficHead)
+			for _, v := range s.Vifs {
+				line(fmt.Sprintf("%s\t%s%s", v.Name, v.Network, traffic(v.Traffic)))
+			}
+		})
+		fmt.Fprintln(out)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "Networks and ports are in packets, from and to their containers. `vrouter drops` says why.")
+	return err
+}
+
+const trafficHead = "\tRECEIVED\tFORWARDED\tANSWERED\tDROPPED\tDELIVERED\tLOST"
+
+func printNode(s control.Stats, out io.Writer) error {
 	err := columns(out, func(line func(string)) {
 		line("NODE\tPACKETS\tSEGMENTS\tBYTES")
 		for _, row := range []struct {
@@ -108,32 +139,9 @@ func printStats(reply []byte, out io.Writer) error {
 			line(fmt.Sprintf("%s\t%d\t%d\t%d", row.name, row.count.Packets, row.count.Segments, row.count.Bytes))
 		}
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = fmt.Fprintln(out)
 	}
-	const head = "\tRECEIVED\tFORWARDED\tANSWERED\tDROPPED\tDELIVERED\tLOST"
-	if len(s.Networks) > 0 {
-		fmt.Fprintln(out)
-		err = columns(out, func(line func(string)) {
-			line("NETWORK\tPORTS" + head)
-			for _, n := range s.Networks {
-				line(fmt.Sprintf("%s\t%d%s", n.Name, n.Ports, traffic(n.Traffic)))
-			}
-		})
-	}
-	if len(s.Vifs) > 0 && err == nil {
-		fmt.Fprintln(out)
-		err = columns(out, func(line func(string)) {
-			line("PORT\tNETWORK" + head)
-			for _, v := range s.Vifs {
-				line(fmt.Sprintf("%s\t%s%s", v.Name, v.Network, traffic(v.Traffic)))
-			}
-		})
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(out, "\nNetworks and ports are in packets, from and to their containers. `vrouter drops` says why.")
 	return err
 }
 

@@ -17,7 +17,7 @@ import (
 type table struct {
 	name, short, example string
 	scoped               bool // it can be narrowed to a network or a port
-	print                func(reply []byte, out io.Writer) error
+	print                func(reply []byte, out io.Writer, scope control.Scope) error
 }
 
 var tables = []table{
@@ -25,8 +25,12 @@ var tables = []table{
 	{name: "vif", short: "Show the ports and their counters", print: rows("VIF\tNAME\tINTERFACE\tNETWORK\tADDRESS\tMAC\tMTU\tLABEL\tDELIVERY\tRX\tTX", func(v control.Vif) string {
 		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d", v.Vif, v.Name, v.Interface, v.Network, v.Address, v.MAC, v.MTU, v.Label, v.Delivery, v.Rx.Packets, v.Tx.Packets)
 	})},
-	{name: "nh", short: "Show the nexthops", print: rows("NH\tTYPE\tOUT\tTUNNEL\tMAC\tMTU\tRESOLVED", func(n control.Nexthop) string {
-		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%d\t%t", n.Nexthop, n.Type, n.Out, n.Tunnel, n.MAC, n.MTU, n.Resolved)
+	{name: "nh", short: "Show the nexthops", print: rows("NH\tTYPE\tOUT\tTUNNEL\tAS\tMAC\tMTU\tRESOLVED", func(n control.Nexthop) string {
+		wrap := n.Wrap
+		if n.VNI != 0 {
+			wrap += fmt.Sprintf(" %d", n.VNI)
+		}
+		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%t", n.Nexthop, n.Type, n.Out, n.Tunnel, wrap, n.MAC, n.MTU, n.Resolved)
 	})},
 	{name: "rt", short: "Show the routes", print: rows("NETWORK\tPREFIX\tNH\tLABEL", func(r control.Route) string {
 		return fmt.Sprintf("%s\t%s\t%d\t%d", r.Network, r.Prefix, r.Nexthop, r.Label)
@@ -41,8 +45,8 @@ var tables = []table{
 }
 
 // rows prints a list as a table, one row a record; empty rows are left out.
-func rows[R any](head string, row func(R) string) func([]byte, io.Writer) error {
-	return func(reply []byte, out io.Writer) error {
+func rows[R any](head string, row func(R) string) func([]byte, io.Writer, control.Scope) error {
+	return func(reply []byte, out io.Writer, _ control.Scope) error {
 		var records []R
 		if err := json.Unmarshal(reply, &records); err != nil {
 			return fmt.Errorf("reading the table: %w", err)
@@ -91,7 +95,7 @@ func newTable(t table) *cobra.Command {
 				_, err = fmt.Fprintln(c.OutOrStdout(), string(reply))
 				return err
 			}
-			return t.print(reply, c.OutOrStdout())
+			return t.print(reply, c.OutOrStdout(), scope)
 		},
 	}
 	socketFlag(c, &socket, "the vRouter's Unix socket")

@@ -133,9 +133,9 @@ func (v view) check(s Scope) error {
 	}
 	switch {
 	case s.Network != "" && !slices.Contains(networks, s.Network):
-		return fmt.Errorf("there is no network %q%s", s.Network, config.Nearest(s.Network, networks))
+		return Refuse(fmt.Errorf("there is no network %q%s", s.Network, config.Nearest(s.Network, networks)))
 	case s.Port != "" && !slices.Contains(ports, s.Port):
-		return fmt.Errorf("there is no port %q%s", s.Port, config.Nearest(s.Port, ports))
+		return Refuse(fmt.Errorf("there is no port %q%s", s.Port, config.Nearest(s.Port, ports)))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"windtunnel/vrouter/core"
@@ -39,6 +40,9 @@ func ListenMetrics(address string) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", at.String())
 	if err != nil {
+		if errors.Is(err, syscall.EADDRNOTAVAIL) {
+			err = fmt.Errorf("%w; is the loopback up in this network namespace? `ip link set lo up`", err)
+		}
 		return nil, fmt.Errorf("serving metrics at %s: %w", at, err)
 	}
 	return listener, nil

@@ -62,13 +62,13 @@ func (a *Agent) Trace(r TraceRequest) (TraceReply, error) {
 	defer a.mu.Unlock()
 	frame, ifindex, err := a.traceFrame(r)
 	if err != nil {
-		return TraceReply{}, err
+		return TraceReply{}, Refuse(err)
 	}
 	switch {
 	case len(frame) < 14:
-		return TraceReply{}, fmt.Errorf("a frame has at least 14 bytes, not %d", len(frame))
+		return TraceReply{}, Refuse(fmt.Errorf("a frame has at least 14 bytes, not %d", len(frame)))
 	case len(frame) > kernel.MaxTraceFrame:
-		return TraceReply{}, fmt.Errorf("%d bytes are more than the kernel takes for a trial; at most %d", len(frame), kernel.MaxTraceFrame)
+		return TraceReply{}, Refuse(fmt.Errorf("%d bytes are more than the kernel takes for a trial; at most %d", len(frame), kernel.MaxTraceFrame))
 	}
 	trace, err := a.plane.Trace(ifindex, r.Fabric, frame)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // Spec is an IPv4 packet, or an ARP request, in an Ethernet frame.
@@ -40,7 +41,7 @@ var headers = map[string]int{"icmp": 8, "udp": 8, "tcp": 20}
 func Build(s Spec) ([]byte, error) {
 	switch {
 	case !slices.Contains(Protocols, s.Protocol):
-		return nil, fmt.Errorf("there is no protocol %q; there is icmp, udp, tcp, arp", s.Protocol)
+		return nil, fmt.Errorf("there is no protocol %q; there is %s", s.Protocol, strings.Join(Protocols, ", "))
 	case !s.Source.Is4() || !s.Destination.Is4():
 		return nil, fmt.Errorf("%s to %s: only IPv4 can be made; give other frames as they are", s.Source, s.Destination)
 	case s.Protocol == "arp":
