@@ -50,7 +50,7 @@ an address, or all. Meanwhile every packet costs a look; before and after, none.
 	c.Flags().StringVar(&r.Hex, "hex", "", "a whole Ethernet frame in hexadecimal")
 	c.Flags().StringVar(&r.To, "to", "", "the destination's address")
 	c.Flags().StringVar(&r.From, "from", "", "the source's address, instead of the port's")
-	c.Flags().StringVar(&r.Proto, "proto", "icmp", "icmp, udp, tcp or arp")
+	c.Flags().StringVar(&r.Proto, "proto", "icmp", "icmp, udp, tcp, arp or nd")
 	c.Flags().Uint16Var(&r.Sport, "sport", 40000, "source port")
 	c.Flags().Uint16Var(&r.Dport, "dport", 80, "destination port")
 	c.Flags().IntVar(&r.Size, "size", 0, "bytes of the IP packet (default: as short as it can be)")

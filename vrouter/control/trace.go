@@ -19,7 +19,7 @@ type TraceRequest struct {
 	Hex    string `json:"hex,omitempty"`    // the frame; the rest makes one
 	To     string `json:"to,omitempty"`
 	From   string `json:"from,omitempty"`  // instead of the port's address
-	Proto  string `json:"proto,omitempty"` // icmp, udp, tcp or arp
+	Proto  string `json:"proto,omitempty"` // icmp, udp, tcp, arp or nd
 	Sport  uint16 `json:"sport,omitempty"`
 	Dport  uint16 `json:"dport,omitempty"`
 	Size   int    `json:"size,omitempty"` // bytes, of the IP packet

@@ -118,3 +118,48 @@ func TestWatch(t *testing.T) {
 		return watch.Close()
 	})
 }
+
+// TestVifAccounts: after all golden frames, every vif's account adds up, and the vifs' together are
+// the node's, but for what belonged to nobody.
+func TestVifAccounts(t *testing.T) {
+	lab.NeedRoot(t)
+	cases, c := golden.Load(t)
+	bed := newPacketBed(t, c)
+	for _, k := range cases {
+		if k.GSO == 0 || k.Op != "tunnel" { // as in TestGoldenPackets
+			bed.run(t, k)
+		}
+	}
+	var all core.VifCount
+	var lost core.VifDrops
+	for slot := range bed.plane.Image().Vifs {
+		count, err := bed.plane.VifCount(slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drops, err := bed.plane.VifDrops(slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, _ := drops.Dropped()
+		sum.Add(count.Forwarded)
+		sum.Add(count.Answered)
+		if sum != count.Rx {
+			t.Errorf("vif %d received %+v, accounted for %+v", slot, count.Rx, sum)
+		}
+		all.Add(count)
+		lost.Add(drops)
+	}
+	totals := bed.totals(t)
+	if all.Rx != totals.ReceivedVif || all.Answered != totals.Answered {
+		t.Errorf("the vifs received %+v and answered %+v, the node %+v and %+v", all.Rx, all.Answered, totals.ReceivedVif, totals.Answered)
+	}
+	for i, name := range core.DropReasons {
+		if from, to := lost.From[i].Packets, lost.To[i].Packets; from+to > totals.Drops[i].Packets {
+			t.Errorf("%s: %d from and %d to vifs are more than the node's %d", name.Name, from, to, totals.Drops[i].Packets)
+		}
+	}
+	if lost.To[core.DropEcn].Packets == 0 || lost.From[core.DropSpoofedAddress].Packets == 0 {
+		t.Errorf("losses to vifs %v, from vifs %v", lost.To, lost.From)
+	}
+}

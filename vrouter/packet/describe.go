@@ -99,7 +99,7 @@ func (d *describer) arp(b []byte) {
 
 func address4(b []byte) netip.Addr { return netip.AddrFrom4([4]byte(b[:4])) }
 
-var protocols = map[uint8]string{protoICMP: "icmp", protoTCP: "tcp", protoUDP: "udp", protoGRE: "gre", 58: "icmpv6"}
+var protocols = map[uint8]string{protoICMP: "icmp", protoTCP: "tcp", protoUDP: "udp", protoGRE: "gre", protoICMP6: "icmpv6"}
 
 func protocol(number uint8) string {
 	if name := protocols[number]; name != "" {
@@ -144,13 +144,17 @@ func (d *describer) ip4(b []byte) {
 }
 
 func (d *describer) ip6(b []byte) {
-	if !d.enough("ipv6", b, 40) {
+	if !d.enough("ipv6", b, ip6Len) {
 		return
 	}
 	source, _ := netip.AddrFromSlice(b[8:24])
 	destination, _ := netip.AddrFromSlice(b[24:40])
-	d.add("ipv6", "%s > %s, %s, %d bytes, hop limit %d", source, destination, protocol(b[6]), 40+int(binary.BigEndian.Uint16(b[4:])), b[7])
-	d.transport(b[6], b[40:])
+	notes := fmt.Sprintf("%s, %d bytes, hop limit %d", protocol(b[6]), ip6Len+int(binary.BigEndian.Uint16(b[4:])), b[7])
+	if mark := ecn[b[1]>>4&3]; mark != "" {
+		notes += ", " + mark
+	}
+	d.add("ipv6", "%s > %s, %s", source, destination, notes)
+	d.transport(b[6], b[ip6Len:])
 }
 
 func (d *describer) transport(number uint8, b []byte) {
@@ -163,6 +167,8 @@ func (d *describer) transport(number uint8, b []byte) {
 		d.gre(b)
 	case protoICMP:
 		d.icmp(b)
+	case protoICMP6:
+		d.icmp6(b)
 	default:
 		d.rest(b)
 	}
@@ -251,6 +257,30 @@ func (d *describer) icmp(b []byte) {
 		return
 	default:
 		d.add("icmp", "type %d, code %d", b[0], b[1])
+	}
+	d.rest(b[8:])
+}
+
+// icmp6 is RFC 4443's, and RFC 4861's of neighbours.
+func (d *describer) icmp6(b []byte) {
+	if !d.enough("icmpv6", b, 8) {
+		return
+	}
+	switch {
+	case b[0] == 128:
+		d.add("icmpv6", "echo request")
+	case b[0] == 129:
+		d.add("icmpv6", "echo reply")
+	case b[0] == 2:
+		d.add("icmpv6", "packet too big, MTU %d; it quotes:", binary.BigEndian.Uint32(b[4:]))
+		d.ip6(b[8:])
+		return
+	case (b[0] == 135 || b[0] == 136) && len(b) >= 24:
+		target, _ := netip.AddrFromSlice(b[8:24])
+		d.add("icmpv6", map[byte]string{135: "neighbour solicitation: who has %s?", 136: "neighbour advertisement of %s"}[b[0]], target)
+		return
+	default:
+		d.add("icmpv6", "type %d, code %d", b[0], b[1])
 	}
 	d.rest(b[8:])
 }

@@ -19,6 +19,12 @@ func spec(protocol string) packet.Spec {
 	}
 }
 
+func spec6(protocol string) packet.Spec {
+	s := spec(protocol)
+	s.Source, s.Destination = netip.MustParseAddr("fd00::3"), netip.MustParseAddr("fd00::1:4")
+	return s
+}
+
 func text(layers []packet.Layer) string {
 	var b strings.Builder
 	for _, l := range layers {
@@ -65,11 +71,68 @@ arp: who has 10.0.1.4? tell 10.0.1.3
 	}
 }
 
+func TestBuild6(t *testing.T) {
+	for protocol, want := range map[string]string{
+		"udp": `ethernet: 02:00:00:00:01:03 > 00:00:5e:00:01:00, type 0x86dd
+ipv6: fd00::3 > fd00::1:4, udp, 48 bytes, hop limit 64, CE
+udp: 40000 > 53
+`,
+		"icmp": `ethernet: 02:00:00:00:01:03 > 00:00:5e:00:01:00, type 0x86dd
+ipv6: fd00::3 > fd00::1:4, icmpv6, 48 bytes, hop limit 64, CE
+icmpv6: echo request
+`,
+		"nd": `ethernet: 02:00:00:00:01:03 > 33:33:ff:01:00:04, type 0x86dd
+ipv6: fd00::3 > ff02::1:ff01:4, icmpv6, 72 bytes, hop limit 255, CE
+icmpv6: neighbour solicitation: who has fd00::1:4?
+`,
+	} {
+		s := spec6(protocol)
+		s.TOS = 3
+		frame, err := packet.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(packet.Describe(frame, len(frame))); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+}
+
+// TestChecksums: the sum over the pseudo-header and what it covers is all ones (RFC 1071), in frames
+// of both families.
+func TestChecksums(t *testing.T) {
+	for _, s := range []packet.Spec{spec("udp"), spec("tcp"), spec6("udp"), spec6("tcp"), spec6("icmp"), spec6("nd")} {
+		s.Size = 0
+		frame, err := packet.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses, l4, number := frame[26:34], frame[34:], frame[23]
+		if s.Source.Is6() {
+			addresses, l4, number = frame[22:54], frame[54:], frame[20]
+		}
+		var sum uint32
+		for _, b := range [][]byte{addresses, {0, number, 0, byte(len(l4))}, l4} {
+			for i := 0; i < len(b); i += 2 {
+				sum += uint32(b[i])<<8 | uint32(b[i+1])
+			}
+		}
+		for sum > 0xffff {
+			sum = sum&0xffff + sum>>16
+		}
+		if sum != 0xffff {
+			t.Errorf("%s from %s: the sum is %#x", s.Protocol, s.Source, sum)
+		}
+	}
+}
+
 func TestBuildRefuses(t *testing.T) {
 	for want, change := range map[string]func(*packet.Spec){
 		"there is no protocol": func(s *packet.Spec) { s.Protocol = "sctp" },
 		"has 28 to 65535":      func(s *packet.Spec) { s.Size = 27 },
-		"only IPv4":            func(s *packet.Spec) { s.Destination = netip.MustParseAddr("fd00::1") },
+		"different families":   func(s *packet.Spec) { s.Destination = netip.MustParseAddr("fd00::1") },
+		"arp is for IPv4":      func(s *packet.Spec) { *s = spec6("arp") },
+		"nd for IPv6":          func(s *packet.Spec) { s.Protocol = "nd" },
 	} {
 		s := spec("udp")
 		change(&s)
@@ -110,8 +173,11 @@ data: 33 bytes
 // FuzzDescribe: no bytes make it fail, and it always has an answer.
 func FuzzDescribe(f *testing.F) {
 	for _, protocol := range packet.Protocols {
-		frame, _ := packet.Build(spec(protocol))
-		f.Add(frame)
+		for _, s := range []packet.Spec{spec(protocol), spec6(protocol)} {
+			if frame, err := packet.Build(s); err == nil {
+				f.Add(frame)
+			}
+		}
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		if len(packet.Describe(frame, len(frame))) == 0 {
