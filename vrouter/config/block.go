@@ -19,8 +19,11 @@ type block struct {
 	spots     uint32       // which spots have a route
 	forks     uint16       // which entries have a block below
 	length    uint8        // of the prefix, a multiple of core.BlockBits
-	number    uint32       // in the table
+	number    uint32       // in the table, or embedded
 }
+
+// embedded is instead of a number when the block stands in the entry that would lead to it.
+const embedded = ^uint32(0)
 
 // The spot of a route in its block: a 1, then those bits of its prefix that the block's lacks. So
 // spot p's two longer prefixes are at 2p and 2p+1, as in a heap.
@@ -189,6 +192,39 @@ func (b *block) find(prefix core.Addr, length int) core.Route {
 	return b.routeAt(spotOf(prefix, length, home))
 }
 
+// mayEmbed tells whether the entry above, so many bits of prefix behind it, can say all of the block: a
+// lone route, when there is none above to fall back to.
+func (b *block) mayEmbed(above int) bool {
+	return len(b.routes) == 1 && len(b.below) == 0 && b.otherwise == 0 && b.routes[0].MayHaveTail() &&
+		b.routes[0].PrefixBits()-above <= core.RouteTailBits
+}
+
+// tail is what a lone route's prefix has behind so many bits.
+func (b *block) tail(above int) uint32 {
+	first, _ := spot(bits.Len32(b.spots) - 1).entries()
+	a, length := withBits(b.prefix, int(b.length), first), b.routes[0].PrefixBits()
+	var value uint32
+	for at := above; at < length; at += core.BlockBits {
+		value = value<<core.BlockBits | uint32(nextBits(a, at))
+	}
+	return value >> ((above - length) & (core.BlockBits - 1))
+}
+
+// embed is the reverse: the block of a lone route whose prefix begins with so many bits of an address.
+func embed(a core.Addr, above int, entry core.Route) *block {
+	route, tail := entry.Tail()
+	length := route.PrefixBits()
+	if length <= above || length-above > core.RouteTailBits || length > 128 {
+		return nil
+	}
+	for at, left := above, length-above; left > 0; at, left = at+core.BlockBits, left-core.BlockBits {
+		a = withBits(a, at, int(tail<<core.BlockBits>>left&(core.BlockEntries-1)))
+	}
+	b := &block{prefix: firstBits(a, int(homeLength(length))), length: homeLength(length), number: embedded}
+	b.setRoute(spotOf(a, length, b.length), route)
+	return b
+}
+
 // encode appends the block as it stands in the table.
 func (b *block) encode(to []byte) []byte {
 	to = binary.LittleEndian.AppendUint64(to, b.prefix.Hi)
@@ -197,7 +233,11 @@ func (b *block) encode(to []byte) []byte {
 	to = binary.LittleEndian.AppendUint64(to, uint64(b.length))
 	for entry := range core.BlockEntries {
 		route := b.covering(entry)
-		if child := b.child(entry); child != nil {
+		switch child := b.child(entry); {
+		case child == nil:
+		case child.number == embedded:
+			route = child.routes[0].WithTail(child.tail(int(b.length) + core.BlockBits))
+		default:
 			route = core.MakeChild(child.number, int(child.length))
 		}
 		to = binary.LittleEndian.AppendUint64(to, uint64(route))
@@ -220,6 +260,13 @@ func readBlock(table []byte, number uint32, length int) *block {
 	}
 	for entry := range core.BlockEntries {
 		route := core.Route(word(4 + entry))
+		if route&core.RouteTail != 0 {
+			if child := embed(withBits(b.prefix, length, entry), length+core.BlockBits, route); child != nil {
+				b.below = append(b.below, child)
+				b.forks |= 1 << entry
+			}
+			continue
+		}
 		if route&core.RouteChild != 0 {
 			below := route.PrefixBits()
 			if below <= length || below > 128-core.BlockBits || below%core.BlockBits != 0 {

@@ -115,7 +115,7 @@ func TestHostLookup(t *testing.T) {
 func owner(prefix netip.Prefix) uint32 {
 	a := addressOf(prefix.Masked().Addr())
 	mixed := (a.Hi ^ a.Lo*0x9e3779b97f4a7c15 ^ uint64(prefix.Bits())) * 0xff51afd7ed558ccd
-	return uint32(mixed>>35) << 1
+	return uint32(mixed>>49) << 1
 }
 
 // TestChurnOnHost: while routes come and go, and blocks are used again, no look-up misses or finds

@@ -273,9 +273,9 @@ func TestRoutesFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 20 { // each time at other prefixes, and never released
+	for i := range 40 { // each time at other prefixes, two a block, and never released
 		for j := range c.Routes {
-			c.Routes[j].Prefix = netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(30 + i), byte(j >> 8), byte(j), 1}), 32)
+			c.Routes[j].Prefix = netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(30 + i), byte(j >> 9), byte(j >> 1), byte(j & 1)}), 32)
 		}
 		next, err := c.Image(facts(), m)
 		if err != nil {

@@ -88,7 +88,7 @@ func readPool(size uint32, roots []*block) *pool {
 }
 
 func (b *block) mark(used map[uint32]bool) {
-	if b == nil {
+	if b == nil || b.number == embedded {
 		return
 	}
 	used[b.number] = true
@@ -102,7 +102,15 @@ func (b *block) settle(p *pool) (err error) {
 	if b == nil || b.number != 0 {
 		return nil
 	}
-	for _, child := range b.below {
+	for i, child := range b.below {
+		switch above := int(b.length) + core.BlockBits; {
+		case child.number == 0 && child.mayEmbed(above):
+			child.number = embedded
+			continue
+		case child.number == embedded && !child.mayEmbed(above):
+			child = child.mine()
+			b.below[i] = child
+		}
 		if err := child.settle(p); err != nil {
 			return err
 		}
@@ -162,6 +170,12 @@ type difference struct {
 
 // between compares tries by position. Equal numbers are equal blocks, and so are all below them.
 func (d *difference) between(old, new *block) {
+	if old != nil && old.number == embedded { // it is a part of the block above
+		old = nil
+	}
+	if new != nil && new.number == embedded {
+		new = nil
+	}
 	switch {
 	case old == new || old != nil && new != nil && old.number == new.number:
 	case old == nil:

@@ -56,7 +56,7 @@ func TestMillion(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	prefixes, want := randomPrefixes(random, count, 0.5), make(model, count)
 	for i, prefix := range prefixes {
-		want[prefix] = core.MakeRoute(uint32(i+1), 0, prefix.Bits())
+		want[prefix] = core.MakeRoute(uint32(i%core.MaxNexthops), uint32(i), prefix.Bits())
 	}
 	m := newMemory(Limits{Routes: count}.Blocks())
 	heap, begin := heapBytes(), time.Now()

@@ -73,6 +73,13 @@ func (m *memory) lookup(a netip.Addr) (best core.Route) {
 			return best
 		}
 		entry = core.Route(word(4 + nextBits(at, length)))
+		if entry&core.RouteTail != 0 {
+			if b := embed(firstBits(at, length+core.BlockBits), length+core.BlockBits, entry); b.prefix == firstBits(at, int(b.length)) {
+				entry = b.covering(nextBits(at, int(b.length)))
+			} else {
+				entry = 0
+			}
+		}
 		if entry&core.RouteChild == 0 {
 			if entry != 0 {
 				best = entry
@@ -154,7 +161,7 @@ func checkTable(t *rapid.T, m *memory, want model, a netip.Addr) {
 
 // stands checks that the memory holds a trie.
 func stands(t *rapid.T, b *block, memory []byte) {
-	if b == nil {
+	if b == nil || b.number == embedded {
 		return
 	}
 	at := int(b.number) * core.SizeBlock

@@ -14,7 +14,7 @@ const (
 	BlockEntries = 16
 	MinLabel     = 16
 	FabricVRF    = 0
-	Layout       = 4
+	Layout       = 5
 	VNIBuckets   = 512
 	VNIWays      = 8
 	MaxVNIs      = VNIBuckets * VNIWays
@@ -71,6 +71,24 @@ func MakeChild(block uint32, prefixBits int) Route {
 // MakeRoute is the entry of a route of the given prefix length.
 func MakeRoute(nexthop, label uint32, prefixBits int) Route {
 	return Route(nexthop) | Route(label)<<32 | Route(prefixBits)<<52
+}
+
+// RouteTail marks an entry whose prefix goes on with up to RouteTailBits bits of its own.
+const (
+	RouteTail     Route = 1 << 63
+	RouteTailBits       = 15
+	routeTailMask Route = 0x7fff << 16
+)
+
+// MayHaveTail: a large nexthop's number leaves no room for one.
+func (r Route) MayHaveTail() bool { return r&(routeTailMask|RouteChild) == 0 }
+
+// WithTail is the entry of a route that has those bits behind those that the entry stands for.
+func (r Route) WithTail(bits uint32) Route { return r | RouteTail | Route(bits)<<16 }
+
+// Tail takes it apart again.
+func (r Route) Tail() (route Route, bits uint32) {
+	return r &^ (RouteTail | routeTailMask), uint32(r>>16) & 0x7fff
 }
 
 // Ref is the nexthop's or, with RouteChild, the block's number.

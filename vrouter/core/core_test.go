@@ -21,6 +21,7 @@ func TestConstants(t *testing.T) {
 		"VR_MAX_VIFS": core.MaxVifs, "VR_MAX_VRFS": core.MaxVRFs, "VR_MAX_NHS": core.MaxNexthops, "VR_MAX_LABELS": core.MaxLabels,
 		"VR_BLOCK_BITS": core.BlockBits, "VR_BLOCK_ENTRIES": core.BlockEntries, "VR_MIN_LABEL": core.MinLabel,
 		"VR_FABRIC_VRF": core.FabricVRF, "VR_LAYOUT": core.Layout, "VR_MAC_KNOWN": "(1ULL << 48)", "VR_ROUTE_CHILD": "(1ULL << 31)",
+		"VR_ROUTE_TAIL": "(1ULL << 63)", "VR_ROUTE_TAIL_BITS": core.RouteTailBits,
 		"VR_VNI_BUCKETS": core.VNIBuckets, "VR_TEMPLATE_LEN": core.TemplateLen, "VR_VNI_HASH": "0x9e3779b1u",
 	} {
 		if line := fmt.Sprintf("#define %s %v\n", name, value); !strings.Contains(string(text), line) {
@@ -47,5 +48,12 @@ func TestRoute(t *testing.T) {
 	r := core.MakeRoute(3, 1048575, 128)
 	if r.Ref() != 3 || r.Label() != 1048575 || r.PrefixBits() != 128 || r&core.RouteChild != 0 {
 		t.Errorf("%#x: nexthop %d, label %d, prefix /%d", uint64(r), r.Ref(), r.Label(), r.PrefixBits())
+	}
+	tail := r.WithTail(0x7fff)
+	if back, bits := tail.Tail(); back != r || bits != 0x7fff || tail.PrefixBits() != 128 || tail&core.RouteChild != 0 || !r.MayHaveTail() {
+		t.Errorf("with a tail %#x, and back %#x, %#x", uint64(tail), uint64(back), bits)
+	}
+	if core.MakeRoute(1<<16, 0, 32).MayHaveTail() || core.RouteTail != 1<<63 {
+		t.Error("a nexthop of 17 bits may have a tail")
 	}
 }

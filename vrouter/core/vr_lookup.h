@@ -60,6 +60,21 @@ VR_INLINE int vr_route_step(const struct vr_block *b, uint32_t length, uint64_t 
 	return !(last >> 1 >> (~length & 63) | (differ_hi & far));
 }
 
+/* Where the look-up ends: a route, none, or one whose prefix goes on with more bits than the entry
+ * says. */
+VR_INLINE uint64_t vr_route_end(uint64_t entry, uint32_t length, uint64_t hi, uint64_t lo,
+				uint64_t best)
+{
+	uint32_t at = length + VR_BLOCK_BITS;
+	uint64_t left = at < 64 ? hi << at | lo >> (64 - at) : lo << (at & 63);
+
+	if (!(entry & VR_ROUTE_TAIL))
+		return entry ? entry : best;
+	if (left >> ((at - VR_ROUTE_BITS(entry)) & 63) != VR_ROUTE_TAIL_OF(entry))
+		return best;
+	return VR_ROUTE_WITHOUT_TAIL(entry);
+}
+
 /*
  * The route of the longest prefix, or 0. The root has the empty prefix. An entry says how long the
  * prefix of the block below is, so that the next entry can be loaded while the prefix is still on
@@ -74,11 +89,12 @@ VR_INLINE uint64_t vr_route_find(const struct vr_tables *t, uint32_t root, uint6
 #pragma nounroll
 	for (int step = 0; step < VR_MAX_STEPS; step++) {
 		const struct vr_block *b = vr_block_at(t, VR_ROUTE_REF(entry));
+		uint32_t length = VR_ROUTE_BITS(entry) & 127;
 
-		if (!b || !vr_route_step(b, VR_ROUTE_BITS(entry) & 127, hi, lo, &entry, &best))
+		if (!b || !vr_route_step(b, length, hi, lo, &entry, &best))
 			return best;
 		if (!(entry & VR_ROUTE_CHILD))
-			return entry ? entry : best;
+			return vr_route_end(entry, length, hi, lo, best);
 	}
 	return best;
 }

@@ -108,14 +108,15 @@ static uint64_t similar(uint64_t random)
 	return word;
 }
 
-/* What the writer gives the routes of a prefix as nexthop, but for its lowest bit. */
+/* What the writer gives the routes of a prefix as nexthop, but for its lowest bit: small enough for
+ * an entry with a tail. */
 static uint32_t owner(struct vr_addr a, uint32_t length)
 {
 	uint64_t hi = length >= 64 ? a.hi : length ? a.hi >> (64 - length) << (64 - length) : 0;
 	uint64_t lo = length > 64 ? a.lo >> (128 - length) << (128 - length) : 0;
 	uint64_t mixed = (hi ^ lo * 0x9e3779b97f4a7c15 ^ length) * 0xff51afd7ed558ccd;
 
-	return (uint32_t)(mixed >> 35) << 1;
+	return (uint32_t)(mixed >> 49) << 1;
 }
 
 static void *reader(void *number)
