@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"windtunnel/vrouter/config"
@@ -197,7 +198,7 @@ func TestLiveTrace(t *testing.T) {
 	shown := make(chan []control.TraceReply)
 	go func() {
 		var list []control.TraceReply
-		err := control.Watch(b.a.socket(), control.WatchRequest{Port: "a1", Host: "10.0.1.4", Count: 4, Seconds: 20}, func(line json.RawMessage) error {
+		err := control.Watch(t.Context(), b.a.socket(), control.WatchRequest{Port: "a1", Host: "10.0.1.4", Count: 4, Seconds: 20}, func(line json.RawMessage) error {
 			var reply control.TraceReply
 			err := json.Unmarshal(line, &reply)
 			list = append(list, reply)
@@ -224,6 +225,39 @@ func TestLiveTrace(t *testing.T) {
 	}
 	lab.Await(t, "nothing of the watch stays", func() bool { return len(b.a.held()["link_id"]) == links })
 	b.a.addsUp()
+}
+
+// TestWatcherLeaves: a watch ends with its client, so that packets cost no more than ever; another
+// one at the same time is refused.
+func TestWatcherLeaves(t *testing.T) {
+	b := newBed(t, config.MPLSoUDP)
+	b.run("--lease")
+	if !slices.Contains(b.a.ready["kernel_features"].([]any), any("tcx")) {
+		t.Skip("skip: needs tcx (Linux 6.6)")
+	}
+	links := len(b.a.held()["link_id"])
+	conn, err := net.Dial("unix", b.a.socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(conn, `{"watch":{"port":"a2","seconds":3600}}`)
+	conn.(*net.UnixConn).CloseWrite() // it asks no more, and listens
+	lab.Await(t, "the watch stands", func() bool { return len(b.a.held()["link_id"]) == links+2 })
+	if out, code := b.a.tool("trace", "--live", "--seconds", "1"); code != 1 || !strings.Contains(out, "somebody watches already") {
+		t.Errorf("a second one: exit %d: %s", code, out)
+	}
+	conn.Close()
+	lab.Await(t, "the watch has ended", func() bool { return len(b.a.held()["link_id"]) == links })
+	again := exec.Command(vrouterBinary(t), "trace", "--live", "--seconds", "3600", "--socket", b.a.socket())
+	var said bytes.Buffer
+	again.Stderr = &said
+	b.a.Start(again)
+	lab.Await(t, "another watch stands", func() bool { return len(b.a.held()["link_id"]) == links+3 }) // two ports
+	b.a.Must("interrupting it", again.Process.Signal(syscall.SIGINT))
+	if err := again.Wait(); err != nil || said.String() != "0 packets matched\n" {
+		t.Errorf("interrupted: %v: %s", err, said.String())
+	}
+	lab.Await(t, "that one has ended, too", func() bool { return len(b.a.held()["link_id"]) == links })
 }
 
 // TestMetricsEndpoint: Prometheus reads it, over a Unix socket here; other machines cannot.

@@ -93,7 +93,7 @@ func watch(c *cobra.Command, f traceFlags) error {
 	}
 	f.watch.Port = f.request.Port
 	shown := 0
-	err := control.Watch(f.socket, f.watch, func(reply json.RawMessage) error {
+	err := control.Watch(c.Context(), f.socket, f.watch, func(reply json.RawMessage) error {
 		if shown++; shown > 1 && !f.asJSON {
 			fmt.Fprintln(c.OutOrStdout())
 		}

@@ -2,6 +2,7 @@ package control
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,17 +13,18 @@ import (
 // Ask sends one request to a vRouter's socket and gives the reply's value, undecoded.
 func Ask(socket string, request Request) (json.RawMessage, error) {
 	var last json.RawMessage
-	err := ask(socket, request, 2*requestTime, func(line []byte) (done bool, err error) {
+	err := ask(context.Background(), socket, request, 2*requestTime, func(line []byte) (done bool, err error) {
 		last, err = value(line, request.wants())
 		return true, err
 	})
 	return last, err
 }
 
-// Watch sends a request to watch and gives each packet to tell, undecoded, until there are no more.
-func Watch(socket string, r WatchRequest, tell func(json.RawMessage) error) error {
+// Watch sends a request to watch and gives each packet to tell, undecoded, until there are no more or
+// the context ends, which is no error.
+func Watch(ctx context.Context, socket string, r WatchRequest, tell func(json.RawMessage) error) error {
 	limit := 2*requestTime + time.Duration(max(r.Seconds, watchSeconds))*time.Second
-	return ask(socket, Request{Watch: &r}, limit, func(line []byte) (done bool, err error) {
+	err := ask(ctx, socket, Request{Watch: &r}, limit, func(line []byte) (done bool, err error) {
 		if _, err := value(line, "ok"); err != nil {
 			return true, err
 		}
@@ -31,15 +33,21 @@ func Watch(socket string, r WatchRequest, tell func(json.RawMessage) error) erro
 		}
 		return true, nil
 	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // ask sends a request and gives each line of the reply to take, until that says that it was the last.
-func ask(socket string, request Request, limit time.Duration, take func(line []byte) (done bool, err error)) error {
+func ask(ctx context.Context, socket string, request Request, limit time.Duration, take func(line []byte) (done bool, err error)) error {
 	conn, err := net.DialTimeout("unix", socket, requestTime)
 	if err != nil {
 		return fmt.Errorf("reaching the vRouter: %w; is `vrouter run --socket %s` running?", err, socket)
 	}
 	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
 	conn.SetDeadline(time.Now().Add(limit))
 	if err := json.NewEncoder(conn).Encode(request); err != nil {
 		return fmt.Errorf("asking the vRouter: %w", err)

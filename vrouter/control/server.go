@@ -101,8 +101,7 @@ func (a *Agent) client(ctx context.Context, conn net.Conn) {
 		if err != nil {
 			return
 		}
-		tell := func(t TraceReply) bool { return send(conn, reply{"ok": true, "trace": t}) }
-		if !send(conn, a.answer(ctx, line, tell)) {
+		if !send(conn, a.answer(ctx, line, viewer{conn})) {
 			return
 		}
 	}
@@ -138,10 +137,10 @@ func send(conn net.Conn, r reply) bool {
 	return json.NewEncoder(conn).Encode(r) == nil
 }
 
-// answer is a request's reply: {"ok":true,"<what>":...} or {"ok":false,"error":"..."}. A watch tells
+// answer is a request's reply: {"ok":true,"<what>":...} or {"ok":false,"error":"..."}. A watch shows
 // its packets before.
-func (a *Agent) answer(ctx context.Context, line []byte, tell func(TraceReply) bool) reply {
-	r, err := a.handle(ctx, line, tell)
+func (a *Agent) answer(ctx context.Context, line []byte, v viewer) reply {
+	r, err := a.handle(ctx, line, v)
 	if err == nil {
 		r["ok"] = true
 		return r
@@ -153,7 +152,7 @@ func (a *Agent) answer(ctx context.Context, line []byte, tell func(TraceReply) b
 	return r
 }
 
-func (a *Agent) handle(ctx context.Context, line []byte, tell func(TraceReply) bool) (reply, error) {
+func (a *Agent) handle(ctx context.Context, line []byte, v viewer) (reply, error) {
 	var r Request
 	if err := json.Unmarshal(line, &r); err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
@@ -177,7 +176,7 @@ func (a *Agent) handle(ctx context.Context, line []byte, tell func(TraceReply) b
 		value, err := a.Trace(*r.Trace)
 		return reply{"trace": value}, err
 	default:
-		watched, err := a.Watch(ctx, *r.Watch, tell)
+		watched, err := a.Watch(ctx, *r.Watch, v)
 		return reply{"watched": watched}, err
 	}
 	return nil, errors.New(`a request is {"get":"..."}, {"apply":{...}}, {"routes":[...]}, {"trace":{...}} or {"watch":{...}}`)

@@ -45,7 +45,7 @@ func TestWrongRequests(t *testing.T) {
 		`{"get":"x","apply":{}}`: `a request is {"get":"..."}`,
 		`{"get":"x"}`:            `there is no "x" to get`,
 	} {
-		reply := (&Agent{}).answer(t.Context(), []byte(request), nil)
+		reply := (&Agent{}).answer(t.Context(), []byte(request), viewer{})
 		if text, _ := reply["error"].(string); reply["ok"] != false || !strings.Contains(text, want) {
 			t.Errorf("%s: %v", request, reply)
 		}

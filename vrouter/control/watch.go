@@ -5,9 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/kernel"
@@ -28,9 +32,34 @@ const (
 	watchTick = 250 * time.Millisecond
 )
 
-// Watch gives each live packet that matches to tell, which says whether to go on; and how many
-// there were. Meanwhile every packet costs a look; before and after, none.
-func (a *Agent) Watch(ctx context.Context, r WatchRequest, tell func(TraceReply) bool) (int, error) {
+// A viewer is whom live packets are shown.
+type viewer struct{ conn net.Conn }
+
+// show tells a packet, and whether that was possible.
+func (v viewer) show(t TraceReply) bool { return send(v.conn, reply{"ok": true, "trace": t}) }
+
+// gone tells that the other end was closed. One that has only said that it will ask no more (RDHUP
+// without HUP: unix_poll in net/unix/af_unix.c) still listens.
+func (v viewer) gone() bool {
+	conn, ok := v.conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	poll := []unix.PollFd{{}}
+	err = raw.Control(func(fd uintptr) {
+		poll[0].Fd = int32(fd)
+		_, _ = unix.Poll(poll, 0)
+	})
+	return err != nil || poll[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+}
+
+// Watch shows each live packet that matches, and says how many there were. Meanwhile every packet
+// costs a look; before and after, none.
+func (a *Agent) Watch(ctx context.Context, r WatchRequest, v viewer) (int, error) {
 	if r.Count < 0 || r.Count > maxWatchCount || r.Seconds < 0 || r.Seconds > maxWatchSeconds {
 		return 0, fmt.Errorf("a watch shows at most %d packets within %d seconds", maxWatchCount, maxWatchSeconds)
 	}
@@ -49,7 +78,7 @@ func (a *Agent) Watch(ctx context.Context, r WatchRequest, tell func(TraceReply)
 	if limit == 0 {
 		limit = watchSeconds * time.Second
 	}
-	shown, err := a.follows(ctx, watch, count, time.Now().Add(limit), tell)
+	shown, err := a.follows(ctx, watch, count, time.Now().Add(limit), v)
 	return shown, errors.Join(err, watch.Close())
 }
 
@@ -80,9 +109,9 @@ func (a *Agent) beginWatch(r WatchRequest) (*kernel.Watch, error) {
 	return a.plane.Watch(filter, vifs, a.facts.FabricIfindex)
 }
 
-// follows tells packets until there were enough, the time is up, or nobody listens.
-func (a *Agent) follows(ctx context.Context, watch *kernel.Watch, count int, end time.Time, tell func(TraceReply) bool) (shown int, err error) {
-	for shown < count && ctx.Err() == nil && time.Now().Before(end) {
+// follows shows packets until there were enough, the time is up, or nobody listens.
+func (a *Agent) follows(ctx context.Context, watch *kernel.Watch, count int, end time.Time, v viewer) (shown int, err error) {
+	for shown < count && ctx.Err() == nil && time.Now().Before(end) && !v.gone() {
 		until := time.Now().Add(watchTick)
 		if end.Before(until) {
 			until = end
@@ -97,7 +126,7 @@ func (a *Agent) follows(ctx context.Context, watch *kernel.Watch, count int, end
 		a.mu.Lock()
 		reply := a.explain(trace)
 		a.mu.Unlock()
-		if shown++; !tell(reply) {
+		if shown++; !v.show(reply) {
 			break
 		}
 	}
