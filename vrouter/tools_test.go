@@ -189,7 +189,14 @@ func TestTrace(t *testing.T) {
 
 // TestLiveTrace: packets that pass are shown with what becomes of them, and arrive.
 func TestLiveTrace(t *testing.T) {
+	for _, way := range []config.Receive{config.ReceiveTC, config.ReceiveXDP} {
+		t.Run(string(way), func(t *testing.T) { liveTrace(t, way) })
+	}
+}
+
+func liveTrace(t *testing.T, way config.Receive) {
 	b := newBed(t, config.MPLSoUDP)
+	b.receive(way)
 	b.run("--lease")
 	if !slices.Contains(b.a.ready["kernel_features"].([]any), any("tcx")) {
 		t.Skip("skip: needs tcx (Linux 6.6)")
@@ -225,6 +232,15 @@ func TestLiveTrace(t *testing.T) {
 	}
 	lab.Await(t, "nothing of the watch stays", func() bool { return len(b.a.held()["link_id"]) == links })
 	b.a.addsUp()
+}
+
+// TestLiveTraceNeedsTCX: elsewhere it is refused, and says why.
+func TestLiveTraceNeedsTCX(t *testing.T) {
+	b := newBed(t, config.MPLSoUDP)
+	b.a.run("--lease", "--clsact")
+	if out, code := b.a.tool("trace", "--live"); code != 1 || !strings.Contains(out, "attached by tcx only") {
+		t.Errorf("exit %d: %s", code, out)
+	}
 }
 
 // TestWatcherLeaves: a watch ends with its client, so that packets cost no more than ever; another
