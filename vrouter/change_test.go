@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,15 @@ func TestRouteComesAndGoes(t *testing.T) {
 	}
 	if s := ask[control.Status](b.a, "status"); s.Routes != 0 {
 		t.Errorf("%d routes are left", s.Routes)
+	}
+	flags := []string{"10.0.1.4/32", "--network", "network1", "--socket", b.a.socket()}
+	for _, words := range [][]string{{"rt", "add", "--tunnel", "10.0.0.2", "--encapsulation", "mplsoudp", "--label", "17"}, {"rt", "del"}} {
+		if text, err := exec.Command(vrouterBinary(t), append(words, flags...)...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", words, err, text)
+		}
+		if s, want := ask[control.Status](b.a, "status"), map[string]int{"add": 1}[words[1]]; s.Routes != want {
+			t.Errorf("after %s there are %d routes", words, s.Routes)
+		}
 	}
 	err := b.a.changeRoutes([]config.Change{{Network: "network1", Prefix: whole[0].Prefix, Via: &whole[0].Via}, {Network: "network1"}})
 	if err == nil || !strings.Contains(err.Error(), "routes[1].prefix") || len(ask[[]control.Route](b.a, "rt")) != 3 {

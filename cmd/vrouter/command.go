@@ -84,17 +84,26 @@ that something would change.`,
 	add("change", newApply())
 	add("change", newDelete())
 	for _, t := range tables {
-		add("look", newTable(t))
+		c := newTable(t)
+		if t.name == "rt" {
+			c.AddCommand(newRouteAdd(), newRouteDel())
+		}
+		add("look", c)
 	}
 	add("look", newTrace())
-	for _, c := range root.Commands() {
+	tellStarted(root.Commands(), started)
+	return root
+}
+
+func tellStarted(commands []*cobra.Command, started *bool) {
+	for _, c := range commands {
 		begin := c.RunE
 		c.RunE = func(c *cobra.Command, args []string) error {
 			*started = true // cobra is through with the flags only here
 			return begin(c, args)
 		}
+		tellStarted(c.Commands(), started)
 	}
-	return root
 }
 
 // noSuchCommand is for words that are no command.

@@ -45,6 +45,9 @@ func TestExitCodes(t *testing.T) {
 		{"exit code of what", "apply --exit-code " + wrong, exitRefused, "--exit-code is for --dry-run"},
 		{"trace of what", "trace --port a", exitRefused, "say which packet: --port and --to"},
 		{"live of what", "trace --live --to 10.0.1.4", exitRefused, "--live shows packets that pass"},
+		{"no prefix", "rt del 10.0.1.4 --network n1 --socket " + nowhere, exitRefused, "no '/'"},
+		{"no way", "rt add 10.0.1.4/32 --network n1 --socket " + nowhere, exitRefused, `"tunnel" not set`},
+		{"no network", "rt del 10.0.1.4/32 --socket " + nowhere, exitRefused, `"network" not set`},
 		{"no name", "delete --name ../..", exitRefused, "is no vRouter's name"},
 	}
 	for _, c := range cases {

@@ -69,9 +69,8 @@ func (r *Rules) allow(c Change) *Error {
 // of routes there are.
 func (m Image) Change(rules *Rules, facts Facts, changes []Change) (Image, Plan, error) {
 	c := rules.checker.config
-	b := builder{config: c, facts: facts, networks: rules.checker.networks, previous: m, next: m}
+	b := builder{config: c, facts: facts, networks: rules.checker.networks, previous: m, next: m, borrowed: true}
 	b.next.tables, b.next.VRFs = maps.Clone(m.tables), maps.Clone(m.VRFs)
-	b.next.ways, b.next.Nexthops = maps.Clone(m.ways), maps.Clone(m.Nexthops)
 	touched := make(map[uint32]bool)
 	for i, change := range changes {
 		if err := rules.allow(change); err != nil {
@@ -121,8 +120,10 @@ func (b *builder) changed(vrfs map[uint32]bool) Plan {
 		p.blocks(b.previous.tables[slot], b.next.tables[slot])
 		p.words(TableVRFs, slot*core.SizeVRF, encode(b.previous.VRFs[slot]), encode(b.next.VRFs[slot]))
 	}
-	if len(b.next.Nexthops) != len(b.previous.Nexthops) {
-		records(&p, TableNexthops, b.previous.Nexthops, b.next.Nexthops)
+	for _, slot := range b.made {
+		if record := encode(b.next.Nexthops[slot]); b.previous.Nexthops[slot] != b.next.Nexthops[slot] {
+			p.Prepare = append(p.Prepare, Write{TableNexthops, slot * core.SizeNexthop, record})
+		}
 	}
 	return p
 }
@@ -136,11 +137,19 @@ func (m Image) Refresh(rules *Rules, facts Facts) (Image, error) {
 	return b.build(b.addNetworks, b.addVNIs, b.addPorts, b.moveWays, b.addTables)
 }
 
-// moveWays gives routes to other nodes the nexthops that they have now. Those are others only when the
-// fabric's interface itself has changed.
+// moveWays gives routes to other nodes the nexthops that they have now, and forgets those that no route
+// has. They are others only when the fabric's interface itself has changed.
 func (b *builder) moveWays() error {
+	var used [core.MaxNexthops]bool
+	for _, t := range b.previous.tables {
+		t.v4.nexthops(&used)
+		t.v6.nexthops(&used)
+	}
 	moved := make(map[uint32]uint32)
 	for via, old := range b.previous.ways {
+		if !used[old] {
+			continue
+		}
 		slot, err := b.way(via)
 		if err != nil {
 			return fmt.Errorf("the way to %s: %w", via.Tunnel, err)

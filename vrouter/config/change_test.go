@@ -145,3 +145,34 @@ func TestChangeRefused(t *testing.T) {
 		t.Errorf("the fabric has a route: %x", uint64(r))
 	}
 }
+
+// TestWaysFull: nexthops that no route has any more take room until the image is made anew.
+func TestWaysFull(t *testing.T) {
+	m, err := parsed.Image(facts(), config.Image{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := parsed.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := func(i int) config.Change {
+		return config.Change{Network: "network1", Prefix: netip.MustParsePrefix("10.5.0.0/16"), Via: &config.Via{
+			Tunnel: netip.AddrFrom4([4]byte{10, 99, byte(i >> 8), byte(i)}), Encapsulation: config.MPLSoUDP, Label: 17,
+		}}
+	}
+	for i := range core.MaxNexthops + 10 {
+		next, plan, err := m.Change(rules, facts(), []config.Change{elsewhere(i)})
+		if errors.Is(err, config.ErrFull) {
+			if m, err = m.Refresh(rules, facts()); err != nil || len(m.Nexthops) != 4 {
+				t.Fatalf("%d nexthops are left: %v", len(m.Nexthops), err)
+			}
+			next, plan, err = m.Change(rules, facts(), []config.Change{elsewhere(i)})
+		}
+		if err != nil {
+			t.Fatalf("change %d: %v", i, err)
+		}
+		m = next
+		m.Release(plan.Retired)
+	}
+}

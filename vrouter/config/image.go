@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -93,6 +94,8 @@ type builder struct {
 	flat           map[string]bool
 	previous, next Image
 	networks       map[string]Network
+	borrowed       bool     // next has the nexthops of previous, until there is a new one
+	made           []uint32 // nexthops for new ways
 }
 
 func (b *builder) build(steps ...func() error) (Image, error) {
@@ -127,7 +130,7 @@ func place[R comparable](what string, previous, next map[uint32]R, record R, sam
 			return slot, nil
 		}
 	}
-	return 0, fmt.Errorf("the table of %s is full: %d, counting those that are being replaced", what, limit-1)
+	return 0, fmt.Errorf("%w: %d %s, counting those that are being replaced", ErrFull, limit-1, what)
 }
 
 func (b *builder) addNetworks() error {
@@ -226,10 +229,15 @@ func (b *builder) addRoutes() error {
 func (b *builder) way(via Via) (slot uint32, err error) {
 	via.Label = 0
 	slot, known := b.next.ways[via]
-	if !known {
-		if slot, err = b.nexthop(b.remote(via)); err == nil {
-			b.next.ways[via] = slot
-		}
+	if known {
+		return slot, nil
+	}
+	if b.borrowed {
+		b.next.ways, b.next.Nexthops, b.borrowed = maps.Clone(b.next.ways), maps.Clone(b.next.Nexthops), false
+	}
+	if slot, err = b.nexthop(b.remote(via)); err == nil {
+		b.next.ways[via] = slot
+		b.made = append(b.made, slot)
 	}
 	return slot, err
 }

@@ -7,9 +7,10 @@ import (
 	"windtunnel/vrouter/core"
 )
 
-// ErrFull: the route tables have no room for a change, or more routes than their limit. What is being
-// replaced takes room, too, until no packet can meet it any more: see Image.Release.
-var ErrFull = errors.New("the route tables are full")
+// ErrFull: the tables have no room for a change, or more routes than their limit. What is being replaced
+// takes room, too, until no packet can meet it any more: see [Image.Release]; and so does what no route
+// needs any more, until [Image.Refresh].
+var ErrFull = errors.New("the tables are full")
 
 // Limits say how much the tables have room for. They hold memory from the start.
 type Limits struct {
@@ -63,7 +64,7 @@ func (p *pool) take() (number uint32, err error) {
 		number = p.next
 		p.next++
 	default:
-		return 0, fmt.Errorf("%w: %d blocks, counting those that are being replaced", ErrFull, p.size-1)
+		return 0, fmt.Errorf("%w: %d blocks of routes, counting those that are being replaced", ErrFull, p.size-1)
 	}
 	p.taken = append(p.taken, number)
 	return number, nil

@@ -108,6 +108,19 @@ func (b *block) count() int {
 	return n
 }
 
+// nexthops marks those that the trie's routes have.
+func (b *block) nexthops(used *[core.MaxNexthops]bool) {
+	if b == nil {
+		return
+	}
+	for _, route := range b.routes {
+		used[route.Ref()%core.MaxNexthops] = true
+	}
+	for _, child := range b.below {
+		child.nexthops(used)
+	}
+}
+
 // mapped is the trie with every route exchanged for what f makes of it, which is none for none.
 func (b *block) mapped(f func(core.Route) core.Route) *block {
 	if b == nil {

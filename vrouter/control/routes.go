@@ -23,14 +23,14 @@ func (a *Agent) ChangeRoutes(changes []config.Change) (Routes, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	next, plan, err := a.image.Change(a.rules, a.facts, changes)
-	if errors.Is(err, config.ErrFull) && len(a.retired) > 0 {
-		if err := a.release(); err != nil {
+	if errors.Is(err, config.ErrFull) { // perhaps only of what nobody needs any more
+		if err := errors.Join(a.release(), a.refreshTo(a.facts)); err != nil {
 			return Routes{}, err
 		}
 		next, plan, err = a.image.Change(a.rules, a.facts, changes)
 	}
 	if err != nil {
-		return Routes{}, fmt.Errorf("changing routes: %w", err)
+		return Routes{}, Refuse(fmt.Errorf("changing routes: %w", err))
 	}
 	if err := a.plane.Write(plan.Prepare); err != nil {
 		next.Discard()
