@@ -36,16 +36,17 @@ func (b *bed) receive(way config.Receive) {
 // XDP again, while the vRouter runs.
 func TestReceiveByXDP(t *testing.T) {
 	for _, encapsulation := range encapsulations {
-		t.Run(string(encapsulation), func(t *testing.T) { receiveByXDP(t, encapsulation) })
+		t.Run(string(encapsulation), func(t *testing.T) { receiveByXDP(t, encapsulation, "--lease") })
 	}
+	t.Run("clsact", func(t *testing.T) { receiveByXDP(t, config.MPLSoUDP, "--lease", "--clsact") })
 }
 
-func receiveByXDP(t *testing.T, encapsulation config.Encapsulation) {
+func receiveByXDP(t *testing.T, encapsulation config.Encapsulation, flags ...string) {
 	b, mtu := newBed(t, encapsulation), innerMTU(encapsulation)
 	b.a1.SetMTU("eth0", mtu) // so that fragments fit
 	b.asNIC()
 	b.receive(config.ReceiveXDP)
-	b.run("--lease")
+	b.run(flags...)
 	if s := ask[control.Status](b.b, "status"); s.Receive != "xdp" {
 		t.Fatalf("received by %s: %s", s.Receive, s.ReceiveWhy)
 	}
