@@ -39,6 +39,7 @@ type Dataplane struct {
 	links   map[uint32]link.Link // by interface index, where tcx is used
 	xdp     map[uint32]link.Link // by interface index, where tunnels are received by XDP
 	filters map[uint32]string    // by interface index, the program's name, where clsact is
+	tracers map[string]*tracer   // by program, those that were used
 	socket  *vxlanSocket         // where GRO looks into VXLAN by one of our own
 	lock    *os.File
 	barrier barrier
@@ -48,7 +49,7 @@ type Dataplane struct {
 // Load puts the programs into the kernel, with the tables of a vRouter of the same name if such are
 // pinned, or else new ones.
 func Load(options Options) (*Dataplane, error) {
-	d := &Dataplane{options: options, links: make(map[uint32]link.Link), xdp: make(map[uint32]link.Link), filters: make(map[uint32]string)}
+	d := &Dataplane{options: options, links: make(map[uint32]link.Link), xdp: make(map[uint32]link.Link), filters: make(map[uint32]string), tracers: make(map[string]*tracer)}
 	d.tcx = !options.Clsact && HaveTCX()
 	if err := d.load(); err != nil {
 		d.release()
@@ -245,6 +246,9 @@ func (d *Dataplane) Close() error {
 }
 
 func (d *Dataplane) release() {
+	for _, t := range d.tracers {
+		t.close()
+	}
 	for _, memory := range d.tables {
 		if memory != nil {
 			unix.Munmap(memory)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -65,22 +66,24 @@ func readTrace(sample []byte) (Trace, error) {
 	}, nil
 }
 
-// tracer are the tracing programs, and the maps that are their own.
+// A tracer is one of the tracing programs, or a pair that shares its maps.
 type tracer struct {
-	Vif         *ebpf.Program `ebpf:"vr_trace_vif"`
-	Fabric      *ebpf.Program `ebpf:"vr_trace_fabric"`
-	WatchVif    *ebpf.Program `ebpf:"vr_watch_vif"`
-	WatchFabric *ebpf.Program `ebpf:"vr_watch_fabric"`
-	Logs        *ebpf.Map     `ebpf:"vr_trace_logs"`
-	Traces      *ebpf.Map     `ebpf:"vr_traces"`
-	Filters     *ebpf.Map     `ebpf:"vr_trace_filters"`
+	programs map[string]*ebpf.Program
+	maps     map[string]*ebpf.Map
 }
 
+// The maps that are the tracers' own.
+const (
+	traceLogs    = "vr_trace_logs"
+	traceRing    = "vr_traces"
+	traceFilters = "vr_trace_filters"
+)
+
 func (t *tracer) close() {
-	for _, p := range []*ebpf.Program{t.Vif, t.Fabric, t.WatchVif, t.WatchFabric} {
+	for _, p := range t.programs {
 		p.Close()
 	}
-	for _, m := range []*ebpf.Map{t.Logs, t.Traces, t.Filters} {
+	for _, m := range t.maps {
 		m.Close()
 	}
 }
@@ -97,12 +100,16 @@ func (d *Dataplane) live() map[string]*ebpf.Map {
 	return maps
 }
 
-// tracer loads the tracing programs over the live tables. They are loaded when they are needed, and
-// nothing of them stays afterwards.
-func (d *Dataplane) tracer() (*tracer, error) {
+// loadTracer loads some of the tracing programs over the live tables.
+func (d *Dataplane) loadTracer(programs ...string) (*tracer, error) {
 	spec, err := loadTrace()
 	if err != nil {
 		return nil, fmt.Errorf("reading the tracing programs: %w", err)
+	}
+	for name := range spec.Programs { // the verifier takes its time with each
+		if !slices.Contains(programs, name) {
+			delete(spec.Programs, name)
+		}
 	}
 	live := d.live()
 	for name := range live {
@@ -110,11 +117,32 @@ func (d *Dataplane) tracer() (*tracer, error) {
 			delete(live, name)
 		}
 	}
-	t := new(tracer)
-	if err := spec.LoadAndAssign(t, &ebpf.CollectionOptions{MapReplacements: live}); err != nil {
+	loaded, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: live})
+	if err != nil {
 		return nil, fmt.Errorf("loading the tracing programs: %w", err)
 	}
+	defer loaded.Close()
+	t := &tracer{programs: make(map[string]*ebpf.Program), maps: make(map[string]*ebpf.Map)}
+	for _, name := range programs {
+		t.programs[name] = loaded.DetachProgram(name)
+	}
+	for _, name := range []string{traceLogs, traceRing, traceFilters} {
+		t.maps[name] = loaded.DetachMap(name)
+	}
 	return t, nil
+}
+
+// tracer is the program that tries frames at one of the hooks. It is loaded when it is first needed,
+// and kept.
+func (d *Dataplane) tracer(name string) (*tracer, error) {
+	if t := d.tracers[name]; t != nil {
+		return t, nil
+	}
+	t, err := d.loadTracer(name)
+	if err == nil {
+		d.tracers[name] = t
+	}
+	return t, err
 }
 
 // traceWait bounds the wait for what a program that has run recorded: it is there already.
@@ -123,33 +151,45 @@ const traceWait = time.Second
 // Trace runs a frame through the tracing programs as if an interface had received it. Nothing is
 // sent, and nothing counted. It must run in the interface's network namespace.
 func (d *Dataplane) Trace(ifindex uint32, fabric bool, frame []byte) (Trace, error) {
-	t, err := d.tracer()
+	name := "vr_trace_vif"
+	if fabric {
+		name = "vr_trace_fabric"
+	}
+	t, err := d.tracer(name)
 	if err != nil {
 		return Trace{}, err
 	}
-	defer t.close()
-	program := t.Vif
-	if fabric {
-		program = t.Fabric
-	}
-	reader, err := ringbuf.NewReader(t.Traces)
+	reader, err := ringbuf.NewReader(t.maps[traceRing])
 	if err != nil {
 		return Trace{}, fmt.Errorf("opening the traces: %w", err)
 	}
 	defer reader.Close()
+	last(reader, time.Now()) // what an interrupted run left
 	options := &ebpf.RunOptions{Data: frame, DataOut: make([]byte, len(frame)+256), Context: skbContext{Ifindex: ifindex}}
-	action, err := program.Run(options)
+	action, err := t.programs[name].Run(options)
 	if err != nil {
 		return Trace{}, fmt.Errorf("running the tracing program on a frame of %d bytes: %w", len(frame), err)
 	}
-	reader.SetDeadline(time.Now().Add(traceWait))
-	record, err := reader.Read()
-	if err != nil {
+	sample, err := last(reader, time.Now().Add(traceWait))
+	if sample == nil {
 		return Trace{}, fmt.Errorf("reading the trace: %w", err)
 	}
-	trace, err := readTrace(record.RawSample)
+	trace, err := readTrace(sample)
 	trace.Out, trace.TookOver = options.DataOut, action == actionRedirect
 	return trace, err
+}
+
+// last waits for a record, and gives the last one that is there: a run that a signal interrupts is
+// done again, and records again.
+func last(reader *ringbuf.Reader, until time.Time) (sample []byte, err error) {
+	for ; ; until = time.Now() {
+		reader.SetDeadline(until)
+		record, err := reader.Read()
+		if err != nil {
+			return sample, err
+		}
+		sample = record.RawSample
+	}
 }
 
 // MaxTraceFrame is the longest frame that Trace takes: BPF_PROG_TEST_RUN has one page for it, of

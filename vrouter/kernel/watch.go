@@ -17,6 +17,12 @@ type Filter struct {
 	Host uint32 // an IPv4 address, of the inner packet or the outer
 }
 
+// The programs of a watch.
+const (
+	watchVif    = "vr_watch_vif"
+	watchFabric = "vr_watch_fabric"
+)
+
 // A Watch traces live packets: its programs stand before those that forward, at the same hooks. So
 // it costs something while it is there, and nothing before and after. Close ends it.
 type Watch struct {
@@ -30,7 +36,7 @@ func (d *Dataplane) Watch(filter Filter, vifs []uint32, fabric uint32) (*Watch, 
 	if !d.tcx {
 		return nil, errors.New("live packets can be traced where programs are attached by tcx only (Linux 6.6, and not --clsact)")
 	}
-	t, err := d.tracer()
+	t, err := d.loadTracer(watchVif, watchFabric)
 	if err != nil {
 		return nil, err
 	}
@@ -42,18 +48,18 @@ func (d *Dataplane) Watch(filter Filter, vifs []uint32, fabric uint32) (*Watch, 
 }
 
 func (w *Watch) begin(filter Filter, vifs []uint32, fabric uint32) (err error) {
-	if err := w.tracer.Filters.Put(uint32(0), filter); err != nil {
+	if err := w.tracer.maps[traceFilters].Put(uint32(0), filter); err != nil {
 		return fmt.Errorf("setting the filter: %w", err)
 	}
-	if w.reader, err = ringbuf.NewReader(w.tracer.Traces); err != nil {
+	if w.reader, err = ringbuf.NewReader(w.tracer.maps[traceRing]); err != nil {
 		return fmt.Errorf("opening the traces: %w", err)
 	}
 	for _, ifindex := range vifs {
-		if err := w.attach(ifindex, w.tracer.WatchVif); err != nil {
+		if err := w.attach(ifindex, w.tracer.programs[watchVif]); err != nil {
 			return err
 		}
 	}
-	return w.attach(fabric, w.tracer.WatchFabric)
+	return w.attach(fabric, w.tracer.programs[watchFabric])
 }
 
 func (w *Watch) attach(ifindex uint32, program *ebpf.Program) error {
