@@ -10,8 +10,8 @@ for folder in $(git ls-files '*_test.go' | cut -d/ -f1 | sort -u); do
 	[ "$folder" != traffic ] && grep -rqE '^func Fuzz' --include='*_test.go' "$folder" || continue
 	bash scripts/fuzz.sh "$folder" "$each" each
 done
-echo "soak: 10,000 route changes a second beside a TCP stream for ${CHURN:-30s}"
-CHURN=${CHURN:-30s} go test -count=1 -run '^TestRouteChurn$' ./vrouter
+echo "soak: 10,000 route changes a second among ${ROUTES:-1000000}, beside a TCP stream, for ${CHURN:-30s}"
+CHURN=${CHURN:-30s} ROUTES=${ROUTES:-1000000} go test -count=1 -run '^TestRouteChurn$' ./vrouter
 for round in $(seq "$rounds"); do
 	echo "soak: end-to-end round $round of $rounds"
 	go test -count=1 -timeout 2h -tags e2e ./tests/...

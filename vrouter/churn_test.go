@@ -1,6 +1,7 @@
 package vrouter_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"hash"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -35,11 +37,40 @@ func churnTime(t *testing.T) time.Duration {
 	return d
 }
 
+// preload gives a node so many routes more, to addresses where the stream is not; ROUTES=1000000 is for
+// a soak.
+func preload(t *testing.T, n *node, count int, via config.Via) {
+	random, begin := rand.New(rand.NewPCG(3, 4)), time.Now()
+	for sent := 0; sent < count; {
+		var changes []config.Change
+		for range min(20_000, count-sent) {
+			address := netip.AddrFrom4([4]byte{byte(11 + random.IntN(200)), byte(random.IntN(256)), byte(random.IntN(256)), byte(random.IntN(256))})
+			prefix, _ := address.Prefix(16 + random.IntN(17))
+			changes = append(changes, config.Change{Network: "network1", Prefix: prefix, Via: &via})
+		}
+		if err := n.changeRoutes(changes); err != nil {
+			t.Fatalf("after %d routes: %v", sent, err)
+		}
+		sent += len(changes)
+	}
+	t.Logf("%d routes were added in %v", count, time.Since(begin).Round(time.Millisecond))
+}
+
+func routesBefore(t *testing.T) int {
+	count, err := strconv.Atoi(cmp.Or(os.Getenv("ROUTES"), "10000"))
+	if err != nil {
+		t.Fatalf("ROUTES: %v", err)
+	}
+	return count
+}
+
 // TestRouteChurn: while 10,000 routes change a second, beside, above and below the one that a TCP stream
 // takes, and that one itself, no packet of the stream is lost to the tables, nor is a byte of it.
 func TestRouteChurn(t *testing.T) {
 	b := newBed(t, config.MPLSoUDP)
+	b.a.config.Limits.Routes = 100_000 + routesBefore(t)
 	b.run("--lease")
+	preload(t, b.a, routesBefore(t), b.a.config.Routes[0].Via)
 	gre := b.a.config.Routes[0].Via
 	gre.Encapsulation = config.MPLSoGRE
 	here := config.Change{Network: "network1", Prefix: b.a.config.Routes[0].Prefix, Via: &gre}
