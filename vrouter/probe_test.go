@@ -102,7 +102,7 @@ func tcp(t *testing.T, from, to *container, size int) (mss int) {
 	t.Helper()
 	var listener net.Listener
 	to.Do(func() (err error) {
-		listener, err = net.Listen("tcp4", to.address.String()+":0")
+		listener, err = net.Listen("tcp", netip.AddrPortFrom(to.address, 0).String())
 		return err
 	})
 	defer listener.Close()
@@ -110,7 +110,7 @@ func tcp(t *testing.T, from, to *container, size int) (mss int) {
 	go func() { sums <- receive(listener, 4*patience) }()
 	var conn net.Conn
 	from.Do(func() (err error) {
-		conn, err = (&net.Dialer{Timeout: patience, Control: cubic}).DialContext(context.Background(), "tcp4", listener.Addr().String())
+		conn, err = (&net.Dialer{Timeout: patience, Control: cubic}).DialContext(context.Background(), "tcp", listener.Addr().String())
 		return err
 	})
 	defer conn.Close()
@@ -176,7 +176,7 @@ func udpSocket(t *testing.T, c *container, port uint16) *net.UDPConn {
 	t.Helper()
 	var conn *net.UDPConn
 	c.Do(func() (err error) {
-		conn, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(c.address, port)))
+		conn, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(c.address, port)))
 		return err
 	})
 	t.Cleanup(func() { conn.Close() })

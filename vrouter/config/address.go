@@ -18,6 +18,22 @@ func addressOf(a netip.Addr) core.Addr {
 	return core.Addr{Hi: binary.BigEndian.Uint64(b[:8]), Lo: binary.BigEndian.Uint64(b[8:])}
 }
 
+// known6 is an IPv6 address, or zero if there is none.
+func known6(a netip.Addr) core.Addr {
+	if !a.IsValid() {
+		return core.Addr{}
+	}
+	return addressOf(a)
+}
+
+// mask6 has the bits of an IPv6 prefix set.
+func mask6(p netip.Prefix) core.Addr {
+	if !p.IsValid() {
+		return core.Addr{}
+	}
+	return firstBits(core.Addr{Hi: ^uint64(0), Lo: ^uint64(0)}, p.Bits())
+}
+
 // prefixOf is the reverse, for the first so many bits of an address.
 func prefixOf(a core.Addr, length int, v4 bool) netip.Prefix {
 	if v4 {

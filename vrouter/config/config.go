@@ -53,6 +53,9 @@ type Network struct {
 	Name    string       `json:"name"`
 	Subnet  netip.Prefix `json:"subnet"`
 	Gateway netip.Addr   `json:"gateway"` // the virtual router's own address in the subnet
+	// Subnet6 and Gateway6 are the same for IPv6; without them, the network has none.
+	Subnet6  netip.Prefix `json:"subnet6,omitzero"`
+	Gateway6 netip.Addr   `json:"gateway6,omitzero"`
 	// VNI delivers received VXLAN packets to this network, by their inner address: 1 to 16777215.
 	VNI uint32 `json:"vni,omitempty"`
 	// MSSClamp lets TCP connections that begin here ask for segments that fit their way: on unless
@@ -68,7 +71,8 @@ type Port struct {
 	Interface string     `json:"interface"` // the host's side
 	Network   string     `json:"network"`
 	Address   netip.Addr `json:"address"`
-	MAC       MAC        `json:"mac"` // the container's own
+	Address6  netip.Addr `json:"address6,omitzero"` // of the network's subnet6
+	MAC       MAC        `json:"mac"`               // the container's own
 	// Label delivers tunnel packets to this port: 16 to 65535. Without one, the port can be reached
 	// from this node and from networks without encapsulation only.
 	Label uint32 `json:"label,omitempty"`
@@ -129,6 +133,14 @@ func (m MAC) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 func (m *MAC) UnmarshalText(text []byte) (err error) {
 	*m, err = ParseMAC(string(text))
 	return err
+}
+
+// addresses are the port's own, of one or both families.
+func (p Port) addresses() []netip.Addr {
+	if !p.Address6.IsValid() {
+		return []netip.Addr{p.Address}
+	}
+	return []netip.Addr{p.Address, p.Address6}
 }
 
 // flat tells which networks are reached without a tunnel: those with such a route. Their ports are

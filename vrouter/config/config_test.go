@@ -70,6 +70,12 @@ func TestErrors(t *testing.T) {
 		{"fabric interface", `"wire0"`, `"a/b"`, `fabric.interface: "a/b" is no interface's name`},
 		{"no address", `"address":"10.0.0.1"`, `"address":"10.0.0"`, `fabric.address: ParseAddr("10.0.0")`},
 		{"host bits", `10.0.1.0/24`, `10.0.1.7/24`, `networks[0].subnet: 10.0.1.7/24 has bits behind its prefix; did you mean 10.0.1.0/24?`},
+		{"half of ipv6", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","subnet6":"fd00::/64"`, `networks[0]: subnet6 and gateway6 belong together`},
+		{"ipv4 as ipv6", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","subnet6":"10.0.0.0/8","gateway6":"10.0.0.1"`, `networks[0].subnet6: 10.0.0.0/8 is no IPv6 prefix`},
+		{"ipv6 host bits", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","subnet6":"fd00::1/64","gateway6":"fd00::1"`, `did you mean fd00::/64?`},
+		{"link-local gateway", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","subnet6":"fe80::/10","gateway6":"fe80::1"`, `networks[0].gateway6: fe80::1 is no host of fe80::/10`},
+		{"ipv6 without a subnet", `"address":"10.0.1.3"`, `"address":"10.0.1.3","address6":"fd00::3"`, `ports[0].address6: the network network1 has no IPv6; give it a subnet6 and a gateway6`},
+		{"ipv6 route without a subnet", `"10.0.1.4/32"`, `"fd00::4/128"`, `routes[0].prefix: fd00::4/128 is IPv6, and the network network1 has none`},
 		{"clamp as text", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","mss_clamp":"no"`, `f:3:91: networks[0].mss_clamp: must be true or false, not text`},
 		{"gateway", `"gateway":"10.0.1.254"`, `"gateway":"10.0.2.254"`, `networks[0].gateway: 10.0.2.254 is no host of 10.0.1.0/24`},
 		{"network of a port", `"network":"network1","address"`, `"network":"netwrok1","address"`, `f:4:61: ports[0].network: there is no network "netwrok1"; did you mean "network1"?`},
@@ -124,6 +130,13 @@ func TestTwice(t *testing.T) {
 		"network": {func(c *config.Config) { c.Networks = append(c.Networks, c.Networks[0]) }, `networks[1].name: there is a second network`},
 		"port":    {func(c *config.Config) { c.Ports = append(c.Ports, c.Ports[0]) }, `ports[1].name: there is a second port`},
 		"route":   {func(c *config.Config) { c.Routes = append(c.Routes, c.Routes[0]) }, `routes[1].prefix: there is a second route`},
+		"IPv6 address": {func(c *config.Config) {
+			c.Networks[0].Subnet6, c.Networks[0].Gateway6 = netip.MustParsePrefix("fd00::/64"), netip.MustParseAddr("fd00::fe")
+			c.Ports[0].Address6 = netip.MustParseAddr("fd00::3")
+			p := c.Ports[0]
+			p.Name, p.Interface, p.Label, p.Address = "b", "v-b", 99, netip.MustParseAddr("10.0.1.9")
+			c.Ports = append(c.Ports, p)
+		}, `ports[1].address6: fd00::3 belongs to port "sender" already`},
 		"vni": {func(c *config.Config) {
 			c.Networks[0].VNI = 7
 			n := c.Networks[0]
@@ -167,6 +180,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(sample)
 	f.Add(strings.Replace(sample, `"mplsoudp","label":17`, `"none"`, 1))
 	f.Add(strings.Replace(sample, `"gateway":`, `"mss_clamp":false,"gateway":`, 1))
+	f.Add(strings.NewReplacer(`"gateway":`, `"subnet6":"fd00::/64","gateway6":"fd00::fe","gateway":`, `"mac":`, `"address6":"fd00::3","mac":`, "10.0.1.4/32", "fd00::4/128").Replace(sample))
 	f.Add(strings.Replace(sample, `"mplsoudp","label":17`, `"vxlan","vni":5001,"mac":"02:00:00:00:00:09"`, 1))
 	f.Add(`{"format":1,"name":"a","fabric":{"interface":"w","address":"1.2.3.4"}}`)
 	f.Add(`[[[[`)

@@ -140,7 +140,8 @@ func (b *builder) addNetworks() error {
 		slot, err := place("networks", b.previous.VRFs, b.next.VRFs, core.VRF{
 			ID: ID(n.Name), GatewayMAC: core.MACWord(GatewayMAC), Subnet: word(n.Subnet.Addr()),
 			Mask: ^uint32(0) << (32 - n.Subnet.Bits()), Gateway: word(n.Gateway),
-			Flags: flag(n.clamps(), core.VRFMSSClamp),
+			Flags:   flag(n.clamps(), core.VRFMSSClamp),
+			Subnet6: known6(n.Subnet6.Addr()), Mask6: mask6(n.Subnet6), Gateway6: known6(n.Gateway6),
 		}, sameVRF, core.MaxVRFs)
 		if err != nil {
 			return err
@@ -151,6 +152,9 @@ func (b *builder) addNetworks() error {
 			return err
 		}
 		b.addRoute(slot, netip.PrefixFrom(n.Gateway, 32), nexthop, 0)
+		if n.Gateway6.IsValid() {
+			b.addRoute(slot, netip.PrefixFrom(n.Gateway6, 128), nexthop, 0)
+		}
 	}
 	return nil
 }
@@ -174,7 +178,7 @@ func (b *builder) addPort(p Port) error {
 	if here {
 		slot, err := place("vifs", b.previous.Vifs, b.next.Vifs, core.Vif{
 			ID: ID(p.Name), MAC: core.MACWord(p.MAC), Ifindex: at.Ifindex, VRF: b.next.vrfs[p.Network],
-			Address: word(p.Address), MTU: at.MTU, Flags: flag(at.Peer, core.VifPeer), Label: p.Label,
+			Address: word(p.Address), Address6: known6(p.Address6), MTU: at.MTU, Flags: flag(at.Peer, core.VifPeer), Label: p.Label,
 		}, sameVif, core.MaxVifs)
 		if err != nil {
 			return err
@@ -196,10 +200,12 @@ func (b *builder) addPort(p Port) error {
 // reach makes a port's nexthop known: in its network, by its label, and on the fabric where the
 // network needs no tunnel.
 func (b *builder) reach(p Port, nexthop uint32) {
-	prefix := netip.PrefixFrom(p.Address, 32)
-	b.addRoute(b.next.vrfs[p.Network], prefix, nexthop, 0)
-	if b.flat[p.Network] {
-		b.addRoute(core.FabricVRF, prefix, nexthop, 0)
+	for _, a := range p.addresses() {
+		prefix := netip.PrefixFrom(a, a.BitLen())
+		b.addRoute(b.next.vrfs[p.Network], prefix, nexthop, 0)
+		if b.flat[p.Network] {
+			b.addRoute(core.FabricVRF, prefix, nexthop, 0)
+		}
 	}
 	if p.Label != 0 {
 		b.next.Labels[p.Label] = nexthop

@@ -104,6 +104,11 @@ func unicast(a netip.Addr) bool {
 	return a.Is4() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && a.As4()[0] < 240
 }
 
+// unicast6: one host's IPv6 address, of more than one link.
+func unicast6(a netip.Addr) bool {
+	return a.Is6() && !a.Is4In6() && a.Zone() == "" && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && !a.IsLinkLocalUnicast()
+}
+
 // name checks a name of a kind, and that it is there once.
 func (k *checker) name(path, kind, name string) *Error {
 	if !namePattern.MatchString(name) {
@@ -127,6 +132,14 @@ func (k *checker) network(path string, n Network) *Error {
 		return bad(path+".subnet", "%s has bits behind its prefix; did you mean %s?", n.Subnet, n.Subnet.Masked())
 	case !unicast(n.Gateway) || !n.Subnet.Contains(n.Gateway):
 		return bad(path+".gateway", "%s is no host of %s", n.Gateway, n.Subnet)
+	case n.Subnet6.IsValid() != n.Gateway6.IsValid():
+		return bad(path, "subnet6 and gateway6 belong together; give both or none")
+	case n.Subnet6.IsValid() && !n.Subnet6.Addr().Is6():
+		return bad(path+".subnet6", "%s is no IPv6 prefix", n.Subnet6)
+	case n.Subnet6.IsValid() && n.Subnet6 != n.Subnet6.Masked():
+		return bad(path+".subnet6", "%s has bits behind its prefix; did you mean %s?", n.Subnet6, n.Subnet6.Masked())
+	case n.Subnet6.IsValid() && (!unicast6(n.Gateway6) || !n.Subnet6.Contains(n.Gateway6)):
+		return bad(path+".gateway6", "%s is no host of %s", n.Gateway6, n.Subnet6)
 	case n.VNI > maxVNI:
 		return bad(path+".vni", "%d is not between 1 and %d", n.VNI, maxVNI)
 	case n.VNI != 0 && k.vnis[n.VNI] != "":
@@ -162,6 +175,12 @@ func (k *checker) port(path string, p Port) *Error {
 		return bad(path+".address", "%s is no host of %s, the subnet of %s", p.Address, n.Subnet, n.Name)
 	case p.Address == n.Gateway:
 		return bad(path+".address", "%s is the gateway of %s", p.Address, n.Name)
+	case p.Address6.IsValid() && !n.Subnet6.IsValid():
+		return bad(path+".address6", "the network %s has no IPv6; give it a subnet6 and a gateway6", n.Name)
+	case p.Address6.IsValid() && (!unicast6(p.Address6) || !n.Subnet6.Contains(p.Address6)):
+		return bad(path+".address6", "%s is no host of %s, the subnet6 of %s", p.Address6, n.Subnet6, n.Name)
+	case p.Address6.IsValid() && p.Address6 == n.Gateway6:
+		return bad(path+".address6", "%s is the gateway of %s", p.Address6, n.Name)
 	case p.MAC == MAC{} || p.MAC[0]&1 != 0:
 		return bad(path+".mac", "%s is no host's address", p.MAC)
 	}
@@ -196,11 +215,13 @@ func (k *checker) portAddress(path string, p Port) *Error {
 		}
 	}
 	for _, scope := range scopes {
-		key := scope + " " + p.Address.String()
-		if other, ok := k.hosts[key]; ok {
-			return bad(path+".address", "%s belongs to port %q already%s", p.Address, other, flatReason(scope))
+		for i, address := range p.addresses() {
+			key := scope + " " + address.String()
+			if other, ok := k.hosts[key]; ok {
+				return bad(path+[]string{".address", ".address6"}[i], "%s belongs to port %q already%s", address, other, flatReason(scope))
+			}
+			k.hosts[key] = p.Name
 		}
-		k.hosts[key] = p.Name
 	}
 	return nil
 }
@@ -230,8 +251,10 @@ func (k *checker) routeTarget(path, network string, prefix netip.Prefix) *Error 
 		return err
 	}
 	switch {
-	case !prefix.IsValid() || !prefix.Addr().Is4():
-		return bad(path+".prefix", "%s is no IPv4 prefix", prefix)
+	case !prefix.IsValid() || prefix.Addr().Is4In6():
+		return bad(path+".prefix", "%s is no IPv4 or IPv6 prefix", prefix)
+	case prefix.Addr().Is6() && !k.networks[network].Subnet6.IsValid():
+		return bad(path+".prefix", "%s is IPv6, and the network %s has none; give it a subnet6 and a gateway6", prefix, network)
 	case prefix != prefix.Masked():
 		return bad(path+".prefix", "%s has bits behind its prefix; did you mean %s?", prefix, prefix.Masked())
 	case !prefix.IsSingleIP():
@@ -240,7 +263,7 @@ func (k *checker) routeTarget(path, network string, prefix netip.Prefix) *Error 
 	if port, ok := k.hosts["network "+network+" "+prefix.Addr().String()]; ok {
 		return bad(path+".prefix", "%s is port %q of this node", prefix, port)
 	}
-	if prefix.Addr() == k.networks[network].Gateway {
+	if n := k.networks[network]; prefix.Addr() == n.Gateway || prefix.Addr() == n.Gateway6 {
 		return bad(path+".prefix", "%s is the gateway of %s, which is on every node", prefix, network)
 	}
 	return nil

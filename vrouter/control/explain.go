@@ -19,6 +19,8 @@ type explainer struct {
 	reply TraceReply
 	left  uint32 // the interface that it would leave by
 	vni   string // the network that the frame's VNI names
+
+	target netip.Addr // of an IPv6 packet
 }
 
 func address(word uint32) netip.Addr {
@@ -47,7 +49,15 @@ func (e *explainer) step(s kernel.Step) {
 	case core.StepTTL:
 		e.add("ttl", "the time to live is %d", s.A)
 	case core.StepRoute:
-		e.route(core.Route(s.A), uint32(s.B))
+		e.route(core.Route(s.A), address(uint32(s.B)))
+	case core.StepSource6:
+		e.add("source", "%s and the MAC are the port's own", core.Address6(s.A, s.B))
+	case core.StepTarget6:
+		e.target = core.Address6(s.A, s.B)
+	case core.StepRoute6:
+		e.route(core.Route(s.A), e.target)
+	case core.StepND:
+		e.add("nd", "it asks who has %s", core.Address6(s.A, s.B))
 	case core.StepLabel:
 		e.label(uint32(s.A))
 	case core.StepVNI:
@@ -78,12 +88,12 @@ func (e *explainer) step(s kernel.Step) {
 	}
 }
 
-func (e *explainer) route(r core.Route, to uint32) {
+func (e *explainer) route(r core.Route, to netip.Addr) {
 	where, text := cmp.Or(e.port.Network, e.vni, "the fabric's own table"), ""
-	if prefix, err := address(to).Prefix(r.PrefixBits()); err == nil {
+	if prefix, err := to.Prefix(r.PrefixBits()); err == nil {
 		text = prefix.String()
 	}
-	e.add("route", "%s matches %s in %s", address(to), text, where)
+	e.add("route", "%s matches %s in %s", to, text, where)
 	e.nexthop(r.Ref())
 	if r.Label() != 0 {
 		e.add("label", "%d is pushed", r.Label())
@@ -141,6 +151,7 @@ func (n Nexthop) says() string {
 
 var operations = map[string]string{
 	"arp":     "the ARP request is answered with the virtual gateway's MAC",
+	"nd":      "the neighbour solicitation is answered with the virtual gateway's MAC",
 	"echo":    "the virtual gateway answers the echo request",
 	"too_big": "the sender is told the MTU by ICMP \"fragmentation needed\"",
 	"encap":   "it gets a new Ethernet header",

@@ -41,6 +41,7 @@ type Vif struct {
 	Interface string `json:"interface"`
 	Network   string `json:"network"`
 	Address   string `json:"address"`
+	Address6  string `json:"address6,omitempty"`
 	MAC       string `json:"mac"`
 	MTU       uint32 `json:"mtu"`
 	Label     uint32 `json:"label,omitempty"`
@@ -145,6 +146,9 @@ func (a *Agent) Vifs() ([]Vif, error) {
 		row := Vif{
 			Vif: slot, Name: p.Name, Interface: p.Interface, Network: p.Network, Address: p.Address.String(), MAC: p.MAC.String(),
 			MTU: record.MTU, Label: p.Label, Delivery: "redirect", Rx: countOf(count.Rx), Tx: countOf(count.Tx),
+		}
+		if p.Address6.IsValid() {
+			row.Address6 = p.Address6.String()
 		}
 		if record.Flags&core.VifPeer != 0 {
 			row.Delivery = "peer"

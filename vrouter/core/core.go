@@ -14,7 +14,7 @@ const (
 	BlockEntries = 16
 	MinLabel     = 16
 	FabricVRF    = 0
-	Layout       = 5
+	Layout       = 6
 	VNIBuckets   = 512
 	VNIWays      = 8
 	MaxVNIs      = VNIBuckets * VNIWays

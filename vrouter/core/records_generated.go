@@ -15,7 +15,7 @@ type Vif struct {
 	MTU      uint32
 	Flags    uint32
 	Label    uint32
-	Reserved [4]uint32
+	Address6 Addr
 }
 
 // SizeVif is the size that C gives it, in bytes.
@@ -32,10 +32,13 @@ type VRF struct {
 	Mask       uint32
 	Gateway    uint32
 	Flags      uint32
+	Gateway6   Addr
+	Subnet6    Addr
+	Mask6      Addr
 }
 
 // SizeVRF is the size that C gives it, in bytes.
-const SizeVRF = 40
+const SizeVRF = 88
 
 // Nexthop is struct vr_nh of vr_types.h.
 type Nexthop struct {
@@ -116,11 +119,11 @@ type Totals struct {
 	Forwarded      Count
 	Passed         Count
 	Answered       Count
-	Drops          [36]Count
+	Drops          [46]Count
 }
 
 // SizeTotals is the size that C gives it, in bytes.
-const SizeTotals = 984
+const SizeTotals = 1224
 
 // VifCount is struct vr_vif_count of vr_types.h.
 type VifCount struct {
@@ -137,12 +140,12 @@ const SizeVifCount = 96
 // VifDrops is struct vr_vif_drops of vr_types.h.
 type VifDrops struct {
 	_    structs.HostLayout
-	From [36]Count
-	To   [36]Count
+	From [46]Count
+	To   [46]Count
 }
 
 // SizeVifDrops is the size that C gives it, in bytes.
-const SizeVifDrops = 1728
+const SizeVifDrops = 2208
 
 // The reasons of vr_drops.h: indices into Totals.Drops and DropReasons.
 const (
@@ -150,7 +153,7 @@ const (
 	DropTruncated
 	DropUnknownVif
 	DropVlan
-	DropNotIpv4
+	DropNotIp
 	DropBadHeader
 	DropBadChecksum
 	DropSpoofedMAC
@@ -171,7 +174,7 @@ const (
 	DropLabelStack
 	DropLabelTtl
 	DropUnknownLabel
-	DropInnerNotIpv4
+	DropInnerNotIp
 	DropInnerBadHeader
 	DropEcn
 	DropRewriteFailed
@@ -182,6 +185,16 @@ const (
 	DropUnknownVni
 	DropInnerWrongMAC
 	DropNotHere
+	DropNoIpv6
+	DropExtensions
+	DropLinkLocal
+	DropNdMalformed
+	DropNdNotSolicitation
+	DropNdProbe
+	DropNdOwnAddress
+	DropNdOutside
+	DropRouterSolicitation
+	DropMld
 )
 
 // DropReasons has every drop reason's name and meaning, by its number.
@@ -190,8 +203,8 @@ var DropReasons = [...]DropReason{
 	{Name: "truncated", Says: "the frame ends before its headers do"},
 	{Name: "unknown_vif", Says: "the interface has no vif record"},
 	{Name: "vlan", Says: "a VLAN tag at a vif"},
-	{Name: "not_ipv4", Says: "neither IPv4 nor ARP at a vif"},
-	{Name: "bad_header", Says: "an IPv4 header with a wrong version or length"},
+	{Name: "not_ip", Says: "neither IP nor ARP at a vif"},
+	{Name: "bad_header", Says: "an IP header with a wrong version or length"},
 	{Name: "bad_checksum", Says: "an IPv4 header whose checksum is wrong"},
 	{Name: "spoofed_mac", Says: "the source MAC is not the port's"},
 	{Name: "spoofed_address", Says: "the source address is not the port's"},
@@ -211,8 +224,8 @@ var DropReasons = [...]DropReason{
 	{Name: "label_stack", Says: "more than one MPLS label"},
 	{Name: "label_ttl", Says: "the MPLS label's time to live ran out"},
 	{Name: "unknown_label", Says: "an MPLS label that no port here has"},
-	{Name: "inner_not_ipv4", Says: "the tunnel carries something other than IPv4"},
-	{Name: "inner_bad_header", Says: "the tunnel carries an IPv4 header with a wrong length or checksum"},
+	{Name: "inner_not_ip", Says: "the tunnel carries something other than IP"},
+	{Name: "inner_bad_header", Says: "the tunnel carries an IP header with a wrong length or checksum"},
 	{Name: "ecn", Says: "congestion marked outside on a packet that cannot carry the mark"},
 	{Name: "rewrite_failed", Says: "the kernel refused to make or take away room for headers"},
 	{Name: "tenant_tunnel", Says: "a tunnel packet sent by a container: only nodes may send those"},
@@ -222,4 +235,14 @@ var DropReasons = [...]DropReason{
 	{Name: "unknown_vni", Says: "a VNI that no network here has"},
 	{Name: "inner_wrong_mac", Says: "VXLAN to a MAC address that is neither the gateway's nor the port's"},
 	{Name: "not_here", Says: "VXLAN to an address that no port here has"},
+	{Name: "no_ipv6", Says: "IPv6 at a port that has no IPv6 address"},
+	{Name: "extensions", Says: "more IPv6 extension headers than are looked at"},
+	{Name: "link_local", Says: "a link-local source address: those are for neighbour discovery only"},
+	{Name: "nd_malformed", Says: "a neighbour solicitation with a wrong length or hop limit"},
+	{Name: "nd_not_solicitation", Says: "neighbour discovery that asks nothing"},
+	{Name: "nd_probe", Says: "detection of a duplicate address: nobody else has the address"},
+	{Name: "nd_own_address", Says: "a neighbour solicitation for the port's own address"},
+	{Name: "nd_outside", Says: "a neighbour solicitation for an address outside the network"},
+	{Name: "router_solicitation", Says: "a router solicitation: addresses are given by the configuration"},
+	{Name: "mld", Says: "multicast listener discovery: there is no multicast"},
 }

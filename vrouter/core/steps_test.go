@@ -20,7 +20,7 @@ func TestStepNames(t *testing.T) {
 		want    []string
 	}{
 		{"vr_trace.h", `(?m)^\tX\((\w+),`, core.StepNames[1:]},
-		{"vr_decide.h", `(?m)^\tVR_OP_(\w+),`, core.OperationNames[:]},
+		{"vr_verdict.h", `(?m)^\tVR_OP_(\w+),`, core.OperationNames[:]},
 	}
 	for _, c := range cases {
 		text, err := os.ReadFile(filepath.Join(golden.Folder(), c.file))
@@ -35,7 +35,7 @@ func TestStepNames(t *testing.T) {
 			t.Errorf("%s has %q, steps.go %q", c.file, got, c.want)
 		}
 	}
-	if core.StepLeave != len(core.StepNames)-1 {
+	if core.StepND != len(core.StepNames)-1 {
 		t.Error("the numbers of steps.go do not end with its names")
 	}
 }

@@ -112,6 +112,14 @@ func Address4(hi uint64) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
+// Address6 is the reverse of Words for an IPv6 address.
+func Address6(hi, lo uint64) netip.Addr {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], hi)
+	binary.BigEndian.PutUint64(b[8:], lo)
+	return netip.AddrFrom16(b)
+}
+
 // VNIWord is an entry of the VNI table.
 func VNIWord(vni, vrf uint32) uint64 { return uint64(vrf)<<32 | uint64(vni) }
 

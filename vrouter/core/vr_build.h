@@ -10,11 +10,11 @@
 #define VR_LABEL_TTL 64
 
 /* 14 bytes: the Ethernet header of a nexthop. */
-VR_INLINE void vr_build_eth(uint8_t *out, uint64_t dmac, uint64_t smac)
+VR_INLINE void vr_build_eth(uint8_t *out, uint64_t dmac, uint64_t smac, uint8_t version)
 {
 	vr_put_mac(out, dmac);
 	vr_put_mac(out + 6, smac);
-	vr_put16(out + 12, VR_ETHERTYPE_IP4);
+	vr_put16(out + 12, version == 6 ? VR_ETHERTYPE_IP6 : VR_ETHERTYPE_IP4);
 }
 
 /* Copies an even number of bytes, known when this is compiled, of a nexthop's template. */
@@ -40,7 +40,7 @@ VR_INLINE uint8_t *vr_build_outer(uint8_t *out, const struct vr_nh *nh, const st
 	uint16_t total = length > 0xffff ? 0 : (uint16_t)length;
 	uint64_t sum = (uint64_t)nh->csum + __builtin_bswap16(total) + __builtin_bswap16(p->tos);
 
-	vr_build_eth(out, VR_READ_ONCE(nh->dmac), nh->smac);
+	vr_build_eth(out, VR_READ_ONCE(nh->dmac), nh->smac, 4);
 	vr_build_template(ip, nh->header, VR_IP4_LEN + wrap);
 	ip[1] = p->tos;
 	vr_put16(ip + 2, total);
@@ -86,6 +86,8 @@ VR_INLINE void vr_build_vxlan(uint8_t *out, const struct vr_nh *nh, const struct
 	uint8_t *udp = vr_build_outer(out, nh, p, VR_VXLAN_ALL_LEN);
 
 	vr_build_udp(udp, p, VR_VXLAN_ALL_LEN);
+	if (p->version == 6)
+		vr_put16(udp + VR_VXLAN_ALL_LEN - 2, VR_ETHERTYPE_IP6);
 }
 
 /* In place: the maximum segment size at a place in the TCP header, and its checksum. */
@@ -99,22 +101,30 @@ VR_INLINE void vr_build_mss(uint8_t *tcp, uint32_t at, uint16_t mss)
 				     vr_mss_term(at, to)));
 }
 
-/* In place: one off the time to live of the IPv4 header at ip. */
-VR_INLINE void vr_build_hop(uint8_t *ip)
+/* In place: one off the time to live of the IP header at ip. */
+VR_INLINE void vr_build_hop(uint8_t *ip, uint8_t version)
 {
 	uint16_t from = vr_raw16(ip + 8);
 	uint16_t to = (uint16_t)(from - 1); /* the lower byte in memory is the time to live */
 
+	if (version == 6) {
+		ip[7]--;
+		return;
+	}
 	vr_put_raw16(ip + 8, to);
 	vr_put_raw16(ip + 10, vr_csum_replace(vr_raw16(ip + 10), from, to));
 }
 
-/* In place: the traffic class of the IPv4 header at ip. */
-VR_INLINE void vr_build_tos(uint8_t *ip, uint8_t tos)
+/* In place: the traffic class of the IP header at ip. */
+VR_INLINE void vr_build_tos(uint8_t *ip, uint8_t tos, uint8_t version)
 {
 	uint16_t from = vr_raw16(ip);
 	uint16_t to = (uint16_t)((from & 0xff) | (uint16_t)tos << 8);
 
+	if (version == 6) {
+		vr_put16(ip, (uint16_t)((vr_get16(ip) & 0xf00f) | (uint16_t)tos << 4));
+		return;
+	}
 	if (from == to)
 		return;
 	vr_put_raw16(ip, to);
@@ -168,7 +178,7 @@ VR_INLINE void vr_build_too_big(uint8_t *out, uint64_t dmac, uint64_t smac, uint
 	uint8_t *ip = out + VR_ETH_LEN, *icmp = ip + VR_IP4_LEN;
 	uint64_t sum = 0;
 
-	vr_build_eth(out, dmac, smac);
+	vr_build_eth(out, dmac, smac, 4);
 	vr_put32(ip, 0x45000000 | (VR_TOO_BIG_LEN - VR_ETH_LEN));
 	vr_put32(ip + 4, VR_IP4_DF);
 	vr_put32(ip + 8, VR_OUTER_TTL << 24 | VR_PROTO_ICMP << 16);

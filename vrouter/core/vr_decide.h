@@ -7,47 +7,16 @@
 #define VR_DECIDE_H
 
 #include "vr_mss.h"
-#include "vr_parse.h"
+#include "vr_nd.h"
 #include "vr_lookup.h"
 #include "vr_trace.h"
 
-enum vr_op {
-	VR_OP_DROP,
-	VR_OP_PASS,    /* not ours: the host's stack has it */
-	VR_OP_ARP,     /* answer the ARP request in place */
-	VR_OP_ECHO,    /* answer the echo request to the gateway in place */
-	VR_OP_TOO_BIG, /* answer with ICMP "fragmentation needed" (RFC 1191) */
-	VR_OP_ENCAP,   /* an Ethernet header, and out of the nexthop's device */
-	VR_OP_TUNNEL,  /* the nexthop's tunnel headers, and out of the fabric */
-	VR_OP_DECAP,   /* take the tunnel's headers off, then as VR_OP_ENCAP */
-};
-
-struct vr_verdict {
-	const struct vr_nh *nh;	  /* also of a packet that is lost once it is known */
-	const struct vr_vrf *vrf; /* for answers */
-	struct vr_push push;	  /* for VR_OP_TUNNEL */
-	uint32_t mtu;		  /* for VR_OP_TOO_BIG */
-	uint16_t mss;		  /* the largest that this SYN may ask for; 0: leave it alone */
-	uint8_t op;
-	uint8_t drop;
-	uint8_t tos;	/* for VR_OP_DECAP: the new one of the inner header */
-	uint8_t routed; /* this is a router's hop: decrement the time to live */
-	uint8_t header; /* bytes of the IP header, with mss */
-	uint8_t pop;	/* for VR_OP_DECAP: the tunnel's bytes behind the Ethernet header */
-};
-
-/* A frame as a hook sees it: the bytes that can be read, and the length of it all. */
-struct vr_frame {
-	const uint8_t *data;
-	const uint8_t *end;
-	uint32_t length;
-	uint32_t gso_size; /* payload bytes a segment, 0 for a packet that is no aggregate */
-};
-
-VR_INLINE void vr_drop_it(struct vr_verdict *v, enum vr_drop reason)
+/* An address in 32 bits: IPv4 as it is, IPv6 mixed (by the golden ratio: Knuth, volume 3, 6.4). */
+VR_INLINE uint32_t vr_addr_fold(struct vr_addr a)
 {
-	v->op = VR_OP_DROP;
-	v->drop = (uint8_t)reason;
+	uint64_t mixed = a.hi ^ a.lo * 0x9e3779b97f4a7c15ULL;
+
+	return (uint32_t)mixed ^ (uint32_t)(mixed >> 32);
 }
 
 /*
@@ -55,9 +24,10 @@ VR_INLINE void vr_drop_it(struct vr_verdict *v, enum vr_drop reason)
  * flow, so that the underlay spreads flows and keeps each in order. The mixing is the final step of
  * Jenkins' lookup3, which is in the public domain.
  */
-VR_INLINE uint16_t vr_entropy_port(const struct vr_ip4 *h, uint32_t vrf)
+VR_INLINE uint16_t vr_entropy_port(const struct vr_ip *h, uint32_t vrf)
 {
-	uint32_t a = h->saddr, b = h->daddr + ((uint32_t)h->proto << 8) + vrf;
+	uint32_t a = vr_addr_fold(h->saddr);
+	uint32_t b = vr_addr_fold(h->daddr) + ((uint32_t)h->proto << 8) + vrf;
 	uint32_t c = (uint32_t)h->sport << 16 | h->dport;
 
 #define VR_ROT(x, k) ((x) << (k) | (x) >> (32 - (k)))
@@ -95,15 +65,24 @@ VR_INLINE void vr_decide_arp(const struct vr_frame *f, const struct vr_vif *vif,
 	v->op = VR_OP_ARP;
 }
 
+/* Whether an error can be said about a packet: it must hold what the answer quotes, which is 20
+ * bytes behind a header without options, and be no ICMPv6 error itself (RFC 4443, section 2.4 (e)).
+ */
+VR_INLINE int vr_may_quote(const struct vr_ip *h)
+{
+	if (h->version == 4)
+		return h->header == VR_IP4_LEN && h->total >= VR_IP4_LEN + 20;
+	return h->total >= VR_IP6_LEN + 20 && (h->proto != VR_PROTO_ICMP6 || h->icmp >= 128);
+}
+
 /* Whether the packet fits; if it does not, the verdict says what is done about it. */
-VR_INLINE int vr_decide_fits(const struct vr_frame *f, const struct vr_ip4 *h, uint32_t mtu,
+VR_INLINE int vr_decide_fits(const struct vr_frame *f, const struct vr_ip *h, uint32_t mtu,
 			     int answer, struct vr_verdict *v)
 {
 	VR_STEP(fits, vr_segment_length(h, f->gso_size), mtu);
 	if (vr_segment_length(h, f->gso_size) <= mtu)
 		return 1;
-	/* The answer quotes 20 bytes behind a header without options. */
-	if (answer && h->frag & VR_IP4_DF && h->header == VR_IP4_LEN && h->total >= 40) {
+	if (answer && h->df && vr_may_quote(h)) {
 		v->op = VR_OP_TOO_BIG;
 		v->mtu = mtu;
 	} else {
@@ -113,22 +92,24 @@ VR_INLINE int vr_decide_fits(const struct vr_frame *f, const struct vr_ip4 *h, u
 }
 
 /* What the virtual gateway answers itself: echo requests. */
-VR_INLINE void vr_decide_gateway(const struct vr_frame *f, const struct vr_ip4 *h,
+VR_INLINE void vr_decide_gateway(const struct vr_frame *f, const struct vr_ip *h,
 				 struct vr_verdict *v)
 {
-	const uint8_t *icmp = f->data + VR_ETH_LEN + VR_IP4_LEN;
+	const uint32_t ip = h->version == 6 ? VR_IP6_LEN : VR_IP4_LEN;
+	const uint8_t *icmp = f->data + VR_ETH_LEN + ip;
 
 	vr_drop_it(v, VR_DROP_gateway);
-	if (h->proto != VR_PROTO_ICMP || h->header != VR_IP4_LEN || h->frag & VR_IP4_FRAGMENT)
+	if (h->proto != (h->version == 6 ? VR_PROTO_ICMP6 : VR_PROTO_ICMP) || h->header != ip ||
+	    h->fragment)
 		return;
-	if (icmp + VR_ICMP_LEN > f->end || icmp[0] != 8 || icmp[1] != 0)
+	if (icmp + VR_ICMP_LEN > f->end || icmp[0] != (h->version == 6 ? 128 : 8) || icmp[1] != 0)
 		return;
 	v->op = VR_OP_ECHO;
 }
 
 /* Sends an inner packet to a nexthop. */
-VR_INLINE void vr_decide_nh(const struct vr_frame *f, const struct vr_ip4 *h,
-			    const struct vr_nh *nh, int answer, struct vr_verdict *v)
+VR_INLINE void vr_decide_nh(const struct vr_frame *f, const struct vr_ip *h, const struct vr_nh *nh,
+			    int answer, struct vr_verdict *v)
 {
 	if (!nh || nh->type == VR_NH_NONE)
 		return vr_drop_it(v, VR_DROP_bad_nexthop);
@@ -153,49 +134,106 @@ VR_INLINE uint16_t vr_decide_mss(uint32_t mtu, uint32_t ip)
 	return mtu > 0xffff ? 0xffff : (uint16_t)mtu;
 }
 
+VR_INLINE void vr_step_source(const struct vr_ip *h)
+{
+	(void)h;
+	if (h->version == 6)
+		VR_STEP(source6, h->saddr.hi, h->saddr.lo);
+	else
+		VR_STEP(source, h->saddr.hi >> 32, 0);
+}
+
+VR_INLINE void vr_step_route(const struct vr_ip *h, uint64_t route)
+{
+	(void)route;
+	if (h->version == 6) {
+		VR_STEP(target6, h->daddr.hi, h->daddr.lo);
+		VR_STEP(route6, route, 0);
+	} else {
+		VR_STEP(route, route, h->daddr.hi >> 32);
+	}
+}
+
+/* The route of a packet in a network, 0 if there is none. */
+VR_INLINE uint64_t vr_find_route(const struct vr_tables *t, const struct vr_vrf *vrf,
+				 const struct vr_ip *h)
+{
+	uint32_t root = h->version == 6 ? VR_READ_ONCE(vrf->root6) : VR_READ_ONCE(vrf->root4);
+
+	return vr_route_lookup(t, root, h->daddr);
+}
+
 VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame *f,
-			       const struct vr_ip4 *h, const struct vr_vif *vif,
+			       const struct vr_ip *h, const struct vr_vif *vif,
 			       const struct vr_vrf *vrf, struct vr_verdict *v)
 {
-	uint64_t route = vr_route_lookup4(t, vrf, h->daddr);
+	uint64_t route = vr_find_route(t, vrf, h);
 
 	if (!route)
 		return vr_drop_it(v, VR_DROP_no_route);
-	VR_STEP(route, route, h->daddr);
+	vr_step_route(h, route);
 	vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 1, v);
 	if (v->op == VR_OP_TUNNEL) {
 		v->push.label = VR_ROUTE_LABEL(route);
 		v->push.sport = vr_entropy_port(h, vif->vrf);
 		v->push.length = f->length - VR_ETH_LEN;
+		v->push.version = h->version;
 		v->push.tos = h->tos & 3; /* RFC 6040, section 4.1: normal mode copies ECN */
 	}
 	v->routed = v->op == VR_OP_TUNNEL || v->op == VR_OP_ENCAP;
 	if (v->routed && h->syn && VR_READ_ONCE(vrf->flags) & VR_VRF_MSS_CLAMP) {
 		v->header = h->header;
-		v->mss = vr_decide_mss(VR_READ_ONCE(v->nh->mtu), VR_IP4_LEN);
+		v->mss = vr_decide_mss(VR_READ_ONCE(v->nh->mtu),
+				       h->version == 6 ? VR_IP6_LEN : VR_IP4_LEN);
 	}
 }
 
-VR_INLINE void vr_decide_vif_ip4(const struct vr_tables *t, const struct vr_frame *f,
-				 const struct vr_vif *vif, const struct vr_vrf *vrf,
-				 struct vr_verdict *v)
+/* Whether the source is not the port's own, or the packet is not to be forwarded at all. */
+VR_INLINE int vr_decide_source(const struct vr_frame *f, const struct vr_ip *h,
+			       const struct vr_vif *vif, const struct vr_vrf *vrf,
+			       struct vr_verdict *v)
 {
-	struct vr_ip4 h;
-	enum vr_drop bad = vr_parse_ip4(f->data + VR_ETH_LEN, f->end, f->length - VR_ETH_LEN, &h);
+	if (h->version == 6)
+		return vr_decide_link(f, h, vif, vrf, v);
+	if (h->saddr.hi >> 32 == vif->address)
+		return 0;
+	vr_drop_it(v, VR_DROP_spoofed_address);
+	return 1;
+}
 
+VR_INLINE int vr_to_gateway(const struct vr_ip *h, const struct vr_vrf *vrf)
+{
+	return h->version == 6 ? vr_same_addr(h->daddr, vrf->gateway6)
+			       : h->daddr.hi >> 32 == vrf->gateway;
+}
+
+VR_INLINE void vr_decide_vif_ip(const struct vr_tables *t, const struct vr_frame *f,
+				uint8_t version, const struct vr_vif *vif, const struct vr_vrf *vrf,
+				struct vr_verdict *v)
+{
+	const uint8_t *ip = f->data + VR_ETH_LEN;
+	struct vr_ip h = {};
+	enum vr_drop bad;
+
+	if (ip + 1 > f->end)
+		return vr_drop_it(v, VR_DROP_truncated);
+	if (ip[0] >> 4 != version)
+		return vr_drop_it(v, VR_DROP_bad_header);
+	bad = vr_parse_ip(ip, f->end, f->length - VR_ETH_LEN, &h);
 	if (bad)
 		return vr_drop_it(v, bad);
-	if (h.saddr != vif->address)
-		return vr_drop_it(v, VR_DROP_spoofed_address);
+	v->version = version;
+	if (vr_decide_source(f, &h, vif, vrf, v))
+		return;
 	if (h.tunnel)
 		return vr_drop_it(v, VR_DROP_tenant_tunnel);
-	VR_STEP(source, h.saddr, 0);
-	if (f->data[0] & 1 || h.daddr >> 28 >= 0xe)
+	vr_step_source(&h);
+	if (f->data[0] & 1 || vr_is_multicast(&h))
 		return vr_drop_it(v, VR_DROP_multicast);
 	if (vr_get_mac(f->data) != vr_mac_bits(vrf->gateway_mac))
 		return vr_drop_it(v, VR_DROP_not_gateway_mac);
 	VR_STEP(ttl, h.ttl, 0);
-	if (h.ttl <= 1 && h.daddr != vrf->gateway)
+	if (h.ttl <= 1 && !vr_to_gateway(&h, vrf))
 		return vr_drop_it(v, VR_DROP_ttl_expired);
 	vr_decide_route(t, f, &h, vif, vrf, v);
 }
@@ -216,14 +254,16 @@ VR_INLINE void vr_decide_vif(const struct vr_tables *t, const struct vr_frame *f
 		return vr_drop_it(v, VR_DROP_spoofed_mac);
 	switch (vr_get16(f->data + 12)) {
 	case VR_ETHERTYPE_IP4:
-		return vr_decide_vif_ip4(t, f, vif, vrf, v);
+		return vr_decide_vif_ip(t, f, 4, vif, vrf, v);
+	case VR_ETHERTYPE_IP6:
+		return vr_decide_vif_ip(t, f, 6, vif, vrf, v);
 	case VR_ETHERTYPE_ARP:
 		return vr_decide_arp(f, vif, vrf, v);
 	case 0x8100:
 	case 0x88a8:
 		return vr_drop_it(v, VR_DROP_vlan);
 	default:
-		return vr_drop_it(v, VR_DROP_not_ipv4);
+		return vr_drop_it(v, VR_DROP_not_ip);
 	}
 }
 
@@ -249,6 +289,7 @@ struct vr_wrap {
 	const struct vr_vrf *vrf; /* of the VNI */
 	uint64_t dmac;		  /* of the inner Ethernet header, with a VNI */
 	uint32_t length;
+	uint8_t version; /* of the inner packet, as the Ethernet header says; with a VNI */
 };
 
 /* MPLS: the label at the given offset names the port. */
@@ -286,6 +327,13 @@ VR_INLINE enum vr_drop vr_unwrap_gre(const struct vr_tables *t, const struct vr_
 	return vr_unwrap_label(t, f, offset + VR_GRE_LEN, w);
 }
 
+VR_INLINE uint8_t vr_version_of(uint16_t ethertype)
+{
+	if (ethertype == VR_ETHERTYPE_IP4)
+		return 4;
+	return ethertype == VR_ETHERTYPE_IP6 ? 6 : 0;
+}
+
 /* RFC 7348, section 5: the I flag must be set, all other reserved bits are ignored; a frame with a
  * VLAN tag is none of ours (section 6.1). The VNI names the network. */
 VR_INLINE enum vr_drop vr_unwrap_vxlan(const struct vr_tables *t, const struct vr_frame *f,
@@ -303,22 +351,23 @@ VR_INLINE enum vr_drop vr_unwrap_vxlan(const struct vr_tables *t, const struct v
 	VR_STEP(vni, vr_get32(vxlan + 4) >> 8, 0);
 	w->dmac = vr_get_mac(vxlan + VR_VXLAN_LEN);
 	w->length = offset + VR_VXLAN_LEN;
-	if (vr_get16(vxlan + VR_VXLAN_LEN + 12) != VR_ETHERTYPE_IP4)
-		return VR_DROP_inner_not_ipv4;
-	return VR_DROP_NONE;
+	w->version = vr_version_of(vr_get16(vxlan + VR_VXLAN_LEN + 12));
+	return w->version ? VR_DROP_NONE : VR_DROP_inner_not_ip;
 }
 
 /* Whom a VXLAN packet is for: a port of the network, addressed to the gateway, which is how nodes
  * send, or to the port itself. */
 VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const struct vr_wrap *w,
-					    uint32_t daddr, struct vr_verdict *v)
+					    const struct vr_ip *h, struct vr_verdict *v)
 {
-	uint64_t route = vr_route_lookup4(t, w->vrf, daddr);
+	uint64_t route = vr_find_route(t, w->vrf, h);
 	const struct vr_nh *nh = route ? vr_nh_at(t, VR_ROUTE_REF(route)) : 0;
 
 	if (route)
-		VR_STEP(route, route, daddr);
-	if (!nh || nh->type != VR_NH_ENCAP || nh->flags & VR_NH_FABRIC)
+		vr_step_route(h, route);
+	if (w->dmac & 1) /* a group's address */
+		vr_drop_it(v, VR_DROP_inner_wrong_mac);
+	else if (!nh || nh->type != VR_NH_ENCAP || nh->flags & VR_NH_FABRIC)
 		vr_drop_it(v, VR_DROP_not_here);
 	else if (w->dmac != vr_mac_bits(w->vrf->gateway_mac) &&
 		 w->dmac != vr_mac_bits(VR_READ_ONCE(nh->dmac)))
@@ -330,20 +379,21 @@ VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const str
 
 /* The packet inside a tunnel's. */
 VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame *f,
-			       const struct vr_ip4 *outer, const struct vr_wrap *w,
+			       const struct vr_ip *outer, const struct vr_wrap *w,
 			       struct vr_verdict *v)
 {
 	const uint8_t *ip = f->data + VR_ETH_LEN + w->length;
 	const struct vr_nh *nh = w->nh;
-	struct vr_ip4 h;
+	struct vr_ip h = {};
 	int ecn;
 
 	v->nh = nh;
 	if (ip + VR_IP4_LEN > f->end)
 		return vr_drop_it(v, VR_DROP_inner_bad_header);
-	if (ip[0] >> 4 != 4)
-		return vr_drop_it(v, VR_DROP_inner_not_ipv4);
-	if (vr_parse_ip4(ip, f->end, f->length - VR_ETH_LEN - w->length, &h))
+	v->version = ip[0] >> 4;
+	if ((v->version != 4 && v->version != 6) || (w->version && v->version != w->version))
+		return vr_drop_it(v, VR_DROP_inner_not_ip);
+	if (vr_parse_ip(ip, f->end, f->length - VR_ETH_LEN - w->length, &h))
 		return vr_drop_it(v, VR_DROP_inner_bad_header);
 	if (h.tunnel)
 		return vr_drop_it(v, VR_DROP_inner_tunnel);
@@ -352,7 +402,7 @@ VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame 
 	if (ecn < 0)
 		return vr_drop_it(v, VR_DROP_ecn);
 	if (!nh)
-		nh = vr_decide_vni(t, w, h.daddr, v);
+		nh = vr_decide_vni(t, w, &h, v);
 	if (!nh)
 		return;
 	v->tos = (uint8_t)((h.tos & ~3) | ecn);
@@ -366,9 +416,9 @@ VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame 
 
 /* What kind of tunnel's packet this is, if the node has such. A fragment is none: an outer packet
  * is never fragmented (RFC 7510, section 3; RFC 7348, section 4.3), so the host's stack has it. */
-VR_INLINE enum vr_encapsulation vr_tunnel_kind(const struct vr_node *node, const struct vr_ip4 *h)
+VR_INLINE enum vr_encapsulation vr_tunnel_kind(const struct vr_node *node, const struct vr_ip *h)
 {
-	if (!h->tunnel || h->frag & VR_IP4_FRAGMENT)
+	if (!h->tunnel || h->fragment)
 		return VR_BARE;
 	if (h->proto == VR_PROTO_GRE)
 		return VR_MPLSOGRE;
@@ -380,14 +430,14 @@ VR_INLINE enum vr_encapsulation vr_tunnel_kind(const struct vr_node *node, const
 /* A tunnel's packet to this node. Its UDP checksum is not looked at: a sender may leave it out over
  * IPv4 (RFC 7510, section 3.1; RFC 7348, section 5), and the inner packet has its own. */
 VR_INLINE void vr_decide_tunnel(const struct vr_tables *t, const struct vr_frame *f,
-				const struct vr_ip4 *outer, enum vr_encapsulation kind,
+				const struct vr_ip *outer, enum vr_encapsulation kind,
 				struct vr_verdict *v)
 {
 	const uint32_t offset = VR_ETH_LEN + VR_IP4_LEN;
 	struct vr_wrap w = {};
 	enum vr_drop bad;
 
-	VR_STEP(outer, outer->saddr, outer->tos);
+	VR_STEP(outer, outer->saddr.hi >> 32, outer->tos);
 	if (outer->header != VR_IP4_LEN)
 		return vr_drop_it(v, VR_DROP_bad_header);
 	if (kind == VR_MPLSOUDP)
@@ -404,14 +454,15 @@ VR_INLINE void vr_decide_tunnel(const struct vr_tables *t, const struct vr_frame
 /* A packet to some other address: ours if the fabric's own table has it, which is how networks
  * without a tunnel are reached. */
 VR_INLINE void vr_decide_flat(const struct vr_tables *t, const struct vr_frame *f,
-			      const struct vr_ip4 *h, struct vr_verdict *v)
+			      const struct vr_ip *h, struct vr_verdict *v)
 {
 	const struct vr_vrf *vrf = vr_vrf_at(t, VR_FABRIC_VRF);
-	uint64_t route = vrf ? vr_route_lookup4(t, vrf, h->daddr) : 0;
+	uint64_t route = vrf ? vr_find_route(t, vrf, h) : 0;
 
+	v->version = h->version;
 	if (!route)
 		return;
-	VR_STEP(route, route, h->daddr);
+	vr_step_route(h, route);
 	vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 0, v);
 }
 
@@ -423,19 +474,21 @@ VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node 
 				const struct vr_frame *f, struct vr_verdict *v)
 {
 	enum vr_encapsulation kind;
-	struct vr_ip4 h;
+	struct vr_ip h = {};
+	uint8_t version;
 
 	v->routed = 0;
 	v->op = VR_OP_PASS;
 	if (f->data + VR_ETH_LEN + VR_IP4_LEN > f->end)
 		return;
-	if (vr_get16(f->data + 12) != VR_ETHERTYPE_IP4)
+	version = vr_version_of(vr_get16(f->data + 12));
+	if (version == 0 || f->data[VR_ETH_LEN] >> 4 != version)
 		return;
 	if (vr_get_mac(f->data) != vr_mac_bits(node->mac))
 		return;
-	if (vr_parse_ip4(f->data + VR_ETH_LEN, f->end, f->length - VR_ETH_LEN, &h))
+	if (vr_parse_ip(f->data + VR_ETH_LEN, f->end, f->length - VR_ETH_LEN, &h))
 		return;
-	if (h.daddr != node->address)
+	if (version == 6 || h.daddr.hi >> 32 != node->address)
 		return vr_decide_flat(t, f, &h, v);
 	kind = vr_tunnel_kind(node, &h);
 	if (kind != VR_BARE)

@@ -11,8 +11,8 @@
 	X(truncated,        "the frame ends before its headers do")                                \
 	X(unknown_vif,      "the interface has no vif record")                                     \
 	X(vlan,             "a VLAN tag at a vif")                                                 \
-	X(not_ipv4,         "neither IPv4 nor ARP at a vif")                                       \
-	X(bad_header,       "an IPv4 header with a wrong version or length")                       \
+	X(not_ip,           "neither IP nor ARP at a vif")                                         \
+	X(bad_header,       "an IP header with a wrong version or length")                         \
 	X(bad_checksum,     "an IPv4 header whose checksum is wrong")                              \
 	X(spoofed_mac,      "the source MAC is not the port's")                                    \
 	X(spoofed_address,  "the source address is not the port's")                                \
@@ -32,8 +32,8 @@
 	X(label_stack,      "more than one MPLS label")                                            \
 	X(label_ttl,        "the MPLS label's time to live ran out")                               \
 	X(unknown_label,    "an MPLS label that no port here has")                                 \
-	X(inner_not_ipv4,   "the tunnel carries something other than IPv4")                        \
-	X(inner_bad_header, "the tunnel carries an IPv4 header with a wrong length or checksum")    \
+	X(inner_not_ip,     "the tunnel carries something other than IP")                          \
+	X(inner_bad_header, "the tunnel carries an IP header with a wrong length or checksum")      \
 	X(ecn,              "congestion marked outside on a packet that cannot carry the mark")    \
 	X(rewrite_failed,   "the kernel refused to make or take away room for headers")            \
 	X(tenant_tunnel,    "a tunnel packet sent by a container: only nodes may send those")      \
@@ -42,7 +42,17 @@
 	X(vxlan_flags,      "a VXLAN packet that does not say that its VNI is valid")              \
 	X(unknown_vni,      "a VNI that no network here has")                                      \
 	X(inner_wrong_mac,  "VXLAN to a MAC address that is neither the gateway's nor the port's") \
-	X(not_here,         "VXLAN to an address that no port here has")
+	X(not_here,         "VXLAN to an address that no port here has")                           \
+	X(no_ipv6,          "IPv6 at a port that has no IPv6 address")                             \
+	X(extensions,       "more IPv6 extension headers than are looked at")                      \
+	X(link_local,       "a link-local source address: those are for neighbour discovery only") \
+	X(nd_malformed,     "a neighbour solicitation with a wrong length or hop limit")           \
+	X(nd_not_solicitation, "neighbour discovery that asks nothing")                            \
+	X(nd_probe,         "detection of a duplicate address: nobody else has the address")       \
+	X(nd_own_address,   "a neighbour solicitation for the port's own address")                 \
+	X(nd_outside,       "a neighbour solicitation for an address outside the network")         \
+	X(router_solicitation, "a router solicitation: addresses are given by the configuration")  \
+	X(mld,              "multicast listener discovery: there is no multicast")
 /* clang-format on */
 
 enum vr_drop {

@@ -8,6 +8,7 @@
 #define VR_ETH_LEN 14
 #define VR_IP4_LEN 20
 #define VR_IP4_OPTIONS 40 /* at most */
+#define VR_IP6_LEN 40
 #define VR_UDP_LEN 8
 #define VR_TCP_LEN 20 /* without options */
 #define VR_LABEL_LEN 4
@@ -23,11 +24,13 @@
 
 #define VR_ETHERTYPE_IP4 0x0800
 #define VR_ETHERTYPE_ARP 0x0806
+#define VR_ETHERTYPE_IP6 0x86dd
 #define VR_ETHERTYPE_MPLS 0x8847 /* RFC 3032, section 5 */
 #define VR_PROTO_ICMP 1
 #define VR_PROTO_TCP 6
 #define VR_PROTO_UDP 17
 #define VR_PROTO_GRE 47
+#define VR_PROTO_ICMP6 58
 #define VR_PORT_MPLSOUDP 6635 /* RFC 7510, section 5 */
 #define VR_PORT_VXLAN 4789    /* RFC 7348, section 8 */
 
@@ -35,22 +38,42 @@
 #define VR_IP4_FRAGMENT 0x3fff /* more fragments, or an offset */
 #define VR_IP4_OFFSET 0x1fff   /* in units of 8 bytes */
 
-/* An IPv4 header and what of the next one is needed. */
-struct vr_ip4 {
-	uint32_t saddr;
-	uint32_t daddr;
-	uint16_t total; /* its length, as the header says it */
-	uint16_t frag;
+/* An IP header and what of the next one is needed. */
+struct vr_ip {
+	struct vr_addr saddr;
+	struct vr_addr daddr;
+	uint32_t total; /* its length, as the header says it */
 	uint16_t sport;
 	uint16_t dport;
-	uint8_t header; /* bytes */
+	uint8_t version;
+	uint8_t header; /* bytes before the next protocol's */
 	uint8_t l4;	/* bytes of the TCP or UDP header */
 	uint8_t tos;
 	uint8_t ttl;
 	uint8_t proto;
-	uint8_t tunnel; /* it is what vRouters send each other */
-	uint8_t syn;	/* the TCP flag */
+	uint8_t df;	  /* it may not be fragmented */
+	uint8_t fragment; /* it is one */
+	uint8_t later;	  /* and not the first: no header follows */
+	uint8_t tunnel;	  /* it is what vRouters send each other */
+	uint8_t syn;	  /* the TCP flag */
+	uint8_t icmp;	  /* the ICMPv6 type */
 };
+
+VR_INLINE struct vr_addr vr_addr_of(uint32_t ip4)
+{
+	struct vr_addr a = {(uint64_t)ip4 << 32, 0};
+
+	return a;
+}
+
+/* 16 bytes. */
+VR_INLINE struct vr_addr vr_get_addr(const uint8_t *p)
+{
+	struct vr_addr a = {(uint64_t)vr_get32(p) << 32 | vr_get32(p + 4),
+			    (uint64_t)vr_get32(p + 8) << 32 | vr_get32(p + 12)};
+
+	return a;
+}
 
 /* The sum over the header's words; 0xffff when the checksum in it is right: RFC 1071. */
 VR_INLINE uint16_t vr_ip4_sum(const uint8_t *ip, const uint8_t *end, uint32_t header)
@@ -79,27 +102,36 @@ VR_INLINE int vr_is_tunnel(uint8_t proto, const uint8_t *l4)
 	return proto == VR_PROTO_GRE && word == VR_ETHERTYPE_MPLS;
 }
 
+/* How many bytes of the next protocol's header must be there. */
+VR_INLINE uint32_t vr_l4_wanted(uint8_t proto)
+{
+	if (proto == VR_PROTO_TCP || proto == VR_PROTO_UDP || proto == VR_PROTO_ICMP6)
+		return VR_UDP_LEN;
+	return proto == VR_PROTO_GRE ? VR_GRE_LEN : 0;
+}
+
 /* The ports, and the length of the TCP or UDP header. Any fragment has none: its siblings have no
  * ports to be told by, and all of them must take the same way. A first fragment shows whether it
  * begins a tunnel's packet all the same. */
-VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct vr_ip4 *h)
+VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct vr_ip *h)
 {
-	uint32_t want = h->proto == VR_PROTO_GRE ? VR_GRE_LEN : VR_UDP_LEN;
+	uint32_t want = vr_l4_wanted(h->proto);
 
 	VR_OPAQUE(l4);
 	h->sport = 0;
 	h->dport = 0;
 	h->tunnel = 0;
 	h->syn = 0;
+	h->icmp = 0;
 	h->l4 = h->proto == VR_PROTO_TCP ? VR_TCP_LEN : VR_UDP_LEN;
-	if (h->proto != VR_PROTO_TCP && h->proto != VR_PROTO_UDP && h->proto != VR_PROTO_GRE)
-		return VR_DROP_NONE;
-	if (h->frag & VR_IP4_OFFSET)
+	if (want == 0 || h->later)
 		return VR_DROP_NONE;
 	if (l4 + want > end)
 		return VR_DROP_truncated;
 	h->tunnel = (uint8_t)vr_is_tunnel(h->proto, l4);
-	if (h->frag & VR_IP4_FRAGMENT || h->proto == VR_PROTO_GRE)
+	if (h->proto == VR_PROTO_ICMP6)
+		h->icmp = l4[0];
+	if (h->fragment || (h->proto != VR_PROTO_TCP && h->proto != VR_PROTO_UDP))
 		return VR_DROP_NONE;
 	h->sport = vr_get16(l4);
 	h->dport = vr_get16(l4 + 2);
@@ -116,18 +148,24 @@ VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct
  * kernel commit b1a78b9b9886), so it is right for those.
  */
 VR_INLINE enum vr_drop vr_parse_ip4(const uint8_t *ip, const uint8_t *end, uint32_t room,
-				    struct vr_ip4 *h)
+				    struct vr_ip *h)
 {
+	uint16_t frag;
+
 	if (ip + VR_IP4_LEN > end)
 		return VR_DROP_truncated;
 	h->header = (uint8_t)((ip[0] & 0xf) * 4);
 	h->tos = ip[1];
 	h->total = vr_get16(ip + 2);
-	h->frag = vr_get16(ip + 6);
+	frag = vr_get16(ip + 6);
+	h->version = 4;
+	h->df = (frag & VR_IP4_DF) != 0;
+	h->fragment = (frag & VR_IP4_FRAGMENT) != 0;
+	h->later = (frag & VR_IP4_OFFSET) != 0;
 	h->ttl = ip[8];
 	h->proto = ip[9];
-	h->saddr = vr_get32(ip + 12);
-	h->daddr = vr_get32(ip + 16);
+	h->saddr = vr_addr_of(vr_get32(ip + 12));
+	h->daddr = vr_addr_of(vr_get32(ip + 16));
 	if (ip[0] >> 4 != 4 || h->header < VR_IP4_LEN || h->total > room)
 		return VR_DROP_bad_header;
 	if (h->total < h->header && !(h->total == 0 && room > 0xffff))
@@ -139,7 +177,7 @@ VR_INLINE enum vr_drop vr_parse_ip4(const uint8_t *ip, const uint8_t *end, uint3
 
 /* The length of the largest packet that leaves once an aggregate is cut: its gso_size bytes of
  * payload and its headers. The aggregate's own length says nothing about the wire. */
-VR_INLINE uint32_t vr_segment_length(const struct vr_ip4 *h, uint32_t gso_size)
+VR_INLINE uint32_t vr_segment_length(const struct vr_ip *h, uint32_t gso_size)
 {
 	if (gso_size == 0)
 		return h->total;
@@ -176,6 +214,7 @@ struct vr_push {
 	uint32_t length; /* of the inner packet */
 	uint16_t sport;	 /* UDP */
 	uint8_t tos;	 /* of the outer header */
+	uint8_t version; /* of the inner packet */
 };
 
 /* A label stack entry: RFC 3032, section 2.1. */

@@ -24,7 +24,11 @@
 	X(verdict, "the decision: a is the operation, b the drop reason")                          \
 	X(loss,    "lost: a is the drop reason")                                                   \
 	X(pass,    "handed on to the host's stack")                                                \
-	X(leave,   "sent: a is the interface, b whether straight into the container")
+	X(leave,   "sent: a is the interface, b whether straight into the container")              \
+	X(source6, "as source, IPv6: a and b are the address")                                     \
+	X(target6, "where an IPv6 packet goes: a and b are the address")                           \
+	X(route6,  "as route, to the target: a is its word")                                       \
+	X(nd,      "a neighbour solicitation: a and b are who is asked for")
 /* clang-format on */
 
 enum vr_step {

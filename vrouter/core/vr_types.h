@@ -39,6 +39,12 @@
 /* Set in byte 6 of a MAC word when bytes 0 to 5 are known. */
 #define VR_MAC_KNOWN (1ULL << 48)
 
+/* An address of either family, its first bit the highest of hi; IPv4 has the upper half of hi. */
+struct vr_addr {
+	uint64_t hi;
+	uint64_t lo;
+};
+
 enum vr_vif_flag {
 	VR_VIF_PEER = 1, /* a veth whose other end is in another namespace: bpf_redirect_peer */
 };
@@ -53,7 +59,7 @@ struct vr_vif {
 	uint32_t mtu;
 	uint32_t flags;
 	uint32_t label;
-	uint32_t reserved[4];
+	struct vr_addr address6; /* 0: it has none */
 };
 _Static_assert(sizeof(struct vr_vif) == 56, "vr_vif is shared with Go");
 
@@ -72,8 +78,11 @@ struct vr_vrf {
 	uint32_t mask;
 	uint32_t gateway;
 	uint32_t flags;
+	struct vr_addr gateway6;
+	struct vr_addr subnet6;
+	struct vr_addr mask6;
 };
-_Static_assert(sizeof(struct vr_vrf) == 40, "vr_vrf is shared with Go");
+_Static_assert(sizeof(struct vr_vrf) == 88, "vr_vrf is shared with Go");
 
 enum vr_nh_type {
 	VR_NH_NONE = 0,
@@ -138,7 +147,7 @@ struct vr_node {
 _Static_assert(sizeof(struct vr_node) == 32, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 5
+#define VR_LAYOUT 6
 
 /*
  * A route entry is one 64-bit word, because a packet must see all of it or nothing:
@@ -158,12 +167,6 @@ _Static_assert(sizeof(struct vr_node) == 32, "vr_node is shared with Go");
 #define VR_ROUTE_TAIL_BITS 15
 #define VR_ROUTE_TAIL_OF(entry) ((uint32_t)(entry) >> 16 & 0x7fffu)
 #define VR_ROUTE_WITHOUT_TAIL(entry) ((entry) & ~(VR_ROUTE_TAIL | 0x7fffULL << 16))
-
-/* An address of either family, its first bit the highest of hi; IPv4 has the upper half of hi. */
-struct vr_addr {
-	uint64_t hi;
-	uint64_t lo;
-};
 
 /*
  * A block of the route tables: the routes of one prefix that are 1 to 4 bits longer, and the ways

@@ -10,7 +10,7 @@ import (
 
 // verified is how many instructions the verifier may look at for one program. The kernel's limit is a
 // million; ours keeps a change from coming near it unseen.
-const verified = 100_000
+const verified = 200_000
 
 func TestVerifierEffort(t *testing.T) {
 	lab.NeedRoot(t)

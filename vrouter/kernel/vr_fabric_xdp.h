@@ -61,8 +61,8 @@ VR_INLINE int vr_xdp_hand_over(struct xdp_md *ctx, const struct vr_verdict *v)
 	h->ifindex = v->nh->ifindex;
 	h->vif = v->nh->vif;
 	h->flags = v->nh->flags;
-	vr_build_eth(data, VR_READ_ONCE(v->nh->dmac), v->nh->smac);
-	vr_build_tos(data + VR_ETH_LEN, v->tos);
+	vr_build_eth(data, VR_READ_ONCE(v->nh->dmac), v->nh->smac, v->version);
+	vr_build_tos(data + VR_ETH_LEN, v->tos, v->version);
 	return XDP_PASS;
 }
 

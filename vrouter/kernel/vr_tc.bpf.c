@@ -131,7 +131,7 @@ VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, uint32_t root, str
 }
 
 #include "../core/vr_decide.h"
-#include "../core/vr_build.h"
+#include "../core/vr_build6.h"
 
 #include "vr_fabric_xdp.h"
 
@@ -179,6 +179,14 @@ VR_INLINE struct vr_seen vr_see(const struct __sk_buff *skb)
  * that the context declares, and cuts the verifier's pointer down to it. */
 #define VR_SKB_POINTER(skb, field) ((uint8_t *)(long)VR_READ_ONCE((skb)->field))
 
+VR_INLINE void vr_frame_load(const struct __sk_buff *skb, struct vr_frame *f)
+{
+	f->data = VR_SKB_POINTER(skb, data);
+	f->end = VR_SKB_POINTER(skb, data_end);
+	f->length = skb->len;
+	f->gso_size = skb->gso_size;
+}
+
 /* The frame's bytes. Headers outside the linear part are pulled in, which is rare: drivers and
  * segmentation leave all headers in it, so a list of fragments (SKB_GSO_FRAGLIST), which must not
  * be pulled, is not. */
@@ -188,22 +196,39 @@ VR_INLINE void vr_frame_of(struct __sk_buff *skb, uint32_t want, struct vr_frame
 		want = skb->len;
 	if (VR_SKB_POINTER(skb, data) + want > VR_SKB_POINTER(skb, data_end))
 		bpf_skb_pull_data(skb, want);
-	f->data = VR_SKB_POINTER(skb, data);
-	f->end = VR_SKB_POINTER(skb, data_end);
-	f->length = skb->len;
-	f->gso_size = skb->gso_size;
+	vr_frame_load(skb, f);
 }
 
-/* The frame up to the TCP header behind the IPv4 header at an offset, and 40 bytes more where that
- * one has options: ports that are not seen would be ports that are not checked. */
-VR_INLINE void vr_ip_frame(struct __sk_buff *skb, uint32_t offset, struct vr_frame *f)
+/* Pulls in what is needed to decide about the IP packet at an offset: all up to its TCP header, and
+ * more where it has options or extensions, or asks for a neighbour. What is not seen is not
+ * checked. Global, as vr_route_entry is: the verifier looks at its ways once. */
+__attribute__((noinline)) int vr_pull_ip(struct __sk_buff *skb, uint32_t offset)
 {
 	const uint8_t *ip;
+	struct vr_frame f;
+	uint32_t more = 0;
 
-	vr_frame_of(skb, offset + VR_IP4_LEN + VR_TCP_LEN, f);
-	ip = f->data + offset;
-	if (ip + 1 <= f->end && ip[0] > 0x45 && ip[0] <= 0x4f)
-		vr_frame_of(skb, offset + VR_IP4_OPTIONS + VR_IP4_LEN + VR_TCP_LEN, f);
+	if (offset > VR_ETH_LEN + VR_TEMPLATE_LEN)
+		return -1;
+	vr_frame_of(skb, offset + VR_IP4_LEN + VR_TCP_LEN, &f);
+	ip = f.data + offset;
+	if (ip + 7 > f.end)
+		return 0;
+	if (ip[0] > 0x45 && ip[0] <= 0x4f)
+		more = VR_IP4_OPTIONS + VR_IP4_LEN + VR_TCP_LEN;
+	else if (ip[0] >> 4 == 6)
+		more = ip[6] == VR_PROTO_TCP || ip[6] == VR_PROTO_UDP
+			   ? VR_IP6_LEN + VR_TCP_LEN
+			   : VR_IP6_LEN + VR_IP6_EXTENSION_BYTES + VR_ND_SOLICITATION_LEN;
+	if (more)
+		vr_frame_of(skb, offset + more, &f);
+	return 0;
+}
+
+VR_INLINE void vr_ip_frame(struct __sk_buff *skb, uint32_t offset, struct vr_frame *f)
+{
+	vr_pull_ip(skb, offset);
+	vr_frame_load(skb, f);
 }
 
 /* The first bytes of the frame for writing, if there are so many. */
@@ -361,6 +386,8 @@ VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
 	}
 }
 
+#define VR_DECAP_L3_IPV6 (1ULL << 8) /* BPF_F_ADJ_ROOM_DECAP_L3_IPV6, younger than our headers */
+
 /* Takes the tunnel's headers off. What a NIC says about checksums was about the outer packet, so it
  * is forgotten (no NO_CSUM_RESET); an unfinished inner checksum stays unfinished.
  *
@@ -370,15 +397,19 @@ VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
  * socket's drops. */
 VR_INLINE int vr_do_decap(struct __sk_buff *skb, const struct vr_verdict *v)
 {
+	uint64_t flags = BPF_F_ADJ_ROOM_FIXED_GSO;
 	uint8_t *head;
 
-	if (bpf_skb_adjust_room(skb, -(int)v->pop, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
+	/* With IPv6 inside IPv4, the kernel has to be told what the packet is now: Linux 6.3. */
+	if (v->version == 6)
+		flags |= VR_DECAP_L3_IPV6;
+	if (bpf_skb_adjust_room(skb, -(int)v->pop, BPF_ADJ_ROOM_MAC, flags))
 		return -1;
 	head = vr_head(skb, VR_ETH_LEN + VR_IP4_LEN);
 	if (!head)
 		return -1;
-	vr_build_eth(head, VR_READ_ONCE(v->nh->dmac), v->nh->smac);
-	vr_build_tos(head + VR_ETH_LEN, v->tos);
+	vr_build_eth(head, VR_READ_ONCE(v->nh->dmac), v->nh->smac, v->version);
+	vr_build_tos(head + VR_ETH_LEN, v->tos, v->version);
 	return 0;
 }
 
@@ -388,7 +419,7 @@ VR_INLINE int vr_do_encap(struct __sk_buff *skb, const struct vr_verdict *v)
 
 	if (!head)
 		return -1;
-	vr_build_eth(head, VR_READ_ONCE(v->nh->dmac), v->nh->smac);
+	vr_build_eth(head, VR_READ_ONCE(v->nh->dmac), v->nh->smac, v->version);
 	return 0;
 }
 
@@ -412,6 +443,37 @@ VR_INLINE int vr_do_too_big(struct __sk_buff *skb, const struct vr_vif *vif,
 	return 0;
 }
 
+VR_INLINE int vr_do_too_big6(struct __sk_buff *skb, const struct vr_vif *vif,
+			     const struct vr_verdict *v)
+{
+	uint8_t *head;
+
+	if (bpf_skb_change_tail(skb, VR_ETH_LEN + VR_QUOTE6_LEN, 0))
+		return -1;
+	if (bpf_skb_adjust_room(skb, VR_IP6_LEN + VR_ICMP_LEN, BPF_ADJ_ROOM_MAC, 0))
+		return -1;
+	head = vr_head(skb, VR_TOO_BIG6_LEN);
+	if (!head)
+		return -1;
+	vr_build_too_big6(head, vif->mac, v->vrf->gateway_mac, v->vrf->gateway6, vif->address6,
+			  v->mtu);
+	return 0;
+}
+
+/* The answer has one option, the question any number. */
+VR_INLINE int vr_do_nd(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head;
+
+	if (bpf_skb_change_tail(skb, VR_ADVERTISED_LEN, 0))
+		return -1;
+	head = vr_head(skb, VR_ADVERTISED_LEN);
+	if (!head)
+		return -1;
+	vr_build_advertisement(head, v->vrf->gateway_mac);
+	return 0;
+}
+
 VR_INLINE int vr_do_arp(struct __sk_buff *skb, const struct vr_verdict *v)
 {
 	uint8_t *head = vr_head(skb, VR_ETH_LEN + VR_ARP_LEN);
@@ -419,6 +481,16 @@ VR_INLINE int vr_do_arp(struct __sk_buff *skb, const struct vr_verdict *v)
 	if (!head)
 		return -1;
 	vr_build_arp_reply(head, v->vrf->gateway_mac);
+	return 0;
+}
+
+VR_INLINE int vr_do_echo6(struct __sk_buff *skb)
+{
+	uint8_t *head = vr_head(skb, VR_ETH_LEN + VR_IP6_LEN + VR_ICMP_LEN);
+
+	if (!head)
+		return -1;
+	vr_build_echo6_reply(head);
 	return 0;
 }
 
@@ -432,13 +504,13 @@ VR_INLINE int vr_do_echo(struct __sk_buff *skb)
 	return 0;
 }
 
-VR_INLINE int vr_do_hop(struct __sk_buff *skb)
+VR_INLINE int vr_do_hop(struct __sk_buff *skb, uint8_t version)
 {
 	uint8_t *head = vr_head(skb, VR_ETH_LEN + VR_IP4_LEN);
 
 	if (!head)
 		return -1;
-	vr_build_hop(head + VR_ETH_LEN);
+	vr_build_hop(head + VR_ETH_LEN, version);
 	return 0;
 }
 
@@ -455,7 +527,7 @@ __attribute__((noinline)) int vr_clamp_mss(struct __sk_buff *skb, uint32_t offse
 	const uint8_t *tcp;
 	uint32_t at;
 
-	if (offset > VR_ETH_LEN + VR_IP4_LEN + VR_IP4_OPTIONS)
+	if (offset > VR_ETH_LEN + VR_IP6_LEN + VR_IP6_EXTENSION_BYTES)
 		return -1;
 	vr_frame_of(skb, offset + VR_TCP_MAX_LEN, &f);
 	tcp = f.data + offset;
@@ -480,9 +552,11 @@ VR_INLINE int vr_do_answer(struct __sk_buff *skb, const struct vr_vif *vif,
 	case VR_OP_ARP:
 		return vr_do_arp(skb, v);
 	case VR_OP_ECHO:
-		return vr_do_echo(skb);
+		return v->version == 6 ? vr_do_echo6(skb) : vr_do_echo(skb);
+	case VR_OP_ND:
+		return vr_do_nd(skb, v);
 	default:
-		return vr_do_too_big(skb, vif, v);
+		return v->version == 6 ? vr_do_too_big6(skb, vif, v) : vr_do_too_big(skb, vif, v);
 	}
 }
 
@@ -503,7 +577,7 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL) {
 		failed = v.mss ? vr_clamp_mss(skb, VR_ETH_LEN + v.header, v.mss) : 0;
 		if (!failed)
-			failed = vr_do_hop(skb);
+			failed = vr_do_hop(skb, v.version);
 		if (!failed)
 			failed =
 			    v.op == VR_OP_TUNNEL ? vr_do_tunnel(skb, &v) : vr_do_encap(skb, &v);
@@ -545,7 +619,8 @@ VR_INLINE uint32_t vr_wrapped(const struct vr_frame *f)
 {
 	const uint8_t *ip = f->data + VR_ETH_LEN;
 
-	if (ip + VR_IP4_LEN + VR_UDP_LEN > f->end || !vr_is_tunnel(ip[9], ip + VR_IP4_LEN))
+	if (ip + VR_IP4_LEN + VR_UDP_LEN > f->end || ip[0] != 0x45 ||
+	    !vr_is_tunnel(ip[9], ip + VR_IP4_LEN))
 		return 0;
 	if (ip[9] == VR_PROTO_GRE)
 		return VR_IP4_LEN + VR_MPLSOGRE_LEN;

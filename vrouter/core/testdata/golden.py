@@ -11,7 +11,10 @@ import json
 
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import (
+    ICMPv6DestUnreach, ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6ND_RS,
+    ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting, PadN, RouterAlert)
 from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
@@ -221,7 +224,8 @@ drop("ttl 0", "vif1", from_sender(inner(0) / udp), "ttl_expired")
 drop("no route", "vif1", from_sender(inner(dst="10.0.7.1") / udp), "no_route")
 drop("no route in this network, though in another", "vif4", from_sender(inner(src="10.0.3.3", dst="10.0.1.4") / udp, mac=FLAT), "no_route")
 drop("unresolved", "vif1", from_sender(inner(dst="10.9.1.2") / udp), "unresolved")
-drop("ipv6", "vif1", from_sender(IPv6(src="fe80::1", dst="ff02::2") / Raw(b"r" * 16), to="33:33:00:00:00:02"), "not_ipv4")
+drop("ipv6 at a port without", "vif4", from_sender(IPv6(src="fe80::1", dst="ff02::2") / ICMPv6ND_RS(), mac=FLAT, to="33:33:00:00:00:02"), "no_ipv6")
+drop("neither ip nor arp", "vif1", from_sender(Raw(b"r" * 46)), "not_ip")
 drop("vlan", "vif1", Ether(src=SENDER, dst=GATEWAY) / Dot1Q(vlan=3) / inner() / udp, "vlan")
 drop("wrong header checksum", "vif1", from_sender(inner(chksum=0x1234) / udp), "bad_checksum")
 drop("wrong version", "vif1", from_sender(inner(version=6) / udp), "bad_header")
@@ -242,7 +246,7 @@ drop("unknown label", "fabric", arriving(inner(63, dst="10.0.1.3") / tcp, 4242),
 drop("a label above the table", "fabric", arriving(inner(63, dst="10.0.1.3") / tcp, 1048575), "unknown_label")
 drop("two labels", "fabric", arriving(MPLS(label=16, s=1, ttl=64) / inner(63, dst="10.0.1.3") / tcp, 99, s=0), "label_stack")
 drop("label ttl", "fabric", arriving(inner(63, dst="10.0.1.3") / tcp, 16, ttl=0), "label_ttl")
-drop("ipv6 inside", "fabric", arriving(IPv6(src="fd00::1", dst="fd00::2") / Raw(b"r" * 40), 16), "inner_not_ipv4")
+drop("neither ipv4 nor ipv6 inside", "fabric", arriving(Raw(b"\x50" * 60), 16), "inner_not_ip")
 drop("a wrong checksum inside", "fabric", arriving(inner(63, dst="10.0.1.3", chksum=1) / tcp, 16), "inner_bad_header")
 drop("a wrong length inside", "fabric", arriving(inner(63, dst="10.0.1.3", len=1400) / tcp, 16), "inner_bad_header")
 drop("too large for the container", "fabric", arriving(inner(63, dst="10.0.1.5", src="10.0.1.4") / UDP() / Raw(b"f" * (1401 - 28)), 18), "mtu_exceeded")
@@ -260,9 +264,9 @@ for wrap, name in ((arriving_gre, "gre"), (arriving_vxlan, "vxlan")):
 drop("the label of nobody in gre", "fabric", arriving_gre(inner(63, dst="10.0.1.3") / tcp, label=4242), "unknown_label")
 drop("two labels in gre", "fabric", arriving_gre(MPLS(label=16, s=1, ttl=64) / inner(63, dst="10.0.1.3") / tcp, label=99, s=0), "label_stack")
 drop("label ttl in gre", "fabric", arriving_gre(inner(63, dst="10.0.1.3") / tcp, ttl=0), "label_ttl")
-for name, head in {"checksum": GRE(proto=0x8847, chksum_present=1), "key": GRE(proto=0x8847, key_present=1, key=7),
+for name, bits in {"checksum": GRE(proto=0x8847, chksum_present=1), "key": GRE(proto=0x8847, key_present=1, key=7),
                    "sequence number": GRE(proto=0x8847, seqnum_present=1, seqence_number=7), "version": GRE(proto=0x8847, version=1)}.items():
-    drop("gre with a " + name, "fabric", arriving_gre(inner(63, dst="10.0.1.3") / tcp, head=head), "gre_flags")
+    drop("gre with a " + name, "fabric", arriving_gre(inner(63, dst="10.0.1.3") / tcp, head=bits), "gre_flags")
 case("vxlan to the port's own mac", "fabric", arriving_vxlan(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, mac=SENDER), "decap",
      delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp))
 case("the vni decides whose address it is", "fabric", arriving_vxlan(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, vni=16777215), "decap",
@@ -279,8 +283,106 @@ drop("vxlan to everybody", "fabric", arriving_vxlan(inner(63, dst="10.0.1.3") / 
 drop("vxlan to an address without a route", "fabric", arriving_vxlan(inner(63, dst="10.0.7.3") / tcp), "not_here")
 drop("vxlan to a third node", "fabric", arriving_vxlan(inner(63, dst="10.0.1.4") / tcp), "not_here")
 drop("vxlan to the gateway", "fabric", arriving_vxlan(inner(63, dst="10.0.1.254") / ICMP()), "not_here")
-drop("a vlan in vxlan", "fabric", arriving_vxlan(Dot1Q(vlan=3) / inner(63, dst="10.0.1.3") / tcp), "inner_not_ipv4")
-drop("arp in vxlan", "fabric", arriving_vxlan(ARP(op=1, psrc="10.0.1.4", pdst="10.0.1.3"), mac="ff:ff:ff:ff:ff:ff"), "inner_not_ipv4")
+drop("a vlan in vxlan", "fabric", arriving_vxlan(Dot1Q(vlan=3) / inner(63, dst="10.0.1.3") / tcp), "inner_not_ip")
+drop("arp in vxlan", "fabric", arriving_vxlan(ARP(op=1, psrc="10.0.1.4", pdst="10.0.1.3"), mac="ff:ff:ff:ff:ff:ff"), "inner_not_ip")
+
+# IPv6 from a container.
+ALL_NODES = "33:33:00:00:00:01"
+
+
+def inner6(hlim=64, src="fd00:1::3", dst="fd00:1::4", **ip):
+    return IPv6(src=src, dst=dst, hlim=hlim, fl=0x12345, **ip)
+
+
+for name, p in {"tcp": tcp, "udp": udp, "icmp": ICMPv6EchoRequest(id=1, seq=1, data=b"p" * 57)}.items():
+    case("ipv6 %s into a tunnel" % name, "vif1", from_sender(inner6() / p), "tunnel", tunnel(inner6(63) / p, 17), any_bytes=SPORT)
+    case("ipv6 %s into gre" % name, "vif1", from_sender(inner6(dst="fd00:1::40:1") / p), "tunnel", gre(inner6(63, dst="fd00:1::40:1") / p))
+    case("ipv6 %s into vxlan" % name, "vif1", from_sender(inner6(dst="fd00:1::50:1") / p), "tunnel",
+         vxlan(inner6(63, dst="fd00:1::50:1") / p, to=3), any_bytes=SPORT)
+for ecn in (1, 2, 3):
+    case("ipv6 ecn %d" % ecn, "vif1", from_sender(inner6(tc=0xb8 | ecn) / udp), "tunnel", tunnel(inner6(63, tc=0xb8 | ecn) / udp, 17, tos=ecn), any_bytes=SPORT)
+case("ipv6 to the container beside", "vif1", from_sender(inner6(dst="fd00:1::5") / udp), "encap", delivered(inner6(63, dst="fd00:1::5") / udp, BESIDE))
+case("an ipv6 size that does not fit", "vif1", from_sender(inner6() / syn(1440)), "tunnel", tunnel(inner6(63) / syn(1408), 17), any_bytes=SPORT)
+fits6 = UDP(sport=1, dport=2) / Raw(b"f" * (1468 - 48))
+case("ipv6, exactly the mtu", "vif1", from_sender(inner6() / fits6), "tunnel", tunnel(inner6(63) / fits6, 17), any_bytes=SPORT)
+big6 = inner6() / UDP(sport=1, dport=2) / Raw(b"f" * (1469 - 48))
+case("ipv6, one more than the mtu", "vif1", from_sender(big6), "too_big",
+     delivered(IPv6(src="fd00:1::fe", dst="fd00:1::3", hlim=64) / ICMPv6PacketTooBig(mtu=1468) / Raw(bytes(big6)[:60])))
+drop("an ipv6 error that is too big", "vif1", from_sender(inner6() / ICMPv6DestUnreach() / Raw(b"f" * 1500)), "mtu_exceeded")
+whole6 = inner6() / head / aggregate
+case("an ipv6 aggregate whose segments do not fit", "vif1", from_sender(whole6), "too_big",
+     delivered(IPv6(src="fd00:1::fe", dst="fd00:1::3", hlim=64) / ICMPv6PacketTooBig(mtu=1468) / Raw(bytes(whole6)[:60])), gso=1409)
+case("an ipv6 aggregate whose segments fit", "vif1", from_sender(whole6), "tunnel", tunnel(inner6(63) / head / aggregate, 17), gso=1408, any_bytes=SPORT)
+for name, extension in {"hop by hop": IPv6ExtHdrHopByHop(options=[PadN(optdata=b"\0" * 4)]), "a first fragment": IPv6ExtHdrFragment(m=1, id=7),
+                        "destination options": IPv6ExtHdrDestOpt(options=[PadN(optdata=b"\0" * 20)]),
+                        "three extensions": IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / IPv6ExtHdrFragment(m=0)}.items():
+    case("ipv6 with " + name, "vif1", from_sender(inner6() / extension / udp), "tunnel", tunnel(inner6(63) / extension / udp, 17), any_bytes=SPORT)
+    drop("a tunnel behind " + name, "vif1", from_sender(inner6() / extension / UDP(dport=6635) / udp), "tenant_tunnel")
+later = IPv6ExtHdrFragment(offset=5, m=1, nh=17) / Raw(b"\x00\x35\x19\xeb" * 10)
+case("a later ipv6 fragment", "vif1", from_sender(inner6() / later), "tunnel", tunnel(inner6(63) / later, 17), any_bytes=SPORT)
+drop("four extensions", "vif1", from_sender(inner6() / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / IPv6ExtHdrRouting() / IPv6ExtHdrDestOpt() / udp), "extensions")
+drop("a long extension", "vif1", from_sender(inner6() / IPv6ExtHdrDestOpt(options=[PadN(optdata=b"\0" * 130)]) / udp), "extensions")
+drop("an extension that is cut off", "vif1", from_sender(inner6(nh=60) / Raw(b"1234")), "truncated")
+for name, p in {"mpls in udp": UDP(dport=6635) / udp, "vxlan": UDP(dport=4789) / udp, "mpls in gre": GRE(proto=0x8847) / udp}.items():
+    drop("a container sends %s over ipv6" % name, "vif1", from_sender(inner6() / p), "tenant_tunnel")
+drop("ipv6 hop limit", "vif1", from_sender(inner6(1) / udp), "ttl_expired")
+drop("ipv6 without a route", "vif1", from_sender(inner6(dst="fd00:9::1") / udp), "no_route")
+drop("ipv6 spoofed", "vif1", from_sender(inner6(src="fd00:1::5") / udp), "spoofed_address")
+drop("ipv6 from nobody", "vif1", from_sender(inner6(src="::") / udp), "spoofed_address")
+drop("ipv6 link-local source", "vif1", from_sender(inner6(src="fe80::3") / udp), "link_local")
+drop("ipv6 multicast", "vif1", from_sender(inner6(dst="ff02::fb") / udp, to="33:33:00:00:00:fb"), "multicast")
+drop("ipv6 longer than the frame", "vif1", from_sender(inner6(plen=1400) / udp), "bad_header")
+drop("ipv4 in an ipv6 frame", "vif1", Ether(src=SENDER, dst=GATEWAY, type=0x86dd) / inner() / udp, "bad_header")
+case("echo to the ipv6 gateway", "vif1", from_sender(inner6(dst="fd00:1::fe") / ICMPv6EchoRequest(id=3, seq=9, data=b"e" * 56)), "echo",
+     delivered(inner6(src="fd00:1::fe", dst="fd00:1::3") / ICMPv6EchoReply(id=3, seq=9, data=b"e" * 56)))
+drop("anything else to the ipv6 gateway", "vif1", from_sender(inner6(dst="fd00:1::fe") / tcp), "gateway")
+
+
+# Neighbours.
+def solicit(target, src="fd00:1::3", hlim=255, option=True, **nd):
+    ns = Ether(src=SENDER, dst="33:33:ff:00:00:04") / IPv6(src=src, dst="ff02::1:ff00:4", hlim=hlim) / ICMPv6ND_NS(tgt=target, **nd)
+    return ns / ICMPv6NDOptSrcLLAddr(lladdr=SENDER) if option else ns
+
+
+def advertise(target, dst="fd00:1::3"):
+    return (Ether(src=GATEWAY, dst=SENDER) / IPv6(src=target, dst=dst, hlim=255) / ICMPv6ND_NA(tgt=target, R=1, S=1, O=1) /
+            ICMPv6NDOptDstLLAddr(lladdr=GATEWAY))
+
+
+case("solicitation for a peer", "vif1", solicit("fd00:1::4"), "nd", advertise("fd00:1::4"))
+case("solicitation for the gateway", "vif1", solicit("fd00:1::fe"), "nd", advertise("fd00:1::fe"))
+case("solicitation from a link-local address", "vif1", solicit("fd00:1::fe", src="fe80::3"), "nd", advertise("fd00:1::fe", dst="fe80::3"))
+case("solicitation without a source mac", "vif1", solicit("fd00:1::4", option=False), "nd", advertise("fd00:1::4"))
+case("solicitation with more options", "vif1", solicit("fd00:1::4") / ICMPv6NDOptSrcLLAddr(lladdr=SENDER), "nd", advertise("fd00:1::4"))
+drop("solicitation for itself", "vif1", solicit("fd00:1::3"), "nd_own_address")
+drop("duplicate address detection", "vif1", solicit("fd00:1::3", src="::", option=False), "nd_probe")
+drop("duplicate address detection, link-local", "vif1", solicit("fe80::3", src="::", option=False), "nd_probe")
+drop("solicitation outside the network", "vif1", solicit("fd00:2::4"), "nd_outside")
+drop("solicitation for a link-local address", "vif1", solicit("fe80::4"), "nd_outside")
+drop("solicitation in another's name", "vif1", solicit("fd00:1::4", src="fd00:1::5"), "spoofed_address")
+drop("solicitation that a router forwarded", "vif1", solicit("fd00:1::4", hlim=254), "nd_malformed")
+drop("solicitation with a code", "vif1", solicit("fd00:1::4", code=1), "nd_malformed")
+drop("solicitation that is too short", "vif1", Ether(src=SENDER, dst=GATEWAY) / IPv6(src="fd00:1::3", dst="fd00:1::4", hlim=255, nh=58) /
+     Raw(bytes(ICMPv6ND_NS(tgt="fd00:1::4"))[:20]), "nd_malformed")
+for name, p, reason in (("advertisement", ICMPv6ND_NA(tgt="fd00:1::4"), "nd_not_solicitation"), ("router advertisement", ICMPv6ND_RA(), "nd_not_solicitation"),
+                        ("router solicitation", ICMPv6ND_RS(), "router_solicitation")):
+    drop(name, "vif1", Ether(src=SENDER, dst=ALL_NODES) / IPv6(src="fe80::3", dst="ff02::1", hlim=255) / p, reason)
+drop("listener report", "vif1", Ether(src=SENDER, dst="33:33:00:00:00:16") / IPv6(src="::", dst="ff02::16", hlim=1) /
+     IPv6ExtHdrHopByHop(options=[RouterAlert()]) / ICMPv6MLReport2(), "mld")
+
+# IPv6 from the fabric.
+for wrap, name in ((lambda p, **kw: arriving(p, 16, **kw), "a tunnel"), (arriving_gre, "gre"), (arriving_vxlan, "vxlan")):
+    for kind, p in {"tcp": tcp, "udp": udp}.items():
+        case("ipv6 %s out of %s" % (kind, name), "fabric", wrap(inner6(63, src="fd00:1::4", dst="fd00:1::3") / p), "decap",
+             delivered(inner6(63, src="fd00:1::4", dst="fd00:1::3") / p))
+    case("congestion marked on ipv6 outside of " + name, "fabric", wrap(inner6(63, src="fd00:1::4", dst="fd00:1::3", tc=0xba) / tcp, tos=3), "decap",
+         delivered(inner6(63, src="fd00:1::4", dst="fd00:1::3", tc=0xbb) / tcp))
+    drop("congestion that ipv6 cannot carry, in " + name, "fabric", wrap(inner6(63, dst="fd00:1::3") / tcp, tos=3), "ecn")
+    drop("a wrong ipv6 length inside " + name, "fabric", wrap(inner6(63, dst="fd00:1::3", plen=1400) / tcp), "inner_bad_header")
+    drop("a tunnel in ipv6 in " + name, "fabric", wrap(inner6(63, dst="fd00:1::3") / UDP(dport=4789) / udp), "inner_tunnel")
+drop("ipv6 that vxlan calls ipv4", "fabric", reached() / UDP(sport=50000, dport=4789, chksum=0) / VXLAN(vni=5001, flags=0x08) /
+     Ether(src="02:00:00:00:99:99", dst=GATEWAY, type=0x800) / inner6(63, dst="fd00:1::3") / tcp, "inner_not_ip")
+drop("vxlan to an ipv6 address of nobody", "fabric", arriving_vxlan(inner6(63, dst="fd00:1::77") / tcp), "not_here")
 
 # Not ours.
 for name, packet in {

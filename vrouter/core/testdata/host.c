@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "../vr_decide.h"
-#include "../vr_build.h"
+#include "../vr_build6.h"
 
 #define MAX_FRAME 70000
 
-static const char *const op_names[] = {"drop",	  "pass",  "arp",    "echo",
-				       "too_big", "encap", "tunnel", "decap"};
+static const char *const op_names[] = {"drop",	"pass",	  "arp",   "echo", "too_big",
+				       "encap", "tunnel", "decap", "nd"};
 static const char *const drop_names[] = {"",
 #define VR_X(name, text) #name,
 					 VR_DROP_REASONS(VR_X)
@@ -111,6 +111,14 @@ static void adjust(struct packet *p, int by)
 	p->length += (size_t)by;
 }
 
+static void answer_too_big6(struct packet *p, const struct vr_vif *vif, const struct vr_verdict *v)
+{
+	p->length = VR_ETH_LEN + VR_QUOTE6_LEN;
+	adjust(p, VR_IP6_LEN + VR_ICMP_LEN);
+	vr_build_too_big6(p->data, vif->mac, v->vrf->gateway_mac, v->vrf->gateway6, vif->address6,
+			  v->mtu);
+}
+
 static void answer_too_big(struct packet *p, const struct vr_vif *vif, const struct vr_verdict *v)
 {
 	p->length = VR_ETH_LEN + VR_QUOTE_LEN;
@@ -146,22 +154,26 @@ static void move(struct packet *p, const struct vr_vif *vif, const struct vr_ver
 	if (v->mss)
 		clamp(p, v);
 	if (v->routed)
-		vr_build_hop(p->data + VR_ETH_LEN);
+		vr_build_hop(p->data + VR_ETH_LEN, v->version);
 	switch (v->op) {
 	case VR_OP_ARP:
 		return vr_build_arp_reply(p->data, v->vrf->gateway_mac);
+	case VR_OP_ND:
+		p->length = VR_ADVERTISED_LEN;
+		return vr_build_advertisement(p->data, v->vrf->gateway_mac);
 	case VR_OP_ECHO:
-		return vr_build_echo_reply(p->data);
+		return v->version == 6 ? vr_build_echo6_reply(p->data)
+				       : vr_build_echo_reply(p->data);
 	case VR_OP_TOO_BIG:
-		return answer_too_big(p, vif, v);
+		return v->version == 6 ? answer_too_big6(p, vif, v) : answer_too_big(p, vif, v);
 	case VR_OP_TUNNEL:
 		return push(p, v);
 	case VR_OP_DECAP:
 		adjust(p, -(int)v->pop);
-		vr_build_eth(p->data, v->nh->dmac, v->nh->smac);
-		return vr_build_tos(p->data + VR_ETH_LEN, v->tos);
+		vr_build_eth(p->data, v->nh->dmac, v->nh->smac, v->version);
+		return vr_build_tos(p->data + VR_ETH_LEN, v->tos, v->version);
 	case VR_OP_ENCAP:
-		return vr_build_eth(p->data, v->nh->dmac, v->nh->smac);
+		return vr_build_eth(p->data, v->nh->dmac, v->nh->smac, v->version);
 	}
 }
 
@@ -253,20 +265,22 @@ static void check_ecn(void)
 			CHECK(vr_ecn_decapsulate(out, in) == figure[in][out]);
 }
 
-/* All packets of a flow leave by one port; flows spread over the range of RFC 7510. */
-static void check_entropy(void)
+/* All packets of a flow leave by one port; flows spread over the range of RFC 7510, be it their
+ * ports that differ or, in fragments, only their addresses. */
+static void check_entropy(struct vr_addr from, struct vr_addr to, int by_address)
 {
-	static uint8_t seen[65536];
+	uint8_t seen[65536] = {0};
 	unsigned int ports = 0;
 
 	for (uint32_t i = 0; i < 10000; i++) {
-		struct vr_ip4 h = {.saddr = 0x0a000103,
-				   .daddr = 0x0a000104,
-				   .proto = VR_PROTO_TCP,
-				   .sport = (uint16_t)(i + 1024),
-				   .dport = 80};
-		uint16_t port = vr_entropy_port(&h, 1);
+		struct vr_ip h = {.saddr = from, .daddr = to, .proto = VR_PROTO_TCP};
+		uint16_t port;
 
+		if (by_address)
+			h.saddr.lo += i;
+		else
+			h.sport = (uint16_t)(i + 1024), h.dport = 80;
+		port = vr_entropy_port(&h, 1);
 		CHECK(port >= 49152 && port == vr_entropy_port(&h, 1));
 		ports += !seen[port];
 		seen[port] = 1;
@@ -277,7 +291,7 @@ static void check_entropy(void)
 
 static void check_segments(void)
 {
-	struct vr_ip4 h = {.total = 4000, .header = 20, .l4 = 32};
+	struct vr_ip h = {.total = 4000, .header = 20, .l4 = 32};
 
 	CHECK(vr_segment_length(&h, 0) == 4000);
 	CHECK(vr_segment_length(&h, 1448) == 1500);
@@ -309,6 +323,7 @@ static void check_mss(void)
 
 int main(int argc, char **argv)
 {
+	const struct vr_addr site = {0xfd00000100000000, 3};
 	static char line[2 * MAX_FRAME + 64], hex[2 * MAX_FRAME + 1];
 	struct vr_tables t;
 	char at[16];
@@ -316,7 +331,9 @@ int main(int argc, char **argv)
 
 	check_checksums();
 	check_ecn();
-	check_entropy();
+	check_entropy(vr_addr_of(0x0a000103), vr_addr_of(0x0a000104), 0);
+	check_entropy(site, site, 0);
+	check_entropy(site, site, 1);
 	check_segments();
 	check_mss();
 	if (argc != 2)

@@ -184,3 +184,16 @@ func Await(t *testing.T, what string, holds func() bool) {
 	}
 	t.Fatalf("10 s went by, and still not: %s", what)
 }
+
+// EnableIPv6 lets an interface have IPv6 addresses, which are usable at once.
+func EnableIPv6(n *Namespace, name string) {
+	n.t.Helper()
+	n.Do(func() error {
+		for _, k := range [][2]string{{"accept_dad", "0"}, {"disable_ipv6", "0"}} {
+			if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/"+k[0], []byte(k[1]), 0o644); err != nil {
+				return fmt.Errorf("enabling IPv6: %w", err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What goes into a decision and what comes out of it. */
+#ifndef VR_VERDICT_H
+#define VR_VERDICT_H
+
+#include "vr_parse.h"
+
+enum vr_op {
+	VR_OP_DROP,
+	VR_OP_PASS,    /* not ours: the host's stack has it */
+	VR_OP_ARP,     /* answer the ARP request in place */
+	VR_OP_ECHO,    /* answer the echo request to the gateway in place */
+	VR_OP_TOO_BIG, /* answer with ICMP "fragmentation needed" (RFC 1191), "packet too big" (RFC
+			  4443) */
+	VR_OP_ENCAP,   /* an Ethernet header, and out of the nexthop's device */
+	VR_OP_TUNNEL,  /* the nexthop's tunnel headers, and out of the fabric */
+	VR_OP_DECAP,   /* take the tunnel's headers off, then as VR_OP_ENCAP */
+	VR_OP_ND,      /* answer the neighbour solicitation in place */
+};
+
+struct vr_verdict {
+	const struct vr_nh *nh;	  /* also of a packet that is lost once it is known */
+	const struct vr_vrf *vrf; /* for answers */
+	struct vr_push push;	  /* for VR_OP_TUNNEL */
+	uint32_t mtu;		  /* for VR_OP_TOO_BIG */
+	uint16_t mss;		  /* the largest that this SYN may ask for; 0: leave it alone */
+	uint8_t op;
+	uint8_t drop;
+	uint8_t tos;	 /* for VR_OP_DECAP: the new one of the inner header */
+	uint8_t routed;	 /* this is a router's hop: decrement the time to live */
+	uint8_t header;	 /* bytes of the IP headers, with mss */
+	uint8_t version; /* of the (inner) IP packet */
+	uint8_t pop;	 /* for VR_OP_DECAP: the tunnel's bytes behind the Ethernet header */
+};
+
+/* A frame as a hook sees it: the bytes that can be read, and the length of it all. */
+struct vr_frame {
+	const uint8_t *data;
+	const uint8_t *end;
+	uint32_t length;
+	uint32_t gso_size; /* payload bytes a segment, 0 for a packet that is no aggregate */
+};
+
+VR_INLINE void vr_drop_it(struct vr_verdict *v, enum vr_drop reason)
+{
+	v->op = VR_OP_DROP;
+	v->drop = (uint8_t)reason;
+}
+
+#endif
