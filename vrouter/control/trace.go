@@ -131,6 +131,9 @@ func (a *Agent) make(r TraceRequest) ([]byte, error) {
 	if s.Destination, err = netip.ParseAddr(r.To); err != nil {
 		return nil, fmt.Errorf("reading the destination: %w", err)
 	}
+	if s.Destination.Is6() && port.Address6.IsValid() {
+		s.Source = port.Address6
+	}
 	if r.From != "" {
 		if s.Source, err = netip.ParseAddr(r.From); err != nil {
 			return nil, fmt.Errorf("reading the source: %w", err)

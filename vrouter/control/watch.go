@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/kernel"
 )
 
@@ -94,11 +94,15 @@ func (a *Agent) beginWatch(r WatchRequest) (*kernel.Watch, error) {
 	}
 	if r.Host != "" {
 		host, err := netip.ParseAddr(r.Host)
-		if err != nil || !host.Is4() {
-			return nil, fmt.Errorf("%q is no IPv4 address", r.Host)
+		if err != nil {
+			return nil, Refuse(fmt.Errorf("reading the host: %w", err))
 		}
-		b := host.As4()
-		filter.Host = binary.BigEndian.Uint32(b[:])
+		host = host.Unmap().WithZone("")
+		filter.HostHi, filter.HostLo = core.Words(host)
+		filter.Family = 4
+		if host.Is6() {
+			filter.Family = 6
+		}
 	}
 	var vifs []uint32
 	for slot, vif := range a.image.Vifs {

@@ -70,10 +70,11 @@ struct vr_trace_log {
 _Static_assert(sizeof(struct vr_trace_log) == 32 + VR_TRACE_STEPS * 24 + VR_TRACE_HEAD,
 	       "vr_trace_log is shared with Go");
 
-/* Which live packets are recorded; 0 is any. */
+/* Which live packets are recorded. */
 struct vr_trace_filter {
-	uint32_t vif;
-	uint32_t host; /* source or destination, of the inner packet or the outer */
+	struct vr_addr host; /* source or destination, of the inner packet or the outer */
+	uint32_t vif;	     /* 0 is any */
+	uint32_t family;     /* of the host: 4, 6, or 0 for any */
 };
 
 #endif

@@ -93,15 +93,24 @@ int vr_trace_fabric(struct __sk_buff *skb)
 	return vr_begin(skb, 1) ? TC_ACT_UNSPEC : vr_submit(vr_on_fabric(skb));
 }
 
-/* Whether the IPv4 header so far into the frame is the host's. */
-VR_INLINE int vr_host_at(const struct vr_frame *f, uint32_t at, uint32_t host)
+/* Whether the IP header so far into the frame is the host's that is asked for, if one is. */
+VR_INLINE int vr_host_at(const struct vr_frame *f, uint32_t at,
+			 const struct vr_trace_filter *filter)
 {
 	const uint8_t *ip = f->data + at;
 
+	if (!filter->family)
+		return 1;
 	VR_OPAQUE(ip);
-	if (ip + VR_IP4_LEN > f->end)
+	if (ip + VR_IP4_LEN > f->end || ip[0] >> 4 != filter->family)
 		return 0;
-	return vr_get32(ip + 12) == host || vr_get32(ip + 16) == host;
+	if (filter->family == 4)
+		return vr_same_addr(vr_addr_of(vr_get32(ip + 12)), filter->host) ||
+		       vr_same_addr(vr_addr_of(vr_get32(ip + 16)), filter->host);
+	if (ip + VR_IP6_LEN > f->end)
+		return 0;
+	return vr_same_addr(vr_get_addr(ip + 8), filter->host) ||
+	       vr_same_addr(vr_get_addr(ip + 24), filter->host);
 }
 
 SEC("tc")
@@ -117,7 +126,7 @@ int vr_watch_vif(struct __sk_buff *skb)
 	if (!filter || !vif || (filter->vif && filter->vif != *index))
 		return TC_ACT_UNSPEC;
 	vr_ip_frame(skb, VR_ETH_LEN, &f);
-	if (filter->host && !vr_host_at(&f, VR_ETH_LEN, filter->host))
+	if (!vr_host_at(&f, VR_ETH_LEN, filter))
 		return TC_ACT_UNSPEC;
 	if (vr_begin(skb, 0))
 		return TC_ACT_UNSPEC;
@@ -134,7 +143,7 @@ VR_INLINE int vr_watch_handed(struct __sk_buff *skb, const struct vr_trace_filte
 	struct vr_frame f;
 
 	vr_ip_frame(skb, VR_ETH_LEN, &f);
-	if (filter->host && !vr_host_at(&f, VR_ETH_LEN, filter->host))
+	if (!vr_host_at(&f, VR_ETH_LEN, filter))
 		return TC_ACT_UNSPEC;
 	if ((filter->vif && h->vif != filter->vif) || vr_begin(skb, 1))
 		return TC_ACT_UNSPEC;
@@ -158,8 +167,8 @@ int vr_watch_fabric(struct __sk_buff *skb)
 	if (vr_handed_of(skb, &handed))
 		return vr_watch_handed(skb, filter, &handed);
 	vr_fabric_frame(skb, &f);
-	if (filter->host && !vr_host_at(&f, VR_ETH_LEN, filter->host) &&
-	    !vr_host_at(&f, VR_ETH_LEN + vr_wrapped(&f), filter->host))
+	if (!vr_host_at(&f, VR_ETH_LEN, filter) &&
+	    !vr_host_at(&f, VR_ETH_LEN + vr_wrapped(&f), filter))
 		return TC_ACT_UNSPEC;
 	if (vr_begin(skb, 1))
 		return TC_ACT_UNSPEC;

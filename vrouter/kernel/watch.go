@@ -13,8 +13,9 @@ import (
 
 // Filter says which live packets are traced; zeros mean any.
 type Filter struct {
-	Vif  uint32 // packets from this vif, and from the fabric to it
-	Host uint32 // an IPv4 address, of the inner packet or the outer
+	HostHi, HostLo uint64 // an address, of the inner packet or the outer: core.Words
+	Vif            uint32 // packets from this vif, and from the fabric to it
+	Family         uint32 // of the host, 4 or 6
 }
 
 // The programs of a watch.
