@@ -28,6 +28,9 @@ type Fabric struct {
 	Interface string     `json:"interface"`
 	Address   netip.Addr `json:"address"` // IPv4, already on the interface
 	Receive   Receive    `json:"receive,omitempty"`
+	// UDPChecksum asks for a checksum in the outer UDP header, which the kernel mode cannot make:
+	// Validate refuses it, and says why.
+	UDPChecksum bool `json:"udp_checksum,omitempty"`
 }
 
 // Receive is where tunnel packets lose their outer headers. It changes what they cost, never what

@@ -67,6 +67,7 @@ func TestErrors(t *testing.T) {
 		{"format", `"format":1`, `"format":2`, `f:1:11: format: 2 is not known; this vRouter reads 1`},
 		{"name", `"D-a"`, `"../a"`, `name: "../a" must be`},
 		{"fabric address", `"address":"10.0.0.1"`, `"address":"fd00::1"`, `f:2:42: fabric.address: fd00::1 is no IPv4 host address`},
+		{"outer checksum", `"10.0.0.1"}`, `"10.0.0.1","udp_checksum":true}`, `f:2:68: fabric.udp_checksum: no outer UDP checksum can be made: an aggregate (GSO)`},
 		{"fabric interface", `"wire0"`, `"a/b"`, `fabric.interface: "a/b" is no interface's name`},
 		{"no address", `"address":"10.0.0.1"`, `"address":"10.0.0"`, `fabric.address: ParseAddr("10.0.0")`},
 		{"host bits", `10.0.1.0/24`, `10.0.1.7/24`, `networks[0].subnet: 10.0.1.7/24 has bits behind its prefix; did you mean 10.0.1.0/24?`},
