@@ -63,8 +63,10 @@ func (a *Agent) Watch(ctx context.Context, r WatchRequest, v viewer) (int, error
 	if r.Count < 0 || r.Count > maxWatchCount || r.Seconds < 0 || r.Seconds > maxWatchSeconds {
 		return 0, fmt.Errorf("a watch shows at most %d packets within %d seconds", maxWatchCount, maxWatchSeconds)
 	}
-	if !a.watching.TryLock() {
-		return 0, errors.New("somebody watches already")
+	for until := time.Now().Add(4 * watchTick); !a.watching.TryLock(); time.Sleep(watchTick / 10) {
+		if time.Now().After(until) { // it is not one that is about to end, because its client has gone
+			return 0, errors.New("somebody watches already")
+		}
 	}
 	defer a.watching.Unlock()
 	watch, err := a.beginWatch(r)
