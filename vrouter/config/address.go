@@ -1,30 +1,13 @@
 package config
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"net/netip"
 
 	"windtunnel/vrouter/core"
 )
 
-// The route tables' addresses: 128 bits, the first bit the highest; IPv4 has the first 32 of them.
-
-func addressOf(a netip.Addr) core.Addr {
-	if a.Is4() {
-		return core.Addr{Hi: uint64(word(a)) << 32}
-	}
-	b := a.As16()
-	return core.Addr{Hi: binary.BigEndian.Uint64(b[:8]), Lo: binary.BigEndian.Uint64(b[8:])}
-}
-
-// known6 is an IPv6 address, or zero if there is none.
-func known6(a netip.Addr) core.Addr {
-	if !a.IsValid() {
-		return core.Addr{}
-	}
-	return addressOf(a)
-}
+// The route tables' addresses are core.Addr: 128 bits, the first bit the highest.
 
 // mask6 has the bits of an IPv6 prefix set.
 func mask6(p netip.Prefix) core.Addr {
@@ -37,14 +20,9 @@ func mask6(p netip.Prefix) core.Addr {
 // prefixOf is the reverse, for the first so many bits of an address.
 func prefixOf(a core.Addr, length int, v4 bool) netip.Prefix {
 	if v4 {
-		var b [4]byte
-		binary.BigEndian.PutUint32(b[:], uint32(a.Hi>>32))
-		return netip.PrefixFrom(netip.AddrFrom4(b), length)
+		return netip.PrefixFrom(a.IPv4(), length)
 	}
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], a.Hi)
-	binary.BigEndian.PutUint64(b[8:], a.Lo)
-	return netip.PrefixFrom(netip.AddrFrom16(b), length)
+	return netip.PrefixFrom(a.IPv6(), length)
 }
 
 // firstBits is an address with all behind its first so many bits zero.

@@ -95,7 +95,7 @@ func TestHostLookup(t *testing.T) {
 		addresses = append(addresses, prefix.Addr(), randomAddress(random, !prefix.Addr().Is4()))
 	}
 	for _, a := range addresses {
-		at := addressOf(a)
+		at := core.AddrOf(a)
 		fmt.Fprintf(&input, "%d %x %x\n", map[bool]int{true: 1}[a.Is4()], at.Hi, at.Lo)
 	}
 	run := exec.Command(program, "look", s.file(t))
@@ -113,7 +113,7 @@ func TestHostLookup(t *testing.T) {
 
 // owner is what routes.c expects as the nexthop of a prefix's routes, but for the lowest bit.
 func owner(prefix netip.Prefix) uint32 {
-	a := addressOf(prefix.Masked().Addr())
+	a := core.AddrOf(prefix.Masked().Addr())
 	mixed := (a.Hi ^ a.Lo*0x9e3779b97f4a7c15 ^ uint64(prefix.Bits())) * 0xff51afd7ed558ccd
 	return uint32(mixed>>49) << 1
 }

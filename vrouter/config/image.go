@@ -141,7 +141,7 @@ func (b *builder) addNetworks() error {
 			ID: ID(n.Name), GatewayMAC: core.MACWord(GatewayMAC), Subnet: word(n.Subnet.Addr()),
 			Mask: ^uint32(0) << (32 - n.Subnet.Bits()), Gateway: word(n.Gateway),
 			Flags:   flag(n.clamps(), core.VRFMSSClamp),
-			Subnet6: known6(n.Subnet6.Addr()), Mask6: mask6(n.Subnet6), Gateway6: known6(n.Gateway6),
+			Subnet6: core.AddrOf(n.Subnet6.Addr()), Mask6: mask6(n.Subnet6), Gateway6: core.AddrOf(n.Gateway6),
 		}, sameVRF, core.MaxVRFs)
 		if err != nil {
 			return err
@@ -178,16 +178,15 @@ func (b *builder) addPort(p Port) error {
 	if here {
 		slot, err := place("vifs", b.previous.Vifs, b.next.Vifs, core.Vif{
 			ID: ID(p.Name), MAC: core.MACWord(p.MAC), Ifindex: at.Ifindex, VRF: b.next.vrfs[p.Network],
-			Address: word(p.Address), Address6: known6(p.Address6), MTU: at.MTU, Flags: flag(at.Peer, core.VifPeer), Label: p.Label,
+			Address: word(p.Address), Address6: core.AddrOf(p.Address6), MTU: at.MTU, Flags: flag(at.Peer, core.VifPeer), Label: p.Label,
 		}, sameVif, core.MaxVifs)
 		if err != nil {
 			return err
 		}
 		nexthop = core.Nexthop{
 			Type: core.NexthopEncap, Dmac: core.MACWord(p.MAC), Smac: core.MACWord(GatewayMAC), Ifindex: at.Ifindex,
-			Vif: slot, MTU: at.MTU, Flags: flag(at.Peer, core.NexthopPeer),
+			Vif: slot, MTU: at.MTU, Flags: flag(at.Peer, core.NexthopPeer), Addr: core.AddrOf(p.Address),
 		}
-		nexthop.AddrHi, nexthop.AddrLo = core.Words(p.Address)
 	}
 	slot, err := b.nexthop(nexthop)
 	if err != nil {

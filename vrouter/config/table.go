@@ -20,12 +20,12 @@ func (t *routeTable) root(v4 bool) **block {
 
 // find is the route of exactly this prefix, or 0.
 func (t routeTable) find(prefix netip.Prefix) core.Route {
-	return (*t.root(prefix.Addr().Is4())).find(addressOf(prefix.Addr()), prefix.Bits())
+	return (*t.root(prefix.Addr().Is4())).find(core.AddrOf(prefix.Addr()), prefix.Bits())
 }
 
 // set makes the route of a prefix another one; 0 takes it away.
 func (t *routeTable) set(prefix netip.Prefix, route core.Route) {
-	root, at := t.root(prefix.Addr().Is4()), addressOf(prefix.Addr())
+	root, at := t.root(prefix.Addr().Is4()), core.AddrOf(prefix.Addr())
 	old := (*root).find(at, prefix.Bits())
 	switch {
 	case old == route:
@@ -45,7 +45,7 @@ func (t *routeTable) set(prefix netip.Prefix, route core.Route) {
 // lookup finds the route of an address as the data path does; 0 if there is none.
 func (t routeTable) lookup(address netip.Addr) core.Route {
 	var best core.Route
-	at := addressOf(address)
+	at := core.AddrOf(address)
 	for b := *t.root(address.Is4()); b != nil; {
 		if b.otherwise != 0 {
 			best = b.otherwise

@@ -61,7 +61,7 @@ func (m *memory) lookup(a netip.Addr) (best core.Route) {
 	if a.Is4() {
 		root = m.table.v4.settled()
 	}
-	at := addressOf(a)
+	at := core.AddrOf(a)
 	for entry := core.MakeChild(root, 0); root != 0; {
 		block := m.bytes[entry.Ref()*core.SizeBlock:]
 		word := func(i int) uint64 { return binary.LittleEndian.Uint64(block[8*i:]) }

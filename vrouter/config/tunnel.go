@@ -24,11 +24,11 @@ func (b *builder) remote(via Via) core.Nexthop {
 		Type: core.NexthopEncap, Flags: core.NexthopFabric, Smac: core.MACWord(b.facts.FabricMAC), Ifindex: b.facts.FabricIfindex,
 		MTU: b.facts.FabricMTU,
 	}
-	n.AddrHi, n.AddrLo = core.Words(via.Tunnel)
 	if mac, ok := b.facts.Neighbours[via.Tunnel]; ok {
 		n.Dmac = core.MACWord(mac)
 	}
 	if via.Encapsulation == NoEncapsulation {
+		n.Addr = core.AddrOf(via.Tunnel)
 		return n
 	}
 	t := core.Tunnel{Encapsulation: wraps[via.Encapsulation], Source: b.config.Fabric.Address, Destination: via.Tunnel}

@@ -2,7 +2,6 @@ package control
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 
@@ -23,11 +22,8 @@ type explainer struct {
 	target netip.Addr // of an IPv6 packet
 }
 
-func address(word uint32) netip.Addr {
-	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], word)
-	return netip.AddrFrom4(b)
-}
+// address is an IPv4 address that a step tells.
+func address(word uint64) netip.Addr { return core.Addr{Hi: word << 32}.IPv4() }
 
 func (e *explainer) add(step, format string, args ...any) {
 	e.reply.Steps = append(e.reply.Steps, TraceStep{step, fmt.Sprintf(format, args...)})
@@ -43,27 +39,27 @@ func (e *explainer) step(s kernel.Step) {
 	case core.StepVif:
 		e.add("vif", "port %s: vif %d, %s of %s", e.port.Name, s.A, e.port.Interface, e.port.Network)
 	case core.StepSource:
-		e.add("source", "%s and the MAC are the port's own", address(uint32(s.A)))
+		e.add("source", "%s and the MAC are the port's own", address(s.A))
 	case core.StepARP:
-		e.add("arp", "%s asks who has %s", address(uint32(s.B)), address(uint32(s.A)))
+		e.add("arp", "%s asks who has %s", address(s.B), address(s.A))
 	case core.StepTTL:
 		e.add("ttl", "the time to live is %d", s.A)
 	case core.StepRoute:
-		e.route(core.Route(s.A), address(uint32(s.B)))
+		e.route(core.Route(s.A), address(s.B))
 	case core.StepSource6:
-		e.add("source", "%s and the MAC are the port's own", core.Address6(s.A, s.B))
+		e.add("source", "%s and the MAC are the port's own", core.Addr{Hi: s.A, Lo: s.B}.IPv6())
 	case core.StepTarget6:
-		e.target = core.Address6(s.A, s.B)
+		e.target = core.Addr{Hi: s.A, Lo: s.B}.IPv6()
 	case core.StepRoute6:
 		e.route(core.Route(s.A), e.target)
 	case core.StepND:
-		e.add("nd", "it asks who has %s", core.Address6(s.A, s.B))
+		e.add("nd", "it asks who has %s", core.Addr{Hi: s.A, Lo: s.B}.IPv6())
 	case core.StepLabel:
 		e.label(uint32(s.A))
 	case core.StepVNI:
 		e.network(uint32(s.A))
 	case core.StepOuter:
-		e.add("tunnel", "from %s", address(uint32(s.A)))
+		e.add("tunnel", "from %s", address(s.A))
 	case core.StepECN:
 		e.add("ecn", "the outer header has %d, the inner %d (RFC 6040)", s.A&3, s.B&3)
 	case core.StepHanded:

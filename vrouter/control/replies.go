@@ -174,7 +174,7 @@ func (v view) nexthops() []Nexthop {
 	for slot, r := range v.image.Nexthops {
 		row := Nexthop{Nexthop: slot, Type: nexthopTypes[r.Type], MTU: r.MTU, Out: names[r.Vif]}
 		if r.Type == core.NexthopTunnel || r.Flags&core.NexthopFabric != 0 {
-			row.Out, row.Tunnel = v.config.Fabric.Interface, core.Address4(r.AddrHi).String()
+			row.Out, row.Tunnel = v.config.Fabric.Interface, r.Addr.IPv4().String()
 			row.Wrap, row.VNI = string(config.EncapsulationOf(r)), r.VNI()
 		}
 		mac, known := core.MACOf(r.Dmac)

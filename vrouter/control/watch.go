@@ -100,7 +100,7 @@ func (a *Agent) beginWatch(r WatchRequest) (*kernel.Watch, error) {
 			return nil, Refuse(fmt.Errorf("reading the host: %w", err))
 		}
 		host = host.Unmap().WithZone("")
-		filter.HostHi, filter.HostLo = core.Words(host)
+		filter.Host = core.AddrOf(host)
 		filter.Family = 4
 		if host.Is6() {
 			filter.Family = 6

@@ -54,8 +54,7 @@ type Nexthop struct {
 	Vif           uint32
 	MTU           uint32
 	Csum          uint32
-	AddrHi        uint64
-	AddrLo        uint64
+	Addr          Addr
 	Header        [72]uint8
 }
 

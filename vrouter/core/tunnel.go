@@ -39,7 +39,7 @@ func (t Tunnel) Apply(n *Nexthop) {
 	n.Type, n.Encapsulation = NexthopTunnel, t.Encapsulation
 	n.Push, n.Outer = uint8(len(header)), ip4Len
 	n.Csum = onesSum(header[:ip4Len])
-	n.AddrHi, n.AddrLo = Words(t.Destination)
+	n.Addr = AddrOf(t.Destination)
 	copy(n.Header[:], header)
 }
 
@@ -93,31 +93,6 @@ func onesSum(data []byte) uint32 {
 		sum = sum&0xffff + sum>>16
 	}
 	return sum
-}
-
-// Words gives an address the form of the records: an IPv4 address is the upper half of hi.
-func Words(a netip.Addr) (hi, lo uint64) {
-	if a.Is4() {
-		b := a.As4()
-		return uint64(binary.BigEndian.Uint32(b[:])) << 32, 0
-	}
-	b := a.As16()
-	return binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
-}
-
-// Address4 is the reverse of Words for an IPv4 address.
-func Address4(hi uint64) netip.Addr {
-	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], uint32(hi>>32))
-	return netip.AddrFrom4(b)
-}
-
-// Address6 is the reverse of Words for an IPv6 address.
-func Address6(hi, lo uint64) netip.Addr {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], hi)
-	binary.BigEndian.PutUint64(b[8:], lo)
-	return netip.AddrFrom16(b)
 }
 
 // VNIWord is an entry of the VNI table.

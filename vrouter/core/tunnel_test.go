@@ -31,8 +31,8 @@ func TestTunnel(t *testing.T) {
 		if got := hex.EncodeToString(n.Header[:n.Push]); got != k.want || n.Outer != 20 {
 			t.Errorf("%s: %s\nnot %s", name, got, k.want)
 		}
-		if core.Address4(n.AddrHi) != tunnel.Destination || n.AddrLo != 0 {
-			t.Errorf("%s: the far end is %x %x", name, n.AddrHi, n.AddrLo)
+		if n.Addr != core.AddrOf(tunnel.Destination) {
+			t.Errorf("%s: the far end is %x", name, n.Addr)
 		}
 		if want := map[bool]uint32{true: 5001}[k.encapsulation == core.VXLAN]; n.VNI() != want {
 			t.Errorf("%s: the VNI is %d", name, n.VNI())

@@ -120,12 +120,10 @@ struct vr_nh {
 	uint8_t outer; /* bytes of the outer IP header in it */
 	uint32_t flags;
 	uint32_t ifindex;
-	uint32_t vif;  /* for a vif: whose counters */
-	uint32_t mtu;  /* the longest inner packet, encapsulation already taken off */
-	uint32_t csum; /* of an outer IPv4 header as the template has it, not complemented */
-	uint64_t
-	    addr_hi; /* whose it is: the far end, the neighbour or the port. IPv4: bits 32-63 */
-	uint64_t addr_lo;
+	uint32_t vif;	     /* for a vif: whose counters */
+	uint32_t mtu;	     /* the longest inner packet, encapsulation already taken off */
+	uint32_t csum;	     /* of an outer IPv4 header as the template has it, not complemented */
+	struct vr_addr addr; /* whose it is: the far end, the neighbour or the port */
 	uint8_t header[VR_TEMPLATE_LEN];
 };
 _Static_assert(sizeof(struct vr_nh) == 128, "vr_nh is shared with Go");

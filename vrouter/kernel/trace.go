@@ -46,24 +46,19 @@ const (
 	actionRedirect = 7
 )
 
-// traceLog is struct vr_trace_log of vr_trace.h.
-type traceLog struct {
-	Time                                                  uint64
-	Fabric, Ifindex, Length, GSOSize, HeadLength, Counted uint32
-	Steps                                                 [24]Step
-	Head                                                  [128]byte
-}
-
 func readTrace(sample []byte) (Trace, error) {
-	var log traceLog
+	var log traceVrTraceLog
 	if err := binary.Read(bytes.NewReader(sample), binary.LittleEndian, &log); err != nil {
 		return Trace{}, fmt.Errorf("reading a trace of %d bytes: %w", len(sample), err)
 	}
-	count, head := min(int(log.Counted), len(log.Steps)), min(int(log.HeadLength), len(log.Head))
-	return Trace{
-		Time: time.Duration(log.Time), Fabric: log.Fabric != 0, Ifindex: log.Ifindex, Length: log.Length, GSOSize: log.GSOSize,
-		Steps: log.Steps[:count], Head: log.Head[:head],
-	}, nil
+	t := Trace{
+		Time: time.Duration(log.Time), Fabric: log.Fabric != 0, Ifindex: log.Ifindex, Length: log.Length, GSOSize: log.GsoSize,
+		Head: log.Head[:min(int(log.HeadLength), len(log.Head))],
+	}
+	for _, s := range log.Steps[:min(int(log.Count), len(log.Steps))] {
+		t.Steps = append(t.Steps, Step{s.Step, s.A, s.B})
+	}
+	return t, nil
 }
 
 // A tracer is one of the tracing programs, or a pair that shares its maps.

@@ -8,9 +8,39 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"structs"
 
 	"github.com/cilium/ebpf"
 )
+
+type traceVrTraceFilter struct {
+	_    structs.HostLayout
+	Host struct {
+		_  structs.HostLayout
+		Hi uint64
+		Lo uint64
+	}
+	Vif    uint32
+	Family uint32
+}
+
+type traceVrTraceLog struct {
+	_          structs.HostLayout
+	Time       uint64
+	Fabric     uint32
+	Ifindex    uint32
+	Length     uint32
+	GsoSize    uint32
+	HeadLength uint32
+	Count      uint32
+	Steps      [24]struct {
+		_    structs.HostLayout
+		Step uint64
+		A    uint64
+		B    uint64
+	}
+	Head [128]uint8
+}
 
 // Names of all BPF objects in the ELF.
 //

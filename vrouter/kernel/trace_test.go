@@ -91,7 +91,7 @@ func TestNoTraceInForwarding(t *testing.T) {
 
 // TestTraceLog: Go reads the record as C wrote it.
 func TestTraceLog(t *testing.T) {
-	if size := binary.Size(traceLog{}); size != 32+24*24+128 {
+	if size := binary.Size(traceVrTraceLog{}); size != 32+24*24+128 {
 		t.Errorf("the record has %d bytes", size)
 	}
 	if _, err := readTrace(make([]byte, 10)); err == nil {

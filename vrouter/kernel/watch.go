@@ -9,13 +9,21 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
+
+	"windtunnel/vrouter/core"
 )
 
 // Filter says which live packets are traced; zeros mean any.
 type Filter struct {
-	HostHi, HostLo uint64 // an address, of the inner packet or the outer: core.Words
-	Vif            uint32 // packets from this vif, and from the fabric to it
-	Family         uint32 // of the host, 4 or 6
+	Host   core.Addr // an address, of the inner packet or the outer
+	Vif    uint32    // packets from this vif, and from the fabric to it
+	Family uint32    // of the host, 4 or 6
+}
+
+func (f Filter) record() traceVrTraceFilter {
+	var r traceVrTraceFilter
+	r.Host.Hi, r.Host.Lo, r.Vif, r.Family = f.Host.Hi, f.Host.Lo, f.Vif, f.Family
+	return r
 }
 
 // The programs of a watch.
@@ -49,7 +57,7 @@ func (d *Dataplane) Watch(filter Filter, vifs []uint32, fabric uint32) (*Watch, 
 }
 
 func (w *Watch) begin(filter Filter, vifs []uint32, fabric uint32) (err error) {
-	if err := w.tracer.maps[traceFilters].Put(uint32(0), filter); err != nil {
+	if err := w.tracer.maps[traceFilters].Put(uint32(0), filter.record()); err != nil {
 		return fmt.Errorf("setting the filter: %w", err)
 	}
 	if w.reader, err = ringbuf.NewReader(w.tracer.maps[traceRing]); err != nil {
