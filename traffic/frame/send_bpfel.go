@@ -35,6 +35,7 @@ type sendFrameSender struct {
 	_         [4]byte
 	Sequence  uint64
 	Due       uint64
+	Resume    uint64
 	Task      uint64
 	Runs      uint64
 	Current   uint32
