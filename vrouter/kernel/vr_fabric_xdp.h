@@ -11,6 +11,10 @@
 #ifndef VR_FABRIC_XDP_H
 #define VR_FABRIC_XDP_H
 
+#include "vr_maps.h"
+#include "../core/vr_decide.h"
+#include "../core/vr_build.h"
+
 /* What tc needs to deliver a packet. GRO joins only packets that agree in it (skb_metadata_differs
  * in gro_list_prepare), and no packet has it from the wire. */
 struct vr_handed {

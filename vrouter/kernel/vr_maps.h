@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The tables as BPF maps, and how vr_lookup.h reaches them: so this comes before vr_decide.h. The
+ * agent writes what tells where packets go; the last three are counters, which the programs write.
+ */
+#ifndef VR_MAPS_H
+#define VR_MAPS_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#define VR_TABLES_OWN
+struct vr_tables;
+#include "../core/vr_bytes.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, struct vr_vif);
+} vr_vifs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_VRFS);
+	__type(key, __u32);
+	__type(value, struct vr_vrf);
+} vr_vrfs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_NHS);
+	__type(key, __u32);
+	__type(value, struct vr_nh);
+} vr_nhs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_LABELS);
+	__type(key, __u32);
+	__type(value, __u64);
+} vr_labels SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_VNIS);
+	__type(key, __u32);
+	__type(value, __u64);
+} vr_vnis SEC(".maps");
+
+/* The loader makes it as large as the configuration's limit of routes asks for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_DEFAULT_BLOCKS);
+	__type(key, __u32);
+	__type(value, struct vr_block);
+} vr_blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vr_node);
+} vr_nodes SEC(".maps");
+
+/* Interface index to vif: interfaces' numbers are too sparse for an array. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, __u32);
+} vr_ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vr_totals);
+} vr_total SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, struct vr_vif_count);
+} vr_vif_counts SEC(".maps");
+
+/* Losses, by vif. One array for all CPUs, counted atomically: they are few, and one a CPU would
+ * take 1.4 MB each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, struct vr_vif_drops);
+} vr_vif_losses SEC(".maps");
+
+#define VR_TABLE(name, type, map)                                                                  \
+	VR_INLINE const type *name(const struct vr_tables *t, uint32_t i)                          \
+	{                                                                                          \
+		(void)t;                                                                           \
+		return bpf_map_lookup_elem(&map, &i);                                              \
+	}
+VR_TABLE(vr_vif_at, struct vr_vif, vr_vifs)
+VR_TABLE(vr_vrf_at, struct vr_vrf, vr_vrfs)
+VR_TABLE(vr_nh_at, struct vr_nh, vr_nhs)
+VR_TABLE(vr_label_at, uint64_t, vr_labels)
+VR_TABLE(vr_vni_at, uint64_t, vr_vnis)
+VR_TABLE(vr_block_at, struct vr_block, vr_blocks)
+#undef VR_TABLE
+
+#include "../core/vr_lookup.h"
+
+/* The look-up of routes is a global function: the verifier looks at it once, for all arguments, and
+ * not once for every way through the program that leads to it. Those take plain numbers only. */
+__attribute__((noinline)) uint64_t vr_route_entry(uint32_t root, uint64_t hi, uint64_t lo)
+{
+	return vr_route_find(0, root, hi, lo);
+}
+
+VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, uint32_t root, struct vr_addr a)
+{
+	(void)t;
+	return vr_route_entry(root, a.hi, a.lo);
+}
+
+#endif

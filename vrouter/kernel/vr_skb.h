@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A packet at tc as bytes: pulled in as far as a decision needs them, and not further, because that
+ * costs the receiver. What is read is a vr_frame; what is written comes from vr_head.
+ */
+#ifndef VR_SKB_H
+#define VR_SKB_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../core/vr_nd.h"
+
+/* Loaded anew each time: what clang remembers of an earlier load it treats as the 32-bit number
+ * that the context declares, and cuts the verifier's pointer down to it. */
+#define VR_SKB_POINTER(skb, field) ((uint8_t *)(long)VR_READ_ONCE((skb)->field))
+
+VR_INLINE void vr_frame_load(const struct __sk_buff *skb, struct vr_frame *f)
+{
+	f->data = VR_SKB_POINTER(skb, data);
+	f->end = VR_SKB_POINTER(skb, data_end);
+	f->length = skb->len;
+	f->gso_size = skb->gso_size;
+}
+
+/* The frame's bytes. Headers outside the linear part are pulled in, which is rare: drivers and
+ * segmentation leave all headers in it, so a list of fragments (SKB_GSO_FRAGLIST), which must not
+ * be pulled, is not. */
+VR_INLINE void vr_frame_of(struct __sk_buff *skb, uint32_t want, struct vr_frame *f)
+{
+	if (want > skb->len)
+		want = skb->len;
+	if (VR_SKB_POINTER(skb, data) + want > VR_SKB_POINTER(skb, data_end))
+		bpf_skb_pull_data(skb, want);
+	vr_frame_load(skb, f);
+}
+
+/* Pulls in what is needed to decide about the IP packet at an offset: all up to its TCP header, and
+ * more where it has options or extensions, or asks for a neighbour. What is not seen is not
+ * checked. Global, as vr_route_entry is: the verifier looks at its ways once. */
+__attribute__((noinline)) int vr_pull_ip(struct __sk_buff *skb, uint32_t offset)
+{
+	const uint8_t *ip;
+	struct vr_frame f;
+	uint32_t more = 0;
+
+	if (offset > VR_ETH_LEN + VR_TEMPLATE_LEN)
+		return -1;
+	vr_frame_of(skb, offset + VR_IP4_LEN + VR_TCP_LEN, &f);
+	ip = f.data + offset;
+	if (ip + 7 > f.end)
+		return 0;
+	if (ip[0] > 0x45 && ip[0] <= 0x4f)
+		more = VR_IP4_OPTIONS + VR_IP4_LEN + VR_TCP_LEN;
+	else if (ip[0] >> 4 == 6)
+		more = ip[6] == VR_PROTO_TCP || ip[6] == VR_PROTO_UDP
+			   ? VR_IP6_LEN + VR_TCP_LEN
+			   : VR_IP6_LEN + VR_IP6_EXTENSION_BYTES + VR_ND_SOLICITATION_LEN;
+	if (more)
+		vr_frame_of(skb, offset + more, &f);
+	return 0;
+}
+
+VR_INLINE void vr_ip_frame(struct __sk_buff *skb, uint32_t offset, struct vr_frame *f)
+{
+	vr_pull_ip(skb, offset);
+	vr_frame_load(skb, f);
+}
+
+/* The first bytes of the frame for writing, if there are so many. */
+VR_INLINE uint8_t *vr_head(struct __sk_buff *skb, uint32_t bytes)
+{
+	uint8_t *data = VR_SKB_POINTER(skb, data);
+
+	return data + bytes <= VR_SKB_POINTER(skb, data_end) ? data : 0;
+}
+
+/* How many bytes a tunnel's packet of this kind has behind its outer Ethernet header, 0 if it is
+ * none. The frame shows its first 20 bytes behind an IPv4 header without options. */
+VR_INLINE uint32_t vr_wrapped(const struct vr_frame *f)
+{
+	const uint8_t *ip = f->data + VR_ETH_LEN;
+
+	if (ip + VR_IP4_LEN + VR_UDP_LEN > f->end || ip[0] != 0x45 ||
+	    !vr_is_tunnel(ip[9], ip + VR_IP4_LEN))
+		return 0;
+	if (ip[9] == VR_PROTO_GRE)
+		return VR_IP4_LEN + VR_MPLSOGRE_LEN;
+	if (vr_get16(ip + VR_IP4_LEN + 2) == VR_PORT_VXLAN)
+		return VR_IP4_LEN + VR_VXLAN_ALL_LEN;
+	return VR_IP4_LEN + VR_MPLSOUDP_LEN;
+}
+
+/* Packets are looked at no further than their TCP header, without options: a byte of payload more
+ * in the linear part, and the container's TCP cannot join segments (skb_try_coalesce in
+ * net/core/skbuff.c); that cost the receiver a third of its CPU time per byte. So a tunnel's packet
+ * is pulled in as far as its own kind needs, not as the longest kind does. */
+VR_INLINE void vr_fabric_frame(struct __sk_buff *skb, struct vr_frame *f)
+{
+	uint32_t wrapped;
+
+	vr_ip_frame(skb, VR_ETH_LEN, f);
+	wrapped = vr_wrapped(f);
+	if (wrapped)
+		vr_ip_frame(skb, VR_ETH_LEN + wrapped, f);
+}
+
+#endif
