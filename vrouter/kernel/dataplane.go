@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
 
@@ -36,11 +35,11 @@ type Dataplane struct {
 	options Options
 	objects vrObjects
 	tables  [config.TableCount][]byte
-	links   map[uint32]link.Link // by interface index, where tcx is used
-	xdp     map[uint32]link.Link // by interface index, where tunnels are received by XDP
-	filters map[uint32]string    // by interface index, the program's name, where clsact is
-	tracers map[string]*tracer   // by program, those that were used
-	socket  *vxlanSocket         // where GRO looks into VXLAN by one of our own
+	links   heldLinks          // where tcx is used
+	xdp     heldLinks          // where tunnels are received by XDP
+	filters map[uint32]string  // by interface index, the program's name, where clsact is
+	tracers map[string]*tracer // by program, those that were used
+	socket  *vxlanSocket       // where GRO looks into VXLAN by one of our own
 	lock    *os.File
 	barrier barrier
 	tcx     bool
@@ -49,7 +48,8 @@ type Dataplane struct {
 // Load puts the programs into the kernel, with the tables of a vRouter of the same name if such are
 // pinned, or else new ones.
 func Load(options Options) (*Dataplane, error) {
-	d := &Dataplane{options: options, links: make(map[uint32]link.Link), xdp: make(map[uint32]link.Link), filters: make(map[uint32]string), tracers: make(map[string]*tracer)}
+	d := &Dataplane{options: options, filters: make(map[uint32]string), tracers: make(map[string]*tracer)}
+	d.links, d.xdp = holdLinks(hookTCX, d.pins()), holdLinks(hookXDP, d.pins())
 	d.tcx = !options.Clsact && HaveTCX()
 	if err := d.load(); err != nil {
 		d.release()
@@ -94,6 +94,14 @@ func (d *Dataplane) load() error {
 }
 
 func (d *Dataplane) folder() string { return filepath.Join(Root, d.options.Name) }
+
+// pins is the folder where links are kept, "" if they are not.
+func (d *Dataplane) pins() string {
+	if !d.options.Pin {
+		return ""
+	}
+	return d.folder()
+}
 
 // makeFolder makes the place for pins, and takes the lock that keeps a second vRouter of the same
 // name away.
@@ -229,18 +237,13 @@ func (d *Dataplane) ClearVifCount(vif uint32) error {
 
 // Close ends the process's hold. What is pinned stays and goes on forwarding; what is not is gone.
 func (d *Dataplane) Close() error {
-	var failed []error
-	for _, l := range d.xdp { // before tc, which understands what XDP hands over
-		failed = append(failed, l.Close())
-	}
+	failed := []error{d.xdp.close()} // before tc, which understands what XDP hands over
 	if !d.options.Pin {
 		for ifindex := range d.filters {
 			failed = append(failed, d.Detach(ifindex))
 		}
 	}
-	for _, l := range d.links {
-		failed = append(failed, l.Close())
-	}
+	failed = append(failed, d.links.close())
 	d.release()
 	return errors.Join(failed...)
 }

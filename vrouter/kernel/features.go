@@ -31,7 +31,7 @@ func (d *Dataplane) Features() []string {
 	if HaveRedirectPeer() {
 		list = append(list, "redirect_peer")
 	}
-	if len(d.xdp) > 0 {
+	if len(d.xdp.byIfindex) > 0 {
 		list = append(list, "xdp_receive")
 	}
 	if d.socket != nil {

@@ -4,11 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
-	"strconv"
 
-	"github.com/cilium/ebpf/link"
 	"github.com/safchain/ethtool"
 
 	"windtunnel/vrouter/config"
@@ -48,9 +44,11 @@ func (d *Dataplane) SetReceive(ifindex uint32, want config.Receive, tunnels Tunn
 
 func (d *Dataplane) setReceive(ifindex uint32, way config.Receive) error {
 	if way == config.ReceiveXDP {
-		return errors.Join(d.attachXDP(ifindex), d.setSocket(false))
+		return errors.Join(d.xdp.attach(ifindex, d.objects.VrFabricXdp), d.setSocket(false))
 	}
-	return errors.Join(d.setSocket(way == config.ReceiveSocket), d.detachXDP(ifindex))
+	err := d.setSocket(way == config.ReceiveSocket)
+	d.xdp.adopt(ifindex) // an earlier process may have left it
+	return errors.Join(err, d.xdp.detach(ifindex))
 }
 
 // setSocket opens or closes the VXLAN socket. Where a VXLAN device of the host has the port, its own
@@ -110,67 +108,4 @@ func driverOf(ifindex uint32) (driver string, features map[string]bool, err erro
 		return "", nil, fmt.Errorf("reading the driver of %s: %w", device.Name, err)
 	}
 	return driver, features, nil
-}
-
-func (d *Dataplane) xdpPath(ifindex uint32) string {
-	return filepath.Join(d.folder(), "xdp-"+strconv.FormatUint(uint64(ifindex), 10))
-}
-
-// attachXDP puts the program before the driver's GRO: in the driver, never behind it.
-func (d *Dataplane) attachXDP(ifindex uint32) error {
-	if d.xdp[ifindex] != nil {
-		return nil
-	}
-	program := d.objects.VrFabricXdp
-	if d.options.Pin {
-		if l := adoptXDP(d.xdpPath(ifindex), ifindex); l != nil {
-			d.xdp[ifindex] = l
-			return l.Update(program)
-		}
-	}
-	l, err := link.AttachXDP(link.XDPOptions{Interface: int(ifindex), Program: program, Flags: link.XDPDriverMode})
-	if err != nil {
-		return err
-	}
-	if d.options.Pin {
-		if err := l.Pin(d.xdpPath(ifindex)); err != nil {
-			l.Close()
-			return fmt.Errorf("keeping it: %w", err)
-		}
-	}
-	d.xdp[ifindex] = l
-	return nil
-}
-
-// adoptXDP opens a pinned link, or removes what is left of one whose interface is gone.
-func adoptXDP(path string, ifindex uint32) link.Link {
-	l, err := link.LoadPinnedLink(path, nil)
-	if err != nil {
-		os.Remove(path)
-		return nil
-	}
-	if info, err := l.Info(); err == nil && info.XDP() != nil && info.XDP().Ifindex == ifindex {
-		return l
-	}
-	l.Unpin()
-	l.Close()
-	return nil
-}
-
-// detachXDP takes the program off, also one that an earlier process left.
-func (d *Dataplane) detachXDP(ifindex uint32) error {
-	l := d.xdp[ifindex]
-	if l == nil && d.options.Pin {
-		l = adoptXDP(d.xdpPath(ifindex), ifindex)
-	}
-	if l == nil {
-		return nil
-	}
-	delete(d.xdp, ifindex)
-	if d.options.Pin {
-		if err := l.Unpin(); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("removing the XDP link of interface %d: %w", ifindex, err)
-		}
-	}
-	return l.Close()
 }
