@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -254,6 +255,6 @@ func (a *Agent) dropsOf(scope Scope) ([]Drop, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y Drop) int { return compare(x.Direction, y.Direction) })
+	slices.SortStableFunc(rows, func(x, y Drop) int { return cmp.Compare(x.Direction, y.Direction) })
 	return rows, nil
 }

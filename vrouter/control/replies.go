@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -184,7 +185,7 @@ func (v view) nexthops() []Nexthop {
 		row.Resolved = known || r.Type < core.NexthopEncap
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(x, y Nexthop) int { return int(x.Nexthop) - int(y.Nexthop) })
+	slices.SortFunc(rows, func(x, y Nexthop) int { return cmp.Compare(x.Nexthop, y.Nexthop) })
 	return rows
 }
 
@@ -215,18 +216,8 @@ func (a *Agent) Routes() []Route {
 			rows = append(rows, Route{names[vrf.ID], r.Prefix.String(), r.Route.Ref(), r.Route.Label()})
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y Route) int { return compare(x.Network, y.Network) })
+	slices.SortStableFunc(rows, func(x, y Route) int { return cmp.Compare(x.Network, y.Network) })
 	return rows
-}
-
-func compare(x, y string) int {
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
 }
 
 // Labels lists the labels that deliver to ports here.
@@ -239,6 +230,6 @@ func (a *Agent) Labels() []Label {
 			rows = append(rows, Label{p.Label, nexthop, p.Name})
 		}
 	}
-	slices.SortFunc(rows, func(x, y Label) int { return int(x.Label) - int(y.Label) })
+	slices.SortFunc(rows, func(x, y Label) int { return cmp.Compare(x.Label, y.Label) })
 	return rows
 }
