@@ -112,13 +112,12 @@ func (e *explainer) network(vni uint32) {
 }
 
 func (e *explainer) nexthop(number uint32) {
-	for _, n := range e.agent.view().nexthops() {
-		if n.Nexthop == number {
-			e.add("nexthop", "%s", n.says())
-			return
-		}
+	v := e.agent.view()
+	if _, ok := v.image.Nexthops[number]; !ok {
+		e.add("nexthop", "%d, which is not there", number)
+		return
 	}
-	e.add("nexthop", "%d, which is not there", number)
+	e.add("nexthop", "%s", v.nexthop(number, v.portNames()).says())
 }
 
 // says puts a nexthop into words.

@@ -172,21 +172,27 @@ func (a *Agent) Nexthops() []Nexthop {
 
 func (v view) nexthops() []Nexthop {
 	rows, names := []Nexthop{}, v.portNames()
-	for slot, r := range v.image.Nexthops {
-		row := Nexthop{Nexthop: slot, Type: nexthopTypes[r.Type], MTU: r.MTU, Out: names[r.Vif]}
-		if r.Type == core.NexthopTunnel || r.Flags&core.NexthopFabric != 0 {
-			row.Out, row.Tunnel = v.config.Fabric.Interface, r.Addr.IPv4().String()
-			row.Wrap, row.VNI = string(config.EncapsulationOf(r)), r.VNI()
-		}
-		mac, known := core.MACOf(r.Dmac)
-		if known {
-			row.MAC = config.MAC(mac).String()
-		}
-		row.Resolved = known || r.Type < core.NexthopEncap
-		rows = append(rows, row)
+	for number := range v.image.Nexthops {
+		rows = append(rows, v.nexthop(number, names))
 	}
 	slices.SortFunc(rows, func(x, y Nexthop) int { return cmp.Compare(x.Nexthop, y.Nexthop) })
 	return rows
+}
+
+// nexthop is the row of one that is there.
+func (v view) nexthop(number uint32, names map[uint32]string) Nexthop {
+	r := v.image.Nexthops[number]
+	row := Nexthop{Nexthop: number, Type: nexthopTypes[r.Type], MTU: r.MTU, Out: names[r.Vif]}
+	if r.Type == core.NexthopTunnel || r.Flags&core.NexthopFabric != 0 {
+		row.Out, row.Tunnel = v.config.Fabric.Interface, r.Addr.IPv4().String()
+		row.Wrap, row.VNI = string(config.EncapsulationOf(r)), r.VNI()
+	}
+	mac, known := core.MACOf(r.Dmac)
+	if known {
+		row.MAC = config.MAC(mac).String()
+	}
+	row.Resolved = known || r.Type < core.NexthopEncap
+	return row
 }
 
 // portNames finds each vif's port.
