@@ -145,15 +145,9 @@ func (s Scope) has(p config.Port) bool {
 	return (s.Network == "" || p.Network == s.Network) && (s.Port == "" || p.Name == s.Port)
 }
 
-// accounts reads the accounts of a scope's ports, and adds them up by network.
-func (a *Agent) accounts(s Scope) (vifs []VifStats, networks map[string]*Account, err error) {
+// eachAccount reads the accounts of a scope's ports, in the configuration's order.
+func (a *Agent) eachAccount(s Scope, do func(config.Port, Account)) error {
 	slots := a.view().slots()
-	networks = make(map[string]*Account)
-	for _, n := range a.config.Networks {
-		past := a.past[n.Name]
-		networks[n.Name] = &past
-	}
-	vifs = []VifStats{}
 	for _, p := range a.config.Ports {
 		slot, ok := slots[config.ID(p.Name)]
 		if !ok || !s.has(p) {
@@ -161,12 +155,26 @@ func (a *Agent) accounts(s Scope) (vifs []VifStats, networks map[string]*Account
 		}
 		account, err := a.account(slot)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
+		do(p, account)
+	}
+	return nil
+}
+
+// accounts lists the accounts of a scope's ports, and adds them up by network.
+func (a *Agent) accounts(s Scope) (vifs []VifStats, networks map[string]*Account, err error) {
+	networks = make(map[string]*Account)
+	for _, n := range a.config.Networks {
+		past := a.past[n.Name]
+		networks[n.Name] = &past
+	}
+	vifs = []VifStats{}
+	err = a.eachAccount(s, func(p config.Port, account Account) {
 		networks[p.Network].add(account)
 		vifs = append(vifs, VifStats{p.Name, p.Network, account.traffic()})
-	}
-	return vifs, networks, nil
+	})
+	return vifs, networks, err
 }
 
 // Stats gives the whole account; the lists have what is in the scope.
@@ -235,17 +243,8 @@ func (a *Agent) dropsOf(scope Scope) ([]Drop, error) {
 	if scope.Port == "" {
 		sum = a.past[scope.Network]
 	}
-	slots := a.view().slots()
-	for _, p := range a.config.Ports {
-		slot, ok := slots[config.ID(p.Name)]
-		if !ok || !scope.has(p) {
-			continue
-		}
-		account, err := a.account(slot)
-		if err != nil {
-			return nil, err
-		}
-		sum.add(account)
+	if err := a.eachAccount(scope, func(_ config.Port, account Account) { sum.add(account) }); err != nil {
+		return nil, err
 	}
 	rows := []Drop{}
 	for i, reason := range core.DropReasons {
