@@ -65,8 +65,8 @@ func Diff(previous, next Image) Plan {
 	records(&p, TableNexthops, previous.Nexthops, next.Nexthops)
 	records(&p, TableVRFs, previous.VRFs, next.VRFs)
 	records(&p, TableVifs, previous.Vifs, next.Vifs)
-	p.labels(previous.Labels, next.Labels)
-	p.vnis(previous.VNIs, next.VNIs)
+	switchWords(&p, TableLabels, previous.Labels, next.Labels)
+	switchWords(&p, TableVNIs, previous.VNIs, next.VNIs)
 	p.words(TableNode, 0, encode(previous.Node), encode(next.Node))
 	return p
 }
@@ -120,15 +120,17 @@ func (p *Plan) words(table Table, offset uint32, old, new []byte) {
 	}
 }
 
-func (p *Plan) labels(previous, next map[uint32]uint32) {
-	for _, label := range sortedSlots(next) {
-		if previous[label] != next[label] {
-			p.Switch = append(p.Switch, Write{TableLabels, label * 8, binary.LittleEndian.AppendUint64(nil, uint64(next[label]))})
+// switchWords adds what changed in a table of single words. What goes is wiped after what comes is
+// there.
+func switchWords[W uint32 | uint64](p *Plan, table Table, previous, next map[uint32]W) {
+	for _, slot := range sortedSlots(next) {
+		if previous[slot] != next[slot] {
+			p.Switch = append(p.Switch, Write{table, slot * 8, binary.LittleEndian.AppendUint64(nil, uint64(next[slot]))})
 		}
 	}
-	for _, label := range sortedSlots(previous) {
-		if _, ok := next[label]; !ok {
-			p.Switch = append(p.Switch, Write{TableLabels, label * 8, make([]byte, 8)})
+	for _, slot := range sortedSlots(previous) {
+		if _, ok := next[slot]; !ok {
+			p.Switch = append(p.Switch, Write{table, slot * 8, make([]byte, 8)})
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"windtunnel/vrouter/core"
@@ -47,20 +46,6 @@ func (b *builder) addVNI(vni, vrf uint32) error {
 		}
 	}
 	return fmt.Errorf("the VNI table has no room for %d: %d VNIs that are in use lie in the same bucket; choose another", vni, core.VNIWays)
-}
-
-// vnis switches the table's words. What goes is wiped after what comes is there.
-func (p *Plan) vnis(previous, next map[uint32]uint64) {
-	for _, slot := range sortedSlots(next) {
-		if previous[slot] != next[slot] {
-			p.Switch = append(p.Switch, Write{TableVNIs, slot * 8, binary.LittleEndian.AppendUint64(nil, next[slot])})
-		}
-	}
-	for _, slot := range sortedSlots(previous) {
-		if _, ok := next[slot]; !ok {
-			p.Switch = append(p.Switch, Write{TableVNIs, slot * 8, make([]byte, 8)})
-		}
-	}
 }
 
 // LookupVNI finds the VRF of a VNI as the data path does; 0 if there is none.
