@@ -99,23 +99,15 @@ func printStats(reply []byte, out io.Writer, scope control.Scope) (err error) {
 	if scope == (control.Scope{}) {
 		err = printNode(s, out)
 	}
-	if len(s.Networks) > 0 && err == nil {
-		err = columns(out, func(line func(string)) {
-			line("NETWORK\tPORTS" + trafficHead)
-			for _, n := range s.Networks {
-				line(fmt.Sprintf("%s\t%d%s", n.Name, n.Ports, traffic(n.Traffic)))
-			}
+	if err == nil {
+		err = printBlock(out, "NETWORK\tPORTS"+trafficHead, s.Networks, func(n control.NetworkStats) string {
+			return fmt.Sprintf("%s\t%d%s", n.Name, n.Ports, traffic(n.Traffic))
 		})
-		fmt.Fprintln(out)
 	}
-	if len(s.Vifs) > 0 && err == nil {
-		err = columns(out, func(line func(string)) {
-			line("PORT\tNETWORK" + trafficHead)
-			for _, v := range s.Vifs {
-				line(fmt.Sprintf("%s\t%s%s", v.Name, v.Network, traffic(v.Traffic)))
-			}
+	if err == nil {
+		err = printBlock(out, "PORT\tNETWORK"+trafficHead, s.Vifs, func(v control.VifStats) string {
+			return fmt.Sprintf("%s\t%s%s", v.Name, v.Network, traffic(v.Traffic))
 		})
-		fmt.Fprintln(out)
 	}
 	if err != nil {
 		return err
@@ -124,25 +116,31 @@ func printStats(reply []byte, out io.Writer, scope control.Scope) (err error) {
 	return err
 }
 
-const trafficHead = "\tRECEIVED\tFORWARDED\tANSWERED\tDROPPED\tDELIVERED\tLOST"
-
-func printNode(s control.Stats, out io.Writer) error {
-	err := columns(out, func(line func(string)) {
-		line("NODE\tPACKETS\tSEGMENTS\tBYTES")
-		for _, row := range []struct {
-			name  string
-			count control.Count
-		}{
-			{"received", s.Received}, {"  from ports", s.ReceivedVif}, {"  from the fabric", s.ReceivedFabric},
-			{"forwarded", s.Forwarded}, {"passed", s.Passed}, {"answered", s.Answered}, {"dropped", s.Dropped},
-		} {
-			line(fmt.Sprintf("%s\t%d\t%d\t%d", row.name, row.count.Packets, row.count.Segments, row.count.Bytes))
-		}
-	})
+// printBlock prints rows and an empty line; without rows, nothing.
+func printBlock[R any](out io.Writer, head string, records []R, row func(R) string) error {
+	if len(records) == 0 {
+		return nil
+	}
+	err := printRows(out, head, records, row)
 	if err == nil {
 		_, err = fmt.Fprintln(out)
 	}
 	return err
+}
+
+const trafficHead = "\tRECEIVED\tFORWARDED\tANSWERED\tDROPPED\tDELIVERED\tLOST"
+
+func printNode(s control.Stats, out io.Writer) error {
+	type account struct {
+		name string
+		control.Count
+	}
+	return printBlock(out, "NODE\tPACKETS\tSEGMENTS\tBYTES", []account{
+		{"received", s.Received}, {"  from ports", s.ReceivedVif}, {"  from the fabric", s.ReceivedFabric},
+		{"forwarded", s.Forwarded}, {"passed", s.Passed}, {"answered", s.Answered}, {"dropped", s.Dropped},
+	}, func(a account) string {
+		return fmt.Sprintf("%s\t%d\t%d\t%d", a.name, a.Packets, a.Segments, a.Bytes)
+	})
 }
 
 func traffic(t control.Traffic) string {

@@ -51,13 +51,17 @@ func rows[R any](head string, row func(R) string) func([]byte, io.Writer, contro
 		if err := json.Unmarshal(reply, &records); err != nil {
 			return fmt.Errorf("reading the table: %w", err)
 		}
-		return columns(out, func(line func(string)) {
-			line(head)
-			for _, r := range records {
-				line(row(r))
-			}
-		})
+		return printRows(out, head, records, row)
 	}
+}
+
+func printRows[R any](out io.Writer, head string, records []R, row func(R) string) error {
+	return columns(out, func(line func(string)) {
+		line(head)
+		for _, r := range records {
+			line(row(r))
+		}
+	})
 }
 
 // columns aligns lines at their tabs; empty lines are left out.
