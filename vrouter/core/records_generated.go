@@ -159,39 +159,39 @@ const (
 	DropSpoofedAddress
 	DropNotGatewayMAC
 	DropMulticast
-	DropTtlExpired
+	DropTTLExpired
 	DropNoRoute
 	DropDiscarded
 	DropBadNexthop
 	DropGateway
 	DropUnresolved
 	DropMTUExceeded
-	DropArpMalformed
-	DropArpNotRequest
-	DropArpOwnAddress
-	DropArpOutside
+	DropARPMalformed
+	DropARPNotRequest
+	DropARPOwnAddress
+	DropARPOutside
 	DropLabelStack
-	DropLabelTtl
+	DropLabelTTL
 	DropUnknownLabel
 	DropInnerNotIp
 	DropInnerBadHeader
-	DropEcn
+	DropECN
 	DropRewriteFailed
 	DropTenantTunnel
 	DropInnerTunnel
 	DropGreFlags
 	DropVxlanFlags
-	DropUnknownVni
+	DropUnknownVNI
 	DropInnerWrongMAC
 	DropNotHere
 	DropNoIpv6
 	DropExtensions
 	DropLinkLocal
-	DropNdMalformed
-	DropNdNotSolicitation
-	DropNdProbe
-	DropNdOwnAddress
-	DropNdOutside
+	DropNDMalformed
+	DropNDNotSolicitation
+	DropNDProbe
+	DropNDOwnAddress
+	DropNDOutside
 	DropRouterSolicitation
 	DropMld
 )
@@ -244,4 +244,41 @@ var DropReasons = [...]DropReason{
 	{Name: "nd_outside", Says: "a neighbour solicitation for an address outside the network"},
 	{Name: "router_solicitation", Says: "a router solicitation: addresses are given by the configuration"},
 	{Name: "mld", Says: "multicast listener discovery: there is no multicast"},
+}
+
+// The steps of a decision, as in vr_trace.h.
+const (
+	StepNone = iota
+	StepVif
+	StepSource
+	StepARP
+	StepTTL
+	StepRoute
+	StepLabel
+	StepVNI
+	StepOuter
+	StepECN
+	StepHanded
+	StepFits
+	StepVerdict
+	StepLoss
+	StepPass
+	StepLeave
+	StepSource6
+	StepTarget6
+	StepRoute6
+	StepND
+)
+
+// OperationNames are what may become of a packet, by the number that vr_verdict.h gives it.
+var OperationNames = [...]string{
+	"drop",
+	"pass",
+	"arp",
+	"echo",
+	"too_big",
+	"encap",
+	"tunnel",
+	"decap",
+	"nd",
 }

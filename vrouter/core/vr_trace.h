@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The steps of a decision, for the tools. The programs that forward compile them to nothing; those
- * that trace record them, from the same source. A new step is one line here and one in steps.go.
+ * that trace record them, from the same source. A new step is one line here; Go's constants are
+ * generated from these lines.
  */
 #ifndef VR_TRACE_H
 #define VR_TRACE_H

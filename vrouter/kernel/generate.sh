@@ -20,4 +20,4 @@ object() { # the program's name and source, and what types of it Go shares
 }
 object vr vr_tc.bpf.c ''
 object trace vr_trace.bpf.c '-type vr_trace_log -type vr_trace_filter'
-go run ../core/generate -object vr_bpfel.o -drops ../core/vr_drops.h -out ../core/records_generated.go
+go run ../core/generate -object vr_bpfel.o -headers ../core -out ../core/records_generated.go

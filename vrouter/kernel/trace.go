@@ -12,7 +12,7 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 )
 
-// Step is one step of a decision: core.StepNames says what, vr_trace.h what A and B are.
+// Step is one step of a decision: Step is a constant of core, vr_trace.h says what A and B are.
 type Step struct{ Step, A, B uint64 }
 
 // Trace is what a tracing program recorded of a packet.

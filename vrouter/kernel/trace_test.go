@@ -159,7 +159,7 @@ func TestVifAccounts(t *testing.T) {
 			t.Errorf("%s: %d from and %d to vifs are more than the node's %d", name.Name, from, to, totals.Drops[i].Packets)
 		}
 	}
-	if lost.To[core.DropEcn].Packets == 0 || lost.From[core.DropSpoofedAddress].Packets == 0 {
+	if lost.To[core.DropECN].Packets == 0 || lost.From[core.DropSpoofedAddress].Packets == 0 {
 		t.Errorf("losses to vifs %v, from vifs %v", lost.To, lost.From)
 	}
 }
