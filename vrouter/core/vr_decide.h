@@ -219,7 +219,7 @@ VR_INLINE void vr_decide_vif_ip(const struct vr_tables *t, const struct vr_frame
 		return vr_drop_it(v, VR_DROP_truncated);
 	if (ip[0] >> 4 != version)
 		return vr_drop_it(v, VR_DROP_bad_header);
-	bad = vr_parse_ip(ip, f->end, f->length - VR_ETH_LEN, &h);
+	bad = vr_parse_at(f, VR_ETH_LEN, &h);
 	if (bad)
 		return vr_drop_it(v, bad);
 	v->version = version;
@@ -393,7 +393,7 @@ VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame 
 	v->version = ip[0] >> 4;
 	if ((v->version != 4 && v->version != 6) || (w->version && v->version != w->version))
 		return vr_drop_it(v, VR_DROP_inner_not_ip);
-	if (vr_parse_ip(ip, f->end, f->length - VR_ETH_LEN - w->length, &h))
+	if (vr_parse_at(f, VR_ETH_LEN + w->length, &h))
 		return vr_drop_it(v, VR_DROP_inner_bad_header);
 	if (h.tunnel)
 		return vr_drop_it(v, VR_DROP_inner_tunnel);
@@ -486,7 +486,7 @@ VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node 
 		return;
 	if (vr_get_mac(f->data) != vr_mac_bits(node->mac))
 		return;
-	if (vr_parse_ip(f->data + VR_ETH_LEN, f->end, f->length - VR_ETH_LEN, &h))
+	if (vr_parse_at(f, VR_ETH_LEN, &h))
 		return;
 	if (version == 6 || h.daddr.hi >> 32 != node->address)
 		return vr_decide_flat(t, f, &h, v);

@@ -3,7 +3,7 @@
 #ifndef VR_IP6_H
 #define VR_IP6_H
 
-#include "vr_parse.h"
+#include "vr_verdict.h"
 
 /* Next header values: RFC 8200, section 4, and RFC 4302. */
 #define VR_IP6_HOP_BY_HOP 0
@@ -102,6 +102,16 @@ VR_INLINE enum vr_drop vr_parse_ip(const uint8_t *ip, const uint8_t *end, uint32
 		return vr_parse_ip6(ip, end, room, h);
 	return vr_parse_ip4(ip, end, room, h);
 }
+
+/* Reads the IP header at an offset of a frame, and of the next one what is needed: vr_parse_ip. A
+ * mover may call it in its own way, as it does with the look-up of routes. */
+VR_INLINE enum vr_drop vr_parse_at(const struct vr_frame *f, uint32_t offset, struct vr_ip *h);
+#ifndef VR_PARSE_OWN
+VR_INLINE enum vr_drop vr_parse_at(const struct vr_frame *f, uint32_t offset, struct vr_ip *h)
+{
+	return vr_parse_ip(f->data + offset, f->end, f->length - offset, h);
+}
+#endif
 
 /* fe80::/10: RFC 4291, section 2.5.6. */
 VR_INLINE int vr_is_link_local(struct vr_addr a)

@@ -39,6 +39,8 @@ struct vr_frame {
 	const uint8_t *end;
 	uint32_t length;
 	uint32_t gso_size; /* payload bytes a segment, 0 for a packet that is no aggregate */
+	uint32_t hook;	   /* the mover's: where it has the packet from, and */
+	void *packet;	   /* what it knows it by */
 };
 
 VR_INLINE void vr_drop_it(struct vr_verdict *v, enum vr_drop reason)

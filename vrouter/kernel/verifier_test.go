@@ -19,7 +19,7 @@ func TestVerifierEffort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for name, p := range map[string]*ebpf.Program{"vif": d.objects.VrVifIngress, "fabric": d.objects.VrFabricIngress} {
+	for name, p := range map[string]*ebpf.Program{"vif": d.objects.VrVifIngress, "fabric": d.objects.VrFabricIngress, "XDP": d.objects.VrFabricXdp} {
 		info, err := p.Info()
 		if err != nil {
 			t.Fatal(err)

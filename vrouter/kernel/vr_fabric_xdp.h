@@ -11,7 +11,7 @@
 #ifndef VR_FABRIC_XDP_H
 #define VR_FABRIC_XDP_H
 
-#include "vr_maps.h"
+#include "vr_stages.h"
 #include "../core/vr_decide.h"
 #include "../core/vr_build.h"
 
@@ -78,6 +78,8 @@ int vr_fabric_xdp(struct xdp_md *ctx)
 	    .data = (const uint8_t *)(long)ctx->data,
 	    .end = (const uint8_t *)(long)ctx->data_end,
 	    .length = ctx->data_end - ctx->data,
+	    .hook = VR_HOOK_XDP,
+	    .packet = ctx,
 	};
 	struct vr_verdict v = {};
 	uint32_t zero = 0;

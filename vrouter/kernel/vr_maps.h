@@ -115,19 +115,4 @@ VR_TABLE(vr_vni_at, uint64_t, vr_vnis)
 VR_TABLE(vr_block_at, struct vr_block, vr_blocks)
 #undef VR_TABLE
 
-#include "../core/vr_lookup.h"
-
-/* The look-up of routes is a global function: the verifier looks at it once, for all arguments, and
- * not once for every way through the program that leads to it. Those take plain numbers only. */
-__attribute__((noinline)) uint64_t vr_route_entry(uint32_t root, uint64_t hi, uint64_t lo)
-{
-	return vr_route_find(0, root, hi, lo);
-}
-
-VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, uint32_t root, struct vr_addr a)
-{
-	(void)t;
-	return vr_route_entry(root, a.hi, a.lo);
-}
-
 #endif

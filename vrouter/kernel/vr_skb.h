@@ -9,11 +9,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-#include "../core/vr_nd.h"
-
-/* Loaded anew each time: what clang remembers of an earlier load it treats as the 32-bit number
- * that the context declares, and cuts the verifier's pointer down to it. */
-#define VR_SKB_POINTER(skb, field) ((uint8_t *)(long)VR_READ_ONCE((skb)->field))
+#include "vr_stages.h"
 
 VR_INLINE void vr_frame_load(const struct __sk_buff *skb, struct vr_frame *f)
 {
@@ -21,6 +17,8 @@ VR_INLINE void vr_frame_load(const struct __sk_buff *skb, struct vr_frame *f)
 	f->end = VR_SKB_POINTER(skb, data_end);
 	f->length = skb->len;
 	f->gso_size = skb->gso_size;
+	f->hook = VR_HOOK_TC;
+	f->packet = (void *)(long)skb;
 }
 
 /* The frame's bytes. Headers outside the linear part are pulled in, which is rare: drivers and

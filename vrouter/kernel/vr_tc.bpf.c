@@ -10,7 +10,7 @@
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
-#include "vr_maps.h"
+#include "vr_stages.h"
 #include "../core/vr_decide.h"
 #include "vr_count.h"
 #include "vr_skb.h"

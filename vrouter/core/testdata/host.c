@@ -91,7 +91,8 @@ static struct vr_verdict decide(const struct vr_tables *t, const struct vr_vif *
 				const uint8_t *data, size_t length, uint32_t gso)
 {
 	uint8_t *exact = malloc(length ? length : 1);
-	struct vr_frame f = {exact, exact + length, (uint32_t)length, gso};
+	struct vr_frame f = {
+	    .data = exact, .end = exact + length, .length = (uint32_t)length, .gso_size = gso};
 	struct vr_verdict v = {0};
 
 	memcpy(exact, data, length);
