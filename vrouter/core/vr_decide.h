@@ -75,12 +75,17 @@ VR_INLINE int vr_may_quote(const struct vr_ip *h)
 	return h->total >= VR_IP6_LEN + 20 && (h->proto != VR_PROTO_ICMP6 || h->icmp >= 128);
 }
 
-/* Whether the packet fits; if it does not, the verdict says what is done about it. */
+/* Whether the packet fits; if it does not, the verdict says what is done about it. What may follow
+ * the IP packet in its frame is sent along, so it counts; the shortest frames are padded (IEEE
+ * 802.3, clause 4), and always fit. */
 VR_INLINE int vr_decide_fits(const struct vr_frame *f, const struct vr_ip *h, uint32_t mtu,
 			     int answer, struct vr_verdict *v)
 {
-	VR_STEP(fits, vr_segment_length(h, f->gso_size), mtu);
-	if (vr_segment_length(h, f->gso_size) <= mtu)
+	uint32_t length =
+	    f->gso_size ? vr_segment_length(h, f->gso_size) : f->length - VR_ETH_LEN - v->pop;
+
+	VR_STEP(fits, length, mtu);
+	if (length <= mtu)
 		return 1;
 	if (answer && h->df && vr_may_quote(h)) {
 		v->op = VR_OP_TOO_BIG;

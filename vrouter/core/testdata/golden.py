@@ -17,7 +17,7 @@ from scapy.layers.inet6 import (
     IPv6ExtHdrRouting, PadN, RouterAlert)
 from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
-from scapy.packet import Raw
+from scapy.packet import Padding, Raw
 
 GATEWAY = "00:00:5e:00:01:00"
 SENDER, BESIDE, OTHER, FLAT = ("02:00:00:00:01:03", "02:00:00:00:01:05", "02:00:00:00:02:03", "02:00:00:00:03:03")
@@ -119,6 +119,15 @@ case("one more than the mtu, df", "vif1", from_sender(big), "too_big",
      delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") /
                ICMP(type=3, code=4, nexthopmtu=1468) / Raw(bytes(big)[:40])))
 drop("one more than the mtu, no df", "vif1", from_sender(inner() / UDP(sport=1, dport=2) / Raw(b"f" * (1469 - 28))), "mtu_exceeded")
+# What follows the IP packet in its frame leaves with it, though no header counts it.
+behind = Padding(b"p" * 1441)
+drop("bytes behind the packet, one more than the mtu", "vif1", from_sender(inner() / UDP(sport=1, dport=2) / behind), "mtu_exceeded")
+longer = inner(flags="DF") / UDP(sport=1, dport=2) / Raw(b"f" * 40) / Padding(b"p" * 1401)
+case("bytes behind the packet, one more than the mtu, df", "vif1", from_sender(longer), "too_big",
+     delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") /
+               ICMP(type=3, code=4, nexthopmtu=1468) / Raw(bytes(longer)[:40])))
+drop("bytes behind the inner packet, one more than the port's mtu", "fabric",
+     arriving(inner(63, src="10.0.1.4", dst="10.0.1.5") / UDP(sport=1, dport=2) / Raw(b"f" * 40) / Padding(b"p" * 1333), 18), "mtu_exceeded")
 aggregate = Raw(b"g" * 3000)
 head = TCP(sport=40000, dport=5201, seq=1000, flags="A")
 case("an aggregate whose segments fit", "vif1", from_sender(inner(flags="DF") / head / aggregate), "tunnel",
