@@ -29,9 +29,12 @@ unit:
 e2e: build
 	$(GO) test -timeout 1800s -count=1 -tags e2e ./tests/...
 
-# Strangers' bytes: every decoder of the traffic engine, for five minutes in all.
-fuzz:
+# Strangers' bytes: every decoder of the traffic engine, for five minutes in all; the vRouter's
+# texts for one, and its core, compiled for the host, for three.
+fuzz: peers
 	@bash scripts/fuzz.sh traffic 5m
+	@bash scripts/fuzz.sh vrouter 1m
+	@bash scripts/corefuzz.sh 3m
 
 peers:
 	@bash scripts/peers.sh

@@ -10,6 +10,8 @@ need openssl openssl
 need tshark tshark
 need clang-19 clang-19
 need llvm-strip-19 llvm-19
+# libFuzzer and the sanitizers, which clang only recommends.
+compgen -G '/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a' >/dev/null || missing+=(libclang-rt-19-dev)
 need clang-format-19 clang-format-19
 need ip iproute2
 need cc gcc

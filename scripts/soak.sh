@@ -10,6 +10,7 @@ for folder in $(git ls-files '*_test.go' | cut -d/ -f1 | sort -u); do
 	[ "$folder" != traffic ] && grep -rqE '^func Fuzz' --include='*_test.go' "$folder" || continue
 	bash scripts/fuzz.sh "$folder" "$each" each
 done
+bash scripts/corefuzz.sh "${CORE_FUZZTIME:-1h}"
 echo "soak: 10,000 route changes a second among ${ROUTES:-1000000}, beside a TCP stream, for ${CHURN:-30s}"
 CHURN=${CHURN:-30s} ROUTES=${ROUTES:-1000000} go test -count=1 -run '^TestRouteChurn$' ./vrouter
 for round in $(seq "$rounds"); do
