@@ -31,7 +31,7 @@ func printStatus(reply []byte, out io.Writer, _ control.Scope) error {
 	}
 	return columns(out, func(line func(string)) {
 		line("name\t" + s.Name)
-		line(fmt.Sprintf("fabric\t%s, %s", s.Fabric, s.Address))
+		line(fmt.Sprintf("fabric\t%s, %s", s.Fabric, strings.Trim(s.Address+", "+s.Address6, ", ")))
 		line(fmt.Sprintf("receive\t%s: %s", s.Receive, s.ReceiveWhy))
 		line(fmt.Sprintf("networks\t%d", s.Networks))
 		line(fmt.Sprintf("ports\t%d, missing: %s", s.Ports, none(s.Missing)))

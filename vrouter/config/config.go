@@ -25,9 +25,12 @@ type Config struct {
 
 // Fabric is the node's link to the other nodes: the underlay.
 type Fabric struct {
-	Interface string     `json:"interface"`
-	Address   netip.Addr `json:"address"` // IPv4, already on the interface
-	Receive   Receive    `json:"receive,omitempty"`
+	Interface string `json:"interface"`
+	// Address and Address6 are the node's own, IPv4 and IPv6, already on the interface: one or both.
+	// Tunnels to other nodes leave from the one of their family.
+	Address  netip.Addr `json:"address,omitzero"`
+	Address6 netip.Addr `json:"address6,omitzero"`
+	Receive  Receive    `json:"receive,omitempty"`
 	// UDPChecksum asks for a checksum in the outer UDP header, which the kernel mode cannot make:
 	// Validate refuses it, and says why.
 	UDPChecksum bool `json:"udp_checksum,omitempty"`
@@ -66,6 +69,14 @@ type Network struct {
 	MSSClamp *bool `json:"mss_clamp,omitempty"`
 }
 
+// toward is the node's address of another address' family; invalid if it has none.
+func (f Fabric) toward(a netip.Addr) netip.Addr {
+	if a.Is4() {
+		return f.Address
+	}
+	return f.Address6
+}
+
 func (n Network) clamps() bool { return n.MSSClamp == nil || *n.MSSClamp }
 
 // Port is one container or VM of a network.
@@ -101,9 +112,10 @@ type Via struct {
 type Encapsulation string
 
 const (
-	// MPLSoUDP is MPLS in UDP, RFC 7510: 32 bytes more a packet.
+	// MPLSoUDP is MPLS in UDP, RFC 7510: 32 bytes more a packet, over IPv6 52. So all of them: see
+	// [Overhead].
 	MPLSoUDP Encapsulation = "mplsoudp"
-	// MPLSoGRE is MPLS in GRE, RFC 4023: 28 bytes more a packet. The underlay cannot tell flows.
+	// MPLSoGRE is MPLS in GRE, RFC 4023: 28 bytes more a packet. An IPv4 underlay cannot tell flows.
 	MPLSoGRE Encapsulation = "mplsogre"
 	// VXLAN is RFC 7348, routed: 50 bytes more a packet. The VNI names the network, and the
 	// receiving node delivers by the inner destination address.

@@ -52,8 +52,11 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A mistake is a text that takes another's place in the sample, and what is said about it.
+type mistake struct{ name, replace, with, want string }
+
 func TestErrors(t *testing.T) {
-	cases := []struct{ name, replace, with, want string }{
+	wrong(t, []mistake{
 		{"not json", `{"format":1`, `{"format";1`, `f:1:10: not JSON: `},
 		{"ends early", `]}`, `]`, `f:5:124: the text ends too early`},
 		{"more text", `17}}]}`, `17}}]} x`, `f:5:126: more text after`},
@@ -66,10 +69,6 @@ func TestErrors(t *testing.T) {
 		{"fraction", `"label":16`, `"label":16.5`, `ports[0].label: must be a whole number`},
 		{"format", `"format":1`, `"format":2`, `f:1:11: format: 2 is not known; this vRouter reads 1`},
 		{"name", `"D-a"`, `"../a"`, `name: "../a" must be`},
-		{"fabric address", `"address":"10.0.0.1"`, `"address":"fd00::1"`, `f:2:42: fabric.address: fd00::1 is no IPv4 host address`},
-		{"outer checksum", `"10.0.0.1"}`, `"10.0.0.1","udp_checksum":true}`, `f:2:68: fabric.udp_checksum: no outer UDP checksum can be made: an aggregate (GSO)`},
-		{"fabric interface", `"wire0"`, `"a/b"`, `fabric.interface: "a/b" is no interface's name`},
-		{"no address", `"address":"10.0.0.1"`, `"address":"10.0.0"`, `fabric.address: ParseAddr("10.0.0")`},
 		{"host bits", `10.0.1.0/24`, `10.0.1.7/24`, `networks[0].subnet: 10.0.1.7/24 has bits behind its prefix; did you mean 10.0.1.0/24?`},
 		{"half of ipv6", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","subnet6":"fd00::/64"`, `networks[0]: subnet6 and gateway6 belong together`},
 		{"ipv4 as ipv6", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","subnet6":"10.0.0.0/8","gateway6":"10.0.0.1"`, `networks[0].subnet6: 10.0.0.0/8 is no IPv6 prefix`},
@@ -103,9 +102,31 @@ func TestErrors(t *testing.T) {
 		{"large vni of a network", `"gateway":"10.0.1.254"`, `"gateway":"10.0.1.254","vni":16777216`, `f:3:85: networks[0].vni: 16777216 is not between 1 and 16777215`},
 		{"vni without encapsulation", `"mplsoudp","label":17`, `"none","vni":9`, `routes[0].via.vni: without encapsulation`},
 		{"mac without encapsulation", `"mplsoudp","label":17`, `"none","mac":"02:00:00:00:00:09"`, `routes[0].via.mac: without encapsulation`},
-		{"tunnel to itself", `"10.0.0.2"`, `"10.0.0.1"`, `routes[0].via.tunnel: 10.0.0.1 is this node itself`},
 		{"deep", `"format":1`, `"x":` + strings.Repeat("[", 100), `nested more than`},
-	}
+	})
+}
+
+// TestFabricErrors: as TestErrors, of the underlay and the ways over it.
+func TestFabricErrors(t *testing.T) {
+	wrong(t, []mistake{
+		{"fabric address", `"address":"10.0.0.1"`, `"address":"224.0.0.1"`, `f:2:42: fabric.address: 224.0.0.1 is no IPv4 host address`},
+		{"fabric address of ipv6", `"address":"10.0.0.1"`, `"address":"fd00::1"`, `f:2:42: fabric.address: fd00::1 is IPv6; give it as "address6"`},
+		{"no fabric address", `,"address":"10.0.0.1"`, ``, `f:2:11: fabric: the node has no address; give it an "address" (IPv4), an "address6" (IPv6), or both`},
+		{"link-local fabric", `"address":"10.0.0.1"`, `"address6":"fe80::1"`, `f:2:43: fabric.address6: fe80::1 is an address of one link only`},
+		{"multicast fabric", `"address":"10.0.0.1"`, `"address6":"ff02::1"`, `fabric.address6: ff02::1 is no IPv6 host address`},
+		{"mapped fabric", `"address":"10.0.0.1"`, `"address6":"::ffff:10.0.0.1"`, `fabric.address6: ::ffff:10.0.0.1 is no IPv6 host address`},
+		{"tunnel over ipv6 from ipv4", `"10.0.0.2"`, `"fd00:f::2"`, `f:5:73: routes[0].via.tunnel: fd00:f::2 is IPv6, and this node has no such address to send from; give the fabric an "address6"`},
+		{"tunnel over ipv4 from ipv6", `"address":"10.0.0.1"`, `"address6":"fd00:f::1"`, `routes[0].via.tunnel: 10.0.0.2 is IPv4, and this node has no such address to send from; give the fabric an "address"`},
+		{"link-local tunnel", `"10.0.0.2"`, `"fe80::2"`, `routes[0].via.tunnel: fe80::2 is no host's address, IPv4 or IPv6, of more than one link`},
+		{"outer checksum", `"10.0.0.1"}`, `"10.0.0.1","udp_checksum":true}`, `f:2:68: fabric.udp_checksum: no outer UDP checksum can be made: an aggregate (GSO)`},
+		{"fabric interface", `"wire0"`, `"a/b"`, `fabric.interface: "a/b" is no interface's name`},
+		{"no address", `"address":"10.0.0.1"`, `"address":"10.0.0"`, `fabric.address: ParseAddr("10.0.0")`},
+		{"tunnel to itself", `"10.0.0.2"`, `"10.0.0.1"`, `routes[0].via.tunnel: 10.0.0.1 is this node itself`},
+	})
+}
+
+func wrong(t *testing.T, cases []mistake) {
+	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(sample, c.replace, c.with, 1)

@@ -59,7 +59,11 @@ func ID(name string) uint64 {
 // fabricID is the fabric's own table's; no network's name can be empty.
 var fabricID = ID("")
 
+// word is 0 for no address.
 func word(a netip.Addr) uint32 {
+	if !a.IsValid() {
+		return 0
+	}
 	b := a.As4()
 	return binary.BigEndian.Uint32(b[:])
 }
@@ -78,8 +82,8 @@ func newBuilder(c Config, facts Facts, previous Image) *builder {
 		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), pool: previous.pool,
 		vrfs: make(map[string]uint32), ways: make(map[Via]uint32), tables: make(map[uint32]routeTable),
 		Node: core.Node{
-			MAC: core.MACWord(facts.FabricMAC), Address: word(c.Fabric.Address), Ifindex: facts.FabricIfindex,
-			MTU: facts.FabricMTU, Version: core.Layout,
+			MAC: core.MACWord(facts.FabricMAC), Address: word(c.Fabric.Address), Address6: core.AddrOf(c.Fabric.Address6),
+			Ifindex: facts.FabricIfindex, MTU: facts.FabricMTU, Version: core.Layout,
 		},
 	}}
 	if b.next.pool == nil {

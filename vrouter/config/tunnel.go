@@ -2,7 +2,8 @@ package config
 
 import "windtunnel/vrouter/core"
 
-// Overhead is what each encapsulation adds to an inner packet over IPv4, in bytes.
+// Overhead is what each encapsulation adds to an inner packet over IPv4, in bytes; over IPv6 all but
+// the last add 20 more.
 var Overhead = map[Encapsulation]uint32{MPLSoUDP: 32, MPLSoGRE: 28, VXLAN: 50, NoEncapsulation: 0}
 
 var wraps = map[Encapsulation]uint8{MPLSoUDP: core.MPLSoUDP, MPLSoGRE: core.MPLSoGRE, VXLAN: core.VXLAN}
@@ -28,15 +29,15 @@ func (b *builder) remote(via Via) core.Nexthop {
 		n.Dmac = core.MACWord(mac)
 	}
 	if via.Encapsulation == NoEncapsulation {
-		n.Addr = core.AddrOf(via.Tunnel)
+		n.SetAddr(via.Tunnel)
 		return n
 	}
-	t := core.Tunnel{Encapsulation: wraps[via.Encapsulation], Source: b.config.Fabric.Address, Destination: via.Tunnel}
+	t := core.Tunnel{Encapsulation: wraps[via.Encapsulation], Source: b.config.Fabric.toward(via.Tunnel), Destination: via.Tunnel}
 	if via.Encapsulation == VXLAN {
 		t.VNI, t.InnerDestination, t.InnerSource = via.VNI, via.MAC, GatewayMAC
 	}
 	t.Apply(&n)
-	n.MTU -= min(Overhead[via.Encapsulation], n.MTU)
+	n.MTU -= min(uint32(n.Push), n.MTU)
 	return n
 }
 

@@ -56,6 +56,9 @@ func (c Config) check() (*checker, *Error) {
 	if err := k.node(); err != nil {
 		return nil, err
 	}
+	if err := k.fabric(); err != nil {
+		return nil, err
+	}
 	for i, n := range c.Networks {
 		if err := k.network(fmt.Sprintf("networks[%d]", i), n); err != nil {
 			return nil, err
@@ -83,8 +86,6 @@ func (k *checker) node() *Error {
 		return bad("name", "%q must be 1 to 64 letters, digits, dots, hyphens or underscores", c.Name)
 	case !interfacePattern.MatchString(c.Fabric.Interface):
 		return bad("fabric.interface", "%q is no interface's name", c.Fabric.Interface)
-	case !unicast(c.Fabric.Address):
-		return bad("fabric.address", "%s is no IPv4 host address", c.Fabric.Address)
 	case c.Fabric.Receive != "" && !slices.Contains(receives, string(c.Fabric.Receive)):
 		return bad("fabric.receive", "there is no way to receive %q%s", c.Fabric.Receive, nearest(string(c.Fabric.Receive), slices.Clone(receives)))
 	case c.Fabric.UDPChecksum:
@@ -99,6 +100,24 @@ func (k *checker) node() *Error {
 		return bad("limits.routes", "%d is not between 1 and %d", c.Limits.Routes, MaxRoutes)
 	case len(c.Routes) > c.Limits.routes():
 		return bad("routes", "%d are more than the limit of %d; raise limits.routes", len(c.Routes), c.Limits.routes())
+	}
+	return nil
+}
+
+// fabric: the node has an address of one family at least. Tunnels cross links, so it is none of one.
+func (k *checker) fabric() *Error {
+	f := k.config.Fabric
+	switch {
+	case !f.Address.IsValid() && !f.Address6.IsValid():
+		return bad("fabric", `the node has no address; give it an "address" (IPv4), an "address6" (IPv6), or both`)
+	case unicast6(f.Address):
+		return bad("fabric.address", `%s is IPv6; give it as "address6"`, f.Address)
+	case f.Address.IsValid() && !unicast(f.Address):
+		return bad("fabric.address", "%s is no IPv4 host address", f.Address)
+	case f.Address6.IsLinkLocalUnicast():
+		return bad("fabric.address6", "%s is an address of one link only; give the node one that is routed, such as fd00::1", f.Address6)
+	case f.Address6.IsValid() && !unicast6(f.Address6):
+		return bad("fabric.address6", "%s is no IPv6 host address", f.Address6)
 	}
 	return nil
 }
@@ -209,20 +228,25 @@ func (k *checker) portLabel(path string, p Port) *Error {
 	return nil
 }
 
+// addressKeys are where a port's addresses stand, in the order that it gives them.
+var addressKeys = []string{".address", ".address6"}
+
 // portAddress: unique in the network, and among all networks that are reached without a tunnel.
 func (k *checker) portAddress(path string, p Port) *Error {
 	scopes := []string{"network " + p.Network}
 	if k.flat[p.Network] {
 		scopes = append(scopes, "")
-		if p.Address == k.config.Fabric.Address {
-			return bad(path+".address", "%s is the node's own, and %s is reached without encapsulation", p.Address, p.Network)
+		for i, address := range p.addresses() {
+			if address == k.config.Fabric.toward(address) {
+				return bad(path+addressKeys[i], "%s is the node's own, and %s is reached without encapsulation", address, p.Network)
+			}
 		}
 	}
 	for _, scope := range scopes {
 		for i, address := range p.addresses() {
 			key := scope + " " + address.String()
 			if other, ok := k.hosts[key]; ok {
-				return bad(path+[]string{".address", ".address6"}[i], "%s belongs to port %q already%s", address, other, flatReason(scope))
+				return bad(path+addressKeys[i], "%s belongs to port %q already%s", address, other, flatReason(scope))
 			}
 			k.hosts[key] = p.Name
 		}
@@ -277,9 +301,11 @@ func (k *checker) via(path string, n Network, v Via) *Error {
 	switch {
 	case !slices.Contains(encapsulations, string(v.Encapsulation)):
 		return bad(path+".encapsulation", "there is no encapsulation %q%s", v.Encapsulation, nearest(string(v.Encapsulation), slices.Clone(encapsulations)))
-	case !unicast(v.Tunnel):
-		return bad(path+".tunnel", "%s is no IPv4 host address", v.Tunnel)
-	case v.Tunnel == k.config.Fabric.Address:
+	case !unicast(v.Tunnel) && !unicast6(v.Tunnel):
+		return bad(path+".tunnel", "%s is no host's address, IPv4 or IPv6, of more than one link", v.Tunnel)
+	case !k.config.Fabric.toward(v.Tunnel).IsValid():
+		return bad(path+".tunnel", "%s", unreachable(v.Tunnel))
+	case v.Tunnel == k.config.Fabric.toward(v.Tunnel):
 		return bad(path+".tunnel", "%s is this node itself", v.Tunnel)
 	}
 	switch v.Encapsulation {
@@ -289,6 +315,15 @@ func (k *checker) via(path string, n Network, v Via) *Error {
 		return k.viaVXLAN(path, n, v)
 	}
 	return k.viaMPLS(path, v)
+}
+
+// unreachable: a tunnel's two ends are of one family.
+func unreachable(far netip.Addr) string {
+	family, key := "IPv6", "address6"
+	if far.Is4() {
+		family, key = "IPv4", "address"
+	}
+	return fmt.Sprintf("%s is %s, and this node has no such address to send from; give the fabric an %q, or name the far end by its address of the other family", far, family, key)
 }
 
 func (k *checker) viaNothing(path string, v Via) *Error {

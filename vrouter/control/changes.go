@@ -153,7 +153,8 @@ func (c *Changes) effects(now, next view, facts config.Facts) {
 	}
 	for _, remote := range remotes(next.image.Ways(next.config)) {
 		if _, resolved := facts.Neighbours[remote]; !resolved && !known[remote.String()] {
-			c.effect("tunnel to %s: its MAC is not known yet; packets to it are dropped as %s until it answers ARP", remote, core.DropReasons[core.DropUnresolved].Name)
+			asked := map[bool]string{true: "ARP", false: "neighbour discovery"}[remote.Is4()]
+			c.effect("tunnel to %s: its MAC is not known yet; packets to it are dropped as %s until it answers %s", remote, core.DropReasons[core.DropUnresolved].Name, asked)
 		}
 	}
 }

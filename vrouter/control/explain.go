@@ -60,6 +60,8 @@ func (e *explainer) step(s kernel.Step) {
 		e.network(uint32(s.A))
 	case core.StepOuter:
 		e.add("tunnel", "from %s", address(s.A))
+	case core.StepOuter6:
+		e.add("tunnel", "from %s", core.Addr{Hi: s.A, Lo: s.B}.IPv6())
 	case core.StepECN:
 		e.add("ecn", "the outer header has %d, the inner %d (RFC 6040)", s.A&3, s.B&3)
 	case core.StepHanded:

@@ -38,8 +38,10 @@ func (m machine) facts(c config.Config) (config.Facts, error) {
 	if err != nil {
 		return config.Facts{}, fmt.Errorf("finding the fabric's interface %q in this network namespace: %w; `ip link` lists what there is", c.Fabric.Interface, err)
 	}
-	if err := m.hasAddress(fabric, c.Fabric.Address); err != nil {
-		return config.Facts{}, err
+	for _, address := range []netip.Addr{c.Fabric.Address, c.Fabric.Address6} {
+		if err := m.hasAddress(fabric, address); err != nil {
+			return config.Facts{}, err
+		}
 	}
 	attributes := fabric.Attrs()
 	if len(attributes.HardwareAddr) != 6 {
@@ -53,16 +55,40 @@ func (m machine) facts(c config.Config) (config.Facts, error) {
 }
 
 func (m machine) hasAddress(fabric netlink.Link, address netip.Addr) error {
-	addresses, err := m.handle.AddrList(fabric, netlink.FAMILY_V4)
+	if !address.IsValid() {
+		return nil
+	}
+	name, length := fabric.Attrs().Name, 24
+	if address.Is6() {
+		length = 64
+	}
+	addresses, err := m.handle.AddrList(fabric, familyOf(address))
 	if err != nil {
-		return fmt.Errorf("listing the addresses of %s: %w", fabric.Attrs().Name, err)
+		return fmt.Errorf("listing the addresses of %s: %w", name, err)
 	}
 	for _, a := range addresses {
-		if a.IP.Equal(net.IP(address.AsSlice())) {
-			return nil
+		if !a.IP.Equal(net.IP(address.AsSlice())) {
+			continue
 		}
+		if a.Flags&unix.IFA_F_DADFAILED != 0 { // RFC 4862, section 5.4.5
+			return fmt.Errorf("the address %s of %s is another node's, too: duplicate address detection has failed; give one of the nodes another", address, name)
+		}
+		return nil
 	}
-	return fmt.Errorf("the fabric's interface %s has no address %s; `ip address add %s/24 dev %s`", fabric.Attrs().Name, address, address, fabric.Attrs().Name)
+	return fmt.Errorf("the fabric's interface %s has no address %s; `ip address add %s/%d dev %s`", name, address, address, length, name)
+}
+
+func familyOf(a netip.Addr) int {
+	if a.Is4() {
+		return netlink.FAMILY_V4
+	}
+	return netlink.FAMILY_V6
+}
+
+// addressOf is an address as the kernel gives it.
+func addressOf(ip net.IP) (netip.Addr, bool) {
+	a, ok := netip.AddrFromSlice(ip)
+	return a.Unmap(), ok
 }
 
 func (m machine) ports(c config.Config, facts *config.Facts) error {
@@ -120,16 +146,19 @@ func remotes(c config.Config) []netip.Addr {
 	return list
 }
 
-// entries is the kernel's neighbour table of the fabric.
+// entries is the kernel's neighbour table of the fabric, of both families: ARP's, and neighbour
+// discovery's.
 func (m machine) entries(fabric netlink.Link) map[netip.Addr]netlink.Neigh {
 	entries := make(map[netip.Addr]netlink.Neigh)
-	list, err := m.handle.NeighList(fabric.Attrs().Index, netlink.FAMILY_V4)
-	if err != nil {
-		return entries // asked again at the next event
-	}
-	for _, n := range list {
-		if address, ok := netip.AddrFromSlice(n.IP.To4()); ok {
-			entries[address] = n
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		list, err := m.handle.NeighList(fabric.Attrs().Index, family)
+		if err != nil {
+			continue // asked again at the next event
+		}
+		for _, n := range list {
+			if address, ok := addressOf(n.IP); ok {
+				entries[address] = n
+			}
 		}
 	}
 	return entries
@@ -141,7 +170,7 @@ func (m machine) hop(remote netip.Addr, fabric netlink.Link) netip.Addr {
 	if err != nil || len(routes) == 0 || routes[0].LinkIndex != fabric.Attrs().Index {
 		return remote
 	}
-	if gateway, ok := netip.AddrFromSlice(routes[0].Gw.To4()); ok {
+	if gateway, ok := addressOf(routes[0].Gw); ok {
 		return gateway
 	}
 	return remote
@@ -161,7 +190,7 @@ func (m machine) probe(c config.Config) bool {
 		all = all && n.State&known != 0
 		if n.State&sure == 0 {
 			// NTF_USE is "a packet wants to go there": net/core/neighbour.c, neigh_add.
-			_ = m.handle.NeighSet(&netlink.Neigh{LinkIndex: fabric.Attrs().Index, Family: netlink.FAMILY_V4, Flags: netlink.NTF_USE, IP: net.IP(hop.AsSlice())})
+			_ = m.handle.NeighSet(&netlink.Neigh{LinkIndex: fabric.Attrs().Index, Family: familyOf(hop), Flags: netlink.NTF_USE, IP: net.IP(hop.AsSlice())})
 		}
 	}
 	return all

@@ -83,7 +83,13 @@ func (a *Agent) scrape(w http.ResponseWriter) {
 func WriteMetrics(w io.Writer, status Status, s Stats) error {
 	e := &exposition{}
 	e.family("vrouter_info", "gauge", "What runs; always 1.")
-	e.sample("vrouter_info", 1, "name", status.Name, "fabric", status.Fabric, "address", status.Address)
+	info := []string{"name", status.Name, "fabric", status.Fabric}
+	for _, l := range [][]string{{"address", status.Address}, {"address6", status.Address6}} {
+		if l[1] != "" {
+			info = append(info, l...)
+		}
+	}
+	e.sample("vrouter_info", 1, info...)
 	e.gauge("vrouter_networks", "Networks of the configuration.", float64(status.Networks))
 	e.gauge("vrouter_ports", "Ports of the configuration.", float64(status.Ports))
 	e.gauge("vrouter_routes", "Routes of the configuration.", float64(status.Routes))

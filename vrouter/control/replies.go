@@ -2,6 +2,7 @@ package control
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 type Status struct {
 	Name           string    `json:"name"`
 	Fabric         string    `json:"fabric"`
-	Address        string    `json:"address"`
+	Address        string    `json:"address,omitempty"`
+	Address6       string    `json:"address6,omitempty"`
 	Receive        string    `json:"receive"` // where tunnel packets lose their outer headers: "tc", "socket" or "xdp"
 	ReceiveWhy     string    `json:"receive_why"`
 	KernelFeatures []string  `json:"kernel_features"`
@@ -87,6 +89,14 @@ type Drop struct {
 	Count
 }
 
+// text is an address', "" if there is none.
+func text(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}
+
 func countOf(c core.Count) Count { return Count{c.Packets, c.Segments, c.Bytes} }
 
 // Status gathers it.
@@ -94,7 +104,7 @@ func (a *Agent) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := Status{
-		Name: a.config.Name, Fabric: a.config.Fabric.Interface, Address: a.config.Fabric.Address.String(),
+		Name: a.config.Name, Fabric: a.config.Fabric.Interface, Address: text(a.config.Fabric.Address), Address6: text(a.config.Fabric.Address6),
 		Receive: string(a.receive.Way), ReceiveWhy: a.receive.Why,
 		KernelFeatures: a.plane.Features(), Networks: len(a.config.Networks), Ports: len(a.config.Ports), Routes: a.image.RouteCount(),
 		Unresolved: []string{}, Missing: []string{}, Applied: a.applied, Changes: a.changes,
@@ -145,11 +155,8 @@ func (a *Agent) Vifs() ([]Vif, error) {
 		}
 		record := a.image.Vifs[slot]
 		row := Vif{
-			Vif: slot, Name: p.Name, Interface: p.Interface, Network: p.Network, Address: p.Address.String(), MAC: p.MAC.String(),
+			Vif: slot, Name: p.Name, Interface: p.Interface, Network: p.Network, Address: p.Address.String(), Address6: text(p.Address6), MAC: p.MAC.String(),
 			MTU: record.MTU, Label: p.Label, Delivery: "redirect", Rx: countOf(count.Rx), Tx: countOf(count.Tx),
-		}
-		if p.Address6.IsValid() {
-			row.Address6 = p.Address6.String()
 		}
 		if record.Flags&core.VifPeer != 0 {
 			row.Delivery = "peer"
@@ -184,7 +191,7 @@ func (v view) nexthop(number uint32, names map[uint32]string) Nexthop {
 	r := v.image.Nexthops[number]
 	row := Nexthop{Nexthop: number, Type: nexthopTypes[r.Type], MTU: r.MTU, Out: names[r.Vif]}
 	if r.Type == core.NexthopTunnel || r.Flags&core.NexthopFabric != 0 {
-		row.Out, row.Tunnel = v.config.Fabric.Interface, r.Addr.IPv4().String()
+		row.Out, row.Tunnel = v.config.Fabric.Interface, r.Far().String()
 		row.Wrap, row.VNI = string(config.EncapsulationOf(r)), r.VNI()
 	}
 	mac, known := core.MACOf(r.Dmac)

@@ -14,7 +14,7 @@ const (
 	BlockEntries = 16
 	MinLabel     = 16
 	FabricVRF    = 0
-	Layout       = 6
+	Layout       = 7
 	VNIBuckets   = 512
 	VNIWays      = 8
 	MaxVNIs      = VNIBuckets * VNIWays
@@ -31,6 +31,7 @@ const (
 
 	NexthopFabric = 1
 	NexthopPeer   = 2
+	NexthopAddr6  = 4
 	VifPeer       = 1
 	NodeVXLAN     = 1
 	VRFMSSClamp   = 1

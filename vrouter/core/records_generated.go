@@ -71,10 +71,11 @@ type Node struct {
 	Version  uint32
 	Flags    uint32
 	Reserved uint32
+	Address6 Addr
 }
 
 // SizeNode is the size that C gives it, in bytes.
-const SizeNode = 32
+const SizeNode = 48
 
 // Addr is struct vr_addr of vr_types.h.
 type Addr struct {
@@ -118,11 +119,11 @@ type Totals struct {
 	Forwarded      Count
 	Passed         Count
 	Answered       Count
-	Drops          [46]Count
+	Drops          [47]Count
 }
 
 // SizeTotals is the size that C gives it, in bytes.
-const SizeTotals = 1224
+const SizeTotals = 1248
 
 // VifCount is struct vr_vif_count of vr_types.h.
 type VifCount struct {
@@ -139,12 +140,12 @@ const SizeVifCount = 96
 // VifDrops is struct vr_vif_drops of vr_types.h.
 type VifDrops struct {
 	_    structs.HostLayout
-	From [46]Count
-	To   [46]Count
+	From [47]Count
+	To   [47]Count
 }
 
 // SizeVifDrops is the size that C gives it, in bytes.
-const SizeVifDrops = 2208
+const SizeVifDrops = 2256
 
 // The reasons of vr_drops.h: indices into Totals.Drops and DropReasons.
 const (
@@ -194,6 +195,7 @@ const (
 	DropNDOutside
 	DropRouterSolicitation
 	DropMld
+	DropOuterExtensions
 )
 
 // DropReasons has every drop reason's name and meaning, by its number.
@@ -244,6 +246,7 @@ var DropReasons = [...]DropReason{
 	{Name: "nd_outside", Says: "a neighbour solicitation for an address outside the network"},
 	{Name: "router_solicitation", Says: "a router solicitation: addresses are given by the configuration"},
 	{Name: "mld", Says: "multicast listener discovery: there is no multicast"},
+	{Name: "outer_extensions", Says: "a tunnel packet with IPv6 extension headers: nodes send none"},
 }
 
 // The steps of a decision, as in vr_trace.h.
@@ -268,6 +271,7 @@ const (
 	StepTarget6
 	StepRoute6
 	StepND
+	StepOuter6
 )
 
 // OperationNames are what may become of a packet, by the number that vr_verdict.h gives it.

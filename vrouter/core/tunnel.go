@@ -23,7 +23,7 @@ const (
 	etherMPLS    = 0x8847
 )
 
-// A Tunnel is what all packets of a tunnel nexthop have in common. Both addresses are IPv4.
+// A Tunnel is what all packets of a tunnel nexthop have in common. Both addresses are of one family.
 type Tunnel struct {
 	Encapsulation       uint8
 	Source, Destination netip.Addr
@@ -35,25 +35,52 @@ type Tunnel struct {
 // Apply fills a nexthop's template in: the headers between the outer Ethernet header and the inner
 // packet, with zeros where packets differ, and what else depends on them.
 func (t Tunnel) Apply(n *Nexthop) {
-	header := append(t.outerIPv4(), t.wrap()...)
+	outer := t.outerIPv6()
+	if t.Destination.Is4() {
+		outer = t.outerIPv4()
+		n.Csum = onesSum(outer)
+	}
+	header := append(outer, t.wrap()...)
 	n.Type, n.Encapsulation = NexthopTunnel, t.Encapsulation
-	n.Push, n.Outer = uint8(len(header)), ip4Len
-	n.Csum = onesSum(header[:ip4Len])
-	n.Addr = AddrOf(t.Destination)
+	n.Push, n.Outer = uint8(len(header)), uint8(len(outer))
+	n.SetAddr(t.Destination)
 	copy(n.Header[:], header)
 }
 
-const ip4Len = 20
+// SetAddr says whose the nexthop is.
+func (n *Nexthop) SetAddr(a netip.Addr) {
+	n.Addr = AddrOf(a)
+	if n.Flags &^= NexthopAddr6; a.Is6() {
+		n.Flags |= NexthopAddr6
+	}
+}
+
+// Far is whose the nexthop is.
+func (n *Nexthop) Far() netip.Addr {
+	if n.Flags&NexthopAddr6 != 0 {
+		return n.Addr.IPv6()
+	}
+	return n.Addr.IPv4()
+}
 
 // outerIPv4 has no length, traffic class and checksum yet. It forbids fragments, and so needs no
 // identification: RFC 6864, section 4.1.
 func (t Tunnel) outerIPv4() []byte {
-	protocol := byte(protocolUDP)
-	if t.Encapsulation == MPLSoGRE {
-		protocol = protocolGRE
-	}
-	header := []byte{0x45, 0, 0, 0, 0, 0, 0x40, 0, outerTTL, protocol, 0, 0}
+	header := []byte{0x45, 0, 0, 0, 0, 0, 0x40, 0, outerTTL, t.protocol(), 0, 0}
 	return append(append(header, t.Source.AsSlice()...), t.Destination.AsSlice()...)
+}
+
+// outerIPv6 has no traffic class, flow label and length yet: RFC 8200, section 3.
+func (t Tunnel) outerIPv6() []byte {
+	header := []byte{0x60, 0, 0, 0, 0, 0, t.protocol(), outerTTL}
+	return append(append(header, t.Source.AsSlice()...), t.Destination.AsSlice()...)
+}
+
+func (t Tunnel) protocol() byte {
+	if t.Encapsulation == MPLSoGRE {
+		return protocolGRE
+	}
+	return protocolUDP
 }
 
 // wrap is what stands behind the outer IP header.

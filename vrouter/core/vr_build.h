@@ -8,6 +8,7 @@
 
 #define VR_OUTER_TTL 64
 #define VR_LABEL_TTL 64
+#define VR_IP4_MOST (0xffff - VR_IP4_LEN) /* bytes behind an IPv4 header */
 
 /* 14 bytes: the Ethernet header of a nexthop. */
 VR_INLINE void vr_build_eth(uint8_t *out, uint64_t dmac, uint64_t smac, uint8_t version)
@@ -48,13 +49,14 @@ VR_INLINE uint8_t *vr_build_outer(uint8_t *out, const struct vr_nh *nh, const st
 	return ip + VR_IP4_LEN;
 }
 
-/* The UDP header's fields that the template leaves open. Its checksum stays 0. */
-VR_INLINE void vr_build_udp(uint8_t *udp, const struct vr_push *p, uint32_t wrap)
+/* The UDP header's fields that the template leaves open. Its checksum stays 0, and so does a length
+ * that is more than the IP header can say. */
+VR_INLINE void vr_build_udp(uint8_t *udp, const struct vr_push *p, uint32_t wrap, uint32_t most)
 {
 	uint32_t length = p->length + wrap;
 
 	vr_put16(udp, p->sport);
-	vr_put16(udp + 4, length > 0xffff - VR_IP4_LEN ? 0 : (uint16_t)length);
+	vr_put16(udp + 4, length > most ? 0 : (uint16_t)length);
 }
 
 /* A stack of one label: RFC 3032, section 2.1. */
@@ -68,7 +70,7 @@ VR_INLINE void vr_build_mplsoudp(uint8_t *out, const struct vr_nh *nh, const str
 {
 	uint8_t *udp = vr_build_outer(out, nh, p, VR_MPLSOUDP_LEN);
 
-	vr_build_udp(udp, p, VR_MPLSOUDP_LEN);
+	vr_build_udp(udp, p, VR_MPLSOUDP_LEN, VR_IP4_MOST);
 	vr_build_label(udp + VR_UDP_LEN, p->label);
 }
 
@@ -85,7 +87,7 @@ VR_INLINE void vr_build_vxlan(uint8_t *out, const struct vr_nh *nh, const struct
 {
 	uint8_t *udp = vr_build_outer(out, nh, p, VR_VXLAN_ALL_LEN);
 
-	vr_build_udp(udp, p, VR_VXLAN_ALL_LEN);
+	vr_build_udp(udp, p, VR_VXLAN_ALL_LEN, VR_IP4_MOST);
 	if (p->version == 6)
 		vr_put16(udp + VR_VXLAN_ALL_LEN - 2, VR_ETHERTYPE_IP6);
 }

@@ -432,19 +432,45 @@ VR_INLINE enum vr_encapsulation vr_tunnel_kind(const struct vr_node *node, const
 	return node->flags & VR_NODE_VXLAN ? VR_VXLAN : VR_BARE;
 }
 
-/* A tunnel's packet to this node. Its UDP checksum is not looked at: a sender may leave it out over
- * IPv4 (RFC 7510, section 3.1; RFC 7348, section 5), and the inner packet has its own. */
+VR_INLINE void vr_step_outer(const struct vr_ip *outer)
+{
+	(void)outer;
+	if (outer->version == 6)
+		VR_STEP(outer6, outer->saddr.hi, outer->saddr.lo);
+	else
+		VR_STEP(outer, outer->saddr.hi >> 32, outer->tos);
+}
+
+/* The outer header must be the plain one that nodes send, not one with options or extensions: their
+ * meaning (a routing header, a jumbo length) would be lost with them. To drop a tunnel's packet for
+ * its headers is the tunnel's to decide; RFC 8200 binds the node's own stack, which gets all else.
+ */
+VR_INLINE enum vr_drop vr_outer_plain(const struct vr_ip *outer)
+{
+	if (outer->version == 6)
+		return outer->header == VR_IP6_LEN ? VR_DROP_NONE : VR_DROP_outer_extensions;
+	return outer->header == VR_IP4_LEN ? VR_DROP_NONE : VR_DROP_bad_header;
+}
+
+/*
+ * A tunnel's packet to this node. Its UDP checksum is not looked at, whose value may be 0: over
+ * IPv4 a sender may leave it out (RFC 7510, section 3; RFC 7348, section 5), over IPv6 a tunnel may
+ * (RFC 6935, section 5), and the inner packet has its own. Only the tunnels' ports are let off so:
+ * all others are the host's stack's, which drops what has none.
+ */
 VR_INLINE void vr_decide_tunnel(const struct vr_tables *t, const struct vr_frame *f,
 				const struct vr_ip *outer, enum vr_encapsulation kind,
 				struct vr_verdict *v)
 {
-	const uint32_t offset = VR_ETH_LEN + VR_IP4_LEN;
+	const uint32_t head = outer->version == 6 ? VR_IP6_LEN : VR_IP4_LEN;
+	const uint32_t offset = VR_ETH_LEN + head;
 	struct vr_wrap w = {};
-	enum vr_drop bad;
+	enum vr_drop bad = vr_outer_plain(outer);
 
-	VR_STEP(outer, outer->saddr.hi >> 32, outer->tos);
-	if (outer->header != VR_IP4_LEN)
-		return vr_drop_it(v, VR_DROP_bad_header);
+	vr_step_outer(outer);
+	if (bad)
+		return vr_drop_it(v, bad);
+	v->outer = (uint8_t)head;
 	if (kind == VR_MPLSOUDP)
 		bad = vr_unwrap_label(t, f, offset + VR_UDP_LEN, &w);
 	else if (kind == VR_MPLSOGRE)
@@ -471,6 +497,14 @@ VR_INLINE void vr_decide_flat(const struct vr_tables *t, const struct vr_frame *
 	vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 0, v);
 }
 
+/* Whether a packet is addressed to the node itself, by an address that it has. */
+VR_INLINE int vr_to_node(const struct vr_node *node, const struct vr_ip *h)
+{
+	if (h->version == 6)
+		return vr_same_addr(h->daddr, node->address6) && !vr_is_zero(h->daddr);
+	return h->daddr.hi >> 32 == node->address && node->address != 0;
+}
+
 /*
  * A frame from the fabric. The time to live is counted down where the packet entered: the network
  * is one router wide, however many nodes it spans (RFC 3443, section 3.2, the pipe model).
@@ -493,7 +527,7 @@ VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node 
 		return;
 	if (vr_parse_at(f, VR_ETH_LEN, &h))
 		return;
-	if (version == 6 || h.daddr.hi >> 32 != node->address)
+	if (!vr_to_node(node, &h))
 		return vr_decide_flat(t, f, &h, v);
 	kind = vr_tunnel_kind(node, &h);
 	if (kind != VR_BARE)

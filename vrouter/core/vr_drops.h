@@ -52,7 +52,8 @@
 	X(nd_own_address,   "a neighbour solicitation for the port's own address")                 \
 	X(nd_outside,       "a neighbour solicitation for an address outside the network")         \
 	X(router_solicitation, "a router solicitation: addresses are given by the configuration")  \
-	X(mld,              "multicast listener discovery: there is no multicast")
+	X(mld,              "multicast listener discovery: there is no multicast")                  \
+	X(outer_extensions, "a tunnel packet with IPv6 extension headers: nodes send none")
 /* clang-format on */
 
 enum vr_drop {

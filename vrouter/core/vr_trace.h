@@ -29,7 +29,8 @@
 	X(source6, "as source, IPv6: a and b are the address")                                     \
 	X(target6, "where an IPv6 packet goes: a and b are the address")                           \
 	X(route6,  "as route, to the target: a is its word")                                       \
-	X(nd,      "a neighbour solicitation: a and b are who is asked for")
+	X(nd,      "a neighbour solicitation: a and b are who is asked for")                       \
+	X(outer6,  "as outer, IPv6: a and b are the far end")
 /* clang-format on */
 
 enum vr_step {

@@ -106,6 +106,7 @@ enum vr_encapsulation {
 enum vr_nh_flag {
 	VR_NH_FABRIC = 1, /* leaves by the fabric, not by a vif */
 	VR_NH_PEER = 2,	  /* as VR_VIF_PEER */
+	VR_NH_ADDR6 = 4,  /* addr is an IPv6 address */
 };
 
 /* A nexthop holds all that a packet needs on its way out: two cache lines. Only dmac and mtu change
@@ -141,11 +142,12 @@ struct vr_node {
 	uint32_t version; /* of this layout, VR_LAYOUT */
 	uint32_t flags;
 	uint32_t reserved;
+	struct vr_addr address6; /* as address: 0 if it has none of the family */
 };
-_Static_assert(sizeof(struct vr_node) == 32, "vr_node is shared with Go");
+_Static_assert(sizeof(struct vr_node) == 48, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 6
+#define VR_LAYOUT 7
 
 /*
  * A route entry is one 64-bit word, because a packet must see all of it or nothing:

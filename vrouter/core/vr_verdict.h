@@ -31,6 +31,7 @@ struct vr_verdict {
 	uint8_t header;	 /* bytes of the IP headers, with mss */
 	uint8_t version; /* of the (inner) IP packet */
 	uint8_t pop;	 /* for VR_OP_DECAP: the tunnel's bytes behind the Ethernet header */
+	uint8_t outer;	 /* for VR_OP_DECAP: of those, the IP header's */
 };
 
 /* A frame as a hook sees it: the bytes that can be read, and the length of it all. */

@@ -9,6 +9,7 @@
 #define VR_REWRITE_H
 
 #include "../core/vr_build6.h"
+#include "../core/vr_outer6.h"
 #include "vr_maps.h"
 #include "vr_skb.h"
 
@@ -22,23 +23,23 @@
  * The packet keeps its flow hash: that of the inner flow is as good.
  */
 #define VR_PUSH_FLAGS(l4, l2)                                                                      \
-	(BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_##l4 |  \
-	 BPF_F_ADJ_ROOM_ENCAP_L2(l2))
+	(BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L4_##l4 | BPF_F_ADJ_ROOM_ENCAP_L2(l2))
 #define VR_MPLSOUDP_FLAGS VR_PUSH_FLAGS(UDP, VR_LABEL_LEN)
 #define VR_MPLSOGRE_FLAGS VR_PUSH_FLAGS(GRE, VR_LABEL_LEN)
 #define VR_VXLAN_FLAGS (VR_PUSH_FLAGS(UDP, VR_ETH_LEN) | BPF_F_ADJ_ROOM_ENCAP_L2_ETH)
 
-/* The frame's beginning, with room for an outer IPv4 header and so many bytes behind it. */
-VR_INLINE uint8_t *vr_room(struct __sk_buff *skb, uint32_t wrap, uint64_t flags)
+/* The frame's beginning, with room for an outer IP header and so many bytes behind it. */
+VR_INLINE uint8_t *vr_room(struct __sk_buff *skb, uint32_t ip, uint32_t wrap, uint64_t flags)
 {
-	if (bpf_skb_adjust_room(skb, (int)(VR_IP4_LEN + wrap), BPF_ADJ_ROOM_MAC, flags))
+	flags |= ip == VR_IP6_LEN ? BPF_F_ADJ_ROOM_ENCAP_L3_IPV6 : BPF_F_ADJ_ROOM_ENCAP_L3_IPV4;
+	if (bpf_skb_adjust_room(skb, (int)(ip + wrap), BPF_ADJ_ROOM_MAC, flags))
 		return 0;
-	return vr_head(skb, VR_ETH_LEN + VR_IP4_LEN + wrap);
+	return vr_head(skb, VR_ETH_LEN + ip + wrap);
 }
 
 VR_INLINE int vr_do_mplsoudp(struct __sk_buff *skb, const struct vr_verdict *v)
 {
-	uint8_t *head = vr_room(skb, VR_MPLSOUDP_LEN, VR_MPLSOUDP_FLAGS);
+	uint8_t *head = vr_room(skb, VR_IP4_LEN, VR_MPLSOUDP_LEN, VR_MPLSOUDP_FLAGS);
 
 	if (!head)
 		return -1;
@@ -48,7 +49,7 @@ VR_INLINE int vr_do_mplsoudp(struct __sk_buff *skb, const struct vr_verdict *v)
 
 VR_INLINE int vr_do_mplsogre(struct __sk_buff *skb, const struct vr_verdict *v)
 {
-	uint8_t *head = vr_room(skb, VR_MPLSOGRE_LEN, VR_MPLSOGRE_FLAGS);
+	uint8_t *head = vr_room(skb, VR_IP4_LEN, VR_MPLSOGRE_LEN, VR_MPLSOGRE_FLAGS);
 
 	if (!head)
 		return -1;
@@ -58,7 +59,7 @@ VR_INLINE int vr_do_mplsogre(struct __sk_buff *skb, const struct vr_verdict *v)
 
 VR_INLINE int vr_do_vxlan(struct __sk_buff *skb, const struct vr_verdict *v)
 {
-	uint8_t *head = vr_room(skb, VR_VXLAN_ALL_LEN, VR_VXLAN_FLAGS);
+	uint8_t *head = vr_room(skb, VR_IP4_LEN, VR_VXLAN_ALL_LEN, VR_VXLAN_FLAGS);
 
 	if (!head)
 		return -1;
@@ -66,8 +67,54 @@ VR_INLINE int vr_do_vxlan(struct __sk_buff *skb, const struct vr_verdict *v)
 	return 0;
 }
 
+VR_INLINE int vr_do_mplsoudp6(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head = vr_room(skb, VR_IP6_LEN, VR_MPLSOUDP_LEN, VR_MPLSOUDP_FLAGS);
+
+	if (!head)
+		return -1;
+	vr_build_mplsoudp6(head, v->nh, &v->push);
+	return 0;
+}
+
+VR_INLINE int vr_do_mplsogre6(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head = vr_room(skb, VR_IP6_LEN, VR_MPLSOGRE_LEN, VR_MPLSOGRE_FLAGS);
+
+	if (!head)
+		return -1;
+	vr_build_mplsogre6(head, v->nh, &v->push);
+	return 0;
+}
+
+VR_INLINE int vr_do_vxlan6(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	uint8_t *head = vr_room(skb, VR_IP6_LEN, VR_VXLAN_ALL_LEN, VR_VXLAN_FLAGS);
+
+	if (!head)
+		return -1;
+	vr_build_vxlan6(head, v->nh, &v->push);
+	return 0;
+}
+
+VR_INLINE int vr_do_tunnel6(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	switch (v->nh->encapsulation) {
+	case VR_MPLSOUDP:
+		return vr_do_mplsoudp6(skb, v);
+	case VR_MPLSOGRE:
+		return vr_do_mplsogre6(skb, v);
+	case VR_VXLAN:
+		return vr_do_vxlan6(skb, v);
+	default:
+		return -1;
+	}
+}
+
 VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
 {
+	if (v->nh->outer == VR_IP6_LEN)
+		return vr_do_tunnel6(skb, v);
 	switch (v->nh->encapsulation) {
 	case VR_MPLSOUDP:
 		return vr_do_mplsoudp(skb, v);
@@ -80,7 +127,10 @@ VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
 	}
 }
 
-#define VR_DECAP_L3_IPV6 (1ULL << 8) /* BPF_F_ADJ_ROOM_DECAP_L3_IPV6, younger than our headers */
+/* BPF_F_ADJ_ROOM_DECAP_L3_*, younger than our headers: what the packet is once it is decapsulated.
+ */
+#define VR_DECAP_L3_IPV4 (1ULL << 7)
+#define VR_DECAP_L3_IPV6 (1ULL << 8)
 
 /* Takes the tunnel's headers off. What a NIC says about checksums was about the outer packet, so it
  * is forgotten (no NO_CSUM_RESET); an unfinished inner checksum stays unfinished.
@@ -94,9 +144,11 @@ VR_INLINE int vr_do_decap(struct __sk_buff *skb, const struct vr_verdict *v)
 	uint64_t flags = BPF_F_ADJ_ROOM_FIXED_GSO;
 	uint8_t *head;
 
-	/* With IPv6 inside IPv4, the kernel has to be told what the packet is now: Linux 6.3. */
-	if (v->version == 6)
+	/* With one family inside the other, the kernel has to be told: Linux 6.3. */
+	if (v->version == 6 && v->outer == VR_IP4_LEN)
 		flags |= VR_DECAP_L3_IPV6;
+	else if (v->version == 4 && v->outer == VR_IP6_LEN)
+		flags |= VR_DECAP_L3_IPV4;
 	if (bpf_skb_adjust_room(skb, -(int)v->pop, BPF_ADJ_ROOM_MAC, flags))
 		return -1;
 	head = vr_head(skb, VR_ETH_LEN + VR_IP4_LEN);

@@ -51,7 +51,7 @@ __attribute__((noinline)) int vr_pull_ip(struct __sk_buff *skb, uint32_t offset)
 	if (ip[0] > 0x45 && ip[0] <= 0x4f)
 		more = VR_IP4_OPTIONS + VR_IP4_LEN + VR_TCP_LEN;
 	else if (ip[0] >> 4 == 6)
-		more = ip[6] == VR_PROTO_TCP || ip[6] == VR_PROTO_UDP
+		more = ip[6] == VR_PROTO_TCP || ip[6] == VR_PROTO_UDP || ip[6] == VR_PROTO_GRE
 			   ? VR_IP6_LEN + VR_TCP_LEN
 			   : VR_IP6_LEN + VR_IP6_EXTENSION_BYTES + VR_ND_SOLICITATION_LEN;
 	if (more)
@@ -73,20 +73,30 @@ VR_INLINE uint8_t *vr_head(struct __sk_buff *skb, uint32_t bytes)
 	return data + bytes <= VR_SKB_POINTER(skb, data_end) ? data : 0;
 }
 
+/* How many bytes a tunnel has behind an outer IP header of so many, by the next header's protocol
+ * and first bytes, header included; 0 if it is none. */
+VR_INLINE uint32_t vr_wrapped_behind(uint32_t ip, uint8_t proto, const uint8_t *l4)
+{
+	if (!vr_is_tunnel(proto, l4))
+		return 0;
+	if (proto == VR_PROTO_GRE)
+		return ip + VR_MPLSOGRE_LEN;
+	return ip + (vr_get16(l4 + 2) == VR_PORT_VXLAN ? VR_VXLAN_ALL_LEN : VR_MPLSOUDP_LEN);
+}
+
 /* How many bytes a tunnel's packet of this kind has behind its outer Ethernet header, 0 if it is
- * none. The frame shows its first 20 bytes behind an IPv4 header without options. */
+ * none. The frame shows its first 20 bytes behind an IP header without options. */
 VR_INLINE uint32_t vr_wrapped(const struct vr_frame *f)
 {
 	const uint8_t *ip = f->data + VR_ETH_LEN;
 
-	if (ip + VR_IP4_LEN + VR_UDP_LEN > f->end || ip[0] != 0x45 ||
-	    !vr_is_tunnel(ip[9], ip + VR_IP4_LEN))
+	if (ip + VR_IP4_LEN + VR_UDP_LEN > f->end)
 		return 0;
-	if (ip[9] == VR_PROTO_GRE)
-		return VR_IP4_LEN + VR_MPLSOGRE_LEN;
-	if (vr_get16(ip + VR_IP4_LEN + 2) == VR_PORT_VXLAN)
-		return VR_IP4_LEN + VR_VXLAN_ALL_LEN;
-	return VR_IP4_LEN + VR_MPLSOUDP_LEN;
+	if (ip[0] == 0x45)
+		return vr_wrapped_behind(VR_IP4_LEN, ip[9], ip + VR_IP4_LEN);
+	if (ip[0] >> 4 != 6 || ip + VR_IP6_LEN + VR_UDP_LEN > f->end)
+		return 0;
+	return vr_wrapped_behind(VR_IP6_LEN, ip[6], ip + VR_IP6_LEN);
 }
 
 /* Packets are looked at no further than their TCP header, without options: a byte of payload more

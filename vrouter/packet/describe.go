@@ -150,8 +150,14 @@ func (d *describer) ip6(b []byte) {
 	source, _ := netip.AddrFromSlice(b[8:24])
 	destination, _ := netip.AddrFromSlice(b[24:40])
 	notes := fmt.Sprintf("%s, %d bytes, hop limit %d", protocol(b[6]), ip6Len+int(binary.BigEndian.Uint16(b[4:])), b[7])
+	if dscp := binary.BigEndian.Uint16(b) >> 6 & 0x3f; dscp != 0 {
+		notes += fmt.Sprintf(", dscp %d", dscp)
+	}
 	if mark := ecn[b[1]>>4&3]; mark != "" {
 		notes += ", " + mark
+	}
+	if flow := binary.BigEndian.Uint32(b) & 0xfffff; flow != 0 {
+		notes += fmt.Sprintf(", flow 0x%05x", flow)
 	}
 	d.add("ipv6", "%s > %s, %s", source, destination, notes)
 	d.transport(b[6], b[ip6Len:])

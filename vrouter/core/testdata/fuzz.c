@@ -97,12 +97,14 @@ static void repair(uint8_t *frame, size_t bytes, size_t at)
 /* The outer header, and the inner one of each encapsulation. */
 static void repair_all(uint8_t *frame, size_t bytes)
 {
-	const size_t ip = VR_ETH_LEN + VR_IP4_LEN;
+	const size_t ip[] = {VR_ETH_LEN + VR_IP4_LEN, VR_ETH_LEN + VR_IP6_LEN};
 
 	repair(frame, bytes, VR_ETH_LEN);
-	repair(frame, bytes, ip + VR_MPLSOGRE_LEN);
-	repair(frame, bytes, ip + VR_MPLSOUDP_LEN);
-	repair(frame, bytes, ip + VR_VXLAN_ALL_LEN);
+	for (int i = 0; i < 2; i++) {
+		repair(frame, bytes, ip[i] + VR_MPLSOGRE_LEN);
+		repair(frame, bytes, ip[i] + VR_MPLSOUDP_LEN);
+		repair(frame, bytes, ip[i] + VR_VXLAN_ALL_LEN);
+	}
 }
 
 /* What a mover must be able to do, and count once: received = forwarded + answered + passed +
@@ -144,7 +146,8 @@ static void check_traced(const struct vr_vif *vif, const struct shown *s,
 	CHECK(w.op == v->op && w.drop == v->drop && w.nh == v->nh && w.vrf == v->vrf);
 	CHECK(w.mtu == v->mtu && w.mss == v->mss && w.tos == v->tos && w.pop == v->pop);
 	CHECK(w.push.label == v->push.label && w.push.sport == v->push.sport);
-	CHECK(w.routed == v->routed && w.version == v->version && w.header == v->header);
+	CHECK(w.outer == v->outer && w.routed == v->routed && w.version == v->version &&
+	      w.header == v->header);
 }
 
 /* The bytes behind the packet's end may not be touched, but for those that an answer adds. */
@@ -175,6 +178,19 @@ static void route(struct packet *p, struct vr_verdict *v)
 	v->routed = 0;
 }
 
+/* A node's own outer header: RFC 8200, section 3, with a flow label that tells flows. */
+static void check_outer(const struct packet *p, const struct vr_verdict *v)
+{
+	const uint8_t *ip = p->data + VR_ETH_LEN;
+	size_t payload = v->push.length + v->nh->push - VR_IP6_LEN;
+
+	if (v->nh->outer == VR_IP4_LEN)
+		return check_ip4(ip);
+	CHECK(vr_get32(ip) == (0x60000000 | (uint32_t)v->push.tos << 20 | v->push.sport));
+	CHECK(vr_get16(ip + 4) == (payload > 0xffff ? 0 : payload));
+	CHECK(ip[7] == VR_OUTER_TTL);
+}
+
 static void forward(struct packet *p, const struct vr_vif *vif, const struct shown *s,
 		    struct vr_verdict *v)
 {
@@ -194,7 +210,7 @@ static void forward(struct packet *p, const struct vr_vif *vif, const struct sho
 		check_ip4(ip);
 	if (v->op != VR_OP_TUNNEL)
 		return;
-	check_ip4(p->data + VR_ETH_LEN);
+	check_outer(p, v);
 	check_tunnel(p, v, s, inner);
 }
 

@@ -58,7 +58,12 @@ static uint64_t *meet(const struct packet *p, const struct vr_nh *nh)
 	uint64_t *word = &far_end.vnis[VR_VNI_BUCKET(vni) * VR_VNI_WAYS];
 
 	far_end.node->mac = vr_get_mac(p->data) | VR_MAC_KNOWN;
-	far_end.node->address = vr_get32(p->data + VR_ETH_LEN + 16);
+	far_end.node->address = 0;
+	far_end.node->address6 = vr_addr_of(0);
+	if (nh->outer == VR_IP6_LEN)
+		far_end.node->address6 = vr_get_addr(p->data + VR_ETH_LEN + 24);
+	else
+		far_end.node->address = vr_get32(p->data + VR_ETH_LEN + 16);
 	if (nh->encapsulation != VR_VXLAN)
 		return NULL;
 	far_end.node->flags = VR_NODE_VXLAN;

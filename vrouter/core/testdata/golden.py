@@ -5,7 +5,8 @@
 Both sides are made by scapy (python3-scapy, or pip install scapy), none by the vRouter:
     python3 golden.py > golden.json
 Every checksum and length below is scapy's. "any" lists the bytes that only have a range: the outer
-UDP source port. MACs of the underlay: node 10.0.0.N has 02:00:00:00:00:0N; 10.0.0.9 is unresolved.
+UDP source port and, over IPv6, the flow label. MACs of the underlay: node 10.0.0.N, which is fd00:f::N
+as well, has 02:00:00:00:00:0N; 10.0.0.9 is unresolved.
 """
 import json
 
@@ -392,6 +393,105 @@ for wrap, name in ((lambda p, **kw: arriving(p, 16, **kw), "a tunnel"), (arrivin
 drop("ipv6 that vxlan calls ipv4", "fabric", reached() / UDP(sport=50000, dport=4789, chksum=0) / VXLAN(vni=5001, flags=0x08) /
      Ether(src="02:00:00:00:99:99", dst=GATEWAY, type=0x800) / inner6(63, dst="fd00:1::3") / tcp, "inner_not_ip")
 drop("vxlan to an ipv6 address of nobody", "fabric", arriving_vxlan(inner6(63, dst="fd00:1::77") / tcp), "not_here")
+
+# Tunnels over IPv6. The flow label is the source port's number, also in front of GRE.
+FLOW = [16, 17]
+FLOW_SPORT = [16, 17, 54, 55]
+
+
+def outer6(to=2, tos=0, **ip):
+    return Ether(src=NODE[1], dst=NODE[to]) / IPv6(src="fd00:f::1", dst="fd00:f::%d" % to, hlim=64, tc=tos, fl=0xc000, **ip)
+
+
+def tunnel6(p, label=17, **kw):
+    return outer6(**kw) / UDP(sport=49152, dport=6635, chksum=0) / MPLS(label=label, cos=0, s=1, ttl=64) / p
+
+
+def gre6(p, label=33, **kw):
+    return outer6(nh=47, **kw) / GRE(proto=0x8847) / MPLS(label=label, cos=0, s=1, ttl=64) / p
+
+
+def vxlan6(p, vni=5001, mac=GATEWAY, to=3, **kw):
+    return outer6(to=to, **kw) / UDP(sport=49152, dport=4789, chksum=0) / VXLAN(vni=vni, flags=0x08) / Ether(src=GATEWAY, dst=mac) / p
+
+
+def reached6(tos=0, dst="fd00:f::1", fl=0, before=None, **ip):
+    head = Ether(src=NODE[2], dst=NODE[1]) / IPv6(src="fd00:f::2", dst=dst, hlim=64, tc=tos, fl=fl, **ip)
+    return head / before if before else head
+
+
+def arriving6(p, label=16, s=1, ttl=64, dport=6635, chksum=0, **kw):
+    return reached6(**kw) / UDP(sport=50000, dport=dport, chksum=chksum) / MPLS(label=label, cos=0, s=s, ttl=ttl) / p
+
+
+def arriving_gre6(p, label=16, before=None, **kw):
+    head = reached6(before=before, **kw) if before else reached6(nh=47, **kw)
+    return head / GRE(proto=0x8847) / MPLS(label=label, cos=0, s=1, ttl=64) / p
+
+
+def arriving_vxlan6(p, vni=5001, flags=0x08, mac=GATEWAY, chksum=0, **kw):
+    return (reached6(**kw) / UDP(sport=50000, dport=4789, chksum=chksum) / VXLAN(vni=vni, flags=flags) /
+            Ether(src="02:00:00:00:99:99", dst=mac) / p)
+
+
+for way, net, any6, mtu, wrap in (("a tunnel", 1, FLOW_SPORT, 1448, tunnel6), ("gre", 2, FLOW, 1452, gre6), ("vxlan", 3, FLOW_SPORT, 1430, vxlan6)):
+    v4, v6 = "10.6.%d.1" % net, "fd00:6:%d::1" % net
+    for kind, p in {"tcp": tcp, "udp": udp}.items():
+        case("%s into %s over ipv6" % (kind, way), "vif1", from_sender(inner(dst=v4) / p), "tunnel", wrap(inner(63, dst=v4) / p), any_bytes=any6)
+        case("ipv6 %s into %s over ipv6" % (kind, way), "vif1", from_sender(inner6(dst=v6) / p), "tunnel", wrap(inner6(63, dst=v6) / p), any_bytes=any6)
+    for ecn in (1, 2, 3):
+        case("ecn %d into %s over ipv6" % (ecn, way), "vif1", from_sender(inner(dst=v4, tos=0xb8 | ecn) / udp), "tunnel",
+             wrap(inner(63, dst=v4, tos=0xb8 | ecn) / udp, tos=ecn), any_bytes=any6)
+    fits = UDP(sport=1, dport=2) / Raw(b"f" * (mtu - 28))
+    case("exactly the mtu of %s over ipv6" % way, "vif1", from_sender(inner(dst=v4, flags="DF") / fits), "tunnel",
+         wrap(inner(63, dst=v4, flags="DF") / fits), any_bytes=any6)
+    big = inner(dst=v4, flags="DF") / UDP(sport=1, dport=2) / Raw(b"f" * (mtu - 27))
+    case("one more than the mtu of %s over ipv6" % way, "vif1", from_sender(big), "too_big",
+         delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") / ICMP(type=3, code=4, nexthopmtu=mtu) / Raw(bytes(big)[:40])))
+    whole = inner(dst=v4, flags="DF") / head / aggregate
+    case("an aggregate whose segments fit %s over ipv6" % way, "vif1", from_sender(whole), "tunnel",
+         wrap(inner(63, dst=v4, flags="DF") / head / aggregate), gso=mtu - 40, any_bytes=any6)
+    case("an aggregate whose segments do not fit %s over ipv6" % way, "vif1", from_sender(whole), "too_big",
+         delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") / ICMP(type=3, code=4, nexthopmtu=mtu) /
+                   Raw(bytes(whole)[:40])), gso=mtu - 39)
+    case("a size that does not fit %s over ipv6" % way, "vif1", from_sender(inner(dst=v4) / syn(9000)), "tunnel",
+         wrap(inner(63, dst=v4) / syn(mtu - 40)), any_bytes=any6)
+case("flat by an ipv6 neighbour", "vif4", from_sender(inner(src="10.0.3.3", dst="10.0.3.6") / tcp, mac=FLAT), "encap",
+     Ether(src=NODE[1], dst=NODE[2]) / inner(63, src="10.0.3.3", dst="10.0.3.6") / tcp)
+
+there4, there6 = inner(63, src="10.6.1.1", dst="10.0.1.3"), inner6(63, src="fd00:6:1::1", dst="fd00:1::3")
+for wrap, way in ((arriving6, "a tunnel"), (arriving_gre6, "gre"), (arriving_vxlan6, "vxlan")):
+    for kind, p in {"tcp": tcp, "udp": udp}.items():
+        case("%s out of %s over ipv6" % (kind, way), "fabric", wrap(there4 / p), "decap", delivered(there4 / p))
+        case("ipv6 %s out of %s over ipv6" % (kind, way), "fabric", wrap(there6 / p), "decap", delivered(there6 / p))
+    case("any flow label, %s over ipv6" % way, "fabric", wrap(there4 / tcp, fl=0xfffff), "decap", delivered(there4 / tcp))
+    case("congestion marked outside of %s over ipv6" % way, "fabric", wrap(inner(63, dst="10.0.1.3", tos=0xba) / tcp, tos=0xb3), "decap",
+         delivered(inner(63, dst="10.0.1.3", tos=0xbb) / tcp))
+    drop("congestion that cannot be carried, in %s over ipv6" % way, "fabric", wrap(there4 / tcp, tos=3), "ecn")
+    drop("a wrong checksum inside %s over ipv6" % way, "fabric", wrap(inner(63, dst="10.0.1.3", chksum=1) / tcp), "inner_bad_header")
+    drop("a tunnel inside %s over ipv6" % way, "fabric", wrap(there4 / UDP(dport=6635) / udp), "inner_tunnel")
+    for extension, e in {"hop by hop options": IPv6ExtHdrHopByHop(options=[PadN(optdata=b"\0" * 4)]),
+                         "destination options": IPv6ExtHdrDestOpt(options=[PadN(optdata=b"\0" * 4)]), "a routing header": IPv6ExtHdrRouting()}.items():
+        if wrap is arriving_gre6:
+            e.nh = 47
+        drop("%s in front of %s over ipv6" % (extension, way), "fabric", wrap(there4 / tcp, before=e), "outer_extensions")
+    fragment = IPv6ExtHdrFragment(m=1, id=7, nh=47 if wrap is arriving_gre6 else 17)
+    case("a fragment of %s over ipv6" % way, "fabric", wrap(there4 / tcp, before=fragment), "pass", wrap(there4 / tcp, before=fragment))
+    elsewhere = wrap(there4 / tcp, dst="fd00:f::7")
+    case("%s over ipv6 to another node" % way, "fabric", elsewhere, "pass", elsewhere)
+drop("unknown label over ipv6", "fabric", arriving6(there4 / tcp, 4242), "unknown_label")
+drop("two labels over ipv6", "fabric", arriving6(MPLS(label=16, s=1, ttl=64) / there4 / tcp, 99, s=0), "label_stack")
+drop("the vni of nobody over ipv6", "fabric", arriving_vxlan6(there4 / tcp, vni=5002), "unknown_vni")
+for name, packet in {"an outer checksum": arriving6(there4 / tcp, chksum=None), "a wrong outer checksum": arriving_vxlan6(there4 / tcp, chksum=0x1234)}.items():
+    case(name + " over ipv6", "fabric", packet, "decap", delivered(there4 / tcp))
+for name, packet in {
+        "another port over ipv6": arriving6(there4 / tcp, dport=8472),
+        "no checksum, and no tunnel": reached6() / UDP(sport=1, dport=53, chksum=0) / Raw(b"x" * 33),
+        "echo to the node over ipv6": reached6() / ICMPv6EchoRequest(id=1, seq=1),
+        "a neighbour that asks for the node": Ether(src=NODE[2], dst="33:33:ff:00:00:01") / IPv6(src="fd00:f::2", dst="ff02::1:ff00:1", hlim=255) /
+        ICMPv6ND_NS(tgt="fd00:f::1") / ICMPv6NDOptSrcLLAddr(lladdr=NODE[2]),
+}.items():
+    case(name, "fabric", packet, "pass", packet)
 
 # Not ours.
 for name, packet in {

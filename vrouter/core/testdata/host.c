@@ -15,6 +15,7 @@
 
 #include "../vr_decide.h"
 #include "../vr_build6.h"
+#include "../vr_outer6.h"
 
 #define MAX_FRAME 70000
 
@@ -128,9 +129,23 @@ static void answer_too_big(struct packet *p, const struct vr_vif *vif, const str
 			 v->mtu);
 }
 
+static void push6(struct packet *p, const struct vr_verdict *v)
+{
+	switch (v->nh->encapsulation) {
+	case VR_MPLSOUDP:
+		return vr_build_mplsoudp6(p->data, v->nh, &v->push);
+	case VR_MPLSOGRE:
+		return vr_build_mplsogre6(p->data, v->nh, &v->push);
+	case VR_VXLAN:
+		return vr_build_vxlan6(p->data, v->nh, &v->push);
+	}
+}
+
 static void push(struct packet *p, const struct vr_verdict *v)
 {
 	adjust(p, v->nh->push);
+	if (v->nh->outer == VR_IP6_LEN)
+		return push6(p, v);
 	switch (v->nh->encapsulation) {
 	case VR_MPLSOUDP:
 		return vr_build_mplsoudp(p->data, v->nh, &v->push);

@@ -61,6 +61,7 @@ func Facts(ifindex map[string]uint32) config.Facts {
 		FabricIfindex: ifindex["fabric"], FabricMTU: 1500, FabricMAC: config.MAC{2, 0, 0, 0, 0, 1}, Interfaces: map[string]config.Interface{},
 		Neighbours: map[netip.Addr]config.MAC{
 			netip.MustParseAddr("10.0.0.2"): {2, 0, 0, 0, 0, 2}, netip.MustParseAddr("10.0.0.3"): {2, 0, 0, 0, 0, 3},
+			netip.MustParseAddr("fd00:f::2"): {2, 0, 0, 0, 0, 2}, netip.MustParseAddr("fd00:f::3"): {2, 0, 0, 0, 0, 3},
 		},
 	}
 	for name, number := range ifindex {

@@ -161,7 +161,7 @@ func (n *Namespace) SetMTU(name string, mtu int) {
 // Forget empties an interface's neighbour table.
 func (n *Namespace) Forget(name string) {
 	n.t.Helper()
-	neighbours, err := n.links.NeighList(n.Link(name).Attrs().Index, netlink.FAMILY_V4)
+	neighbours, err := n.links.NeighList(n.Link(name).Attrs().Index, netlink.FAMILY_ALL)
 	n.Must("listing neighbours", err)
 	for _, neighbour := range neighbours {
 		n.Must("forgetting a neighbour", n.links.NeighDel(&neighbour))

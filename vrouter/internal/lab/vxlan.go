@@ -6,14 +6,15 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// VXLAN makes the kernel's own VXLAN device over an interface, to one far end, and gives its MAC.
+// VXLAN makes the kernel's own VXLAN device over an interface, to one far end, and gives its MAC. Over
+// IPv6 it takes packets without an outer checksum in any case (RFC 6935, section 5).
 func VXLAN(n *Namespace, name, under string, vni int, local, remote string, checksum bool) string {
 	n.t.Helper()
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name = name
 	device := &netlink.Vxlan{
 		LinkAttrs: attributes, VxlanId: vni, VtepDevIndex: n.Link(under).Attrs().Index, Port: 4789,
-		SrcAddr: net.ParseIP(local), Group: net.ParseIP(remote), UDPCSum: checksum,
+		SrcAddr: net.ParseIP(local), Group: net.ParseIP(remote), UDPCSum: checksum, UDP6ZeroCSumTx: !checksum, UDP6ZeroCSumRx: true,
 	}
 	n.Must("making the VXLAN device "+name, n.links.LinkAdd(device))
 	n.Up(name)
