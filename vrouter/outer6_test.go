@@ -174,6 +174,29 @@ func TestIPv6NeighbourMoves(t *testing.T) {
 	}
 }
 
+// TestIPv6Gateway: a far end behind a router is reached by the MAC of that one's link-local address,
+// which is how IPv6 routes name routers, and IPv4 ones may.
+func TestIPv6Gateway(t *testing.T) {
+	for far, prefix := range map[string]string{"fd00:e::2": "fd00:e::/64", "10.9.0.2": "10.9.0.0/24"} {
+		t.Run(far, func(t *testing.T) {
+			b := newBed(t, config.MPLSoUDP)
+			b.a.withFabric6(1)
+			b.b.withFabric6(2)
+			to := netip.MustParseAddr(far)
+			b.b.Address("wire0", netip.PrefixFrom(to, to.BitLen()).String())
+			b.a.Route("wire0", prefix, b.b.LinkLocal("wire0"))
+			if b.b.config.Fabric.Address = to; to.Is6() {
+				b.b.config.Fabric.Address, b.b.config.Fabric.Address6 = netip.MustParseAddr("10.0.0.2"), to
+			}
+			b.a.config.Routes[0].Via.Tunnel = to
+			b.run("--lease")
+			if err := ping(b.a1, b.b1.address, 56); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestTraceOverIPv6: a trace tells both ends of such a tunnel, and a live one finds it by its far end.
 func TestTraceOverIPv6(t *testing.T) {
 	b := newBed(t, config.MPLSoGRE).overIPv6()

@@ -164,7 +164,8 @@ func (m machine) entries(fabric netlink.Link) map[netip.Addr]netlink.Neigh {
 	return entries
 }
 
-// hop is whom to ask on the way to an address: itself, or the gateway that the host's routes name.
+// hop is whom to ask on the way to an address: itself, or the gateway that the host's routes name. An
+// IPv4 route's may be an IPv6 address (RFC 8950; RTA_VIA), as where links have no IPv4 of their own.
 func (m machine) hop(remote netip.Addr, fabric netlink.Link) netip.Addr {
 	routes, err := m.handle.RouteGet(net.IP(remote.AsSlice()))
 	if err != nil || len(routes) == 0 || routes[0].LinkIndex != fabric.Attrs().Index {
@@ -172,6 +173,11 @@ func (m machine) hop(remote netip.Addr, fabric netlink.Link) netip.Addr {
 	}
 	if gateway, ok := addressOf(routes[0].Gw); ok {
 		return gateway
+	}
+	if via, ok := routes[0].Via.(*netlink.Via); ok {
+		if gateway, ok := addressOf(via.Addr); ok {
+			return gateway
+		}
 	}
 	return remote
 }

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -144,6 +145,34 @@ func (n *Namespace) Address(name, address string) {
 	a, err := netlink.ParseAddr(address)
 	n.Must("reading an address", err)
 	n.Must("adding an address", n.links.AddrAdd(n.Link(name), a))
+}
+
+// Route leads a prefix by an interface to a gateway, which may be of the other family.
+func (n *Namespace) Route(name, prefix, gateway string) {
+	n.t.Helper()
+	to, err := netlink.ParseIPNet(prefix)
+	n.Must("reading a prefix", err)
+	r := &netlink.Route{LinkIndex: n.Link(name).Attrs().Index, Dst: to}
+	if by := net.ParseIP(gateway); to.IP.To4() != nil && by.To4() == nil {
+		r.Via = &netlink.Via{AddrFamily: netlink.FAMILY_V6, Addr: by}
+	} else {
+		r.Gw = by
+	}
+	n.Must("adding a route", n.links.RouteAdd(r))
+}
+
+// LinkLocal is an interface's own IPv6 address.
+func (n *Namespace) LinkLocal(name string) string {
+	n.t.Helper()
+	addresses, err := n.links.AddrList(n.Link(name), netlink.FAMILY_V6)
+	n.Must("listing addresses", err)
+	for _, a := range addresses {
+		if a.IP.IsLinkLocalUnicast() {
+			return a.IP.String()
+		}
+	}
+	n.t.Fatalf("%s has no link-local address", name)
+	return ""
 }
 
 // SetMAC gives an interface a MAC address.
