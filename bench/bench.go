@@ -15,11 +15,14 @@ const (
 	Holds  = "holds"  // the interval reaches the goal
 	Level  = "level"  // the goal lies inside of the interval
 	Missed = "missed" // the interval stays short of the goal
+	NoGoal = "-"      // there is none: the ratio is to be known
+	None   = "not measured"
 )
 
 // Goal is what a ratio of ours over the peer's should reach. A goal of 1 asks for
 // parity, which no interval can lie wholly above when it is just reached: it holds
 // when the interval reaches 1 and the median misses it by 3 % at most.
+// The zero value is no goal.
 type Goal struct {
 	Ratio  float64
 	AtMost bool // the ratio is a cost: at most Ratio; else at least
@@ -29,6 +32,9 @@ type Goal struct {
 const parityMedian = 0.03
 
 func (g Goal) String() string {
+	if g == (Goal{}) {
+		return NoGoal
+	}
 	if g.AtMost {
 		return fmt.Sprintf("<= %.2f", g.Ratio)
 	}
@@ -41,6 +47,7 @@ type Comparison struct {
 	Goal Goal
 	Ours []float64
 	Peer []float64
+	Why  string // it was not measured here, if it was not
 }
 
 // Add takes one pair.
@@ -53,6 +60,12 @@ func (c *Comparison) Estimate() stats.Estimate { return stats.RatioOf(c.Ours, c.
 
 // Verdict judges the ratio; a ratio without bounds is level.
 func (c *Comparison) Verdict() string {
+	if c.Why != "" {
+		return None
+	}
+	if c.Goal == (Goal{}) {
+		return NoGoal
+	}
 	e := c.Estimate()
 	if !e.Bounded() {
 		return Level
@@ -110,6 +123,8 @@ func (c *Comparison) Row() string {
 	e := c.Estimate()
 	ratio := "none: " + e.Reason
 	switch {
+	case c.Why != "":
+		ratio = None + ": " + c.Why
 	case e.Bounded():
 		ratio = fmt.Sprintf("%.3f [%.3f, %.3f]", e.Estimate, *e.Low, *e.High)
 	case e.Known():

@@ -74,3 +74,21 @@ func TestSectionsReplaceTheirOwn(t *testing.T) {
 		t.Errorf("blank lines are off:\n%q", got)
 	}
 }
+
+func TestRowsWithoutAVerdict(t *testing.T) {
+	missing := Comparison{What: "flows", Goal: Goal{Ratio: 0.6}, Why: "there is no flow mode"}
+	if got, want := missing.Row(), "| flows | not measured: there is no flow mode | 0 | >= 0.60 | not measured |"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	ours, peer := series(1.5)
+	cost := Comparison{What: "a switch", Ours: ours, Peer: peer}
+	if row := cost.Row(); !strings.HasSuffix(row, "| 10 | - | - |") {
+		t.Error(row)
+	}
+	if !Decided([]*Comparison{&missing, &cost}) {
+		t.Error("more rounds would change neither")
+	}
+	if text := (Section{Costs: []*Comparison{&cost}}).text(); !strings.Contains(text, "What each switch costs:") {
+		t.Error(text)
+	}
+}

@@ -18,6 +18,8 @@ type Section struct {
 	Says        string // how it was measured
 	Peers       string // the peers' versions
 	Comparisons []*Comparison
+	// Costs are ratios without a goal: with a switch over without it.
+	Costs []*Comparison
 }
 
 const head = `# Comparisons with peers
@@ -25,7 +27,7 @@ Written by ` + "`make bench`" + `. A ratio is ours over the peer's, over rounds 
 valid under a look after every round. Where there are several peers, the best of them counts: the one over which our
 ratio is the worst. A goal holds when the whole interval reaches it, is missed when the whole interval falls short, and
 is level else. A goal of 1.00 asks for parity: it holds when the interval reaches 1.00 and the median is at least 0.97
-(of a cost: at most 1.03). LEARNED.md says what was tried where goals are missed.
+(of a cost: at most 1.03). What is not measured says why. LEARNED.md says what was tried where goals are missed.
 `
 
 func (s Section) text() string {
@@ -33,6 +35,12 @@ func (s Section) text() string {
 	fmt.Fprintf(&b, "## %s\n%s\n\n%s\n\n", s.Title, s.Says, environment(s.Peers))
 	b.WriteString("| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
 	for _, c := range s.Comparisons {
+		b.WriteString(c.Row() + "\n")
+	}
+	if len(s.Costs) > 0 {
+		b.WriteString("\nWhat each switch costs:\n\n| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
+	}
+	for _, c := range s.Costs {
 		b.WriteString(c.Row() + "\n")
 	}
 	return b.String()

@@ -1,6 +1,7 @@
 // Command vrouter compares the vRouter with a Linux bridge and with the kernel's
-// VXLAN device: the same containers on the same wire, cells of the suite overlay
-// and of receive.yaml beside this file in random blocks. It writes its section of bench/RESULTS.md.
+// VXLAN device, and with itself: more routes, and each of its switches. Its parts are
+// cells of suites in random blocks, the same containers on the same wire, and vRouters
+// that frames of its own are sprayed at. It writes its section of bench/RESULTS.md.
 package main
 
 import (
@@ -9,167 +10,99 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"windtunnel/bench"
-	"windtunnel/result"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// goal is one ratio that the vRouter is to reach: of received rates, at least so
-// much, or of another metric, which is a cost, at most.
-type goal struct {
-	over, under string
-	ratio       float64
-	cost        result.Metric
+// settings are the command's flags.
+type settings struct {
+	results string
+	only    string
+	budget  time.Duration
+	rounds  int
+	most    int
+	window  time.Duration
+	routes  int
+	bin     string
 }
 
-// part is one run of a suite.
-type part struct {
-	name  string
-	suite string
-	wire  string
-	cells []string
-	goals []goal
+// part is what is measured together, in turn.
+type part interface {
+	name() string
+	measure(ctx context.Context, s settings, stderr io.Writer) (outcome, error)
 }
 
-const receiveSuite = "bench/vrouter/receive.yaml"
-
-var parts = []part{
-	{"segmentation off", "overlay", "nic", []string{"off-bridge", "off-flat", "off-mplsoudp", "off-vxlan"}, []goal{
-		{over: "off-mplsoudp", under: "off-bridge", ratio: 1.3},
-		{over: "off-mplsoudp", under: "off-vxlan", ratio: 1.5},
-	}},
-	{"segmentation as found, wire as memory", "overlay", "memory", []string{"as-found-bridge", "as-found-mplsoudp"}, []goal{
-		{over: "as-found-mplsoudp", under: "as-found-bridge", ratio: 0.85},
-	}},
-	{"wire as a NIC", receiveSuite, "nic", []string{"bridge", "flat", "socket", "tc", "vxlan", "xdp"}, receiveGoals("socket", "xdp", "tc", "flat")},
-}
-
-// receiveGoals are the same for all ways of receiving; it is the best that is to reach them.
-func receiveGoals(ways ...string) (goals []goal) {
-	for _, way := range ways {
-		goals = append(goals,
-			goal{over: way, under: "vxlan", ratio: 1.1},
-			goal{over: way, under: "bridge", ratio: 0.8},
-			goal{over: way, under: "vxlan", ratio: 0.9, cost: result.TogetherCost})
-	}
-	return goals
-}
+// outcome is a part's rows: those with a goal or a peer, and what switches cost.
+type outcome struct{ rows, costs []*bench.Comparison }
 
 func run(args []string, stdout, stderr io.Writer) int {
+	var s settings
 	flags := flag.NewFlagSet("vrouter", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	results := flags.String("results", "bench/RESULTS.md", "the `file` whose section is written; empty: none")
-	budget := flags.Duration("budget", 2*time.Minute, "of each run of the suite")
-	program := flags.String("windtunnel", "bin/windtunnel", "the built `program`")
+	flags.StringVar(&s.results, "results", "bench/RESULTS.md", "the `file` whose section is written; empty: none")
+	flags.StringVar(&s.only, "only", "", "only `parts` that have this in their names; the results are then not written")
+	flags.DurationVar(&s.budget, "budget", 2*time.Minute, "of each part; sprayed frames have their least rounds all the same")
+	flags.IntVar(&s.rounds, "rounds", 7, "at least so many rounds of sprayed frames")
+	flags.IntVar(&s.most, "most", 15, "at most so many, while a verdict is open")
+	flags.DurationVar(&s.window, "window", 1500*time.Millisecond, "the measured window of sprayed frames")
+	flags.IntVar(&s.routes, "routes", 1_000_000, "routes of the large network")
+	flags.StringVar(&s.bin, "bin", "bin", "the `folder` of the built programs")
 	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if s.routes < fewRoutes || s.routes > mostRoutes || s.rounds < 1 {
+		fmt.Fprintf(stderr, "bench-vrouter: -routes is from %d to %d, -rounds at least 1\n", fewRoutes, mostRoutes)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := compare(ctx, *program, *results, *budget, stdout, stderr); err != nil {
+	if err := compare(ctx, s, stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, "bench-vrouter:", err)
 		return 1
 	}
 	return 0
 }
 
-func compare(ctx context.Context, program, results string, budget time.Duration, stdout, stderr io.Writer) error {
-	section := bench.Section{
-		Title: "vRouter, bridge and kernel VXLAN",
-		Says: "One cubic TCP stream of 128 KiB messages between two containers on two simulated nodes, a CPU each; cells of the suite " +
-			"overlay and of bench/vrouter/receive.yaml in random blocks. Received rate of the vRouter with MPLSoUDP over the peer's.",
-		Peers: "the kernel's own bridge and vxlan",
-	}
+// measured is how the section was measured.
+const measured = "Containers on two simulated nodes, a CPU each. Streams are one of cubic TCP with 128 KiB messages; the CPU time is all that both nodes' CPUs did. " +
+	"Frames of 64 bytes with FCS enter at full rate at one container's interface, and are counted at the other's. " +
+	"Requests leave 1,000 times a second, and their time counts from when they were meant to leave. These are cells of suites and of bench/vrouter/*.yaml, in random blocks. " +
+	"The vRouter's best encapsulation is the one with the highest rate in these same rounds. " +
+	"Of routes, frames go to a random one of all of a network's; for those and for the switches of single packets, XDP live frames are sprayed at the networks of one pair of vRouters in turn, in windows of %s."
+
+func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
+	section := bench.Section{Title: "vRouter, bridge and kernel VXLAN", Says: fmt.Sprintf(measured, s.window), Peers: "the kernel's own bridge and vxlan"}
+	chosen := 0
 	for _, p := range parts {
-		rows, err := p.measure(ctx, program, budget, stderr)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		if !strings.Contains(p.name(), s.only) {
+			continue
 		}
-		for _, row := range rows {
+		chosen++
+		found, err := p.measure(ctx, s, stderr)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name(), err)
+		}
+		for _, row := range append(found.rows, found.costs...) {
 			fmt.Fprintln(stdout, row.Row())
 		}
-		section.Comparisons = append(section.Comparisons, rows...)
+		section.Comparisons = append(section.Comparisons, found.rows...)
+		section.Costs = append(section.Costs, found.costs...)
 	}
-	if results == "" {
+	if chosen == 0 {
+		var names []string
+		for _, p := range parts {
+			names = append(names, p.name())
+		}
+		return fmt.Errorf("no part's name has %q in it; there are: %s", s.only, strings.Join(names, "; "))
+	}
+	if s.results == "" || s.only != "" {
 		return nil
 	}
-	return section.Write(results)
-}
-
-// measure runs the part's cells and pairs the goals' cells by block.
-func (p part) measure(ctx context.Context, program string, budget time.Duration, stderr io.Writer) ([]*bench.Comparison, error) {
-	dir, err := os.MkdirTemp("", "windtunnel-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "run")
-	cmd := exec.CommandContext(ctx, program, "run", p.suite, "--cells", strings.Join(p.cells, ","),
-		"--wire", p.wire, "--budget", budget.String(), "--precision", "2%", "--out", out)
-	cmd.Stderr = stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("running the suite %s: %w", p.suite, err)
-	}
-	file, err := result.Read(out)
-	if err != nil {
-		return nil, err
-	}
-	var rows []*bench.Comparison
-	for _, g := range p.goals {
-		rows = append(rows, g.comparison(p, file))
-	}
-	return rows, nil
-}
-
-func (g goal) comparison(p part, file result.File) *bench.Comparison {
-	what, metric := "", result.ReceivedRate
-	if g.cost != "" {
-		what, metric = "CPU time per byte of both nodes, ", g.cost
-	}
-	c := &bench.Comparison{
-		What: fmt.Sprintf("%s%s / %s, %s", what, kind(g.over), kind(g.under), p.name), Goal: bench.Goal{Ratio: g.ratio, AtMost: g.cost != ""},
-	}
-	over, under := values(file, g.over, metric), values(file, g.under, metric)
-	for block := 1; block <= len(file.Trials); block++ {
-		ours, a := over[block]
-		peer, b := under[block]
-		if a && b {
-			c.Add(ours, peer)
-		}
-	}
-	return c
-}
-
-// kinds are the last parts of cells' names: as-found-mplsoudp is the vRouter.
-var kinds = map[string]string{
-	"bridge": "bridge", "vxlan": "kernel VXLAN", "mplsoudp": "vRouter", "flat": "vRouter without encapsulation",
-	"tc": "vRouter, MPLSoUDP, receiving at tc", "xdp": "vRouter, MPLSoUDP, receiving at XDP",
-	"socket": "vRouter, VXLAN, receiving at tc behind a socket's GRO",
-}
-
-func kind(cell string) string { return kinds[cell[strings.LastIndex(cell, "-")+1:]] }
-
-// values are a cell's figures of a metric by block, of the trials that count.
-func values(file result.File, name string, metric result.Metric) map[int]float64 {
-	found := map[int]float64{}
-	for _, cell := range file.Cells {
-		for _, t := range file.Trials {
-			if cell.Name != name || t.Cell != name || t.Excluded != "" {
-				continue
-			}
-			if value, err := cell.Value(t, metric); err == nil {
-				found[t.Block] = value
-			}
-		}
-	}
-	return found
+	return section.Write(s.results)
 }

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"windtunnel/bench"
+	"windtunnel/bench/wire"
+	"windtunnel/vrouter/config"
+)
+
+const (
+	fewRoutes  = 10
+	mostRoutes = 1_900_000 // 2,000,000 are the vRouter's limit
+)
+
+// sprayPart compares networks of the same vRouters with each other.
+type sprayPart struct{}
+
+func (sprayPart) name() string { return "routes, flows and switches of single packets" }
+
+// sprayRatio is one of the rates of two networks.
+type sprayRatio struct {
+	what, over, under string
+	goal              bench.Goal
+	cost              bool
+	why               string // it cannot be measured
+}
+
+func sprayRatios(routes int) []sprayRatio {
+	return []sprayRatio{
+		{what: fmt.Sprintf("packets per second with %d routes / with %d, random destinations", routes, fewRoutes), over: "many", under: "few", goal: bench.Goal{Ratio: 0.8}},
+		{what: "packets per second with 1000000 flows / with 10, random flows", goal: bench.Goal{Ratio: 0.6}, why: "this vRouter has no flow mode"},
+		{what: "packets per second, SYNs, their segment size clamped / left alone", over: "clamped", under: "left", cost: true},
+		{what: "packets per second, MPLSoGRE / MPLSoUDP", over: "gre", under: "plain", cost: true},
+		{what: "packets per second, VXLAN / MPLSoUDP", over: "vxlan", under: "plain", cost: true},
+		{what: "packets per second, flow mode / packet mode", cost: true, why: "this vRouter has no flow mode"},
+	}
+}
+
+// sprayNetworks are what the ratios name.
+func sprayNetworks(routes int) ([]network, error) {
+	to := netip.MustParseAddr(wire.B.Address)
+	mpls := config.Via{Tunnel: to, Encapsulation: config.MPLSoUDP, Label: receiverLabel}
+	gre := config.Via{Tunnel: to, Encapsulation: config.MPLSoGRE, Label: receiverLabel}
+	vxlan := config.Via{Tunnel: to, Encapsulation: config.VXLAN, VNI: receiverVNI}
+	udp, err := udpFrame(senderMAC, senderIP, receiverIP)
+	if err != nil {
+		return nil, err
+	}
+	syn, err := synFrame(senderMAC, senderIP, receiverIP)
+	if err != nil {
+		return nil, err
+	}
+	return []network{
+		{name: "few", way: mpls, routes: fewRoutes, spray: spray{template: udp, destinations: fewRoutes}},
+		{name: "many", way: mpls, routes: routes, spray: spray{template: udp, destinations: routes}},
+		{name: "clamped", way: mpls, clamp: true, spray: spray{template: syn}},
+		{name: "left", way: mpls, spray: spray{template: syn}},
+		{name: "plain", way: mpls, spray: spray{template: udp}},
+		{name: "gre", way: gre, spray: spray{template: udp}},
+		{name: "vxlan", way: vxlan, spray: spray{template: udp}},
+	}, nil
+}
+
+func (sprayPart) measure(ctx context.Context, s settings, stderr io.Writer) (o outcome, err error) {
+	networks, err := sprayNetworks(s.routes)
+	if err != nil {
+		return o, err
+	}
+	fmt.Fprintf(stderr, "starting two vRouters with %d routes\n", s.routes)
+	b, err := newBed(ctx, s.bin, networks)
+	if err != nil {
+		return o, err
+	}
+	defer b.remove()
+	var all []*bench.Comparison
+	ratios := sprayRatios(s.routes)
+	for _, r := range ratios {
+		c := &bench.Comparison{What: r.what, Goal: r.goal, Why: r.why}
+		all = append(all, c)
+		if r.cost {
+			o.costs = append(o.costs, c)
+		} else {
+			o.rows = append(o.rows, c)
+		}
+	}
+	began := time.Now()
+	for round := 0; round < s.rounds || round < s.most && time.Since(began) < s.budget && !bench.Decided(all); round++ {
+		rates, err := b.round(ctx, s, round, stderr)
+		if err != nil {
+			return o, err
+		}
+		for i, r := range ratios {
+			if r.why == "" {
+				all[i].Add(rates[r.over], rates[r.under])
+			}
+		}
+	}
+	return o, nil
+}
+
+// round sprays at every network once, and gives their rates.
+func (b *bed) round(ctx context.Context, s settings, round int, stderr io.Writer) (map[string]float64, error) {
+	var programs []wire.Program
+	for i, n := range b.networks {
+		programs = append(programs, wire.Program{Name: n.name, Run: func(ctx context.Context, w *wire.Wire) (wire.Sample, error) {
+			return b.trial(ctx, s.window, i)
+		}})
+	}
+	samples, err := b.wire.Round(ctx, round, programs)
+	if err != nil {
+		return nil, err
+	}
+	rates := map[string]float64{}
+	for i, sample := range samples {
+		rates[programs[i].Name] = sample.PerSecond
+		fmt.Fprintf(stderr, "round %d: %s %.0f/s; %s\n", round+1, programs[i].Name, sample.PerSecond, sample)
+	}
+	return rates, nil
+}
+
+// trial sprays at one network, and counts what arrives in the window.
+func (b *bed) trial(ctx context.Context, window time.Duration, i int) (sample wire.Sample, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var spraying sync.WaitGroup
+	var failed error
+	spraying.Go(func() {
+		failed = inside(senders, func() error {
+			device, err := netlink.LinkByName(senderEnd(i))
+			if err != nil {
+				return err
+			}
+			return b.networks[i].run(ctx, device.Attrs().Index)
+		})
+	})
+	defer func() {
+		cancel()
+		spraying.Wait()
+		err = errors.Join(err, failed)
+	}()
+	if err := wire.Wait(ctx, wire.WarmUp/2); err != nil {
+		return sample, err
+	}
+	began := time.Now()
+	before, err := b.counted.count()
+	if err != nil {
+		return sample, err
+	}
+	if sample, err = b.wire.Sample(ctx, window, ours()...); err != nil {
+		return sample, err
+	}
+	after, err := b.counted.count()
+	if err == nil && after == before {
+		err = fmt.Errorf("no frame of the network %s arrived", b.networks[i].name)
+	}
+	sample.PerSecond = float64(after-before) / time.Since(began).Seconds()
+	return sample, err
+}
+
+// ours are the processes whose time is the trial's own: this one, and the kernel's threads that take
+// over when packets are many.
+func ours() []int {
+	pids := []int{os.Getpid()}
+	names, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		return pids // a pattern that is none; this one is
+	}
+	for _, name := range names {
+		comm, err := os.ReadFile(name)
+		if err != nil || !strings.HasPrefix(string(comm), "ksoftirqd/") {
+			continue // it has ended, or is another
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
