@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/control"
@@ -131,6 +132,7 @@ func TestBothFamilies(t *testing.T) {
 	b.a.withFabric6(1)
 	b.b.withFabric6(2)
 	b.b.config.Routes[1].Via = config.Via{Tunnel: fabric6(1), Encapsulation: config.VXLAN}
+	b.a.config.Fabric.Peers = []netip.Prefix{netip.MustParsePrefix("fd00:f::/64")} // no route of a leads there
 	b.run("--lease")
 	tcp(t, b.b1, b.a1, 1<<20) // there over IPv4, and back
 	tcp(t, b.b1, b.a2, 1<<20) // there over IPv6, back over IPv4
@@ -148,10 +150,57 @@ func TestBothFamilies(t *testing.T) {
 		t.Errorf("the status is %+v", s)
 	}
 	via := config.Via{Tunnel: fabric6(2), Encapsulation: config.MPLSoGRE, Label: 17}
+	back := config.Change{Network: "network1", Prefix: netip.MustParsePrefix("10.0.7.0/24"), Via: &config.Via{Tunnel: fabric6(1), Encapsulation: config.MPLSoGRE, Label: 99}}
+	b.b.Must("making a peer", b.b.changeRoutes([]config.Change{back}))
 	b.a.Must("changing a route", b.a.changeRoutes([]config.Change{{Network: "network1", Prefix: b.a.config.Routes[0].Prefix, Via: &via}}))
 	lab.Await(t, "the new tunnel is resolved", b.a.resolved)
 	tcp(t, b.a1, b.b1, 1<<20)
 	b.a.addsUp()
+	b.b.addsUp()
+}
+
+// TestUnknownPeer: packets without a checksum are taken from a node that a route leads to, or that is in
+// a subnet of peers; from another they are a named drop. Either may come while the vRouter runs.
+func TestUnknownPeer(t *testing.T) {
+	b := newBed(t, config.MPLSoUDP).overIPv6()
+	routes := b.b.config.Routes
+	b.b.config.Routes = nil
+	b.run("--lease")
+	arrives := func(want bool) {
+		t.Helper()
+		receiver := udpSocket(t, b.b1, 0)
+		before := ask[control.Stats](b.b, "stats").Drops["unknown_peer"]
+		if _, err := udpSocket(t, b.a1, 0).WriteTo([]byte("datagram"), receiver.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		if !want {
+			lab.Await(t, "it is dropped by its name", func() bool { return ask[control.Stats](b.b, "stats").Drops["unknown_peer"] == before+1 })
+			return
+		}
+		receiver.SetReadDeadline(time.Now().Add(patience))
+		if _, err := receiver.Read(make([]byte, 64)); err != nil {
+			t.Error(err)
+		}
+	}
+	peers := func(prefixes ...netip.Prefix) {
+		t.Helper()
+		b.b.config.Fabric.Peers = prefixes
+		b.b.Must("applying", b.b.apply())
+	}
+	arrives(false)
+	peers(netip.MustParsePrefix("fd00:f::/64"))
+	arrives(true)
+	peers(netip.MustParsePrefix("fd00:e::/64"))
+	arrives(false)
+	peers(netip.MustParsePrefix("::/0"))
+	arrives(true)
+	peers()
+	arrives(false)
+	b.b.Must("adding a route", b.b.changeRoutes([]config.Change{{Network: "network1", Prefix: routes[0].Prefix, Via: &routes[0].Via}}))
+	arrives(true)
+	if text := fmt.Sprint(ask[[]control.Route](b.b, "rt")); strings.Contains(text, "fd00:") {
+		t.Errorf("peers are shown as routes: %s", text)
+	}
 	b.b.addsUp()
 }
 
@@ -187,6 +236,7 @@ func TestIPv6Gateway(t *testing.T) {
 			b.a.Route("wire0", prefix, b.b.LinkLocal("wire0"))
 			if b.b.config.Fabric.Address = to; to.Is6() {
 				b.b.config.Fabric.Address, b.b.config.Fabric.Address6 = netip.MustParseAddr("10.0.0.2"), to
+				b.b.config.Fabric.Peers = []netip.Prefix{netip.MustParsePrefix("fd00:f::/64")}
 			}
 			b.a.config.Routes[0].Via.Tunnel = to
 			b.run("--lease")

@@ -87,6 +87,9 @@ func (m Image) Change(rules *Rules, facts Facts, changes []Change) (Image, Plan,
 	if err := b.addTables(); err != nil {
 		return Image{}, Plan{}, err
 	}
+	if b.peers {
+		touched[core.PeersVRF] = true
+	}
 	return b.next, b.changed(touched), nil
 }
 
@@ -134,7 +137,7 @@ func (m Image) Refresh(rules *Rules, facts Facts) (Image, error) {
 	c := rules.checker.config
 	b := newBuilder(c, facts, m)
 	b.next.tables, b.next.routes = maps.Clone(m.tables), m.routes
-	return b.build(b.addNetworks, b.addVNIs, b.addPorts, b.moveWays, b.addTables)
+	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPorts, b.moveWays, b.addTables)
 }
 
 // moveWays gives routes to other nodes the nexthops that they have now, and forgets those that no route

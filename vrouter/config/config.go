@@ -30,7 +30,10 @@ type Fabric struct {
 	// Tunnels to other nodes leave from the one of their family.
 	Address  netip.Addr `json:"address,omitzero"`
 	Address6 netip.Addr `json:"address6,omitzero"`
-	Receive  Receive    `json:"receive,omitempty"`
+	// Peers are prefixes of IPv6 addresses whose nodes may send tunnel packets without a checksum,
+	// besides the far ends of routes, which may in any case: RFC 7510, section 3.1.
+	Peers   []netip.Prefix `json:"peers,omitempty"`
+	Receive Receive        `json:"receive,omitempty"`
 	// UDPChecksum asks for a checksum in the outer UDP header, which the kernel mode cannot make:
 	// Validate refuses it, and says why.
 	UDPChecksum bool `json:"udp_checksum,omitempty"`

@@ -111,6 +111,10 @@ func TestFabricErrors(t *testing.T) {
 	wrong(t, []mistake{
 		{"fabric address", `"address":"10.0.0.1"`, `"address":"224.0.0.1"`, `f:2:42: fabric.address: 224.0.0.1 is no IPv4 host address`},
 		{"fabric address of ipv6", `"address":"10.0.0.1"`, `"address":"fd00::1"`, `f:2:42: fabric.address: fd00::1 is IPv6; give it as "address6"`},
+		{"peers without ipv6", `"address":"10.0.0.1"`, `"address":"10.0.0.1","peers":["fd00:f::/64"]`, `f:2:61: fabric.peers: they are of tunnels over IPv6; give the fabric an "address6"`},
+		{"ipv4 peers", `"address":"10.0.0.1"`, `"address":"10.0.0.1","address6":"fd00:f::1","peers":["::/0","10.0.0.0/8"]`, `f:2:92: fabric.peers[1]: 10.0.0.0/8 is no IPv6 prefix`},
+		{"peers with host bits", `"address":"10.0.0.1"`, `"address":"10.0.0.1","address6":"fd00:f::1","peers":["fd00:f::1/64"]`, `fabric.peers[0]: fd00:f::1/64 has bits behind its prefix; did you mean fd00:f::/64?`},
+		{"many peers", `"address":"10.0.0.1"`, `"address6":"fd00:f::1","peers":["::/0"` + strings.Repeat(`,"::/0"`, 256) + `]`, `fabric.peers: 257 are more than the 256 there is room for`},
 		{"no fabric address", `,"address":"10.0.0.1"`, ``, `f:2:11: fabric: the node has no address; give it an "address" (IPv4), an "address6" (IPv6), or both`},
 		{"link-local fabric", `"address":"10.0.0.1"`, `"address6":"fe80::1"`, `f:2:43: fabric.address6: fe80::1 is an address of one link only`},
 		{"multicast fabric", `"address":"10.0.0.1"`, `"address6":"ff02::1"`, `fabric.address6: ff02::1 is no IPv6 host address`},

@@ -4,7 +4,7 @@ import "windtunnel/vrouter/core"
 
 // tableRecords is how many records each table has room for, but for the blocks.
 var tableRecords = [TableCount]int{
-	TableNode: 1, TableVifs: core.MaxVifs, TableVRFs: core.MaxVRFs, TableNexthops: core.MaxNexthops,
+	TableNode: 1, TableVifs: core.MaxVifs, TableVRFs: core.VRFSlots, TableNexthops: core.MaxNexthops,
 	TableLabels: core.MaxLabels, TableVNIs: core.MaxVNIs,
 }
 

@@ -73,7 +73,7 @@ func word(a netip.Addr) uint32 {
 // previous tables never meet the new ones half written. The configuration must be valid.
 func (c Config) Image(facts Facts, previous Image) (Image, error) {
 	b := newBuilder(c, facts, previous)
-	return b.build(b.addNetworks, b.addVNIs, b.addPorts, b.addRoutes, b.addTables)
+	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPorts, b.addRoutes, b.addTables)
 }
 
 func newBuilder(c Config, facts Facts, previous Image) *builder {
@@ -100,6 +100,7 @@ type builder struct {
 	networks       map[string]Network
 	borrowed       bool     // next has the nexthops of previous, until there is a new one
 	made           []uint32 // nexthops for new ways
+	peers          bool     // whether there may be new ones
 }
 
 func (b *builder) build(steps ...func() error) (Image, error) {

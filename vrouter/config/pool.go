@@ -22,8 +22,8 @@ const (
 	DefaultRoutes = 65536
 	// MaxRoutes is the largest limit.
 	MaxRoutes = 2_000_000
-	// spareBlocks are for ports' and gateways' routes, for roots, and for what a change replaces.
-	spareBlocks = 8192
+	// spareBlocks are for ports' and gateways' routes, for peers, for roots, and for what a change replaces.
+	spareBlocks = 16384
 )
 
 // Blocks is the size of the table: a route has one block at most that is not there for another one,

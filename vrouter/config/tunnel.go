@@ -25,6 +25,7 @@ func (b *builder) remote(via Via) core.Nexthop {
 		Type: core.NexthopEncap, Flags: core.NexthopFabric, Smac: core.MACWord(b.facts.FabricMAC), Ifindex: b.facts.FabricIfindex,
 		MTU: b.facts.FabricMTU,
 	}
+	b.addPeer(via.Tunnel)
 	if mac, ok := b.facts.Neighbours[via.Tunnel]; ok {
 		n.Dmac = core.MACWord(mac)
 	}

@@ -119,7 +119,7 @@ func (k *checker) fabric() *Error {
 	case f.Address6.IsValid() && !unicast6(f.Address6):
 		return bad("fabric.address6", "%s is no IPv6 host address", f.Address6)
 	}
-	return nil
+	return k.peers()
 }
 
 // unicast: one host's IPv4 address.

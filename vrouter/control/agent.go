@@ -137,8 +137,8 @@ func (a *Agent) mayReplace(c config.Config) error {
 		return errors.New("the limits cannot be changed while the vRouter runs; start it anew")
 	}
 	same := c.Fabric
-	same.Receive = a.config.Fabric.Receive
-	if same != a.config.Fabric {
+	same.Receive, same.Peers = a.config.Fabric.Receive, a.config.Fabric.Peers
+	if !reflect.DeepEqual(same, a.config.Fabric) {
 		return errors.New("the fabric's interface and address cannot be changed while the vRouter runs; start it anew")
 	}
 	return nil

@@ -225,6 +225,9 @@ func (a *Agent) Routes() []Route {
 	}
 	rows := []Route{}
 	for slot, vrf := range image.VRFs {
+		if slot == core.PeersVRF {
+			continue // no packet follows those
+		}
 		for r := range image.Routes(slot) {
 			rows = append(rows, Route{names[vrf.ID], r.Prefix.String(), r.Route.Ref(), r.Route.Label()})
 		}

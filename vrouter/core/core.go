@@ -14,6 +14,8 @@ const (
 	BlockEntries = 16
 	MinLabel     = 16
 	FabricVRF    = 0
+	PeersVRF     = MaxVRFs
+	VRFSlots     = MaxVRFs + 1
 	Layout       = 7
 	VNIBuckets   = 512
 	VNIWays      = 8

@@ -119,11 +119,11 @@ type Totals struct {
 	Forwarded      Count
 	Passed         Count
 	Answered       Count
-	Drops          [47]Count
+	Drops          [48]Count
 }
 
 // SizeTotals is the size that C gives it, in bytes.
-const SizeTotals = 1248
+const SizeTotals = 1272
 
 // VifCount is struct vr_vif_count of vr_types.h.
 type VifCount struct {
@@ -140,12 +140,12 @@ const SizeVifCount = 96
 // VifDrops is struct vr_vif_drops of vr_types.h.
 type VifDrops struct {
 	_    structs.HostLayout
-	From [47]Count
-	To   [47]Count
+	From [48]Count
+	To   [48]Count
 }
 
 // SizeVifDrops is the size that C gives it, in bytes.
-const SizeVifDrops = 2256
+const SizeVifDrops = 2304
 
 // The reasons of vr_drops.h: indices into Totals.Drops and DropReasons.
 const (
@@ -196,6 +196,7 @@ const (
 	DropRouterSolicitation
 	DropMld
 	DropOuterExtensions
+	DropUnknownPeer
 )
 
 // DropReasons has every drop reason's name and meaning, by its number.
@@ -247,6 +248,7 @@ var DropReasons = [...]DropReason{
 	{Name: "router_solicitation", Says: "a router solicitation: addresses are given by the configuration"},
 	{Name: "mld", Says: "multicast listener discovery: there is no multicast"},
 	{Name: "outer_extensions", Says: "a tunnel packet with IPv6 extension headers: nodes send none"},
+	{Name: "unknown_peer", Says: "a tunnel packet over IPv6, without a checksum, from no known node"},
 }
 
 // The steps of a decision, as in vr_trace.h.

@@ -453,11 +453,31 @@ VR_INLINE enum vr_drop vr_outer_plain(const struct vr_ip *outer)
 }
 
 /*
- * A tunnel's packet to this node. Its UDP checksum is not looked at, whose value may be 0: over
- * IPv4 a sender may leave it out (RFC 7510, section 3; RFC 7348, section 5), over IPv6 a tunnel may
- * (RFC 6935, section 5), and the inner packet has its own. Only the tunnels' ports are let off so:
- * all others are the host's stack's, which drops what has none.
+ * Whether a tunnel's packet has a checksum where it must. Over IPv4 a sender may leave it out (RFC
+ * 7510, section 3; RFC 7348, section 5). Over IPv6 a tunnel may, too (RFC 6935, section 5), if both
+ * addresses are known to be a tunnel's (RFC 7510, section 3.1, d): nothing else tells that one was
+ * damaged. Only the tunnels' ports are let off so: all others are the host's stack's, which drops
+ * what has none. What a checksum says is not looked at: the inner packet has its own.
  */
+VR_INLINE enum vr_drop vr_outer_checked(const struct vr_tables *t, const struct vr_frame *f,
+					const struct vr_ip *outer)
+{
+	const uint8_t *udp = f->data + VR_ETH_LEN + VR_IP6_LEN;
+	const struct vr_vrf *peers;
+
+	if (outer->version != 6 || outer->proto != VR_PROTO_UDP)
+		return VR_DROP_NONE;
+	if (udp + VR_UDP_LEN > f->end)
+		return VR_DROP_truncated;
+	if (vr_raw16(udp + 6))
+		return VR_DROP_NONE;
+	peers = vr_vrf_at(t, VR_PEERS_VRF);
+	if (!peers || !vr_route_lookup(t, VR_READ_ONCE(peers->root6), outer->saddr))
+		return VR_DROP_unknown_peer;
+	return VR_DROP_NONE;
+}
+
+/* A tunnel's packet to this node. */
 VR_INLINE void vr_decide_tunnel(const struct vr_tables *t, const struct vr_frame *f,
 				const struct vr_ip *outer, enum vr_encapsulation kind,
 				struct vr_verdict *v)
@@ -468,6 +488,8 @@ VR_INLINE void vr_decide_tunnel(const struct vr_tables *t, const struct vr_frame
 	enum vr_drop bad = vr_outer_plain(outer);
 
 	vr_step_outer(outer);
+	if (!bad)
+		bad = vr_outer_checked(t, f, outer);
 	if (bad)
 		return vr_drop_it(v, bad);
 	v->outer = (uint8_t)head;

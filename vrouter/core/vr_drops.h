@@ -53,7 +53,8 @@
 	X(nd_outside,       "a neighbour solicitation for an address outside the network")         \
 	X(router_solicitation, "a router solicitation: addresses are given by the configuration")  \
 	X(mld,              "multicast listener discovery: there is no multicast")                  \
-	X(outer_extensions, "a tunnel packet with IPv6 extension headers: nodes send none")
+	X(outer_extensions, "a tunnel packet with IPv6 extension headers: nodes send none")        \
+	X(unknown_peer,     "a tunnel packet over IPv6, without a checksum, from no known node")
 /* clang-format on */
 
 enum vr_drop {

@@ -27,7 +27,7 @@ struct vr_tables {
 		return i < (count) ? &t->member[i] : 0;                                            \
 	}
 VR_TABLE(vr_vif_at, struct vr_vif, vifs, VR_MAX_VIFS)
-VR_TABLE(vr_vrf_at, struct vr_vrf, vrfs, VR_MAX_VRFS)
+VR_TABLE(vr_vrf_at, struct vr_vrf, vrfs, VR_VRF_SLOTS)
 VR_TABLE(vr_nh_at, struct vr_nh, nhs, VR_MAX_NHS)
 VR_TABLE(vr_label_at, uint64_t, labels, VR_MAX_LABELS)
 VR_TABLE(vr_vni_at, uint64_t, vnis, VR_MAX_VNIS)

@@ -3,8 +3,9 @@
  * Tunnel headers over IPv6: as in vr_build.h, pure.
  *
  * The UDP checksum is 0, which tunnels may have over IPv6 (RFC 6935, section 5) where RFC 6936's
- * conditions hold: README.md says what that asks of the underlay. A checksum of the packets that an
- * aggregate is cut into cannot be made here (config/validate.go says why).
+ * conditions hold: README.md says what that asks of the underlay, and vr_outer_checked of
+ * receivers. A checksum of the packets that an aggregate is cut into cannot be made here
+ * (config/validate.go says why).
  */
 #ifndef VR_OUTER6_H
 #define VR_OUTER6_H

@@ -28,13 +28,17 @@
 #define VR_MAX_VNIS (VR_VNI_BUCKETS * VR_VNI_WAYS)
 
 /* Blocks of the route tables, where nobody says how many routes there will be. */
-#define VR_DEFAULT_BLOCKS 139264
+#define VR_DEFAULT_BLOCKS 147456
 
 /* Labels 0 to 15 are reserved: RFC 3032, section 2.1. */
 #define VR_MIN_LABEL 16
 
 /* The fabric's own routing table: the addresses that are reached without a tunnel. */
 #define VR_FABRIC_VRF 0
+
+/* No network's, but the nodes that tunnel packets without a checksum come from, over IPv6. */
+#define VR_PEERS_VRF VR_MAX_VRFS
+#define VR_VRF_SLOTS (VR_MAX_VRFS + 1)
 
 /* Set in byte 6 of a MAC word when bytes 0 to 5 are known. */
 #define VR_MAC_KNOWN (1ULL << 48)

@@ -24,7 +24,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, VR_MAX_VRFS);
+	__uint(max_entries, VR_VRF_SLOTS);
 	__type(key, __u32);
 	__type(value, struct vr_vrf);
 } vr_vrfs SEC(".maps");

@@ -61,7 +61,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	tables = load_tables(path);
 	watch_table(0, tables.node, sizeof(struct vr_node));
 	watch_table(1, tables.vifs, VR_MAX_VIFS * sizeof(struct vr_vif));
-	watch_table(2, tables.vrfs, VR_MAX_VRFS * sizeof(struct vr_vrf));
+	watch_table(2, tables.vrfs, VR_VRF_SLOTS * sizeof(struct vr_vrf));
 	watch_table(3, tables.nhs, VR_MAX_NHS * sizeof(struct vr_nh));
 	watch_table(4, tables.labels, VR_MAX_LABELS * sizeof(uint64_t));
 	watch_table(5, tables.vnis, VR_MAX_VNIS * sizeof(uint64_t));

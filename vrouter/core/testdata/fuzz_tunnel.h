@@ -31,7 +31,7 @@ static void make_far_end(void)
 
 	far_end.node = table(1, sizeof(*far_end.node));
 	far_end.nhs = table(VR_MAX_NHS, sizeof(*far_end.nhs));
-	far_end.vrfs = table(VR_MAX_VRFS, sizeof(*far_end.vrfs));
+	far_end.vrfs = table(VR_VRF_SLOTS, sizeof(*far_end.vrfs));
 	far_end.vnis = table(VR_MAX_VNIS, sizeof(*far_end.vnis));
 	for (uint32_t i = 0; i < VR_MAX_LABELS; i++)
 		labels[i] = 1;
@@ -40,6 +40,7 @@ static void make_far_end(void)
 	far_end.nhs[1] = (struct vr_nh){
 	    .type = VR_NH_ENCAP, .dmac = far_port_mac, .mtu = UINT32_MAX, .ifindex = 1, .vif = 1};
 	far_end.vrfs[1] = (struct vr_vrf){.id = 1, .root4 = 1, .root6 = 1};
+	far_end.vrfs[VR_PEERS_VRF] = (struct vr_vrf){.id = 2, .root6 = 1};
 	far_end.tables = (struct vr_tables){.vifs = table(VR_MAX_VIFS, sizeof(struct vr_vif)),
 					    .vrfs = far_end.vrfs,
 					    .nhs = far_end.nhs,

@@ -415,8 +415,8 @@ def vxlan6(p, vni=5001, mac=GATEWAY, to=3, **kw):
     return outer6(to=to, **kw) / UDP(sport=49152, dport=4789, chksum=0) / VXLAN(vni=vni, flags=0x08) / Ether(src=GATEWAY, dst=mac) / p
 
 
-def reached6(tos=0, dst="fd00:f::1", fl=0, before=None, **ip):
-    head = Ether(src=NODE[2], dst=NODE[1]) / IPv6(src="fd00:f::2", dst=dst, hlim=64, tc=tos, fl=fl, **ip)
+def reached6(tos=0, src="fd00:f::2", dst="fd00:f::1", fl=0, before=None, **ip):
+    head = Ether(src=NODE[2], dst=NODE[1]) / IPv6(src=src, dst=dst, hlim=64, tc=tos, fl=fl, **ip)
     return head / before if before else head
 
 
@@ -484,6 +484,12 @@ drop("two labels over ipv6", "fabric", arriving6(MPLS(label=16, s=1, ttl=64) / t
 drop("the vni of nobody over ipv6", "fabric", arriving_vxlan6(there4 / tcp, vni=5002), "unknown_vni")
 for name, packet in {"an outer checksum": arriving6(there4 / tcp, chksum=None), "a wrong outer checksum": arriving_vxlan6(there4 / tcp, chksum=0x1234)}.items():
     case(name + " over ipv6", "fabric", packet, "decap", delivered(there4 / tcp))
+for name, wrap in {"mpls in udp": arriving6, "vxlan": arriving_vxlan6}.items():
+    drop(name + " of a stranger over ipv6", "fabric", wrap(there4 / tcp, src="fd00:f::9"), "unknown_peer")
+    drop(name + " of an address that is damaged", "fabric", wrap(there4 / tcp, src="fd00:f::8002"), "unknown_peer")
+    case(name + " of a stranger with a checksum", "fabric", wrap(there4 / tcp, src="fd00:f::9", chksum=None), "decap", delivered(there4 / tcp))
+    case(name + " of a peer's subnet", "fabric", wrap(there4 / tcp, src="fd00:f:5::1234"), "decap", delivered(there4 / tcp))
+case("mpls in gre of a stranger over ipv6", "fabric", arriving_gre6(there4 / tcp, src="fd00:f::9"), "decap", delivered(there4 / tcp))
 for name, packet in {
         "another port over ipv6": arriving6(there4 / tcp, dport=8472),
         "no checksum, and no tunnel": reached6() / UDP(sport=1, dport=53, chksum=0) / Raw(b"x" * 33),

@@ -61,7 +61,7 @@ static struct vr_tables load_tables(const char *path)
 	}
 	t.node = load(f, sizeof(struct vr_node));
 	t.vifs = load(f, VR_MAX_VIFS * sizeof(struct vr_vif));
-	t.vrfs = load(f, VR_MAX_VRFS * sizeof(struct vr_vrf));
+	t.vrfs = load(f, VR_VRF_SLOTS * sizeof(struct vr_vrf));
 	t.nhs = load(f, VR_MAX_NHS * sizeof(struct vr_nh));
 	t.labels = load(f, VR_MAX_LABELS * sizeof(uint64_t));
 	t.vnis = load(f, VR_MAX_VNIS * sizeof(uint64_t));
