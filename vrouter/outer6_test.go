@@ -282,14 +282,39 @@ func TestTraceOverIPv6(t *testing.T) {
 	}
 }
 
-// TestNoFabricAddress: an address that the interface has not is refused, with the command that adds it.
+// TestFabricAddressLost: the kernel takes IPv6 addresses off an interface that is set down. The status
+// says so until it is back, and what is else about the machine is followed meanwhile.
+func TestFabricAddressLost(t *testing.T) {
+	b := newBed(t, config.MPLSoUDP).overIPv6()
+	b.run("--lease")
+	status := func() control.Status { return ask[control.Status](b.a, "status") }
+	b.a.RemoveAddress("wire0", "fd00:f::1/64")
+	lab.Await(t, "the status has a problem", func() bool { return strings.Contains(status().Problem, "`ip address add fd00:f::1/64 dev wire0`") })
+	if out, code := b.a.tool("status"); code != 0 || !strings.Contains(out, "problem   the fabric's interface wire0 has no address fd00:f::1") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	b.a.Delete("v-a2")
+	lab.Await(t, "a port is missing", func() bool { return len(status().Missing) == 1 })
+	b.a.Address("wire0", "fd00:f::1/64")
+	lab.Await(t, "there is no problem", func() bool { return status().Problem == "" })
+	if err := ping(b.a1, b.b1.address, 56); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoFabricAddress: an address that the interface has not, or cannot have, is refused, with the
+// command that helps.
 func TestNoFabricAddress(t *testing.T) {
 	b := newBed(t, config.MPLSoUDP)
 	b.a.config.Fabric.Address6 = fabric6(9)
-	run := exec.Command(vrouterBinary(t), "run", "--config", b.a.write(), "--socket", b.a.socket(), "--lease")
-	run.Stderr = &b.a.stderr
-	b.a.Start(run)
-	if err := run.Wait(); err == nil || !strings.Contains(b.a.stderr.String(), "`ip address add fd00:f::9/64 dev wire0`") {
-		t.Errorf("%v: %s", err, b.a.stderr.String())
+	for _, want := range []string{"`ip address add fd00:f::9/64 dev wire0`", "`ip link set wire0 mtu 1500`"} {
+		run := exec.Command(vrouterBinary(t), "run", "--config", b.a.write(), "--socket", b.a.socket(), "--lease")
+		b.a.stderr.Reset()
+		run.Stderr = &b.a.stderr
+		b.a.Start(run)
+		if err := run.Wait(); err == nil || !strings.Contains(b.a.stderr.String(), want) {
+			t.Errorf("%v: %s", err, b.a.stderr.String())
+		}
+		b.a.SetMTU("wire0", 1279)
 	}
 }

@@ -38,6 +38,9 @@ func printStatus(reply []byte, out io.Writer, _ control.Scope) error {
 		line(fmt.Sprintf("routes\t%d, unresolved tunnels: %s", s.Routes, none(s.Unresolved)))
 		line(fmt.Sprintf("applied\t%s, the %s configuration", s.Applied.Format(time.RFC3339), ordinal(s.Changes)))
 		line("kernel\t" + none(s.KernelFeatures))
+		for text := range strings.Lines(s.Problem) {
+			line("problem\t" + strings.TrimSpace(text))
+		}
 	})
 }
 

@@ -27,8 +27,9 @@ type Agent struct {
 	retired []uint32 // blocks that packets may still be in
 	facts   config.Facts
 	applied time.Time
-	changes int  // configurations applied
-	settled bool // the kernel has all of image
+	changes int    // configurations applied
+	settled bool   // the kernel has all of image
+	problem string // of the machine, at the last look
 	receive kernel.Receive
 	first   Changes
 	past    map[string]Account // of ports that are gone, by network
@@ -256,10 +257,17 @@ func (a *Agent) refresh() {
 
 func (a *Agent) refreshLocked() {
 	facts, err := a.machine.facts(a.image.Ways(a.config))
-	if err != nil || facts.FabricIfindex != a.facts.FabricIfindex || a.settled && reflect.DeepEqual(facts, a.facts) {
-		return
+	switch {
+	case err != nil:
+	case facts.FabricIfindex != a.facts.FabricIfindex:
+		err = fmt.Errorf("the fabric's interface %s is another one than it was; start the vRouter anew", a.config.Fabric.Interface)
+	case !a.settled || !reflect.DeepEqual(facts, a.facts):
+		err = a.refreshTo(facts)
 	}
-	_ = a.refreshTo(facts)
+	a.problem = ""
+	if err = errors.Join(err, a.machine.hasAddresses(a.config)); err != nil {
+		a.problem = err.Error()
+	}
 }
 
 func (a *Agent) refreshTo(facts config.Facts) error {

@@ -67,6 +67,9 @@ func (a *Agent) consider(c config.Config) (wish, error) {
 	if w.facts, err = a.machine.facts(c); err != nil {
 		return w, err
 	}
+	if err = a.machine.hasAddresses(c); err != nil {
+		return w, err
+	}
 	for _, p := range c.Ports {
 		if _, ok := w.facts.Interfaces[p.Interface]; !ok {
 			return w, Refuse(fmt.Errorf("port %s: there is no interface %q in this network namespace; make the veth first", p.Name, p.Interface))

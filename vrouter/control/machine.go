@@ -38,11 +38,6 @@ func (m machine) facts(c config.Config) (config.Facts, error) {
 	if err != nil {
 		return config.Facts{}, fmt.Errorf("finding the fabric's interface %q in this network namespace: %w; `ip link` lists what there is", c.Fabric.Interface, err)
 	}
-	for _, address := range []netip.Addr{c.Fabric.Address, c.Fabric.Address6} {
-		if err := m.hasAddress(fabric, address); err != nil {
-			return config.Facts{}, err
-		}
-	}
 	attributes := fabric.Attrs()
 	if len(attributes.HardwareAddr) != 6 {
 		return config.Facts{}, fmt.Errorf("the fabric's interface %q is no Ethernet interface", c.Fabric.Interface)
@@ -54,6 +49,16 @@ func (m machine) facts(c config.Config) (config.Facts, error) {
 	return facts, m.ports(c, &facts)
 }
 
+// hasAddresses says what is missing of the node's addresses. The tables do not depend on it, but other
+// nodes would not find this one.
+func (m machine) hasAddresses(c config.Config) error {
+	fabric, err := m.handle.LinkByName(c.Fabric.Interface)
+	if err != nil {
+		return fmt.Errorf("finding the fabric's interface %q: %w", c.Fabric.Interface, err)
+	}
+	return errors.Join(m.hasAddress(fabric, c.Fabric.Address), m.hasAddress(fabric, c.Fabric.Address6))
+}
+
 func (m machine) hasAddress(fabric netlink.Link, address netip.Addr) error {
 	if !address.IsValid() {
 		return nil
@@ -61,6 +66,9 @@ func (m machine) hasAddress(fabric netlink.Link, address netip.Addr) error {
 	name, length := fabric.Attrs().Name, 24
 	if address.Is6() {
 		length = 64
+		if mtu := fabric.Attrs().MTU; mtu < minMTU6 {
+			return fmt.Errorf("the fabric's interface %s has an MTU of %d, and no IPv6 below %d (RFC 8200, section 5); `ip link set %s mtu 1500`", name, mtu, minMTU6, name)
+		}
 	}
 	addresses, err := m.handle.AddrList(fabric, familyOf(address))
 	if err != nil {
@@ -77,6 +85,9 @@ func (m machine) hasAddress(fabric netlink.Link, address netip.Addr) error {
 	}
 	return fmt.Errorf("the fabric's interface %s has no address %s; `ip address add %s/%d dev %s`", name, address, address, length, name)
 }
+
+// minMTU6: with a smaller one, the kernel takes IPv6 off an interface.
+const minMTU6 = 1280
 
 func familyOf(a netip.Addr) int {
 	if a.Is4() {
@@ -215,7 +226,7 @@ func (m machine) awaitNeighbours(ctx context.Context, c config.Config, limit tim
 	}
 }
 
-// subscribe gives a sign whenever neighbours or interfaces changed; several changes may share one.
+// subscribe gives a sign whenever neighbours, interfaces or addresses changed; several changes may share one.
 func (m machine) subscribe(ctx context.Context) <-chan struct{} {
 	signs := make(chan struct{}, 1)
 	sign := func() {
@@ -224,13 +235,16 @@ func (m machine) subscribe(ctx context.Context) <-chan struct{} {
 		default:
 		}
 	}
-	neighbours, links := make(chan netlink.NeighUpdate), make(chan netlink.LinkUpdate)
+	neighbours, links, addresses := make(chan netlink.NeighUpdate), make(chan netlink.LinkUpdate), make(chan netlink.AddrUpdate)
 	// Without a subscription the tick alone keeps the tables true, a second late.
 	if netlink.NeighSubscribe(neighbours, ctx.Done()) == nil {
 		go forward(neighbours, sign)
 	}
 	if netlink.LinkSubscribe(links, ctx.Done()) == nil {
 		go forward(links, sign)
+	}
+	if netlink.AddrSubscribe(addresses, ctx.Done()) == nil {
+		go forward(addresses, sign)
 	}
 	return signs
 }

@@ -85,7 +85,7 @@ func sampleStats() Stats {
 
 func TestMetrics(t *testing.T) {
 	var out strings.Builder
-	status := Status{Name: "a \"b\" \\ \n", Fabric: "wire0", Address: "10.0.0.1", Address6: "fd00:f::1", Networks: 1, Applied: time.UnixMilli(1500), Unresolved: []string{"10.0.0.9"}}
+	status := Status{Name: "a \"b\" \\ \n", Fabric: "wire0", Address: "10.0.0.1", Address6: "fd00:f::1", Problem: "p", Networks: 1, Applied: time.UnixMilli(1500), Unresolved: []string{"10.0.0.9"}}
 	if err := WriteMetrics(&out, status, sampleStats()); err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,9 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]map[string]float64{
-		"vrouter_info":                                    {`name="a \"b\" \\ \n",fabric="wire0",address="10.0.0.1",address6="fd00:f::1"`: 1},
-		"vrouter_unresolved_tunnels":                      {"": 1},
+		"vrouter_info":               {`name="a \"b\" \\ \n",fabric="wire0",address="10.0.0.1",address6="fd00:f::1"`: 1},
+		"vrouter_unresolved_tunnels": {"": 1},
+		"vrouter_problem":            {"": 1},
 		"vrouter_configuration_applied_timestamp_seconds": {"": 1.5},
 		"vrouter_received_segments_total":                 {`from="port"`: 40, `from="fabric"`: 20},
 		"vrouter_bytes_total":                             {`outcome="passed"`: 100, `outcome="dropped"`: 600},

@@ -24,8 +24,9 @@ type Status struct {
 	Networks       int       `json:"networks"`
 	Ports          int       `json:"ports"`
 	Routes         int       `json:"routes"`
-	Unresolved     []string  `json:"unresolved"` // tunnel ends whose MAC is not known
-	Missing        []string  `json:"missing"`    // ports whose interface is gone
+	Unresolved     []string  `json:"unresolved"`        // tunnel ends whose MAC is not known
+	Missing        []string  `json:"missing"`           // ports whose interface is gone
+	Problem        string    `json:"problem,omitempty"` // what the machine lacks now, and what to do
 	Applied        time.Time `json:"applied"`
 	Changes        int       `json:"changes"` // configurations applied since the start
 }
@@ -107,7 +108,7 @@ func (a *Agent) Status() Status {
 		Name: a.config.Name, Fabric: a.config.Fabric.Interface, Address: text(a.config.Fabric.Address), Address6: text(a.config.Fabric.Address6),
 		Receive: string(a.receive.Way), ReceiveWhy: a.receive.Why,
 		KernelFeatures: a.plane.Features(), Networks: len(a.config.Networks), Ports: len(a.config.Ports), Routes: a.image.RouteCount(),
-		Unresolved: []string{}, Missing: []string{}, Applied: a.applied, Changes: a.changes,
+		Unresolved: []string{}, Missing: []string{}, Problem: a.problem, Applied: a.applied, Changes: a.changes,
 	}
 	for _, remote := range remotes(a.image.Ways(a.config)) {
 		if _, ok := a.facts.Neighbours[remote]; !ok {

@@ -212,7 +212,7 @@ VR_INLINE enum vr_drop vr_parse_arp(const uint8_t *arp, const uint8_t *end, stru
 struct vr_push {
 	uint32_t label;	 /* MPLS */
 	uint32_t length; /* of the inner packet */
-	uint16_t sport;	 /* UDP */
+	uint16_t sport;	 /* UDP's, and an outer IPv6 header's flow label */
 	uint8_t tos;	 /* of the outer header */
 	uint8_t version; /* of the inner packet */
 };

@@ -147,6 +147,14 @@ func (n *Namespace) Address(name, address string) {
 	n.Must("adding an address", n.links.AddrAdd(n.Link(name), a))
 }
 
+// RemoveAddress is the reverse of Address.
+func (n *Namespace) RemoveAddress(name, address string) {
+	n.t.Helper()
+	a, err := netlink.ParseAddr(address)
+	n.Must("reading an address", err)
+	n.Must("removing an address", n.links.AddrDel(n.Link(name), a))
+}
+
 // Route leads a prefix by an interface to a gateway, which may be of the other family.
 func (n *Namespace) Route(name, prefix, gateway string) {
 	n.t.Helper()
