@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"windtunnel/datapath/vrouter"
+	"windtunnel/result"
 )
 
 // framesText is the suite of small frames; it is text here because its last cell is there only
@@ -27,23 +28,14 @@ matrix:
 %sratios: ["packets: tc/bridge", "packets: tc/vxlan"%s]
 `
 
+// fastOption is the path's option that puts forwarding into the driver.
+const fastOption = "fast"
+
 // framesSuite is the suite, and why a cell is not in it.
 func framesSuite() (text string, absent map[string]string) {
-	option := xdpOption()
-	if option == "" {
-		return fmt.Sprintf(framesText, "", "", ""), map[string]string{"fast": "the path vrouter has no option by which ports forward at XDP"}
+	if !slices.ContainsFunc(vrouter.Path{}.Options(), func(o result.Option) bool { return o.Name == fastOption }) {
+		return fmt.Sprintf(framesText, "", "", ""), map[string]string{"fast": "the path vrouter has no option " + fastOption + ", by which XDP forwards"}
 	}
-	fast := fmt.Sprintf("      fast: {path: {kind: vrouter, encapsulation: mplsoudp, %s: xdp}, says: \"vRouter, MPLSoUDP, at XDP\"}\n", option)
-	return fmt.Sprintf(framesText, ", "+option+": tc", fast, `, "packets: fast/bridge", "packets: fast/vxlan"`), nil
-}
-
-// xdpOption is the path's option, beside that of receiving, which puts forwarding into the driver;
-// empty, if it has none.
-func xdpOption() string {
-	for _, option := range (vrouter.Path{}).Options() {
-		if option.Name != "receive" && slices.Contains(option.Words, "xdp") {
-			return option.Name
-		}
-	}
-	return ""
+	const cell = "      fast: {path: {kind: vrouter, encapsulation: mplsoudp, fast: on}, says: \"vRouter, MPLSoUDP, at XDP\"}\n"
+	return fmt.Sprintf(framesText, ", fast: off", cell, `, "packets: fast/bridge", "packets: fast/vxlan"`), nil
 }

@@ -185,3 +185,34 @@ func FuzzDescribe(f *testing.F) {
 		}
 	})
 }
+
+// FuzzBuild: what can be asked for is built to the size that it says, with right checksums, and read
+// again as what it is; the rest is refused.
+func FuzzBuild(f *testing.F) {
+	f.Add(uint8(1), []byte{10, 0, 1, 3}, []byte{10, 0, 1, 4}, uint16(53), 0, uint8(64), false)
+	f.Add(uint8(2), netip.MustParseAddr("fd00:1::3").AsSlice(), netip.MustParseAddr("fd00:1::4").AsSlice(), uint16(80), 1500, uint8(3), true)
+	f.Add(uint8(3), []byte{10, 0, 1, 3}, []byte{10, 0, 1, 4}, uint16(0), 65535, uint8(0), false)
+	f.Add(uint8(4), netip.MustParseAddr("fd00:1::3").AsSlice(), netip.MustParseAddr("fd00:1::4").AsSlice(), uint16(0), -1, uint8(255), true)
+	f.Fuzz(func(t *testing.T, protocol uint8, from, to []byte, port uint16, size int, tos uint8, df bool) {
+		source, _ := netip.AddrFromSlice(from)
+		destination, _ := netip.AddrFromSlice(to)
+		if !source.IsValid() || !destination.IsValid() {
+			return
+		}
+		s := packet.Spec{
+			Source: source, Destination: destination, Protocol: packet.Protocols[int(protocol)%len(packet.Protocols)],
+			SourcePort: 40000, DestinationPort: port, Size: size, TTL: 64, TOS: tos, DontFragment: df,
+		}
+		frame, err := packet.Build(s)
+		if err != nil {
+			return
+		}
+		if s.Size != 0 && s.Protocol != "arp" && s.Protocol != "nd" && len(frame) != s.Size+14 {
+			t.Errorf("%d bytes, asked for %d behind an Ethernet header", len(frame), s.Size)
+		}
+		got := text(packet.Describe(frame, len(frame)))
+		if strings.Contains(got, "bad header") || strings.Contains(got, "cut off") && port != 6635 && port != 4789 {
+			t.Errorf("%+v:\n%s", s, got)
+		}
+	})
+}
