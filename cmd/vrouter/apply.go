@@ -81,7 +81,7 @@ func printChanges(out io.Writer, c control.Changes, dryRun bool) error {
 	for _, s := range []struct {
 		title   string
 		section config.Section
-	}{{"fabric", c.Fabric}, {"networks", c.Networks}, {"ports", c.Ports}, {"routes", c.Routes}, {"nexthops", c.Nexthops}} {
+	}{{"fabric", c.Fabric}, {"networks", c.Networks}, {"ports", c.Ports}, {"policies", c.Policies}, {"routes", c.Routes}, {"nexthops", c.Nexthops}} {
 		if err := printSection(out, s.title, s.section); err != nil {
 			return err
 		}

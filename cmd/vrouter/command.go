@@ -90,6 +90,7 @@ that something would change.`,
 		}
 		add("look", c)
 	}
+	add("look", newFlow())
 	add("look", newTrace())
 	tellStarted(root.Commands(), started)
 	return root

@@ -58,6 +58,8 @@ func TestGoldenOutputs(t *testing.T) {
 	}{
 		{"status", "status", "status", exitDone},
 		{"stats", "stats", "stats", exitDone},
+		{"flow", "flow", "flow", exitDone},
+		{"flow-none", "flow --network network1", "flow-none", exitDone},
 		{"apply", "apply FILE", "changes", exitDone},
 		{"dry-run", "apply FILE --dry-run", "changes", exitDone},
 		{"dry-run-code", "apply FILE --dry-run --exit-code --json", "changes", exitChanges},
@@ -80,7 +82,7 @@ func TestGoldenOutputs(t *testing.T) {
 // TestHelp: the help of those with most to tell is what the golden files show.
 func TestHelp(t *testing.T) {
 	t.Setenv(socketVariable, "")
-	for _, command := range []string{"", "apply", "trace", "stats"} {
+	for _, command := range []string{"", "apply", "trace", "stats", "flow"} {
 		t.Run(command, func(t *testing.T) {
 			code, stdout, _ := vrouter(append(strings.Fields(command), "--help")...)
 			if code != exitDone {

@@ -20,6 +20,8 @@ type Config struct {
 	Networks []Network `json:"networks"`
 	Ports    []Port    `json:"ports"`
 	Routes   []Route   `json:"routes"`
+	Policies []Policy  `json:"policies,omitempty"`
+	Idle     Idle      `json:"idle_seconds,omitzero"`
 	Limits   Limits    `json:"limits,omitzero"`
 }
 
@@ -70,6 +72,9 @@ type Network struct {
 	// MSSClamp lets TCP connections that begin here ask for segments that fit their way: on unless
 	// it is false.
 	MSSClamp *bool `json:"mss_clamp,omitempty"`
+	// Flows is how many flows the network's ports may have together; as many as there is room for if
+	// it is 0.
+	Flows uint32 `json:"flows,omitempty"`
 }
 
 // toward is the node's address of another address' family; invalid if it has none.
@@ -93,6 +98,8 @@ type Port struct {
 	// Label delivers tunnel packets to this port: 16 to 65535. Without one, the port can be reached
 	// from this node and from networks without encapsulation only.
 	Label uint32 `json:"label,omitempty"`
+	// Flow puts the port into flow mode; without it, it is in packet mode.
+	Flow PortFlow `json:"flow,omitzero"`
 }
 
 // Route says where a prefix of a network is, when it is on another node.

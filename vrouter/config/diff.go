@@ -18,6 +18,7 @@ const (
 	TableNexthops              // core.Nexthop
 	TableLabels                // uint64, of which the lower half is the nexthop
 	TableVNIs                  // core.VNIWord
+	TablePolicies              // core.Policy
 	TableBlocks                // core.Block, of the route tables
 	TableCount
 )
@@ -25,7 +26,7 @@ const (
 // RecordSize is the length of a table's records, in bytes.
 var RecordSize = [TableCount]int{
 	TableNode: core.SizeNode, TableVifs: core.SizeVif, TableVRFs: core.SizeVRF,
-	TableNexthops: core.SizeNexthop, TableLabels: 8, TableVNIs: 8, TableBlocks: core.SizeBlock,
+	TableNexthops: core.SizeNexthop, TableLabels: 8, TableVNIs: 8, TablePolicies: core.SizePolicy, TableBlocks: core.SizeBlock,
 }
 
 // Write is one change of a table's memory: Data, little-endian, from a byte offset on. Those of
@@ -64,6 +65,7 @@ func Diff(previous, next Image) Plan {
 	}
 	records(&p, TableNexthops, previous.Nexthops, next.Nexthops)
 	records(&p, TableVRFs, previous.VRFs, next.VRFs)
+	records(&p, TablePolicies, previous.Policies, next.Policies)
 	records(&p, TableVifs, previous.Vifs, next.Vifs)
 	switchWords(&p, TableLabels, previous.Labels, next.Labels)
 	switchWords(&p, TableVNIs, previous.VNIs, next.VNIs)
@@ -143,9 +145,10 @@ func Read(tables [TableCount][]byte) Image {
 		Nexthops: readRecords(tables[TableNexthops], core.SizeNexthop, func(r core.Nexthop) bool {
 			return r.Type != core.NexthopNone
 		}),
-		Labels: make(map[uint32]uint32),
-		VNIs:   readRecords(tables[TableVNIs], 8, func(r uint64) bool { return r != 0 }),
-		tables: make(map[uint32]routeTable),
+		Labels:   make(map[uint32]uint32),
+		Policies: readRecords(tables[TablePolicies], core.SizePolicy, func(r core.Policy) bool { return r.ID != 0 }),
+		VNIs:     readRecords(tables[TableVNIs], 8, func(r uint64) bool { return r != 0 }),
+		tables:   make(map[uint32]routeTable),
 	}
 	decodeRecord(tables[TableNode][:core.SizeNode], &m.Node)
 	for label, nexthop := range readRecords(tables[TableLabels], 8, func(r uint64) bool { return r != 0 }) {

@@ -41,6 +41,7 @@ type Image struct {
 	Nexthops map[uint32]core.Nexthop
 	Labels   map[uint32]uint32 // to the nexthop's slot
 	VNIs     map[uint32]uint64 // core.VNIWord
+	Policies map[uint32]core.Policy
 
 	tables map[uint32]routeTable // by the VRF's slot
 	pool   *pool                 // of the tables' blocks; all images of one set of tables share it
@@ -73,13 +74,13 @@ func word(a netip.Addr) uint32 {
 // previous tables never meet the new ones half written. The configuration must be valid.
 func (c Config) Image(facts Facts, previous Image) (Image, error) {
 	b := newBuilder(c, facts, previous)
-	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPorts, b.addRoutes, b.addTables)
+	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPolicies, b.addPorts, b.addRoutes, b.addTables)
 }
 
 func newBuilder(c Config, facts Facts, previous Image) *builder {
 	b := &builder{config: c, facts: facts, flat: c.flat(), previous: previous, next: Image{
 		Vifs: make(map[uint32]core.Vif), VRFs: make(map[uint32]core.VRF), Nexthops: make(map[uint32]core.Nexthop),
-		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), pool: previous.pool,
+		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), Policies: make(map[uint32]core.Policy), pool: previous.pool,
 		vrfs: make(map[string]uint32), ways: make(map[Via]uint32), tables: make(map[uint32]routeTable),
 		Node: core.Node{
 			MAC: core.MACWord(facts.FabricMAC), Address: word(c.Fabric.Address), Address6: core.AddrOf(c.Fabric.Address6),
@@ -98,9 +99,10 @@ type builder struct {
 	flat           map[string]bool
 	previous, next Image
 	networks       map[string]Network
-	borrowed       bool     // next has the nexthops of previous, until there is a new one
-	made           []uint32 // nexthops for new ways
-	peers          bool     // whether there may be new ones
+	borrowed       bool              // next has the nexthops of previous, until there is a new one
+	made           []uint32          // nexthops for new ways
+	peers          bool              // whether there may be new ones
+	policies       map[string]uint32 // by name
 }
 
 func (b *builder) build(steps ...func() error) (Image, error) {
@@ -114,8 +116,8 @@ func (b *builder) build(steps ...func() error) (Image, error) {
 
 // The parts of a record that may change while packets use it, taken away: what stays tells whether
 // two records are the same thing.
-func sameVif(r core.Vif) core.Vif             { r.MTU = 0; return r }
-func sameVRF(r core.VRF) core.VRF             { r.Root4, r.Root6, r.Flags = 0, 0, 0; return r }
+func sameVif(r core.Vif) core.Vif             { r.MTU, r.Policy = 0, 0; return r }
+func sameVRF(r core.VRF) core.VRF             { r.Root4, r.Root6, r.Flags, r.Flows = 0, 0, 0, 0; return r }
 func sameNexthop(r core.Nexthop) core.Nexthop { r.Dmac, r.MTU = 0, 0; return r }
 
 // place gives a record its slot: the one that it has, or one that nobody has.
@@ -147,6 +149,7 @@ func (b *builder) addNetworks() error {
 			Mask: ^uint32(0) << (32 - n.Subnet.Bits()), Gateway: word(n.Gateway),
 			Flags:   flag(n.clamps(), core.VRFMSSClamp),
 			Subnet6: core.AddrOf(n.Subnet6.Addr()), Mask6: mask6(n.Subnet6), Gateway6: core.AddrOf(n.Gateway6),
+			Flows: n.Flows,
 		}, sameVRF, core.MaxVRFs)
 		if err != nil {
 			return err
@@ -184,13 +187,14 @@ func (b *builder) addPort(p Port) error {
 		slot, err := place("vifs", b.previous.Vifs, b.next.Vifs, core.Vif{
 			ID: ID(p.Name), MAC: core.MACWord(p.MAC), Ifindex: at.Ifindex, VRF: b.next.vrfs[p.Network],
 			Address: word(p.Address), Address6: core.AddrOf(p.Address6), MTU: at.MTU, Flags: flag(at.Peer, core.VifPeer), Label: p.Label,
+			Policy: b.policies[p.Flow.Policy],
 		}, sameVif, core.MaxVifs)
 		if err != nil {
 			return err
 		}
 		nexthop = core.Nexthop{
 			Type: core.NexthopEncap, Dmac: core.MACWord(p.MAC), Smac: core.MACWord(GatewayMAC), Ifindex: at.Ifindex,
-			Vif: slot, MTU: at.MTU, Flags: flag(at.Peer, core.NexthopPeer), Addr: core.AddrOf(p.Address),
+			Vif: slot, MTU: at.MTU, Flags: flag(at.Peer, core.NexthopPeer) | flag(p.Flow.Policy != "", core.NexthopFlow), Addr: core.AddrOf(p.Address),
 		}
 	}
 	slot, err := b.nexthop(nexthop)

@@ -15,6 +15,7 @@ var ErrFull = errors.New("the tables are full")
 // Limits say how much the tables have room for. They hold memory from the start.
 type Limits struct {
 	Routes int `json:"routes,omitempty"` // DefaultRoutes if 0
+	Flows  int `json:"flows,omitempty"`  // DefaultFlows if 0
 }
 
 const (
@@ -22,6 +23,10 @@ const (
 	DefaultRoutes = 65536
 	// MaxRoutes is the largest limit.
 	MaxRoutes = 2_000_000
+	// DefaultFlows is the limit of flows of a configuration that names none.
+	DefaultFlows = 65536
+	// MaxFlows is the largest limit.
+	MaxFlows = 2_000_000
 	// spareBlocks are for ports' and gateways' routes, for peers, for roots, and for what a change replaces.
 	spareBlocks = 16384
 )
@@ -29,6 +34,14 @@ const (
 // Blocks is the size of the table: a route has one block at most that is not there for another one,
 // and a trie of so many ends has fewer forks than ends.
 func (l Limits) Blocks() uint32 { return uint32(2*l.routes() + spareBlocks) }
+
+// FlowTable is how many flows there is room for.
+func (l Limits) FlowTable() uint32 {
+	if l.Flows == 0 {
+		return DefaultFlows
+	}
+	return uint32(l.Flows)
+}
 
 func (l Limits) routes() int {
 	if l.Routes == 0 {

@@ -38,6 +38,7 @@ type checker struct {
 	interfaces map[string]bool
 	labels     map[uint32]string
 	vnis       map[uint32]string
+	policies   map[string]bool
 	hosts      map[string]string // network and address, to the port's name
 	seen       map[string]bool
 }
@@ -51,7 +52,7 @@ func (c Config) check() (*checker, *Error) {
 	k := &checker{
 		config: c, networks: make(map[string]Network), flat: c.flat(), seen: make(map[string]bool),
 		interfaces: map[string]bool{c.Fabric.Interface: true}, labels: make(map[uint32]string),
-		vnis: make(map[uint32]string), hosts: make(map[string]string),
+		vnis: make(map[uint32]string), policies: make(map[string]bool), hosts: make(map[string]string),
 	}
 	if err := k.node(); err != nil {
 		return nil, err
@@ -61,6 +62,11 @@ func (c Config) check() (*checker, *Error) {
 	}
 	for i, n := range c.Networks {
 		if err := k.network(fmt.Sprintf("networks[%d]", i), n); err != nil {
+			return nil, err
+		}
+	}
+	for i, p := range c.Policies {
+		if err := k.policy(fmt.Sprintf("policies[%d]", i), p); err != nil {
 			return nil, err
 		}
 	}
@@ -98,6 +104,10 @@ func (k *checker) node() *Error {
 		return bad("ports", "%d are more than the %d there is room for", len(c.Ports), core.MaxVifs-1)
 	case c.Limits.Routes < 0 || c.Limits.Routes > MaxRoutes:
 		return bad("limits.routes", "%d is not between 1 and %d", c.Limits.Routes, MaxRoutes)
+	case c.Limits.Flows < 0 || c.Limits.Flows > MaxFlows:
+		return bad("limits.flows", "%d is not between 1 and %d", c.Limits.Flows, MaxFlows)
+	case len(c.Policies) >= core.MaxPolicies:
+		return bad("policies", "%d are more than the %d there is room for", len(c.Policies), core.MaxPolicies-1)
 	case len(c.Routes) > c.Limits.routes():
 		return bad("routes", "%d are more than the limit of %d; raise limits.routes", len(c.Routes), c.Limits.routes())
 	}
@@ -209,6 +219,9 @@ func (k *checker) port(path string, p Port) *Error {
 	}
 	k.interfaces[p.Interface] = true
 	if err := k.portLabel(path, p); err != nil {
+		return err
+	}
+	if err := k.portFlow(path, p); err != nil {
 		return err
 	}
 	return k.portAddress(path, p)

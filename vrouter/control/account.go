@@ -69,6 +69,7 @@ type Stats struct {
 type NetworkStats struct {
 	Name  string `json:"name"`
 	Ports int    `json:"ports"`
+	Flows uint64 `json:"flows"` // of its ports in flow mode, now
 	Traffic
 }
 
@@ -197,9 +198,10 @@ func (a *Agent) Stats(scope Scope) (Stats, error) {
 	if s.Vifs, networks, err = a.accounts(scope); err != nil {
 		return Stats{}, err
 	}
+	flows := a.flowsOf()
 	for _, n := range a.config.Networks {
 		if scope.Port == "" && (scope.Network == "" || scope.Network == n.Name) {
-			s.Networks = append(s.Networks, NetworkStats{n.Name, a.portsOf(n.Name), networks[n.Name].traffic()})
+			s.Networks = append(s.Networks, NetworkStats{n.Name, a.portsOf(n.Name), flows[n.Name], networks[n.Name].traffic()})
 		}
 	}
 	return s, nil

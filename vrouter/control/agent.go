@@ -52,7 +52,7 @@ func Start(ctx context.Context, c config.Config, options kernel.Options) (*Agent
 	if err != nil {
 		return nil, err
 	}
-	options.Blocks = c.Limits.Blocks()
+	options.Blocks, options.Flows = c.Limits.Blocks(), c.Limits.FlowTable()
 	plane, err := kernel.Load(options)
 	if err != nil {
 		machine.close()
@@ -77,8 +77,12 @@ func (a *Agent) begin(ctx context.Context, c config.Config) error {
 	if err := a.plane.DetachStale(); err != nil {
 		return fmt.Errorf("detaching what an earlier vRouter left: %w", err)
 	}
-	a.watch.Add(1)
+	if err := a.dropStrayFlows(); err != nil {
+		return err
+	}
+	a.watch.Add(2)
 	go a.follow(ctx, events)
+	go a.age(ctx)
 	return nil
 }
 
@@ -156,7 +160,7 @@ func (a *Agent) install(w wish) error {
 	if err := a.plane.Switch(plan.Switch); err != nil {
 		return err
 	}
-	left := a.leaving(w)
+	left, before := a.leaving(w), a.image
 	a.image, a.config, a.facts, a.settled = w.image, w.config, w.facts, false
 	if err := a.attach(); err != nil {
 		return err
@@ -166,6 +170,9 @@ func (a *Agent) install(w wish) error {
 			return err
 		}
 		a.keepCounts(left)
+		if err := a.dropFlows(before, w.image); err != nil {
+			return err
+		}
 		if err := a.plane.Write(plan.Retire); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ type Changes struct {
 	Fabric   config.Section `json:"fabric"`
 	Networks config.Section `json:"networks"`
 	Ports    config.Section `json:"ports"`
+	Policies config.Section `json:"policies"`
 	Routes   config.Section `json:"routes"`
 	Nexthops config.Section `json:"nexthops"`
 	Tables   TableWork      `json:"tables"`
@@ -111,11 +112,12 @@ func (a *Agent) changesTo(w wish) Changes {
 		Fabric:   config.Compare(now.fabric(), next.fabric(), func(f config.Fabric) string { return f.Interface }, "interface"),
 		Networks: config.Compare(now.config.Networks, next.config.Networks, config.NetworkKey, "name"),
 		Ports:    config.Compare(now.config.Ports, next.config.Ports, config.PortKey, "name"),
+		Policies: config.Compare(now.config.Policies, next.config.Policies, config.PolicyKey, "name"),
 		Routes:   config.CompareRoutes(now.image, next.image),
 		Nexthops: config.Compare(named.nexthops(), next.nexthops(), func(n Nexthop) string { return strconv.Itoa(int(n.Nexthop)) }, "nh"),
 		Tables:   tableWork(w.plan), Effects: []string{}, Adopted: adopted,
 	}
-	c.Changed = !w.plan.Empty() || !c.Fabric.Empty() || !c.Networks.Empty() || !c.Ports.Empty() || !c.Routes.Empty()
+	c.Changed = !w.plan.Empty() || !c.Fabric.Empty() || !c.Networks.Empty() || !c.Ports.Empty() || !c.Policies.Empty() || now.config.Idle != next.config.Idle || !c.Routes.Empty()
 	c.effects(now, next, w.facts)
 	return c
 }

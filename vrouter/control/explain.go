@@ -67,6 +67,8 @@ func (e *explainer) step(s kernel.Step) {
 	case core.StepHanded:
 		port, _ := e.agent.place(uint32(s.B))
 		e.add("xdp", "XDP took the tunnel's headers off; for port %s", port)
+	case core.StepFlow:
+		e.flow(uint32(s.A), s.B != 0)
 	case core.StepFits:
 		if s.A <= s.B {
 			e.add("mtu", "%d bytes fit the way's MTU, %d", s.A, s.B)
@@ -95,6 +97,15 @@ func (e *explainer) route(r core.Route, to netip.Addr) {
 	e.nexthop(r.Ref())
 	if r.Label() != 0 {
 		e.add("label", "%d is pushed", r.Label())
+	}
+}
+
+func (e *explainer) flow(vif uint32, fresh bool) {
+	port := e.agent.view().portNames()[vif]
+	if fresh {
+		e.add("flow", "port %s: its policy lets a new flow begin", port)
+	} else {
+		e.add("flow", "port %s: a flow that is known", port)
 	}
 }
 

@@ -134,6 +134,10 @@ func (e *exposition) networks(networks []NetworkStats) {
 	for _, n := range networks {
 		e.sample("vrouter_network_ports", float64(n.Ports), "network", n.Name)
 	}
+	e.family("vrouter_network_flows", "gauge", "Flows of the network's ports in flow mode.")
+	for _, n := range networks {
+		e.sample("vrouter_network_flows", float64(n.Flows), "network", n.Name)
+	}
 	var rows []scoped
 	for _, n := range networks {
 		rows = append(rows, scoped{[]string{"network", n.Name}, n.Traffic})

@@ -79,7 +79,7 @@ func sampleStats() Stats {
 	}
 	return Stats{
 		Received: count(30), ReceivedVif: count(20), ReceivedFabric: count(10), Forwarded: count(20), Passed: count(1), Answered: count(3), Dropped: count(6),
-		Drops: map[string]uint64{"no_route": 5, "ecn": 1}, Networks: []NetworkStats{{"network1", 1, port}}, Vifs: []VifStats{{"sender", "network1", port}},
+		Drops: map[string]uint64{"no_route": 5, "ecn": 1}, Networks: []NetworkStats{{"network1", 1, 4, port}}, Vifs: []VifStats{{"sender", "network1", port}},
 	}
 }
 

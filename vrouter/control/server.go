@@ -22,6 +22,7 @@ type Request struct {
 	Get     string          `json:"get,omitempty"`
 	Network string          `json:"network,omitempty"` // of stats and drops: only this network's
 	Port    string          `json:"port,omitempty"`    // only this port's
+	Limit   int             `json:"limit,omitempty"`   // of flow: how many are listed
 	Apply   json.RawMessage `json:"apply,omitempty"`
 	DryRun  bool            `json:"dry_run,omitempty"` // apply nothing, and tell what would change
 	Routes  json.RawMessage `json:"routes,omitempty"`
@@ -166,7 +167,7 @@ func (a *Agent) handle(ctx context.Context, line []byte, v viewer) (reply, error
 	switch {
 	case parts != 1:
 	case r.Get != "":
-		value, err := a.get(r.Get, Scope{r.Network, r.Port})
+		value, err := a.get(r.Get, Scope{r.Network, r.Port}, r.Limit)
 		return reply{r.Get: value}, err
 	case r.Apply != nil:
 		return a.apply(r)
@@ -205,9 +206,9 @@ func (a *Agent) changeRoutes(text []byte) (reply, error) {
 }
 
 // Tables are what can be asked for.
-var Tables = []string{"status", "vif", "nh", "rt", "mpls", "drops", "stats"}
+var Tables = []string{"status", "vif", "nh", "rt", "mpls", "flow", "drops", "stats"}
 
-func (a *Agent) get(what string, scope Scope) (any, error) {
+func (a *Agent) get(what string, scope Scope, limit int) (any, error) {
 	switch what {
 	case "status":
 		return a.Status(), nil
@@ -219,6 +220,8 @@ func (a *Agent) get(what string, scope Scope) (any, error) {
 		return a.Routes(), nil
 	case "mpls":
 		return a.Labels(), nil
+	case "flow":
+		return a.Flows(scope, limit)
 	case "drops":
 		return a.Drops(scope)
 	case "stats":

@@ -16,11 +16,13 @@ const (
 	FabricVRF    = 0
 	PeersVRF     = MaxVRFs
 	VRFSlots     = MaxVRFs + 1
-	Layout       = 7
+	Layout       = 8
 	VNIBuckets   = 512
 	VNIWays      = 8
 	MaxVNIs      = VNIBuckets * VNIWays
 	TemplateLen  = 72
+	MaxPolicies  = 256
+	MaxRules     = 64
 )
 
 // Nexthop types and flags, and vif flags, as in vr_types.h.
@@ -34,6 +36,7 @@ const (
 	NexthopFabric = 1
 	NexthopPeer   = 2
 	NexthopAddr6  = 4
+	NexthopFlow   = 8
 	VifPeer       = 1
 	NodeVXLAN     = 1
 	VRFMSSClamp   = 1

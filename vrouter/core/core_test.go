@@ -28,6 +28,21 @@ func TestConstants(t *testing.T) {
 			t.Errorf("vr_types.h has no line %q", line)
 		}
 	}
+	flows, err := os.ReadFile(filepath.Join(golden.Folder(), "vr_flow.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]int{
+		"VR_MAX_POLICIES": core.MaxPolicies, "VR_MAX_RULES": core.MaxRules, "VR_FLOW_ANSWERED": core.FlowAnswered,
+		"VR_FLOW_CONFIRMED": core.FlowConfirmed, "VR_FLOW_FIN_OPENER": core.FlowFinOpener, "VR_FLOW_FIN_ANSWER": core.FlowFinAnswer,
+		"VR_FLOW_RESET": core.FlowReset, "VR_FLOW_OUT": core.FlowOut, "VR_FLOW_IN": core.FlowIn, "VR_FAMILY_FRAGMENT": core.FamilyFragment,
+		"VR_FAMILY_IP4": core.FamilyIP4, "VR_FAMILY_IP6": core.FamilyIP6,
+	} {
+		line := fmt.Sprintf("#define %s %v", name, value)
+		if !strings.Contains(string(flows), line+"\n") && !strings.Contains(string(flows), line+" ") {
+			t.Errorf("vr_flow.h has no line %q", line)
+		}
+	}
 	if core.MACKnown != 1<<48 || core.RouteChild != 1<<31 {
 		t.Error("the bits in core.go are others")
 	}

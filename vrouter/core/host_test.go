@@ -14,7 +14,7 @@ import (
 )
 
 // buildHost compiles the core for the host, with the sanitizers.
-func buildHost(t *testing.T) string {
+func buildHost(t *testing.T, source string) string {
 	t.Helper()
 	for _, compiler := range []string{"clang-19", "clang", "gcc"} {
 		path, err := exec.LookPath(compiler)
@@ -23,7 +23,7 @@ func buildHost(t *testing.T) string {
 		}
 		out := filepath.Join(t.TempDir(), "host")
 		build := exec.Command(path, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas",
-			"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", out, filepath.Join(golden.Folder(), "testdata", "host.c"))
+			"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", out, filepath.Join(golden.Folder(), "testdata", source))
 		if text, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("compiling the core with %s: %v\n%s", compiler, err, text)
 		}
@@ -37,7 +37,7 @@ var ifindex = map[string]uint32{"fabric": 10, "vif1": 11, "vif2": 12, "vif3": 13
 
 // TestCoreOnHost lets the compiled core decide and build every golden frame.
 func TestCoreOnHost(t *testing.T) {
-	host := buildHost(t)
+	host := buildHost(t, "host.c")
 	cases, c := golden.Load(t)
 	image, err := c.Image(golden.Facts(ifindex), config.Image{})
 	if err != nil {

@@ -4,7 +4,7 @@ package core
 
 import "structs"
 
-// Vif is struct vr_vif of vr_types.h.
+// Vif is struct vr_vif of the C headers.
 type Vif struct {
 	_        structs.HostLayout
 	ID       uint64
@@ -15,13 +15,15 @@ type Vif struct {
 	MTU      uint32
 	Flags    uint32
 	Label    uint32
+	Policy   uint32
+	Reserved uint32
 	Address6 Addr
 }
 
 // SizeVif is the size that C gives it, in bytes.
-const SizeVif = 56
+const SizeVif = 64
 
-// VRF is struct vr_vrf of vr_types.h.
+// VRF is struct vr_vrf of the C headers.
 type VRF struct {
 	_          structs.HostLayout
 	ID         uint64
@@ -32,15 +34,17 @@ type VRF struct {
 	Mask       uint32
 	Gateway    uint32
 	Flags      uint32
+	Flows      uint32
+	Reserved   uint32
 	Gateway6   Addr
 	Subnet6    Addr
 	Mask6      Addr
 }
 
 // SizeVRF is the size that C gives it, in bytes.
-const SizeVRF = 88
+const SizeVRF = 96
 
-// Nexthop is struct vr_nh of vr_types.h.
+// Nexthop is struct vr_nh of the C headers.
 type Nexthop struct {
 	_             structs.HostLayout
 	Dmac          uint64
@@ -61,7 +65,7 @@ type Nexthop struct {
 // SizeNexthop is the size that C gives it, in bytes.
 const SizeNexthop = 128
 
-// Node is struct vr_node of vr_types.h.
+// Node is struct vr_node of the C headers.
 type Node struct {
 	_        structs.HostLayout
 	MAC      uint64
@@ -77,7 +81,7 @@ type Node struct {
 // SizeNode is the size that C gives it, in bytes.
 const SizeNode = 48
 
-// Addr is struct vr_addr of vr_types.h.
+// Addr is struct vr_addr of the C headers.
 type Addr struct {
 	_  structs.HostLayout
 	Hi uint64
@@ -87,7 +91,7 @@ type Addr struct {
 // SizeAddr is the size that C gives it, in bytes.
 const SizeAddr = 16
 
-// Block is struct vr_block of vr_types.h.
+// Block is struct vr_block of the C headers.
 type Block struct {
 	_         structs.HostLayout
 	Prefix    Addr
@@ -100,7 +104,7 @@ type Block struct {
 // SizeBlock is the size that C gives it, in bytes.
 const SizeBlock = 160
 
-// Count is struct vr_count of vr_types.h.
+// Count is struct vr_count of the C headers.
 type Count struct {
 	_        structs.HostLayout
 	Packets  uint64
@@ -111,7 +115,7 @@ type Count struct {
 // SizeCount is the size that C gives it, in bytes.
 const SizeCount = 24
 
-// Totals is struct vr_totals of vr_types.h.
+// Totals is struct vr_totals of the C headers.
 type Totals struct {
 	_              structs.HostLayout
 	ReceivedVif    Count
@@ -119,13 +123,13 @@ type Totals struct {
 	Forwarded      Count
 	Passed         Count
 	Answered       Count
-	Drops          [48]Count
+	Drops          [53]Count
 }
 
 // SizeTotals is the size that C gives it, in bytes.
-const SizeTotals = 1272
+const SizeTotals = 1392
 
-// VifCount is struct vr_vif_count of vr_types.h.
+// VifCount is struct vr_vif_count of the C headers.
 type VifCount struct {
 	_         structs.HostLayout
 	Rx        Count
@@ -137,15 +141,72 @@ type VifCount struct {
 // SizeVifCount is the size that C gives it, in bytes.
 const SizeVifCount = 96
 
-// VifDrops is struct vr_vif_drops of vr_types.h.
+// VifDrops is struct vr_vif_drops of the C headers.
 type VifDrops struct {
 	_    structs.HostLayout
-	From [48]Count
-	To   [48]Count
+	From [53]Count
+	To   [53]Count
 }
 
 // SizeVifDrops is the size that C gives it, in bytes.
-const SizeVifDrops = 2304
+const SizeVifDrops = 2544
+
+// FlowKey is struct vr_flow_key of the C headers.
+type FlowKey struct {
+	_          structs.HostLayout
+	Local      Addr
+	Remote     Addr
+	LocalPort  uint16
+	RemotePort uint16
+	Vif        uint16
+	Protocol   uint8
+	Family     uint8
+}
+
+// SizeFlowKey is the size that C gives it, in bytes.
+const SizeFlowKey = 40
+
+// Flow is struct vr_flow of the C headers.
+type Flow struct {
+	_        structs.HostLayout
+	Seen     uint64
+	Packets  [2]uint64
+	Bytes    [2]uint64
+	Marks    uint32
+	VRF      uint16
+	Opener   uint8
+	Reserved uint8
+}
+
+// SizeFlow is the size that C gives it, in bytes.
+const SizeFlow = 48
+
+// Rule is struct vr_rule of the C headers.
+type Rule struct {
+	_         structs.HostLayout
+	Remote    Addr
+	Mask      Addr
+	FirstPort uint16
+	LastPort  uint16
+	What      uint32
+	WhatMask  uint32
+	Allow     uint32
+}
+
+// SizeRule is the size that C gives it, in bytes.
+const SizeRule = 48
+
+// Policy is struct vr_policy of the C headers.
+type Policy struct {
+	_         structs.HostLayout
+	ID        uint64
+	Count     uint32
+	Otherwise uint32
+	Rules     [64]Rule
+}
+
+// SizePolicy is the size that C gives it, in bytes.
+const SizePolicy = 3088
 
 // The reasons of vr_drops.h: indices into Totals.Drops and DropReasons.
 const (
@@ -197,6 +258,11 @@ const (
 	DropMld
 	DropOuterExtensions
 	DropUnknownPeer
+	DropPolicyDenied
+	DropFlowQuota
+	DropFlowTableFull
+	DropIcmpUnrelated
+	DropFragmentUnknown
 )
 
 // DropReasons has every drop reason's name and meaning, by its number.
@@ -249,6 +315,11 @@ var DropReasons = [...]DropReason{
 	{Name: "mld", Says: "multicast listener discovery: there is no multicast"},
 	{Name: "outer_extensions", Says: "a tunnel packet with IPv6 extension headers: nodes send none"},
 	{Name: "unknown_peer", Says: "a tunnel packet over IPv6, without a checksum, from no known node"},
+	{Name: "policy_denied", Says: "no flow that is known, and the port's policy denies a new one"},
+	{Name: "flow_quota", Says: "a new flow, but the network has as many as its quota"},
+	{Name: "flow_table_full", Says: "a new flow, but the flow table is full"},
+	{Name: "icmp_unrelated", Says: "an ICMP error that quotes no packet of a flow that is known"},
+	{Name: "fragment_unknown", Says: "a later fragment whose first one has not passed"},
 }
 
 // The steps of a decision, as in vr_trace.h.
@@ -264,6 +335,7 @@ const (
 	StepOuter
 	StepECN
 	StepHanded
+	StepFlow
 	StepFits
 	StepVerdict
 	StepLoss

@@ -54,7 +54,12 @@
 	X(router_solicitation, "a router solicitation: addresses are given by the configuration")  \
 	X(mld,              "multicast listener discovery: there is no multicast")                  \
 	X(outer_extensions, "a tunnel packet with IPv6 extension headers: nodes send none")        \
-	X(unknown_peer,     "a tunnel packet over IPv6, without a checksum, from no known node")
+	X(unknown_peer,     "a tunnel packet over IPv6, without a checksum, from no known node")  \
+	X(policy_denied,    "no flow that is known, and the port's policy denies a new one")       \
+	X(flow_quota,       "a new flow, but the network has as many as its quota")                \
+	X(flow_table_full,  "a new flow, but the flow table is full")                              \
+	X(icmp_unrelated,   "an ICMP error that quotes no packet of a flow that is known")         \
+	X(fragment_unknown, "a later fragment whose first one has not passed")
 /* clang-format on */
 
 enum vr_drop {

@@ -52,6 +52,8 @@ VR_INLINE enum vr_drop vr_parse_extensions(const uint8_t *ip, const uint8_t *end
 		if (next == VR_IP6_FRAGMENT) {
 			h->fragment = 1;
 			h->later = vr_get16(extension + 2) >> 3 != 0;
+			h->more = extension[3] & 1;
+			h->id = vr_get32(extension + 4);
 		}
 		next = extension[0];
 	}
@@ -62,32 +64,36 @@ VR_INLINE enum vr_drop vr_parse_extensions(const uint8_t *ip, const uint8_t *end
 	return VR_DROP_NONE;
 }
 
+/* As vr_read_ip4. */
+VR_INLINE void vr_read_ip6(const uint8_t *ip, struct vr_ip *h)
+{
+	h->version = 6;
+	h->tos = (uint8_t)(vr_get16(ip) >> 4);
+	h->total = vr_get16(ip + 4) + VR_IP6_LEN;
+	h->df = 1; /* routers do not fragment: RFC 8200, section 5 */
+	h->ttl = ip[7];
+	h->saddr = vr_get_addr(ip + 8);
+	h->daddr = vr_get_addr(ip + 24);
+}
+
 /* As vr_parse_ip4. A payload length of 0 is right for aggregates above 64 KiB (RFC 2675; Linux
  * leaves the option out: kernel commit 81be03e026dc). */
 VR_INLINE enum vr_drop vr_parse_ip6(const uint8_t *ip, const uint8_t *end, uint32_t room,
 				    struct vr_ip *h)
 {
-	uint32_t payload;
 	enum vr_drop bad;
 
 	if (ip + VR_IP6_LEN > end)
 		return VR_DROP_truncated;
-	payload = vr_get16(ip + 4);
-	h->version = 6;
-	h->tos = (uint8_t)(vr_get16(ip) >> 4);
-	h->total = payload + VR_IP6_LEN;
-	h->ttl = ip[7];
-	h->df = 1; /* routers do not fragment: RFC 8200, section 5 */
+	vr_read_ip6(ip, h);
 	h->fragment = 0;
 	h->later = 0;
-	h->saddr = vr_get_addr(ip + 8);
-	h->daddr = vr_get_addr(ip + 24);
 	if (ip[0] >> 4 != 6 || h->total > room)
 		return VR_DROP_bad_header;
 	bad = vr_parse_extensions(ip, end, h);
 	if (bad)
 		return bad;
-	if (h->total < h->header && !(payload == 0 && room > 0xffff))
+	if (h->total < h->header && !(h->total == VR_IP6_LEN && room > 0xffff))
 		return VR_DROP_bad_header;
 	return vr_parse_l4(ip + h->header, end, h);
 }

@@ -57,6 +57,8 @@ struct vr_ip {
 	uint8_t tunnel;	  /* it is what vRouters send each other */
 	uint8_t syn;	  /* the TCP flag */
 	uint8_t icmp;	  /* the ICMPv6 type */
+	uint8_t more;	  /* an IPv6 fragment that others follow, */
+	uint32_t id;	  /* and what they have in common */
 };
 
 VR_INLINE struct vr_addr vr_addr_of(uint32_t ip4)
@@ -142,6 +144,18 @@ VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct
 	return VR_DROP_NONE;
 }
 
+/* What stands in an IPv4 header for all to see. */
+VR_INLINE void vr_read_ip4(const uint8_t *ip, struct vr_ip *h)
+{
+	h->version = 4;
+	h->tos = ip[1];
+	h->total = vr_get16(ip + 2);
+	h->df = (vr_get16(ip + 6) & VR_IP4_DF) != 0;
+	h->ttl = ip[8];
+	h->saddr = vr_addr_of(vr_get32(ip + 12));
+	h->daddr = vr_addr_of(vr_get32(ip + 16));
+}
+
 /*
  * Reads the IPv4 header at ip; room is the packet's length from there, which may be more than lies
  * before end. A total length of 0 is what Linux writes into aggregates above 64 KiB ("BIG TCP",
@@ -154,18 +168,12 @@ VR_INLINE enum vr_drop vr_parse_ip4(const uint8_t *ip, const uint8_t *end, uint3
 
 	if (ip + VR_IP4_LEN > end)
 		return VR_DROP_truncated;
+	vr_read_ip4(ip, h);
 	h->header = (uint8_t)((ip[0] & 0xf) * 4);
-	h->tos = ip[1];
-	h->total = vr_get16(ip + 2);
 	frag = vr_get16(ip + 6);
-	h->version = 4;
-	h->df = (frag & VR_IP4_DF) != 0;
 	h->fragment = (frag & VR_IP4_FRAGMENT) != 0;
 	h->later = (frag & VR_IP4_OFFSET) != 0;
-	h->ttl = ip[8];
 	h->proto = ip[9];
-	h->saddr = vr_addr_of(vr_get32(ip + 12));
-	h->daddr = vr_addr_of(vr_get32(ip + 16));
 	if (ip[0] >> 4 != 4 || h->header < VR_IP4_LEN || h->total > room)
 		return VR_DROP_bad_header;
 	if (h->total < h->header && !(h->total == 0 && room > 0xffff))

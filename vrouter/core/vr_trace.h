@@ -21,6 +21,7 @@
 	X(outer,   "the tunnel's header: a is the far end, b its traffic class")                   \
 	X(ecn,     "congestion marks: a is the outer, b the inner traffic class")                  \
 	X(handed,  "XDP took the tunnel's headers off: a is the vif, b the interface")             \
+	X(flow,    "flow mode: it passes: a is the vif, b whether the flow is new")                \
 	X(fits,    "the length was compared: a is the longest packet's, b the MTU")                \
 	X(verdict, "the decision: a is the operation, b the drop reason")                          \
 	X(loss,    "lost: a is the drop reason")                                                   \

@@ -63,16 +63,18 @@ struct vr_vif {
 	uint32_t mtu;
 	uint32_t flags;
 	uint32_t label;
+	uint32_t policy; /* of its flows; 0: packet mode */
+	uint32_t reserved;
 	struct vr_addr address6; /* 0: it has none */
 };
-_Static_assert(sizeof(struct vr_vif) == 56, "vr_vif is shared with Go");
+_Static_assert(sizeof(struct vr_vif) == 64, "vr_vif is shared with Go");
 
 enum vr_vrf_flag {
 	VR_VRF_MSS_CLAMP = 1, /* TCP connections begin with segments that fit */
 };
 
-/* A VRF: one network's routing table. Only the roots, both with one store, and the flags change
- * while the record is in use. */
+/* A VRF: one network's routing table. Only the roots, both with one store, the flags and the quota
+ * of flows change while the record is in use. */
 struct vr_vrf {
 	uint64_t id;
 	uint64_t gateway_mac;
@@ -82,11 +84,13 @@ struct vr_vrf {
 	uint32_t mask;
 	uint32_t gateway;
 	uint32_t flags;
+	uint32_t flows; /* how many its ports may have; 0: as many as there is room for */
+	uint32_t reserved;
 	struct vr_addr gateway6;
 	struct vr_addr subnet6;
 	struct vr_addr mask6;
 };
-_Static_assert(sizeof(struct vr_vrf) == 88, "vr_vrf is shared with Go");
+_Static_assert(sizeof(struct vr_vrf) == 96, "vr_vrf is shared with Go");
 
 enum vr_nh_type {
 	VR_NH_NONE = 0,
@@ -111,6 +115,7 @@ enum vr_nh_flag {
 	VR_NH_FABRIC = 1, /* leaves by the fabric, not by a vif */
 	VR_NH_PEER = 2,	  /* as VR_VIF_PEER */
 	VR_NH_ADDR6 = 4,  /* addr is an IPv6 address */
+	VR_NH_FLOW = 8,	  /* to a vif that has a policy */
 };
 
 /* A nexthop holds all that a packet needs on its way out: two cache lines. Only dmac and mtu change
@@ -151,7 +156,7 @@ struct vr_node {
 _Static_assert(sizeof(struct vr_node) == 48, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 7
+#define VR_LAYOUT 8
 
 /*
  * A route entry is one 64-bit word, because a packet must see all of it or nothing:

@@ -26,6 +26,8 @@ type Options struct {
 	Pin bool
 	// Clsact uses the older way to attach, even where the kernel has tcx.
 	Clsact bool
+	// Flows is how many flows there is room for; 0 is config.DefaultFlows.
+	Flows uint32
 	// Blocks is the size of the route tables; 0 is the size for config.DefaultRoutes.
 	Blocks uint32
 }
@@ -35,6 +37,7 @@ type Dataplane struct {
 	options Options
 	objects vrObjects
 	tables  [config.TableCount][]byte
+	used    []byte             // how many flows each VRF has
 	links   heldLinks          // where tcx is used
 	xdp     heldLinks          // where tunnels are received by XDP
 	filters map[uint32]string  // by interface index, the program's name, where clsact is
@@ -70,6 +73,9 @@ func (d *Dataplane) load() error {
 	if d.options.Blocks != 0 {
 		spec.Maps[vrMapVrBlocks].MaxEntries = d.options.Blocks
 	}
+	if d.options.Flows != 0 {
+		spec.Maps[vrMapVrFlows].MaxEntries = d.options.Flows
+	}
 	options := &ebpf.CollectionOptions{}
 	if d.options.Pin {
 		if err := d.makeFolder(); err != nil {
@@ -82,7 +88,7 @@ func (d *Dataplane) load() error {
 	}
 	err = spec.LoadAndAssign(&d.objects, options)
 	if errors.Is(err, ebpf.ErrMapIncompatible) {
-		return fmt.Errorf("adopting the tables in %s: %w; they are another version's, or were made for another limit of routes: `vrouter delete --name %s` removes them", d.folder(), err, d.options.Name)
+		return fmt.Errorf("adopting the tables in %s: %w; they are another version's, or were made for other limits: `vrouter delete --name %s` removes them", d.folder(), err, d.options.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("loading the BPF programs: %w", err)
@@ -137,18 +143,28 @@ func (d *Dataplane) tableMaps() [config.TableCount]*ebpf.Map {
 		config.TableNode: d.objects.VrNodes, config.TableVifs: d.objects.VrVifs, config.TableVRFs: d.objects.VrVrfs,
 		config.TableNexthops: d.objects.VrNhs, config.TableLabels: d.objects.VrLabels,
 		config.TableVNIs: d.objects.VrVnis, config.TableBlocks: d.objects.VrBlocks,
+		config.TablePolicies: d.objects.VrPolicies,
 	}
 }
 
 func (d *Dataplane) mapTables() error {
 	page := os.Getpagesize()
-	for table, m := range d.tableMaps() {
-		size := int(m.MaxEntries()) * config.RecordSize[table]
+	mapped := func(m *ebpf.Map, record int) ([]byte, error) {
+		size := int(m.MaxEntries()) * record
 		memory, err := unix.Mmap(m.FD(), 0, (size+page-1)/page*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 		if err != nil {
-			return fmt.Errorf("mapping the table %s: %w", m, err)
+			return nil, fmt.Errorf("mapping the table %s: %w", m, err)
 		}
-		d.tables[table] = memory
+		return memory, nil
+	}
+	var err error
+	for table, m := range d.tableMaps() {
+		if d.tables[table], err = mapped(m, config.RecordSize[table]); err != nil {
+			return err
+		}
+	}
+	if d.used, err = mapped(d.objects.VrFlowUsed, 8); err != nil {
+		return err
 	}
 	if version := d.Image().Node.Version; version != 0 && version != core.Layout {
 		return fmt.Errorf("adopting the tables in %s: their layout is %d, not %d; `vrouter delete --name %s` removes them", d.folder(), version, core.Layout, d.options.Name)
@@ -252,12 +268,12 @@ func (d *Dataplane) release() {
 	for _, t := range d.tracers {
 		t.close()
 	}
-	for _, memory := range d.tables {
+	for _, memory := range append(d.tables[:], d.used) {
 		if memory != nil {
 			unix.Munmap(memory)
 		}
 	}
-	d.tables = [config.TableCount][]byte{}
+	d.tables, d.used = [config.TableCount][]byte{}, nil
 	d.objects.Close()
 	d.barrier.close()
 	if d.socket != nil {

@@ -23,6 +23,10 @@ type packetBed struct {
 }
 
 func newPacketBed(t *testing.T, c config.Config) *packetBed {
+	return newSizedBed(t, c, Options{Name: "packets"})
+}
+
+func newSizedBed(t *testing.T, c config.Config, options Options) *packetBed {
 	here, there := lab.NewNamespace(t), lab.NewNamespace(t)
 	b := &packetBed{here: here, ifindex: make(map[string]uint32)}
 	for i, name := range []string{"fabric", "vif1", "vif2", "vif3", "vif4"} {
@@ -32,7 +36,7 @@ func newPacketBed(t *testing.T, c config.Config) *packetBed {
 	}
 	here.Do(func() error {
 		var err error
-		if b.plane, err = Load(Options{Name: "packets"}); err != nil {
+		if b.plane, err = Load(options); err != nil {
 			return err
 		}
 		image, err := c.Image(golden.Facts(b.ifindex), b.plane.Image())

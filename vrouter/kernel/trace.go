@@ -110,7 +110,9 @@ func (d *Dataplane) loadTracer(programs ...string) (*tracer, error) {
 	for name := range live {
 		if spec.Maps[name] == nil {
 			delete(live, name)
+			continue
 		}
+		spec.Maps[name].MaxEntries = live[name].MaxEntries() // as its limit is
 	}
 	loaded, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: live})
 	if err != nil {

@@ -47,9 +47,12 @@ type traceVrTraceLog struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	traceMapVrBlocks       = "vr_blocks"
+	traceMapVrFlowUsed     = "vr_flow_used"
+	traceMapVrFlows        = "vr_flows"
 	traceMapVrLabels       = "vr_labels"
 	traceMapVrNhs          = "vr_nhs"
 	traceMapVrNodes        = "vr_nodes"
+	traceMapVrPolicies     = "vr_policies"
 	traceMapVrPorts        = "vr_ports"
 	traceMapVrTotal        = "vr_total"
 	traceMapVrTraceFilters = "vr_trace_filters"
@@ -119,9 +122,12 @@ type traceProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type traceMapSpecs struct {
 	VrBlocks       *ebpf.MapSpec `ebpf:"vr_blocks"`
+	VrFlowUsed     *ebpf.MapSpec `ebpf:"vr_flow_used"`
+	VrFlows        *ebpf.MapSpec `ebpf:"vr_flows"`
 	VrLabels       *ebpf.MapSpec `ebpf:"vr_labels"`
 	VrNhs          *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes        *ebpf.MapSpec `ebpf:"vr_nodes"`
+	VrPolicies     *ebpf.MapSpec `ebpf:"vr_policies"`
 	VrPorts        *ebpf.MapSpec `ebpf:"vr_ports"`
 	VrTotal        *ebpf.MapSpec `ebpf:"vr_total"`
 	VrTraceFilters *ebpf.MapSpec `ebpf:"vr_trace_filters"`
@@ -161,9 +167,12 @@ func (o *traceObjects) Close() error {
 // It can be passed to loadTraceObjects or ebpf.CollectionSpec.LoadAndAssign.
 type traceMaps struct {
 	VrBlocks       *ebpf.Map `ebpf:"vr_blocks"`
+	VrFlowUsed     *ebpf.Map `ebpf:"vr_flow_used"`
+	VrFlows        *ebpf.Map `ebpf:"vr_flows"`
 	VrLabels       *ebpf.Map `ebpf:"vr_labels"`
 	VrNhs          *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes        *ebpf.Map `ebpf:"vr_nodes"`
+	VrPolicies     *ebpf.Map `ebpf:"vr_policies"`
 	VrPorts        *ebpf.Map `ebpf:"vr_ports"`
 	VrTotal        *ebpf.Map `ebpf:"vr_total"`
 	VrTraceFilters *ebpf.Map `ebpf:"vr_trace_filters"`
@@ -179,9 +188,12 @@ type traceMaps struct {
 func (m *traceMaps) Close() error {
 	return _TraceClose(
 		m.VrBlocks,
+		m.VrFlowUsed,
+		m.VrFlows,
 		m.VrLabels,
 		m.VrNhs,
 		m.VrNodes,
+		m.VrPolicies,
 		m.VrPorts,
 		m.VrTotal,
 		m.VrTraceFilters,

@@ -17,9 +17,12 @@ import (
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	vrMapVrBlocks         = "vr_blocks"
+	vrMapVrFlowUsed       = "vr_flow_used"
+	vrMapVrFlows          = "vr_flows"
 	vrMapVrLabels         = "vr_labels"
 	vrMapVrNhs            = "vr_nhs"
 	vrMapVrNodes          = "vr_nodes"
+	vrMapVrPolicies       = "vr_policies"
 	vrMapVrPorts          = "vr_ports"
 	vrMapVrTotal          = "vr_total"
 	vrMapVrVifCounts      = "vr_vif_counts"
@@ -84,9 +87,12 @@ type vrProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type vrMapSpecs struct {
 	VrBlocks    *ebpf.MapSpec `ebpf:"vr_blocks"`
+	VrFlowUsed  *ebpf.MapSpec `ebpf:"vr_flow_used"`
+	VrFlows     *ebpf.MapSpec `ebpf:"vr_flows"`
 	VrLabels    *ebpf.MapSpec `ebpf:"vr_labels"`
 	VrNhs       *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes     *ebpf.MapSpec `ebpf:"vr_nodes"`
+	VrPolicies  *ebpf.MapSpec `ebpf:"vr_policies"`
 	VrPorts     *ebpf.MapSpec `ebpf:"vr_ports"`
 	VrTotal     *ebpf.MapSpec `ebpf:"vr_total"`
 	VrVifCounts *ebpf.MapSpec `ebpf:"vr_vif_counts"`
@@ -123,9 +129,12 @@ func (o *vrObjects) Close() error {
 // It can be passed to loadVrObjects or ebpf.CollectionSpec.LoadAndAssign.
 type vrMaps struct {
 	VrBlocks    *ebpf.Map `ebpf:"vr_blocks"`
+	VrFlowUsed  *ebpf.Map `ebpf:"vr_flow_used"`
+	VrFlows     *ebpf.Map `ebpf:"vr_flows"`
 	VrLabels    *ebpf.Map `ebpf:"vr_labels"`
 	VrNhs       *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes     *ebpf.Map `ebpf:"vr_nodes"`
+	VrPolicies  *ebpf.Map `ebpf:"vr_policies"`
 	VrPorts     *ebpf.Map `ebpf:"vr_ports"`
 	VrTotal     *ebpf.Map `ebpf:"vr_total"`
 	VrVifCounts *ebpf.Map `ebpf:"vr_vif_counts"`
@@ -138,9 +147,12 @@ type vrMaps struct {
 func (m *vrMaps) Close() error {
 	return _VrClose(
 		m.VrBlocks,
+		m.VrFlowUsed,
+		m.VrFlows,
 		m.VrLabels,
 		m.VrNhs,
 		m.VrNodes,
+		m.VrPolicies,
 		m.VrPorts,
 		m.VrTotal,
 		m.VrVifCounts,

@@ -54,6 +54,7 @@ VR_INLINE struct vr_seen vr_see(const struct __sk_buff *skb)
 /* Counts a packet as lost while it was being rewritten. */
 VR_INLINE int vr_lose(struct vr_totals *total, const struct vr_seen *seen, uint32_t reason)
 {
+	VR_OPAQUE(reason); /* the verifier wants one register for the check and for the place */
 	VR_STEP(loss, reason, 0);
 	if (reason < VR_DROP_COUNT)
 		vr_add(&total->drops[reason], seen);
@@ -67,6 +68,7 @@ VR_INLINE int vr_lose_of(struct vr_totals *total, const struct vr_seen *seen, ui
 	struct vr_vif_drops *d = bpf_map_lookup_elem(&vr_vif_losses, &vif);
 	struct vr_count *c;
 
+	VR_OPAQUE(reason);
 	if (VR_LIVE && d && reason < VR_DROP_COUNT) {
 		c = from ? &d->from[reason] : &d->to[reason];
 		__sync_fetch_and_add(&c->packets, 1);

@@ -2,8 +2,8 @@
 /*
  * The stages of a decision that are functions of their own. The verifier looks at a global function
  * once, for all arguments, and not once for every way through the program that leads to it: in
- * line, each would multiply what has to be looked at. Such a function takes plain numbers, the
- * program's context, and memory of a fixed size; this comes before vr_decide.h, which calls them.
+ * line, each would multiply what has to be looked at. Such a function takes and gives plain
+ * numbers, or the program's context; this comes before vr_decide.h, which calls them.
  */
 #ifndef VR_STAGES_H
 #define VR_STAGES_H
@@ -35,42 +35,85 @@ enum vr_hook { VR_HOOK_TC, VR_HOOK_XDP };
 /* The furthest that an inner IP header begins. */
 #define VR_PARSE_MAX (VR_ETH_LEN + VR_TEMPLATE_LEN)
 
-__attribute__((noinline)) int vr_parse_skb(struct __sk_buff *skb, uint32_t offset, struct vr_ip *h)
+/*
+ * What these functions find fits into a number, with what stands in the header for all to see left
+ * out, and so needs no room on the stack, of which there are 512 bytes for a program and all that
+ * it calls: bits 0-7 the drop reason, 8-15 and 16-23 the lengths of the IP header and of the next,
+ * 24-31 the protocol, 32-63 the ports, or the ICMP type.
+ */
+#define VR_PACK_FRAGMENT (1ULL << 16)
+#define VR_PACK_LATER (1ULL << 17)
+#define VR_PACK_TUNNEL (1ULL << 22)
+#define VR_PACK_SYN (1ULL << 23)
+
+VR_INLINE uint64_t vr_parse_packed(const uint8_t *ip, const uint8_t *end, uint32_t room)
 {
-	if (!h || offset > VR_PARSE_MAX)
-		return VR_DROP_truncated;
-	return vr_parse_ip(VR_SKB_POINTER(skb, data) + offset, VR_SKB_POINTER(skb, data_end),
-			   skb->len - offset, h);
+	struct vr_ip h = {};
+	enum vr_drop bad = vr_parse_ip(ip, end, room, &h);
+	uint32_t ports = h.proto == VR_PROTO_ICMP6 ? h.icmp : (uint32_t)h.sport << 16 | h.dport;
+
+	return (uint64_t)bad | (uint64_t)h.header << 8 | (uint64_t)h.l4 << 16 |
+	       (h.fragment ? VR_PACK_FRAGMENT : 0) | (h.later ? VR_PACK_LATER : 0) |
+	       (h.tunnel ? VR_PACK_TUNNEL : 0) | (h.syn ? VR_PACK_SYN : 0) |
+	       (uint64_t)h.proto << 24 | (uint64_t)ports << 32;
 }
 
-__attribute__((noinline)) int vr_parse_xdp(struct xdp_md *xdp, uint32_t offset, struct vr_ip *h)
+VR_INLINE enum vr_drop vr_unpack(uint64_t word, const uint8_t *ip, const uint8_t *end,
+				 struct vr_ip *h)
+{
+	if ((uint8_t)word)
+		return (enum vr_drop)(uint8_t)word;
+	h->header = (uint8_t)(word >> 8);
+	h->l4 = (uint8_t)(word >> 16) & 0x3c; /* a multiple of 4, up to 60 */
+	h->fragment = (word & VR_PACK_FRAGMENT) != 0;
+	h->later = (word & VR_PACK_LATER) != 0;
+	h->tunnel = (word & VR_PACK_TUNNEL) != 0;
+	h->syn = (word & VR_PACK_SYN) != 0;
+	h->proto = (uint8_t)(word >> 24);
+	h->icmp = (uint8_t)(word >> 32);
+	h->sport = (uint16_t)(word >> 48);
+	h->dport = (uint16_t)(word >> 32);
+	if (ip[0] >> 4 == 4)
+		vr_read_ip4(ip, h);
+	else if (ip + VR_IP6_LEN <= end)
+		vr_read_ip6(ip, h);
+	return VR_DROP_NONE;
+}
+
+__attribute__((noinline)) uint64_t vr_parse_skb(struct __sk_buff *skb, uint32_t offset)
+{
+	if (offset > VR_PARSE_MAX)
+		return VR_DROP_truncated;
+	return vr_parse_packed(VR_SKB_POINTER(skb, data) + offset, VR_SKB_POINTER(skb, data_end),
+			       skb->len - offset);
+}
+
+__attribute__((noinline)) uint64_t vr_parse_xdp(struct xdp_md *xdp, uint32_t offset)
 {
 	const uint8_t *data = VR_SKB_POINTER(xdp, data), *end = VR_SKB_POINTER(xdp, data_end);
 	uint64_t length = (uint64_t)(end - data);
 
 	VR_OPAQUE(length); /* or clang subtracts from it in 32 bits, and from pointers */
-	if (!h || offset > VR_PARSE_MAX)
+	if (offset > VR_PARSE_MAX)
 		return VR_DROP_truncated;
-	return vr_parse_ip(data + offset, end, (uint32_t)length - offset, h);
+	return vr_parse_packed(data + offset, end, (uint32_t)length - offset);
 }
 
-/* IPv4 without options, which nearly all packets are, is read in line: it has few ways, and a
- * header whose address no function gets stays in registers. So the functions fill one of their own.
- */
+/* IPv4 without options, which nearly all packets are, is read in line: it has few ways. */
 VR_INLINE enum vr_drop vr_parse_at(const struct vr_frame *f, uint32_t offset, struct vr_ip *h)
 {
 	const uint8_t *ip = f->data + offset;
-	struct vr_ip there = {};
-	int bad;
+	uint64_t word;
 
-	if (ip + VR_IP4_LEN <= f->end && ip[0] == 0x45)
+	if (ip + VR_IP4_LEN > f->end)
+		return VR_DROP_truncated;
+	if (__builtin_expect(ip[0] == 0x45, 1))
 		return vr_parse_ip4(ip, f->end, f->length - offset, h);
 	if (f->hook == VR_HOOK_XDP)
-		bad = vr_parse_xdp(f->packet, offset, &there);
+		word = vr_parse_xdp(f->packet, offset);
 	else
-		bad = vr_parse_skb(f->packet, offset, &there);
-	*h = there;
-	return (enum vr_drop)bad;
+		word = vr_parse_skb(f->packet, offset);
+	return vr_unpack(word, ip, f->end, h);
 }
 
 #endif

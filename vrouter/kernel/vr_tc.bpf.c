@@ -16,6 +16,7 @@
 #include "vr_skb.h"
 #include "vr_rewrite.h"
 #include "vr_fabric_xdp.h"
+#include "vr_flow_tc.h"
 
 VR_INLINE int vr_redirect(uint32_t ifindex)
 {
@@ -77,6 +78,9 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 	if (v.op == VR_OP_DROP)
 		return vr_lose_of(total, seen, v.drop, index, 1);
 	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL) {
+		failed = vr_flow_forward(skb, vif, index, v.nh);
+		if (failed)
+			return vr_lose_of(total, seen, (uint32_t)failed, index, 1);
 		failed = v.mss ? vr_clamp_mss(skb, VR_ETH_LEN + v.header, v.mss) : 0;
 		if (!failed)
 			failed = vr_do_hop(skb, v.version);
@@ -127,8 +131,14 @@ VR_INLINE int vr_pass(struct vr_totals *total, const struct vr_seen *seen)
 VR_INLINE int vr_from_xdp(struct __sk_buff *skb, struct vr_totals *total,
 			  const struct vr_seen *seen, const struct vr_handed *h)
 {
+	int lost = 0;
+
 	if (skb->vlan_present)
-		return vr_lose_of(total, seen, VR_DROP_vlan, h->vif, 0);
+		lost = VR_DROP_vlan;
+	else if (h->flags & VR_NH_FLOW)
+		lost = vr_flow_cross(skb, VR_ETH_LEN, h->vif, VR_FLOW_IN);
+	if (lost)
+		return vr_lose_of(total, seen, (uint32_t)lost, h->vif, 0);
 	return vr_deliver(skb, total, seen, h->vif, h->ifindex, h->flags & VR_NH_PEER);
 }
 
@@ -159,7 +169,11 @@ VR_INLINE int vr_on_fabric(struct __sk_buff *skb)
 		return vr_lose_to(total, &seen, v.op == VR_OP_DROP ? v.drop : VR_DROP_bad_nexthop,
 				  v.nh);
 	failed = v.op == VR_OP_DECAP ? vr_do_decap(skb, &v) : vr_do_encap(skb, &v);
-	return failed ? vr_lose_to(total, &seen, VR_DROP_rewrite_failed, v.nh)
+	if (failed)
+		failed = VR_DROP_rewrite_failed;
+	else if (v.nh->flags & VR_NH_FLOW) /* the inner packet is the outer one now */
+		failed = vr_flow_cross(skb, VR_ETH_LEN, v.nh->vif, VR_FLOW_IN);
+	return failed ? vr_lose_to(total, &seen, (uint32_t)failed, v.nh)
 		      : vr_forward(skb, total, &seen, v.nh);
 }
 

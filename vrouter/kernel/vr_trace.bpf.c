@@ -113,6 +113,13 @@ VR_INLINE int vr_host_at(const struct vr_frame *f, uint32_t at,
 	       vr_same_addr(vr_get_addr(ip + 24), filter->host);
 }
 
+/* A packet that flow mode loses. */
+VR_INLINE void vr_watch_flow(struct vr_verdict *v, int lost)
+{
+	if (lost)
+		vr_drop_it(v, (enum vr_drop)lost);
+}
+
 SEC("tc")
 int vr_watch_vif(struct __sk_buff *skb)
 {
@@ -132,6 +139,8 @@ int vr_watch_vif(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	VR_STEP(vif, *index, ifindex);
 	vr_decide_vif(0, &f, vif, &v);
+	if (v.nh && (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL))
+		vr_watch_flow(&v, vr_flow_forward(skb, vif, *index, v.nh));
 	VR_STEP(verdict, v.op, v.drop);
 	return vr_submit(TC_ACT_UNSPEC);
 }
@@ -140,6 +149,7 @@ int vr_watch_vif(struct __sk_buff *skb)
 VR_INLINE int vr_watch_handed(struct __sk_buff *skb, const struct vr_trace_filter *filter,
 			      const struct vr_handed *h)
 {
+	struct vr_verdict v = {.op = VR_OP_DECAP};
 	struct vr_frame f;
 
 	vr_ip_frame(skb, VR_ETH_LEN, &f);
@@ -148,7 +158,9 @@ VR_INLINE int vr_watch_handed(struct __sk_buff *skb, const struct vr_trace_filte
 	if ((filter->vif && h->vif != filter->vif) || vr_begin(skb, 1))
 		return TC_ACT_UNSPEC;
 	VR_STEP(handed, h->vif, h->ifindex);
-	VR_STEP(verdict, VR_OP_DECAP, 0);
+	if (h->flags & VR_NH_FLOW)
+		vr_watch_flow(&v, vr_flow_cross(skb, VR_ETH_LEN, h->vif, VR_FLOW_IN));
+	VR_STEP(verdict, v.op, v.drop);
 	return vr_submit(TC_ACT_UNSPEC);
 }
 
@@ -173,6 +185,8 @@ int vr_watch_fabric(struct __sk_buff *skb)
 	if (vr_begin(skb, 1))
 		return TC_ACT_UNSPEC;
 	vr_decide_fabric(0, node, &f, &v);
+	if (v.nh && v.nh->flags & VR_NH_FLOW && (v.op == VR_OP_ENCAP || v.op == VR_OP_DECAP))
+		vr_watch_flow(&v, vr_flow_cross(skb, VR_ETH_LEN + v.pop, v.nh->vif, VR_FLOW_IN));
 	VR_STEP(verdict, v.op, v.drop);
 	if (v.op == VR_OP_PASS || (filter->vif && (!v.nh || v.nh->vif != filter->vif)))
 		return TC_ACT_UNSPEC;

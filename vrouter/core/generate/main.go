@@ -23,6 +23,7 @@ var records = []struct{ c, goName string }{
 	{"vr_addr", "Addr"}, {"vr_block", "Block"},
 	{"vr_count", "Count"}, {"vr_totals", "Totals"}, {"vr_vif_count", "VifCount"},
 	{"vr_vif_drops", "VifDrops"},
+	{"vr_flow_key", "FlowKey"}, {"vr_flow", "Flow"}, {"vr_rule", "Rule"}, {"vr_policy", "Policy"},
 }
 
 func main() {
@@ -75,7 +76,7 @@ func writeRecords(b *bytes.Buffer, types *btf.Spec) error {
 		if err != nil {
 			return fmt.Errorf("struct %s: %w", r.c, err)
 		}
-		fmt.Fprintf(b, "\n// %s is struct %s of vr_types.h.\n%s\n", r.goName, r.c, text)
+		fmt.Fprintf(b, "\n// %s is struct %s of the C headers.\n%s\n", r.goName, r.c, text)
 		fmt.Fprintf(b, "\n// Size%s is the size that C gives it, in bytes.\nconst Size%s = %d\n", r.goName, r.goName, structs[i].Size)
 	}
 	return nil

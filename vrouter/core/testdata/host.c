@@ -15,6 +15,7 @@
 
 #include "../vr_decide.h"
 #include "../vr_build6.h"
+#include "../vr_flow.h"
 #include "../vr_outer6.h"
 
 #define MAX_FRAME 70000
@@ -65,6 +66,8 @@ static struct vr_tables load_tables(const char *path)
 	t.nhs = load(f, VR_MAX_NHS * sizeof(struct vr_nh));
 	t.labels = load(f, VR_MAX_LABELS * sizeof(uint64_t));
 	t.vnis = load(f, VR_MAX_VNIS * sizeof(uint64_t));
+	fseek(f, VR_MAX_POLICIES * sizeof(struct vr_policy),
+	      SEEK_CUR); /* flow mode is the mover's */
 	load_blocks(f, &t);
 	fclose(f);
 	return t;

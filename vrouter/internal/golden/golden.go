@@ -36,7 +36,27 @@ func Folder() string {
 // Load reads the cases and the configuration.
 func Load(t *testing.T) ([]Case, config.Config) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(Folder(), "testdata", "golden.json"))
+	return load(t, "golden.json")
+}
+
+// LoadFlow reads the cases of flow.json, which are about one port in flow mode and in an order, and the
+// configuration with its policy.
+func LoadFlow(t *testing.T) ([]Case, config.Config) {
+	t.Helper()
+	cases, c := load(t, "flow.json")
+	c.Policies = []config.Policy{{Name: "web", Default: config.Deny, Rules: []config.Rule{
+		{Direction: "out", Action: config.Allow},
+		{Direction: "in", Protocol: "tcp", Ports: config.Ports{First: 80, Last: 80}, Action: config.Allow},
+		{Direction: "in", Protocol: "icmp", Action: config.Allow},
+		{Direction: "in", Protocol: "icmp6", Action: config.Allow},
+	}}}
+	c.Ports[0].Flow.Policy = "web"
+	return cases, c
+}
+
+func load(t *testing.T, name string) ([]Case, config.Config) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(Folder(), "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
