@@ -46,7 +46,7 @@ func TestExitCodes(t *testing.T) {
 		{"trace of what", "trace --port a", exitRefused, "say which packet: --port and --to"},
 		{"live of what", "trace --live --to 10.0.1.4", exitRefused, "--live shows packets that pass"},
 		{"no prefix", "rt del 10.0.1.4 --network n1 --socket " + nowhere, exitRefused, "no '/'"},
-		{"no way", "rt add 10.0.1.4/32 --network n1 --socket " + nowhere, exitRefused, `"tunnel" not set`},
+		{"no way", "rt add 10.0.1.4/32 --network n1 --socket " + nowhere, exitRefused, `[tunnel port to-network way] is required`},
 		{"no network", "rt del 10.0.1.4/32 --socket " + nowhere, exitRefused, `"network" not set`},
 		{"no name", "delete --name ../..", exitRefused, "is no vRouter's name"},
 	}
@@ -93,9 +93,9 @@ func TestTables(t *testing.T) {
 		{"drops --network n1", `{"ok":true,"drops":[{"reason":"no_route","says":"none","direction":"from","packets":5,"segments":6,"bytes":7}]}`,
 			"WAY   REASON    PACKETS  SEGMENTS  BYTES  MEANS\nfrom  no_route  5        6         7      none\n"},
 		{"drops", `{"ok":true,"drops":[]}`, "nothing was lost\n"},
-		{"mpls", `{"ok":true,"mpls":[{"label":16,"nh":2,"port":"sender"}]}`, "LABEL  NH  PORT\n16     2   sender\n"},
+		{"mpls", `{"ok":true,"mpls":[{"label":16,"nh":2,"port":"sender"}]}`, "LABEL  NH  PORT    NETWORK\n16     2   sender\n"},
 		{"nh", `{"ok":true,"nh":[{"nh":1,"type":"receive","resolved":true}]}`,
-			"NH  TYPE     OUT  TUNNEL  AS  MAC  MTU  RESOLVED\n1   receive                        0    true\n"},
+			"NH  TYPE     OUT  TUNNEL  AS  MAC  MTU  RESOLVED  MEMBERS\n1   receive                        0    true\n"},
 		{"vif", `{"ok":true,"vif":[]}`, "VIF  NAME  INTERFACE  NETWORK  ADDRESS  MAC  MTU  LABEL  DELIVERY  RX  TX\n"},
 	}
 	for _, c := range cases {

@@ -13,31 +13,33 @@ import (
 
 // newRouteAdd and newRouteDel are below the command that shows the routes.
 func newRouteAdd() *cobra.Command {
-	var socket, network, tunnel, encapsulation, mac string
-	var via config.Via
+	var socket, network string
+	var way wayFlags
 	c := &cobra.Command{
 		Use: "add PREFIX [flags]", Short: "Give a prefix a route, new or instead of another one", Args: cobra.ExactArgs(1),
-		Example: "  vrouter rt add 10.0.1.4/32 --network network1 --tunnel 10.0.0.2 --encapsulation mplsoudp --label 17",
-		RunE: func(_ *cobra.Command, args []string) (err error) {
-			if via.Tunnel, err = netip.ParseAddr(tunnel); err != nil {
-				return control.Refuse(fmt.Errorf("--tunnel: %w", err))
+		Example: `  vrouter rt add 10.0.1.4/32 --network network1 --tunnel 10.0.0.2 --encapsulation mplsoudp --label 17
+  vrouter rt add 10.0.2.0/24 --network network1 --to-network network2
+  vrouter rt add 10.0.1.9/32 --network network1 --way port=web1 --way tunnel=10.0.0.2,encapsulation=mplsoudp,label=17`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			via, err := way.via()
+			if err != nil {
+				return err
 			}
-			if mac != "" {
-				if via.MAC, err = config.ParseMAC(mac); err != nil {
-					return control.Refuse(fmt.Errorf("--mac: %w", err))
-				}
-			}
-			via.Encapsulation = config.Encapsulation(encapsulation)
 			return changeRoute(socket, args[0], config.Change{Network: network, Via: &via})
 		},
 	}
 	routeFlags(c, &socket, &network)
-	c.Flags().StringVar(&tunnel, "tunnel", "", "the other node's fabric address")
-	c.Flags().StringVar(&encapsulation, "encapsulation", "", "how packets are wrapped: mplsoudp, mplsogre, vxlan or none")
-	c.Flags().Uint32Var(&via.Label, "label", 0, "the label of the port there, for MPLS")
-	c.Flags().Uint32Var(&via.VNI, "vni", 0, "for VXLAN, instead of the network's")
-	c.Flags().StringVar(&mac, "mac", "", "the inner destination for VXLAN, instead of the gateway's")
-	require(c, "tunnel", "encapsulation")
+	c.Flags().StringVar(&way.tunnel, "tunnel", "", "the other node's fabric address")
+	c.Flags().StringVar(&way.encapsulation, "encapsulation", "", "how packets are wrapped: mplsoudp, mplsogre, vxlan or none")
+	c.Flags().Uint32Var(&way.label, "label", 0, "the label of the port or the network there, for MPLS")
+	c.Flags().Uint32Var(&way.vni, "vni", 0, "for VXLAN, instead of the network's")
+	c.Flags().StringVar(&way.mac, "mac", "", "the inner destination for VXLAN, instead of the gateway's")
+	c.Flags().StringVar(&way.port, "port", "", "a port of this node, which has the prefix besides its own address")
+	c.Flags().StringVar(&way.network, "to-network", "", "the network whose routes say where to")
+	c.Flags().StringArrayVar(&way.several, "way", nil, "one of several ways, of which each flow has one: port=... or tunnel=...,encapsulation=...,label=...")
+	c.MarkFlagsOneRequired("tunnel", "port", "to-network", "way")
+	c.MarkFlagsMutuallyExclusive("tunnel", "port", "to-network", "way")
+	c.MarkFlagsRequiredTogether("tunnel", "encapsulation")
 	return c
 }
 

@@ -36,6 +36,9 @@ func printStatus(reply []byte, out io.Writer, _ control.Scope) error {
 		line(fmt.Sprintf("networks\t%d", s.Networks))
 		line(fmt.Sprintf("ports\t%d, missing: %s", s.Ports, none(s.Missing)))
 		line(fmt.Sprintf("routes\t%d, unresolved tunnels: %s", s.Routes, none(s.Unresolved)))
+		if s.Groups > 0 {
+			line(fmt.Sprintf("ecmp\t%d groups of ways, ways that cannot be reached: %d", s.Groups, s.Avoided))
+		}
 		line(fmt.Sprintf("applied\t%s, the %s configuration", s.Applied.Format(time.RFC3339), ordinal(s.Changes)))
 		line("kernel\t" + none(s.KernelFeatures))
 		for text := range strings.Lines(s.Problem) {

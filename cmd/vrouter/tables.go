@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,18 +26,22 @@ var tables = []table{
 	{name: "vif", short: "Show the ports and their counters", print: rows("VIF\tNAME\tINTERFACE\tNETWORK\tADDRESS\tMAC\tMTU\tLABEL\tDELIVERY\tRX\tTX", func(v control.Vif) string {
 		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d", v.Vif, v.Name, v.Interface, v.Network, v.Address, v.MAC, v.MTU, v.Label, v.Delivery, v.Rx.Packets, v.Tx.Packets)
 	})},
-	{name: "nh", short: "Show the nexthops", print: rows("NH\tTYPE\tOUT\tTUNNEL\tAS\tMAC\tMTU\tRESOLVED", func(n control.Nexthop) string {
+	{name: "nh", short: "Show the nexthops", print: rows("NH\tTYPE\tOUT\tTUNNEL\tAS\tMAC\tMTU\tRESOLVED\tMEMBERS", func(n control.Nexthop) string {
 		wrap := n.Wrap
 		if n.VNI != 0 {
 			wrap += fmt.Sprintf(" %d", n.VNI)
 		}
-		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%t", n.Nexthop, n.Type, n.Out, n.Tunnel, wrap, n.MAC, n.MTU, n.Resolved)
+		var members []string
+		for _, m := range n.Members {
+			members = append(members, m.Text())
+		}
+		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%t\t%s", n.Nexthop, n.Type, cmp.Or(n.Out, n.Network), n.Tunnel, wrap, n.MAC, n.MTU, n.Resolved, strings.Join(members, ", "))
 	})},
 	{name: "rt", short: "Show the routes", print: rows("NETWORK\tPREFIX\tNH\tLABEL", func(r control.Route) string {
 		return fmt.Sprintf("%s\t%s\t%d\t%d", r.Network, r.Prefix, r.Nexthop, r.Label)
 	})},
-	{name: "mpls", short: "Show the labels that deliver here", print: rows("LABEL\tNH\tPORT", func(l control.Label) string {
-		return fmt.Sprintf("%d\t%d\t%s", l.Label, l.Nexthop, l.Port)
+	{name: "mpls", short: "Show the labels that deliver here", print: rows("LABEL\tNH\tPORT\tNETWORK", func(l control.Label) string {
+		return fmt.Sprintf("%d\t%d\t%s\t%s", l.Label, l.Nexthop, l.Port, l.Network)
 	})},
 	{name: "drops", short: "Show what was lost, by reason", scoped: true, print: printDrops,
 		example: "  vrouter drops\n  vrouter drops --network network1\n  vrouter drops --port sender --json"},

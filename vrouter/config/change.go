@@ -58,10 +58,10 @@ func (r *Rules) allow(c Change) *Error {
 		return nil
 	case c.Remove || c.Via == nil:
 		return bad(".via", `a change has either a "via" or "remove":true`)
-	case c.Via.Encapsulation == NoEncapsulation && !k.flat[c.Network]:
+	case c.Via.isBare() && !k.flat[c.Network]:
 		return bad(".via.encapsulation", "%s is not reached without encapsulation; that takes a route without in its configuration", c.Network)
 	}
-	return k.via(".via", k.networks[c.Network], *c.Via)
+	return k.via(".via", k.networks[c.Network], c.Prefix, *c.Via)
 }
 
 // Change makes the image with other routes, all of the changes or, after an error, none, and the plan
@@ -128,6 +128,11 @@ func (b *builder) changed(vrfs map[uint32]bool) Plan {
 			p.Prepare = append(p.Prepare, Write{TableNexthops, slot * core.SizeNexthop, record})
 		}
 	}
+	for _, slot := range b.madeGroups {
+		if b.previous.Groups[slot] != b.next.Groups[slot] {
+			p.Prepare = append(p.Prepare, Write{TableGroups, slot * core.SizeGroup, encode(b.next.Groups[slot])})
+		}
+	}
 	return p
 }
 
@@ -155,7 +160,7 @@ func (b *builder) moveWays() error {
 		}
 		slot, err := b.way(via)
 		if err != nil {
-			return fmt.Errorf("the way to %s: %w", via.Tunnel, err)
+			return fmt.Errorf("the way %s: %w", MakeMembers(via), err)
 		}
 		if slot != old {
 			moved[old] = slot

@@ -69,6 +69,8 @@ type Network struct {
 	Gateway6 netip.Addr   `json:"gateway6,omitzero"`
 	// VNI delivers received VXLAN packets to this network, by their inner address: 1 to 16777215.
 	VNI uint32 `json:"vni,omitempty"`
+	// Label delivers received MPLS packets to this network, by their inner address: 16 to 65535.
+	Label uint32 `json:"label,omitempty"`
 	// MSSClamp lets TCP connections that begin here ask for segments that fit their way: on unless
 	// it is false.
 	MSSClamp *bool `json:"mss_clamp,omitempty"`
@@ -102,20 +104,25 @@ type Port struct {
 	Flow PortFlow `json:"flow,omitzero"`
 }
 
-// Route says where a prefix of a network is, when it is on another node.
+// Route says where a prefix of a network is, when it is not a port's own address on this node.
 type Route struct {
 	Network string       `json:"network"`
 	Prefix  netip.Prefix `json:"prefix"`
 	Via     Via          `json:"via"`
 }
 
-// Via is the way to another node.
+// Via is a way: to another node (Tunnel, and what belongs to it), to a port of this node, on by another
+// network's routes, or several of the first two, of which each flow has one.
 type Via struct {
-	Tunnel        netip.Addr    `json:"tunnel"` // that node's fabric address
-	Encapsulation Encapsulation `json:"encapsulation"`
+	Tunnel        netip.Addr    `json:"tunnel,omitzero"` // that node's fabric address
+	Encapsulation Encapsulation `json:"encapsulation,omitempty"`
 	Label         uint32        `json:"label,omitempty"` // with MPLS: that port's label
 	VNI           uint32        `json:"vni,omitempty"`   // with VXLAN; the network's own if it is left out
 	MAC           MAC           `json:"mac,omitzero"`    // with VXLAN: whom the inner frame is addressed to; [GatewayMAC]
+
+	Port    string  `json:"port,omitempty"`
+	Network string  `json:"network,omitempty"`
+	ECMP    Members `json:"ecmp,omitempty"`
 }
 
 // Encapsulation is how packets are wrapped on the fabric.
@@ -173,7 +180,7 @@ func (p Port) addresses() []netip.Addr {
 func (c Config) flat() map[string]bool {
 	flat := make(map[string]bool)
 	for _, r := range c.Routes {
-		if r.Via.Encapsulation == NoEncapsulation {
+		if r.Via.isBare() {
 			flat[r.Network] = true
 		}
 	}

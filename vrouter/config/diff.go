@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"windtunnel/vrouter/core"
 )
@@ -16,6 +17,7 @@ const (
 	TableVifs                  // core.Vif
 	TableVRFs                  // core.VRF
 	TableNexthops              // core.Nexthop
+	TableGroups                // core.Group
 	TableLabels                // uint64, of which the lower half is the nexthop
 	TableVNIs                  // core.VNIWord
 	TablePolicies              // core.Policy
@@ -26,7 +28,7 @@ const (
 // RecordSize is the length of a table's records, in bytes.
 var RecordSize = [TableCount]int{
 	TableNode: core.SizeNode, TableVifs: core.SizeVif, TableVRFs: core.SizeVRF,
-	TableNexthops: core.SizeNexthop, TableLabels: 8, TableVNIs: 8, TablePolicies: core.SizePolicy, TableBlocks: core.SizeBlock,
+	TableNexthops: core.SizeNexthop, TableGroups: core.SizeGroup, TableLabels: 8, TableVNIs: 8, TablePolicies: core.SizePolicy, TableBlocks: core.SizeBlock,
 }
 
 // Write is one change of a table's memory: Data, little-endian, from a byte offset on. Those of
@@ -64,6 +66,9 @@ func Diff(previous, next Image) Plan {
 		}
 	}
 	records(&p, TableNexthops, previous.Nexthops, next.Nexthops)
+	forgotten := p.takeForgotten()
+	records(&p, TableGroups, previous.Groups, next.Groups)
+	p.Switch = append(p.Switch, forgotten...)
 	records(&p, TableVRFs, previous.VRFs, next.VRFs)
 	records(&p, TablePolicies, previous.Policies, next.Policies)
 	records(&p, TableVifs, previous.Vifs, next.Vifs)
@@ -122,6 +127,19 @@ func (p *Plan) words(table Table, offset uint32, old, new []byte) {
 	}
 }
 
+// takeForgotten takes out the switches of nexthops whose MAC is not known any more. They come after
+// those of the groups, which send no flow there then; and a MAC that is new comes before.
+func (p *Plan) takeForgotten() (forgotten []Write) {
+	p.Switch = slices.DeleteFunc(p.Switch, func(w Write) bool {
+		gone := w.Offset%core.SizeNexthop == 0 && binary.LittleEndian.Uint64(w.Data)&core.MACKnown == 0
+		if gone {
+			forgotten = append(forgotten, w)
+		}
+		return gone
+	})
+	return forgotten
+}
+
 // switchWords adds what changed in a table of single words. What goes is wiped after what comes is
 // there.
 func switchWords[W uint32 | uint64](p *Plan, table Table, previous, next map[uint32]W) {
@@ -145,6 +163,7 @@ func Read(tables [TableCount][]byte) Image {
 		Nexthops: readRecords(tables[TableNexthops], core.SizeNexthop, func(r core.Nexthop) bool {
 			return r.Type != core.NexthopNone
 		}),
+		Groups:   readGroups(tables[TableGroups]),
 		Labels:   make(map[uint32]uint32),
 		Policies: readRecords(tables[TablePolicies], core.SizePolicy, func(r core.Policy) bool { return r.ID != 0 }),
 		VNIs:     readRecords(tables[TableVNIs], 8, func(r uint64) bool { return r != 0 }),

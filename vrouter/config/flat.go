@@ -5,7 +5,7 @@ import "windtunnel/vrouter/core"
 // tableRecords is how many records each table has room for, but for the blocks.
 var tableRecords = [TableCount]int{
 	TableNode: 1, TableVifs: core.MaxVifs, TableVRFs: core.VRFSlots, TableNexthops: core.MaxNexthops,
-	TableLabels: core.MaxLabels, TableVNIs: core.MaxVNIs, TablePolicies: core.MaxPolicies,
+	TableGroups: core.MaxGroups, TableLabels: core.MaxLabels, TableVNIs: core.MaxVNIs, TablePolicies: core.MaxPolicies,
 }
 
 // Flat lays the image out as memory, one block a table: what a process that keeps the tables in its

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"net/netip"
 	"slices"
 
@@ -39,6 +38,7 @@ type Image struct {
 	Vifs     map[uint32]core.Vif
 	VRFs     map[uint32]core.VRF
 	Nexthops map[uint32]core.Nexthop
+	Groups   map[uint32]core.Group
 	Labels   map[uint32]uint32 // to the nexthop's slot
 	VNIs     map[uint32]uint64 // core.VNIWord
 	Policies map[uint32]core.Policy
@@ -46,7 +46,9 @@ type Image struct {
 	tables map[uint32]routeTable // by the VRF's slot
 	pool   *pool                 // of the tables' blocks; all images of one set of tables share it
 	vrfs   map[string]uint32     // by the network's name
-	ways   map[Via]uint32        // nexthops by the way to other nodes, its label left out
+	ways   map[Via]uint32        // nexthops by the way, its label left out
+	ports  map[string]uint32     // nexthops by the port's name
+	usable map[uint32]usable     // by the group's slot
 	routes int                   // that lead to other nodes
 }
 
@@ -80,6 +82,7 @@ func (c Config) Image(facts Facts, previous Image) (Image, error) {
 func newBuilder(c Config, facts Facts, previous Image) *builder {
 	b := &builder{config: c, facts: facts, flat: c.flat(), previous: previous, next: Image{
 		Vifs: make(map[uint32]core.Vif), VRFs: make(map[uint32]core.VRF), Nexthops: make(map[uint32]core.Nexthop),
+		Groups: make(map[uint32]core.Group), usable: make(map[uint32]usable), ports: make(map[string]uint32),
 		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), Policies: make(map[uint32]core.Policy), pool: previous.pool,
 		vrfs: make(map[string]uint32), ways: make(map[Via]uint32), tables: make(map[uint32]routeTable),
 		Node: core.Node{
@@ -103,6 +106,7 @@ type builder struct {
 	made           []uint32          // nexthops for new ways
 	peers          bool              // whether there may be new ones
 	policies       map[string]uint32 // by name
+	madeGroups     []uint32
 }
 
 func (b *builder) build(steps ...func() error) (Image, error) {
@@ -163,6 +167,12 @@ func (b *builder) addNetworks() error {
 		if n.Gateway6.IsValid() {
 			b.addRoute(slot, netip.PrefixFrom(n.Gateway6, 128), nexthop, 0)
 		}
+		if n.Label == 0 {
+			continue
+		}
+		if b.next.Labels[n.Label], err = b.nexthop(core.Nexthop{Type: core.NexthopTranslate, Vif: slot}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -201,6 +211,7 @@ func (b *builder) addPort(p Port) error {
 	if err != nil {
 		return err
 	}
+	b.next.ports[p.Name] = slot
 	b.reach(p, slot)
 	return nil
 }
@@ -239,17 +250,21 @@ func (b *builder) addRoutes() error {
 	return nil
 }
 
-// way is the nexthop of a way to another node: the same for all routes that differ by their label.
+// way is a way's nexthop: the same for all routes that differ by their label.
 func (b *builder) way(via Via) (slot uint32, err error) {
 	via.Label = 0
 	slot, known := b.next.ways[via]
 	if known {
 		return slot, nil
 	}
-	if b.borrowed {
-		b.next.ways, b.next.Nexthops, b.borrowed = maps.Clone(b.next.ways), maps.Clone(b.next.Nexthops), false
+	b.own()
+	record := core.Nexthop{}
+	if via.Tunnel.IsValid() {
+		record = b.remote(via)
+	} else if record, err = b.leadsOn(via); err != nil {
+		return 0, err
 	}
-	if slot, err = b.nexthop(b.remote(via)); err == nil {
+	if slot, err = b.nexthop(record); err == nil {
 		b.next.ways[via] = slot
 		b.made = append(b.made, slot)
 	}

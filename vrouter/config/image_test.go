@@ -88,6 +88,9 @@ func draw(t *rapid.T, label string) (config.Config, config.Facts) {
 	c.Networks, c.Ports, c.Routes = nil, nil, nil
 	c.Limits.Routes = 100
 	f.Interfaces, f.Neighbours = map[string]config.Interface{}, map[netip.Addr]config.MAC{}
+	for last := byte(2); last < 4; last++ { // 4 never: a MAC that changes is a change of its own
+		f.Neighbours[netip.AddrFrom4([4]byte{10, 99, 0, last})] = config.MAC{2, 0, 0, 0, 0, last}
+	}
 	for n := range 2 {
 		name := fmt.Sprintf("net%d", n)
 		c.Networks = append(c.Networks, config.Network{Name: name, Subnet: netip.MustParsePrefix("10.0.0.0/16"), Gateway: netip.MustParseAddr("10.0.255.254"),
@@ -115,10 +118,11 @@ func draw(t *rapid.T, label string) (config.Config, config.Facts) {
 			if rapid.Bool().Draw(t, label+" by VXLAN") {
 				via = config.Via{Tunnel: remote, Encapsulation: config.VXLAN, VNI: uint32(rapid.IntRange(1, 3).Draw(t, label+" vni of a route"))}
 			}
-			c.Routes = append(c.Routes, config.Route{Network: name, Prefix: netip.MustParsePrefix(prefix), Via: via})
-			if remote.As4()[3] != 4 { // a MAC that changes is a change of its own
-				f.Neighbours[remote] = config.MAC{2, 0, 0, 0, 0, remote.As4()[3]}
+			if other := byte(rapid.IntRange(2, 7).Draw(t, label+" one more way")); other < 5 && other != remote.As4()[3] {
+				second := config.Via{Tunnel: netip.AddrFrom4([4]byte{10, 99, 0, other}), Encapsulation: config.MPLSoGRE, Label: 17}
+				via = config.Via{ECMP: config.MakeMembers(via, second)}
 			}
+			c.Routes = append(c.Routes, config.Route{Network: name, Prefix: netip.MustParsePrefix(prefix), Via: via})
 		}
 	}
 	return c, f
@@ -148,7 +152,7 @@ func seen(m config.Image) map[string]string {
 		for _, a := range probes {
 			r := m.Lookup(slot, a)
 			if r != 0 {
-				found[fmt.Sprintf("%x %s", vrf.ID, a)] = fmt.Sprintf("%d %+v", r.Label(), m.Nexthops[r.Ref()])
+				seenWays(m, found, fmt.Sprintf("%x %s", vrf.ID, a), r)
 			}
 		}
 	}
@@ -161,6 +165,20 @@ func seen(m config.Image) map[string]string {
 		found[fmt.Sprint("label ", label)] = fmt.Sprintf("%+v", m.Nexthops[slot])
 	}
 	return found
+}
+
+// seenWays are what flows of a few buckets find, where there are several ways.
+func seenWays(m config.Image, found map[string]string, key string, r core.Route) {
+	n := m.Nexthops[r.Ref()]
+	if n.Type != core.NexthopECMP {
+		found[key] = fmt.Sprintf("%d %+v", r.Label(), n)
+		return
+	}
+	g := m.Groups[n.Vif]
+	for bucket := 0; bucket < core.GroupBuckets; bucket += 127 {
+		way := core.Route(g.Members[g.Buckets[core.AnyMember][bucket]])
+		found[fmt.Sprint(key, " bucket ", bucket)] = fmt.Sprintf("%d %+v", way.Label(), m.Nexthops[way.Ref()])
+	}
 }
 
 // TestDiffIsHitless: at every step of a plan, what a packet finds is what it found before all of it

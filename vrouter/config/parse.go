@@ -103,8 +103,11 @@ func (n *node) fail(format string, args ...any) *Error {
 
 // decode fills v from the text's tree, strictly: an unknown or missing key is an error.
 func decode(n *node, v reflect.Value) *Error {
-	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return decodeText(n, text)
+	switch into := v.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler:
+		return decodeText(n, into)
+	case interface{ decodeTree(*node) *Error }:
+		return into.decodeTree(n)
 	}
 	switch v.Kind() {
 	case reflect.Struct:

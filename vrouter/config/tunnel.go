@@ -45,6 +45,13 @@ func (b *builder) remote(via Via) core.Nexthop {
 // filled is the way with what may be left out: VXLAN packets carry the network's VNI, and are for
 // the gateway that every node has, unless the far end is another implementation.
 func (v Via) filled(n Network) Via {
+	if v.Port != "" { // alone, it is one of one
+		v = Via{ECMP: MakeMembers(v)}
+	}
+	if v.ECMP != "" {
+		v.ECMP = v.ECMP.sorted(n)
+		return v
+	}
 	if v.Encapsulation != VXLAN {
 		return v
 	}

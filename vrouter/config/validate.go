@@ -36,9 +36,10 @@ type checker struct {
 	networks   map[string]Network
 	flat       map[string]bool
 	interfaces map[string]bool
-	labels     map[uint32]string
+	labels     map[uint32]string // to whose it is
 	vnis       map[uint32]string
 	policies   map[string]bool
+	ports      map[string]Port
 	hosts      map[string]string // network and address, to the port's name
 	seen       map[string]bool
 }
@@ -52,7 +53,7 @@ func (c Config) check() (*checker, *Error) {
 	k := &checker{
 		config: c, networks: make(map[string]Network), flat: c.flat(), seen: make(map[string]bool),
 		interfaces: map[string]bool{c.Fabric.Interface: true}, labels: make(map[uint32]string),
-		vnis: make(map[uint32]string), policies: make(map[string]bool), hosts: make(map[string]string),
+		vnis: make(map[uint32]string), policies: make(map[string]bool), ports: make(map[string]Port), hosts: make(map[string]string),
 	}
 	if err := k.node(); err != nil {
 		return nil, err
@@ -180,7 +181,7 @@ func (k *checker) network(path string, n Network) *Error {
 	}
 	k.vnis[n.VNI] = n.Name
 	k.networks[n.Name] = n
-	return nil
+	return k.label(path, n.Label, fmt.Sprintf("network %q", n.Name))
 }
 
 func (k *checker) knownNetwork(path, name string) (Network, *Error) {
@@ -218,27 +219,14 @@ func (k *checker) port(path string, p Port) *Error {
 		return bad(path+".mac", "%s is no host's address", p.MAC)
 	}
 	k.interfaces[p.Interface] = true
-	if err := k.portLabel(path, p); err != nil {
+	k.ports[p.Name] = p
+	if err := k.label(path, p.Label, fmt.Sprintf("port %q", p.Name)); err != nil {
 		return err
 	}
 	if err := k.portFlow(path, p); err != nil {
 		return err
 	}
 	return k.portAddress(path, p)
-}
-
-func (k *checker) portLabel(path string, p Port) *Error {
-	if p.Label == 0 {
-		return nil
-	}
-	if p.Label < core.MinLabel || p.Label >= core.MaxLabels {
-		return bad(path+".label", "%d is not between %d and %d", p.Label, core.MinLabel, core.MaxLabels-1)
-	}
-	if other, ok := k.labels[p.Label]; ok {
-		return bad(path+".label", "%d belongs to port %q already", p.Label, other)
-	}
-	k.labels[p.Label] = p.Name
-	return nil
 }
 
 // addressKeys are where a port's addresses stand, in the order that it gives them.
@@ -283,7 +271,7 @@ func (k *checker) route(path string, r Route) *Error {
 		return bad(path+".prefix", "there is a second route to %s in %s", r.Prefix, r.Network)
 	}
 	k.seen[key] = true
-	return k.via(path+".via", k.networks[r.Network], r.Via)
+	return k.via(path+".via", k.networks[r.Network], r.Prefix, r.Via)
 }
 
 // routeTarget checks where to a route of a network leads: not to what is on this node.
@@ -310,8 +298,11 @@ func (k *checker) routeTarget(path, network string, prefix netip.Prefix) *Error 
 	return nil
 }
 
-func (k *checker) via(path string, n Network, v Via) *Error {
+// viaTunnel checks a way to another node.
+func (k *checker) viaTunnel(path string, n Network, v Via) *Error {
 	switch {
+	case v.Encapsulation == "":
+		return bad(path, "the key \"encapsulation\" is missing%s", nearest("", slices.Clone(encapsulations)))
 	case !slices.Contains(encapsulations, string(v.Encapsulation)):
 		return bad(path+".encapsulation", "there is no encapsulation %q%s", v.Encapsulation, nearest(string(v.Encapsulation), slices.Clone(encapsulations)))
 	case !unicast(v.Tunnel) && !unicast6(v.Tunnel):

@@ -17,7 +17,7 @@ type explainer struct {
 	port  config.Port // that sent the frame, if one did
 	reply TraceReply
 	left  uint32 // the interface that it would leave by
-	vni   string // the network that the frame's VNI names
+	vni   string // the network that the frame's VNI or label names, or whose routes say where to
 
 	target netip.Addr // of an IPv6 packet
 }
@@ -58,6 +58,11 @@ func (e *explainer) step(s kernel.Step) {
 		e.label(uint32(s.A))
 	case core.StepVNI:
 		e.network(uint32(s.A))
+	case core.StepTranslate:
+		e.vni = e.agent.view().networkName(uint32(s.A))
+	case core.StepMember:
+		e.add("member", "bucket %d of %d leads to one of the ways", s.B, core.GroupBuckets)
+		e.way(core.Route(s.A))
 	case core.StepOuter:
 		e.add("tunnel", "from %s", address(s.A))
 	case core.StepOuter6:
@@ -89,11 +94,16 @@ func (e *explainer) step(s kernel.Step) {
 }
 
 func (e *explainer) route(r core.Route, to netip.Addr) {
-	where, text := cmp.Or(e.port.Network, e.vni, "the fabric's own table"), ""
+	where, text := cmp.Or(e.vni, e.port.Network, "the fabric's own table"), ""
 	if prefix, err := to.Prefix(r.PrefixBits()); err == nil {
 		text = prefix.String()
 	}
 	e.add("route", "%s matches %s in %s", to, text, where)
+	e.way(r)
+}
+
+// way is a nexthop with its label: a route's, or one of several.
+func (e *explainer) way(r core.Route) {
 	e.nexthop(r.Ref())
 	if r.Label() != 0 {
 		e.add("label", "%d is pushed", r.Label())
@@ -113,6 +123,9 @@ func (e *explainer) label(label uint32) {
 	number := e.agent.image.Labels[label]
 	e.add("label", "%d is a label of this node", label)
 	e.nexthop(number)
+	if n := e.agent.image.Nexthops[number]; n.Type == core.NexthopTranslate {
+		e.vni = e.agent.view().networkName(n.Vif)
+	}
 }
 
 func (e *explainer) network(vni uint32) {
@@ -136,6 +149,12 @@ func (e *explainer) nexthop(number uint32) {
 // says puts a nexthop into words.
 func (n Nexthop) says() string {
 	text := fmt.Sprintf("%d: %s", n.Nexthop, n.Type)
+	if n.Network != "" {
+		text += " to " + n.Network
+	}
+	if n.Members != nil {
+		text += fmt.Sprintf(" over %d ways", len(n.Members))
+	}
 	if n.Tunnel != "" {
 		text += " to " + n.Tunnel
 	}

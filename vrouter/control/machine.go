@@ -149,9 +149,11 @@ func remotes(c config.Config) []netip.Addr {
 	seen := make(map[netip.Addr]bool)
 	var list []netip.Addr
 	for _, r := range c.Routes {
-		if !seen[r.Via.Tunnel] {
-			seen[r.Via.Tunnel] = true
-			list = append(list, r.Via.Tunnel)
+		for _, way := range r.Via.Ways() {
+			if way.Tunnel.IsValid() && !seen[way.Tunnel] {
+				seen[way.Tunnel] = true
+				list = append(list, way.Tunnel)
+			}
 		}
 	}
 	return list

@@ -95,6 +95,8 @@ func WriteMetrics(w io.Writer, status Status, s Stats) error {
 	e.gauge("vrouter_routes", "Routes of the configuration.", float64(status.Routes))
 	e.gauge("vrouter_missing_ports", "Ports whose interface is gone.", float64(len(status.Missing)))
 	e.gauge("vrouter_problem", "1 while the machine lacks what the configuration needs: the status says what.", map[bool]float64{true: 1}[status.Problem != ""])
+	e.gauge("vrouter_ecmp_groups", "Groups of several ways to one destination.", float64(status.Groups))
+	e.gauge("vrouter_ecmp_avoided_members", "Their members that cannot be reached and get no flow.", float64(status.Avoided))
 	e.gauge("vrouter_unresolved_tunnels", "Tunnel ends whose MAC address is not known.", float64(len(status.Unresolved)))
 	e.family("vrouter_configurations_total", "counter", "Configurations that were applied since the process began.")
 	e.sample("vrouter_configurations_total", float64(status.Changes))

@@ -24,6 +24,8 @@ type Status struct {
 	Networks       int       `json:"networks"`
 	Ports          int       `json:"ports"`
 	Routes         int       `json:"routes"`
+	Groups         int       `json:"ecmp_groups"`
+	Avoided        int       `json:"ecmp_avoided"`      // members of groups that get no flow, because they cannot be reached
 	Unresolved     []string  `json:"unresolved"`        // tunnel ends whose MAC is not known
 	Missing        []string  `json:"missing"`           // ports whose interface is gone
 	Problem        string    `json:"problem,omitempty"` // what the machine lacks now, and what to do
@@ -65,6 +67,9 @@ type Nexthop struct {
 	MAC      string `json:"mac,omitempty"` // of the next hop; none while it is not known
 	MTU      uint32 `json:"mtu,omitempty"` // of the inner packet
 	Resolved bool   `json:"resolved"`
+
+	Network string   `json:"network,omitempty"` // whose routes say where to
+	Members []Member `json:"members,omitempty"` // of ecmp
 }
 
 // Route is a route's row.
@@ -75,11 +80,12 @@ type Route struct {
 	Label   uint32 `json:"label,omitempty"`
 }
 
-// Label is a label's row.
+// Label is a label's row: a port's, or a network's.
 type Label struct {
 	Label   uint32 `json:"label"`
 	Nexthop uint32 `json:"nh"`
-	Port    string `json:"port"`
+	Port    string `json:"port,omitempty"`
+	Network string `json:"network,omitempty"`
 }
 
 // Drop is one reason's account. That of one network or port has a direction: from it or to it.
@@ -110,6 +116,7 @@ func (a *Agent) Status() Status {
 		KernelFeatures: a.plane.Features(), Networks: len(a.config.Networks), Ports: len(a.config.Ports), Routes: a.image.RouteCount(),
 		Unresolved: []string{}, Missing: []string{}, Problem: a.problem, Applied: a.applied, Changes: a.changes,
 	}
+	s.Groups, s.Avoided = a.view().groups()
 	for _, remote := range remotes(a.image.Ways(a.config)) {
 		if _, ok := a.facts.Neighbours[remote]; !ok {
 			s.Unresolved = append(s.Unresolved, remote.String())
@@ -169,6 +176,7 @@ func (a *Agent) Vifs() ([]Vif, error) {
 
 var nexthopTypes = map[uint8]string{
 	core.NexthopDiscard: "discard", core.NexthopReceive: "receive", core.NexthopEncap: "encap", core.NexthopTunnel: "tunnel",
+	core.NexthopECMP: "ecmp", core.NexthopTranslate: "vrf-translate",
 }
 
 // Nexthops lists the nexthops by number.
@@ -190,6 +198,12 @@ func (v view) nexthops() []Nexthop {
 // nexthop is the row of one that is there.
 func (v view) nexthop(number uint32, names map[uint32]string) Nexthop {
 	r := v.image.Nexthops[number]
+	switch r.Type {
+	case core.NexthopECMP:
+		return v.ecmp(number, r)
+	case core.NexthopTranslate:
+		return Nexthop{Nexthop: number, Type: nexthopTypes[r.Type], Network: v.networkName(r.Vif), Resolved: true}
+	}
 	row := Nexthop{Nexthop: number, Type: nexthopTypes[r.Type], MTU: r.MTU, Out: names[r.Vif]}
 	if r.Type == core.NexthopTunnel || r.Flags&core.NexthopFabric != 0 {
 		row.Out, row.Tunnel = v.config.Fabric.Interface, r.Far().String()
@@ -244,7 +258,12 @@ func (a *Agent) Labels() []Label {
 	rows := []Label{}
 	for _, p := range a.config.Ports {
 		if nexthop, ok := a.image.Labels[p.Label]; ok {
-			rows = append(rows, Label{p.Label, nexthop, p.Name})
+			rows = append(rows, Label{Label: p.Label, Nexthop: nexthop, Port: p.Name})
+		}
+	}
+	for _, n := range a.config.Networks {
+		if nexthop, ok := a.image.Labels[n.Label]; ok {
+			rows = append(rows, Label{Label: n.Label, Nexthop: nexthop, Network: n.Name})
 		}
 	}
 	slices.SortFunc(rows, func(x, y Label) int { return cmp.Compare(x.Label, y.Label) })

@@ -9,6 +9,7 @@ const (
 	MaxVifs      = 1024
 	MaxVRFs      = 256
 	MaxNexthops  = 4096
+	MaxGroups    = 1024
 	MaxLabels    = 65536
 	BlockBits    = 4
 	BlockEntries = 16
@@ -16,13 +17,15 @@ const (
 	FabricVRF    = 0
 	PeersVRF     = MaxVRFs
 	VRFSlots     = MaxVRFs + 1
-	Layout       = 8
+	Layout       = 9
 	VNIBuckets   = 512
 	VNIWays      = 8
 	MaxVNIs      = VNIBuckets * VNIWays
 	TemplateLen  = 72
 	MaxPolicies  = 256
 	MaxRules     = 64
+	GroupMembers = 16
+	GroupBuckets = 1024
 )
 
 // Nexthop types and flags, and vif flags, as in vr_types.h.
@@ -32,6 +35,8 @@ const (
 	NexthopReceive
 	NexthopEncap
 	NexthopTunnel
+	NexthopECMP
+	NexthopTranslate
 
 	NexthopFabric = 1
 	NexthopPeer   = 2
@@ -40,6 +45,10 @@ const (
 	VifPeer       = 1
 	NodeVXLAN     = 1
 	VRFMSSClamp   = 1
+
+	AnyMember   = 0 // of Group.Buckets
+	LocalMember = 1
+	NoMember    = 0xff
 )
 
 // MACKnown marks a MAC word whose address is known.

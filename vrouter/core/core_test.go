@@ -19,6 +19,7 @@ func TestConstants(t *testing.T) {
 	}
 	for name, value := range map[string]any{
 		"VR_MAX_VIFS": core.MaxVifs, "VR_MAX_VRFS": core.MaxVRFs, "VR_MAX_NHS": core.MaxNexthops, "VR_MAX_LABELS": core.MaxLabels,
+		"VR_MAX_GROUPS": core.MaxGroups, "VR_GROUP_MEMBERS": core.GroupMembers, "VR_GROUP_BUCKETS": core.GroupBuckets,
 		"VR_BLOCK_BITS": core.BlockBits, "VR_BLOCK_ENTRIES": core.BlockEntries, "VR_MIN_LABEL": core.MinLabel,
 		"VR_FABRIC_VRF": core.FabricVRF, "VR_PEERS_VRF": "VR_MAX_VRFS", "VR_VRF_SLOTS": "(VR_MAX_VRFS + 1)", "VR_LAYOUT": core.Layout, "VR_MAC_KNOWN": "(1ULL << 48)", "VR_ROUTE_CHILD": "(1ULL << 31)",
 		"VR_ROUTE_TAIL": "(1ULL << 63)", "VR_ROUTE_TAIL_BITS": core.RouteTailBits,

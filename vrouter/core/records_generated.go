@@ -91,6 +91,17 @@ type Addr struct {
 // SizeAddr is the size that C gives it, in bytes.
 const SizeAddr = 16
 
+// Group is struct vr_group of the C headers.
+type Group struct {
+	_       structs.HostLayout
+	ID      uint64
+	Members [16]uint64
+	Buckets [2][1024]uint8
+}
+
+// SizeGroup is the size that C gives it, in bytes.
+const SizeGroup = 2184
+
 // Block is struct vr_block of the C headers.
 type Block struct {
 	_         structs.HostLayout
@@ -123,11 +134,11 @@ type Totals struct {
 	Forwarded      Count
 	Passed         Count
 	Answered       Count
-	Drops          [53]Count
+	Drops          [54]Count
 }
 
 // SizeTotals is the size that C gives it, in bytes.
-const SizeTotals = 1392
+const SizeTotals = 1416
 
 // VifCount is struct vr_vif_count of the C headers.
 type VifCount struct {
@@ -144,12 +155,12 @@ const SizeVifCount = 96
 // VifDrops is struct vr_vif_drops of the C headers.
 type VifDrops struct {
 	_    structs.HostLayout
-	From [53]Count
-	To   [53]Count
+	From [54]Count
+	To   [54]Count
 }
 
 // SizeVifDrops is the size that C gives it, in bytes.
-const SizeVifDrops = 2544
+const SizeVifDrops = 2592
 
 // FlowKey is struct vr_flow_key of the C headers.
 type FlowKey struct {
@@ -263,6 +274,7 @@ const (
 	DropFlowTableFull
 	DropIcmpUnrelated
 	DropFragmentUnknown
+	DropTranslatedTwice
 )
 
 // DropReasons has every drop reason's name and meaning, by its number.
@@ -302,7 +314,7 @@ var DropReasons = [...]DropReason{
 	{Name: "vxlan_flags", Says: "a VXLAN packet that does not say that its VNI is valid"},
 	{Name: "unknown_vni", Says: "a VNI that no network here has"},
 	{Name: "inner_wrong_mac", Says: "VXLAN to a MAC address that is neither the gateway's nor the port's"},
-	{Name: "not_here", Says: "VXLAN to an address that no port here has"},
+	{Name: "not_here", Says: "a tunnel packet to an address that no port here has"},
 	{Name: "no_ipv6", Says: "IPv6 at a port that has no IPv6 address"},
 	{Name: "extensions", Says: "more IPv6 extension headers than are looked at"},
 	{Name: "link_local", Says: "a link-local source address: those are for neighbour discovery only"},
@@ -320,6 +332,7 @@ var DropReasons = [...]DropReason{
 	{Name: "flow_table_full", Says: "a new flow, but the flow table is full"},
 	{Name: "icmp_unrelated", Says: "an ICMP error that quotes no packet of a flow that is known"},
 	{Name: "fragment_unknown", Says: "a later fragment whose first one has not passed"},
+	{Name: "translated_twice", Says: "a route into another network led to a route into a third"},
 }
 
 // The steps of a decision, as in vr_trace.h.
@@ -346,6 +359,8 @@ const (
 	StepRoute6
 	StepND
 	StepOuter6
+	StepTranslate
+	StepMember
 )
 
 // OperationNames are what may become of a packet, by the number that vr_verdict.h gives it.

@@ -8,42 +8,11 @@
 
 #include "vr_mss.h"
 #include "vr_nd.h"
-#include "vr_lookup.h"
-#include "vr_trace.h"
+#include "vr_nexthop.h"
 
-/* An address in 32 bits: IPv4 as it is, IPv6 mixed (by the golden ratio: Knuth, volume 3, 6.4). */
-VR_INLINE uint32_t vr_addr_fold(struct vr_addr a)
-{
-	uint64_t mixed = a.hi ^ a.lo * 0x9e3779b97f4a7c15ULL;
-
-	return (uint32_t)mixed ^ (uint32_t)(mixed >> 32);
-}
-
-/*
- * The outer UDP source port: 49152 to 65535 (RFC 7510, section 3), the same for all packets of a
- * flow, so that the underlay spreads flows and keeps each in order. The mixing is the final step of
- * Jenkins' lookup3, which is in the public domain.
- */
-VR_INLINE uint16_t vr_entropy_port(const struct vr_ip *h, uint32_t vrf)
-{
-	uint32_t a = vr_addr_fold(h->saddr);
-	uint32_t b = vr_addr_fold(h->daddr) + ((uint32_t)h->proto << 8) + vrf;
-	uint32_t c = (uint32_t)h->sport << 16 | h->dport;
-
-#define VR_ROT(x, k) ((x) << (k) | (x) >> (32 - (k)))
-	c = (c ^ b) - VR_ROT(b, 14);
-	a = (a ^ c) - VR_ROT(c, 11);
-	b = (b ^ a) - VR_ROT(a, 25);
-	c = (c ^ b) - VR_ROT(b, 16);
-	a = (a ^ c) - VR_ROT(c, 4);
-	b = (b ^ a) - VR_ROT(a, 14);
-	c = (c ^ b) - VR_ROT(b, 24);
-#undef VR_ROT
-	return (uint16_t)(0xc000 | (c & 0x3fff));
-}
-
-VR_INLINE void vr_decide_arp(const struct vr_frame *f, const struct vr_vif *vif,
-			     const struct vr_vrf *vrf, struct vr_verdict *v)
+VR_INLINE void vr_decide_arp(const struct vr_tables *t, const struct vr_frame *f,
+			     const struct vr_vif *vif, const struct vr_vrf *vrf,
+			     struct vr_verdict *v)
 {
 	struct vr_arp a;
 	enum vr_drop bad = vr_parse_arp(f->data + VR_ETH_LEN, f->end, &a);
@@ -55,10 +24,10 @@ VR_INLINE void vr_decide_arp(const struct vr_frame *f, const struct vr_vif *vif,
 		return vr_drop_it(v, VR_DROP_arp_not_request);
 	if (a.sender_mac != vr_mac_bits(vif->mac))
 		return vr_drop_it(v, VR_DROP_spoofed_mac);
-	if (a.target == vif->address)
+	if (vr_owns(t, vif, vrf, vr_addr_of(a.target), 0))
 		return vr_drop_it(v, VR_DROP_arp_own_address);
 	/* A probe has no sender address yet: RFC 5227, section 2.1.1. */
-	if (a.sender != vif->address && a.sender != 0)
+	if (a.sender != 0 && !vr_owns(t, vif, vrf, vr_addr_of(a.sender), 0))
 		return vr_drop_it(v, VR_DROP_spoofed_address);
 	if ((a.target & vrf->mask) != vrf->subnet)
 		return vr_drop_it(v, VR_DROP_arp_outside);
@@ -116,7 +85,7 @@ VR_INLINE void vr_decide_gateway(const struct vr_frame *f, const struct vr_ip *h
 VR_INLINE void vr_decide_nh(const struct vr_frame *f, const struct vr_ip *h, const struct vr_nh *nh,
 			    int answer, struct vr_verdict *v)
 {
-	if (!nh || nh->type == VR_NH_NONE)
+	if (!nh || nh->type == VR_NH_NONE || VR_NH_LEADS_ON(nh))
 		return vr_drop_it(v, VR_DROP_bad_nexthop);
 	if (nh->type == VR_NH_DISCARD)
 		return vr_drop_it(v, VR_DROP_discarded);
@@ -168,19 +137,45 @@ VR_INLINE uint64_t vr_find_route(const struct vr_tables *t, const struct vr_vrf 
 	return vr_route_lookup(t, root, h->daddr);
 }
 
-VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame *f,
-			       const struct vr_ip *h, const struct vr_vif *vif,
-			       const struct vr_vrf *vrf, struct vr_verdict *v)
+/* The nexthop that a route comes to. Without one the packet is lost, and the verdict says why. */
+VR_INLINE const struct vr_nh *vr_route_nh(const struct vr_tables *t, const struct vr_ip *h,
+					  uint32_t seed, enum vr_members members, uint64_t *route,
+					  struct vr_verdict *v)
 {
+	const struct vr_nh *nh = vr_nh_at(t, VR_ROUTE_REF(*route));
+
+	if (nh && VR_NH_LEADS_ON(nh)) {
+		*route = vr_follow(t, *route, h->daddr, vr_flow_hash(h, seed),
+				   VR_FOLLOW(h->version, members));
+		if (*route & VR_FOLLOW_LOST) {
+			vr_drop_it(v, (enum vr_drop)VR_FOLLOW_REASON(*route));
+			return 0;
+		}
+		nh = vr_nh_at(t, VR_ROUTE_REF(*route));
+	}
+	if (!nh)
+		vr_drop_it(v, VR_DROP_bad_nexthop);
+	return nh;
+}
+
+VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame *f,
+			       const struct vr_ip *h, const struct vr_vrf *vrf,
+			       struct vr_verdict *v)
+{
+	const uint32_t seed = (uint32_t)vrf->id; /* the same on all nodes */
 	uint64_t route = vr_find_route(t, vrf, h);
+	const struct vr_nh *nh;
 
 	if (!route)
 		return vr_drop_it(v, VR_DROP_no_route);
 	vr_step_route(h, route);
-	vr_decide_nh(f, h, vr_nh_at(t, VR_ROUTE_REF(route)), 1, v);
+	nh = vr_route_nh(t, h, seed, VR_ANY_MEMBER, &route, v);
+	if (!nh)
+		return;
+	vr_decide_nh(f, h, nh, 1, v);
 	if (v->op == VR_OP_TUNNEL) {
 		v->push.label = VR_ROUTE_LABEL(route);
-		v->push.sport = vr_entropy_port(h, vif->vrf);
+		v->push.sport = vr_entropy_port(h, seed);
 		v->push.length = f->length - VR_ETH_LEN;
 		v->push.version = h->version;
 		v->push.tos = h->tos & 3; /* RFC 6040, section 4.1: normal mode copies ECN */
@@ -194,13 +189,13 @@ VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame 
 }
 
 /* Whether the source is not the port's own, or the packet is not to be forwarded at all. */
-VR_INLINE int vr_decide_source(const struct vr_frame *f, const struct vr_ip *h,
-			       const struct vr_vif *vif, const struct vr_vrf *vrf,
-			       struct vr_verdict *v)
+VR_INLINE int vr_decide_source(const struct vr_tables *t, const struct vr_frame *f,
+			       const struct vr_ip *h, const struct vr_vif *vif,
+			       const struct vr_vrf *vrf, struct vr_verdict *v)
 {
 	if (h->version == 6)
-		return vr_decide_link(f, h, vif, vrf, v);
-	if (h->saddr.hi >> 32 == vif->address)
+		return vr_decide_link(t, f, h, vif, vrf, v);
+	if (vr_owns(t, vif, vrf, h->saddr, 0))
 		return 0;
 	vr_drop_it(v, VR_DROP_spoofed_address);
 	return 1;
@@ -228,7 +223,7 @@ VR_INLINE void vr_decide_vif_ip(const struct vr_tables *t, const struct vr_frame
 	if (bad)
 		return vr_drop_it(v, bad);
 	v->version = version;
-	if (vr_decide_source(f, &h, vif, vrf, v))
+	if (vr_decide_source(t, f, &h, vif, vrf, v))
 		return;
 	if (h.tunnel)
 		return vr_drop_it(v, VR_DROP_tenant_tunnel);
@@ -240,7 +235,7 @@ VR_INLINE void vr_decide_vif_ip(const struct vr_tables *t, const struct vr_frame
 	VR_STEP(ttl, h.ttl, 0);
 	if (h.ttl <= 1 && !vr_to_gateway(&h, vrf))
 		return vr_drop_it(v, VR_DROP_ttl_expired);
-	vr_decide_route(t, f, &h, vif, vrf, v);
+	vr_decide_route(t, f, &h, vrf, v);
 }
 
 /* A frame from a container. Every one ends here: nothing of a tenant reaches the host's stack. */
@@ -263,7 +258,7 @@ VR_INLINE void vr_decide_vif(const struct vr_tables *t, const struct vr_frame *f
 	case VR_ETHERTYPE_IP6:
 		return vr_decide_vif_ip(t, f, 6, vif, vrf, v);
 	case VR_ETHERTYPE_ARP:
-		return vr_decide_arp(f, vif, vrf, v);
+		return vr_decide_arp(t, f, vif, vrf, v);
 	case 0x8100:
 	case 0x88a8:
 		return vr_drop_it(v, VR_DROP_vlan);
@@ -290,14 +285,28 @@ VR_INLINE int vr_ecn_decapsulate(uint8_t outer, uint8_t inner)
 /* A tunnel's headers: how many bytes they are behind the outer Ethernet header, and what their
  * label or VNI names. */
 struct vr_wrap {
-	const struct vr_nh *nh;	  /* of the label */
-	const struct vr_vrf *vrf; /* of the VNI */
-	uint64_t dmac;		  /* of the inner Ethernet header, with a VNI */
+	const struct vr_nh *nh;	  /* of the label, if it is a port's */
+	const struct vr_vrf *vrf; /* of the VNI, or of the label */
+	uint64_t dmac;		  /* of the inner Ethernet header, with a network */
 	uint32_t length;
 	uint8_t version; /* of the inner packet, as the Ethernet header says; with a VNI */
 };
 
-/* MPLS: the label at the given offset names the port. */
+/* A label that names a network, not a port (RFC 4364, section 4.3.2): whom the packet is for is
+ * looked up there, as with a VNI. There is no inner Ethernet header that could be wrong. */
+VR_INLINE enum vr_drop vr_unwrap_network(const struct vr_tables *t, struct vr_wrap *w)
+{
+	uint32_t vrf = VR_NH_VRF(w->nh);
+
+	w->vrf = vr_vrf_at(t, vrf);
+	w->nh = 0;
+	if (!w->vrf || vrf == VR_FABRIC_VRF)
+		return VR_DROP_bad_nexthop;
+	w->dmac = vr_mac_bits(w->vrf->gateway_mac);
+	return VR_DROP_NONE;
+}
+
+/* MPLS: the label at the given offset names the port, or the network. */
 VR_INLINE enum vr_drop vr_unwrap_label(const struct vr_tables *t, const struct vr_frame *f,
 				       uint32_t offset, struct vr_wrap *w)
 {
@@ -316,7 +325,7 @@ VR_INLINE enum vr_drop vr_unwrap_label(const struct vr_tables *t, const struct v
 	if (!w->nh)
 		return VR_DROP_unknown_label;
 	VR_STEP(label, l.label, 0);
-	return VR_DROP_NONE;
+	return w->nh->type == VR_NH_TRANSLATE ? vr_unwrap_network(t, w) : VR_DROP_NONE;
 }
 
 /* RFC 4023, section 3.2: MPLS needs none of GRE's optional fields. */
@@ -360,19 +369,25 @@ VR_INLINE enum vr_drop vr_unwrap_vxlan(const struct vr_tables *t, const struct v
 	return w->version ? VR_DROP_NONE : VR_DROP_inner_not_ip;
 }
 
-/* Whom a VXLAN packet is for: a port of the network, addressed to the gateway, which is how nodes
- * send, or to the port itself. */
+/* Whom a packet is for that came into a network: a port of this node, addressed to the gateway,
+ * which is how nodes send, or to the port itself. */
 VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const struct vr_wrap *w,
 					    const struct vr_ip *h, struct vr_verdict *v)
 {
 	uint64_t route = vr_find_route(t, w->vrf, h);
-	const struct vr_nh *nh = route ? vr_nh_at(t, VR_ROUTE_REF(route)) : 0;
+	const struct vr_nh *nh = 0;
 
-	if (route)
-		vr_step_route(h, route);
-	if (w->dmac & 1) /* a group's address */
+	if (w->dmac & 1) { /* a group's address */
 		vr_drop_it(v, VR_DROP_inner_wrong_mac);
-	else if (!nh || nh->type != VR_NH_ENCAP || nh->flags & VR_NH_FABRIC)
+		return 0;
+	}
+	if (route) {
+		vr_step_route(h, route);
+		nh = vr_route_nh(t, h, VR_FABRIC_SEED, VR_LOCAL_MEMBER, &route, v);
+		if (!nh)
+			return 0;
+	}
+	if (!nh || nh->type != VR_NH_ENCAP || nh->flags & VR_NH_FABRIC)
 		vr_drop_it(v, VR_DROP_not_here);
 	else if (w->dmac != vr_mac_bits(w->vrf->gateway_mac) &&
 		 w->dmac != vr_mac_bits(VR_READ_ONCE(nh->dmac)))

@@ -42,7 +42,7 @@
 	X(vxlan_flags,      "a VXLAN packet that does not say that its VNI is valid")              \
 	X(unknown_vni,      "a VNI that no network here has")                                      \
 	X(inner_wrong_mac,  "VXLAN to a MAC address that is neither the gateway's nor the port's") \
-	X(not_here,         "VXLAN to an address that no port here has")                           \
+	X(not_here,         "a tunnel packet to an address that no port here has")                 \
 	X(no_ipv6,          "IPv6 at a port that has no IPv6 address")                             \
 	X(extensions,       "more IPv6 extension headers than are looked at")                      \
 	X(link_local,       "a link-local source address: those are for neighbour discovery only") \
@@ -52,14 +52,15 @@
 	X(nd_own_address,   "a neighbour solicitation for the port's own address")                 \
 	X(nd_outside,       "a neighbour solicitation for an address outside the network")         \
 	X(router_solicitation, "a router solicitation: addresses are given by the configuration")  \
-	X(mld,              "multicast listener discovery: there is no multicast")                  \
+	X(mld,              "multicast listener discovery: there is no multicast")                 \
 	X(outer_extensions, "a tunnel packet with IPv6 extension headers: nodes send none")        \
-	X(unknown_peer,     "a tunnel packet over IPv6, without a checksum, from no known node")  \
+	X(unknown_peer,     "a tunnel packet over IPv6, without a checksum, from no known node")   \
 	X(policy_denied,    "no flow that is known, and the port's policy denies a new one")       \
 	X(flow_quota,       "a new flow, but the network has as many as its quota")                \
 	X(flow_table_full,  "a new flow, but the flow table is full")                              \
 	X(icmp_unrelated,   "an ICMP error that quotes no packet of a flow that is known")         \
-	X(fragment_unknown, "a later fragment whose first one has not passed")
+	X(fragment_unknown, "a later fragment whose first one has not passed")                     \
+	X(translated_twice, "a route into another network led to a route into a third")
 /* clang-format on */
 
 enum vr_drop {

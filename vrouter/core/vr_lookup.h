@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Look-ups in the tables. A mover says how it reaches a record by six functions, which give a
+ * Look-ups in the tables. A mover says how it reaches a record by seven functions, which give a
  * pointer or none, and how it calls the look-up of routes; here are those of a process that has the
  * tables in its memory.
  */
@@ -14,6 +14,7 @@ struct vr_tables {
 	const struct vr_vif *vifs;
 	const struct vr_vrf *vrfs;
 	const struct vr_nh *nhs;
+	const struct vr_group *groups;
 	const uint64_t *labels;
 	const uint64_t *vnis;
 	const struct vr_block *blocks;
@@ -29,6 +30,7 @@ struct vr_tables {
 VR_TABLE(vr_vif_at, struct vr_vif, vifs, VR_MAX_VIFS)
 VR_TABLE(vr_vrf_at, struct vr_vrf, vrfs, VR_VRF_SLOTS)
 VR_TABLE(vr_nh_at, struct vr_nh, nhs, VR_MAX_NHS)
+VR_TABLE(vr_group_at, struct vr_group, groups, VR_MAX_GROUPS)
 VR_TABLE(vr_label_at, uint64_t, labels, VR_MAX_LABELS)
 VR_TABLE(vr_vni_at, uint64_t, vnis, VR_MAX_VNIS)
 VR_TABLE(vr_block_at, struct vr_block, blocks, t->block_count)

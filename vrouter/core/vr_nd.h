@@ -4,8 +4,7 @@
 #ifndef VR_ND_H
 #define VR_ND_H
 
-#include "vr_ip6.h"
-#include "vr_trace.h"
+#include "vr_nexthop.h"
 #include "vr_verdict.h"
 
 /* ICMPv6 types: RFC 4861, section 4, RFC 2710, section 3, and RFC 3810, section 5. */
@@ -44,9 +43,9 @@ VR_INLINE int vr_same_addr(struct vr_addr a, struct vr_addr b)
 /* A solicitation that is answered asks for an address of the network, other than the port's own;
  * and it is none of duplicate address detection (no source yet: RFC 4862, section 5.4.2), which
  * ends well when nobody answers. */
-VR_INLINE void vr_decide_solicitation(const struct vr_frame *f, const struct vr_ip *h,
-				      const struct vr_vif *vif, const struct vr_vrf *vrf,
-				      struct vr_verdict *v)
+VR_INLINE void vr_decide_solicitation(const struct vr_tables *t, const struct vr_frame *f,
+				      const struct vr_ip *h, const struct vr_vif *vif,
+				      const struct vr_vrf *vrf, struct vr_verdict *v)
 {
 	const uint8_t *icmp = f->data + VR_ETH_LEN + VR_IP6_LEN;
 	struct vr_addr target;
@@ -60,11 +59,11 @@ VR_INLINE void vr_decide_solicitation(const struct vr_frame *f, const struct vr_
 		return vr_drop_it(v, VR_DROP_nd_malformed);
 	if (vr_is_zero(h->saddr))
 		return vr_drop_it(v, VR_DROP_nd_probe);
-	if (!vr_same_addr(h->saddr, vif->address6) && !vr_is_link_local(h->saddr))
+	if (!vr_is_link_local(h->saddr) && !vr_owns(t, vif, vrf, h->saddr, 1))
 		return vr_drop_it(v, VR_DROP_spoofed_address);
 	target = vr_get_addr(icmp + 8);
 	VR_STEP(nd, target.hi, target.lo);
-	if (vr_same_addr(target, vif->address6))
+	if (vr_owns(t, vif, vrf, target, 1))
 		return vr_drop_it(v, VR_DROP_nd_own_address);
 	target.hi &= vrf->mask6.hi;
 	target.lo &= vrf->mask6.lo;
@@ -73,9 +72,9 @@ VR_INLINE void vr_decide_solicitation(const struct vr_frame *f, const struct vr_
 	v->op = VR_OP_ND;
 }
 
-VR_INLINE void vr_decide_nd(const struct vr_frame *f, const struct vr_ip *h,
-			    const struct vr_vif *vif, const struct vr_vrf *vrf,
-			    struct vr_verdict *v)
+VR_INLINE void vr_decide_nd(const struct vr_tables *t, const struct vr_frame *f,
+			    const struct vr_ip *h, const struct vr_vif *vif,
+			    const struct vr_vrf *vrf, struct vr_verdict *v)
 {
 	if (vr_is_mld(h->icmp))
 		return vr_drop_it(v, VR_DROP_mld);
@@ -83,23 +82,23 @@ VR_INLINE void vr_decide_nd(const struct vr_frame *f, const struct vr_ip *h,
 		return vr_drop_it(v, VR_DROP_router_solicitation);
 	if (h->icmp != VR_ND_SOLICITATION)
 		return vr_drop_it(v, VR_DROP_nd_not_solicitation);
-	vr_decide_solicitation(f, h, vif, vrf, v);
+	vr_decide_solicitation(t, f, h, vif, vrf, v);
 }
 
 /* Whether a container's IPv6 packet is decided here already: what is for its link, and whose source
  * is not its own. Link-local addresses are for neighbour discovery only, as no router forwards them
  * (RFC 4291, section 2.5.6). */
-VR_INLINE int vr_decide_link(const struct vr_frame *f, const struct vr_ip *h,
-			     const struct vr_vif *vif, const struct vr_vrf *vrf,
-			     struct vr_verdict *v)
+VR_INLINE int vr_decide_link(const struct vr_tables *t, const struct vr_frame *f,
+			     const struct vr_ip *h, const struct vr_vif *vif,
+			     const struct vr_vrf *vrf, struct vr_verdict *v)
 {
 	if (vr_is_zero(vif->address6))
 		vr_drop_it(v, VR_DROP_no_ipv6);
 	else if (h->proto == VR_PROTO_ICMP6 && !h->later && vr_is_nd(h->icmp))
-		vr_decide_nd(f, h, vif, vrf, v);
+		vr_decide_nd(t, f, h, vif, vrf, v);
 	else if (vr_is_link_local(h->saddr))
 		vr_drop_it(v, VR_DROP_link_local);
-	else if (!vr_same_addr(h->saddr, vif->address6))
+	else if (!vr_owns(t, vif, vrf, h->saddr, 1))
 		vr_drop_it(v, VR_DROP_spoofed_address);
 	else
 		return 0;

@@ -31,7 +31,9 @@
 	X(target6, "where an IPv6 packet goes: a and b are the address")                           \
 	X(route6,  "as route, to the target: a is its word")                                       \
 	X(nd,      "a neighbour solicitation: a and b are who is asked for")                       \
-	X(outer6,  "as outer, IPv6: a and b are the far end")
+	X(outer6,  "as outer, IPv6: a and b are the far end")                                      \
+	X(translate, "another network's routes: a is its record")                                  \
+	X(member,  "one of several ways: a is its word, b the flow's bucket")
 /* clang-format on */
 
 enum vr_step {

@@ -22,6 +22,7 @@
 #define VR_MAX_VIFS 1024
 #define VR_MAX_VRFS 256
 #define VR_MAX_NHS 4096
+#define VR_MAX_GROUPS 1024
 #define VR_MAX_LABELS 65536
 #define VR_VNI_BUCKETS 512
 #define VR_VNI_WAYS 8 /* words a bucket: one cache line */
@@ -95,9 +96,11 @@ _Static_assert(sizeof(struct vr_vrf) == 96, "vr_vrf is shared with Go");
 enum vr_nh_type {
 	VR_NH_NONE = 0,
 	VR_NH_DISCARD,
-	VR_NH_RECEIVE, /* the virtual gateway itself */
-	VR_NH_ENCAP,   /* an Ethernet header, then out of a device: a vif, or the fabric */
-	VR_NH_TUNNEL,  /* the template's headers, then out of the fabric */
+	VR_NH_RECEIVE,	 /* the virtual gateway itself */
+	VR_NH_ENCAP,	 /* an Ethernet header, then out of a device: a vif, or the fabric */
+	VR_NH_TUNNEL,	 /* the template's headers, then out of the fabric */
+	VR_NH_ECMP,	 /* one of several ways, by the flow: a group's */
+	VR_NH_TRANSLATE, /* the routes of another network say where to */
 };
 
 /* What a tunnel wraps packets in. */
@@ -130,13 +133,41 @@ struct vr_nh {
 	uint8_t outer; /* bytes of the outer IP header in it */
 	uint32_t flags;
 	uint32_t ifindex;
-	uint32_t vif;	     /* for a vif: whose counters */
+	uint32_t vif;	     /* for a vif: whose counters; else see VR_NH_GROUP and VR_NH_VRF */
 	uint32_t mtu;	     /* the longest inner packet, encapsulation already taken off */
 	uint32_t csum;	     /* of an outer IPv4 header as the template has it, not complemented */
 	struct vr_addr addr; /* whose it is: the far end, the neighbour or the port */
 	uint8_t header[VR_TEMPLATE_LEN];
 };
 _Static_assert(sizeof(struct vr_nh) == 128, "vr_nh is shared with Go");
+
+/* Of a nexthop that leads on: the number of its group or its network. */
+#define VR_NH_GROUP(nh) ((nh)->vif)
+#define VR_NH_VRF(nh) ((nh)->vif)
+#define VR_NH_LEADS_ON(nh) ((nh)->type == VR_NH_ECMP || (nh)->type == VR_NH_TRANSLATE)
+
+/* Which members of a group may be chosen. What a tunnel brought does not go into the next one. */
+enum vr_members {
+	VR_ANY_MEMBER,
+	VR_LOCAL_MEMBER, /* a port of this node */
+};
+
+/*
+ * A group: several ways to one destination. A flow has a bucket, and a bucket has a member, for
+ * each kind of choice; VR_GROUP_MEMBERS and above is none. A member is a route's word: a nexthop,
+ * and the label to push. Buckets and members change while the record is in use, a word at a time;
+ * the agent says who has which bucket, so that a member that goes takes no other's flows with it.
+ */
+#define VR_GROUP_MEMBERS 16
+#define VR_GROUP_BUCKET_BITS 10
+#define VR_GROUP_BUCKETS 1024
+struct vr_group {
+	uint64_t id; /* names the members: FNV-1a of them */
+	uint64_t members[VR_GROUP_MEMBERS];
+	uint8_t buckets[2][VR_GROUP_BUCKETS];
+};
+_Static_assert(sizeof(struct vr_group) == 2184, "vr_group is shared with Go");
+_Static_assert(VR_GROUP_BUCKETS == 1 << VR_GROUP_BUCKET_BITS, "a hash's bits name a bucket");
 
 enum vr_node_flag {
 	VR_NODE_VXLAN = 1, /* VXLAN packets to the node are the vRouter's: a network has a VNI */
@@ -156,7 +187,7 @@ struct vr_node {
 _Static_assert(sizeof(struct vr_node) == 48, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 8
+#define VR_LAYOUT 9
 
 /*
  * A route entry is one 64-bit word, because a packet must see all of it or nothing:

@@ -141,7 +141,7 @@ func lock(folder string) (*os.File, error) {
 func (d *Dataplane) tableMaps() [config.TableCount]*ebpf.Map {
 	return [config.TableCount]*ebpf.Map{
 		config.TableNode: d.objects.VrNodes, config.TableVifs: d.objects.VrVifs, config.TableVRFs: d.objects.VrVrfs,
-		config.TableNexthops: d.objects.VrNhs, config.TableLabels: d.objects.VrLabels,
+		config.TableNexthops: d.objects.VrNhs, config.TableGroups: d.objects.VrGroups, config.TableLabels: d.objects.VrLabels,
 		config.TableVNIs: d.objects.VrVnis, config.TableBlocks: d.objects.VrBlocks,
 		config.TablePolicies: d.objects.VrPolicies,
 	}

@@ -49,6 +49,7 @@ const (
 	traceMapVrBlocks       = "vr_blocks"
 	traceMapVrFlowUsed     = "vr_flow_used"
 	traceMapVrFlows        = "vr_flows"
+	traceMapVrGroups       = "vr_groups"
 	traceMapVrLabels       = "vr_labels"
 	traceMapVrNhs          = "vr_nhs"
 	traceMapVrNodes        = "vr_nodes"
@@ -124,6 +125,7 @@ type traceMapSpecs struct {
 	VrBlocks       *ebpf.MapSpec `ebpf:"vr_blocks"`
 	VrFlowUsed     *ebpf.MapSpec `ebpf:"vr_flow_used"`
 	VrFlows        *ebpf.MapSpec `ebpf:"vr_flows"`
+	VrGroups       *ebpf.MapSpec `ebpf:"vr_groups"`
 	VrLabels       *ebpf.MapSpec `ebpf:"vr_labels"`
 	VrNhs          *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes        *ebpf.MapSpec `ebpf:"vr_nodes"`
@@ -169,6 +171,7 @@ type traceMaps struct {
 	VrBlocks       *ebpf.Map `ebpf:"vr_blocks"`
 	VrFlowUsed     *ebpf.Map `ebpf:"vr_flow_used"`
 	VrFlows        *ebpf.Map `ebpf:"vr_flows"`
+	VrGroups       *ebpf.Map `ebpf:"vr_groups"`
 	VrLabels       *ebpf.Map `ebpf:"vr_labels"`
 	VrNhs          *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes        *ebpf.Map `ebpf:"vr_nodes"`
@@ -190,6 +193,7 @@ func (m *traceMaps) Close() error {
 		m.VrBlocks,
 		m.VrFlowUsed,
 		m.VrFlows,
+		m.VrGroups,
 		m.VrLabels,
 		m.VrNhs,
 		m.VrNodes,

@@ -19,6 +19,7 @@ const (
 	vrMapVrBlocks         = "vr_blocks"
 	vrMapVrFlowUsed       = "vr_flow_used"
 	vrMapVrFlows          = "vr_flows"
+	vrMapVrGroups         = "vr_groups"
 	vrMapVrLabels         = "vr_labels"
 	vrMapVrNhs            = "vr_nhs"
 	vrMapVrNodes          = "vr_nodes"
@@ -89,6 +90,7 @@ type vrMapSpecs struct {
 	VrBlocks    *ebpf.MapSpec `ebpf:"vr_blocks"`
 	VrFlowUsed  *ebpf.MapSpec `ebpf:"vr_flow_used"`
 	VrFlows     *ebpf.MapSpec `ebpf:"vr_flows"`
+	VrGroups    *ebpf.MapSpec `ebpf:"vr_groups"`
 	VrLabels    *ebpf.MapSpec `ebpf:"vr_labels"`
 	VrNhs       *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes     *ebpf.MapSpec `ebpf:"vr_nodes"`
@@ -131,6 +133,7 @@ type vrMaps struct {
 	VrBlocks    *ebpf.Map `ebpf:"vr_blocks"`
 	VrFlowUsed  *ebpf.Map `ebpf:"vr_flow_used"`
 	VrFlows     *ebpf.Map `ebpf:"vr_flows"`
+	VrGroups    *ebpf.Map `ebpf:"vr_groups"`
 	VrLabels    *ebpf.Map `ebpf:"vr_labels"`
 	VrNhs       *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes     *ebpf.Map `ebpf:"vr_nodes"`
@@ -149,6 +152,7 @@ func (m *vrMaps) Close() error {
 		m.VrBlocks,
 		m.VrFlowUsed,
 		m.VrFlows,
+		m.VrGroups,
 		m.VrLabels,
 		m.VrNhs,
 		m.VrNodes,

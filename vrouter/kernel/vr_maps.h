@@ -40,6 +40,14 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_GROUPS);
+	__type(key, __u32);
+	__type(value, struct vr_group);
+} vr_groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, VR_MAX_LABELS);
 	__type(key, __u32);
 	__type(value, __u64);
@@ -110,6 +118,7 @@ struct {
 VR_TABLE(vr_vif_at, struct vr_vif, vr_vifs)
 VR_TABLE(vr_vrf_at, struct vr_vrf, vr_vrfs)
 VR_TABLE(vr_nh_at, struct vr_nh, vr_nhs)
+VR_TABLE(vr_group_at, struct vr_group, vr_groups)
 VR_TABLE(vr_label_at, uint64_t, vr_labels)
 VR_TABLE(vr_vni_at, uint64_t, vr_vnis)
 VR_TABLE(vr_block_at, struct vr_block, vr_blocks)

@@ -25,6 +25,36 @@ VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, uint32_t root, str
 	return vr_route_entry(root, a.hi, a.lo);
 }
 
+/* The ways of a packet whose nexthop leads on, and the look for an address's port. */
+__attribute__((noinline)) uint64_t vr_follow_entry(uint64_t route, uint64_t hi, uint64_t lo,
+						   uint32_t hash, uint32_t how)
+{
+	struct vr_addr a = {hi, lo};
+
+	return vr_follow_find(0, route, a, hash, how);
+}
+
+VR_INLINE uint64_t vr_follow(const struct vr_tables *t, uint64_t route, struct vr_addr a,
+			     uint32_t hash, uint32_t how)
+{
+	(void)t;
+	return vr_follow_entry(route, a.hi, a.lo, hash, how);
+}
+
+__attribute__((noinline)) int vr_leads_entry(uint32_t root, uint64_t hi, uint64_t lo,
+					     uint32_t ifindex)
+{
+	struct vr_addr a = {hi, lo};
+
+	return vr_leads_find(0, root, a, ifindex);
+}
+
+VR_INLINE int vr_leads(const struct vr_tables *t, uint32_t root, struct vr_addr a, uint32_t ifindex)
+{
+	(void)t;
+	return vr_leads_entry(root, a.hi, a.lo, ifindex);
+}
+
 /* Where a frame comes from, and so what its packet is to the verifier. */
 enum vr_hook { VR_HOOK_TC, VR_HOOK_XDP };
 

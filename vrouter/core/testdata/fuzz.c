@@ -33,7 +33,7 @@ struct patch {
 	uint64_t value;
 } __attribute__((packed));
 
-#define TABLES 7
+#define TABLES 8
 
 static struct vr_tables tables;
 
@@ -66,6 +66,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	watch_table(4, tables.labels, VR_MAX_LABELS * sizeof(uint64_t));
 	watch_table(5, tables.vnis, VR_MAX_VNIS * sizeof(uint64_t));
 	watch_table(6, tables.blocks, tables.block_count * sizeof(struct vr_block));
+	watch_table(7, tables.groups, VR_MAX_GROUPS * sizeof(struct vr_group));
 	make_far_end();
 	return 0;
 }

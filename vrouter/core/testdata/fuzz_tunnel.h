@@ -44,6 +44,7 @@ static void make_far_end(void)
 	far_end.tables = (struct vr_tables){.vifs = table(VR_MAX_VIFS, sizeof(struct vr_vif)),
 					    .vrfs = far_end.vrfs,
 					    .nhs = far_end.nhs,
+					    .groups = table(VR_MAX_GROUPS, sizeof(struct vr_group)),
 					    .labels = labels,
 					    .vnis = far_end.vnis,
 					    .blocks = blocks,

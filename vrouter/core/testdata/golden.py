@@ -498,6 +498,57 @@ for name, packet in {
         ICMPv6ND_NS(tgt="fd00:f::1") / ICMPv6NDOptSrcLLAddr(lladdr=NODE[2]),
 }.items():
     case(name, "fabric", packet, "pass", packet)
+# Several ways: 10.0.0.9 is unresolved, so each of these has one that can be used.
+case("the one way that is resolved", "vif1", from_sender(inner(dst="10.0.1.32") / tcp), "tunnel", tunnel(inner(63, dst="10.0.1.32") / tcp, 22), any_bytes=SPORT)
+case("a fragment has a way, too", "vif1", from_sender(inner(dst="10.0.1.32", frag=5) / Raw(b"f" * 40)), "tunnel",
+     tunnel(inner(63, dst="10.0.1.32", frag=5) / Raw(b"f" * 40), 22), any_bytes=SPORT)
+case("the port beside is the way", "vif1", from_sender(inner(dst="10.0.1.33") / tcp), "encap", delivered(inner(63, dst="10.0.1.33") / tcp, BESIDE))
+case("an address that the port has itself", "vif1", from_sender(inner(dst="10.0.1.34") / tcp), "encap", delivered(inner(63, dst="10.0.1.34") / tcp))
+case("one way alone", "vif1", from_sender(inner(dst="10.0.1.36") / udp), "tunnel", gre(inner(63, dst="10.0.1.36") / udp, label=23, to=3))
+case("an ipv6 way", "vif1", from_sender(inner6(dst="fd00:1::32") / tcp), "tunnel", vxlan(inner6(63, dst="fd00:1::32") / tcp, to=3), any_bytes=SPORT)
+case("the size of the way that is taken", "vif1", from_sender(inner(dst="10.0.1.36", flags="DF") / syn(1460)), "tunnel",
+     gre(inner(63, dst="10.0.1.36", flags="DF") / syn(1432), label=23, to=3))
+drop("no way is resolved", "vif1", from_sender(inner(dst="10.0.1.35") / tcp), "unresolved")
+for name, wrap in (("vxlan", arriving_vxlan), ("the network's label", lambda p, **kw: arriving(p, 40, **kw))):
+    case(name + " to one of several ports", "fabric", wrap(inner(63, src="10.0.1.4", dst="10.0.1.33") / tcp), "decap",
+         delivered(inner(63, src="10.0.1.4", dst="10.0.1.33") / tcp, BESIDE))
+    case(name + " to one of several ports by ipv6", "fabric", wrap(inner6(63, src="fd00:1::4", dst="fd00:1::33") / tcp), "decap",
+         delivered(inner6(63, src="fd00:1::4", dst="fd00:1::33") / tcp))
+    drop(name + " goes into no further tunnel", "fabric", wrap(inner(63, src="10.0.1.4", dst="10.0.1.32") / tcp), "not_here")
+# Of those addresses a port may be the source, and is the only one.
+case("a source that the routes lead to", "vif1", from_sender(inner(src="10.0.1.34") / tcp), "tunnel", tunnel(inner(63, src="10.0.1.34") / tcp, 17), any_bytes=SPORT)
+case("an ipv6 source that the routes lead to", "vif1", from_sender(inner6(src="fd00:1::33") / tcp), "tunnel", tunnel(inner6(63, src="fd00:1::33") / tcp, 17), any_bytes=SPORT)
+drop("a source that leads to the port beside", "vif1", from_sender(inner(src="10.0.1.33") / tcp), "spoofed_address")
+drop("a source that leads to other nodes", "vif1", from_sender(inner(src="10.0.1.32") / tcp), "spoofed_address")
+drop("an ipv6 source that leads to other nodes", "vif1", from_sender(inner6(src="fd00:1::32") / tcp), "spoofed_address")
+drop("a source of another network", "vif1", from_sender(inner(src="10.0.5.4") / tcp), "spoofed_address")
+case("arp from that address", "vif1", Ether(src=SENDER, dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=SENDER, psrc="10.0.1.34", pdst="10.0.1.254"), "arp",
+     Ether(src=GATEWAY, dst=SENDER, type=0x806) / ARP(op=2, hwsrc=GATEWAY, psrc="10.0.1.254", hwdst=SENDER, pdst="10.0.1.34"))
+drop("arp for that address", "vif1", Ether(src=SENDER, dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=SENDER, psrc="10.0.1.3", pdst="10.0.1.34"), "arp_own_address")
+case("solicitation from that address", "vif1", solicit("fd00:1::4", src="fd00:1::33"), "nd", advertise("fd00:1::4", dst="fd00:1::33"))
+drop("solicitation for that address", "vif1", solicit("fd00:1::33"), "nd_own_address")
+
+# Other networks' routes.
+case("into another network", "vif1", from_sender(inner(dst="10.0.5.4") / tcp), "tunnel", tunnel(inner(63, dst="10.0.5.4") / tcp, 51), any_bytes=SPORT)
+case("into another network by ipv6", "vif1", from_sender(inner6(dst="fd00:5::4") / tcp), "tunnel", vxlan(inner6(63, dst="fd00:5::4") / tcp, vni=5005), any_bytes=SPORT)
+case("into another network, where it has several ways", "vif1", from_sender(inner(dst="10.0.5.9") / tcp), "tunnel", gre(inner(63, dst="10.0.5.9") / tcp, label=53, to=3))
+case("echo to another network's gateway", "vif1", from_sender(inner(dst="10.0.5.254") / ICMP(type=8, id=3, seq=9) / Raw(b"e" * 56)), "echo",
+     delivered(inner(src="10.0.5.254", dst="10.0.1.3") / ICMP(type=0, id=3, seq=9) / Raw(b"e" * 56)))
+big5 = inner(dst="10.0.5.4", flags="DF") / UDP(sport=1, dport=2) / Raw(b"f" * (1469 - 28))
+case("too big for another network's way", "vif1", from_sender(big5), "too_big",
+     delivered(IP(src="10.0.1.254", dst="10.0.1.3", ttl=64, id=0, flags="DF") / ICMP(type=3, code=4, nexthopmtu=1468) / Raw(bytes(big5)[:40])))
+drop("into another network, which has no route", "vif1", from_sender(inner(dst="10.0.5.77") / tcp), "no_route")
+drop("into a third network", "vif1", from_sender(inner(dst="10.0.6.1") / tcp), "translated_twice")
+drop("a network that nobody leads to", "vif3", from_sender(inner(dst="10.0.5.4") / tcp, mac=OTHER), "no_route")
+for name, wrap in (("vxlan", lambda p: arriving_vxlan(p, vni=5005)), ("the network's label", lambda p: arriving(p, 45)), ("the network's label in gre", lambda p: arriving_gre(p, label=45))):
+    case(name + ", and on into another network", "fabric", wrap(inner(63, src="10.0.5.4", dst="10.0.1.3") / tcp), "decap", delivered(inner(63, src="10.0.5.4", dst="10.0.1.3") / tcp))
+    case(name + ", and on into another network by ipv6", "fabric", wrap(inner6(63, src="fd00:5::4", dst="fd00:1::3") / tcp), "decap",
+         delivered(inner6(63, src="fd00:5::4", dst="fd00:1::3") / tcp))
+    drop(name + " goes on to no third node", "fabric", wrap(inner(63, src="10.0.5.4", dst="10.0.1.4") / tcp), "not_here")
+    drop(name + " goes on to no third network", "fabric", wrap(inner(63, src="10.0.5.4", dst="10.0.6.4") / tcp), "translated_twice")
+case("the network's label", "fabric", arriving(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, 40), "decap", delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp))
+drop("the network's label to the gateway", "fabric", arriving(inner(63, dst="10.0.1.254") / ICMP(), 40), "not_here")
+drop("the network's label to nobody", "fabric", arriving(inner(63, dst="10.0.7.3") / tcp, 40), "not_here")
 
 # Not ours.
 for name, packet in {

@@ -64,6 +64,7 @@ static struct vr_tables load_tables(const char *path)
 	t.vifs = load(f, VR_MAX_VIFS * sizeof(struct vr_vif));
 	t.vrfs = load(f, VR_VRF_SLOTS * sizeof(struct vr_vrf));
 	t.nhs = load(f, VR_MAX_NHS * sizeof(struct vr_nh));
+	t.groups = load(f, VR_MAX_GROUPS * sizeof(struct vr_group));
 	t.labels = load(f, VR_MAX_LABELS * sizeof(uint64_t));
 	t.vnis = load(f, VR_MAX_VNIS * sizeof(uint64_t));
 	fseek(f, VR_MAX_POLICIES * sizeof(struct vr_policy),
@@ -79,6 +80,7 @@ static void unload_tables(struct vr_tables *t)
 	free((void *)t->vifs);
 	free((void *)t->vrfs);
 	free((void *)t->nhs);
+	free((void *)t->groups);
 	free((void *)t->labels);
 	free((void *)t->vnis);
 	free((void *)t->blocks);
