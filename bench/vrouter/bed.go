@@ -41,7 +41,14 @@ type network struct {
 	clamp  bool
 	way    config.Via
 	routes int // to the destinations of the spray
+	flow   bool
 }
+
+// everything is the policy of ports in flow mode.
+const everything = "everything"
+
+// silence is how long a flow may be silent: longer than the other networks' turns take.
+const silence = 3600
 
 // Containers of a node stand in one namespace, an interface each: what tells them apart is their port.
 var (
@@ -151,11 +158,18 @@ func command(ctx context.Context, name string, args ...string) error {
 // sending is node A's configuration, but for the many routes.
 func (b *bed) sending() config.Config {
 	c := base(wire.A)
-	c.Limits.Routes = 1000
+	c.Limits = config.Limits{Routes: 1000, Flows: 1000}
+	c.Policies = []config.Policy{{Name: everything, Default: config.Allow}}
+	c.Idle = config.Idle{Opening: silence}
 	for i, n := range b.networks {
 		c.Limits.Routes += n.routes
 		c.Networks = append(c.Networks, config.Network{Name: n.name, Subnet: subnet, Gateway: subnetGateway, MSSClamp: &n.clamp})
-		c.Ports = append(c.Ports, config.Port{Name: n.name, Interface: hostEnd(i), Network: n.name, Address: senderIP, MAC: senderMAC})
+		port := config.Port{Name: n.name, Interface: hostEnd(i), Network: n.name, Address: senderIP, MAC: senderMAC}
+		if n.flow {
+			c.Limits.Flows += n.flows
+			port.Flow.Policy = everything
+		}
+		c.Ports = append(c.Ports, port)
 		c.Routes = append(c.Routes, config.Route{Network: n.name, Prefix: netip.PrefixFrom(receiverIP, 32), Via: n.way})
 	}
 	return c

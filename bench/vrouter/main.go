@@ -29,6 +29,7 @@ type settings struct {
 	most    int
 	window  time.Duration
 	routes  int
+	flows   int
 	bin     string
 }
 
@@ -52,12 +53,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&s.most, "most", 15, "at most so many, while a verdict is open")
 	flags.DurationVar(&s.window, "window", 1500*time.Millisecond, "the measured window of sprayed frames")
 	flags.IntVar(&s.routes, "routes", 1_000_000, "routes of the large network")
+	flags.IntVar(&s.flows, "flows", 1_000_000, "flows of the network that has many")
 	flags.StringVar(&s.bin, "bin", "bin", "the `folder` of the built programs")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if s.routes < fewRoutes || s.routes > mostRoutes || s.rounds < 1 {
-		fmt.Fprintf(stderr, "bench-vrouter: -routes is from %d to %d, -rounds at least 1\n", fewRoutes, mostRoutes)
+	if min(s.routes, s.flows) < fewRoutes || max(s.routes, s.flows) > mostRoutes || s.rounds < 1 {
+		fmt.Fprintf(stderr, "bench-vrouter: -routes and -flows are from %d to %d, -rounds at least 1\n", fewRoutes, mostRoutes)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -74,7 +76,7 @@ const measured = "Containers on two simulated nodes, a CPU each. Streams are one
 	"Frames of 64 bytes with FCS enter at full rate at one container's interface, and are counted at the other's. " +
 	"Requests leave 1,000 times a second, and their time counts from when they were meant to leave. These are cells of suites and of bench/vrouter/*.yaml, in random blocks. " +
 	"The vRouter's best encapsulation is the one with the highest rate in these same rounds. " +
-	"Of routes, frames go to a random one of all of a network's; for those and for the switches of single packets, XDP live frames are sprayed at the networks of one pair of vRouters in turn, in windows of %s."
+	"Of routes, and of flows, each frame is of a random one of all of a network's; for those and for the switches of single packets, XDP live frames are sprayed at the networks of one pair of vRouters in turn, in windows of %s."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	section := bench.Section{Title: "vRouter, bridge and kernel VXLAN", Says: fmt.Sprintf(measured, s.window), Peers: "the kernel's own bridge and vxlan"}
