@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +111,39 @@ func TestFlow(t *testing.T) {
 				t.Errorf("the flows: %+v", flows)
 			}
 			b.a.addsUp()
+		})
+	}
+}
+
+// TestFlowReceive: packets whose tunnel XDP took off are checked as others, and a watch shows those that
+// flow mode loses.
+func TestFlowReceive(t *testing.T) {
+	for _, way := range []config.Receive{config.ReceiveTC, config.ReceiveXDP} {
+		t.Run(string(way), func(t *testing.T) {
+			b := flowBed(t, config.MPLSoUDP)
+			b.receive(way)
+			b.run("--lease")
+			if s := ask[control.Status](b.a, "status"); s.Receive != string(way) {
+				t.Fatalf("received by %s: %s", s.Receive, s.ReceiveWhy)
+			}
+			for _, f := range b.families() {
+				flowPasses(t, f.inside, f.far)
+				flowDenies(b.a, f.inside, f.far)
+			}
+			b.a.addsUp()
+			if !slices.Contains(b.a.ready["kernel_features"].([]any), any("tcx")) {
+				t.Skip("skip: needs tcx (Linux 6.6)")
+			}
+			mine, theirs := udpSocket(t, b.a1, 0), udpSocket(t, b.b1, 0)
+			results := b.a.watch(t, 3)
+			b.a.denied(theirs, mine)
+			if !reaches(mine, theirs) || !reaches(theirs, mine) {
+				t.Error("a datagram or its reply was lost")
+			}
+			want := []string{"fabric wire0 drop", "port a1 tunnel", "fabric wire0 decap"}
+			if got := <-results; !slices.Equal(got, want) {
+				t.Errorf("%q, not %q", got, want)
+			}
 		})
 	}
 }

@@ -208,36 +208,41 @@ func liveTrace(t *testing.T, way config.Receive) {
 		t.Skip("skip: needs tcx (Linux 6.6)")
 	}
 	links := len(b.a.held()["link_id"])
-	shown := make(chan []control.TraceReply)
-	go func() {
-		var list []control.TraceReply
-		err := control.Watch(t.Context(), b.a.socket(), control.WatchRequest{Port: "a1", Host: "10.0.1.4", Count: 4, Seconds: 20}, func(line json.RawMessage) error {
-			var reply control.TraceReply
-			err := json.Unmarshal(line, &reply)
-			list = append(list, reply)
-			return err
-		})
-		if err != nil {
-			t.Errorf("watching: %v", err)
-		}
-		shown <- list
-	}()
-	lab.Await(t, "the watch stands", func() bool { return len(b.a.held()["link_id"]) == links+2 })
+	results := b.a.watch(t, 4)
 	for _, to := range []*container{b.b1, b.a2, b.b1} { // the second does not match
 		if err := ping(b.a1, to.address, 56); err != nil {
 			t.Error(err)
 		}
 	}
-	var results []string
-	for _, reply := range <-shown {
-		results = append(results, reply.At+" "+reply.Result)
-	}
 	want := []string{"port a1 tunnel", "fabric wire0 decap", "port a1 tunnel", "fabric wire0 decap"}
-	if !slices.Equal(results, want) {
-		t.Errorf("%q, not %q", results, want)
+	if got := <-results; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
 	}
 	lab.Await(t, "nothing of the watch stays", func() bool { return len(b.a.held()["link_id"]) == links })
 	b.a.addsUp()
+}
+
+// watch shows so many packets between a1 and 10.0.1.4: where each was seen, and what became of it. It
+// stands when this returns.
+func (n *node) watch(t *testing.T, count int) <-chan []string {
+	t.Helper()
+	links := len(n.held()["link_id"])
+	results := make(chan []string, 1)
+	go func() {
+		var list []string
+		err := control.Watch(t.Context(), n.socket(), control.WatchRequest{Port: "a1", Host: "10.0.1.4", Count: count, Seconds: 20}, func(line json.RawMessage) error {
+			var reply control.TraceReply
+			err := json.Unmarshal(line, &reply)
+			list = append(list, reply.At+" "+reply.Result)
+			return err
+		})
+		if err != nil {
+			t.Errorf("watching: %v", err)
+		}
+		results <- list
+	}()
+	lab.Await(t, "the watch stands", func() bool { return len(n.held()["link_id"]) == links+2 })
+	return results
 }
 
 // TestLiveTraceNeedsTCX: elsewhere it is refused, and says why.

@@ -76,6 +76,13 @@ func TestExplain(t *testing.T) {
 			"from 10.0.0.2", "16 is a label of this node", "2: encap by sender, MAC 02:00:00:00:01:03",
 			"the outer header has 3, the inner 2 (RFC 6040)", "the tunnel's headers are taken off", "to port sender, straight into its namespace",
 		}},
+		{"in flow mode", kernel.Trace{Ifindex: 3, TookOver: true, Steps: []kernel.Step{
+			{Step: core.StepFlow, A: 1}, {Step: core.StepFlow, A: 1, B: 1},
+			{Step: core.StepVerdict, A: uint64(slices.Index(core.OperationNames[:], "encap"))}, {Step: core.StepLeave, A: 3, B: 1},
+		}}, "encap", []string{
+			"port sender: a flow that is known", "port sender: its policy lets a new flow begin", "it gets a new Ethernet header",
+			"to port sender, straight into its namespace",
+		}},
 		{"not ours", kernel.Trace{Ifindex: 2, Fabric: true, Steps: []kernel.Step{
 			{Step: core.StepVerdict, A: 1}, {Step: core.StepPass},
 		}}, "pass", []string{"not for a port of this node: the host's stack has it"}},

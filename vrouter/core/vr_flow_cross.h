@@ -24,6 +24,7 @@ VR_INLINE uint64_t vr_flow_clock(void);
 /* A packet at a vif. */
 struct vr_flow_at {
 	const struct vr_vif *vif;
+	uint32_t policy; /* the vif's when it was looked at: it may change any time */
 	uint32_t slot;
 	uint32_t direction;
 	uint32_t bytes;
@@ -92,7 +93,7 @@ VR_INLINE enum vr_drop vr_flow_whole(const struct vr_flow_packet *p, const struc
 		vr_flow_touch(flow, p, at);
 		return VR_DROP_NONE;
 	}
-	if (p->reply || !vr_flow_policy(VR_READ_ONCE(at->vif->policy), &p->key, at->direction))
+	if (p->reply || !vr_flow_policy(at->policy, &p->key, at->direction))
 		return VR_DROP_policy_denied;
 	VR_STEP(flow, at->slot, 1);
 	if (!again)

@@ -119,7 +119,8 @@ __attribute__((noinline)) int vr_flow_cross(struct __sk_buff *skb, uint32_t offs
 
 	if (!at.vif || offset > VR_PARSE_MAX)
 		return VR_DROP_unknown_vif;
-	if (VR_READ_ONCE(at.vif->policy) == 0)
+	at.policy = VR_READ_ONCE(at.vif->policy);
+	if (at.policy == 0)
 		return VR_DROP_NONE; /* switched to packet mode a moment ago */
 	vr_flow_frame(skb, offset, &f);
 	return (int)vr_flow_decide(&f, offset, &at);

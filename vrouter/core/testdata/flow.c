@@ -376,8 +376,11 @@ VR_INLINE uint64_t vr_flow_clock(void)
 static enum vr_drop cross(const uint8_t *ip, size_t length, uint32_t direction)
 {
 	static const struct vr_vif vif = {.vrf = 5, .policy = 6};
-	struct vr_flow_at at = {
-	    .vif = &vif, .slot = 7, .direction = direction, .bytes = (uint32_t)length};
+	struct vr_flow_at at = {.vif = &vif,
+				.policy = vif.policy,
+				.slot = 7,
+				.direction = direction,
+				.bytes = (uint32_t)length};
 	struct vr_frame f = {.data = ip, .end = ip + length, .length = (uint32_t)length};
 
 	return vr_flow_decide(&f, 0, &at);

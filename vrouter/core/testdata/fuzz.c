@@ -11,6 +11,7 @@
 
 #define FUZZ_HOST_MAIN host_main
 #include "fuzz_tunnel.h"
+#include "fuzz_flow.h"
 
 struct head {
 	uint8_t slot;	 /* of the port's vif; 0: from the fabric */
@@ -135,15 +136,15 @@ static void check_verdict(const struct vr_vif *vif, const struct shown *s,
 	}
 }
 
-/* Watching changes nothing, and all of it fits into a trace, with the four steps that movers add
- * (vif or handed, verdict, and loss, pass or leave). */
+/* Watching changes nothing, and all of it fits into a trace, with the six steps that movers add
+ * (vif or handed, two of flow mode, verdict, and loss, pass or leave). */
 static void check_traced(const struct vr_vif *vif, const struct shown *s,
 			 const struct vr_verdict *v)
 {
 	unsigned int steps;
 	struct vr_verdict w = decide_traced(&tables, vif, s, &steps);
 
-	CHECK(steps + 4 <= VR_TRACE_STEPS);
+	CHECK(steps + 6 <= VR_TRACE_STEPS);
 	CHECK(w.op == v->op && w.drop == v->drop && w.nh == v->nh && w.vrf == v->vrf);
 	CHECK(w.mtu == v->mtu && w.mss == v->mss && w.tos == v->tos && w.pop == v->pop);
 	CHECK(w.push.label == v->push.label && w.push.sport == v->push.sport);
@@ -242,6 +243,8 @@ static void check(const struct head *h, const struct shown *s, int damaged)
 
 	check_verdict(vif, s, &v);
 	check_traced(vif, s, &v);
+	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL || v.op == VR_OP_DECAP)
+		check_flow(s, VR_ETH_LEN + (v.op == VR_OP_DECAP ? v.pop : 0));
 	if (!damaged)
 		check_moved(vif, s, &v);
 }
