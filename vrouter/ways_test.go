@@ -136,8 +136,8 @@ func (b *bed) ways(ways ...string) {
 }
 
 // TestECMP: of 200 flows to an address that three containers on two nodes serve, each stays with one,
-// and moves only when its own goes: out of the route, or with its interface. What is not resolved gets
-// none.
+// and moves only when its own goes: with its node, out of the route, or with its interface. What is not
+// resolved gets none, and what comes back has those that it had.
 func TestECMP(t *testing.T) {
 	b := newServiceBed(t)
 	b.run("--lease")
@@ -154,6 +154,17 @@ func TestECMP(t *testing.T) {
 	for range 3 {
 		stay(t, "nothing changed", first, who(t, flows), "")
 	}
+	lab.Down(b.b.Namespace, "wire0")
+	lab.Await(t, "the other node is not resolved", func() bool { return !b.a.resolved() })
+	for i, name := range who(t, flows) {
+		if name != "a2" {
+			t.Errorf("the other node is gone, and flow %d has %s", i, name)
+		}
+	}
+	b.b.Up("wire0")
+	lab.Await(t, "the other node is resolved again", b.a.resolved)
+	lab.Await(t, "and this one there", b.b.resolved)
+	stay(t, "the other node is back", first, who(t, flows), "")
 	const b1, nobody = "tunnel=10.0.0.2,encapsulation=mplsoudp,label=17", "tunnel=10.0.0.77,encapsulation=mplsoudp,label=20"
 	b.ways("port=a2", b1)
 	second := who(t, flows)

@@ -148,6 +148,19 @@ func TestLocalMembers(t *testing.T) {
 	if n := m.Groups[1].Buckets; n[core.LocalMember][7] != core.NoMember || chosen(t, m, core.AnyMember)[7] != 102 {
 		t.Errorf("without its interface the port has buckets: %v", n)
 	}
+	away = known(2)
+	away.Interfaces["v-sender"] = config.Interface{Ifindex: 9, MTU: 1500}
+	_, back := withWays(t, via, away, m)
+	for _, w := range config.Diff(m, back).Prepare {
+		if w.Table == config.TableGroups {
+			t.Error("the group that is in use is written anew")
+		}
+	}
+	for bucket, member := range back.Groups[1].Buckets[core.LocalMember] {
+		if n := back.Nexthops[core.Route(back.Groups[1].Members[member]).Ref()]; n.Ifindex != 9 {
+			t.Fatalf("bucket %d leads to %+v", bucket, n)
+		}
+	}
 	_, alone := withWays(t, config.Via{Port: "sender"}, known(), config.Image{})
 	if g := alone.Groups[1]; g.Members[0] == 0 || g.Members[1] != 0 || g.Buckets[core.AnyMember][7] != 0 {
 		t.Errorf("a port alone is %+v", g.Members)

@@ -11,3 +11,9 @@ func Route(n *Namespace, name, prefix, gateway string) {
 	n.Must("reading a gateway", err)
 	n.Must("adding a route", n.links.RouteAdd(&netlink.Route{LinkIndex: n.Link(name).Attrs().Index, Dst: to, Gw: via.IP}))
 }
+
+// Down sets an interface down, and so takes the carrier from its other end.
+func Down(n *Namespace, name string) {
+	n.t.Helper()
+	n.Must("setting down "+name, n.links.LinkSetDown(n.Link(name)))
+}
