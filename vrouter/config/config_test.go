@@ -209,6 +209,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(strings.NewReplacer(`"gateway":`, `"subnet6":"fd00::/64","gateway6":"fd00::fe","gateway":`, `"mac":`, `"address6":"fd00::3","mac":`, "10.0.1.4/32", "fd00::4/128").Replace(sample))
 	f.Add(strings.Replace(sample, `"mplsoudp","label":17`, `"vxlan","vni":5001,"mac":"02:00:00:00:00:09"`, 1))
 	f.Add(`{"format":1,"name":"a","fabric":{"interface":"w","address":"1.2.3.4"}}`)
+	f.Add(twoNetworks)
 	f.Add(`[[[[`)
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := config.Parse([]byte(text), "fuzz")

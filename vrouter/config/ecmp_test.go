@@ -306,4 +306,12 @@ func TestParseMembers(t *testing.T) {
 	if _, err := config.ParseChanges([]byte(`[{"network":"one","prefix":"10.0.1.9/32","via":{"ecmp":"` + strings.Repeat("x", 70000) + `"}}]`)); err == nil {
 		t.Error("members that are no list are read")
 	}
+	// What is longer once it is written again, and stands in another list.
+	long := `[{"ecmp":[{"port":"` + strings.Repeat("<", 12000) + `"}]}]`
+	if _, err := config.ParseChanges([]byte(`[{"network":"one","prefix":"10.0.1.9/32","via":{"ecmp":` + long + `}}]`)); err == nil {
+		t.Error("members that are too long are read")
+	}
+	if _, err := config.Parse([]byte(strings.Replace(twoNetworks, `[{"tunnel"`, `[{"ecmp":`+long+`},{"tunnel"`, 1)), "f"); err == nil || !strings.Contains(err.Error(), "has more than 65536 bytes") {
+		t.Errorf("in a configuration: %v", err)
+	}
 }

@@ -19,6 +19,8 @@ func FuzzChanges(f *testing.F) {
 		`[{"network":"network1","prefix":"10.0.1.4/32","via":{"tunnel":"10.0.0.2","encapsulation":"none"}}]`,
 		`[{"network":"network1","prefix":"0.0.0.0/0","via":{"tunnel":"10.0.0.2","encapsulation":"mplsoudp","label":16}},
 		  {"network":"network1","prefix":"0.0.0.0/0","remove":true}] x`,
+		`[{"network":"network1","prefix":"10.0.1.9/32","via":{"ecmp":[{"port":"sender"},{"tunnel":"10.0.0.2","encapsulation":"mplsogre","label":17}]}},
+		  {"network":"network1","prefix":"10.0.1.8/32","via":{"port":"sender"}},{"network":"network1","prefix":"10.0.2.0/24","via":{"network":"network2"}}]`,
 	} {
 		f.Add(text)
 	}

@@ -15,7 +15,8 @@ import (
 // JSON, "" for none.
 type Members string
 
-// maxMembersText bounds the JSON of members; the longest that are valid have a tenth of it.
+// maxMembersText bounds the JSON of members, as it is read and as it is kept; the longest that are valid
+// have a tenth of it.
 const maxMembersText = 64 << 10
 
 // MakeMembers makes them of a list, in its order.
@@ -47,10 +48,23 @@ func (m Members) MarshalJSON() ([]byte, error) {
 	return []byte(m), nil
 }
 
+// readMembers makes them of a list that somebody else made.
+func readMembers(ways []Via) (Members, error) {
+	m := MakeMembers(ways...)
+	return m, checkLength(len(m))
+}
+
+func checkLength(bytes int) error {
+	if bytes > maxMembersText {
+		return fmt.Errorf("the list of ways has more than %d bytes; at most %d ways make one", maxMembersText, core.GroupMembers)
+	}
+	return nil
+}
+
 // UnmarshalJSON reads a list, strictly.
-func (m *Members) UnmarshalJSON(text []byte) error {
-	if len(text) > maxMembersText {
-		return fmt.Errorf("the members are longer than %d bytes; at most %d ways make one", maxMembersText, core.GroupMembers)
+func (m *Members) UnmarshalJSON(text []byte) (err error) {
+	if err := checkLength(len(text)); err != nil {
+		return err
 	}
 	var ways []Via
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -61,8 +75,8 @@ func (m *Members) UnmarshalJSON(text []byte) error {
 	if ways == nil {
 		return errors.New("the members must be a list")
 	}
-	*m = MakeMembers(ways...)
-	return nil
+	*m, err = readMembers(ways)
+	return err
 }
 
 // decodeTree reads them from a configuration's text.
@@ -74,7 +88,10 @@ func (m *Members) decodeTree(n *node) *Error {
 	if err := decodeSlice(n, reflect.ValueOf(&ways).Elem()); err != nil {
 		return err
 	}
-	*m = MakeMembers(ways...)
+	var err error
+	if *m, err = readMembers(ways); err != nil {
+		return n.fail("%v", err)
+	}
 	return nil
 }
 
