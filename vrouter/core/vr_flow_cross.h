@@ -13,9 +13,11 @@
 #define VR_LIVE 1
 #endif
 
-/* The mover's: the record of a flow, or none; a new one, or why there is no room for it; what the
- * policy of a slot says; and the time, in nanoseconds, to a tick. */
+/* The mover's: the record of a flow, or none; a place to write a new one, for that the stack is too
+ * small; a new one, or why there is no room for it; what the policy of a slot says; and the time,
+ * in nanoseconds, to a tick. */
 VR_INLINE struct vr_flow *vr_flow_find(const struct vr_flow_key *key);
+VR_INLINE struct vr_flow *vr_flow_draft(void);
 VR_INLINE enum vr_drop vr_flow_make(const struct vr_flow_key *key, const struct vr_flow *fresh,
 				    uint32_t vrf);
 VR_INLINE int vr_flow_policy(uint32_t policy, const struct vr_flow_key *key, uint32_t direction);
@@ -70,16 +72,23 @@ VR_INLINE void vr_flow_renew(struct vr_flow *flow, const struct vr_flow_at *at)
 VR_INLINE enum vr_drop vr_flow_begin(const struct vr_flow_key *key, const struct vr_flow_at *at)
 {
 	int out = at->direction == VR_FLOW_OUT;
-	struct vr_flow fresh = {};
+	struct vr_flow *fresh;
 
-	fresh.seen = vr_flow_clock();
-	fresh.packets[0] = out;
-	fresh.packets[1] = !out;
-	fresh.bytes[0] = out ? at->bytes : 0;
-	fresh.bytes[1] = out ? 0 : at->bytes;
-	fresh.vrf = (uint16_t)at->vif->vrf;
-	fresh.opener = (uint8_t)at->direction;
-	return vr_flow_make(key, &fresh, at->vif->vrf);
+	if (!VR_LIVE)
+		return vr_flow_make(key, 0, at->vif->vrf);
+	fresh = vr_flow_draft();
+	if (!fresh)
+		return VR_DROP_flow_table_full;
+	fresh->seen = vr_flow_clock();
+	fresh->packets[0] = out;
+	fresh->packets[1] = !out;
+	fresh->bytes[0] = out ? at->bytes : 0;
+	fresh->bytes[1] = out ? 0 : at->bytes;
+	fresh->marks = 0;
+	fresh->vrf = (uint16_t)at->vif->vrf;
+	fresh->opener = (uint8_t)at->direction;
+	fresh->reserved = 0;
+	return vr_flow_make(key, fresh, at->vif->vrf);
 }
 
 /* A packet with ports, or what stands for them. */

@@ -47,6 +47,7 @@ type traceVrTraceLog struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	traceMapVrBlocks       = "vr_blocks"
+	traceMapVrFlowDrafts   = "vr_flow_drafts"
 	traceMapVrFlowUsed     = "vr_flow_used"
 	traceMapVrFlows        = "vr_flows"
 	traceMapVrGroups       = "vr_groups"
@@ -123,6 +124,7 @@ type traceProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type traceMapSpecs struct {
 	VrBlocks       *ebpf.MapSpec `ebpf:"vr_blocks"`
+	VrFlowDrafts   *ebpf.MapSpec `ebpf:"vr_flow_drafts"`
 	VrFlowUsed     *ebpf.MapSpec `ebpf:"vr_flow_used"`
 	VrFlows        *ebpf.MapSpec `ebpf:"vr_flows"`
 	VrGroups       *ebpf.MapSpec `ebpf:"vr_groups"`
@@ -169,6 +171,7 @@ func (o *traceObjects) Close() error {
 // It can be passed to loadTraceObjects or ebpf.CollectionSpec.LoadAndAssign.
 type traceMaps struct {
 	VrBlocks       *ebpf.Map `ebpf:"vr_blocks"`
+	VrFlowDrafts   *ebpf.Map `ebpf:"vr_flow_drafts"`
 	VrFlowUsed     *ebpf.Map `ebpf:"vr_flow_used"`
 	VrFlows        *ebpf.Map `ebpf:"vr_flows"`
 	VrGroups       *ebpf.Map `ebpf:"vr_groups"`
@@ -191,6 +194,7 @@ type traceMaps struct {
 func (m *traceMaps) Close() error {
 	return _TraceClose(
 		m.VrBlocks,
+		m.VrFlowDrafts,
 		m.VrFlowUsed,
 		m.VrFlows,
 		m.VrGroups,

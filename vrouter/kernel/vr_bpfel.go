@@ -17,6 +17,7 @@ import (
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	vrMapVrBlocks         = "vr_blocks"
+	vrMapVrFlowDrafts     = "vr_flow_drafts"
 	vrMapVrFlowUsed       = "vr_flow_used"
 	vrMapVrFlows          = "vr_flows"
 	vrMapVrGroups         = "vr_groups"
@@ -87,21 +88,22 @@ type vrProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type vrMapSpecs struct {
-	VrBlocks    *ebpf.MapSpec `ebpf:"vr_blocks"`
-	VrFlowUsed  *ebpf.MapSpec `ebpf:"vr_flow_used"`
-	VrFlows     *ebpf.MapSpec `ebpf:"vr_flows"`
-	VrGroups    *ebpf.MapSpec `ebpf:"vr_groups"`
-	VrLabels    *ebpf.MapSpec `ebpf:"vr_labels"`
-	VrNhs       *ebpf.MapSpec `ebpf:"vr_nhs"`
-	VrNodes     *ebpf.MapSpec `ebpf:"vr_nodes"`
-	VrPolicies  *ebpf.MapSpec `ebpf:"vr_policies"`
-	VrPorts     *ebpf.MapSpec `ebpf:"vr_ports"`
-	VrTotal     *ebpf.MapSpec `ebpf:"vr_total"`
-	VrVifCounts *ebpf.MapSpec `ebpf:"vr_vif_counts"`
-	VrVifLosses *ebpf.MapSpec `ebpf:"vr_vif_losses"`
-	VrVifs      *ebpf.MapSpec `ebpf:"vr_vifs"`
-	VrVnis      *ebpf.MapSpec `ebpf:"vr_vnis"`
-	VrVrfs      *ebpf.MapSpec `ebpf:"vr_vrfs"`
+	VrBlocks     *ebpf.MapSpec `ebpf:"vr_blocks"`
+	VrFlowDrafts *ebpf.MapSpec `ebpf:"vr_flow_drafts"`
+	VrFlowUsed   *ebpf.MapSpec `ebpf:"vr_flow_used"`
+	VrFlows      *ebpf.MapSpec `ebpf:"vr_flows"`
+	VrGroups     *ebpf.MapSpec `ebpf:"vr_groups"`
+	VrLabels     *ebpf.MapSpec `ebpf:"vr_labels"`
+	VrNhs        *ebpf.MapSpec `ebpf:"vr_nhs"`
+	VrNodes      *ebpf.MapSpec `ebpf:"vr_nodes"`
+	VrPolicies   *ebpf.MapSpec `ebpf:"vr_policies"`
+	VrPorts      *ebpf.MapSpec `ebpf:"vr_ports"`
+	VrTotal      *ebpf.MapSpec `ebpf:"vr_total"`
+	VrVifCounts  *ebpf.MapSpec `ebpf:"vr_vif_counts"`
+	VrVifLosses  *ebpf.MapSpec `ebpf:"vr_vif_losses"`
+	VrVifs       *ebpf.MapSpec `ebpf:"vr_vifs"`
+	VrVnis       *ebpf.MapSpec `ebpf:"vr_vnis"`
+	VrVrfs       *ebpf.MapSpec `ebpf:"vr_vrfs"`
 }
 
 // vrVariableSpecs contains global variables before they are loaded into the kernel.
@@ -130,26 +132,28 @@ func (o *vrObjects) Close() error {
 //
 // It can be passed to loadVrObjects or ebpf.CollectionSpec.LoadAndAssign.
 type vrMaps struct {
-	VrBlocks    *ebpf.Map `ebpf:"vr_blocks"`
-	VrFlowUsed  *ebpf.Map `ebpf:"vr_flow_used"`
-	VrFlows     *ebpf.Map `ebpf:"vr_flows"`
-	VrGroups    *ebpf.Map `ebpf:"vr_groups"`
-	VrLabels    *ebpf.Map `ebpf:"vr_labels"`
-	VrNhs       *ebpf.Map `ebpf:"vr_nhs"`
-	VrNodes     *ebpf.Map `ebpf:"vr_nodes"`
-	VrPolicies  *ebpf.Map `ebpf:"vr_policies"`
-	VrPorts     *ebpf.Map `ebpf:"vr_ports"`
-	VrTotal     *ebpf.Map `ebpf:"vr_total"`
-	VrVifCounts *ebpf.Map `ebpf:"vr_vif_counts"`
-	VrVifLosses *ebpf.Map `ebpf:"vr_vif_losses"`
-	VrVifs      *ebpf.Map `ebpf:"vr_vifs"`
-	VrVnis      *ebpf.Map `ebpf:"vr_vnis"`
-	VrVrfs      *ebpf.Map `ebpf:"vr_vrfs"`
+	VrBlocks     *ebpf.Map `ebpf:"vr_blocks"`
+	VrFlowDrafts *ebpf.Map `ebpf:"vr_flow_drafts"`
+	VrFlowUsed   *ebpf.Map `ebpf:"vr_flow_used"`
+	VrFlows      *ebpf.Map `ebpf:"vr_flows"`
+	VrGroups     *ebpf.Map `ebpf:"vr_groups"`
+	VrLabels     *ebpf.Map `ebpf:"vr_labels"`
+	VrNhs        *ebpf.Map `ebpf:"vr_nhs"`
+	VrNodes      *ebpf.Map `ebpf:"vr_nodes"`
+	VrPolicies   *ebpf.Map `ebpf:"vr_policies"`
+	VrPorts      *ebpf.Map `ebpf:"vr_ports"`
+	VrTotal      *ebpf.Map `ebpf:"vr_total"`
+	VrVifCounts  *ebpf.Map `ebpf:"vr_vif_counts"`
+	VrVifLosses  *ebpf.Map `ebpf:"vr_vif_losses"`
+	VrVifs       *ebpf.Map `ebpf:"vr_vifs"`
+	VrVnis       *ebpf.Map `ebpf:"vr_vnis"`
+	VrVrfs       *ebpf.Map `ebpf:"vr_vrfs"`
 }
 
 func (m *vrMaps) Close() error {
 	return _VrClose(
 		m.VrBlocks,
+		m.VrFlowDrafts,
 		m.VrFlowUsed,
 		m.VrFlows,
 		m.VrGroups,

@@ -36,6 +36,15 @@ struct {
 	__type(value, __u64);
 } vr_flow_used SEC(".maps");
 
+/* Where a new record is written. Softirqs are off while a program at tc runs, so no other one comes
+ * in between on this CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vr_flow);
+} vr_flow_drafts SEC(".maps");
+
 /* -EEXIST of linux/errno.h, which BPF programs cannot include. */
 #define VR_EEXIST (-17)
 
@@ -47,6 +56,13 @@ VR_INLINE uint64_t vr_flow_clock(void)
 VR_INLINE struct vr_flow *vr_flow_find(const struct vr_flow_key *key)
 {
 	return bpf_map_lookup_elem(&vr_flows, key);
+}
+
+VR_INLINE struct vr_flow *vr_flow_draft(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&vr_flow_drafts, &zero);
 }
 
 /* A stage (vr_stages.h). */

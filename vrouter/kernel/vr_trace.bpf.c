@@ -37,17 +37,24 @@ VR_INLINE struct vr_trace_log *vr_log(void)
 	return bpf_map_lookup_elem(&vr_trace_logs, &zero);
 }
 
-VR_INLINE void vr_step(enum vr_step step, uint64_t a, uint64_t b)
+/* A stage (vr_stages.h): there are many steps, and each in line would have room on the stack. */
+__attribute__((noinline)) int vr_note(uint32_t step, uint64_t a, uint64_t b)
 {
 	struct vr_trace_log *log = vr_log();
 	uint32_t i = log ? log->count : VR_TRACE_STEPS;
 
 	if (!log || i >= VR_TRACE_STEPS)
-		return;
+		return -1;
 	log->steps[i].step = step;
 	log->steps[i].a = a;
 	log->steps[i].b = b;
 	log->count = i + 1;
+	return 0;
+}
+
+VR_INLINE void vr_step(enum vr_step step, uint64_t a, uint64_t b)
+{
+	vr_note(step, a, b);
 }
 
 VR_INLINE int vr_begin(struct __sk_buff *skb, int fabric)

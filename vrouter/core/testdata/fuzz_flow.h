@@ -19,6 +19,13 @@ VR_INLINE struct vr_flow *vr_flow_find(const struct vr_flow_key *key)
 	return flows.known ? &flows.flow : NULL;
 }
 
+VR_INLINE struct vr_flow *vr_flow_draft(void)
+{
+	static struct vr_flow draft;
+
+	return &draft;
+}
+
 VR_INLINE enum vr_drop vr_flow_make(const struct vr_flow_key *key, const struct vr_flow *fresh,
 				    uint32_t vrf)
 {
