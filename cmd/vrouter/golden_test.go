@@ -60,6 +60,7 @@ func TestGoldenOutputs(t *testing.T) {
 		{"stats", "stats", "stats", exitDone},
 		{"flow", "flow", "flow", exitDone},
 		{"flow-none", "flow --network network1", "flow-none", exitDone},
+		{"vif", "vif", "vif", exitDone},
 		{"apply", "apply FILE", "changes", exitDone},
 		{"dry-run", "apply FILE --dry-run", "changes", exitDone},
 		{"dry-run-code", "apply FILE --dry-run --exit-code --json", "changes", exitChanges},

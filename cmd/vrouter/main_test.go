@@ -96,7 +96,7 @@ func TestTables(t *testing.T) {
 		{"mpls", `{"ok":true,"mpls":[{"label":16,"nh":2,"port":"sender"}]}`, "LABEL  NH  PORT    NETWORK\n16     2   sender\n"},
 		{"nh", `{"ok":true,"nh":[{"nh":1,"type":"receive","resolved":true}]}`,
 			"NH  TYPE     OUT  TUNNEL  AS  MAC  MTU  RESOLVED  MEMBERS\n1   receive                        0    true\n"},
-		{"vif", `{"ok":true,"vif":[]}`, "VIF  NAME  INTERFACE  NETWORK  ADDRESS  MAC  MTU  LABEL  DELIVERY  RX  TX\n"},
+		{"vif", `{"ok":true,"vif":[]}`, "VIF  NAME  INTERFACE  NETWORK  ADDRESS  MAC  MTU  LABEL  DELIVERY  FAST  RX  TX\n"},
 	}
 	for _, c := range cases {
 		t.Run(c.command, func(t *testing.T) {

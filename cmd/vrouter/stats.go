@@ -33,6 +33,7 @@ func printStatus(reply []byte, out io.Writer, _ control.Scope) error {
 		line("name\t" + s.Name)
 		line(fmt.Sprintf("fabric\t%s, %s", s.Fabric, strings.Trim(s.Address+", "+s.Address6, ", ")))
 		line(fmt.Sprintf("receive\t%s: %s", s.Receive, s.ReceiveWhy))
+		line(fmt.Sprintf("fast\t%s: %s", s.Fast.Way, s.Fast.Why))
 		line(fmt.Sprintf("networks\t%d", s.Networks))
 		line(fmt.Sprintf("ports\t%d, missing: %s", s.Ports, none(s.Missing)))
 		line(fmt.Sprintf("routes\t%d, unresolved tunnels: %s", s.Routes, none(s.Unresolved)))

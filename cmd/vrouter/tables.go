@@ -23,9 +23,7 @@ type table struct {
 
 var tables = []table{
 	{name: "status", short: "Show what runs", print: printStatus},
-	{name: "vif", short: "Show the ports and their counters", print: rows("VIF\tNAME\tINTERFACE\tNETWORK\tADDRESS\tMAC\tMTU\tLABEL\tDELIVERY\tRX\tTX", func(v control.Vif) string {
-		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d", v.Vif, v.Name, v.Interface, v.Network, v.Address, v.MAC, v.MTU, v.Label, v.Delivery, v.Rx.Packets, v.Tx.Packets)
-	})},
+	{name: "vif", short: "Show the ports and their counters", print: printVifs},
 	{name: "nh", short: "Show the nexthops", print: rows("NH\tTYPE\tOUT\tTUNNEL\tAS\tMAC\tMTU\tRESOLVED\tMEMBERS", func(n control.Nexthop) string {
 		wrap := n.Wrap
 		if n.VNI != 0 {

@@ -18,6 +18,7 @@ import (
 const (
 	optionEncapsulation = "encapsulation"
 	optionReceive       = "receive"
+	optionFast          = "fast"
 )
 
 // The source document's network: network1 with containers from .3 on.
@@ -45,7 +46,7 @@ func (Path) Says() string {
 	return "containers behind Windtunnel's vRouter on each node, with an overlay or flat"
 }
 
-// Options are the encapsulation, and where it is taken off.
+// Options are the encapsulation, where it is taken off, and the fast path.
 func (Path) Options() []result.Option {
 	return []result.Option{{
 		Name: optionEncapsulation, Type: result.Word, Default: string(config.MPLSoUDP),
@@ -55,6 +56,10 @@ func (Path) Options() []result.Option {
 		Name: optionReceive, Type: result.Word, Default: string(config.ReceiveAuto),
 		Words: []string{string(config.ReceiveAuto), string(config.ReceiveTC), string(config.ReceiveSocket), string(config.ReceiveXDP)},
 		Says:  "where tunnel packets lose their outer headers: at tc, at tc with a socket by which VXLAN is aggregated, or at XDP before aggregation",
+	}, {
+		Name: optionFast, Type: result.Word, Default: string(config.FastAuto),
+		Words: []string{string(config.FastAuto), string(config.FastOff), string(config.FastOn)},
+		Says:  "whether XDP forwards packets from device to device, past tc; for frames of finished checksums, as the load frame sends them",
 	}}
 }
 
@@ -154,6 +159,7 @@ func configuration(l *datapath.Layout, node, name string, containers []result.Pl
 		Format: config.Format, Name: name,
 		Fabric: config.Fabric{
 			Interface: datapath.NIC, Address: l.Node(node), Receive: config.Receive(l.Request.Options.Text(optionReceive)),
+			Fast: config.Fast(l.Request.Options.Text(optionFast)),
 		},
 		Networks: []config.Network{{Name: network, Subnet: subnet, Gateway: datapath.Host(subnet, gatewayHost)}},
 	}
@@ -166,7 +172,7 @@ func configuration(l *datapath.Layout, node, name string, containers []result.Pl
 			label = 0 // nothing could carry it
 		}
 		if place.Node == node {
-			c.Ports = append(c.Ports, port(place.Container, host(i), label))
+			c.Ports = append(c.Ports, port(place.Container, host(i), label, c.Fabric.Fast))
 			continue
 		}
 		c.Routes = append(c.Routes, config.Route{
@@ -177,10 +183,10 @@ func configuration(l *datapath.Layout, node, name string, containers []result.Pl
 	return c
 }
 
-func port(container string, address netip.Addr, label uint32) config.Port {
+func port(container string, address netip.Addr, label uint32, fast config.Fast) config.Port {
 	mac, _ := config.ParseMAC(datapath.MAC(0, address)) // made of hexadecimal digits
 	return config.Port{
 		Name: container, Interface: datapath.HostDevice(container), Network: network,
-		Address: address, MAC: mac, Label: label,
+		Address: address, MAC: mac, Label: label, Fast: fast,
 	}
 }

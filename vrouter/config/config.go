@@ -36,6 +36,7 @@ type Fabric struct {
 	// besides the far ends of routes, which may in any case: RFC 7510, section 3.1.
 	Peers   []netip.Prefix `json:"peers,omitempty"`
 	Receive Receive        `json:"receive,omitempty"`
+	Fast    Fast           `json:"fast,omitempty"`
 	// UDPChecksum asks for a checksum in the outer UDP header, which the kernel mode cannot make:
 	// Validate refuses it, and says why.
 	UDPChecksum bool `json:"udp_checksum,omitempty"`
@@ -102,6 +103,7 @@ type Port struct {
 	Label uint32 `json:"label,omitempty"`
 	// Flow puts the port into flow mode; without it, it is in packet mode.
 	Flow PortFlow `json:"flow,omitzero"`
+	Fast Fast     `json:"fast,omitempty"`
 }
 
 // Route says where a prefix of a network is, when it is not a port's own address on this node.

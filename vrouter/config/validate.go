@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -55,7 +56,7 @@ func (c Config) check() (*checker, *Error) {
 		interfaces: map[string]bool{c.Fabric.Interface: true}, labels: make(map[uint32]string),
 		vnis: make(map[uint32]string), policies: make(map[string]bool), ports: make(map[string]Port), hosts: make(map[string]string),
 	}
-	if err := k.node(); err != nil {
+	if err := cmp.Or(k.node(), k.config.Fabric.Fast.check("fabric.fast")); err != nil {
 		return nil, err
 	}
 	if err := k.fabric(); err != nil {
@@ -220,7 +221,7 @@ func (k *checker) port(path string, p Port) *Error {
 	}
 	k.interfaces[p.Interface] = true
 	k.ports[p.Name] = p
-	if err := k.label(path, p.Label, fmt.Sprintf("port %q", p.Name)); err != nil {
+	if err := cmp.Or(k.label(path, p.Label, fmt.Sprintf("port %q", p.Name)), p.checkFast(path)); err != nil {
 		return err
 	}
 	if err := k.portFlow(path, p); err != nil {

@@ -60,6 +60,7 @@ type Stats struct {
 	Answered       Count             `json:"answered"`
 	Dropped        Count             `json:"dropped"`
 	Drops          map[string]uint64 `json:"drops"` // packets by reason, those that occurred
+	Fast           FastStats         `json:"fast"`  // packets that XDP forwarded, of those received
 	Networks       []NetworkStats    `json:"networks"`
 	Vifs           []VifStats        `json:"vifs"`
 }
@@ -193,6 +194,9 @@ func (a *Agent) Stats(scope Scope) (Stats, error) {
 		Received: countOf(totals.Received()), ReceivedVif: countOf(totals.ReceivedVif), ReceivedFabric: countOf(totals.ReceivedFabric),
 		Forwarded: countOf(totals.Forwarded), Passed: countOf(totals.Passed), Answered: countOf(totals.Answered),
 		Dropped: countOf(totals.Dropped()), Drops: occurred(totals.Drops[:]), Networks: []NetworkStats{},
+	}
+	if s.Fast, err = a.fastStats(); err != nil {
+		return Stats{}, err
 	}
 	var networks map[string]*Account
 	if s.Vifs, networks, err = a.accounts(scope); err != nil {

@@ -31,6 +31,7 @@ type Agent struct {
 	settled bool   // the kernel has all of image
 	problem string // of the machine, at the last look
 	receive kernel.Receive
+	fast    map[uint32]kernel.Fast // by interface
 	first   Changes
 	past    map[string]Account // of ports that are gone, by network
 
@@ -126,6 +127,7 @@ func (a *Agent) Apply(c config.Config) (Changes, error) {
 	}
 	a.rules = rules
 	a.changes++
+	changes.Effects = append(changes.Effects, a.slow()...)
 	a.applied = time.Now()
 	return changes, nil
 }
@@ -142,7 +144,7 @@ func (a *Agent) mayReplace(c config.Config) error {
 		return errors.New("the limits cannot be changed while the vRouter runs; start it anew")
 	}
 	same := c.Fabric
-	same.Receive, same.Peers = a.config.Fabric.Receive, a.config.Fabric.Peers
+	same.Receive, same.Fast, same.Peers = a.config.Fabric.Receive, a.config.Fabric.Fast, a.config.Fabric.Peers
 	if !reflect.DeepEqual(same, a.config.Fabric) {
 		return errors.New("the fabric's interface and address cannot be changed while the vRouter runs; start it anew")
 	}
@@ -224,7 +226,7 @@ func (a *Agent) attach() error {
 	a.receive, err = a.plane.SetReceive(a.facts.FabricIfindex, a.config.Fabric.Receive, kernel.Tunnels{
 		MPLS: len(a.image.Labels) > 0, VXLAN: a.image.Node.Flags&core.NodeVXLAN != 0,
 	})
-	return err
+	return errors.Join(err, a.setFast())
 }
 
 // askAgain is how often neighbours that are not known, or not sure, are asked for.
@@ -263,6 +265,9 @@ func (a *Agent) refresh() {
 }
 
 func (a *Agent) refreshLocked() {
+	if a.plane.FastChanged() {
+		_ = a.setFast()
+	}
 	facts, err := a.machine.facts(a.image.Ways(a.config))
 	switch {
 	case err != nil:

@@ -74,6 +74,8 @@ func (e *explainer) step(s kernel.Step) {
 		e.add("xdp", "XDP took the tunnel's headers off; for port %s", port)
 	case core.StepFlow:
 		e.flow(uint32(s.A), s.B != 0)
+	case core.StepFast:
+		e.fast(s.A)
 	case core.StepFits:
 		if s.A <= s.B {
 			e.add("mtu", "%d bytes fit the way's MTU, %d", s.A, s.B)
@@ -90,6 +92,22 @@ func (e *explainer) step(s kernel.Step) {
 		e.leave(uint32(s.A), s.B != 0)
 	default:
 		e.add("step", "%d: %d, %d", s.Step, s.A, s.B)
+	}
+}
+
+// left is why XDP leaves a packet to tc: enum vr_left of kernel/vr_fast.h.
+var left = [...]string{
+	"", "", "it is not forwarded by headers alone", "the segment size of a SYN is clamped there",
+	"the driver on the way out takes no frames of XDP", "its checksum is not known to be finished",
+	"GRO may join TCP packets before", "there is too little room in front of it", "the flows are there",
+}
+
+func (e *explainer) fast(why uint64) {
+	switch {
+	case why == 0:
+		e.add("fast", "XDP forwards it, and tc never sees it")
+	case why < uint64(len(left)) && left[why] != "":
+		e.add("fast", "XDP leaves it to tc: %s", left[why])
 	}
 }
 

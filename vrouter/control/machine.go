@@ -248,6 +248,7 @@ func (m machine) subscribe(ctx context.Context) <-chan struct{} {
 	if netlink.AddrSubscribe(addresses, ctx.Done()) == nil {
 		go forward(addresses, sign)
 	}
+	context.AfterFunc(ctx, kernel.XDPChanges(sign))
 	return signs
 }
 

@@ -112,6 +112,9 @@ func (e *exposition) node(s Stats) {
 		{s.ReceivedVif, []string{"from", "port"}}, {s.ReceivedFabric, []string{"from", "fabric"}},
 	})
 	e.counters("vrouter_%s_total", "%s by what became of them; their sum is what was received.", outcomes(nil, s.Forwarded, s.Passed, s.Answered, s.Dropped))
+	e.family("vrouter_fast_packets_total", "counter", "Received packets that XDP forwarded without tc.")
+	e.sample("vrouter_fast_packets_total", float64(s.Fast.Ports), "from", "port")
+	e.sample("vrouter_fast_packets_total", float64(s.Fast.Fabric), "from", "fabric")
 	all := make(map[string]uint64)
 	for _, r := range core.DropReasons[1:] {
 		all[r.Name] = s.Drops[r.Name]

@@ -79,7 +79,7 @@ func sampleStats() Stats {
 	}
 	return Stats{
 		Received: count(30), ReceivedVif: count(20), ReceivedFabric: count(10), Forwarded: count(20), Passed: count(1), Answered: count(3), Dropped: count(6),
-		Drops: map[string]uint64{"no_route": 5, "ecn": 1}, Networks: []NetworkStats{{"network1", 1, 4, port}}, Vifs: []VifStats{{"sender", "network1", port}},
+		Drops: map[string]uint64{"no_route": 5, "ecn": 1}, Fast: FastStats{4, 2}, Networks: []NetworkStats{{"network1", 1, 4, port}}, Vifs: []VifStats{{"sender", "network1", port}},
 	}
 }
 
@@ -104,6 +104,7 @@ func TestMetrics(t *testing.T) {
 		"vrouter_problem":            {"": 1},
 		"vrouter_configuration_applied_timestamp_seconds": {"": 1.5},
 		"vrouter_received_segments_total":                 {`from="port"`: 40, `from="fabric"`: 20},
+		"vrouter_fast_packets_total":                      {`from="port"`: 4, `from="fabric"`: 2},
 		"vrouter_bytes_total":                             {`outcome="passed"`: 100, `outcome="dropped"`: 600},
 		"vrouter_dropped_packets_total":                   {`reason="no_route"`: 5, `reason="vlan"`: 0},
 		"vrouter_network_packets_total":                   {`network="network1",outcome="forwarded"`: 12},

@@ -20,6 +20,7 @@ type Status struct {
 	Address6       string    `json:"address6,omitempty"`
 	Receive        string    `json:"receive"` // where tunnel packets lose their outer headers: "tc", "socket" or "xdp"
 	ReceiveWhy     string    `json:"receive_why"`
+	Fast           Fast      `json:"fast"` // of the fabric
 	KernelFeatures []string  `json:"kernel_features"`
 	Networks       int       `json:"networks"`
 	Ports          int       `json:"ports"`
@@ -51,7 +52,8 @@ type Vif struct {
 	MAC       string `json:"mac"`
 	MTU       uint32 `json:"mtu"`
 	Label     uint32 `json:"label,omitempty"`
-	Delivery  string `json:"delivery"` // "peer" or "redirect"
+	Delivery  string `json:"delivery"` // at tc: "peer" or "redirect"
+	Fast      Fast   `json:"fast"`
 	Rx        Count  `json:"rx"`
 	Tx        Count  `json:"tx"`
 }
@@ -117,6 +119,7 @@ func (a *Agent) Status() Status {
 		Unresolved: []string{}, Missing: []string{}, Problem: a.problem, Applied: a.applied, Changes: a.changes,
 	}
 	s.Groups, s.Avoided = a.view().groups()
+	s.Fast, _ = a.fastRow(a.facts.FabricIfindex, 0) // without counters if they cannot be read
 	for _, remote := range remotes(a.image.Ways(a.config)) {
 		if _, ok := a.facts.Neighbours[remote]; !ok {
 			s.Unresolved = append(s.Unresolved, remote.String())
@@ -165,6 +168,9 @@ func (a *Agent) Vifs() ([]Vif, error) {
 		row := Vif{
 			Vif: slot, Name: p.Name, Interface: p.Interface, Network: p.Network, Address: p.Address.String(), Address6: text(p.Address6), MAC: p.MAC.String(),
 			MTU: record.MTU, Label: p.Label, Delivery: "redirect", Rx: countOf(count.Rx), Tx: countOf(count.Tx),
+		}
+		if row.Fast, err = a.fastRow(record.Ifindex, slot); err != nil {
+			return nil, err
 		}
 		if record.Flags&core.VifPeer != 0 {
 			row.Delivery = "peer"

@@ -361,6 +361,7 @@ const (
 	StepOuter6
 	StepTranslate
 	StepMember
+	StepFast
 )
 
 // OperationNames are what may become of a packet, by the number that vr_verdict.h gives it.

@@ -33,7 +33,8 @@
 	X(nd,      "a neighbour solicitation: a and b are who is asked for")                       \
 	X(outer6,  "as outer, IPv6: a and b are the far end")                                      \
 	X(translate, "another network's routes: a is its record")                                  \
-	X(member,  "one of several ways: a is its word, b the flow's bucket")
+	X(member,  "one of several ways: a is its word, b the flow's bucket")                      \
+	X(fast,    "XDP forwarded it if a is 0; else a is why it did not (enum vr_left)")
 /* clang-format on */
 
 enum vr_step {

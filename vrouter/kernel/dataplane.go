@@ -39,7 +39,9 @@ type Dataplane struct {
 	tables  [config.TableCount][]byte
 	used    []byte             // how many flows each VRF has
 	links   heldLinks          // where tcx is used
-	xdp     heldLinks          // where tunnels are received by XDP
+	xdp     heldLinks          // where XDP receives tunnels or is the fast path
+	fast    fastPath           // where some interface takes it
+	hands   bool               // tunnels are received by XDP, before GRO
 	filters map[uint32]string  // by interface index, the program's name, where clsact is
 	tracers map[string]*tracer // by program, those that were used
 	socket  *vxlanSocket       // where GRO looks into VXLAN by one of our own
@@ -245,6 +247,9 @@ func (d *Dataplane) ClearVifCount(vif uint32) error {
 	if err == nil {
 		err = d.objects.VrVifLosses.Put(vif, core.VifDrops{})
 	}
+	if err == nil && d.fast.objects.VrFastCounts != nil {
+		err = d.fast.objects.VrFastCounts.Put(vif, make([]fastVrFastCount, cpus))
+	}
 	if err != nil {
 		return fmt.Errorf("clearing the counters of vif %d: %w", vif, err)
 	}
@@ -275,6 +280,7 @@ func (d *Dataplane) release() {
 	}
 	d.tables, d.used = [config.TableCount][]byte{}, nil
 	d.objects.Close()
+	d.fast.objects.Close()
 	d.barrier.close()
 	if d.socket != nil {
 		d.socket.close()

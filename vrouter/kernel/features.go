@@ -31,8 +31,11 @@ func (d *Dataplane) Features() []string {
 	if HaveRedirectPeer() {
 		list = append(list, "redirect_peer")
 	}
-	if len(d.xdp.byIfindex) > 0 {
+	if d.hands {
 		list = append(list, "xdp_receive")
+	}
+	if d.fast.on() {
+		list = append(list, "xdp_fast")
 	}
 	if d.socket != nil {
 		list = append(list, "vxlan_socket")

@@ -19,5 +19,6 @@ object() { # the program's name and source, and what types of it Go shares
 		-idirafter "/usr/include/$multiarch"
 }
 object vr vr_tc.bpf.c ''
+object fast vr_fast.bpf.c '-type vr_fast_count'
 object trace vr_trace.bpf.c '-type vr_trace_log -type vr_trace_filter'
 go run ../core/generate -object vr_bpfel.o -headers ../core -out ../core/records_generated.go

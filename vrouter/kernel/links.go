@@ -51,23 +51,34 @@ type heldLinks struct {
 	hook      hook
 	pins      string // the folder; "" keeps none
 	byIfindex map[uint32]link.Link
+	programs  map[uint32]*ebpf.Program // that the links were given
 }
 
 func holdLinks(at hook, pins string) heldLinks {
-	return heldLinks{hook: at, pins: pins, byIfindex: make(map[uint32]link.Link)}
+	return heldLinks{hook: at, pins: pins, byIfindex: make(map[uint32]link.Link), programs: make(map[uint32]*ebpf.Program)}
 }
 
 func (h heldLinks) path(ifindex uint32) string {
 	return filepath.Join(h.pins, h.hook.pin+"-"+strconv.FormatUint(uint64(ifindex), 10))
 }
 
-// attach takes over the pinned link of an earlier process, if it still holds the interface, by
+// attach takes over a link that holds the interface, also a pinned one of an earlier process, by
 // exchanging its program: packets meet one or the other. Else it makes a new link. Again is no error.
 func (h heldLinks) attach(ifindex uint32, program *ebpf.Program) error {
-	if h.byIfindex[ifindex] != nil {
+	l := h.adopt(ifindex)
+	if l != nil && h.programs[ifindex] == program {
 		return nil
 	}
-	if l := h.adopt(ifindex); l != nil {
+	if err := h.exchange(l, ifindex, program); err != nil {
+		return err
+	}
+	h.programs[ifindex] = program
+	return nil
+}
+
+// exchange gives a link another program, or makes it, if it is not there.
+func (h heldLinks) exchange(l link.Link, ifindex uint32, program *ebpf.Program) error {
+	if l != nil {
 		return l.Update(program)
 	}
 	l, err := h.hook.attach(ifindex, program)
@@ -111,6 +122,7 @@ func (h heldLinks) detach(ifindex uint32) error {
 		return nil
 	}
 	delete(h.byIfindex, ifindex)
+	delete(h.programs, ifindex)
 	if h.pins != "" {
 		if err := l.Unpin(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("removing the link of interface %d: %w", ifindex, err)

@@ -18,6 +18,7 @@ var actions = map[string]uint32{"pass": actionUnspec, "drop": actionShot}
 // packetBed is a loaded data plane between interfaces that go nowhere.
 type packetBed struct {
 	here    *lab.Namespace
+	there   *lab.Namespace
 	plane   *Dataplane
 	ifindex map[string]uint32
 }
@@ -28,7 +29,7 @@ func newPacketBed(t *testing.T, c config.Config) *packetBed {
 
 func newSizedBed(t *testing.T, c config.Config, options Options) *packetBed {
 	here, there := lab.NewNamespace(t), lab.NewNamespace(t)
-	b := &packetBed{here: here, ifindex: make(map[string]uint32)}
+	b := &packetBed{here: here, there: there, ifindex: make(map[string]uint32)}
 	for i, name := range []string{"fabric", "vif1", "vif2", "vif3", "vif4"} {
 		lab.Veth(here, name, there, name, 1500, "")
 		here.SetMAC(name, fmt.Sprintf("02:00:00:00:00:%02x", 1+16*i))

@@ -43,12 +43,21 @@ func (d *Dataplane) SetReceive(ifindex uint32, want config.Receive, tunnels Tunn
 }
 
 func (d *Dataplane) setReceive(ifindex uint32, way config.Receive) error {
-	if way == config.ReceiveXDP {
-		return errors.Join(d.xdp.attach(ifindex, d.objects.VrFabricXdp), d.setSocket(false))
+	d.hands = way == config.ReceiveXDP
+	err := d.setFabricXDP(ifindex)
+	return errors.Join(err, d.setSocket(way == config.ReceiveSocket))
+}
+
+// setFabricXDP puts the program there that what is wanted of the fabric's XDP needs, or none.
+func (d *Dataplane) setFabricXDP(ifindex uint32) error {
+	switch {
+	case d.fast.fabric:
+		return errors.Join(d.fast.setFlags(d.hands), d.xdp.attach(ifindex, d.fast.objects.VrFastFabric))
+	case d.hands:
+		return d.xdp.attach(ifindex, d.objects.VrFabricXdp)
 	}
-	err := d.setSocket(way == config.ReceiveSocket)
 	d.xdp.adopt(ifindex) // an earlier process may have left it
-	return errors.Join(err, d.xdp.detach(ifindex))
+	return d.xdp.detach(ifindex)
 }
 
 // setSocket opens or closes the VXLAN socket. Where a VXLAN device of the host has the port, its own

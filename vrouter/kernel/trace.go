@@ -10,6 +10,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
+
+	"windtunnel/vrouter/core"
 )
 
 // Step is one step of a decision: Step is a constant of core, vr_trace.h says what A and B are.
@@ -38,6 +40,14 @@ type skbContext struct {
 	GSOSize uint32
 	_       [3]uint32
 }
+
+// xdpContext is struct xdp_md of linux/bpf.h.
+type xdpContext struct {
+	Data, DataEnd, DataMeta uint32
+	Ifindex, Queue, Egress  uint32
+}
+
+const xdpActionRedirect = 4 // linux/bpf.h
 
 // What the programs answer: linux/pkt_cls.h.
 const (
@@ -86,10 +96,11 @@ func (t *tracer) close() {
 // live are the maps of the running programs, by name.
 func (d *Dataplane) live() map[string]*ebpf.Map {
 	maps := make(map[string]*ebpf.Map)
-	of := reflect.ValueOf(&d.objects.vrMaps).Elem()
-	for i := range of.NumField() {
-		if m, ok := of.Field(i).Interface().(*ebpf.Map); ok && m != nil {
-			maps[of.Type().Field(i).Tag.Get("ebpf")] = m
+	for _, of := range []reflect.Value{reflect.ValueOf(&d.objects.vrMaps).Elem(), reflect.ValueOf(&d.fast.objects.fastMaps).Elem()} {
+		for i := range of.NumField() {
+			if m, ok := of.Field(i).Interface().(*ebpf.Map); ok && m != nil {
+				maps[of.Type().Field(i).Tag.Get("ebpf")] = m
+			}
 		}
 	}
 	return maps
@@ -148,10 +159,33 @@ const traceWait = time.Second
 // Trace runs a frame through the tracing programs as if an interface had received it. Nothing is
 // sent, and nothing counted. It must run in the interface's network namespace.
 func (d *Dataplane) Trace(ifindex uint32, fabric bool, frame []byte) (Trace, error) {
-	name := "vr_trace_vif"
-	if fabric {
-		name = "vr_trace_fabric"
+	var first Trace
+	if _, fast := d.fast.chosen[ifindex]; fast {
+		var err error
+		if first, err = d.traceBy(traceFast[fabric], ifindex, frame); err != nil || first.TookOver {
+			return first, err
+		}
 	}
+	t, err := d.traceBy(traceTC[fabric], ifindex, frame)
+	for _, s := range first.Steps { // all others tc says, too
+		if s.Step == core.StepFast {
+			t.Steps = append([]Step{s}, t.Steps...)
+		}
+	}
+	return t, err
+}
+
+// The tracing programs of a hook, by whether it is the fabric's.
+var (
+	traceTC   = map[bool]string{false: "vr_trace_vif", true: "vr_trace_fabric"}
+	traceFast = map[bool]string{false: "vr_trace_fast_vif", true: "vr_trace_fast_fabric"}
+)
+
+// isFast tells whether a tracing program is one at XDP.
+func isFast(name string) bool { return name == traceFast[false] || name == traceFast[true] }
+
+// traceBy runs a frame through one tracing program.
+func (d *Dataplane) traceBy(name string, ifindex uint32, frame []byte) (Trace, error) {
 	t, err := d.tracer(name)
 	if err != nil {
 		return Trace{}, err
@@ -162,7 +196,10 @@ func (d *Dataplane) Trace(ifindex uint32, fabric bool, frame []byte) (Trace, err
 	}
 	defer reader.Close()
 	last(reader, time.Now()) // what an interrupted run left
-	options := &ebpf.RunOptions{Data: frame, DataOut: make([]byte, len(frame)+256), Context: skbContext{Ifindex: ifindex}}
+	options, took := &ebpf.RunOptions{Data: frame, DataOut: make([]byte, len(frame)+256), Context: skbContext{Ifindex: ifindex}}, uint32(actionRedirect)
+	if isFast(name) {
+		options.Context, took = xdpContext{DataEnd: uint32(len(frame)), Ifindex: ifindex}, xdpActionRedirect
+	}
 	action, err := t.programs[name].Run(options)
 	if err != nil {
 		return Trace{}, fmt.Errorf("running the tracing program on a frame of %d bytes: %w", len(frame), err)
@@ -172,7 +209,7 @@ func (d *Dataplane) Trace(ifindex uint32, fabric bool, frame []byte) (Trace, err
 		return Trace{}, fmt.Errorf("reading the trace: %w", err)
 	}
 	trace, err := readTrace(sample)
-	trace.Out, trace.TookOver = options.DataOut, action == actionRedirect
+	trace.Out, trace.TookOver = options.DataOut, action == took
 	return trace, err
 }
 

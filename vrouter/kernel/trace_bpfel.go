@@ -46,29 +46,34 @@ type traceVrTraceLog struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	traceMapVrBlocks       = "vr_blocks"
-	traceMapVrFlowDrafts   = "vr_flow_drafts"
-	traceMapVrFlowUsed     = "vr_flow_used"
-	traceMapVrFlows        = "vr_flows"
-	traceMapVrGroups       = "vr_groups"
-	traceMapVrLabels       = "vr_labels"
-	traceMapVrNhs          = "vr_nhs"
-	traceMapVrNodes        = "vr_nodes"
-	traceMapVrPolicies     = "vr_policies"
-	traceMapVrPorts        = "vr_ports"
-	traceMapVrTotal        = "vr_total"
-	traceMapVrTraceFilters = "vr_trace_filters"
-	traceMapVrTraceLogs    = "vr_trace_logs"
-	traceMapVrTraces       = "vr_traces"
-	traceMapVrVifCounts    = "vr_vif_counts"
-	traceMapVrVifLosses    = "vr_vif_losses"
-	traceMapVrVifs         = "vr_vifs"
-	traceMapVrVnis         = "vr_vnis"
-	traceMapVrVrfs         = "vr_vrfs"
-	traceProgVrTraceFabric = "vr_trace_fabric"
-	traceProgVrTraceVif    = "vr_trace_vif"
-	traceProgVrWatchFabric = "vr_watch_fabric"
-	traceProgVrWatchVif    = "vr_watch_vif"
+	traceMapVrBlocks           = "vr_blocks"
+	traceMapVrDevs             = "vr_devs"
+	traceMapVrFastCounts       = "vr_fast_counts"
+	traceMapVrFastFlags        = "vr_fast_flags"
+	traceMapVrFlowDrafts       = "vr_flow_drafts"
+	traceMapVrFlowUsed         = "vr_flow_used"
+	traceMapVrFlows            = "vr_flows"
+	traceMapVrGroups           = "vr_groups"
+	traceMapVrLabels           = "vr_labels"
+	traceMapVrNhs              = "vr_nhs"
+	traceMapVrNodes            = "vr_nodes"
+	traceMapVrPolicies         = "vr_policies"
+	traceMapVrPorts            = "vr_ports"
+	traceMapVrTotal            = "vr_total"
+	traceMapVrTraceFilters     = "vr_trace_filters"
+	traceMapVrTraceLogs        = "vr_trace_logs"
+	traceMapVrTraces           = "vr_traces"
+	traceMapVrVifCounts        = "vr_vif_counts"
+	traceMapVrVifLosses        = "vr_vif_losses"
+	traceMapVrVifs             = "vr_vifs"
+	traceMapVrVnis             = "vr_vnis"
+	traceMapVrVrfs             = "vr_vrfs"
+	traceProgVrTraceFabric     = "vr_trace_fabric"
+	traceProgVrTraceFastFabric = "vr_trace_fast_fabric"
+	traceProgVrTraceFastVif    = "vr_trace_fast_vif"
+	traceProgVrTraceVif        = "vr_trace_vif"
+	traceProgVrWatchFabric     = "vr_watch_fabric"
+	traceProgVrWatchVif        = "vr_watch_vif"
 )
 
 // loadTrace returns the embedded CollectionSpec for trace.
@@ -113,10 +118,12 @@ type traceSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type traceProgramSpecs struct {
-	VrTraceFabric *ebpf.ProgramSpec `ebpf:"vr_trace_fabric"`
-	VrTraceVif    *ebpf.ProgramSpec `ebpf:"vr_trace_vif"`
-	VrWatchFabric *ebpf.ProgramSpec `ebpf:"vr_watch_fabric"`
-	VrWatchVif    *ebpf.ProgramSpec `ebpf:"vr_watch_vif"`
+	VrTraceFabric     *ebpf.ProgramSpec `ebpf:"vr_trace_fabric"`
+	VrTraceFastFabric *ebpf.ProgramSpec `ebpf:"vr_trace_fast_fabric"`
+	VrTraceFastVif    *ebpf.ProgramSpec `ebpf:"vr_trace_fast_vif"`
+	VrTraceVif        *ebpf.ProgramSpec `ebpf:"vr_trace_vif"`
+	VrWatchFabric     *ebpf.ProgramSpec `ebpf:"vr_watch_fabric"`
+	VrWatchVif        *ebpf.ProgramSpec `ebpf:"vr_watch_vif"`
 }
 
 // traceMapSpecs contains maps before they are loaded into the kernel.
@@ -124,6 +131,9 @@ type traceProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type traceMapSpecs struct {
 	VrBlocks       *ebpf.MapSpec `ebpf:"vr_blocks"`
+	VrDevs         *ebpf.MapSpec `ebpf:"vr_devs"`
+	VrFastCounts   *ebpf.MapSpec `ebpf:"vr_fast_counts"`
+	VrFastFlags    *ebpf.MapSpec `ebpf:"vr_fast_flags"`
 	VrFlowDrafts   *ebpf.MapSpec `ebpf:"vr_flow_drafts"`
 	VrFlowUsed     *ebpf.MapSpec `ebpf:"vr_flow_used"`
 	VrFlows        *ebpf.MapSpec `ebpf:"vr_flows"`
@@ -171,6 +181,9 @@ func (o *traceObjects) Close() error {
 // It can be passed to loadTraceObjects or ebpf.CollectionSpec.LoadAndAssign.
 type traceMaps struct {
 	VrBlocks       *ebpf.Map `ebpf:"vr_blocks"`
+	VrDevs         *ebpf.Map `ebpf:"vr_devs"`
+	VrFastCounts   *ebpf.Map `ebpf:"vr_fast_counts"`
+	VrFastFlags    *ebpf.Map `ebpf:"vr_fast_flags"`
 	VrFlowDrafts   *ebpf.Map `ebpf:"vr_flow_drafts"`
 	VrFlowUsed     *ebpf.Map `ebpf:"vr_flow_used"`
 	VrFlows        *ebpf.Map `ebpf:"vr_flows"`
@@ -194,6 +207,9 @@ type traceMaps struct {
 func (m *traceMaps) Close() error {
 	return _TraceClose(
 		m.VrBlocks,
+		m.VrDevs,
+		m.VrFastCounts,
+		m.VrFastFlags,
 		m.VrFlowDrafts,
 		m.VrFlowUsed,
 		m.VrFlows,
@@ -225,15 +241,19 @@ type traceVariables struct {
 //
 // It can be passed to loadTraceObjects or ebpf.CollectionSpec.LoadAndAssign.
 type tracePrograms struct {
-	VrTraceFabric *ebpf.Program `ebpf:"vr_trace_fabric"`
-	VrTraceVif    *ebpf.Program `ebpf:"vr_trace_vif"`
-	VrWatchFabric *ebpf.Program `ebpf:"vr_watch_fabric"`
-	VrWatchVif    *ebpf.Program `ebpf:"vr_watch_vif"`
+	VrTraceFabric     *ebpf.Program `ebpf:"vr_trace_fabric"`
+	VrTraceFastFabric *ebpf.Program `ebpf:"vr_trace_fast_fabric"`
+	VrTraceFastVif    *ebpf.Program `ebpf:"vr_trace_fast_vif"`
+	VrTraceVif        *ebpf.Program `ebpf:"vr_trace_vif"`
+	VrWatchFabric     *ebpf.Program `ebpf:"vr_watch_fabric"`
+	VrWatchVif        *ebpf.Program `ebpf:"vr_watch_vif"`
 }
 
 func (p *tracePrograms) Close() error {
 	return _TraceClose(
 		p.VrTraceFabric,
+		p.VrTraceFastFabric,
+		p.VrTraceFastVif,
 		p.VrTraceVif,
 		p.VrWatchFabric,
 		p.VrWatchVif,

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -76,12 +77,17 @@ func TestNoTraceInForwarding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fast, err := loadFast()
+	if err != nil {
+		t.Fatal(err)
+	}
 	own := map[string]bool{"vr_trace_logs": true, "vr_traces": true, "vr_trace_filters": true}
 	for name := range tracing.Maps {
-		if own[name] == (forwarding.Maps[name] != nil) && !strings.HasPrefix(name, ".") {
-			t.Errorf("the map %s: own to traces %t, in forwarding %t", name, own[name], forwarding.Maps[name] != nil)
+		if own[name] == (forwarding.Maps[name] != nil || fast.Maps[name] != nil) && !strings.HasPrefix(name, ".") {
+			t.Errorf("the map %s: own to traces %t, in forwarding %t", name, own[name], !own[name])
 		}
 	}
+	maps.Copy(forwarding.Programs, fast.Programs)
 	for name := range forwarding.Programs {
 		if tracing.Programs[name] != nil {
 			t.Errorf("the program %s is among those that trace", name)

@@ -19,7 +19,13 @@ func TestVerifierEffort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for name, p := range map[string]*ebpf.Program{"vif": d.objects.VrVifIngress, "fabric": d.objects.VrFabricIngress, "XDP": d.objects.VrFabricXdp} {
+	if err := d.loadFast(); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]*ebpf.Program{
+		"vif": d.objects.VrVifIngress, "fabric": d.objects.VrFabricIngress, "XDP": d.objects.VrFabricXdp,
+		"fast vif": d.fast.objects.VrFastVif, "fast fabric": d.fast.objects.VrFastFabric,
+	} {
 		info, err := p.Info()
 		if err != nil {
 			t.Fatal(err)

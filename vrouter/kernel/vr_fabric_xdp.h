@@ -70,7 +70,7 @@ VR_INLINE int vr_xdp_hand_over(struct xdp_md *ctx, const struct vr_verdict *v)
 	return XDP_PASS;
 }
 
-#ifndef VR_TRACING
+#if !defined(VR_TRACING) && !defined(VR_FABRIC_XDP_FUNCTIONS)
 SEC("xdp")
 int vr_fabric_xdp(struct xdp_md *ctx)
 {

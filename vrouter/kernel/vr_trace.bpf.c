@@ -10,6 +10,7 @@
  */
 #define VR_TRACING
 #include "vr_tc.bpf.c"
+#include "vr_fast.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -86,6 +87,35 @@ VR_INLINE int vr_submit(int action)
 	if (log)
 		bpf_ringbuf_output(&vr_traces, log, sizeof(*log), 0);
 	return action;
+}
+
+/* What XDP would do. What it leaves is tc's to tell. */
+VR_INLINE int vr_begin_fast(struct xdp_md *ctx, int fabric)
+{
+	struct vr_trace_log *log = vr_log();
+
+	if (!log)
+		return -1;
+	log->time = bpf_ktime_get_ns();
+	log->fabric = (uint32_t)fabric;
+	log->ifindex = ctx->ingress_ifindex;
+	log->length = ctx->data_end - ctx->data;
+	log->gso_size = 0;
+	log->count = 0;
+	log->head_length = 0;
+	return 0;
+}
+
+SEC("xdp")
+int vr_trace_fast_vif(struct xdp_md *ctx)
+{
+	return vr_begin_fast(ctx, 0) ? XDP_PASS : vr_submit(vr_fast_on_vif(ctx));
+}
+
+SEC("xdp")
+int vr_trace_fast_fabric(struct xdp_md *ctx)
+{
+	return vr_begin_fast(ctx, 1) ? XDP_PASS : vr_submit(vr_fast_on_fabric(ctx));
 }
 
 SEC("tc")

@@ -36,6 +36,7 @@ const (
 // it costs something while it is there, and nothing before and after. Close ends it.
 type Watch struct {
 	tracer *tracer
+	fast   *fastPath // which leaves all to tc meanwhile
 	reader *ringbuf.Reader
 	links  []link.Link
 }
@@ -49,8 +50,8 @@ func (d *Dataplane) Watch(filter Filter, vifs []uint32, fabric uint32) (*Watch, 
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{tracer: t}
-	if err := w.begin(filter, vifs, fabric); err != nil {
+	w := &Watch{tracer: t, fast: &d.fast}
+	if err := errors.Join(w.fast.watch(1), w.begin(filter, vifs, fabric)); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
@@ -95,7 +96,7 @@ func (w *Watch) Next(until time.Time) (Trace, error) {
 
 // Close takes the programs away.
 func (w *Watch) Close() error {
-	var failed []error
+	failed := []error{w.fast.watch(-1)}
 	for _, l := range w.links {
 		failed = append(failed, l.Close())
 	}
