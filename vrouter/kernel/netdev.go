@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -25,6 +26,9 @@ const (
 	netdevXDPFeatures = 3
 )
 
+// netdev is the family as this kernel numbers it, asked for once: it is no module's.
+var netdev = sync.OnceValues(func() (*netlink.GenlFamily, error) { return netlink.GenlFamilyGet(netdevFamily) })
+
 // genlHeader is struct genlmsghdr: command, version, and two bytes that must be 0, which the library's
 // own does not promise.
 type genlHeader [nl.SizeofGenlmsg]byte
@@ -40,7 +44,7 @@ func (h genlHeader) Serialize() []byte { return h[:] }
 // namespace decides; so the answer changes. The kernel's list of all interfaces is not asked for:
 // its parts are not marked as such (NLM_F_MULTI), and the library stops after the first.
 func xdpFeatures(ifindex uint32) (uint64, error) {
-	family, err := netlink.GenlFamilyGet(netdevFamily)
+	family, err := netdev()
 	if err != nil {
 		return 0, fmt.Errorf("asking what the driver's XDP can do: %w (it needs Linux 6.3)", err)
 	}
@@ -68,7 +72,7 @@ func xdpFeatures(ifindex uint32) (uint64, error) {
 // XDPChanges gives a sign whenever the kernel says that some interface's XDP can do something else
 // than before, until stop is called. Without the family, it never does.
 func XDPChanges(sign func()) (stop func()) {
-	family, err := netlink.GenlFamilyGet(netdevFamily)
+	family, err := netdev()
 	if err != nil {
 		return func() {}
 	}
