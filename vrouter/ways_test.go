@@ -1,10 +1,16 @@
 package vrouter_test
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
+	"os/exec"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/control"
@@ -180,4 +186,29 @@ func TestECMP(t *testing.T) {
 	stay(t, "a2 is gone", second, who(t, flows), "a2")
 	onlyOfTheLink(t, b.a.addsUp().Drops)
 	onlyOfTheLink(t, b.b.addsUp().Drops)
+}
+
+// TestAdoptWays: each flow stays with its server while the process is killed, and when the next one takes
+// the tables over, which has nothing to change in them.
+func TestAdoptWays(t *testing.T) {
+	b := newServiceBed(t)
+	b.a.privateBPF()
+	b.a.config.Name = fmt.Sprintf("ways-%d", unix.Getpid())
+	b.run2("", "--lease")
+	lab.Await(t, "the other node's tunnels are resolved", b.b.resolved)
+	flows := clients(t, b.a1, 60)
+	first, nexthops := who(t, flows), ask[[]control.Nexthop](b.a, "nh")
+	b.a.signal(syscall.SIGKILL)
+	stay(t, "there is no process", first, who(t, flows), "")
+	b.a.run()
+	stay(t, "the tables are taken over", first, who(t, flows), "")
+	if diff := cmp.Diff(nexthops, ask[[]control.Nexthop](b.a, "nh")); diff != "" {
+		t.Errorf("the nexthops are others: %s", diff)
+	}
+	b.a.signal(syscall.SIGTERM)
+	remove := exec.Command(vrouterBinary(t), "delete", "--name", b.a.config.Name)
+	b.a.start(remove)
+	if err := remove.Wait(); err != nil {
+		t.Errorf("delete: %v", err)
+	}
 }

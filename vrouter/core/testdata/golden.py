@@ -508,6 +508,7 @@ case("one way alone", "vif1", from_sender(inner(dst="10.0.1.36") / udp), "tunnel
 case("an ipv6 way", "vif1", from_sender(inner6(dst="fd00:1::32") / tcp), "tunnel", vxlan(inner6(63, dst="fd00:1::32") / tcp, to=3), any_bytes=SPORT)
 case("the size of the way that is taken", "vif1", from_sender(inner(dst="10.0.1.36", flags="DF") / syn(1460)), "tunnel",
      gre(inner(63, dst="10.0.1.36", flags="DF") / syn(1432), label=23, to=3))
+case("a way over ipv6", "vif1", from_sender(inner(dst="10.0.1.37") / tcp), "tunnel", tunnel6(inner(63, dst="10.0.1.37") / tcp, label=24), any_bytes=FLOW_SPORT)
 drop("no way is resolved", "vif1", from_sender(inner(dst="10.0.1.35") / tcp), "unresolved")
 for name, wrap in (("vxlan", arriving_vxlan), ("the network's label", lambda p, **kw: arriving(p, 40, **kw))):
     case(name + " to one of several ports", "fabric", wrap(inner(63, src="10.0.1.4", dst="10.0.1.33") / tcp), "decap",
