@@ -80,9 +80,12 @@ VR_INLINE uint64_t vr_parse_packed(const uint8_t *ip, const uint8_t *end, uint32
 {
 	struct vr_ip h = {};
 	enum vr_drop bad = vr_parse_ip(ip, end, room, &h);
-	uint32_t ports = h.proto == VR_PROTO_ICMP6 ? h.icmp : (uint32_t)h.sport << 16 | h.dport;
+	uint32_t ports;
 
-	return (uint64_t)bad | (uint64_t)h.header << 8 | (uint64_t)h.l4 << 16 |
+	if (bad)
+		return (uint64_t)bad;
+	ports = h.proto == VR_PROTO_ICMP6 ? h.icmp : (uint32_t)h.sport << 16 | h.dport;
+	return (uint64_t)h.header << 8 | (uint64_t)h.l4 << 16 |
 	       (h.fragment ? VR_PACK_FRAGMENT : 0) | (h.later ? VR_PACK_LATER : 0) |
 	       (h.tunnel ? VR_PACK_TUNNEL : 0) | (h.syn ? VR_PACK_SYN : 0) |
 	       (uint64_t)h.proto << 24 | (uint64_t)ports << 32;
