@@ -142,10 +142,14 @@ func printNode(s control.Stats, out io.Writer) error {
 		name string
 		control.Count
 	}
-	return printBlock(out, "NODE\tPACKETS\tSEGMENTS\tBYTES", []account{
+	accounts := []account{
 		{"received", s.Received}, {"  from ports", s.ReceivedVif}, {"  from the fabric", s.ReceivedFabric},
 		{"forwarded", s.Forwarded}, {"passed", s.Passed}, {"answered", s.Answered}, {"dropped", s.Dropped},
-	}, func(a account) string {
+	}
+	if s.Flooded.Packets > 0 {
+		accounts = append(accounts, account{"flooded, of these", s.Flooded}, account{"  copies that left", s.Copies}, account{"  copies dropped", s.CopiesDropped})
+	}
+	return printBlock(out, "NODE\tPACKETS\tSEGMENTS\tBYTES", accounts, func(a account) string {
 		return fmt.Sprintf("%s\t%d\t%d\t%d", a.name, a.Packets, a.Segments, a.Bytes)
 	})
 }

@@ -41,10 +41,20 @@ var tables = []table{
 	{name: "mpls", short: "Show the labels that deliver here", print: rows("LABEL\tNH\tPORT\tNETWORK", func(l control.Label) string {
 		return fmt.Sprintf("%d\t%d\t%s\t%s", l.Label, l.Nexthop, l.Port, l.Network)
 	})},
+	{name: "mac", short: "Show the MAC addresses of bridged networks", print: rows("NETWORK\tMAC\tNH\tLABEL\tVNI\tPORT\tTUNNEL", func(m control.MAC) string {
+		return fmt.Sprintf("%s\t%s\t%s", m.Network, m.MAC, target(m.Target))
+	})},
+	{name: "flood", short: "Show who gets what is for all of a bridged network", print: rows("NETWORK\tNH\tLABEL\tVNI\tPORT\tTUNNEL", func(f control.Flood) string {
+		return fmt.Sprintf("%s\t%s", f.Network, target(f.Target))
+	})},
 	{name: "drops", short: "Show what was lost, by reason", scoped: true, print: printDrops,
 		example: "  vrouter drops\n  vrouter drops --network network1\n  vrouter drops --port sender --json"},
 	{name: "stats", short: "Show the whole account of packets, by network and port", scoped: true, print: printStats,
 		example: "  vrouter stats\n  vrouter stats --network network1"},
+}
+
+func target(t control.Target) string {
+	return fmt.Sprintf("%d\t%d\t%d\t%s\t%s", t.Nexthop, t.Label, t.VNI, t.Port, t.Tunnel)
 }
 
 // rows prints a list as a table, one row a record; empty rows are left out.

@@ -49,6 +49,7 @@ an address, or all. Meanwhile every packet costs a look; before and after, none.
 	c.Flags().BoolVar(&r.Fabric, "fabric", false, "the frame comes from the fabric")
 	c.Flags().StringVar(&r.Hex, "hex", "", "a whole Ethernet frame in hexadecimal")
 	c.Flags().StringVar(&r.To, "to", "", "the destination's address")
+	c.Flags().StringVar(&r.MAC, "mac", "", "whom the frame is addressed to, instead of who answers for --to")
 	c.Flags().StringVar(&r.From, "from", "", "the source's address, instead of the port's")
 	c.Flags().StringVar(&r.Proto, "proto", "icmp", "icmp, udp, tcp, arp or nd")
 	c.Flags().Uint16Var(&r.Sport, "sport", 40000, "source port")

@@ -142,7 +142,7 @@ func (m Image) Refresh(rules *Rules, facts Facts) (Image, error) {
 	c := rules.checker.config
 	b := newBuilder(c, facts, m)
 	b.next.tables, b.next.routes = maps.Clone(m.tables), m.routes
-	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPolicies, b.addPorts, b.moveWays, b.addTables)
+	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPolicies, b.addPorts, b.moveWays, b.addBridges, b.addTables)
 }
 
 // moveWays gives routes to other nodes the nexthops that they have now, and forgets those that no route

@@ -139,6 +139,10 @@ func flatten(prefix string, v reflect.Value, into []Field) []Field {
 	for i := range v.NumField() {
 		name, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		value := v.Field(i)
+		if value.Kind() == reflect.Pointer && !value.IsNil() && value.Elem().Kind() == reflect.Struct {
+			into = append(into, Field{prefix + name, "yes"}) // it may have no fields of its own
+			value = value.Elem()
+		}
 		if name == "" || name == "-" || strings.HasPrefix(option, "omit") && value.IsZero() {
 			continue
 		}

@@ -78,6 +78,9 @@ type Network struct {
 	// Flows is how many flows the network's ports may have together; as many as there is room for if
 	// it is 0.
 	Flows uint32 `json:"flows,omitempty"`
+	// Bridge makes the network one link: frames that are not for the gateway's MAC address are
+	// bridged, and what is for all of the network is copied to all.
+	Bridge *Bridge `json:"bridge,omitempty"`
 }
 
 // toward is the node's address of another address' family; invalid if it has none.

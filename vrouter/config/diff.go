@@ -21,6 +21,8 @@ const (
 	TableLabels                // uint64, of which the lower half is the nexthop
 	TableVNIs                  // core.VNIWord
 	TablePolicies              // core.Policy
+	TableMACs                  // core.MAC
+	TableFloods                // core.Flood
 	TableBlocks                // core.Block, of the route tables
 	TableCount
 )
@@ -29,6 +31,7 @@ const (
 var RecordSize = [TableCount]int{
 	TableNode: core.SizeNode, TableVifs: core.SizeVif, TableVRFs: core.SizeVRF,
 	TableNexthops: core.SizeNexthop, TableGroups: core.SizeGroup, TableLabels: 8, TableVNIs: 8, TablePolicies: core.SizePolicy, TableBlocks: core.SizeBlock,
+	TableMACs: core.SizeMAC, TableFloods: core.SizeFlood,
 }
 
 // Write is one change of a table's memory: Data, little-endian, from a byte offset on. Those of
@@ -69,11 +72,14 @@ func Diff(previous, next Image) Plan {
 	forgotten := p.takeForgotten()
 	records(&p, TableGroups, previous.Groups, next.Groups)
 	p.Switch = append(p.Switch, forgotten...)
+	records(&p, TableFloods, previous.Floods, next.Floods)
+	p.macs(previous.MACs, next.MACs) // before there is a bridge that looks for them
 	records(&p, TableVRFs, previous.VRFs, next.VRFs)
 	records(&p, TablePolicies, previous.Policies, next.Policies)
 	records(&p, TableVifs, previous.Vifs, next.Vifs)
 	switchWords(&p, TableLabels, previous.Labels, next.Labels)
 	switchWords(&p, TableVNIs, previous.VNIs, next.VNIs)
+	p.macsGone(previous.MACs, next.MACs)
 	p.words(TableNode, 0, encode(previous.Node), encode(next.Node))
 	return p
 }
@@ -167,6 +173,8 @@ func Read(tables [TableCount][]byte) Image {
 		Labels:   make(map[uint32]uint32),
 		Policies: readRecords(tables[TablePolicies], core.SizePolicy, func(r core.Policy) bool { return r.ID != 0 }),
 		VNIs:     readRecords(tables[TableVNIs], 8, func(r uint64) bool { return r != 0 }),
+		MACs:     readRecords(tables[TableMACs], core.SizeMAC, func(r core.MAC) bool { return r.Key != 0 }),
+		Floods:   readRecords(tables[TableFloods], core.SizeFlood, func(r core.Flood) bool { return r.Count != 0 }),
 		tables:   make(map[uint32]routeTable),
 	}
 	decodeRecord(tables[TableNode][:core.SizeNode], &m.Node)

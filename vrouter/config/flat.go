@@ -6,6 +6,7 @@ import "windtunnel/vrouter/core"
 var tableRecords = [TableCount]int{
 	TableNode: 1, TableVifs: core.MaxVifs, TableVRFs: core.VRFSlots, TableNexthops: core.MaxNexthops,
 	TableGroups: core.MaxGroups, TableLabels: core.MaxLabels, TableVNIs: core.MaxVNIs, TablePolicies: core.MaxPolicies,
+	TableMACs: core.MACSlots, TableFloods: core.MaxFloods,
 }
 
 // Flat lays the image out as memory, one block a table: what a process that keeps the tables in its

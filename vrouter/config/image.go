@@ -42,6 +42,8 @@ type Image struct {
 	Labels   map[uint32]uint32 // to the nexthop's slot
 	VNIs     map[uint32]uint64 // core.VNIWord
 	Policies map[uint32]core.Policy
+	MACs     map[uint32]core.MAC
+	Floods   map[uint32]core.Flood
 
 	tables map[uint32]routeTable // by the VRF's slot
 	pool   *pool                 // of the tables' blocks; all images of one set of tables share it
@@ -76,7 +78,7 @@ func word(a netip.Addr) uint32 {
 // previous tables never meet the new ones half written. The configuration must be valid.
 func (c Config) Image(facts Facts, previous Image) (Image, error) {
 	b := newBuilder(c, facts, previous)
-	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPolicies, b.addPorts, b.addRoutes, b.addTables)
+	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPolicies, b.addPorts, b.addRoutes, b.addBridges, b.addTables)
 }
 
 func newBuilder(c Config, facts Facts, previous Image) *builder {
@@ -84,6 +86,7 @@ func newBuilder(c Config, facts Facts, previous Image) *builder {
 		Vifs: make(map[uint32]core.Vif), VRFs: make(map[uint32]core.VRF), Nexthops: make(map[uint32]core.Nexthop),
 		Groups: make(map[uint32]core.Group), usable: make(map[uint32]usable), ports: make(map[string]uint32),
 		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), Policies: make(map[uint32]core.Policy), pool: previous.pool,
+		MACs: make(map[uint32]core.MAC), Floods: make(map[uint32]core.Flood),
 		vrfs: make(map[string]uint32), ways: make(map[Via]uint32), tables: make(map[uint32]routeTable),
 		Node: core.Node{
 			MAC: core.MACWord(facts.FabricMAC), Address: word(c.Fabric.Address), Address6: core.AddrOf(c.Fabric.Address6),
@@ -120,8 +123,11 @@ func (b *builder) build(steps ...func() error) (Image, error) {
 
 // The parts of a record that may change while packets use it, taken away: what stays tells whether
 // two records are the same thing.
-func sameVif(r core.Vif) core.Vif             { r.MTU, r.Policy = 0, 0; return r }
-func sameVRF(r core.VRF) core.VRF             { r.Root4, r.Root6, r.Flags, r.Flows = 0, 0, 0, 0; return r }
+func sameVif(r core.Vif) core.Vif { r.MTU, r.Policy = 0, 0; return r }
+func sameVRF(r core.VRF) core.VRF {
+	r.Root4, r.Root6, r.Flags, r.Flows, r.Flood = 0, 0, 0, 0, 0
+	return r
+}
 func sameNexthop(r core.Nexthop) core.Nexthop { r.Dmac, r.MTU = 0, 0; return r }
 
 // place gives a record its slot: the one that it has, or one that nobody has.
@@ -151,7 +157,7 @@ func (b *builder) addNetworks() error {
 		slot, err := place("networks", b.previous.VRFs, b.next.VRFs, core.VRF{
 			ID: ID(n.Name), GatewayMAC: core.MACWord(GatewayMAC), Subnet: word(n.Subnet.Addr()),
 			Mask: ^uint32(0) << (32 - n.Subnet.Bits()), Gateway: word(n.Gateway),
-			Flags:   flag(n.clamps(), core.VRFMSSClamp),
+			Flags:   n.vrfFlags(),
 			Subnet6: core.AddrOf(n.Subnet6.Addr()), Mask6: mask6(n.Subnet6), Gateway6: core.AddrOf(n.Gateway6),
 			Flows: n.Flows,
 		}, sameVRF, core.MaxVRFs)

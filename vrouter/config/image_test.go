@@ -95,6 +95,9 @@ func draw(t *rapid.T, label string) (config.Config, config.Facts) {
 		name := fmt.Sprintf("net%d", n)
 		c.Networks = append(c.Networks, config.Network{Name: name, Subnet: netip.MustParsePrefix("10.0.0.0/16"), Gateway: netip.MustParseAddr("10.0.255.254"),
 			VNI: vnis[rapid.IntRange(n*4, n*4+3).Draw(t, label+" vni")]})
+		if c.Networks[n].VNI != 0 {
+			c.Networks[n].Bridge = drawBridge(t, label)
+		}
 		for p := range 3 {
 			if !rapid.Bool().Draw(t, label+" has a port") {
 				continue
@@ -155,6 +158,7 @@ func seen(m config.Image) map[string]string {
 				seenWays(m, found, fmt.Sprintf("%x %s", vrf.ID, a), r)
 			}
 		}
+		seenBridge(m, slot, vrf, found)
 	}
 	for _, vni := range vnis {
 		if slot := m.LookupVNI(vni); slot != 0 {

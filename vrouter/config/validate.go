@@ -77,6 +77,9 @@ func (c Config) check() (*checker, *Error) {
 			return nil, err
 		}
 	}
+	if err := k.bridges(); err != nil {
+		return nil, err
+	}
 	for i, r := range c.Routes {
 		if err := k.route(fmt.Sprintf("routes[%d]", i), r); err != nil {
 			return nil, err

@@ -59,8 +59,12 @@ type Stats struct {
 	Passed         Count             `json:"passed"`
 	Answered       Count             `json:"answered"`
 	Dropped        Count             `json:"dropped"`
-	Drops          map[string]uint64 `json:"drops"` // packets by reason, those that occurred
-	Fast           FastStats         `json:"fast"`  // packets that XDP forwarded, of those received
+	Drops          map[string]uint64 `json:"drops"`   // packets by reason, those that occurred
+	Flooded        Count             `json:"flooded"` // received for all of a network; and what became of it:
+	Copies         Count             `json:"copies"`  // that left
+	CopiesDropped  Count             `json:"copies_dropped"`
+	CopyDrops      map[string]uint64 `json:"copy_drops"`
+	Fast           FastStats         `json:"fast"` // packets that XDP forwarded, of those received
 	Networks       []NetworkStats    `json:"networks"`
 	Vifs           []VifStats        `json:"vifs"`
 }
@@ -194,6 +198,8 @@ func (a *Agent) Stats(scope Scope) (Stats, error) {
 		Received: countOf(totals.Received()), ReceivedVif: countOf(totals.ReceivedVif), ReceivedFabric: countOf(totals.ReceivedFabric),
 		Forwarded: countOf(totals.Forwarded), Passed: countOf(totals.Passed), Answered: countOf(totals.Answered),
 		Dropped: countOf(totals.Dropped()), Drops: occurred(totals.Drops[:]), Networks: []NetworkStats{},
+		Flooded: countOf(totals.Flooded), Copies: countOf(totals.Copies),
+		CopiesDropped: countOf(totals.CopiesDropped()), CopyDrops: occurred(totals.CopyDrops[:]),
 	}
 	if s.Fast, err = a.fastStats(); err != nil {
 		return Stats{}, err

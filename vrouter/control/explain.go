@@ -54,6 +54,10 @@ func (e *explainer) step(s kernel.Step) {
 		e.route(core.Route(s.A), e.target)
 	case core.StepND:
 		e.add("nd", "it asks who has %s", core.Addr{Hi: s.A, Lo: s.B}.IPv6())
+	case core.StepMAC:
+		e.mac(core.Route(s.A), s.B)
+	case core.StepCopy:
+		e.copy(core.Route(s.A), s.B)
 	case core.StepLabel:
 		e.label(uint32(s.A))
 	case core.StepVNI:
@@ -137,6 +141,28 @@ func (e *explainer) flow(vif uint32, fresh bool) {
 	}
 }
 
+func (e *explainer) mac(route core.Route, word uint64) {
+	mac, _ := core.MACOf(word)
+	where := cmp.Or(e.port.Network, e.vni)
+	if route == 0 {
+		e.add("mac", "%s is nobody's in %s", config.MAC(mac), where)
+		return
+	}
+	e.add("mac", "%s is one of %s", config.MAC(mac), where)
+	e.nexthop(route.Ref())
+}
+
+func (e *explainer) copy(route core.Route, reason uint64) {
+	v := e.agent.view()
+	t := v.target(route, v.portNames())
+	to := cmp.Or(t.Tunnel, "port "+t.Port)
+	if reason != 0 && reason < uint64(len(core.DropReasons)) {
+		e.add("copy", "none to %s: %s", to, core.DropReasons[reason].Name)
+		return
+	}
+	e.add("copy", "to %s", to)
+}
+
 func (e *explainer) label(label uint32) {
 	number := e.agent.image.Labels[label]
 	e.add("label", "%d is a label of this node", label)
@@ -202,7 +228,12 @@ var operations = map[string]string{
 	"encap":   "it gets a new Ethernet header",
 	"tunnel":  "it gets the tunnel's headers",
 	"decap":   "the tunnel's headers are taken off",
-	"pass":    "not for a port of this node: the host's stack has it",
+
+	"bridge_tunnel": "the whole frame gets the tunnel's headers",
+	"bridge_decap":  "the tunnel's headers are taken off the frame",
+	"bridge":        "the frame goes on as it is",
+	"flood":         "it is for all of the network: each gets a copy, the last one the packet itself",
+	"pass":          "not for a port of this node: the host's stack has it",
 }
 
 func (e *explainer) verdict(operation, reason uint64) {

@@ -148,12 +148,14 @@ func (m machine) neighbours(c config.Config, fabric netlink.Link) map[netip.Addr
 func remotes(c config.Config) []netip.Addr {
 	seen := make(map[netip.Addr]bool)
 	var list []netip.Addr
+	ways := c.BridgeWays()
 	for _, r := range c.Routes {
-		for _, way := range r.Via.Ways() {
-			if way.Tunnel.IsValid() && !seen[way.Tunnel] {
-				seen[way.Tunnel] = true
-				list = append(list, way.Tunnel)
-			}
+		ways = append(ways, r.Via.Ways()...)
+	}
+	for _, via := range ways {
+		if via.Tunnel.IsValid() && !seen[via.Tunnel] {
+			seen[via.Tunnel] = true
+			list = append(list, via.Tunnel)
 		}
 	}
 	return list

@@ -120,6 +120,11 @@ func (e *exposition) node(s Stats) {
 		all[r.Name] = s.Drops[r.Name]
 	}
 	e.packets("vrouter_dropped_packets_total", "Packets that were lost, by reason.", "reason", []labelledReasons{{all, nil}})
+	e.counters("vrouter_flooded_%s_total", "%s that were for all of a network.", []labelled{{s.Flooded, nil}})
+	e.counters("vrouter_copies_%s_total", "%s that were made of those, by what became of them.", []labelled{
+		{s.Copies, []string{"outcome", "forwarded"}}, {s.CopiesDropped, []string{"outcome", "dropped"}},
+	})
+	e.packets("vrouter_dropped_copies_total", "Copies that were lost, by reason; only reasons that occurred.", "reason", []labelledReasons{{s.CopyDrops, nil}})
 }
 
 // outcomes are the rows of one account; a port's or network's has none that were passed on.

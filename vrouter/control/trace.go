@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"windtunnel/vrouter/config"
@@ -18,6 +19,7 @@ type TraceRequest struct {
 	Fabric bool   `json:"fabric,omitempty"` // it comes from the fabric
 	Hex    string `json:"hex,omitempty"`    // the frame; the rest makes one
 	To     string `json:"to,omitempty"`
+	MAC    string `json:"mac,omitempty"`   // whom the frame is addressed to, instead of who answers ARP for To
 	From   string `json:"from,omitempty"`  // instead of the port's address
 	Proto  string `json:"proto,omitempty"` // icmp, udp, tcp, arp or nd
 	Sport  uint16 `json:"sport,omitempty"`
@@ -118,7 +120,7 @@ func (a *Agent) portIfindex(name string) (uint32, error) {
 func (a *Agent) make(r TraceRequest) ([]byte, error) {
 	port := a.port(r.Port)
 	s := packet.Spec{
-		SourceMAC: port.MAC, DestinationMAC: config.GatewayMAC, Source: port.Address, Protocol: r.Proto,
+		SourceMAC: port.MAC, Source: port.Address, Protocol: r.Proto,
 		SourcePort: r.Sport, DestinationPort: r.Dport, Size: r.Size, TTL: 64, TOS: r.TOS, DontFragment: !r.NoDF,
 	}
 	if r.Proto == "" {
@@ -131,6 +133,9 @@ func (a *Agent) make(r TraceRequest) ([]byte, error) {
 	if s.Destination, err = netip.ParseAddr(r.To); err != nil {
 		return nil, fmt.Errorf("reading the destination: %w", err)
 	}
+	if s.DestinationMAC, err = a.macOf(port, s.Destination, r.MAC); err != nil {
+		return nil, err
+	}
 	if s.Destination.Is6() && port.Address6.IsValid() {
 		s.Source = port.Address6
 	}
@@ -140,6 +145,21 @@ func (a *Agent) make(r TraceRequest) ([]byte, error) {
 		}
 	}
 	return packet.Build(s)
+}
+
+// macOf is whom a port addresses a frame to: whose the address is on its link, if that is bridged, and
+// else the gateway.
+func (a *Agent) macOf(from config.Port, to netip.Addr, wanted string) (config.MAC, error) {
+	if wanted != "" {
+		return config.ParseMAC(wanted)
+	}
+	bridged := slices.ContainsFunc(a.config.Networks, func(n config.Network) bool { return n.Name == from.Network && n.Bridge != nil })
+	for _, p := range a.config.Ports {
+		if bridged && p.Network == from.Network && (p.Address == to || p.Address6 == to) {
+			return p.MAC, nil
+		}
+	}
+	return config.GatewayMAC, nil
 }
 
 func (a *Agent) port(name string) config.Port {

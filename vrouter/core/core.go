@@ -17,10 +17,15 @@ const (
 	FabricVRF    = 0
 	PeersVRF     = MaxVRFs
 	VRFSlots     = MaxVRFs + 1
-	Layout       = 9
+	Layout       = 10
 	VNIBuckets   = 512
 	VNIWays      = 8
 	MaxVNIs      = VNIBuckets * VNIWays
+	MACBuckets   = 8192
+	MACWays      = 8
+	MACSlots     = MACBuckets * MACWays
+	MaxFloods    = 2 * MaxVRFs
+	FloodTargets = 64
 	TemplateLen  = 72
 	MaxPolicies  = 256
 	MaxRules     = 64
@@ -45,6 +50,8 @@ const (
 	VifPeer       = 1
 	NodeVXLAN     = 1
 	VRFMSSClamp   = 1
+	VRFBridge     = 2
+	VRFFlood      = 4 // frames to unknown MAC addresses, too
 
 	AnyMember   = 0 // of Group.Buckets
 	LocalMember = 1

@@ -33,7 +33,7 @@ func buildHost(t *testing.T, source string) string {
 	return ""
 }
 
-var ifindex = map[string]uint32{"fabric": 10, "vif1": 11, "vif2": 12, "vif3": 13, "vif4": 14}
+var ifindex = map[string]uint32{"fabric": 10, "vif1": 11, "vif2": 12, "vif3": 13, "vif4": 14, "vif5": 15, "vif6": 16, "vif7": 17, "vif8": 18}
 
 // TestCoreOnHost lets the compiled core decide and build every golden frame.
 func TestCoreOnHost(t *testing.T) {
@@ -88,5 +88,17 @@ func checkHost(t *testing.T, k golden.Case, line string) {
 	}
 	if err := k.Compare(out); err != nil {
 		t.Error(err)
+	}
+	if len(fields)-3 != len(k.Copies) {
+		t.Fatalf("%d copies, not %d", len(fields)-3, len(k.Copies))
+	}
+	for i, copy := range k.Copies {
+		at, out, _ := strings.Cut(fields[3+i], ":")
+		if at != fmt.Sprint(ifindex[copy.At]) {
+			t.Errorf("copy %d goes to %s, not to %s", i, at, copy.At)
+		}
+		if err := k.Copy(i).Compare(out); err != nil {
+			t.Errorf("copy %d: %v", i, err)
+		}
 	}
 }

@@ -35,7 +35,7 @@ type VRF struct {
 	Gateway    uint32
 	Flags      uint32
 	Flows      uint32
-	Reserved   uint32
+	Flood      uint32
 	Gateway6   Addr
 	Subnet6    Addr
 	Mask6      Addr
@@ -115,6 +115,27 @@ type Block struct {
 // SizeBlock is the size that C gives it, in bytes.
 const SizeBlock = 160
 
+// MAC is struct vr_mac of the C headers.
+type MAC struct {
+	_     structs.HostLayout
+	Key   uint64
+	Route uint64
+}
+
+// SizeMAC is the size that C gives it, in bytes.
+const SizeMAC = 16
+
+// Flood is struct vr_flood of the C headers.
+type Flood struct {
+	_        structs.HostLayout
+	Count    uint32
+	Reserved uint32
+	Targets  [64]uint64
+}
+
+// SizeFlood is the size that C gives it, in bytes.
+const SizeFlood = 520
+
 // Count is struct vr_count of the C headers.
 type Count struct {
 	_        structs.HostLayout
@@ -134,11 +155,14 @@ type Totals struct {
 	Forwarded      Count
 	Passed         Count
 	Answered       Count
-	Drops          [54]Count
+	Drops          [61]Count
+	Flooded        Count
+	Copies         Count
+	CopyDrops      [61]Count
 }
 
 // SizeTotals is the size that C gives it, in bytes.
-const SizeTotals = 1416
+const SizeTotals = 3096
 
 // VifCount is struct vr_vif_count of the C headers.
 type VifCount struct {
@@ -155,12 +179,12 @@ const SizeVifCount = 96
 // VifDrops is struct vr_vif_drops of the C headers.
 type VifDrops struct {
 	_    structs.HostLayout
-	From [54]Count
-	To   [54]Count
+	From [61]Count
+	To   [61]Count
 }
 
 // SizeVifDrops is the size that C gives it, in bytes.
-const SizeVifDrops = 2592
+const SizeVifDrops = 2928
 
 // FlowKey is struct vr_flow_key of the C headers.
 type FlowKey struct {
@@ -275,6 +299,13 @@ const (
 	DropIcmpUnrelated
 	DropFragmentUnknown
 	DropTranslatedTwice
+	DropUnknownMAC
+	DropOwnMAC
+	DropLinkControl
+	DropRogueRouter
+	DropSplitHorizon
+	DropFloodNobody
+	DropCopyFailed
 )
 
 // DropReasons has every drop reason's name and meaning, by its number.
@@ -333,6 +364,13 @@ var DropReasons = [...]DropReason{
 	{Name: "icmp_unrelated", Says: "an ICMP error that quotes no packet of a flow that is known"},
 	{Name: "fragment_unknown", Says: "a later fragment whose first one has not passed"},
 	{Name: "translated_twice", Says: "a route into another network led to a route into a third"},
+	{Name: "unknown_mac", Says: "a MAC address that nobody here has, in a network that does not flood"},
+	{Name: "own_mac", Says: "a frame to the port's own MAC address"},
+	{Name: "link_control", Says: "a frame that bridges keep to themselves, to 01:80:c2:00:00:0X"},
+	{Name: "rogue_router", Says: "a router advertisement or redirect from a container"},
+	{Name: "split_horizon", Says: "came from the fabric for another node: that one gets it by itself"},
+	{Name: "flood_nobody", Says: "for all of a network, and there is nobody else"},
+	{Name: "copy_failed", Says: "the kernel could not copy a frame, or the device not take the copy"},
 }
 
 // The steps of a decision, as in vr_trace.h.
@@ -362,6 +400,8 @@ const (
 	StepTranslate
 	StepMember
 	StepFast
+	StepMAC
+	StepCopy
 )
 
 // OperationNames are what may become of a packet, by the number that vr_verdict.h gives it.
@@ -375,4 +415,8 @@ var OperationNames = [...]string{
 	"tunnel",
 	"decap",
 	"nd",
+	"bridge",
+	"bridge_tunnel",
+	"bridge_decap",
+	"flood",
 }

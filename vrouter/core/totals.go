@@ -14,8 +14,11 @@ func (t *Totals) Add(other Totals) {
 	t.Forwarded.Add(other.Forwarded)
 	t.Passed.Add(other.Passed)
 	t.Answered.Add(other.Answered)
+	t.Flooded.Add(other.Flooded)
+	t.Copies.Add(other.Copies)
 	for i := range t.Drops {
 		t.Drops[i].Add(other.Drops[i])
+		t.CopyDrops[i].Add(other.CopyDrops[i])
 	}
 }
 
@@ -23,6 +26,15 @@ func (t *Totals) Add(other Totals) {
 func (t *Totals) Received() Count {
 	sum := t.ReceivedVif
 	sum.Add(t.ReceivedFabric)
+	return sum
+}
+
+// CopiesDropped is the sum over all reasons, of what became of copies.
+func (t *Totals) CopiesDropped() Count {
+	var sum Count
+	for _, c := range t.CopyDrops {
+		sum.Add(c)
+	}
 	return sum
 }
 

@@ -10,28 +10,43 @@
 #include "vr_nd.h"
 #include "vr_nexthop.h"
 
-VR_INLINE void vr_decide_arp(const struct vr_tables *t, const struct vr_frame *f,
-			     const struct vr_vif *vif, const struct vr_vrf *vrf,
-			     struct vr_verdict *v)
+VR_INLINE uint8_t vr_version_of(uint16_t ethertype)
+{
+	if (ethertype == VR_ETHERTYPE_IP4)
+		return 4;
+	return ethertype == VR_ETHERTYPE_IP6 ? 6 : 0;
+}
+
+/* An ARP packet from a container. In a network that is one link, what does not ask for the gateway
+ * says no more than who sends it, and is not decided here. */
+VR_INLINE int vr_decide_arp(const struct vr_tables *t, const struct vr_frame *f,
+			    const struct vr_vif *vif, const struct vr_vrf *vrf, int bridged,
+			    struct vr_verdict *v)
 {
 	struct vr_arp a;
 	enum vr_drop bad = vr_parse_arp(f->data + VR_ETH_LEN, f->end, &a);
 
-	if (bad)
-		return vr_drop_it(v, bad);
+	if (bad) {
+		vr_drop_it(v, bad);
+		return 1;
+	}
 	VR_STEP(arp, a.target, a.sender);
-	if (a.operation != VR_ARP_REQUEST)
-		return vr_drop_it(v, VR_DROP_arp_not_request);
-	if (a.sender_mac != vr_mac_bits(vif->mac))
-		return vr_drop_it(v, VR_DROP_spoofed_mac);
-	if (vr_owns(t, vif, vrf, vr_addr_of(a.target), 0))
-		return vr_drop_it(v, VR_DROP_arp_own_address);
+	if (!bridged && a.operation != VR_ARP_REQUEST)
+		vr_drop_it(v, VR_DROP_arp_not_request);
+	else if (a.sender_mac != vr_mac_bits(vif->mac))
+		vr_drop_it(v, VR_DROP_spoofed_mac);
+	else if (!bridged && vr_owns(t, vif, vrf, vr_addr_of(a.target), 0))
+		vr_drop_it(v, VR_DROP_arp_own_address);
 	/* A probe has no sender address yet: RFC 5227, section 2.1.1. */
-	if (a.sender != 0 && !vr_owns(t, vif, vrf, vr_addr_of(a.sender), 0))
-		return vr_drop_it(v, VR_DROP_spoofed_address);
-	if ((a.target & vrf->mask) != vrf->subnet)
-		return vr_drop_it(v, VR_DROP_arp_outside);
-	v->op = VR_OP_ARP;
+	else if (a.sender != 0 && !vr_owns(t, vif, vrf, vr_addr_of(a.sender), 0))
+		vr_drop_it(v, VR_DROP_spoofed_address);
+	else if (bridged && (a.operation != VR_ARP_REQUEST || a.target != vrf->gateway))
+		return 0;
+	else if ((a.target & vrf->mask) != vrf->subnet)
+		vr_drop_it(v, VR_DROP_arp_outside);
+	else
+		v->op = VR_OP_ARP;
+	return 1;
 }
 
 /* Whether an error can be said about a packet: it must hold what the answer quotes, which is 20
@@ -238,11 +253,17 @@ VR_INLINE void vr_decide_vif_ip(const struct vr_tables *t, const struct vr_frame
 	vr_decide_route(t, f, &h, vrf, v);
 }
 
+/* In a network that is one link, what is not for the gateway: vr_bridge.h. */
+VR_INLINE void vr_decide_bridge(const struct vr_tables *t, const struct vr_frame *f,
+				const struct vr_vif *vif, const struct vr_vrf *vrf,
+				struct vr_verdict *v);
+
 /* A frame from a container. Every one ends here: nothing of a tenant reaches the host's stack. */
 VR_INLINE void vr_decide_vif(const struct vr_tables *t, const struct vr_frame *f,
 			     const struct vr_vif *vif, struct vr_verdict *v)
 {
 	const struct vr_vrf *vrf = vr_vrf_at(t, vif->vrf);
+	int bridged;
 
 	v->routed = 0;
 	v->vrf = vrf;
@@ -252,13 +273,17 @@ VR_INLINE void vr_decide_vif(const struct vr_tables *t, const struct vr_frame *f
 		return vr_drop_it(v, VR_DROP_unknown_vif);
 	if (vr_get_mac(f->data + 6) != vr_mac_bits(vif->mac))
 		return vr_drop_it(v, VR_DROP_spoofed_mac);
+	bridged = VR_READ_ONCE(vrf->flags) & VR_VRF_BRIDGE &&
+		  vr_get_mac(f->data) != vr_mac_bits(vrf->gateway_mac);
+	if (vr_get16(f->data + 12) == VR_ETHERTYPE_ARP && vr_decide_arp(t, f, vif, vrf, bridged, v))
+		return;
+	if (bridged)
+		return vr_decide_bridge(t, f, vif, vrf, v);
 	switch (vr_get16(f->data + 12)) {
 	case VR_ETHERTYPE_IP4:
 		return vr_decide_vif_ip(t, f, 4, vif, vrf, v);
 	case VR_ETHERTYPE_IP6:
 		return vr_decide_vif_ip(t, f, 6, vif, vrf, v);
-	case VR_ETHERTYPE_ARP:
-		return vr_decide_arp(t, f, vif, vrf, v);
 	case 0x8100:
 	case 0x88a8:
 		return vr_drop_it(v, VR_DROP_vlan);
@@ -288,7 +313,10 @@ struct vr_wrap {
 	const struct vr_nh *nh;	  /* of the label, if it is a port's */
 	const struct vr_vrf *vrf; /* of the VNI, or of the label */
 	uint64_t dmac;		  /* of the inner Ethernet header, with a network */
+	uint32_t vrf_index;
 	uint32_t length;
+	uint16_t type;
+	uint8_t bridge;	 /* the network is one link, and the frame is not for the gateway */
 	uint8_t version; /* of the inner packet, as the Ethernet header says; with a VNI */
 };
 
@@ -341,11 +369,14 @@ VR_INLINE enum vr_drop vr_unwrap_gre(const struct vr_tables *t, const struct vr_
 	return vr_unwrap_label(t, f, offset + VR_GRE_LEN, w);
 }
 
-VR_INLINE uint8_t vr_version_of(uint16_t ethertype)
+/* The inner Ethernet header: 14 bytes, which are there. */
+VR_INLINE void vr_unwrap_eth(const uint8_t *at, struct vr_wrap *w)
 {
-	if (ethertype == VR_ETHERTYPE_IP4)
-		return 4;
-	return ethertype == VR_ETHERTYPE_IP6 ? 6 : 0;
+	w->dmac = vr_get_mac(at);
+	w->type = vr_get16(at + 12);
+	w->version = vr_version_of(w->type);
+	w->bridge = VR_READ_ONCE(w->vrf->flags) & VR_VRF_BRIDGE &&
+		    w->dmac != vr_mac_bits(w->vrf->gateway_mac);
 }
 
 /* RFC 7348, section 5: the I flag must be set, all other reserved bits are ignored; a frame with a
@@ -359,14 +390,14 @@ VR_INLINE enum vr_drop vr_unwrap_vxlan(const struct vr_tables *t, const struct v
 		return VR_DROP_truncated;
 	if (!(vxlan[0] & 0x08))
 		return VR_DROP_vxlan_flags;
-	w->vrf = vr_vni_lookup(t, vr_get32(vxlan + 4) >> 8);
+	w->vrf_index = vr_vni_lookup(t, vr_get32(vxlan + 4) >> 8);
+	w->vrf = w->vrf_index ? vr_vrf_at(t, w->vrf_index) : 0;
 	if (!w->vrf)
 		return VR_DROP_unknown_vni;
 	VR_STEP(vni, vr_get32(vxlan + 4) >> 8, 0);
-	w->dmac = vr_get_mac(vxlan + VR_VXLAN_LEN);
 	w->length = offset + VR_VXLAN_LEN;
-	w->version = vr_version_of(vr_get16(vxlan + VR_VXLAN_LEN + 12));
-	return w->version ? VR_DROP_NONE : VR_DROP_inner_not_ip;
+	vr_unwrap_eth(vxlan + VR_VXLAN_LEN, w);
+	return w->version || w->bridge ? VR_DROP_NONE : VR_DROP_inner_not_ip;
 }
 
 /* Whom a packet is for that came into a network: a port of this node, addressed to the gateway,
@@ -397,35 +428,58 @@ VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const str
 	return 0;
 }
 
+/* Reads the IP packet inside a tunnel's, and its new traffic class. If it is no good, it is lost.
+ */
+VR_INLINE int vr_parse_inner(const struct vr_frame *f, const struct vr_ip *outer,
+			     const struct vr_wrap *w, struct vr_ip *h, struct vr_verdict *v)
+{
+	const uint8_t *ip = f->data + VR_ETH_LEN + w->length;
+	enum vr_drop bad = VR_DROP_NONE;
+	int ecn;
+
+	if (ip + VR_IP4_LEN > f->end) {
+		vr_drop_it(v, VR_DROP_inner_bad_header);
+		return 0;
+	}
+	v->version = ip[0] >> 4;
+	if ((v->version != 4 && v->version != 6) || (w->version && v->version != w->version))
+		bad = VR_DROP_inner_not_ip;
+	else if (vr_parse_at(f, VR_ETH_LEN + w->length, h))
+		bad = VR_DROP_inner_bad_header;
+	else if (h->tunnel)
+		bad = VR_DROP_inner_tunnel;
+	if (bad) {
+		vr_drop_it(v, bad);
+		return 0;
+	}
+	VR_STEP(ecn, outer->tos, h->tos);
+	ecn = vr_ecn_decapsulate(outer->tos, h->tos);
+	if (ecn < 0)
+		vr_drop_it(v, VR_DROP_ecn);
+	v->tos = (uint8_t)((h->tos & ~3) | ecn);
+	return ecn >= 0;
+}
+
+/* The frame inside a tunnel's: vr_bridge.h. */
+VR_INLINE void vr_decide_bridge_inner(const struct vr_tables *t, const struct vr_frame *f,
+				      const struct vr_ip *outer, const struct vr_wrap *w,
+				      struct vr_verdict *v);
+
 /* The packet inside a tunnel's. */
 VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame *f,
 			       const struct vr_ip *outer, const struct vr_wrap *w,
 			       struct vr_verdict *v)
 {
-	const uint8_t *ip = f->data + VR_ETH_LEN + w->length;
 	const struct vr_nh *nh = w->nh;
 	struct vr_ip h = {};
-	int ecn;
 
 	v->nh = nh;
-	if (ip + VR_IP4_LEN > f->end)
-		return vr_drop_it(v, VR_DROP_inner_bad_header);
-	v->version = ip[0] >> 4;
-	if ((v->version != 4 && v->version != 6) || (w->version && v->version != w->version))
-		return vr_drop_it(v, VR_DROP_inner_not_ip);
-	if (vr_parse_at(f, VR_ETH_LEN + w->length, &h))
-		return vr_drop_it(v, VR_DROP_inner_bad_header);
-	if (h.tunnel)
-		return vr_drop_it(v, VR_DROP_inner_tunnel);
-	VR_STEP(ecn, outer->tos, h.tos);
-	ecn = vr_ecn_decapsulate(outer->tos, h.tos);
-	if (ecn < 0)
-		return vr_drop_it(v, VR_DROP_ecn);
+	if (!vr_parse_inner(f, outer, w, &h, v))
+		return;
 	if (!nh)
 		nh = vr_decide_vni(t, w, &h, v);
 	if (!nh)
 		return;
-	v->tos = (uint8_t)((h.tos & ~3) | ecn);
 	v->pop = (uint8_t)w->length;
 	vr_decide_nh(f, &h, nh, 0, v);
 	if (v->op == VR_OP_ENCAP)
@@ -516,6 +570,8 @@ VR_INLINE void vr_decide_tunnel(const struct vr_tables *t, const struct vr_frame
 		bad = vr_unwrap_vxlan(t, f, offset + VR_UDP_LEN, &w);
 	if (bad)
 		return vr_drop_it(v, bad);
+	if (w.bridge)
+		return vr_decide_bridge_inner(t, f, outer, &w, v);
 	vr_decide_inner(t, f, outer, &w, v);
 }
 
@@ -570,5 +626,7 @@ VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node 
 	if (kind != VR_BARE)
 		vr_decide_tunnel(t, f, &h, kind, v);
 }
+
+#include "vr_bridge.h"
 
 #endif

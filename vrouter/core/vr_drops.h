@@ -60,7 +60,14 @@
 	X(flow_table_full,  "a new flow, but the flow table is full")                              \
 	X(icmp_unrelated,   "an ICMP error that quotes no packet of a flow that is known")         \
 	X(fragment_unknown, "a later fragment whose first one has not passed")                     \
-	X(translated_twice, "a route into another network led to a route into a third")
+	X(translated_twice, "a route into another network led to a route into a third")   \
+	X(unknown_mac,      "a MAC address that nobody here has, in a network that does not flood") \
+	X(own_mac,          "a frame to the port's own MAC address")                               \
+	X(link_control,     "a frame that bridges keep to themselves, to 01:80:c2:00:00:0X")       \
+	X(rogue_router,     "a router advertisement or redirect from a container")                 \
+	X(split_horizon,    "came from the fabric for another node: that one gets it by itself")   \
+	X(flood_nobody,     "for all of a network, and there is nobody else")                      \
+	X(copy_failed,      "the kernel could not copy a frame, or the device not take the copy")
 /* clang-format on */
 
 enum vr_drop {

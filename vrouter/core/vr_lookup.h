@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Look-ups in the tables. A mover says how it reaches a record by seven functions, which give a
+ * Look-ups in the tables. A mover says how it reaches a record by nine functions, which give a
  * pointer or none, and how it calls the look-up of routes; here are those of a process that has the
  * tables in its memory.
  */
@@ -17,6 +17,8 @@ struct vr_tables {
 	const struct vr_group *groups;
 	const uint64_t *labels;
 	const uint64_t *vnis;
+	const struct vr_mac *macs;
+	const struct vr_flood *floods;
 	const struct vr_block *blocks;
 	const struct vr_node *node;
 	uint32_t block_count;
@@ -33,6 +35,8 @@ VR_TABLE(vr_nh_at, struct vr_nh, nhs, VR_MAX_NHS)
 VR_TABLE(vr_group_at, struct vr_group, groups, VR_MAX_GROUPS)
 VR_TABLE(vr_label_at, uint64_t, labels, VR_MAX_LABELS)
 VR_TABLE(vr_vni_at, uint64_t, vnis, VR_MAX_VNIS)
+VR_TABLE(vr_mac_at, struct vr_mac, macs, VR_MAX_MACS)
+VR_TABLE(vr_flood_at, struct vr_flood, floods, VR_MAX_FLOODS)
 VR_TABLE(vr_block_at, struct vr_block, blocks, t->block_count)
 #undef VR_TABLE
 #endif
@@ -128,8 +132,8 @@ VR_INLINE const struct vr_nh *vr_label_lookup(const struct vr_tables *t, uint32_
 	return nh ? vr_nh_at(t, nh) : 0;
 }
 
-/* The VRF of a VNI, or none. */
-VR_INLINE const struct vr_vrf *vr_vni_lookup(const struct vr_tables *t, uint32_t vni)
+/* The VRF of a VNI, or 0. */
+VR_INLINE uint32_t vr_vni_lookup(const struct vr_tables *t, uint32_t vni)
 {
 	uint32_t first = VR_VNI_BUCKET(vni) * VR_VNI_WAYS;
 
@@ -138,9 +142,46 @@ VR_INLINE const struct vr_vrf *vr_vni_lookup(const struct vr_tables *t, uint32_t
 		uint64_t word = at ? VR_READ_ONCE(*at) : 0;
 
 		if (word && VR_VNI_OF(word) == vni)
-			return vr_vrf_at(t, VR_VNI_VRF(word));
+			return VR_VNI_VRF(word);
 	}
 	return 0;
 }
+
+/* The mixing lets every bit of the key reach the upper ones, which choose; the second bucket is
+ * chosen by bits of their own. */
+VR_INLINE uint64_t vr_mac_mix(uint64_t key)
+{
+	key *= VR_MAC_HASH;
+	return (key ^ key >> 32) * VR_MAC_HASH;
+}
+
+/* The route of a MAC address in a network, or 0. */
+VR_INLINE uint64_t vr_mac_find(const struct vr_tables *t, uint64_t key)
+{
+	uint64_t mixed = vr_mac_mix(key);
+	uint32_t buckets = 2 * VR_MAC_WAYS;
+
+#pragma nounroll
+	for (uint32_t way = 0; way < buckets; way++) {
+		uint32_t shift =
+		    way < VR_MAC_WAYS ? 64 - VR_MAC_BUCKET_BITS : 64 - 2 * VR_MAC_BUCKET_BITS;
+		uint32_t bucket = (uint32_t)(mixed >> shift) & (VR_MAC_BUCKETS - 1);
+		const struct vr_mac *m =
+		    vr_mac_at(t, bucket * VR_MAC_WAYS + (way & (VR_MAC_WAYS - 1)));
+
+		if (m && VR_READ_ONCE(m->key) == key)
+			return VR_READ_ONCE(m->route);
+	}
+	return 0;
+}
+
+/* A mover that has tables of its own has this of its own, too. */
+VR_INLINE uint64_t vr_mac_lookup(const struct vr_tables *t, uint64_t key);
+#ifndef VR_TABLES_OWN
+VR_INLINE uint64_t vr_mac_lookup(const struct vr_tables *t, uint64_t key)
+{
+	return vr_mac_find(t, key);
+}
+#endif
 
 #endif

@@ -34,7 +34,9 @@
 	X(outer6,  "as outer, IPv6: a and b are the far end")                                      \
 	X(translate, "another network's routes: a is its record")                                  \
 	X(member,  "one of several ways: a is its word, b the flow's bucket")                      \
-	X(fast,    "XDP forwarded it if a is 0; else a is why it did not (enum vr_left)")
+	X(fast,    "XDP forwarded it if a is 0; else a is why it did not (enum vr_left)")   \
+	X(mac,     "a MAC address was looked up: a is its route, 0 if there is none, b the MAC")   \
+	X(copy,    "a copy for one of all: a is its route, b the drop reason, 0 if it is made")
 /* clang-format on */
 
 enum vr_step {
@@ -53,7 +55,7 @@ static void vr_step(enum vr_step step, uint64_t a, uint64_t b);
 #endif
 
 /* What is recorded of a packet. Shared with kernel/trace.go. */
-#define VR_TRACE_STEPS 24
+#define VR_TRACE_STEPS 96 /* a copy for each of the longest flood list, and what comes before */
 #define VR_TRACE_HEAD 128
 
 struct vr_trace_step {

@@ -27,6 +27,11 @@
 #define VR_VNI_BUCKETS 512
 #define VR_VNI_WAYS 8 /* words a bucket: one cache line */
 #define VR_MAX_VNIS (VR_VNI_BUCKETS * VR_VNI_WAYS)
+#define VR_MAC_BUCKETS 8192
+#define VR_MAC_WAYS 8 /* records a bucket: two cache lines */
+#define VR_MAX_MACS (VR_MAC_BUCKETS * VR_MAC_WAYS)
+#define VR_MAX_FLOODS (2 * VR_MAX_VRFS) /* twice, so that all can be replaced at once */
+#define VR_FLOOD_TARGETS 64
 
 /* Blocks of the route tables, where nobody says how many routes there will be. */
 #define VR_DEFAULT_BLOCKS 147456
@@ -71,11 +76,13 @@ struct vr_vif {
 _Static_assert(sizeof(struct vr_vif) == 64, "vr_vif is shared with Go");
 
 enum vr_vrf_flag {
-	VR_VRF_MSS_CLAMP = 1, /* TCP connections begin with segments that fit */
+	VR_VRF_MSS_CLAMP = 1,	  /* TCP connections begin with segments that fit */
+	VR_VRF_BRIDGE = 2,	  /* one link: what is not for the gateway's MAC is bridged */
+	VR_VRF_FLOOD_UNKNOWN = 4, /* so is, to all, what is for a MAC that is not in the table */
 };
 
-/* A VRF: one network's routing table. Only the roots, both with one store, the flags and the quota
- * of flows change while the record is in use. */
+/* A VRF: one network's routing table. Only the roots, both with one store, the flags, the quota of
+ * flows and the flood list change while the record is in use. */
 struct vr_vrf {
 	uint64_t id;
 	uint64_t gateway_mac;
@@ -86,7 +93,7 @@ struct vr_vrf {
 	uint32_t gateway;
 	uint32_t flags;
 	uint32_t flows; /* how many its ports may have; 0: as many as there is room for */
-	uint32_t reserved;
+	uint32_t flood; /* the list of those who get what is for all; 0: there is nobody */
 	struct vr_addr gateway6;
 	struct vr_addr subnet6;
 	struct vr_addr mask6;
@@ -187,7 +194,7 @@ struct vr_node {
 _Static_assert(sizeof(struct vr_node) == 48, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 9
+#define VR_LAYOUT 10
 
 /*
  * A route entry is one 64-bit word, because a packet must see all of it or nothing:
@@ -238,6 +245,32 @@ _Static_assert(VR_VNI_BUCKETS == 1 << 9, "VR_VNI_BUCKET gives 9 bits");
 #define VR_VNI_OF(word) ((uint32_t)(word) & 0xffffffu)
 #define VR_VNI_VRF(word) ((uint32_t)((word) >> 32))
 
+/*
+ * The MAC table is exact. A key is a MAC address with its VRF in bits 48-63, so it is never 0; it
+ * lies in one of two buckets, in the one that had more room, which lets the table be filled by half
+ * and more (Azar, Broder, Karlin and Upfal, "Balanced Allocations", 1994). The route is a word as
+ * in the route tables; a record is filled before its key is stored, and emptied after.
+ */
+struct vr_mac {
+	uint64_t key;
+	uint64_t route;
+};
+_Static_assert(sizeof(struct vr_mac) == 16, "vr_mac is shared with Go");
+
+#define VR_MAC_KEY(vrf, mac) ((uint64_t)(vrf) << 48 | (mac))
+#define VR_MAC_HASH 0x9e3779b97f4a7c15ULL
+#define VR_MAC_BUCKET_BITS 13
+_Static_assert(VR_MAC_BUCKETS == 1 << VR_MAC_BUCKET_BITS, "buckets are chosen by so many bits");
+
+/* Who gets a copy of what is for all of a network: routes, ports of this node first. A list that a
+ * VRF has never changes: a change makes another one. */
+struct vr_flood {
+	uint32_t count;
+	uint32_t reserved;
+	uint64_t targets[VR_FLOOD_TARGETS];
+};
+_Static_assert(sizeof(struct vr_flood) == 8 + 8 * VR_FLOOD_TARGETS, "vr_flood is shared with Go");
+
 /* Packets as the hook saw them, segments as the wire would, bytes as the hook saw them. */
 struct vr_count {
 	uint64_t packets;
@@ -245,7 +278,10 @@ struct vr_count {
 	uint64_t bytes;
 };
 
-/* One CPU's account. received = forwarded + passed + answered + the sum of drops. */
+/* One CPU's account. received = forwarded + passed + answered + the sum of drops.
+ * A packet that is flooded is one of these: forwarded if a copy left, else dropped as its last copy
+ * was. The copies themselves are counted apart: flooded are the packets, copies what left of them,
+ * copy_drops what did not. */
 struct vr_totals {
 	struct vr_count received_vif;
 	struct vr_count received_fabric;
@@ -253,8 +289,11 @@ struct vr_totals {
 	struct vr_count passed;
 	struct vr_count answered;
 	struct vr_count drops[VR_DROP_COUNT];
+	struct vr_count flooded;
+	struct vr_count copies;
+	struct vr_count copy_drops[VR_DROP_COUNT];
 };
-_Static_assert(sizeof(struct vr_totals) == (5 + VR_DROP_COUNT) * 24, "vr_totals is shared with Go");
+_Static_assert(sizeof(struct vr_totals) == (7 + 2 * VR_DROP_COUNT) * 24, "shared with Go");
 
 /* One CPU's account of one vif: rx from the container, tx to it.
  * rx = forwarded + answered + the sum of vr_vif_drops.from. */

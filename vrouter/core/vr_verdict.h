@@ -16,12 +16,19 @@ enum vr_op {
 	VR_OP_TUNNEL,  /* the nexthop's tunnel headers, and out of the fabric */
 	VR_OP_DECAP,   /* take the tunnel's headers off, then as VR_OP_ENCAP */
 	VR_OP_ND,      /* answer the neighbour solicitation in place */
+	VR_OP_BRIDGE,  /* the frame as it is, out of the nexthop's device */
+	VR_OP_BRIDGE_TUNNEL, /* the nexthop's tunnel headers before the whole frame, and out of the
+				fabric */
+	VR_OP_BRIDGE_DECAP,  /* take the tunnel's headers off the frame, then as VR_OP_BRIDGE */
+	VR_OP_FLOOD, /* take them off, if it has any; a copy to each of the network's list */
 };
 
 struct vr_verdict {
 	const struct vr_nh *nh;	  /* also of a packet that is lost once it is known */
 	const struct vr_vrf *vrf; /* for answers */
-	struct vr_push push;	  /* for VR_OP_TUNNEL */
+	struct vr_push push;	  /* for VR_OP_TUNNEL, and what is bridged */
+	uint32_t nexthop;	  /* for VR_OP_BRIDGE_TUNNEL: the number of nh */
+	uint32_t longest;	  /* for VR_OP_FLOOD: what must fit, once an aggregate is cut */
 	uint32_t mtu;		  /* for VR_OP_TOO_BIG */
 	uint16_t mss;		  /* the largest that this SYN may ask for; 0: leave it alone */
 	uint8_t op;
@@ -30,8 +37,9 @@ struct vr_verdict {
 	uint8_t routed;	 /* this is a router's hop: decrement the time to live */
 	uint8_t header;	 /* bytes of the IP headers, with mss */
 	uint8_t version; /* of the (inner) IP packet */
-	uint8_t pop;	 /* for VR_OP_DECAP: the tunnel's bytes behind the Ethernet header */
-	uint8_t outer;	 /* for VR_OP_DECAP: of those, the IP header's */
+	uint8_t outer;	 /* of pop's bytes, the IP header's */
+	uint8_t pop; /* for VR_OP_DECAP, and what is bridged: the tunnel's bytes behind the Ethernet
+			header */
 };
 
 /* A frame as a hook sees it: the bytes that can be read, and the length of it all. */

@@ -146,6 +146,7 @@ func (d *Dataplane) tableMaps() [config.TableCount]*ebpf.Map {
 		config.TableNexthops: d.objects.VrNhs, config.TableGroups: d.objects.VrGroups, config.TableLabels: d.objects.VrLabels,
 		config.TableVNIs: d.objects.VrVnis, config.TableBlocks: d.objects.VrBlocks,
 		config.TablePolicies: d.objects.VrPolicies,
+		config.TableMACs:     d.objects.VrMacs, config.TableFloods: d.objects.VrFloods,
 	}
 }
 

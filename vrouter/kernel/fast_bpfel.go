@@ -27,8 +27,10 @@ const (
 	fastMapVrDevs        = "vr_devs"
 	fastMapVrFastCounts  = "vr_fast_counts"
 	fastMapVrFastFlags   = "vr_fast_flags"
+	fastMapVrFloods      = "vr_floods"
 	fastMapVrGroups      = "vr_groups"
 	fastMapVrLabels      = "vr_labels"
+	fastMapVrMacs        = "vr_macs"
 	fastMapVrNhs         = "vr_nhs"
 	fastMapVrNodes       = "vr_nodes"
 	fastMapVrPorts       = "vr_ports"
@@ -96,8 +98,10 @@ type fastMapSpecs struct {
 	VrDevs       *ebpf.MapSpec `ebpf:"vr_devs"`
 	VrFastCounts *ebpf.MapSpec `ebpf:"vr_fast_counts"`
 	VrFastFlags  *ebpf.MapSpec `ebpf:"vr_fast_flags"`
+	VrFloods     *ebpf.MapSpec `ebpf:"vr_floods"`
 	VrGroups     *ebpf.MapSpec `ebpf:"vr_groups"`
 	VrLabels     *ebpf.MapSpec `ebpf:"vr_labels"`
+	VrMacs       *ebpf.MapSpec `ebpf:"vr_macs"`
 	VrNhs        *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes      *ebpf.MapSpec `ebpf:"vr_nodes"`
 	VrPorts      *ebpf.MapSpec `ebpf:"vr_ports"`
@@ -139,8 +143,10 @@ type fastMaps struct {
 	VrDevs       *ebpf.Map `ebpf:"vr_devs"`
 	VrFastCounts *ebpf.Map `ebpf:"vr_fast_counts"`
 	VrFastFlags  *ebpf.Map `ebpf:"vr_fast_flags"`
+	VrFloods     *ebpf.Map `ebpf:"vr_floods"`
 	VrGroups     *ebpf.Map `ebpf:"vr_groups"`
 	VrLabels     *ebpf.Map `ebpf:"vr_labels"`
+	VrMacs       *ebpf.Map `ebpf:"vr_macs"`
 	VrNhs        *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes      *ebpf.Map `ebpf:"vr_nodes"`
 	VrPorts      *ebpf.Map `ebpf:"vr_ports"`
@@ -158,8 +164,10 @@ func (m *fastMaps) Close() error {
 		m.VrDevs,
 		m.VrFastCounts,
 		m.VrFastFlags,
+		m.VrFloods,
 		m.VrGroups,
 		m.VrLabels,
+		m.VrMacs,
 		m.VrNhs,
 		m.VrNodes,
 		m.VrPorts,

@@ -21,6 +21,7 @@ type packetBed struct {
 	there   *lab.Namespace
 	plane   *Dataplane
 	ifindex map[string]uint32
+	far     map[string]*lab.Tap // what the interfaces' other ends receive
 }
 
 func newPacketBed(t *testing.T, c config.Config) *packetBed {
@@ -29,11 +30,12 @@ func newPacketBed(t *testing.T, c config.Config) *packetBed {
 
 func newSizedBed(t *testing.T, c config.Config, options Options) *packetBed {
 	here, there := lab.NewNamespace(t), lab.NewNamespace(t)
-	b := &packetBed{here: here, there: there, ifindex: make(map[string]uint32)}
-	for i, name := range []string{"fabric", "vif1", "vif2", "vif3", "vif4"} {
+	b := &packetBed{here: here, there: there, ifindex: make(map[string]uint32), far: make(map[string]*lab.Tap)}
+	for i, name := range []string{"fabric", "vif1", "vif2", "vif3", "vif4", "vif5", "vif6", "vif7", "vif8"} {
 		lab.Veth(here, name, there, name, 1500, "")
 		here.SetMAC(name, fmt.Sprintf("02:00:00:00:00:%02x", 1+16*i))
 		b.ifindex[name] = uint32(here.Link(name).Attrs().Index)
+		b.far[name] = lab.NewTap(there, name)
 	}
 	here.Do(func() error {
 		var err error
@@ -64,13 +66,17 @@ func TestGoldenPackets(t *testing.T) {
 	lab.NeedRoot(t)
 	cases, c := golden.Load(t)
 	bed := newPacketBed(t, c)
-	sent := uint64(0)
+	sent, flooded, copies := uint64(0), uint64(0), uint64(0)
 	for _, k := range cases {
 		t.Run(k.Name, func(t *testing.T) {
-			if k.GSO != 0 && k.Op == "tunnel" {
+			if refusesAggregate(k) {
 				t.Skip("skip: BPF_PROG_TEST_RUN makes aggregates of no type, which the kernel refuses to extend")
 			}
 			sent++
+			if len(k.Copies) > 0 {
+				flooded++
+				copies += uint64(len(k.Copies))
+			}
 			bed.run(t, k)
 		})
 	}
@@ -81,6 +87,15 @@ func TestGoldenPackets(t *testing.T) {
 	if n := totals.Received().Packets; n != sent {
 		t.Errorf("%d packets were counted, %d were sent", n, sent)
 	}
+	// Two more were for all: one fitted nobody, and of one link nobody else is here.
+	if totals.Flooded.Packets != flooded+2 || totals.Copies.Packets != copies {
+		t.Errorf("%d packets were flooded in %d copies, not %d in %d", totals.Flooded.Packets, totals.Copies.Packets, flooded+2, copies)
+	}
+}
+
+// refusesAggregate: BPF_PROG_TEST_RUN makes aggregates of no type, which the kernel does not extend.
+func refusesAggregate(k golden.Case) bool {
+	return k.GSO != 0 && (k.Op == "tunnel" || k.Op == "bridge_tunnel")
 }
 
 func (b *packetBed) run(t *testing.T, k golden.Case) {
@@ -115,6 +130,11 @@ func (b *packetBed) run(t *testing.T, k golden.Case) {
 		}
 	} else if err := k.Compare(hex.EncodeToString(options.DataOut)); err != nil {
 		t.Error(err)
+	}
+	for i := range max(len(k.Copies), 1) - 1 { // the last is the packet itself, which is not sent
+		if err := k.Copy(i).Compare(hex.EncodeToString(b.far[k.Copies[i].At].Next())); err != nil {
+			t.Errorf("copy %d: %v", i, err)
+		}
 	}
 	addsUp(t, after)
 }

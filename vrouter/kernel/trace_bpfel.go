@@ -33,7 +33,7 @@ type traceVrTraceLog struct {
 	GsoSize    uint32
 	HeadLength uint32
 	Count      uint32
-	Steps      [24]struct {
+	Steps      [96]struct {
 		_    structs.HostLayout
 		Step uint64
 		A    uint64
@@ -50,11 +50,14 @@ const (
 	traceMapVrDevs             = "vr_devs"
 	traceMapVrFastCounts       = "vr_fast_counts"
 	traceMapVrFastFlags        = "vr_fast_flags"
+	traceMapVrFloodings        = "vr_floodings"
+	traceMapVrFloods           = "vr_floods"
 	traceMapVrFlowDrafts       = "vr_flow_drafts"
 	traceMapVrFlowUsed         = "vr_flow_used"
 	traceMapVrFlows            = "vr_flows"
 	traceMapVrGroups           = "vr_groups"
 	traceMapVrLabels           = "vr_labels"
+	traceMapVrMacs             = "vr_macs"
 	traceMapVrNhs              = "vr_nhs"
 	traceMapVrNodes            = "vr_nodes"
 	traceMapVrPolicies         = "vr_policies"
@@ -134,11 +137,14 @@ type traceMapSpecs struct {
 	VrDevs         *ebpf.MapSpec `ebpf:"vr_devs"`
 	VrFastCounts   *ebpf.MapSpec `ebpf:"vr_fast_counts"`
 	VrFastFlags    *ebpf.MapSpec `ebpf:"vr_fast_flags"`
+	VrFloodings    *ebpf.MapSpec `ebpf:"vr_floodings"`
+	VrFloods       *ebpf.MapSpec `ebpf:"vr_floods"`
 	VrFlowDrafts   *ebpf.MapSpec `ebpf:"vr_flow_drafts"`
 	VrFlowUsed     *ebpf.MapSpec `ebpf:"vr_flow_used"`
 	VrFlows        *ebpf.MapSpec `ebpf:"vr_flows"`
 	VrGroups       *ebpf.MapSpec `ebpf:"vr_groups"`
 	VrLabels       *ebpf.MapSpec `ebpf:"vr_labels"`
+	VrMacs         *ebpf.MapSpec `ebpf:"vr_macs"`
 	VrNhs          *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes        *ebpf.MapSpec `ebpf:"vr_nodes"`
 	VrPolicies     *ebpf.MapSpec `ebpf:"vr_policies"`
@@ -184,11 +190,14 @@ type traceMaps struct {
 	VrDevs         *ebpf.Map `ebpf:"vr_devs"`
 	VrFastCounts   *ebpf.Map `ebpf:"vr_fast_counts"`
 	VrFastFlags    *ebpf.Map `ebpf:"vr_fast_flags"`
+	VrFloodings    *ebpf.Map `ebpf:"vr_floodings"`
+	VrFloods       *ebpf.Map `ebpf:"vr_floods"`
 	VrFlowDrafts   *ebpf.Map `ebpf:"vr_flow_drafts"`
 	VrFlowUsed     *ebpf.Map `ebpf:"vr_flow_used"`
 	VrFlows        *ebpf.Map `ebpf:"vr_flows"`
 	VrGroups       *ebpf.Map `ebpf:"vr_groups"`
 	VrLabels       *ebpf.Map `ebpf:"vr_labels"`
+	VrMacs         *ebpf.Map `ebpf:"vr_macs"`
 	VrNhs          *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes        *ebpf.Map `ebpf:"vr_nodes"`
 	VrPolicies     *ebpf.Map `ebpf:"vr_policies"`
@@ -210,11 +219,14 @@ func (m *traceMaps) Close() error {
 		m.VrDevs,
 		m.VrFastCounts,
 		m.VrFastFlags,
+		m.VrFloodings,
+		m.VrFloods,
 		m.VrFlowDrafts,
 		m.VrFlowUsed,
 		m.VrFlows,
 		m.VrGroups,
 		m.VrLabels,
+		m.VrMacs,
 		m.VrNhs,
 		m.VrNodes,
 		m.VrPolicies,

@@ -17,11 +17,14 @@ import (
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	vrMapVrBlocks         = "vr_blocks"
+	vrMapVrFloodings      = "vr_floodings"
+	vrMapVrFloods         = "vr_floods"
 	vrMapVrFlowDrafts     = "vr_flow_drafts"
 	vrMapVrFlowUsed       = "vr_flow_used"
 	vrMapVrFlows          = "vr_flows"
 	vrMapVrGroups         = "vr_groups"
 	vrMapVrLabels         = "vr_labels"
+	vrMapVrMacs           = "vr_macs"
 	vrMapVrNhs            = "vr_nhs"
 	vrMapVrNodes          = "vr_nodes"
 	vrMapVrPolicies       = "vr_policies"
@@ -89,11 +92,14 @@ type vrProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type vrMapSpecs struct {
 	VrBlocks     *ebpf.MapSpec `ebpf:"vr_blocks"`
+	VrFloodings  *ebpf.MapSpec `ebpf:"vr_floodings"`
+	VrFloods     *ebpf.MapSpec `ebpf:"vr_floods"`
 	VrFlowDrafts *ebpf.MapSpec `ebpf:"vr_flow_drafts"`
 	VrFlowUsed   *ebpf.MapSpec `ebpf:"vr_flow_used"`
 	VrFlows      *ebpf.MapSpec `ebpf:"vr_flows"`
 	VrGroups     *ebpf.MapSpec `ebpf:"vr_groups"`
 	VrLabels     *ebpf.MapSpec `ebpf:"vr_labels"`
+	VrMacs       *ebpf.MapSpec `ebpf:"vr_macs"`
 	VrNhs        *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes      *ebpf.MapSpec `ebpf:"vr_nodes"`
 	VrPolicies   *ebpf.MapSpec `ebpf:"vr_policies"`
@@ -133,11 +139,14 @@ func (o *vrObjects) Close() error {
 // It can be passed to loadVrObjects or ebpf.CollectionSpec.LoadAndAssign.
 type vrMaps struct {
 	VrBlocks     *ebpf.Map `ebpf:"vr_blocks"`
+	VrFloodings  *ebpf.Map `ebpf:"vr_floodings"`
+	VrFloods     *ebpf.Map `ebpf:"vr_floods"`
 	VrFlowDrafts *ebpf.Map `ebpf:"vr_flow_drafts"`
 	VrFlowUsed   *ebpf.Map `ebpf:"vr_flow_used"`
 	VrFlows      *ebpf.Map `ebpf:"vr_flows"`
 	VrGroups     *ebpf.Map `ebpf:"vr_groups"`
 	VrLabels     *ebpf.Map `ebpf:"vr_labels"`
+	VrMacs       *ebpf.Map `ebpf:"vr_macs"`
 	VrNhs        *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes      *ebpf.Map `ebpf:"vr_nodes"`
 	VrPolicies   *ebpf.Map `ebpf:"vr_policies"`
@@ -153,11 +162,14 @@ type vrMaps struct {
 func (m *vrMaps) Close() error {
 	return _VrClose(
 		m.VrBlocks,
+		m.VrFloodings,
+		m.VrFloods,
 		m.VrFlowDrafts,
 		m.VrFlowUsed,
 		m.VrFlows,
 		m.VrGroups,
 		m.VrLabels,
+		m.VrMacs,
 		m.VrNhs,
 		m.VrNodes,
 		m.VrPolicies,

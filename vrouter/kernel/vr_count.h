@@ -61,9 +61,8 @@ VR_INLINE int vr_lose(struct vr_totals *total, const struct vr_seen *seen, uint3
 	return TC_ACT_SHOT;
 }
 
-/* The same, and it is a port's loss. */
-VR_INLINE int vr_lose_of(struct vr_totals *total, const struct vr_seen *seen, uint32_t reason,
-			 uint32_t vif, int from)
+/* It is a port's loss. */
+VR_INLINE void vr_lose_at(uint32_t vif, const struct vr_seen *seen, uint32_t reason, int from)
 {
 	struct vr_vif_drops *d = bpf_map_lookup_elem(&vr_vif_losses, &vif);
 	struct vr_count *c;
@@ -75,6 +74,13 @@ VR_INLINE int vr_lose_of(struct vr_totals *total, const struct vr_seen *seen, ui
 		__sync_fetch_and_add(&c->segments, seen->segments);
 		__sync_fetch_and_add(&c->bytes, seen->bytes);
 	}
+}
+
+/* As vr_lose, and it is a port's loss. */
+VR_INLINE int vr_lose_of(struct vr_totals *total, const struct vr_seen *seen, uint32_t reason,
+			 uint32_t vif, int from)
+{
+	vr_lose_at(vif, seen, reason, from);
 	return vr_lose(total, seen, reason);
 }
 

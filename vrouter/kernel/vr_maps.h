@@ -61,6 +61,22 @@ struct {
 	__type(value, __u64);
 } vr_vnis SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_MACS);
+	__type(key, __u32);
+	__type(value, struct vr_mac);
+} vr_macs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_MAX_FLOODS);
+	__type(key, __u32);
+	__type(value, struct vr_flood);
+} vr_floods SEC(".maps");
+
 /* The loader makes it as large as the configuration's limit of routes asks for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -121,6 +137,8 @@ VR_TABLE(vr_nh_at, struct vr_nh, vr_nhs)
 VR_TABLE(vr_group_at, struct vr_group, vr_groups)
 VR_TABLE(vr_label_at, uint64_t, vr_labels)
 VR_TABLE(vr_vni_at, uint64_t, vr_vnis)
+VR_TABLE(vr_mac_at, struct vr_mac, vr_macs)
+VR_TABLE(vr_flood_at, struct vr_flood, vr_floods)
 VR_TABLE(vr_block_at, struct vr_block, vr_blocks)
 #undef VR_TABLE
 

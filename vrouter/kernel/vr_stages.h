@@ -55,6 +55,17 @@ VR_INLINE int vr_leads(const struct vr_tables *t, uint32_t root, struct vr_addr 
 	return vr_leads_entry(root, a.hi, a.lo, ifindex);
 }
 
+__attribute__((noinline)) uint64_t vr_mac_entry(uint64_t key)
+{
+	return vr_mac_find(0, key);
+}
+
+VR_INLINE uint64_t vr_mac_lookup(const struct vr_tables *t, uint64_t key)
+{
+	(void)t;
+	return vr_mac_entry(key);
+}
+
 /* Where a frame comes from, and so what its packet is to the verifier. */
 enum vr_hook { VR_HOOK_TC, VR_HOOK_XDP };
 

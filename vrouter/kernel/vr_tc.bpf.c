@@ -17,6 +17,7 @@
 #include "vr_rewrite.h"
 #include "vr_fabric_xdp.h"
 #include "vr_flow_tc.h"
+#include "vr_bridge_tc.h"
 
 VR_INLINE int vr_redirect(uint32_t ifindex)
 {
@@ -63,6 +64,43 @@ VR_INLINE int vr_answer(struct __sk_buff *skb, struct vr_totals *total, const st
 	return vr_leave(skb, vif->ifindex, vif->flags & VR_VIF_PEER);
 }
 
+/* Puts the new headers on a packet from a container. */
+VR_INLINE int vr_do_send(struct __sk_buff *skb, const struct vr_seen *seen,
+			 const struct vr_verdict *v, uint32_t vif)
+{
+	if (v->mss && vr_clamp_mss(skb, VR_ETH_LEN + v->header, v->mss))
+		return -1;
+	switch (v->op) {
+	case VR_OP_BRIDGE:
+		return 0;
+	case VR_OP_BRIDGE_TUNNEL:
+		return vr_do_frame_tunnel(skb, seen, v, vif);
+	}
+	if (vr_do_hop(skb, v->version))
+		return -1;
+	return v->op == VR_OP_TUNNEL ? vr_do_tunnel(skb, v) : vr_do_encap(skb, v);
+}
+
+/* What is left of a packet that was flooded: its last copy, or nothing. */
+VR_INLINE int vr_flood_end(const struct vr_flooding *g)
+{
+	return g->ready ? vr_redirect(g->ready) : TC_ACT_SHOT;
+}
+
+/* From a container, for all of its network. */
+VR_INLINE int vr_flood_from_vif(struct __sk_buff *skb, struct vr_totals *total,
+				const struct vr_seen *seen, const struct vr_verdict *v,
+				uint32_t index, struct vr_vif_count *c)
+{
+	const struct vr_flooding *g = vr_flood_all(skb, total, seen, v, index);
+
+	if (!g || !g->copies)
+		return vr_lose_of(total, seen, g ? g->drop : VR_DROP_copy_failed, index, 1);
+	vr_add(&total->forwarded, seen);
+	vr_add(&c->forwarded, seen);
+	return vr_flood_end(g);
+}
+
 /* From a container. */
 VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 			  const struct vr_seen *seen, const struct vr_vif *vif, uint32_t index,
@@ -77,17 +115,14 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 	VR_STEP(verdict, v.op, v.drop);
 	if (v.op == VR_OP_DROP)
 		return vr_lose_of(total, seen, v.drop, index, 1);
-	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL) {
-		failed = vr_flow_forward(skb, vif, index, v.nh);
+	if (v.op == VR_OP_FLOOD)
+		return vr_flood_from_vif(skb, total, seen, &v, index, c);
+	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL || v.op == VR_OP_BRIDGE ||
+	    v.op == VR_OP_BRIDGE_TUNNEL) {
+		failed = v.routed ? vr_flow_forward(skb, vif, index, v.nh) : 0;
 		if (failed)
 			return vr_lose_of(total, seen, (uint32_t)failed, index, 1);
-		failed = v.mss ? vr_clamp_mss(skb, VR_ETH_LEN + v.header, v.mss) : 0;
-		if (!failed)
-			failed = vr_do_hop(skb, v.version);
-		if (!failed)
-			failed =
-			    v.op == VR_OP_TUNNEL ? vr_do_tunnel(skb, &v) : vr_do_encap(skb, &v);
-		if (failed)
+		if (vr_do_send(skb, seen, &v, index))
 			return vr_lose_of(total, seen, VR_DROP_rewrite_failed, index, 1);
 		vr_add(&c->forwarded, seen);
 		return vr_forward(skb, total, seen, v.nh);
@@ -142,6 +177,25 @@ VR_INLINE int vr_from_xdp(struct __sk_buff *skb, struct vr_totals *total,
 	return vr_deliver(skb, total, seen, h->vif, h->ifindex, h->flags & VR_NH_PEER);
 }
 
+/* A frame from the fabric, for a port or for all of its network here. Without bpf_redirect_peer the
+ * kernel reads anew what a frame holds, which was an IP packet only in the tunnel's headers. */
+VR_INLINE int vr_bridge_from_fabric(struct __sk_buff *skb, struct vr_totals *total,
+				    const struct vr_seen *seen, const struct vr_verdict *v)
+{
+	const struct vr_flooding *g;
+
+	if (vr_do_bridge_decap(skb, v))
+		return vr_lose_to(total, seen, VR_DROP_rewrite_failed, v->nh);
+	if (v->op == VR_OP_BRIDGE_DECAP && v->nh)
+		return vr_deliver(skb, total, seen, v->nh->vif, v->nh->ifindex,
+				  v->version ? v->nh->flags & VR_NH_PEER : 0);
+	g = vr_flood_all(skb, total, seen, v, 0);
+	if (!g || !g->copies)
+		return vr_lose(total, seen, g ? g->drop : VR_DROP_copy_failed);
+	vr_add(&total->forwarded, seen);
+	return vr_flood_end(g);
+}
+
 VR_INLINE int vr_on_fabric(struct __sk_buff *skb)
 {
 	struct vr_totals *total = vr_account();
@@ -165,6 +219,8 @@ VR_INLINE int vr_on_fabric(struct __sk_buff *skb)
 	VR_STEP(verdict, v.op, v.drop);
 	if (v.op == VR_OP_PASS)
 		return vr_pass(total, &seen);
+	if (v.op == VR_OP_BRIDGE_DECAP || v.op == VR_OP_FLOOD)
+		return vr_bridge_from_fabric(skb, total, &seen, &v);
 	if (v.op != VR_OP_ENCAP && v.op != VR_OP_DECAP)
 		return vr_lose_to(total, &seen, v.op == VR_OP_DROP ? v.drop : VR_DROP_bad_nexthop,
 				  v.nh);

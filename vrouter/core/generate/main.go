@@ -20,7 +20,7 @@ import (
 // records are the C structures that Go shares, and their names in Go.
 var records = []struct{ c, goName string }{
 	{"vr_vif", "Vif"}, {"vr_vrf", "VRF"}, {"vr_nh", "Nexthop"}, {"vr_node", "Node"},
-	{"vr_addr", "Addr"}, {"vr_group", "Group"}, {"vr_block", "Block"},
+	{"vr_addr", "Addr"}, {"vr_group", "Group"}, {"vr_block", "Block"}, {"vr_mac", "MAC"}, {"vr_flood", "Flood"},
 	{"vr_count", "Count"}, {"vr_totals", "Totals"}, {"vr_vif_count", "VifCount"},
 	{"vr_vif_drops", "VifDrops"},
 	{"vr_flow_key", "FlowKey"}, {"vr_flow", "Flow"}, {"vr_rule", "Rule"}, {"vr_policy", "Policy"},

@@ -34,7 +34,7 @@ struct patch {
 	uint64_t value;
 } __attribute__((packed));
 
-#define TABLES 8
+#define TABLES 10
 
 static struct vr_tables tables;
 
@@ -66,6 +66,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	watch_table(3, tables.nhs, VR_MAX_NHS * sizeof(struct vr_nh));
 	watch_table(4, tables.labels, VR_MAX_LABELS * sizeof(uint64_t));
 	watch_table(5, tables.vnis, VR_MAX_VNIS * sizeof(uint64_t));
+	watch_table(9, tables.macs, VR_MAX_MACS * sizeof(struct vr_mac));
+	watch_table(8, tables.floods, VR_MAX_FLOODS * sizeof(struct vr_flood));
 	watch_table(6, tables.blocks, tables.block_count * sizeof(struct vr_block));
 	watch_table(7, tables.groups, VR_MAX_GROUPS * sizeof(struct vr_group));
 	make_far_end();
@@ -130,6 +132,17 @@ static void check_verdict(const struct vr_vif *vif, const struct shown *s,
 	case VR_OP_ENCAP:
 	case VR_OP_TUNNEL:
 		CHECK(v->nh && (!vif || v->routed));
+		break;
+	case VR_OP_BRIDGE:
+	case VR_OP_BRIDGE_TUNNEL:
+		CHECK(vif && v->nh && !v->routed);
+		break;
+	case VR_OP_BRIDGE_DECAP:
+		CHECK(!vif && v->nh && v->nh->type == VR_NH_ENCAP);
+		CHECK((size_t)VR_ETH_LEN + v->pop <= s->bytes);
+		break;
+	case VR_OP_FLOOD:
+		CHECK(v->vrf && !v->pop == !!vif);
 		break;
 	default: /* an answer, which the fabric's mover drops */
 		CHECK(!vif || v->vrf);
@@ -216,9 +229,37 @@ static void forward(struct packet *p, const struct vr_vif *vif, const struct sho
 	check_tunnel(p, v, s, inner);
 }
 
+/* A bridged frame is what it was, but for its SYN's size and the mark of congestion, and behind a
+ * tunnel's headers there is all of it. */
+static void bridge(struct packet *p, const struct vr_vif *vif, const struct shown *s,
+		   struct vr_verdict *v)
+{
+	static uint8_t frame[MAX_FRAME];
+	const size_t bytes = s->bytes - v->pop;
+
+	if (s->gso == 0)
+		CHECK(s->length - VR_ETH_LEN - v->pop <= v->nh->mtu);
+	if (v->mss)
+		clamp(p, v);
+	memcpy(frame, p->data + v->pop, bytes);
+	v->mss = 0;
+	move(p, vif, v);
+	if (v->op == VR_OP_BRIDGE_TUNNEL) {
+		CHECK(p->length == bytes + v->nh->push);
+		if (v->nh->outer == VR_IP4_LEN)
+			check_ip4(p->data + VR_ETH_LEN);
+		CHECK(memcmp(p->data + v->nh->push, frame, bytes) == 0);
+		return;
+	}
+	CHECK(p->length == bytes && memcmp(p->data, frame, VR_ETH_LEN) == 0);
+	if (v->version == 4)
+		check_ip4(p->data + VR_ETH_LEN);
+}
+
 /* With the agent's own tables, what comes of it must be right to the byte. */
 static void check_moved(const struct vr_vif *vif, const struct shown *s, struct vr_verdict *v)
 {
+	static char copies[VR_FLOOD_TARGETS * (2 * MAX_FRAME / 16 + 64)];
 	static struct packet p;
 
 	if (v->op == VR_OP_DROP || v->op == VR_OP_PASS)
@@ -229,6 +270,12 @@ static void check_moved(const struct vr_vif *vif, const struct shown *s, struct 
 	fence(&p, v);
 	if (v->op == VR_OP_ENCAP || v->op == VR_OP_TUNNEL || v->op == VR_OP_DECAP) {
 		forward(&p, vif, s, v);
+	} else if (v->op == VR_OP_BRIDGE || v->op == VR_OP_BRIDGE_TUNNEL ||
+		   v->op == VR_OP_BRIDGE_DECAP) {
+		bridge(&p, vif, s, v);
+	} else if (v->op == VR_OP_FLOOD) {
+		ASAN_UNPOISON_MEMORY_REGION(p.buffer, sizeof(p.buffer));
+		flood(&tables, &p, vif, v, copies);
 	} else if (vif && s->bytes == s->length) {
 		move(&p, vif, v);
 		check_answer(&p, vif, v);

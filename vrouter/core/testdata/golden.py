@@ -13,7 +13,7 @@ import json
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import (
-    ICMPv6DestUnreach, ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6ND_RS,
+    ICMPv6DestUnreach, ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6ND_Redirect, ICMPv6ND_RS,
     ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop,
     IPv6ExtHdrRouting, PadN, RouterAlert)
 from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
@@ -29,6 +29,12 @@ cases = []
 
 def frame(p):
     return bytes(p).hex()
+
+
+def flood(name, at, packet, copies, gso=0, any_bytes=SPORT):
+    """One frame, and a copy for each: (where, frame), the last of which is the packet itself."""
+    case(name, at, packet, "flood", copies[-1][1], gso=gso, any_bytes=any_bytes if copies[-1][0] == "fabric" else ())
+    cases[-1]["copies"] = [{"at": where, "out": frame(copy), "any": list(any_bytes) if where == "fabric" else []} for where, copy in copies]
 
 
 def case(name, at, packet, op, out=None, drop="", gso=0, any_bytes=()):
@@ -550,6 +556,165 @@ for name, wrap in (("vxlan", lambda p: arriving_vxlan(p, vni=5005)), ("the netwo
 case("the network's label", "fabric", arriving(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp, 40), "decap", delivered(inner(63, src="10.0.1.4", dst="10.0.1.3") / tcp))
 drop("the network's label to the gateway", "fabric", arriving(inner(63, dst="10.0.1.254") / ICMP(), 40), "not_here")
 drop("the network's label to nobody", "fabric", arriving(inner(63, dst="10.0.7.3") / tcp, 40), "not_here")
+# One link: what is not for the gateway's MAC is bridged.
+LEFT, RIGHT, FAR, FARTHER, ABSENT = ("02:00:00:00:04:%02x" % last for last in (0x03, 0x05, 0x22, 0x33, 0x99))
+ALL = "ff:ff:ff:ff:ff:ff"
+
+
+def ip4(dst="10.0.4.5", src="10.0.4.3", ttl=64, **ip):
+    return IP(src=src, dst=dst, ttl=ttl, id=7, **ip)
+
+
+def ip6(dst="fd00:4::5", src="fd00:4::3", hlim=64, **ip):
+    return IPv6(src=src, dst=dst, hlim=hlim, **ip)
+
+
+def carried(p, to=2, vni=6001, tos=0):
+    """A whole frame in VXLAN, as it leaves node 1."""
+    return outer(to=to, tos=tos) / UDP(sport=49152, dport=4789, chksum=0) / VXLAN(vni=vni, flags=0x08) / p
+
+
+def brought(p, vni=6001, **kw):
+    """The same, as it comes to node 1."""
+    return reached(**kw) / UDP(sport=50000, dport=4789, chksum=0) / VXLAN(vni=vni, flags=0x08) / p
+
+
+def to_all(p, port="vif6", tos=0):
+    return [(port, p), ("fabric", carried(p, tos=tos)), ("fabric", carried(p, to=3, vni=6003, tos=tos))]
+
+
+def left(p, to=RIGHT, mac=LEFT, **kw):
+    return Ether(src=mac, dst=to, **kw) / p
+
+
+def right(p, to=LEFT, mac=FAR, **kw):
+    return Ether(src=mac, dst=to, **kw) / p
+
+
+def who_has(target, sender="10.0.4.3", mac=LEFT, **arp):
+    return ARP(op=1, hwsrc=mac, psrc=sender, pdst=target, **arp)
+
+
+def is_at(mac=LEFT, sender="10.0.4.3", to=RIGHT, target="10.0.4.5"):
+    return ARP(op=2, hwsrc=mac, psrc=sender, hwdst=to, pdst=target)
+
+
+own = Raw(b"another protocol's frame, of which an even number of bytes")
+for name, p in {"ipv4": ip4() / udp, "ipv6": ip6() / tcp, "a first fragment": ip4(flags="MF") / udp, "an arp reply": is_at(),
+                "a time to live of 1": ip4(ttl=1) / udp}.items():
+    case("bridged beside: " + name, "vif5", left(p), "bridge", left(p))
+    case("bridged far: " + name, "vif5", left(p, FAR), "bridge_tunnel", carried(left(p, FAR)), any_bytes=SPORT)
+    case("bridged from far: " + name, "fabric", brought(right(p)), "bridge_decap", right(p))
+case("bridged farther, by its vni", "vif5", left(ip4() / udp, FARTHER), "bridge_tunnel", carried(left(ip4() / udp, FARTHER), to=3, vni=6003), any_bytes=SPORT)
+case("bridged beside: no ip", "vif5", left(own, type=0x88b5), "bridge", left(own, type=0x88b5))
+case("bridged far: no ip", "vif5", left(own, FAR, type=0x88b5), "bridge_tunnel", carried(left(own, FAR, type=0x88b5)), any_bytes=SPORT)
+case("bridged from far: no ip", "fabric", brought(right(own, type=0x88b5)), "bridge_decap", right(own, type=0x88b5))
+case("bridged from far: padding behind an arp reply", "fabric", brought(right(is_at()) / Raw(b"\0" * 18)), "bridge_decap", right(is_at()) / Raw(b"\0" * 18))
+for name, p in {"an arp request": who_has("10.0.4.5"), "an arp probe": who_has("10.0.4.77", "0.0.0.0"), "an announcement": who_has("10.0.4.3"),
+                "no ip": Raw(bytes(own))}.items():
+    f = left(p, ALL, type=0x88b5) if name == "no ip" else left(p, ALL)
+    flood("to all: " + name, "vif5", f, to_all(f))
+    flood("to all from far: " + name, "fabric", brought(f), [("vif5", f), ("vif6", f)])
+for name, p, group in (("ipv4", ip4("224.0.0.251", ttl=1) / udp, "01:00:5e:00:00:fb"), ("ipv6", ip6("ff02::fb", src="fe80::3") / udp, "33:33:00:00:00:fb"),
+                       ("a solicitation", solicit("fd00:4::5", src="fd00:4::3")[IPv6], "33:33:ff:00:00:05"),
+                       ("duplicate address detection", solicit("fd00:4::3", src="::", option=False)[IPv6], "33:33:ff:00:00:03"),
+                       ("a router solicitation", ip6("ff02::2", src="fe80::3", hlim=255) / ICMPv6ND_RS(), "33:33:00:00:00:02")):
+    f = left(p, group)
+    flood("to a group: " + name, "vif5", f, to_all(f))
+    flood("to a group from far: " + name, "fabric", brought(f), [("vif5", f), ("vif6", f)])
+flood("from the port at the list's other end", "vif6", left(who_has("10.0.4.3", "10.0.4.5", RIGHT), ALL, RIGHT), to_all(left(who_has("10.0.4.3", "10.0.4.5", RIGHT), ALL, RIGHT), "vif5"))
+f = left(ip4() / udp, OTHER)
+flood("to an unknown mac", "vif5", f, to_all(f))
+flood("to an unknown mac from far", "fabric", brought(f), [("vif5", f), ("vif6", f)])
+f = left(ip4("10.0.4.255", tos=0xb9) / udp, ALL)
+flood("to all, with ecn", "vif5", f, to_all(f, tos=1))
+f = left(ip4("10.0.4.255") / UDP() / Raw(b"f" * (1451 - 28)), ALL)
+flood("to all that it fits", "vif5", f, [("vif6", f)])
+f = left(ip4("10.0.4.255") / UDP() / Raw(b"f" * (1450 - 28)), ALL)
+flood("to all, exactly the mtu", "vif5", f, to_all(f))
+drop("to all that it fits, which is nobody", "fabric", brought(left(ip4("10.0.4.255") / UDP() / Raw(b"f" * 1500), ALL)), "mtu_exceeded")
+flood("congestion marked outside, to all", "fabric", brought(right(ip4("10.0.4.255", tos=2) / udp, ALL), tos=3),
+      [("vif5", right(ip4("10.0.4.255", tos=3) / udp, ALL)), ("vif6", right(ip4("10.0.4.255", tos=3) / udp, ALL))])
+case("congestion marked outside, bridged", "fabric", brought(right(ip4(tos=2) / udp), tos=3), "bridge_decap", right(ip4(tos=3) / udp))
+case("congestion marked outside, no ip", "fabric", brought(right(is_at()), tos=3), "bridge_decap", right(is_at()))
+drop("congestion that a bridged packet cannot carry", "fabric", brought(right(ip4() / udp), tos=3), "ecn")
+case("ecn of a bridged packet", "vif5", left(ip4(tos=2) / udp, FAR), "bridge_tunnel", carried(left(ip4(tos=2) / udp, FAR), tos=2), any_bytes=SPORT)
+
+
+# The link's frames over IPv6.
+def carried6(p, to=2, **kw):
+    return outer6(to=to, **kw) / UDP(sport=49152, dport=4789, chksum=0) / VXLAN(vni=6006, flags=0x08) / p
+
+
+def brought6(p, **kw):
+    return reached6(**kw) / UDP(sport=50000, dport=4789, chksum=0) / VXLAN(vni=6006, flags=0x08) / p
+
+
+for name, p in {"ipv4": ip4() / udp, "ipv6": ip6() / tcp, "an arp reply": is_at()}.items():
+    case("bridged far over ipv6: " + name, "vif8", left(p, FAR), "bridge_tunnel", carried6(left(p, FAR)), any_bytes=FLOW_SPORT)
+    case("bridged from far over ipv6: " + name, "fabric", brought6(right(p)), "bridge_decap", right(p))
+    f = left(p, ALL)
+    flood("to all over ipv6: " + name, "vif8", f, [("fabric", carried6(f)), ("fabric", carried6(f, to=3))], any_bytes=FLOW_SPORT)
+    flood("to all from far over ipv6: " + name, "fabric", brought6(f), [("vif8", f)])
+case("congestion marked outside, bridged over ipv6", "fabric", brought6(right(ip4(tos=2) / udp), tos=3), "bridge_decap", right(ip4(tos=3) / udp))
+fits = UDP(sport=1, dport=2) / Raw(b"f" * (1430 - 28))
+case("bridged far over ipv6, exactly the mtu", "vif8", left(ip4(flags="DF") / fits, FAR), "bridge_tunnel", carried6(left(ip4(flags="DF") / fits, FAR)), any_bytes=FLOW_SPORT)
+drop("bridged far over ipv6, no df", "vif8", left(ip4() / fits / Raw(b"f"), FAR), "mtu_exceeded")
+
+# The gateway of the link.
+case("who is the gateway of the link", "vif5", left(who_has("10.0.4.254"), ALL), "arp",
+     Ether(src=GATEWAY, dst=LEFT) / ARP(op=2, hwsrc=GATEWAY, psrc="10.0.4.254", hwdst=LEFT, pdst="10.0.4.3"))
+case("who is the ipv6 gateway of the link", "vif5", left(ip6("ff02::1:ff00:fe", hlim=255) / ICMPv6ND_NS(tgt="fd00:4::fe") /
+                                                           ICMPv6NDOptSrcLLAddr(lladdr=LEFT), "33:33:ff:00:00:fe"), "nd",
+     Ether(src=GATEWAY, dst=LEFT) / IPv6(src="fd00:4::fe", dst="fd00:4::3", hlim=255) / ICMPv6ND_NA(tgt="fd00:4::fe", R=1, S=1, O=1) /
+     ICMPv6NDOptDstLLAddr(lladdr=GATEWAY))
+case("echo to the gateway of the link", "vif5", left(ip4("10.0.4.254") / ICMP(id=3, seq=9) / Raw(b"e" * 56), GATEWAY), "echo",
+     Ether(src=GATEWAY, dst=LEFT) / ip4("10.0.4.3", "10.0.4.254") / ICMP(type=0, id=3, seq=9) / Raw(b"e" * 56))
+case("routed from the link", "vif5", left(ip4("10.0.4.4") / udp, GATEWAY), "tunnel", tunnel(ip4("10.0.4.4", ttl=63) / udp, 44), any_bytes=SPORT)
+case("routed beside, on the link", "vif5", left(ip4() / udp, GATEWAY), "encap", Ether(src=GATEWAY, dst=RIGHT) / ip4(ttl=63) / udp)
+case("routed to the link", "fabric", brought(right(ip4("10.0.4.3", "10.0.9.9") / udp, GATEWAY)), "decap", Ether(src=GATEWAY, dst=LEFT) / ip4("10.0.4.3", "10.0.9.9") / udp)
+case("a label leads to the link", "fabric", arriving(ip4("10.0.4.3", "10.0.9.9") / udp, 23), "decap", Ether(src=GATEWAY, dst=LEFT) / ip4("10.0.4.3", "10.0.9.9") / udp)
+
+# The link's mtu, and the size that connections begin with.
+fits = UDP(sport=1, dport=2) / Raw(b"f" * (1450 - 28))
+case("bridged far, exactly the mtu", "vif5", left(ip4(flags="DF") / fits, FAR), "bridge_tunnel", carried(left(ip4(flags="DF") / fits, FAR)), any_bytes=SPORT)
+big = ip4(flags="DF") / UDP(sport=1, dport=2) / Raw(b"f" * (1451 - 28))
+case("bridged far, one more than the mtu", "vif5", left(big, FAR), "too_big", Ether(src=GATEWAY, dst=LEFT) /
+     IP(src="10.0.4.254", dst="10.0.4.3", ttl=64, id=0, flags="DF") / ICMP(type=3, code=4, nexthopmtu=1450) / Raw(bytes(big)[:40]))
+big6 = ip6() / UDP(sport=1, dport=2) / Raw(b"f" * (1451 - 48))
+case("bridged far, ipv6, one more than the mtu", "vif5", left(big6, FAR), "too_big", Ether(src=GATEWAY, dst=LEFT) /
+     IPv6(src="fd00:4::fe", dst="fd00:4::3", hlim=64) / ICMPv6PacketTooBig(mtu=1450) / Raw(bytes(big6)[:60]))
+drop("bridged far, from an address of the link, one more than the mtu", "vif5", left(ip6(src="fe80::3") / UDP() / Raw(b"f" * 1403), FAR), "mtu_exceeded")
+drop("bridged far, no df", "vif5", left(ip4() / UDP() / Raw(b"f" * (1451 - 28)), FAR), "mtu_exceeded")
+drop("bridged far, no ip, more than the mtu", "vif5", left(Raw(b"f" * 1451), FAR, type=0x88b5), "mtu_exceeded")
+case("bridged far, an aggregate", "vif5", left(ip4(flags="DF") / head / aggregate, FAR), "bridge_tunnel", carried(left(ip4(flags="DF") / head / aggregate, FAR)), gso=1410, any_bytes=SPORT)
+case("bridged far, a size that does not fit", "vif5", left(ip4() / syn(1460), FAR), "bridge_tunnel", carried(left(ip4() / syn(1410), FAR)), any_bytes=SPORT)
+case("bridged beside, a size that fits", "vif5", left(ip4() / syn(1460)), "bridge", left(ip4() / syn(1460)))
+
+# What a link loses.
+for name, f, reason in (
+        ("another's mac", left(ip4() / udp, mac=RIGHT), "spoofed_mac"), ("another's address", left(ip4(src="10.0.4.5") / udp, FAR), "spoofed_address"),
+        ("the gateway's address", left(ip4(src="10.0.4.254") / udp, ALL), "spoofed_address"), ("another's ipv6 address", left(ip6(src="fd00:4::5") / udp, FAR), "spoofed_address"),
+        ("arp in another's name", left(who_has("10.0.4.5", "10.0.4.77"), ALL), "spoofed_address"), ("arp with another's mac", left(who_has("10.0.4.5", mac=RIGHT), ALL), "spoofed_mac"),
+        ("an arp reply for the gateway", left(is_at(sender="10.0.4.254")), "spoofed_address"), ("arp that is cut off", left(Raw(bytes(is_at())[:20]), type=0x806), "truncated"),
+        ("an advertisement of another's address", left(ip6(src="fe80::3", hlim=255) / ICMPv6ND_NA(tgt="fd00:4::5")), "spoofed_address"),
+        ("an advertisement behind an extension", left(ip6(hlim=255) / IPv6ExtHdrDestOpt() / ICMPv6ND_NA(tgt="fd00:4::3")), "nd_malformed"),
+        ("a router advertisement", left(ip6("ff02::1", src="fe80::3", hlim=255) / ICMPv6ND_RA(), ALL_NODES), "rogue_router"),
+        ("a redirect", left(ip6(src="fe80::3", hlim=255) / ICMPv6ND_Redirect(tgt="fe80::3", dst="fd00:4::5")), "rogue_router"),
+        ("what bridges keep to themselves", left(own, "01:80:c2:00:00:0e", type=0x88cc), "link_control"), ("a vlan", left(Dot1Q(vlan=3) / ip4() / udp), "vlan"),
+        ("to itself", left(ip4() / udp, LEFT), "own_mac"), ("to a node that does not answer", left(ip4() / udp, ABSENT), "unresolved"),
+        ("a tunnel's packet", left(ip4() / UDP(dport=4789) / udp, FAR), "tenant_tunnel"), ("a wrong length", left(ip4(len=1400) / udp, FAR), "bad_header"),
+        ("ipv6 in an ipv4 frame", left(ip6() / udp, FAR, type=0x800), "bad_header")):
+    drop("the link loses " + name, "vif5", f, reason)
+drop("a link that does not flood", "vif7", left(ip4() / udp), "unknown_mac")
+drop("a link of one", "vif7", left(who_has("10.0.4.5"), ALL), "flood_nobody")
+drop("a link that does not flood, from far", "fabric", brought(right(ip4() / udp, FAR), vni=6002), "unknown_mac")
+flood("a link of one, from far", "fabric", brought(right(who_has("10.0.4.3", "10.0.4.5", FAR), ALL), vni=6002), [("vif7", right(who_has("10.0.4.3", "10.0.4.5", FAR), ALL))])
+for name, f, reason in (("for another node", right(ip4() / udp, FARTHER, FAR), "split_horizon"), ("what bridges keep to themselves", right(own, "01:80:c2:00:00:00", type=0x88cc), "link_control"),
+                        ("a vlan", right(Dot1Q(vlan=3) / ip4() / udp), "vlan"), ("a tunnel", right(ip4() / UDP(dport=4789) / udp), "inner_tunnel"),
+                        ("a wrong length", right(ip4(len=1400) / udp), "inner_bad_header"), ("ipv6 in an ipv4 frame", right(ip6() / udp, type=0x800), "inner_not_ip"),
+                        ("arp for the gateway's mac", right(is_at(), GATEWAY), "inner_not_ip")):
+    drop("from far, the link loses " + name, "fabric", brought(f), reason)
 
 # Not ours.
 for name, packet in {

@@ -5,9 +5,10 @@
  *	host TABLES < cases
  *
  * TABLES holds the tables' memory, one after the other. A case is a line "vif SLOT GSO HEX" or
- * "fabric 0 GSO HEX"; the answer is "OP REASON HEX". Every frame is copied into a block of exactly
- * its size, so that a byte read behind its end is found; and every shorter beginning of it, and
- * many damaged copies, are decided as well, only for the sanitizers to see.
+ * "fabric 0 GSO HEX"; the answer is "OP REASON HEX", and " IFINDEX:HEX" for each copy of a frame
+ *that is flooded, the last of which is HEX, too. Every frame is copied into a block of exactly its
+ *size, so that a byte read behind its end is found; and every shorter beginning of it, and many
+ *damaged copies, are decided as well, only for the sanitizers to see.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,13 @@
 #include "../vr_decide.h"
 #include "../vr_build6.h"
 #include "../vr_flow.h"
-#include "../vr_outer6.h"
+#include "../vr_build_bridge.h"
 
 #define MAX_FRAME 70000
 
-static const char *const op_names[] = {"drop",	"pass",	  "arp",   "echo", "too_big",
-				       "encap", "tunnel", "decap", "nd"};
+static const char *const op_names[] = {"drop",		"pass",		"arp",	 "echo", "too_big",
+				       "encap",		"tunnel",	"decap", "nd",	 "bridge",
+				       "bridge_tunnel", "bridge_decap", "flood"};
 static const char *const drop_names[] = {"",
 #define VR_X(name, text) #name,
 					 VR_DROP_REASONS(VR_X)
@@ -69,6 +71,8 @@ static struct vr_tables load_tables(const char *path)
 	t.vnis = load(f, VR_MAX_VNIS * sizeof(uint64_t));
 	fseek(f, VR_MAX_POLICIES * sizeof(struct vr_policy),
 	      SEEK_CUR); /* flow mode is the mover's */
+	t.macs = load(f, VR_MAX_MACS * sizeof(struct vr_mac));
+	t.floods = load(f, VR_MAX_FLOODS * sizeof(struct vr_flood));
 	load_blocks(f, &t);
 	fclose(f);
 	return t;
@@ -83,6 +87,8 @@ static void unload_tables(struct vr_tables *t)
 	free((void *)t->groups);
 	free((void *)t->labels);
 	free((void *)t->vnis);
+	free((void *)t->macs);
+	free((void *)t->floods);
 	free((void *)t->blocks);
 }
 
@@ -161,6 +167,66 @@ static void push(struct packet *p, const struct vr_verdict *v)
 	}
 }
 
+/* The tunnel's headers before the whole frame. */
+static void push_frame(struct packet *p, const struct vr_nh *nh, const struct vr_verdict *v)
+{
+	struct vr_eth eth;
+
+	vr_read_eth(p->data, &eth);
+	adjust(p, nh->push);
+	if (nh->outer == VR_IP6_LEN)
+		return vr_build_bridge_vxlan6(p->data, nh, &v->push, &eth);
+	vr_build_bridge_vxlan(p->data, nh, &v->push, &eth);
+}
+
+/* And off it. */
+static void pop_frame(struct packet *p, const struct vr_verdict *v)
+{
+	struct vr_eth eth;
+
+	if (!v->pop)
+		return;
+	vr_read_eth(p->data + v->pop, &eth);
+	adjust(p, -(int)v->pop);
+	vr_build_own_eth(p->data, &eth);
+	if (v->version)
+		vr_build_tos(p->data + VR_ETH_LEN, v->tos, v->version);
+}
+
+/* Every copy is made of the frame as it came. */
+static void flood(const struct vr_tables *t, struct packet *p, const struct vr_vif *vif,
+		  struct vr_verdict *v, char *copies)
+{
+	static struct packet copy;
+	struct vr_flood list = *vr_flood_at(t, v->vrf->flood);
+
+	v->op = VR_OP_DROP;
+	v->drop = VR_DROP_flood_nobody;
+	for (uint32_t i = 0; i < list.count; i++) {
+		const struct vr_nh *nh = vr_nh_at(t, VR_ROUTE_REF(list.targets[i]));
+
+		if (!vr_copy_goes(nh, vif ? (uint32_t)(vif - t->vifs) : 0, v->pop != 0))
+			continue;
+		if (v->op == VR_OP_DROP)
+			v->drop = vr_copy_fails(nh, v->longest);
+		if (vr_copy_fails(nh, v->longest))
+			continue;
+		copy = *p;
+		copy.data = copy.buffer + (p->data - p->buffer);
+		pop_frame(&copy, v);
+		if (nh->type == VR_NH_TUNNEL)
+			push_frame(&copy, nh, v);
+		v->op = VR_OP_FLOOD;
+		copies += sprintf(copies, " %u:", nh->ifindex);
+		for (size_t j = 0; j < copy.length; j++)
+			copies += sprintf(copies, "%02x", copy.data[j]);
+	}
+	if (v->op == VR_OP_FLOOD) {
+		*p = copy;
+		p->data = p->buffer + (copy.data - copy.buffer);
+	}
+}
+
 static void clamp(struct packet *p, const struct vr_verdict *v)
 {
 	uint8_t *tcp = p->data + VR_ETH_LEN + v->header;
@@ -189,6 +255,10 @@ static void move(struct packet *p, const struct vr_vif *vif, const struct vr_ver
 		return v->version == 6 ? answer_too_big6(p, vif, v) : answer_too_big(p, vif, v);
 	case VR_OP_TUNNEL:
 		return push(p, v);
+	case VR_OP_BRIDGE_TUNNEL:
+		return push_frame(p, v->nh, v);
+	case VR_OP_BRIDGE_DECAP:
+		return pop_frame(p, v);
 	case VR_OP_DECAP:
 		adjust(p, -(int)v->pop);
 		vr_build_eth(p->data, v->nh->dmac, v->nh->smac, v->version);
@@ -237,6 +307,7 @@ static size_t unhex(const char *hex, uint8_t *out)
 static void answer(const struct vr_tables *t, const struct vr_vif *vif, unsigned int gso,
 		   const char *hex)
 {
+	static char copies[VR_FLOOD_TARGETS * (2 * MAX_FRAME / 16 + 64)];
 	static struct packet p;
 	struct vr_verdict v;
 
@@ -244,11 +315,15 @@ static void answer(const struct vr_tables *t, const struct vr_vif *vif, unsigned
 	p.length = unhex(hex, p.data);
 	v = decide(t, vif, p.data, p.length, gso);
 	damage(t, vif, p.data, p.length, gso);
-	move(&p, vif, &v);
+	copies[0] = 0;
+	if (v.op == VR_OP_FLOOD)
+		flood(t, &p, vif, &v, copies);
+	else
+		move(&p, vif, &v);
 	printf("%s %s ", op_names[v.op], v.op == VR_OP_DROP ? drop_names[v.drop] : "-");
 	for (size_t i = 0; v.op != VR_OP_DROP && i < p.length; i++)
 		printf("%02x", p.data[i]);
-	printf("\n");
+	printf("%s\n", copies);
 }
 
 #define CHECK(x)                                                                                   \

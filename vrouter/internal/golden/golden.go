@@ -25,6 +25,21 @@ type Case struct {
 	Drop string `json:"drop"`
 	Out  string `json:"out"`
 	Any  []int  `json:"any"` // bytes that have a range only
+	// Copies are what a frame that is flooded becomes, the last of which is Out.
+	Copies []Copy `json:"copies"`
+}
+
+// Copy is a copy of a frame, and where it goes.
+type Copy struct {
+	At  string `json:"at"`
+	Out string `json:"out"`
+	Any []int  `json:"any"`
+}
+
+// Copy is the case of one of its copies alone.
+func (c Case) Copy(i int) Case {
+	c.Out, c.Any = c.Copies[i].Out, c.Copies[i].Any
+	return c
 }
 
 // Folder is where the core's headers are.

@@ -28,3 +28,22 @@ func Neighbour(n *Namespace, name, address, hardware string) {
 		LinkIndex: n.Link(name).Attrs().Index, State: netlink.NUD_PERMANENT, IP: net.ParseIP(address), HardwareAddr: mac(hardware),
 	}))
 }
+
+// ForgetNeighbour is the reverse of Neighbour.
+func ForgetNeighbour(n *Namespace, name, address string) {
+	n.t.Helper()
+	n.Must("forgetting a neighbour", n.links.NeighDel(&netlink.Neigh{LinkIndex: n.Link(name).Attrs().Index, IP: net.ParseIP(address)}))
+}
+
+// NeighbourOf is the MAC address that an interface knows of an address, "" if it knows none.
+func NeighbourOf(n *Namespace, name, address string) string {
+	n.t.Helper()
+	neighbours, err := n.links.NeighList(n.Link(name).Attrs().Index, netlink.FAMILY_ALL)
+	n.Must("listing neighbours", err)
+	for _, neighbour := range neighbours {
+		if neighbour.IP.Equal(net.ParseIP(address)) {
+			return neighbour.HardwareAddr.String()
+		}
+	}
+	return ""
+}
