@@ -24,8 +24,8 @@ import (
 	"windtunnel/vrouter/control"
 )
 
-// bed is a vRouter on each node of a wire. Every network of the sprayed frames has a container on
-// node A; they all go to one container on node B.
+// bed is a vRouter on each node of a wire, which forwards at tc. Every network of the sprayed frames has
+// a container on node A; they all go to one container on node B.
 type bed struct {
 	wire     *wire.Wire
 	dir      string
@@ -164,7 +164,7 @@ func (b *bed) sending() config.Config {
 	for i, n := range b.networks {
 		c.Limits.Routes += n.routes
 		c.Networks = append(c.Networks, config.Network{Name: n.name, Subnet: subnet, Gateway: subnetGateway, MSSClamp: &n.clamp})
-		port := config.Port{Name: n.name, Interface: hostEnd(i), Network: n.name, Address: senderIP, MAC: senderMAC}
+		port := config.Port{Name: n.name, Interface: hostEnd(i), Network: n.name, Address: senderIP, MAC: senderMAC, Fast: config.FastOff}
 		if n.flow {
 			c.Limits.Flows += n.flows
 			port.Flow.Policy = everything
@@ -178,14 +178,14 @@ func (b *bed) sending() config.Config {
 func (b *bed) receiving() config.Config {
 	c := base(wire.B)
 	c.Networks = []config.Network{{Name: "all", Subnet: subnet, Gateway: subnetGateway, VNI: receiverVNI}}
-	c.Ports = []config.Port{{Name: "receiver", Interface: "v-receiver", Network: "all", Address: receiverIP, MAC: receiverMAC, Label: receiverLabel}}
+	c.Ports = []config.Port{{Name: "receiver", Interface: "v-receiver", Network: "all", Address: receiverIP, MAC: receiverMAC, Label: receiverLabel, Fast: config.FastOff}}
 	return c
 }
 
 func base(n wire.Node) config.Config {
 	return config.Config{
 		Format: config.Format, Name: "bench-" + n.Device,
-		Fabric: config.Fabric{Interface: n.Device, Address: netip.MustParseAddr(n.Address), Receive: config.ReceiveTC},
+		Fabric: config.Fabric{Interface: n.Device, Address: netip.MustParseAddr(n.Address), Receive: config.ReceiveTC, Fast: config.FastOff},
 	}
 }
 

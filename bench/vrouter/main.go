@@ -76,7 +76,7 @@ const measured = "Containers on two simulated nodes, a CPU each. Streams are one
 	"Frames of 64 bytes with FCS enter at full rate at one container's interface, and are counted at the other's. " +
 	"Requests leave 1,000 times a second, and their time counts from when they were meant to leave. These are cells of suites and of bench/vrouter/*.yaml, in random blocks. " +
 	"The vRouter's best encapsulation is the one with the highest rate in these same rounds. " +
-	"Of routes, and of flows, each frame is of a random one of all of a network's; for those and for the switches of single packets, XDP live frames are sprayed at the networks of one pair of vRouters in turn, in windows of %s."
+	"Of routes, and of flows, each frame is of a random one of all of a network's; for those and for the switches of single packets, XDP live frames are sprayed at the networks of one pair of vRouters at tc in turn, in windows of %s."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	section := bench.Section{Title: "vRouter, bridge and kernel VXLAN", Says: fmt.Sprintf(measured, s.window), Peers: "the kernel's own bridge and vxlan"}

@@ -17,8 +17,7 @@ import (
 // suitePart is one run of a suite.
 type suitePart struct {
 	title string
-	suite string                                          // a shipped one's name, or a file
-	text  func() (suite string, absent map[string]string) // in place of it, and why which cells are not in it
+	suite string // a shipped one's name, or a file
 	wire  string
 	// ways are the cells of which the best, by its rate over the kernel's VXLAN, stands for the
 	// vRouter; ratios name it so.
@@ -62,18 +61,8 @@ func (p suitePart) measure(ctx context.Context, s settings, stderr io.Writer) (o
 		return outcome{}, err
 	}
 	defer os.RemoveAll(dir)
-	absent := map[string]string{}
-	if p.text != nil {
-		var text string
-		text, absent = p.text()
-		p.suite = filepath.Join(dir, "suite.yaml")
-		if err := os.WriteFile(p.suite, []byte(text), 0o600); err != nil {
-			return outcome{}, err
-		}
-	}
-	cells := slices.DeleteFunc(p.cells(), func(name string) bool { return absent[name] != "" })
 	out := filepath.Join(dir, "run")
-	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "windtunnel"), "run", p.suite, "--cells", strings.Join(cells, ","),
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "windtunnel"), "run", p.suite, "--cells", strings.Join(p.cells(), ","),
 		"--wire", p.wire, "--budget", s.budget.String(), "--precision", "2%", "--out", out)
 	cmd.Stderr = stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -84,7 +73,7 @@ func (p suitePart) measure(ctx context.Context, s settings, stderr io.Writer) (o
 	if err != nil {
 		return outcome{}, err
 	}
-	return p.read(trials{file, absent}), nil
+	return p.read(trials{file}), nil
 }
 
 // read makes the rows of a run.
@@ -122,11 +111,8 @@ func (p suitePart) best(t trials) string {
 	return found
 }
 
-// trials are a run's, with the reasons of cells that it did not even have.
-type trials struct {
-	file   result.File
-	absent map[string]string
-}
+// trials are a run's.
+type trials struct{ file result.File }
 
 // comparison pairs two cells by block.
 func (t trials) comparison(r ratio, note, title string) *bench.Comparison {
@@ -151,9 +137,6 @@ func (t trials) comparison(r ratio, note, title string) *bench.Comparison {
 // why says what kept a ratio from being measured.
 func (t trials) why(r ratio) string {
 	for _, name := range []string{r.over, r.under} {
-		if t.absent[name] != "" {
-			return t.absent[name]
-		}
 		for _, cell := range t.file.Cells {
 			if cell.Name == name && cell.Skipped+cell.Failed != "" {
 				return cell.Skipped + cell.Failed
