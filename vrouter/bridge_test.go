@@ -198,3 +198,28 @@ func TestBridgeTools(t *testing.T) {
 		t.Errorf("traces were counted: %+v", s)
 	}
 }
+
+// TestBridgeWire: an independent decoder has nothing to object to in bridged frames either.
+func TestBridgeWire(t *testing.T) {
+	b := newBed(t, config.VXLAN).withIPv6().bridged()
+	wire(t, b, innerMTU(config.VXLAN), onTheWire[config.VXLAN])
+}
+
+// TestBridgeReceive: however routed packets are received, bridged ones arrive, and are in the account
+// once.
+func TestBridgeReceive(t *testing.T) {
+	for _, way := range []config.Receive{config.ReceiveSocket, config.ReceiveXDP} {
+		t.Run(string(way), func(t *testing.T) {
+			b := newBed(t, config.VXLAN).bridged()
+			b.receive(way)
+			b.run("--lease")
+			forwards(t, b, innerMTU(config.VXLAN), true)
+			b.oneHop(t)
+			for _, n := range []*node{b.a, b.b} {
+				if s := n.addsUp(); s.Dropped.Packets != 0 || s.CopiesDropped.Packets != 0 {
+					t.Errorf("%s lost %v, and copies %v", n.config.Name, s.Drops, s.CopyDrops)
+				}
+			}
+		})
+	}
+}
