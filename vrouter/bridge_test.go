@@ -2,6 +2,7 @@ package vrouter_test
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -179,6 +180,7 @@ func TestBridgeTools(t *testing.T) {
 	for command, want := range map[string][]string{
 		"mac":                           {"network1  02:00:00:00:01:04", "10.0.0.2", "02:00:00:00:01:05", "a2"},
 		"flood":                         {"network1", "a1", "a2", "10.0.0.2"},
+		"vxlan":                         {fmt.Sprint(vni), "network1  bridged"},
 		"trace --port a1 --to 10.0.1.5": {"02:00:00:00:01:05 is one of network1", "the frame goes on as it is", "to port a2"},
 		"trace --port a1 --to 10.0.1.4 --mac 02:00:00:00:01:04":             {"the whole frame gets the tunnel's headers", "by the fabric wire0", "02:00:00:00:01:03 > 02:00:00:00:01:04"},
 		"trace --port a1 --to 10.0.1.4 --proto arp":                         {"copy", "to port a2", "to 10.0.0.2", "for all of the network"},

@@ -94,6 +94,8 @@ func TestTables(t *testing.T) {
 			"WAY   REASON    PACKETS  SEGMENTS  BYTES  MEANS\nfrom  no_route  5        6         7      none\n"},
 		{"drops", `{"ok":true,"drops":[]}`, "nothing was lost\n"},
 		{"mpls", `{"ok":true,"mpls":[{"label":16,"nh":2,"port":"sender"}]}`, "LABEL  NH  PORT    NETWORK\n16     2   sender\n"},
+		{"vxlan", `{"ok":true,"vxlan":[{"vni":5001,"network":"n1"},{"vni":6001,"network":"lan","bridged":true}]}`,
+			"VNI   NETWORK  AS\n5001  n1       routed\n6001  lan      bridged\n"},
 		{"nh", `{"ok":true,"nh":[{"nh":1,"type":"receive","resolved":true}]}`,
 			"NH  TYPE     OUT  TUNNEL  AS  MAC  MTU  RESOLVED  MEMBERS\n1   receive                        0    true\n"},
 		{"vif", `{"ok":true,"vif":[]}`, "VIF  NAME  INTERFACE  NETWORK  ADDRESS  MAC  MTU  LABEL  DELIVERY  FAST  RX  TX\n"},

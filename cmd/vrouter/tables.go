@@ -41,6 +41,13 @@ var tables = []table{
 	{name: "mpls", short: "Show the labels that deliver here", print: rows("LABEL\tNH\tPORT\tNETWORK", func(l control.Label) string {
 		return fmt.Sprintf("%d\t%d\t%s\t%s", l.Label, l.Nexthop, l.Port, l.Network)
 	})},
+	{name: "vxlan", short: "Show the VNIs that name a network here", print: rows("VNI\tNETWORK\tAS", func(v control.VNI) string {
+		as := "routed"
+		if v.Bridged {
+			as = "bridged"
+		}
+		return fmt.Sprintf("%d\t%s\t%s", v.VNI, v.Network, as)
+	})},
 	{name: "mac", short: "Show the MAC addresses of bridged networks", print: rows("NETWORK\tMAC\tNH\tLABEL\tVNI\tPORT\tTUNNEL", func(m control.MAC) string {
 		return fmt.Sprintf("%s\t%s\t%s", m.Network, m.MAC, target(m.Target))
 	})},

@@ -8,7 +8,7 @@ import (
 )
 
 // Over IPv6, tunnel packets without a UDP checksum are taken from known nodes only: vr_outer_checked in
-// vr_decide.h says why. Those are the far ends of all ways, and Fabric.Peers.
+// vr_decide_fabric.h says why. Those are the far ends of all ways, and Fabric.Peers.
 
 // maxPeers bounds Fabric.Peers: it is for subnets of nodes, not for a list of them.
 const maxPeers = 256

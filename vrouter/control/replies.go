@@ -90,6 +90,13 @@ type Label struct {
 	Network string `json:"network,omitempty"`
 }
 
+// VNI is a VNI's row: the network that VXLAN packets to this node with it are for.
+type VNI struct {
+	VNI     uint32 `json:"vni"`
+	Network string `json:"network"`
+	Bridged bool   `json:"bridged,omitempty"` // else routed: delivered by the inner IP address
+}
+
 // Drop is one reason's account. That of one network or port has a direction: from it or to it.
 type Drop struct {
 	Reason    string `json:"reason"`
@@ -273,5 +280,19 @@ func (a *Agent) Labels() []Label {
 		}
 	}
 	slices.SortFunc(rows, func(x, y Label) int { return cmp.Compare(x.Label, y.Label) })
+	return rows
+}
+
+// VNIs are the rows of "vxlan".
+func (a *Agent) VNIs() []VNI {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rows := []VNI{}
+	for _, n := range a.config.Networks {
+		if n.VNI != 0 && a.image.LookupVNI(n.VNI) != 0 {
+			rows = append(rows, VNI{VNI: n.VNI, Network: n.Name, Bridged: n.Bridge != nil})
+		}
+	}
+	slices.SortFunc(rows, func(x, y VNI) int { return cmp.Compare(x.VNI, y.VNI) })
 	return rows
 }

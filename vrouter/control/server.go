@@ -206,7 +206,7 @@ func (a *Agent) changeRoutes(text []byte) (reply, error) {
 }
 
 // Tables are what can be asked for.
-var Tables = []string{"status", "vif", "nh", "rt", "mpls", "mac", "flood", "flow", "drops", "stats"}
+var Tables = []string{"status", "vif", "nh", "rt", "mpls", "vxlan", "mac", "flood", "flow", "drops", "stats"}
 
 func (a *Agent) get(what string, scope Scope, limit int) (any, error) {
 	switch what {
@@ -220,6 +220,8 @@ func (a *Agent) get(what string, scope Scope, limit int) (any, error) {
 		return a.Routes(), nil
 	case "mpls":
 		return a.Labels(), nil
+	case "vxlan":
+		return a.VNIs(), nil
 	case "mac":
 		return a.MACs(), nil
 	case "flood":

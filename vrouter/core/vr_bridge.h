@@ -6,7 +6,8 @@
 #ifndef VR_BRIDGE_H
 #define VR_BRIDGE_H
 
-#include "vr_decide.h" /* which ends with this */
+#include "vr_decide_fabric.h"
+#include "vr_decide_vif.h"
 
 /* 01:80:c2:00:00:00 to 0f: IEEE 802.1Q, table 8-1. */
 VR_INLINE int vr_is_link_control(uint64_t dmac)

@@ -30,16 +30,6 @@ VR_INLINE int vr_is_nd(uint8_t type)
 	return (type >= VR_ND_ROUTER_SOLICITATION && type <= VR_ND_REDIRECT) || vr_is_mld(type);
 }
 
-VR_INLINE int vr_is_zero(struct vr_addr a)
-{
-	return !(a.hi | a.lo);
-}
-
-VR_INLINE int vr_same_addr(struct vr_addr a, struct vr_addr b)
-{
-	return a.hi == b.hi && a.lo == b.lo;
-}
-
 /* A solicitation that is answered asks for an address of the network, other than the port's own;
  * and it is none of duplicate address detection (no source yet: RFC 4862, section 5.4.2), which
  * ends well when nobody answers. */

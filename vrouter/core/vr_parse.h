@@ -77,6 +77,16 @@ VR_INLINE struct vr_addr vr_get_addr(const uint8_t *p)
 	return a;
 }
 
+VR_INLINE int vr_is_zero(struct vr_addr a)
+{
+	return !(a.hi | a.lo);
+}
+
+VR_INLINE int vr_same_addr(struct vr_addr a, struct vr_addr b)
+{
+	return a.hi == b.hi && a.lo == b.lo;
+}
+
 /* The sum over the header's words; 0xffff when the checksum in it is right: RFC 1071. */
 VR_INLINE uint16_t vr_ip4_sum(const uint8_t *ip, const uint8_t *end, uint32_t header)
 {
@@ -239,6 +249,14 @@ VR_INLINE struct vr_label_entry vr_parse_label(const uint8_t *p)
 	    .label = word >> 12, .bottom = (word >> 8) & 1, .ttl = (uint8_t)word};
 
 	return l;
+}
+
+/* The IP version that an EtherType announces; 0 for what is not IP. */
+VR_INLINE uint8_t vr_version_of(uint16_t ethertype)
+{
+	if (ethertype == VR_ETHERTYPE_IP4)
+		return 4;
+	return ethertype == VR_ETHERTYPE_IP6 ? 6 : 0;
 }
 
 #endif
