@@ -241,11 +241,11 @@ func (a *Agent) follow(ctx context.Context, events <-chan struct{}) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-events:
+		case <-events: // a neighbour that was forgotten is asked for at once, not at the next tick
 		case <-tick.C:
-			a.machine.probe(a.current())
 		}
 		a.refresh()
+		a.machine.probe(a.current())
 	}
 }
 
