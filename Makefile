@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build demo check test unit e2e fuzz peers soak bench bench-traffic bench-vrouter generate dist clean
+.PHONY: all build poll demo demo-pps check test unit e2e fuzz peers soak kernels pci bench bench-traffic bench-vrouter bench-poll generate dist clean
 
 all: build
 
@@ -12,9 +12,21 @@ build:
 	@mkdir -p bin
 	$(BUILD) -o bin/ ./cmd/windtunnel ./cmd/vrouter
 
+# What runs on DPDK, beside them: the vRouter's poll mode, and the sender and counter of frames at its
+# ports. Installs DPDK's development files where they are missing.
+poll:
+	@bash scripts/poll.sh --install
+
 # What containers and an overlay vRouter cost TCP on this machine, in three minutes.
 demo: build
 	./bin/windtunnel run contrail-windows --budget 3m
+
+# Packets per second of the vRouter: 64 and 1518 bytes through tc, XDP and poll mode, without an overlay
+# and in MPLS over UDP, in six minutes. Wants two CPUs and root.
+DEMO_PPS := --cells '64B-*-flat,64B-*-mplsoudp,1518B-*-flat,1518B-*-mplsoudp'
+demo-pps: build poll
+	./bin/windtunnel run nfv-pps-kernel $(DEMO_PPS) --budget 3m
+	./bin/windtunnel run nfv-pps $(DEMO_PPS) --budget 3m
 
 # Everything that needs no root and no traffic: format, vet, lint, imports, generated files.
 check:
@@ -23,18 +35,22 @@ check:
 # Every test; what needs a peer program that is missing installs it first.
 test: peers build unit e2e fuzz
 
+# The packages that take longest begin first, or they would run alone at the end.
 unit:
-	$(GO) test -timeout 300s ./...
+	$(GO) test -timeout 600s ./vrouter ./vrouter/core ./vrouter/poll ./...
 
+# Side by side run only tests that wait more than they work.
 e2e: build
-	$(GO) test -timeout 1800s -count=1 -tags e2e ./tests/...
+	$(GO) test -timeout 1800s -count=1 -parallel 4 -tags e2e ./tests/...
 
-# Strangers' bytes: every decoder of the traffic engine, for five minutes in all; the vRouter's
-# texts for one, and its core, compiled for the host, for three.
+# Strangers' bytes, in minutes of one CPU: every decoder of the traffic engine, for eight in all; the
+# vRouter's texts for nearly two, its core, compiled for the host, for two, and what the poll mode does with
+# packets for one.
 fuzz: peers
-	@bash scripts/fuzz.sh traffic 5m
-	@bash scripts/fuzz.sh vrouter 1m
-	@bash scripts/corefuzz.sh 3m
+	@bash scripts/fuzz.sh traffic 8m
+	@bash scripts/fuzz.sh vrouter 100s
+	@bash scripts/corefuzz.sh 2m
+	@bash scripts/pollfuzz.sh 1m
 
 peers:
 	@bash scripts/peers.sh
@@ -43,13 +59,27 @@ peers:
 soak: build
 	@bash scripts/soak.sh
 
-bench: bench-traffic bench-vrouter
+# The vRouter's tests under another kernel, in an emulated guest: KERNEL is a version that apt knows, or
+# a kernel's package. Half an hour for one; `scripts/kernels.sh` takes more arguments.
+KERNEL ?= 6.1
+kernels:
+	@bash scripts/kernels.sh $(KERNEL)
+
+# The poll mode, the kernel mode and raw frames at NICs of two models, in an emulated guest.
+pci:
+	@bash scripts/pci.sh
+
+bench: bench-traffic bench-vrouter bench-poll
 
 bench-traffic: build peers
 	$(GO) run ./bench/traffic
 
 bench-vrouter: build
 	$(GO) run ./bench/vrouter
+
+bench-poll: build poll
+	@bash scripts/poll.sh load
+	$(GO) run ./bench/poll
 
 # The BPF objects of the vRouter and of raw frames, and the Go types of their records, by the
 # pinned compiler.

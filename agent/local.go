@@ -7,6 +7,7 @@ import (
 	"os/exec"
 
 	"windtunnel/testbed/netns"
+	"windtunnel/traffic"
 )
 
 // local is the backend of a simulated node on this host.
@@ -44,12 +45,19 @@ func (l local) Sysfs(cell, place string) string {
 	return ""
 }
 
+func (l local) Port(cell, place string) *traffic.Port {
+	p, address, tester, ok := l.Backend.Port(cell, place)
+	if !ok {
+		return nil
+	}
+	return &traffic.Port{Name: p.Place, Tester: tester, MAC: p.MAC, NextHop: p.NextHop, Address: address.String(), MTU: p.MTU,
+		Device: p.Device, CPUs: p.CPUs, Tunnel: p.Tunnel}
+}
+
 func (l local) Switches(cell string) []Switch {
 	var all []Switch
 	for _, d := range l.Daemons(cell) {
-		if d.Probe != "" {
-			all = append(all, Switch{Name: d.Name, PID: d.PID, Probe: d.Probe, Socket: d.Socket})
-		}
+		all = append(all, Switch{Name: d.Name, PID: d.PID, Probe: d.Probe, Socket: d.Socket})
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"windtunnel/measure"
 	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
+	"windtunnel/traffic"
 )
 
 const (
@@ -40,16 +41,20 @@ type Backend interface {
 	Do(cell, place string, f func() error) error
 	// Sysfs is where that thread sees the place's own devices.
 	Sysfs(cell, place string) string
-	// Switches are a cell's daemons whose counters can be read.
+	// LetPoll lets a cell's daemons poll, and those of no other cell.
+	LetPoll(cell string) error
+	// Port is a place's port of poll mode, nil where it has none.
+	Port(cell, place string) *traffic.Port
+	// Switches are a cell's daemons.
 	Switches(cell string) []Switch
 	Close() error
 }
 
-// Switch is a running daemon that counts what it does.
+// Switch is a running daemon of a path.
 type Switch struct {
 	Name   string
 	PID    int
-	Probe  string // who reads its counters
+	Probe  string // who reads its counters; empty: nobody can
 	Socket string
 }
 
@@ -167,6 +172,11 @@ func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]stri
 			return err
 		}
 	}
+	if n.polled(g) {
+		if err := n.journal.raise(hugeLimitFile, hugeLimitPages); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err // without huge pages at all, testers take others
+		}
+	}
 	if err := n.config.Backend.Apply(ctx, g, peers); err != nil {
 		return err
 	}
@@ -190,6 +200,10 @@ func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 	if err != nil {
 		return refuse("%v", err)
 	}
+	if err := n.config.Backend.LetPoll(ask.Cell); err != nil {
+		return refuse("%v", err)
+	}
+	n.atPort(&ask)
 	reply, err := w.ask(ctx, relayPatience, ask)
 	if err != nil {
 		return refuse("the worker in %s: %v%s", ask.Place, err, w.lastWords())

@@ -31,6 +31,9 @@ func (w *worker) runProbe(ctx context.Context, ask proto.Request) proto.Reply {
 	if ask.Probe == nil {
 		return refuse("probe needs its role and address")
 	}
+	if ask.Probe.Port != nil {
+		return w.probePort(ctx, *ask.Probe)
+	}
 	if ask.Probe.Role == traffic.Send {
 		if err := tryPath(ctx, ask.Probe.Address, ask.Probe.MTU); err != nil {
 			return refuse("%v", err)
@@ -41,14 +44,19 @@ func (w *worker) runProbe(ctx context.Context, ask proto.Request) proto.Reply {
 	if err != nil {
 		return refuse("opening the probe's sockets: %v", err)
 	}
+	w.keepProbe(server)
+	return proto.Reply{Address: server.tcp.Addr().String()}
+}
+
+// keepProbe has one receiving end at a time.
+func (w *worker) keepProbe(probe interface{ close() }) {
 	w.mu.Lock()
 	old := w.probe
-	w.probe = server
+	w.probe = probe
 	w.mu.Unlock()
 	if old != nil {
 		old.close()
 	}
-	return proto.Reply{Address: server.tcp.Addr().String()}
 }
 
 // probeServer answers what it receives, over TCP and UDP on one port, with the

@@ -41,6 +41,9 @@ func (n *node) measured(cell string) measure.Config {
 		config.Links = append(config.Links, ends(g, link, n.config.Name)...)
 	}
 	for _, s := range n.config.Backend.Switches(cell) {
+		if s.Probe == "" {
+			continue
+		}
 		config.Switches = append(config.Switches, measure.Switch{Name: s.Name, Kind: s.Probe, Socket: s.Socket})
 	}
 	return config

@@ -37,7 +37,7 @@ type worker struct {
 	mu       sync.Mutex
 	prepared []preparedEnd
 	trial    *workerTrial
-	probe    *probeServer
+	probe    interface{ close() } // the receiving end of a probe
 }
 
 type preparedEnd struct {
@@ -82,6 +82,9 @@ func (w *worker) prepare(ctx context.Context, ask proto.Request) proto.Reply {
 	if !ok {
 		return refuse("this worker has no traffic of kind %q", ask.Order.Kind)
 	}
+	if _, able := kind.(traffic.AtPorts); ask.Order.Port != nil && !able {
+		return refuse("traffic of kind %q needs an interface and a stack, and %s has a port", ask.Order.Kind, ask.Place)
+	}
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	end, err := kind.Prepare(ctx, *ask.Order)
@@ -101,7 +104,7 @@ func calibrate(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	kind, _ := kinds.ByName(ask.Order.Kind)
 	known, ok := kind.(traffic.Calibrator)
-	if !ok {
+	if !ok || ask.Order.Port != nil && ask.Order.Port.Device == "" { // a tester tells how busy it is: nobody has to guess
 		return proto.Reply{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)

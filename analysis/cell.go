@@ -19,6 +19,7 @@ var metrics = []result.Metric{
 	result.SentPacketRate, result.ReceivedPacketRate, result.TransactionRate,
 	result.Loss, result.LatePackets, result.Reordered, result.Duplicates, result.Corrupt, result.Jitter,
 	result.SenderPacketCost, result.ReceiverPacketCost, result.TogetherPacketCost,
+	result.PacketsPerCore, result.PacketsPerBusyCore, result.DevicePacketCost, result.DeviceCycles, result.LineShare10G, result.LineShare40G,
 }
 
 // Quantiles are the points of a latency's distribution that a report shows.
@@ -29,7 +30,12 @@ func (d data) cell(spec result.Cell) Cell {
 	c := Cell{Spec: spec, Trials: len(trials), Figures: map[result.Metric]result.Figure{}}
 	var why map[string]int
 	c.Excluded, why = result.Excluded(d.of[spec.Name], spec.Name)
-	c.Status, c.Reason = status(spec, len(trials), why)
+	for i := range d.Searches {
+		if d.Searches[i].Cell == spec.Name {
+			c.Search = &d.Searches[i]
+		}
+	}
+	c.Status, c.Reason = status(spec, len(trials), why, c.Search)
 	for _, m := range metrics {
 		c.Figures[m] = c.figure(trials, m)
 	}
@@ -42,8 +48,10 @@ func (d data) cell(spec result.Cell) Cell {
 		m := result.CPUPercent(node.Name)
 		c.Figures[m] = atMost(100, c.figure(trials, m))
 	}
-	c.Drops = drops(trials)
+	c.Drops, c.Counts = drops(trials), switchCounts(trials)
 	c.Pairs = c.pairs(trials)
+	c.Directions = c.directions(trials)
+	c.Ceiling10G, c.Ceiling40G = c.ceiling(trials, result.Ethernet10G), c.ceiling(trials, result.Ethernet40G)
 	c.Congestion = congestion(trials)
 	c.Profile = profileOf(trials)
 	c.Methods = methods(trials)
@@ -54,7 +62,7 @@ func (d data) cell(spec result.Cell) Cell {
 	return c
 }
 
-func status(spec result.Cell, trials int, excluded map[string]int) (state, reason string) {
+func status(spec result.Cell, trials int, excluded map[string]int, search *result.Search) (state, reason string) {
 	switch {
 	case spec.Skipped != "":
 		return Skipped, spec.Skipped
@@ -65,7 +73,21 @@ func status(spec result.Cell, trials int, excluded map[string]int) (state, reaso
 	case len(excluded) > 0:
 		return Failed, "every trial was excluded: " + counts(excluded)
 	}
+	if search != nil {
+		return Failed, "no load was found to measure it at: " + notFound(*search)
+	}
 	return Failed, "the run ended before its first trial"
+}
+
+// notFound says why a search has no load that met its first goal.
+func notFound(s result.Search) string {
+	switch {
+	case s.Error != "":
+		return s.Error
+	case len(s.Found) > 0 && s.Found[0].Why != "":
+		return s.Found[0].Why
+	}
+	return "the search ended: " + s.Ended
 }
 
 // mostReasons is how many different reasons are told one by one.
@@ -94,13 +116,22 @@ func counts(reasons map[string]int) string {
 // figure is the mean of a metric over the trials that have it; the reason is the
 // last trial's that has not.
 func (c Cell) figure(trials []result.Trial, m result.Metric) result.Figure {
+	f := c.mean(trials, func(t result.Trial) (float64, error) { return c.Spec.Value(t, m) })
+	if c.Status == Measured && !f.Known() {
+		f.Reason = c.explain(m, trials, f.Reason)
+	}
+	return f
+}
+
+// mean is that of what each trial says of the cell.
+func (c Cell) mean(trials []result.Trial, value func(result.Trial) (float64, error)) result.Figure {
 	if c.Status != Measured {
 		return result.Missing(c.Reason)
 	}
 	var samples []float64
 	reason := ""
 	for _, t := range trials {
-		v, err := c.Spec.Value(t, m)
+		v, err := value(t)
 		if err != nil {
 			reason = err.Error()
 			continue
@@ -108,7 +139,7 @@ func (c Cell) figure(trials []result.Trial, m result.Metric) result.Figure {
 		samples = append(samples, v)
 	}
 	if len(samples) == 0 {
-		return result.Missing(c.explain(m, trials, reason))
+		return result.Missing(reason)
 	}
 	return stats.Mean(samples)
 }

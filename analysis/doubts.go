@@ -30,6 +30,12 @@ func (f Findings) doubts(d data) []result.Doubt {
 			recorded = append(recorded, doubt)
 		}
 	}
+	for _, s := range d.Searches {
+		for _, doubt := range s.Doubts {
+			doubt.Cell = s.Cell
+			recorded = append(recorded, doubt)
+		}
+	}
 	derived := append(f.endDoubts(), f.runDoubts()...)
 	for _, c := range f.Cells {
 		derived = append(derived, cellDoubts(c, d.of[c.Spec.Name])...)

@@ -5,13 +5,18 @@ import (
 	"windtunnel/stats"
 )
 
-// drops are a cell's named losses, a trial's mean by name. A name that counted
-// nothing in any trial is left out.
-func drops(trials []result.Trial) map[string]result.Figure {
+// drops are a cell's named losses, a trial's mean by name.
+func drops(trials []result.Trial) map[string]result.Figure { return named(trials, trialDrops) }
+
+// switchCounts are what else its switches count.
+func switchCounts(trials []result.Trial) map[string]result.Figure { return named(trials, trialCounts) }
+
+// named are means of a trial's counts. A name that counted nothing in any trial is left out.
+func named(trials []result.Trial, of func(result.Trial) map[string]uint64) map[string]result.Figure {
 	names := map[string]bool{}
 	each := make([]map[string]uint64, len(trials))
 	for i, t := range trials {
-		each[i] = trialDrops(t)
+		each[i] = of(t)
 		for name, n := range each[i] {
 			names[name] = names[name] || n > 0
 		}
@@ -22,8 +27,8 @@ func drops(trials []result.Trial) map[string]result.Figure {
 			continue
 		}
 		samples := make([]float64, len(each))
-		for i, drops := range each {
-			samples[i] = float64(drops[name])
+		for i, counts := range each {
+			samples[i] = float64(counts[name])
 		}
 		figures[name] = stats.Mean(samples)
 	}
@@ -67,14 +72,26 @@ func trialDrops(t result.Trial) map[string]uint64 {
 	return all
 }
 
+func trialCounts(t result.Trial) map[string]uint64 {
+	all := map[string]uint64{}
+	for _, s := range t.Nodes {
+		for _, w := range s.Switches {
+			for name, n := range w.Counts {
+				all[w.Switch+" "+name] += n
+			}
+		}
+	}
+	return all
+}
+
 // unaccounted is the number of packets that the trials' switches received and
 // neither sent on nor named as dropped, and the number they received.
 func unaccounted(trials []result.Trial) (lost, received float64) {
 	for _, t := range trials {
 		for _, s := range t.Nodes {
 			for _, w := range s.Switches {
-				if w.Error != "" {
-					continue
+				if w.Error != "" || w.Received == 0 {
+					continue // it does not count all packets, or saw none
 				}
 				known := float64(w.Sent)
 				for _, n := range w.Drops {

@@ -37,10 +37,15 @@ type Cell struct {
 	Congestion    string  // of TCP, as the sockets said; several are joined by a comma
 	Figures       map[result.Metric]result.Figure
 	Drops         map[string]result.Figure // a trial's, by name; a name that never counted is absent
+	Counts        map[string]result.Figure // a trial's, of what else its switches count
 	Pairs         []Pair
+	Directions    []Direction
+	Ceiling10G    result.Figure    // frames a second that 10 Gbit/s Ethernet would carry one way at the fabric
+	Ceiling40G    result.Figure    // the same of 40 Gbit/s
 	Methods       []string         // how packets left and arrived, and why not better; what a frame's size means
 	Limits        map[string]Limit // what bounded the traffic, by verdict (result.PathLimited, ...)
 	Profile       Profile
+	Search        *result.Search // for the highest rates; nil: none was asked for, or it did not begin
 }
 
 // Limit is in how many trials a verdict was given, and the last one's evidence.
@@ -61,6 +66,12 @@ func (c Cell) Figure(m result.Metric) result.Figure {
 type Pair struct {
 	From, To string
 	Sent     result.Figure
+	Received result.Figure
+}
+
+// Direction is the packets a second that were received in one direction.
+type Direction struct {
+	result.Direction
 	Received result.Figure
 }
 

@@ -56,7 +56,7 @@ func addWay(add func(verb, method, why string), way result.Way) {
 		add("received by", a.Method, a.Why)
 	}
 	if f := way.Receiver.Frames; f != nil {
-		add("frames of", fmt.Sprintf("%d bytes with FCS, %d on the wire with preamble and gap, counted at %s", f.Size, f.WireSize, f.CountedAt), "")
+		add("frames of", f.Sizes()+", counted at "+f.CountedAt, "")
 	}
 }
 

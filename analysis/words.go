@@ -48,6 +48,12 @@ var (
 		result.SenderPacketCost:   packetWords,
 		result.ReceiverPacketCost: packetWords,
 		result.TogetherPacketCost: packetWords,
+		result.DevicePacketCost:   packetWords,
+		result.DeviceCycles:       {Less: "fewer cycles per packet", More: "more cycles per packet", As: "as many cycles per packet"},
+		result.PacketsPerCore:     rateWords,
+		result.PacketsPerBusyCore: {Less: "fewer packets per busy second", More: "more packets per busy second", As: "as many packets per busy second"},
+		result.LineShare10G:       rateWords,
+		result.LineShare40G:       rateWords,
 		result.Retransmits:        {Less: "fewer retransmits", More: "more retransmits", As: "as many retransmits"},
 	}
 )

@@ -30,6 +30,8 @@ type Request struct {
 	Options      result.Options
 	// Frames says that raw frames enter at the senders' interfaces by XDP.
 	Frames bool
+	// OnlyFrames says that no endpoint needs an interface of its own for other loads.
+	OnlyFrames bool
 }
 
 // Wire is the link between nodes.
@@ -55,4 +57,6 @@ type Laid struct {
 	Addresses map[string]string // place name -> the IP at which traffic reaches it
 	MTU       result.MTU
 	Facts     map[string]string // for the report: encapsulation, overhead in bytes
+	Doubts    []result.Doubt    // what makes any figure of the path less sure
+	Programs  []Program         // that this cell needs beside those of every cell of the path
 }

@@ -19,6 +19,8 @@ type Layout struct {
 	path      string
 	addresses map[string]string
 	facts     map[string]string
+	doubts    []result.Doubt
+	programs  []Program
 }
 
 // The source document's addresses (001, "Test scenarios"): its nodes are .11 and
@@ -28,6 +30,9 @@ var (
 	nodeHost   = 11
 	Containers = 21 // the first container's host number in Underlay
 )
+
+// Underlay6 is the same for a path whose nodes reach each other over IPv6.
+var Underlay6 = netip.MustParsePrefix("fd00:f::/64")
 
 // maxContainers leaves the end of a /24 alone.
 const maxContainers = 200
@@ -140,6 +145,15 @@ const (
 	FactCounters      = "counters" // which switch of the path names its own drops
 )
 
+// Need names programs that this cell needs beside those of every cell of the path.
+func (l *Layout) Need(programs ...Program) {
+	for _, p := range programs {
+		if !slices.Contains(l.programs, p) {
+			l.programs = append(l.programs, p)
+		}
+	}
+}
+
 // Fact states a fact for the report.
 func (l *Layout) Fact(name, value string) { l.facts[name] = value }
 
@@ -154,15 +168,30 @@ func (l *Layout) Finish(endpointMTU int) (Laid, error) {
 		return Laid{}, err
 	}
 	return Laid{
-		Graph: l.Graph, Addresses: l.addresses, Facts: l.facts,
+		Graph: l.Graph, Addresses: l.addresses, Facts: l.facts, Programs: l.programs, Doubts: l.doubts,
 		MTU: result.MTU{Wire: l.Request.Wire.MTU, Endpoint: endpointMTU},
 	}, nil
 }
 
 // Node returns the underlay address of the i-th node of the suite: .11, .12.
-func (l *Layout) Node(name string) netip.Addr {
-	i := slices.IndexFunc(l.Request.Nodes, func(n testbed.Node) bool { return n.Name == name })
-	return Host(Underlay, nodeHost+i)
+func (l *Layout) Node(name string) netip.Addr { return Host(Underlay, l.nodeHost(name)) }
+
+// Node6 returns its address where the underlay is IPv6: ::b, ::c, which are the same numbers.
+func (l *Layout) Node6(name string) netip.Addr { return host6(l.nodeHost(name)) }
+
+func host6(n int) netip.Addr {
+	bytes := Underlay6.Addr().As16()
+	bytes[15] = byte(n)
+	return netip.AddrFrom16(bytes)
+}
+
+// Beyond and Beyond6 are addresses of the underlay that no node of the suite has, for what is no node
+// and yet at the far end of a wire.
+func (l *Layout) Beyond() netip.Addr  { return Host(Underlay, nodeHost+len(l.Request.Nodes)) }
+func (l *Layout) Beyond6() netip.Addr { return host6(nodeHost + len(l.Request.Nodes)) }
+
+func (l *Layout) nodeHost(name string) int {
+	return nodeHost + slices.IndexFunc(l.Request.Nodes, func(n testbed.Node) bool { return n.Name == name })
 }
 
 // Host returns the address of a /24 with the host number n.

@@ -22,8 +22,12 @@ const (
 )
 
 // MinimumMTU is the smallest that endpoints get: every IPv4 host takes datagrams
-// of 576 bytes (RFC 791).
-const MinimumMTU = 576
+// of 576 bytes (RFC 791). MinimumMTU6 is the smallest of a link that carries IPv6 (RFC
+// 8200, section 5): Linux takes the addresses off one with less.
+const (
+	MinimumMTU  = 576
+	MinimumMTU6 = 1280
+)
 
 // Joined tells whether the layout has two nodes, and so a wire.
 func (l *Layout) Joined() bool { return len(l.Graph.Nodes) == maxNodes }
@@ -105,9 +109,26 @@ func (l *Layout) Container(place result.Place, subnet netip.Prefix, address neti
 	return &l.Graph.Links[len(l.Graph.Links)-1].Ends[1]
 }
 
+// OnSegment adds the i-th container with an address of the nodes' own subnet, as paths without a
+// network of their own have it.
+func (l *Layout) OnSegment(place result.Place, i, mtu int) *testbed.Interface {
+	return l.Container(place, Underlay, containerHost(i), mtu)
+}
+
+// containerHost is the i-th container's address in Underlay.
+func containerHost(i int) netip.Addr { return Host(Underlay, Containers+i) }
+
+// SegmentMAC is its MAC.
+func SegmentMAC(i int) string { return MAC(0, containerHost(i)) }
+
 // OnUnderlay shapes an end of the wire: it has its node's address.
 func (l *Layout) OnUnderlay(end *testbed.Interface) {
 	end.Addresses = []string{Within(Underlay, l.Node(end.Place))}
+}
+
+// OnUnderlay6 shapes an end of a wire whose nodes reach each other over IPv6.
+func (l *Layout) OnUnderlay6(end *testbed.Interface) {
+	end.Addresses = []string{Within(Underlay6, l.Node6(end.Place))}
 }
 
 // Bridge adds a bridge to a node.
@@ -131,25 +152,39 @@ func (l *Layout) InnerMTU(overhead int) (int, error) {
 }
 
 // segmentationOff takes TSO, GSO and GRO from every device, so that every hop
-// handles every packet. Without GRO a virtual pair has no NAPI to thread.
+// handles every packet.
 func (l *Layout) segmentationOff() {
-	none := func() map[string]bool {
-		return map[string]bool{testbed.TSO: false, testbed.GSO: false, testbed.UDPSeg: false, testbed.GRO: false}
-	}
 	for i := range l.Graph.Links {
 		for end := range l.Graph.Links[i].Ends {
-			one := &l.Graph.Links[i].Ends[end]
-			one.Offloads = none()
-			if one.Steering == testbed.SteerThreaded {
-				one.Steering = testbed.SteerRPS
-			}
+			unaggregated(&l.Graph.Links[i].Ends[end])
 		}
 	}
 	for i := range l.Graph.Bridges {
-		l.Graph.Bridges[i].Offloads = none()
+		l.Graph.Bridges[i].Offloads = noAggregates()
 	}
 	for i := range l.Graph.VXLANs {
-		l.Graph.VXLANs[i].Offloads = none()
+		l.Graph.VXLANs[i].Offloads = noAggregates()
+	}
+}
+
+// unaggregated takes from an interface what makes packets longer than the MTU.
+func unaggregated(end *testbed.Interface) {
+	offloads := noAggregates()
+	if checksum, named := end.Offloads[testbed.TxChecksum]; named {
+		offloads[testbed.TxChecksum] = checksum
+	}
+	end.Offloads = offloads
+	unthread(end)
+}
+
+func noAggregates() map[string]bool {
+	return map[string]bool{testbed.TSO: false, testbed.GSO: false, testbed.UDPSeg: false, testbed.GRO: false}
+}
+
+// unthread steers without NAPI threads: without GRO a virtual pair has no NAPI.
+func unthread(end *testbed.Interface) {
+	if end.Steering == testbed.SteerThreaded {
+		end.Steering = testbed.SteerRPS
 	}
 }
 

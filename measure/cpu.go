@@ -27,6 +27,7 @@ type cpuProbe struct {
 // cpuReading is what the exact sources said; the tick is in Snapshot.ticks.
 type cpuReading struct {
 	cycles map[int]cycleCount // nil: none
+	hertz  float64            // of them
 	idle   reading[idleReading]
 }
 
@@ -41,7 +42,7 @@ func openCPU(cpus []int) cpuProbe {
 func (p cpuProbe) read() cpuReading {
 	r := cpuReading{idle: read(readIdle(p.idle))}
 	if p.cycles != nil {
-		r.cycles = p.cycles.read()
+		r.cycles, r.hertz = p.cycles.read(), p.cycles.hz
 	}
 	return r
 }
@@ -57,6 +58,7 @@ func (p cpuProbe) close() {
 // source saw, both in seconds.
 type busyTimes struct {
 	source string
+	hertz  float64 // of reference cycles; 0: not known
 	window float64
 	cpus   map[int]float64
 }
@@ -77,7 +79,7 @@ func busyBetween(before, after Snapshot) (busyTimes, error) {
 // clock where the tick may stop (get_idle_time in fs/proc/stat.c), while the busy
 // classes are samples of the tick, which bursts slip through.
 func tickBetween(before, after Snapshot, window float64) (busyTimes, error) {
-	b := busyTimes{SourceTick, window, map[int]float64{}}
+	b := busyTimes{source: SourceTick, window: window, cpus: map[int]float64{}}
 	if before.ticks.err != nil || after.ticks.err != nil {
 		return b, firstError(before.ticks.err, after.ticks.err)
 	}

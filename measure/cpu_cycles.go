@@ -71,7 +71,7 @@ func (p *cyclesProbe) close() { closePerfs(p.fds) }
 // cyclesBetween is the unhalted time of each CPU. An event that shared its
 // counter with others (running less than enabled) is an estimate and is not used.
 func cyclesBetween(before, after Snapshot, window float64) (busyTimes, bool) {
-	b := busyTimes{SourceCycles, window, map[int]float64{}}
+	b := busyTimes{SourceCycles, after.cpu.hertz, window, map[int]float64{}}
 	if before.cpu.cycles == nil || after.cpu.cycles == nil {
 		return b, false
 	}

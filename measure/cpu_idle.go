@@ -160,7 +160,7 @@ func idleBetween(before, after Snapshot) (busyTimes, bool) {
 		return busyTimes{}, false
 	}
 	window := (now.value.at - old.value.at).Seconds()
-	b := busyTimes{SourceIdleClock, window, map[int]float64{}}
+	b := busyTimes{source: SourceIdleClock, window: window, cpus: map[int]float64{}}
 	for _, cpu := range after.config.CPUs {
 		was, ok := old.value.cpus[cpu]
 		is, ok2 := now.value.cpus[cpu]

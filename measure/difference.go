@@ -59,7 +59,7 @@ func (s *sampler) cpus() {
 	busy, err := busyBetween(s.before, s.after)
 	s.sample.WindowSeconds = busy.window
 	if s.has(probeCPU, err) {
-		s.sample.CPUSource = busy.source
+		s.sample.CPUSource, s.sample.Hertz = busy.source, busy.hertz
 		s.sample.CPUs = cpuSamples(s.before, s.after, busy)
 	}
 }

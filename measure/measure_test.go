@@ -178,6 +178,31 @@ func TestVRouterAnswer(t *testing.T) {
 	}
 }
 
+// TestVRouterCores: what cores that poll spent between two answers, all of them together.
+func TestVRouterCores(t *testing.T) {
+	of := func(text string) reading[switchReading] {
+		cores, err := parseCores([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reading[switchReading]{value: switchReading{polling: cores}}
+	}
+	before := of(`{"ok":true,"status":{"poll":{"cores":[{"cpu":1,"busy_cycles":5,"idle_cycles":9,"hertz":3000},{"cpu":2,"busy_cycles":1,"idle_cycles":0,"hertz":3000}]}}}`)
+	after := of(`{"ok":true,"status":{"poll":{"cores":[{"cpu":1,"busy_cycles":15,"idle_cycles":10,"hertz":3000},{"cpu":2,"busy_cycles":4,"idle_cycles":6,"hertz":3000}]}}}`)
+	s, err := switchBetween("v", before, after)
+	if want := (result.Polling{Cores: 2, Busy: 13, Idle: 7, Hertz: 3000}); err != nil || s.Polling == nil || *s.Polling != want {
+		t.Errorf("%+v, %v", s.Polling, err)
+	}
+	if _, err := switchBetween("v", after, before); err == nil {
+		t.Error("a process that was started anew counts on")
+	}
+	for _, bad := range []string{"", "{}", `{"ok":true,"status":{"mode":"kernel"}}`, `{"status":{"poll":{"cores":[]}}}`, `{"status":{"poll":{"cores":[{"busy_cycles":-1}]}}}`} {
+		if _, err := parseCores([]byte(bad)); err == nil {
+			t.Errorf("%q has cores", bad)
+		}
+	}
+}
+
 func TestMissingIsNeverZero(t *testing.T) {
 	n, err := NewNode(Config{
 		CPUs:     []int{4095},

@@ -43,7 +43,7 @@ type Link struct {
 // Switch is a process that counts its drops by name and answers on a socket.
 type Switch struct {
 	Name   string
-	Kind   string // vrouter
+	Kind   string // vrouter, openvswitch
 	Socket string // path of a Unix socket
 }
 

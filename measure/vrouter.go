@@ -23,11 +23,16 @@ const (
 type switchReading struct {
 	received, sent uint64
 	drops          map[string]uint64
+	counts         map[string]uint64 // what else it counts, by its words
+	polling        *result.Polling   // nil: it does not poll
+	at             time.Time         // of polling, where that has no hertz
 }
 
 // switchKinds are the readers of counters, by a switch's kind.
 var switchKinds = map[string]func(socket string) (switchReading, error){
-	"vrouter": readVRouter,
+	"vrouter":      readVRouter,
+	"vrouter-poll": readVRouterPoll,
+	"openvswitch":  readOpenVSwitch,
 }
 
 func readSwitch(s Switch) (switchReading, error) {
@@ -65,7 +70,52 @@ func parseVRouter(line []byte) (switchReading, error) {
 		return switchReading{}, fmt.Errorf("the vRouter gave no counters: %q", clip([]byte(got.Error)))
 	}
 	s := got.Stats
-	return switchReading{s.Received.Packets, s.Forwarded.Packets + s.Passed.Packets + s.Answered.Packets, s.Drops}, nil
+	return switchReading{received: s.Received.Packets, sent: s.Forwarded.Packets + s.Passed.Packets + s.Answered.Packets, drops: s.Drops}, nil
+}
+
+// vrouterStatus is what it answers to {"get":"status"} in poll mode.
+type vrouterStatus struct {
+	Status struct {
+		Poll *struct {
+			Cores []struct {
+				Busy  uint64 `json:"busy_cycles"`
+				Idle  uint64 `json:"idle_cycles"`
+				Hertz uint64
+			}
+		}
+	}
+}
+
+// readVRouterPoll also reads what its cores spent. Their count is the first thing asked for, so that
+// it ends with the window.
+func readVRouterPoll(socket string) (switchReading, error) {
+	line, err := ask(socket, `{"get":"status"}`)
+	if err != nil {
+		return switchReading{}, fmt.Errorf("asking the vRouter: %w", err)
+	}
+	cores, err := parseCores(line)
+	if err != nil {
+		return switchReading{}, err
+	}
+	r, err := readVRouter(socket)
+	r.polling = cores
+	return r, err
+}
+
+func parseCores(line []byte) (*result.Polling, error) {
+	var got vrouterStatus
+	if err := json.Unmarshal(line, &got); err != nil {
+		return nil, fmt.Errorf("reading the vRouter's answer: %w", err)
+	}
+	if got.Status.Poll == nil || len(got.Status.Poll.Cores) == 0 {
+		return nil, errors.New("the vRouter tells of no core that polls")
+	}
+	sum := &result.Polling{}
+	for _, c := range got.Status.Poll.Cores {
+		sum.Cores++
+		sum.Busy, sum.Idle, sum.Hertz = sum.Busy+c.Busy, sum.Idle+c.Idle, c.Hertz
+	}
+	return sum, nil
 }
 
 // ask sends a line to a Unix socket and returns the one that answers it.
@@ -95,13 +145,28 @@ func switchBetween(name string, before, after reading[switchReading]) (result.Sw
 	var d difference
 	s.Received = d.of(before.value.received, after.value.received)
 	s.Sent = d.of(before.value.sent, after.value.sent)
-	for reason, n := range after.value.drops {
-		if n = d.of(before.value.drops[reason], n); n > 0 {
-			if s.Drops == nil {
-				s.Drops = map[string]uint64{}
-			}
-			s.Drops[reason] = n
+	s.Drops = d.named(before.value.drops, after.value.drops)
+	s.Counts = d.named(before.value.counts, after.value.counts)
+	if was, is := before.value.polling, after.value.polling; was != nil && is != nil {
+		s.Polling = &result.Polling{Cores: is.Cores, Busy: d.of(was.Busy, is.Busy), Idle: d.of(was.Idle, is.Idle), Hertz: is.Hertz}
+		if took := after.value.at.Sub(before.value.at); is.Hertz == 0 && took > 0 {
+			// Each cycle of a core that polls is one or the other.
+			s.Polling.Hertz = uint64(float64(s.Polling.Busy+s.Polling.Idle) / float64(is.Cores) / took.Seconds())
 		}
 	}
 	return s, d.err
+}
+
+// named are the differences that are not zero; nil where all are.
+func (d *difference) named(before, after map[string]uint64) map[string]uint64 {
+	var all map[string]uint64
+	for name, n := range after {
+		if n = d.of(before[name], n); n > 0 {
+			if all == nil {
+				all = map[string]uint64{}
+			}
+			all[name] = n
+		}
+	}
+	return all
 }

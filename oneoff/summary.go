@@ -101,7 +101,7 @@ func frames(line lines, sender, receiver result.PairEnd) {
 		*result.Frames
 	}{{"sent, counted at ", sender.Frames}, {"received, counted at ", receiver.Frames}} {
 		if f := end.Frames; f != nil {
-			line("frames", "of %d bytes with FCS (%d on the wire), %d flows, %s%s", f.Size, f.WireSize, f.Flows, end.did, f.CountedAt)
+			line("frames", "of %s, %d flows, %s%s", f.Sizes(), f.Flows, end.did, f.CountedAt)
 		}
 	}
 }

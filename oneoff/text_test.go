@@ -40,7 +40,7 @@ func TestSummary(t *testing.T) {
 		"1000000 expected, 39000 lost (3.90 %), 1000 late, 3 reordered, 4 duplicate, 5 corrupt\n",
 		"6 of the lost in the receiving socket's buffer\n",
 		" 7.000 us (RFC 3550)\n",
-		"of 64 bytes with FCS (84 on the wire), 2 flows, sent, counted at af-packet eth0\n",
+		"of 64 bytes with FCS, 84 on the wire with preamble and gap, 2 flows, sent, counted at af-packet eth0\n",
 		"latency from the intended time ",
 		"99 % 100.0 ms,",
 		"latency from the actual time ",

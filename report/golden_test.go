@@ -57,6 +57,37 @@ func normal() *maker {
 	return contrail().trials("A", 1, 7, raw).trials("B", 1, 7, containers).trials("D", 1, 7, overlay).ended("precision")
 }
 
+// searched has a cell with a search, one whose generator was the limit, and one for which nothing was found.
+func searched() *maker {
+	m := contrail().trials("A", 1, 7, raw).trials("B", 1, 7, containers)
+	goals := []result.SearchGoal{
+		{ExceedRatio: 0.5, FinalTrialSeconds: 0.5, DurationSumSeconds: 3, InitialTrialSeconds: 0.25, Width: 0.005, LargestIntervalPercent: 2},
+		{LossRatio: 0.005, ExceedRatio: 0.5, FinalTrialSeconds: 0.5, DurationSumSeconds: 3, InitialTrialSeconds: 0.25, Width: 0.005, LargestIntervalPercent: 2},
+	}
+	trials := []result.SearchTrial{{Load: 1e6, Seconds: 0.25}, {Load: 9e5, Seconds: 0.5}, {Load: 9e5, Seconds: 0.5}}
+	s := result.Search{Method: "mlrsearch", Unit: "packets/s", MinLoad: 1e3, MaxLoad: 1e7, BudgetSeconds: 60, Goals: goals, Trials: trials,
+		TrafficSeconds: 8.5, SpentSeconds: 21.25, Ended: "goals", Durations: "as asked for"}
+	one, other, none := s, s, s
+	one.Cell, other.Cell, none.Cell = "A", "B", "D"
+	rate := result.Figure{Mean: 901234.5, Low: number(899000), High: number(903500), N: 24}
+	found := result.SearchResult{Regular: true, LowerBound: 899000, UpperBound: 903500, ConditionalThroughput: 899000, Rate: rate, Basis: "bounds",
+		Limit: result.Limit{Verdict: result.PathLimited, Says: "4 trials at 9.035e+05 per second lost more than 0 %"}}
+	one.Found = []result.SearchResult{found, found}
+	one.Latencies = []result.SearchLatency{
+		{Share: 0.1, Load: 90123.45, Seconds: map[string]result.Figure{"p50": {Mean: 12e-6, N: 1000}, "p99": {Mean: 80e-6, N: 1000}}},
+		{Share: 0.5, Load: 450617.25, Reason: "the requests beside the load were never answered"},
+	}
+	one.Doubts = []result.Doubt{{Kind: "bimodal", Says: "the path has two modes"}}
+	least := result.SearchResult{Why: "there is no upper bound: the generator reaches no higher load", LowerBound: 5e6, ConditionalThroughput: 5e6,
+		Rate: result.Figure{Mean: 5e6, Low: number(5e6), N: 20}, Basis: "bounds", Limit: result.Limit{Verdict: result.GeneratorLimited, Says: "the generator reached 5e+06 per second at most"}}
+	other.Found, other.GeneratorLimit = []result.SearchResult{least, least}, 5e6
+	nothing := result.SearchResult{Why: "there is no lower bound: even the smallest load did not meet the goal", UpperBound: 1e3,
+		Rate: result.Missing("no load met the goal"), Limit: result.Limit{Verdict: result.PathLimited, Says: "3 trials lost more"}}
+	none.Found = []result.SearchResult{nothing, nothing}
+	m.file.Searches = []result.Search{one, other, none}
+	return m.ended("precision")
+}
+
 func oneBlock() *maker {
 	return contrail().trials("A", 1, 1, raw).trials("B", 1, 1, containers).trials("D", 1, 1, overlay).ended("budget")
 }
@@ -148,6 +179,8 @@ func TestGoldens(t *testing.T) {
 		golden(t, name, "text", m)
 	}
 	golden(t, "no-ratios", "text", noRatios())
+	golden(t, "searched", "text", searched())
+	golden(t, "searched", "md", searched())
 	golden(t, "kinds", "md", otherKinds())
 	golden(t, "kinds", "json", otherKinds())
 	golden(t, "normal", "md", normal())
@@ -163,7 +196,7 @@ func TestNoFormatLetsATerminalBeAttacked(t *testing.T) {
 	m.file.Run.Suite, m.file.Run.Asks = "\x1b]0;title\x07", hostile
 	for i := range m.file.Cells {
 		m.file.Cells[i].Says += hostile
-		m.file.Cells[i].Topology = hostile
+		m.file.Cells[i].Topology, m.file.Cells[i].Configuration = hostile, hostile
 	}
 	m.file.Run.Command = []string{"windtunnel", hostile}
 	read := throughFile(t, m)

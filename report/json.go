@@ -46,8 +46,9 @@ type cellObject struct {
 	WirePacketRate     result.Figure             `json:"wire_packets_per_second"`
 	WirePacketSize     result.Figure             `json:"wire_bytes_per_packet"`
 	EndpointPacketSize result.Figure             `json:"endpoint_bytes_per_packet"`
-	Retransmits        result.Figure             `json:"retransmits"` // segments in a trial's window
-	Drops              map[string]result.Figure  `json:"drops"`       // packets in a trial's window
+	Retransmits        result.Figure             `json:"retransmits"`      // segments in a trial's window
+	Drops              map[string]result.Figure  `json:"drops"`            // packets in a trial's window
+	Counts             map[string]result.Figure  `json:"counts,omitempty"` // what else its switches count
 	Traffic            string                    `json:"traffic"`
 	Packets            *packetsObject            `json:"packets"`        // null: the load has none of its own
 	Latency            *latencyObject            `json:"latency"`        // null: the load measures none
@@ -56,6 +57,8 @@ type cellObject struct {
 	Limits             map[string]analysis.Limit `json:"limits"`         // what bounded the traffic, by verdict
 	Pairs              []pairObject              `json:"pairs"`
 	Published          map[result.Metric]float64 `json:"published"`
+	Search             *result.Search            `json:"search,omitempty"`        // for the highest rates: result/FORMAT.md has its fields
+	Configuration      string                    `json:"configuration,omitempty"` // every program that the path ran
 }
 
 // packetsObject is what became of numbered packets. Shares are percentages of
@@ -70,6 +73,21 @@ type packetsObject struct {
 	Corrupt   result.Figure `json:"corrupt_percent"`
 	Jitter    result.Figure `json:"jitter_seconds"`
 	Cost      costObject    `json:"cpu_ns_per_packet"`
+	Line      *lineObject   `json:"line,omitempty"` // of raw frames
+}
+
+// lineObject compares raw frames with cores and with links. A ceiling is what a link would carry of them
+// in one direction at the fabric.
+type lineObject struct {
+	Received    map[string]result.Figure `json:"received_per_second"` // by direction: "a to b"
+	PerCore     result.Figure            `json:"per_second_per_core"`
+	PerBusyCore result.Figure            `json:"per_busy_core_second"`
+	Cost        result.Figure            `json:"cpu_ns_per_packet"`
+	Cycles      result.Figure            `json:"cycles_per_packet"`
+	Ceiling10G  result.Figure            `json:"ceiling_10g_per_second"`
+	Share10G    result.Figure            `json:"share_10g_percent"`
+	Ceiling40G  result.Figure            `json:"ceiling_40g_per_second"`
+	Share40G    result.Figure            `json:"share_40g_percent"`
 }
 
 // latencyObject has seconds by quantile.
@@ -166,7 +184,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire,
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Configuration: c.Spec.Configuration,
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),
@@ -174,8 +192,8 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		Cost:           costObject{c.Figure(result.SenderCost), c.Figure(result.ReceiverCost), c.Figure(result.TogetherCost)},
 		WirePacketRate: c.Figure(result.WirePacketRate), WirePacketSize: c.Figure(result.WirePacketSize),
 		EndpointPacketSize: c.Figure(result.EndpointPacketSize), Retransmits: c.Figure(result.Retransmits),
-		Drops: c.Drops, Pairs: []pairObject{}, Published: c.Spec.Published,
-		Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits,
+		Drops: c.Drops, Counts: c.Counts, Pairs: []pairObject{}, Published: c.Spec.Published,
+		Search: c.Search, Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits,
 	}
 	addPackets(&o, c)
 	if o.Published == nil {
@@ -197,6 +215,7 @@ func addPackets(o *cellObject, c analysis.Cell) {
 			Lost: c.Figure(result.Loss), Late: c.Figure(result.LatePackets), Reordered: c.Figure(result.Reordered),
 			Duplicate: c.Figure(result.Duplicates), Corrupt: c.Figure(result.Corrupt), Jitter: c.Figure(result.Jitter),
 			Cost: costObject{c.Figure(result.SenderPacketCost), c.Figure(result.ReceiverPacketCost), c.Figure(result.TogetherPacketCost)},
+			Line: lineOf(c),
 		}
 	}
 	if c.Latencies() {
@@ -207,6 +226,23 @@ func addPackets(o *cellObject, c analysis.Cell) {
 	if c.LatencyBeside() {
 		o.LatencyBeside = quantiles(c, result.BesideLatency)
 	}
+}
+
+func lineOf(c analysis.Cell) *lineObject {
+	if !c.Framed() {
+		return nil
+	}
+	o := &lineObject{
+		Received: map[string]result.Figure{},
+		PerCore:  c.Figure(result.PacketsPerCore), PerBusyCore: c.Figure(result.PacketsPerBusyCore),
+		Cost: c.Figure(result.DevicePacketCost), Cycles: c.Figure(result.DeviceCycles),
+		Ceiling10G: c.Ceiling10G, Share10G: c.Figure(result.LineShare10G),
+		Ceiling40G: c.Ceiling40G, Share40G: c.Figure(result.LineShare40G),
+	}
+	for _, d := range c.Directions {
+		o.Received[d.String()] = d.Received
+	}
+	return o
 }
 
 func quantiles(c analysis.Cell, of func(string) result.Metric) map[string]result.Figure {

@@ -11,16 +11,28 @@ func otherKinds() *maker {
 	m := newRun().ratio("F", "D", result.ReceivedPacketRate).ratio("D", "D2", result.Loss).ratio("S", "P", result.CPUPercent("b"))
 	for _, c := range []struct{ name, says, kind, beside string }{
 		{"D", "datagrams", "datagram", ""}, {"D2", "datagrams again", "datagram", ""}, {"F", "frames", "frame", ""},
-		{"P", "requests", "ping", ""}, {"S", "bulk TCP", "stream", "ping"},
+		{"V", "frames both ways", "frame", ""}, {"P", "requests", "ping", ""}, {"S", "bulk TCP", "stream", "ping"},
 	} {
 		m.cell(result.Cell{Name: c.name, Says: c.says, Path: "wire", Pairs: onNodes})
 		last := &m.file.Cells[len(m.file.Cells)-1]
 		last.Traffic, last.Beside = c.kind, c.beside
+		if c.name == "V" {
+			last.Pairs = append(last.Pairs, result.Pair{From: last.Pairs[0].To, To: last.Pairs[0].From})
+			last.Layout = map[string]string{"overhead_bytes": "32"}
+			last.Published = map[result.Metric]float64{result.ReceivedPacketRate: 4e6, result.LineShare10G: 26}
+		}
 		m.trials(c.name, 1, 6, raw)
 	}
 	for i := range m.file.Trials {
 		t := &m.file.Trials[i]
-		packed(t.Cell, float64(t.Block), &t.Pairs[0])
+		for k := range t.Pairs {
+			packed(t.Cell, float64(t.Block), &t.Pairs[k])
+		}
+		if t.Cell == "V" {
+			b := t.Nodes["b"]
+			b.Switches = []result.SwitchSample{{Switch: "vrouter@b", Polling: &result.Polling{Cores: 1, Busy: 6e9, Idle: 1e9, Hertz: 3e9}}}
+			t.Nodes["b"] = b
+		}
 	}
 	return m.ended("budget")
 }
@@ -30,11 +42,17 @@ func packed(cell string, block float64, p *result.PairSample) {
 	switch cell {
 	case "D", "D2":
 		datagrams(p, uint64(1000*block))
-	case "F":
+	case "F", "V":
 		datagrams(p, 0)
 		p.Sender.Offered.Method, p.Sender.Offered.Why = "xdp-live-frames", ""
 		p.Receiver.Arrived.Method = "xdp"
 		p.Receiver.Frames = &result.Frames{Size: 64, WireSize: 84, Layer: "ethernet", CountedAt: "xdp wire0", Flows: 1}
+		if cell == "V" {
+			p.Receiver.Packets *= 3
+			p.Sender.Packets, p.Receiver.Arrived.Expected = p.Receiver.Packets, p.Receiver.Packets
+			p.Receiver.Frames.Size, p.Receiver.Frames.WireSize, p.Receiver.Frames.Mix = 353.8333, 373.8333, "aAaaAagaAaaA (a 64, A 570, g 1518)"
+			return
+		}
 		p.Limit = &result.Limit{Verdict: result.GeneratorLimited, Says: "the generator's threads were 99 % busy and reached 0.95 of what they reach by themselves"}
 	case "P":
 		p.Sender.Connections = nil

@@ -145,7 +145,8 @@ func contrail() *maker {
 	return newRun().
 		cell(result.Cell{Name: "A", Says: "raw", Path: "wire", Pairs: onNodes, Published: published(7375.159, 7375.198, 14.799, 21.161), Topology: "[a]==wire==[b]\n"}).
 		cell(result.Cell{Name: "B", Says: "containers", Path: "bridge", Pairs: inContainers, Published: published(1592.691, 1592.698, 15.843, 42.278), Topology: "[sender]--br--[a]==wire==[b]--br--[receiver]\n"}).
-		cell(result.Cell{Name: "D", Says: "containers with vRouter", Path: "vrouter", Pairs: inContainers, Published: published(658.291, 657.520, 40.992, 48.184)}).
+		cell(result.Cell{Name: "D", Says: "containers with vRouter", Path: "vrouter", Pairs: inContainers, Published: published(658.291, 657.520, 40.992, 48.184),
+			Configuration: "vrouter-a, on node a:\n  vrouter run --config {dir}/config.json\n  {dir}/config.json:\n    {\n      \"name\": \"a_*b*\"\n    }\n"}).
 		ratio("B", "A", "").ratio("D", "B", "").ratio("B", "A", result.CPUPercent("b")).
 		hypothesis("containers-cost", "the switch divides throughput by 3 to 4", "B/A between 0.25 and 0.333", between("B", "A", result.ReceivedRate, number(0.25), number(0.333))).
 		hypothesis("receiver-pays", "the switch raises receiver CPU by a factor of 2 to 4", "cpu.b: B/A between 2 and 4", between("B", "A", result.CPUPercent("b"), number(2), number(4))).

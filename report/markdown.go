@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"windtunnel/analysis"
+	"windtunnel/result"
 )
 
-// writeMarkdown is the report for a page: GitHub's tables, and each cell's topology
-// as the plan draws it.
+// writeMarkdown is the report for a page: GitHub's tables, each cell's topology as
+// the plan draws it, and what its path runs.
 func writeMarkdown(w io.Writer, f analysis.Findings, _ Options) error {
 	out := markdown{bufio.NewWriter(w)}
 	d := documentOf(f)
@@ -21,6 +22,7 @@ func writeMarkdown(w io.Writer, f analysis.Findings, _ Options) error {
 		out.section(s)
 	}
 	out.topologies(f)
+	out.configurations(f)
 	return out.Flush()
 }
 
@@ -83,11 +85,23 @@ func (m markdown) table(t table) {
 
 func (m markdown) row(cells []string) { m.line("| " + strings.Join(cells, " | ") + " |") }
 
-// topologies are drawn as indented code, which no text inside can end.
+// topologies are the drawings of the cells.
 func (m markdown) topologies(f analysis.Findings) {
-	heading := "## Topologies"
+	m.drawn("## Topologies", f, func(c result.Cell) string { return c.Topology })
+}
+
+// configurations are what the cells' paths ran, in full: a peer is compared as it was
+// configured, and a reader may know better.
+func (m markdown) configurations(f analysis.Findings) {
+	m.drawn("## Configurations", f, func(c result.Cell) string { return c.Configuration })
+}
+
+// drawn writes a text of each cell that has one as indented code, which no text inside
+// can end.
+func (m markdown) drawn(heading string, f analysis.Findings, of func(result.Cell) string) {
 	for _, c := range f.Cells {
-		if strings.TrimSpace(c.Spec.Topology) == "" {
+		text := of(c.Spec)
+		if strings.TrimSpace(text) == "" {
 			continue
 		}
 		if heading != "" {
@@ -95,7 +109,7 @@ func (m markdown) topologies(f analysis.Findings) {
 			heading = ""
 		}
 		m.line("### "+escape(strings.TrimSpace(c.Spec.Name+" "+c.Spec.Says)), "")
-		for _, s := range strings.Split(strings.TrimRight(c.Spec.Topology, "\n"), "\n") {
+		for _, s := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 			m.line(strings.TrimRight("    "+s, " "))
 		}
 		m.line("")

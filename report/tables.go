@@ -54,10 +54,13 @@ func cpuUse(c analysis.Cell, nodes []string) string {
 	return orDash(strings.Join(all, "/"))
 }
 
+// hasPublished reports whether a source has figures of this table's.
 func hasPublished(f analysis.Findings) bool {
 	for _, c := range f.Cells {
-		if len(c.Spec.Published) > 0 {
-			return true
+		for m := range c.Spec.Published {
+			if m == result.SentRate || m == result.ReceivedRate || m.CPUNode() != "" {
+				return true
+			}
 		}
 	}
 	return false
@@ -210,10 +213,19 @@ func pairs(f analysis.Findings) section {
 
 // losses names where packets were dropped.
 func losses(f analysis.Findings) section {
-	s := section{heading: "Drops in a trial, by name"}
+	return byName("Drops in a trial, by name", f, func(c analysis.Cell) map[string]result.Figure { return c.Drops })
+}
+
+// switchCounts are what switches count in their own words.
+func switchCounts(f analysis.Findings) section {
+	return byName("Counted by switches in a trial", f, func(c analysis.Cell) map[string]result.Figure { return c.Counts })
+}
+
+func byName(heading string, f analysis.Findings, of func(analysis.Cell) map[string]result.Figure) section {
+	s := section{heading: heading}
 	for _, c := range f.Cells {
 		var parts []string
-		for name, figure := range c.Drops {
+		for name, figure := range of(c) {
 			parts = append(parts, name+" "+oneDecimal(figure))
 		}
 		sort.Strings(parts)

@@ -69,7 +69,7 @@ func cleanValue(v reflect.Value) {
 }
 
 func cleanField(name string, v reflect.Value) {
-	if name == "Topology" {
+	if name == "Topology" || name == "Configuration" {
 		v.SetString(cleanLines(v.String()))
 		return
 	}

@@ -21,6 +21,10 @@ func full() File {
 	fill(reflect.ValueOf(&f).Elem())
 	f.Run.Record, f.Run.Format = RecordRun, Format
 	f.Cells[0].Record, f.Cells[0].Topology = RecordCell, "a--b\n"
+	s := &f.Searches[0]
+	s.Record, s.Cell = RecordSearch, f.Cells[0].Name
+	s.Found[0].Rate.Reason = "" // a figure has a number or a reason
+	s.Latencies[0].Seconds = map[string]Figure{"p50": s.Found[0].Rate}
 	f.Trials[0].Record, f.Trials[0].Cell = RecordTrial, f.Cells[0].Name
 	for i := range f.Trials[0].Pairs {
 		f.Trials[0].Pairs[i].flatten()
@@ -79,6 +83,9 @@ func write(t *testing.T, f File) string {
 	errs := []error{err, w.Run(f.Run)}
 	for _, c := range f.Cells {
 		errs = append(errs, w.Cell(c))
+	}
+	for _, s := range f.Searches {
+		errs = append(errs, w.Search(s))
 	}
 	for _, trial := range f.Trials {
 		errs = append(errs, w.Trial(trial))
@@ -208,7 +215,11 @@ func TestDecodeWhatARunLeaves(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
+	searchLine := func(cell string) string { return `{"record":"search","cell":"` + cell + `"}` + "\n" }
 	for name, c := range map[string]struct{ text, says string }{
+		"stray search":    {runLine + "\n" + searchLine("A"), `cell "A"`},
+		"two searches":    {runLine + "\n" + cellLine + "\n" + searchLine("A") + searchLine("A"), "a second search"},
+		"no results":      {runLine + "\n" + cellLine + "\n" + `{"record":"search","cell":"A","goals":[{}]}` + "\n", "1 goals and 0 results"},
 		"nothing":         {"", "empty"},
 		"not a run":       {`{"record":"cell","cell":"A"}` + "\n", "line 1: the first record"},
 		"no JSON":         {"hello\n", "line 1: not a record"},
@@ -247,7 +258,7 @@ func manyCells() string {
 func TestTextsAreCleaned(t *testing.T) {
 	hostile := "a\x1b[31m\u009b2J\u202eb\x00\u200b\nc"
 	f := full()
-	f.Cells[0].Says, f.Cells[0].Topology = hostile, hostile
+	f.Cells[0].Says, f.Cells[0].Topology, f.Cells[0].Configuration = hostile, hostile, hostile
 	f.Cells[0].Layout = map[string]string{hostile: hostile}
 	f.Cells[0].Load = Options{hostile: []any{hostile, map[string]any{hostile: hostile}}}
 	f.Run.Command = []string{hostile}
@@ -266,7 +277,7 @@ func TestTextsAreCleaned(t *testing.T) {
 			t.Errorf("%q is left in %s", bad, text.String())
 		}
 	}
-	if !strings.Contains(got.Cells[0].Topology, "\nc") || strings.Contains(got.Cells[0].Says, "\n") {
+	if !strings.Contains(got.Cells[0].Topology, "\nc") || !strings.Contains(got.Cells[0].Configuration, "\nc") || strings.Contains(got.Cells[0].Says, "\n") {
 		t.Errorf("line ends: %q %q", got.Cells[0].Topology, got.Cells[0].Says)
 	}
 }

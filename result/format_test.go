@@ -14,7 +14,7 @@ func TestFormatIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[reflect.Type]bool{}
-	for _, record := range []any{Run{}, Cell{}, Trial{}, End{}} {
+	for _, record := range []any{Run{}, Cell{}, Search{}, Trial{}, End{}} {
 		for _, name := range fields(reflect.TypeOf(record), seen) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: the field %s is not documented", record, name)
@@ -36,7 +36,7 @@ func fields(of reflect.Type, seen map[reflect.Type]bool) []string {
 	default:
 		return nil
 	}
-	if seen[of] {
+	if seen[of] || of == reflect.TypeFor[Figure]() { // figures write themselves
 		return nil
 	}
 	seen[of] = true

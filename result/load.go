@@ -1,5 +1,7 @@
 package result
 
+import "fmt"
+
 // Offered is what a sender was asked for and how well it kept to it.
 type Offered struct {
 	TargetBitsPerSecond    float64 `json:"target_bits_per_second,omitempty"` // of payload; 0: as fast as it goes
@@ -44,11 +46,21 @@ type Arrived struct {
 
 // Frames says what a frame's size means and where it was counted.
 type Frames struct {
-	Size      int    `json:"size"`       // bytes of the Ethernet frame, FCS counted (RFC 2544, section 9)
-	WireSize  int    `json:"wire_size"`  // with preamble, delimiter and gap: Size + 20
-	Layer     string `json:"layer"`      // what Size describes: "ethernet"
-	CountedAt string `json:"counted_at"` // "xdp eth0", "tc eth0", "af-packet eth0", "socket"
-	Flows     int    `json:"flows"`
+	Size      float64 `json:"size"`          // bytes of the Ethernet frame, FCS counted (RFC 2544, section 9); the mean of a mix
+	WireSize  float64 `json:"wire_size"`     // with preamble, delimiter and gap: Size + 20
+	Mix       string  `json:"mix,omitempty"` // the sizes, where frames have several (RFC 6985)
+	Layer     string  `json:"layer"`         // what Size describes: "ethernet"
+	CountedAt string  `json:"counted_at"`    // "xdp eth0", "tc eth0", "af-packet eth0", "socket"
+	Flows     int     `json:"flows"`
+}
+
+// Sizes says how large the frames are, with FCS and on the wire.
+func (f Frames) Sizes() string {
+	text := fmt.Sprintf("%.4g bytes with FCS, %.4g on the wire with preamble and gap", f.Size, f.WireSize)
+	if f.Mix != "" {
+		text += ", on the mean of " + f.Mix
+	}
+	return text
 }
 
 // ZeroCopy is what became of sends that asked for no copy (MSG_ZEROCOPY in

@@ -31,6 +31,12 @@ const (
 	SenderPacketCost    Metric = "cpu_ns_per_packet.sender"
 	ReceiverPacketCost  Metric = "cpu_ns_per_packet.receiver"
 	TogetherPacketCost  Metric = "cpu_ns_per_packet.together"
+	PacketsPerCore      Metric = "packets_per_second_per_core"  // of those that the data plane may use
+	PacketsPerBusyCore  Metric = "packets_per_busy_core_second" // of the cores that forward
+	DevicePacketCost    Metric = "cpu_ns_per_packet.device"
+	DeviceCycles        Metric = "cycles_per_packet.device"
+	LineShare10G        Metric = "line_percent.10g"
+	LineShare40G        Metric = "line_percent.40g"
 	cpuPercent                 = "cpu_percent."
 	cpuWord                    = "cpu."
 	defaultMetricOfCell        = ReceivedRate
@@ -72,6 +78,12 @@ var metricWords = withLatencies(map[string]Metric{
 	"cost.packet.sender":        SenderPacketCost,
 	"cost.packet.receiver":      ReceiverPacketCost,
 	"cost.packet.together":      TogetherPacketCost,
+	"packets.core":              PacketsPerCore,
+	"packets.busy-core":         PacketsPerBusyCore,
+	"cost.packet.device":        DevicePacketCost,
+	"cycles.packet":             DeviceCycles,
+	"line.10g":                  LineShare10G,
+	"line.40g":                  LineShare40G,
 })
 
 // MetricByWord returns the metric that a suite's word stands for; "" is the

@@ -11,16 +11,19 @@ func (m Metric) Parse(text string) (float64, error) {
 		return ParseBitRate(text)
 	case m == SenderCost || m == ReceiverCost || m == TogetherCost:
 		return quantity(text, "cost", "512 ns/KiB", []unit{{"ns/KiB", 0, 1}}, nil)
-	case m == SenderPacketCost || m == ReceiverPacketCost || m == TogetherPacketCost:
+	case m == SenderPacketCost || m == ReceiverPacketCost || m == TogetherPacketCost || m == DevicePacketCost:
 		return quantity(text, "cost", "900 ns/packet", []unit{{"ns/packet", 0, 1}}, nil)
-	case m == Loss || m == LatePackets || m == Reordered || m == Duplicates || m == Corrupt:
+	case m == Loss || m == LatePackets || m == Reordered || m == Duplicates || m == Corrupt || m == LineShare10G || m == LineShare40G:
 		return ParsePercent(text)
 	case m == Jitter || m.IsLatency():
 		return ParseSeconds(text)
-	case m == WirePacketRate || m == ReceivedPacketRate || m == SentPacketRate || m == TransactionRate:
+	case m == WirePacketRate || m == ReceivedPacketRate || m == SentPacketRate || m == TransactionRate || m == PacketsPerCore || m == PacketsPerBusyCore:
 		return ParsePacketRate(text)
 	case m == WirePacketSize || m == EndpointPacketSize:
 		return quantity(text, "packet size", "1500B", sizeUnits, meant)
+	}
+	if m == DeviceCycles {
+		return quantity(text, "cost", "400 cycles/packet", []unit{{"cycles/packet", 0, 1}}, nil)
 	}
 	return quantity(text, "number", "257", []unit{{"", 0, 1}}, nil)
 }

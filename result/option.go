@@ -21,8 +21,8 @@ const (
 type Option struct {
 	Name    string
 	Type    OptionType
-	Words   []string // the valid values of a Word; empty: any
-	Min     float64  // of the kept value; ignored for Switch and Word
+	Words   []string // the valid values of a Word, empty: any; of another type, words that may stand for a value
+	Min     float64  // of the kept value; ignored for Switch and words
 	Max     float64  // likewise; 0: no bound
 	Default any      // the kept value when the suite names none; nil: absent
 	Says    string   // one line for help and docs

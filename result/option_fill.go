@@ -46,7 +46,7 @@ func (o Option) keep(value any) (any, error) {
 			return v, nil
 		}
 	case string:
-		if o.Type == Word {
+		if o.Type == Word || o.stands(v) {
 			return o.keepWord(v)
 		}
 	case int, int64, float64:

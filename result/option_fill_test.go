@@ -9,7 +9,7 @@ import (
 
 var fillable = []Option{
 	{Name: "streams", Type: Count, Min: 1, Max: 8, Default: int64(1)},
-	{Name: "message", Type: Size, Min: 1},
+	{Name: "message", Type: Size, Min: 1, Words: []string{"mixed"}},
 	{Name: "rate", Type: BitRate, Min: 1, Max: 1e12},
 	{Name: "nodelay", Type: Switch, Default: false},
 	{Name: "copy", Type: Word, Words: []string{"plain", "zero"}, Default: "plain"},
@@ -20,6 +20,7 @@ func TestFillMakesOptionsWhole(t *testing.T) {
 	cases := map[string]struct{ given, want Options }{
 		"nothing":            {nil, Options{"streams": int64(1), "nodelay": false, "copy": "plain"}},
 		"after JSON":         {Options{"streams": 3.0, "message": 1390.0}, Options{"streams": int64(3), "message": int64(1390), "nodelay": false, "copy": "plain"}},
+		"a word for a size":  {Options{"message": "mixed"}, Options{"streams": int64(1), "message": "mixed", "nodelay": false, "copy": "plain"}},
 		"absent in words":    {Options{"copy": "", "congestion": "", "rate": nil}, Options{"streams": int64(1), "nodelay": false, "copy": "plain"}},
 		"everything, though": {Options{"streams": 8, "rate": 5, "nodelay": true, "copy": "zero", "congestion": "reno"}, Options{"streams": int64(8), "rate": 5.0, "nodelay": true, "copy": "zero", "congestion": "reno"}},
 	}
@@ -45,6 +46,7 @@ func TestFillRefuses(t *testing.T) {
 		"beyond integers": {Options{"message": 1e300}, "not a whole number"},
 		"a word's number": {Options{"copy": 1.0}, "its value is a float64, not a word"},
 		"a number's word": {Options{"streams": "one"}, "its value is a string, not a count"},
+		"no such word":    {Options{"message": "mixd"}, "its value is a string, not a size"},
 		"a list":          {Options{"nodelay": []any{true}}, "not a switch"},
 		"unknown word":    {Options{"copy": "zer"}, "did you mean `zero`?"},
 		"a long word":     {Options{"congestion": strings.Repeat("x", longestValue+1)}, "too long"},

@@ -1,10 +1,27 @@
 package result
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Parse reads a value as a suite or a flag writes it, within the option's bounds:
 // int64, float64, bool or string.
 func (o Option) Parse(text string) (any, error) {
+	if o.stands(text) {
+		return text, nil
+	}
+	v, err := o.parse(text)
+	if err != nil && o.Type != Word && len(o.Words) > 0 {
+		return nil, fmt.Errorf("%w (or write %s)", err, Listed(o.Words))
+	}
+	return v, err
+}
+
+// stands reports whether a text is a word that stands for a value of another type.
+func (o Option) stands(text string) bool { return o.Type != Word && slices.Contains(o.Words, text) }
+
+func (o Option) parse(text string) (any, error) {
 	switch o.Type {
 	case Count:
 		return bounded(o, text, ParseCount)

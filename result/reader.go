@@ -19,12 +19,13 @@ const (
 
 // File is a whole run file.
 type File struct {
-	Run     Run
-	Cells   []Cell
-	Trials  []Trial
-	End     *End           // nil: the run did not end by itself
-	Unknown map[string]int // records of kinds that this version does not know, by kind
-	Doubts  []Doubt        // about the file itself
+	Run      Run
+	Cells    []Cell
+	Searches []Search // one of a cell at most
+	Trials   []Trial
+	End      *End           // nil: the run did not end by itself
+	Unknown  map[string]int // records of kinds that this version does not know, by kind
+	Doubts   []Doubt        // about the file itself
 }
 
 // Read reads a run: its folder, or the run file itself.
@@ -55,7 +56,7 @@ func Read(path string) (File, error) {
 // Errors name the line.
 func Decode(r io.Reader) (File, error) {
 	f := File{Unknown: map[string]int{}}
-	d := decoder{file: &f, cells: map[string]bool{}}
+	d := decoder{file: &f, cells: map[string]bool{}, searched: map[string]bool{}}
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, whole, err := readLine(lines)
@@ -96,10 +97,11 @@ func readLine(r *bufio.Reader) (line []byte, whole bool, err error) {
 }
 
 type decoder struct {
-	file  *File
-	line  int
-	begun bool
-	cells map[string]bool
+	file     *File
+	line     int
+	begun    bool
+	cells    map[string]bool
+	searched map[string]bool
 }
 
 // take decodes one line; stop means that it was cut off and is the last.
@@ -132,6 +134,8 @@ func (d *decoder) record(line []byte) error {
 		return errors.New("a second run record: one file holds one run")
 	case RecordCell:
 		return d.cell(line)
+	case RecordSearch:
+		return d.search(line)
 	case RecordTrial:
 		return d.trial(line)
 	case RecordEnd:
@@ -192,6 +196,24 @@ func (d *decoder) trial(line []byte) error {
 		t.Pairs[i].flatten()
 	}
 	d.file.Trials = append(d.file.Trials, t)
+	return nil
+}
+
+func (d *decoder) search(line []byte) error {
+	var s Search
+	if err := into(line, &s); err != nil {
+		return err
+	}
+	switch {
+	case !d.cells[s.Cell]:
+		return fmt.Errorf("a search of cell %q, which no line before describes", s.Cell)
+	case d.searched[s.Cell]:
+		return fmt.Errorf("a second search of cell %s", s.Cell)
+	case len(s.Found) != len(s.Goals):
+		return fmt.Errorf("a search of cell %s with %d goals and %d results", s.Cell, len(s.Goals), len(s.Found))
+	}
+	d.searched[s.Cell] = true
+	d.file.Searches = append(d.file.Searches, s)
 	return nil
 }
 

@@ -6,10 +6,11 @@ const Format = 1
 
 // The kinds of lines in a run file, in the field "record".
 const (
-	RecordRun   = "run"
-	RecordCell  = "cell"
-	RecordTrial = "trial"
-	RecordEnd   = "end"
+	RecordRun    = "run"
+	RecordCell   = "cell"
+	RecordSearch = "search"
+	RecordTrial  = "trial"
+	RecordEnd    = "end"
 )
 
 // Run is the first line of a run file: what was asked, of whom, and how. With
@@ -67,25 +68,28 @@ type Hypothesis struct {
 // up. Skipped holds the unmet requirement of a cell that cannot run here, Failed
 // why its testbed could not be built.
 type Cell struct {
-	Record       string             `json:"record"`
-	Name         string             `json:"cell"`
-	Says         string             `json:"says,omitempty"`
-	Path         string             `json:"path"`
-	PathOptions  Options            `json:"path_options,omitempty"`
-	Traffic      string             `json:"traffic"`
-	Load         Options            `json:"load"`
-	Beside       string             `json:"beside,omitempty"` // the kind of the load beside it
-	BesideLoad   Options            `json:"beside_load,omitempty"`
-	Segmentation string             `json:"segmentation"` // as-found or off
-	Wire         string             `json:"wire"`
-	MTU          MTU                `json:"mtu"`
-	Pairs        []Pair             `json:"pairs"`
-	Topology     string             `json:"topology"`         // as `windtunnel plan` draws it
-	Layout       map[string]string  `json:"layout,omitempty"` // what the path adds: encapsulation, bytes of overhead
-	Published    map[Metric]float64 `json:"published,omitempty"`
-	Skipped      string             `json:"skipped,omitempty"`
-	Failed       string             `json:"failed,omitempty"`
-	Doubts       []Doubt            `json:"doubts,omitempty"`
+	Record       string            `json:"record"`
+	Name         string            `json:"cell"`
+	Says         string            `json:"says,omitempty"`
+	Path         string            `json:"path"`
+	PathOptions  Options           `json:"path_options,omitempty"`
+	Traffic      string            `json:"traffic"`
+	Load         Options           `json:"load"`
+	Find         *Find             `json:"find,omitempty"`   // the search for the load's rate
+	Beside       string            `json:"beside,omitempty"` // the kind of the load beside it
+	BesideLoad   Options           `json:"beside_load,omitempty"`
+	Segmentation string            `json:"segmentation"` // as-found or off
+	Wire         string            `json:"wire"`
+	MTU          MTU               `json:"mtu"`
+	Pairs        []Pair            `json:"pairs"`
+	Topology     string            `json:"topology"`         // as `windtunnel plan` draws it
+	Layout       map[string]string `json:"layout,omitempty"` // what the path adds: encapsulation, bytes of overhead
+	// Configuration is every program that the path runs, as a person would type it.
+	Configuration string             `json:"configuration,omitempty"`
+	Published     map[Metric]float64 `json:"published,omitempty"`
+	Skipped       string             `json:"skipped,omitempty"`
+	Failed        string             `json:"failed,omitempty"`
+	Doubts        []Doubt            `json:"doubts,omitempty"`
 }
 
 // MTU is the largest IP packet of the wire and of the endpoints' interfaces, in bytes.

@@ -34,6 +34,7 @@ type PairEnd struct {
 	Offered   *Offered             `json:"offered,omitempty"`  // of a sender
 	Arrived   *Arrived             `json:"arrived,omitempty"`  // of a receiver of numbered packets
 	Frames    *Frames              `json:"frames,omitempty"`   // of the load frame
+	Cycles    *Cycles              `json:"cycles,omitempty"`   // of a worker that polls
 	ZeroCopy  *ZeroCopy            `json:"zero_copy,omitempty"`
 	Latencies map[string]Histogram `json:"latencies,omitempty"` // by LatencyIntended, LatencyActual
 	Intervals []Interval           `json:"intervals,omitempty"`
@@ -73,8 +74,9 @@ type Connection struct {
 // NodeSample is what one node's probes saw in the window. CPUs are the node's
 // own; a probe that could not be read leaves its reason in Missing, by probe name.
 type NodeSample struct {
-	WindowSeconds float64     `json:"window_seconds"` // between the two readings
-	CPUSource     string      `json:"cpu_source"`     // hardware-cycles, idle-clock or tick
+	WindowSeconds float64     `json:"window_seconds"`  // between the two readings
+	CPUSource     string      `json:"cpu_source"`      // hardware-cycles, idle-clock or tick
+	Hertz         float64     `json:"hertz,omitempty"` // reference cycles a second, of hardware-cycles
 	CPUs          []CPUSample `json:"cpus,omitempty"`
 	// KernelThreadSeconds is the CPU time of the kernel's packet threads on the
 	// node's CPUs: ksoftirqd and NAPI's.
@@ -153,5 +155,16 @@ type SwitchSample struct {
 	Received uint64            `json:"received"`
 	Sent     uint64            `json:"sent"` // forwarded, answered, or passed to the host
 	Drops    map[string]uint64 `json:"drops,omitempty"`
+	Counts   map[string]uint64 `json:"counts,omitempty"`  // what else it counts, in its words
+	Polling  *Polling          `json:"polling,omitempty"` // of one that polls
 	Error    string            `json:"error,omitempty"`
+}
+
+// Polling is what a switch's cores that poll spent in the window. Such a core is never idle as others
+// see it.
+type Polling struct {
+	Cores int    `json:"cores"`
+	Busy  uint64 `json:"busy_cycles"` // of rounds that found packets
+	Idle  uint64 `json:"idle_cycles"` // of the others
+	Hertz uint64 `json:"hertz"`       // cycles a second
 }

@@ -128,6 +128,21 @@ func ParsePercent(text string) (float64, error) {
 	return quantity(text, "percentage", "5%", percentUnits, nil)
 }
 
+// ParseLossRatio reads a share below the whole: 0, 0.1%, 50%.
+func ParseLossRatio(text string) (float64, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	percent, err := ParsePercent(text)
+	if err != nil {
+		return 0, err
+	}
+	if percent >= 100 {
+		return 0, fmt.Errorf("`%s` is all or more; write less than 100%%", Clip(text))
+	}
+	return percent / 100, nil
+}
+
 // ParseCount reads a whole number without a unit.
 func ParseCount(text string) (int64, error) {
 	v, err := strconv.ParseInt(text, 10, 64)
@@ -225,6 +240,9 @@ func FormatBitRate(bitsPerSecond float64) string {
 
 // FormatValue writes an option's kept value the way a suite would.
 func FormatValue(t OptionType, v any) string {
+	if word, is := v.(string); is { // of its own, or for a value of another type
+		return word
+	}
 	o := Options{"": v}
 	switch t {
 	case Count:

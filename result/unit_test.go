@@ -81,6 +81,7 @@ func TestFormatValue(t *testing.T) {
 		"0.5s":    {Duration, 0.5},
 		"true":    {Switch, true},
 		"cubic":   {Word, "cubic"},
+		"imix":    {Size, "imix"},
 	} {
 		if want == "0.5s" {
 			want = (500 * time.Millisecond).String()

@@ -56,6 +56,12 @@ func (c Cell) packetValue(t Trial, m Metric) (float64, error) {
 		return c.packetCost(t, c.Receivers(), c.Senders())
 	case TogetherPacketCost:
 		return c.packetCost(t, union(c.Senders(), c.Receivers()), nil)
+	case PacketsPerCore, PacketsPerBusyCore, DevicePacketCost, DeviceCycles:
+		return c.deviceValue(t, m)
+	case LineShare10G:
+		return c.lineShare(t, Ethernet10G)
+	case LineShare40G:
+		return c.lineShare(t, Ethernet40G)
 	}
 	return 0, fmt.Errorf("no metric %q", string(m))
 }

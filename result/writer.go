@@ -68,6 +68,12 @@ func (w *Writer) Cell(c Cell) error {
 	return w.line(c)
 }
 
+// Search writes one search. It fills in Record.
+func (w *Writer) Search(s Search) error {
+	s.Record = RecordSearch
+	return w.line(s)
+}
+
 // Trial writes one trial. It fills in Record.
 func (w *Writer) Trial(t Trial) error {
 	t.Record = RecordTrial

@@ -15,6 +15,9 @@ const maxAttempts = 3
 // why it stopped and how many blocks are whole.
 func (c *Conductor) measure(ctx context.Context, cells []PlannedCell) (why string, blocks int, err error) {
 	all := len(cells)
+	if all == 0 {
+		return EndPrecision, 0, nil // every cell was searched, and no load was found to measure it at
+	}
 	for block := 1; ; block++ {
 		ran, err := c.block(ctx, cells, block)
 		if err != nil || ctx.Err() != nil {
@@ -48,7 +51,8 @@ func (c *Conductor) block(ctx context.Context, cells []PlannedCell, block int) (
 			return false, nil
 		}
 		attempts[cell.Record.Name]++
-		t, err := c.trial(ctx, cell, result.Trial{Block: block, Order: order, Attempt: attempts[cell.Record.Name]})
+		t, err := c.trial(ctx, cell, result.Trial{Block: block, Order: order, Attempt: attempts[cell.Record.Name],
+			WarmupSeconds: c.Plan.Times.WarmupSeconds, WindowSeconds: c.Plan.Times.WindowSeconds})
 		if ctx.Err() != nil {
 			return false, nil // a trial that was cut off is no trial
 		}

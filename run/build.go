@@ -70,7 +70,7 @@ func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, pair result
 	receiver, sender := c.node(pair.To.Node), c.node(pair.From.Node)
 	name := cell.Record.Name
 	address, err := receiver.Probe(ctx, name, pair.To.Name(),
-		Probe{Role: traffic.Receive, Address: cell.Laid.Addresses[pair.To.Name()]})
+		Probe{Role: traffic.Receive, Address: cell.Laid.Addresses[pair.To.Name()], MTU: cell.Record.MTU.Endpoint})
 	if err != nil {
 		return err
 	}
@@ -85,34 +85,39 @@ func (c *Conductor) node(name string) Node {
 }
 
 // restore applies the empty graph of every cell, on all nodes at once, also after
-// a Ctrl-C, when the run's own context has ended.
+// a Ctrl-C, when the run's own context has ended. The limit is one cell's: many
+// take long, and only one that hangs takes too long.
 func (c *Conductor) restore(limit time.Duration, cells ...PlannedCell) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	return each(c.Nodes, func(n Node) error { return takeDown(ctx, n, cells) })
+	return each(c.Nodes, func(n Node) error { return takeDown(n, limit, cells) })
 }
 
 // takeDown applies the empty graphs of cells on a node. One that does not answer
 // is not asked again: the end of its agent takes everything away.
-func takeDown(ctx context.Context, node Node, cells []PlannedCell) error {
+func takeDown(node Node, limit time.Duration, cells []PlannedCell) error {
 	var failed error
 	for _, cell := range cells {
 		if _, there := cell.Laid.Graph.Node(node.Name()); !there {
 			continue
 		}
-		err := node.Stop(ctx, cell.Record.Name)
-		answers := err == nil
-		if answers {
-			err = node.Apply(ctx, Graph{Cell: cell.Record.Name}, nil)
-		}
+		answers, err := takeCellDown(node, limit, cell.Record.Name)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("taking cell %s down: %w", cell.Record.Name, err))
 		}
-		if !answers || ctx.Err() != nil {
+		if !answers {
 			break
 		}
 	}
 	return failed
+}
+
+func takeCellDown(node Node, limit time.Duration, cell string) (answers bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := node.Stop(ctx, cell); err != nil {
+		return false, err
+	}
+	err = node.Apply(ctx, Graph{Cell: cell}, nil)
+	return ctx.Err() == nil, err
 }
 
 // assumed is what the source had, as words for the record.

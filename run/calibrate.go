@@ -85,6 +85,9 @@ func (c *Conductor) generatorKey(cell PlannedCell) string {
 	from := cell.Record.Pairs[0].From.Node
 	print := c.node(from).Fingerprint()
 	machine := fmt.Sprintf("%s, %d CPUs of a node, %s", print["cpu.model"], len(c.cpus(from)), print["kernel.release"])
+	if ports := cell.Laid.Graph.Ports; len(ports) > 0 && ports[0].Tester != "" {
+		machine += ", at ports of poll mode"
+	}
 	return traffic.CalibrationKey(machine, cell.Record.Traffic, c.Plan.Loads[cell.Record.Traffic], cell.Record.Load)
 }
 

@@ -51,6 +51,9 @@ func describeTimes(b *strings.Builder, p Plan) {
 	fmt.Fprintf(b, "\n%d cells, %d blocks of %s fit a budget of %s: each trial has a window of %.1f s after %.1f s of warm-up\n",
 		cells, t.BlocksPlanned, block.Round(100*time.Millisecond),
 		time.Duration(t.BudgetSeconds*float64(time.Second)), t.WindowSeconds, t.WarmupSeconds)
+	if searches := p.searchTime(time.Duration(t.BudgetSeconds * float64(time.Second))); searches > 0 {
+		fmt.Fprintf(b, "before them, cells search for their rates, for %s at most; blocks measure them there\n", searches.Round(time.Second))
+	}
 	for _, d := range p.Doubts {
 		fmt.Fprintf(b, "doubt: %s\n", d.Says)
 	}

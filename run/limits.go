@@ -10,6 +10,9 @@ const (
 	buildPatience = 15 * time.Second // for one cell
 	trialPatience = 4 * time.Second  // beyond a trial's own times
 	stopPatience  = 4 * time.Second
+	// An agent may take so long to end a process that does not end by itself (stopWithin and
+	// killWithin in testbed/netns).
+	removePatience = 8 * time.Second
 
 	teardownLeast = 2 * time.Second
 	teardownMost  = 15 * time.Second
@@ -19,8 +22,7 @@ const (
 	teardownOver = 8 * time.Second
 )
 
-// teardownLimit bounds a teardown of any number of cells, which takes about a
-// second where nothing hangs.
+// teardownLimit bounds the teardown of a cell.
 func (c *Conductor) teardownLimit() time.Duration {
 	return min(max(c.left()+closingTime+teardownOver, teardownLeast), teardownMost)
 }

@@ -18,6 +18,7 @@ type hanging struct {
 	name    string
 	answers bool
 	asked   int
+	takes   time.Duration // until it answers
 	clock   *clock
 }
 
@@ -32,7 +33,12 @@ func (h *hanging) Fingerprint() result.Fingerprint { return nil }
 func (h *hanging) wait(ctx context.Context) error {
 	h.asked++
 	if h.answers {
-		return nil
+		select {
+		case <-time.After(h.takes):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	<-ctx.Done()
 	h.clock.now = h.clock.now.Add(time.Hour)
@@ -55,6 +61,7 @@ type quiet struct {
 func (*quiet) Building(string)            {}
 func (*quiet) Say(string)                 {}
 func (*quiet) Run(result.Run) error       { return nil }
+func (*quiet) Search(result.Search) error { return nil }
 func (*quiet) Trial(result.Trial) error   { return nil }
 func (q *quiet) Cell(c result.Cell) error { q.cells = append(q.cells, c); return nil }
 func (q *quiet) End(e result.End) error   { q.end = e; return nil }
@@ -103,6 +110,16 @@ func TestALostNodeIsAskedOnce(t *testing.T) {
 	}
 	if took := time.Since(began); took > teardownLeast+time.Second || b.asked != 1 || a.asked != 6 {
 		t.Errorf("a was asked %d times, b %d, in %s", a.asked, b.asked, took)
+	}
+}
+
+// TestManyCellsMayTakeLongToGo: each answers within the limit, and all of them together do not.
+func TestManyCellsMayTakeLongToGo(t *testing.T) {
+	c, a, b, _ := hung(time.Minute, "A", "B", "C", "D", "E", "F")
+	t.Parallel()
+	a.takes, b.answers, b.takes = 100*time.Millisecond, true, 100*time.Millisecond
+	if err := c.restore(time.Second, c.Plan.Cells...); err != nil || a.asked != 12 || b.asked != 12 {
+		t.Errorf("a was asked %d times, b %d: %v", a.asked, b.asked, err)
 	}
 }
 

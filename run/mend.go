@@ -18,14 +18,20 @@ func (c *Conductor) mend(ctx context.Context, cell PlannedCell) bool {
 	}
 	name := cell.Record.Name
 	c.Progress.Say(fmt.Sprintf("cell %s: rebuilding its testbed: %v", name, gone))
-	if err := c.restore(stopPatience, cell); err != nil {
-		c.Progress.Say(fmt.Sprintf("cell %s: %v", name, err))
-	}
+	c.clear(cell)
 	if err := c.buildCell(ctx, cell); err != nil {
 		c.Progress.Say(fmt.Sprintf("cell %s is left out from here on: %v", name, err))
 		c.broken[name] = true
+		c.clear(cell) // what was half built would run beside the others
 	}
 	return !c.broken[name]
+}
+
+// clear takes a cell's testbed away; the run goes on if that fails.
+func (c *Conductor) clear(cell PlannedCell) {
+	if err := c.restore(removePatience, cell); err != nil {
+		c.Progress.Say(fmt.Sprintf("cell %s: %v", cell.Record.Name, err))
+	}
 }
 
 // standing are the cells that can go on.

@@ -90,6 +90,9 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		if planned.Record.Skipped == "" {
 			planned.Record.Skipped = host.lacks(featuresOf(planned.Laid.Graph))
 		}
+		if path, _ := paths.ByName(cell.Path); planned.Record.Skipped == "" {
+			planned.Record.Skipped = host.lacksPrograms(path, planned.Laid)
+		}
 		p.Cells = append(p.Cells, planned)
 	}
 	p.Hypotheses = p.hypotheses(host)
@@ -114,17 +117,22 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 	laid, err := path.Lay(datapath.Request{
 		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire,
 		Segmentation: datapath.Segmentation(cell.Segmentation), Options: cell.PathOptions,
-		Frames: cell.Traffic == rawFrames || cell.Beside == rawFrames,
+		Frames:     cell.Traffic == rawFrames || cell.Beside == rawFrames,
+		OnlyFrames: cell.Traffic == rawFrames && (cell.Beside == rawFrames || cell.Beside == ""),
 	})
+	if err != nil {
+		return PlannedCell{}, err
+	}
+	find, err := p.checkFind(cell)
 	if err != nil {
 		return PlannedCell{}, err
 	}
 	record := result.Cell{
 		Name: cell.Name, Says: cell.Says,
 		Path: cell.Path, PathOptions: cell.PathOptions, Traffic: cell.Traffic, Load: cell.Load,
-		Beside: cell.Beside, BesideLoad: cell.BesideLoad,
+		Find: find, Beside: cell.Beside, BesideLoad: cell.BesideLoad,
 		Segmentation: cell.Segmentation, Wire: wire.Kind, MTU: laid.MTU, Pairs: cell.Pairs,
-		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Published: cell.Published,
+		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Configuration: testbed.Configuration(laid.Graph), Doubts: laid.Doubts, Published: cell.Published,
 	}
 	return PlannedCell{Record: record, Laid: laid}, nil
 }
@@ -203,6 +211,7 @@ func (p Plan) times(settings Settings) result.Plan {
 		return t
 	}
 	left := settings.Budget - closingTime - cells*setUpPerCell
+	left -= p.searchTime(left)
 	// Calibrating takes what the least number of blocks leaves.
 	least := cells * stats.MinimumBlocks * (shortWindow + shortWarmUp + trialOverhead + startDelay)
 	left -= min(p.generators()*calibrationTime, max(0, left-least))
@@ -217,6 +226,13 @@ func (p Plan) times(settings Settings) result.Plan {
 	return t
 }
 
+// leastBudget is what the least number of blocks takes, with everything around them.
+func (p Plan) leastBudget() time.Duration {
+	cells := time.Duration(len(p.Runnable()))
+	all := closingTime + cells*(setUpPerCell+stats.MinimumBlocks*trialTime(p.Times)) + p.generators()*calibrationTime
+	return all.Truncate(10*time.Second) + 10*time.Second
+}
+
 // generators counts the distinct loads of the cells that will run.
 func (p Plan) generators() time.Duration {
 	seen := map[string]bool{}
@@ -227,8 +243,10 @@ func (p Plan) generators() time.Duration {
 }
 
 // trialTime is what one trial takes in all.
-func trialTime(t result.Plan) time.Duration {
-	return time.Duration((t.WarmupSeconds+t.WindowSeconds)*float64(time.Second)) + trialOverhead + startDelay
+func trialTime(t result.Plan) time.Duration { return trialLength(t.WarmupSeconds, t.WindowSeconds) }
+
+func trialLength(warmUpSeconds, windowSeconds float64) time.Duration {
+	return time.Duration((warmUpSeconds+windowSeconds)*float64(time.Second)) + trialOverhead + startDelay
 }
 
 func (p Plan) doubts() []result.Doubt {
@@ -241,7 +259,7 @@ func (p Plan) doubts() []result.Doubt {
 	}
 	if n := p.Times.BlocksPlanned; len(p.Runnable()) > 0 && n < stats.MinimumBlocks {
 		doubts = append(doubts, result.Doubt{Kind: "few-blocks",
-			Says: fmt.Sprintf("the budget holds %d blocks, and ratios have bounds from %d on; give a longer --budget or fewer --cells", n, stats.MinimumBlocks)})
+			Says: fmt.Sprintf("the budget holds %d blocks, and ratios have bounds from %d on; give a longer --budget (%s) or fewer --cells", n, stats.MinimumBlocks, p.leastBudget())})
 	}
 	return doubts
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"windtunnel/datapath"
 	"windtunnel/result"
 	"windtunnel/scenario"
 	"windtunnel/testbed"
@@ -16,6 +17,8 @@ type Host struct {
 	MemoryBytes int64
 	Kernel      string            // its release: 6.18.44
 	Missing     map[string]string // features that it lacks, with the reason; nil: not looked at
+	// Find says why a program that a path runs is not to be had; nil: not looked for.
+	Find func(program string) error
 }
 
 // unmet says which requirement the host does not meet for the given nodes, "" if
@@ -45,6 +48,20 @@ func (h Host) lacks(features []string) string {
 	return ""
 }
 
+// lacksPrograms says which of the programs that a path runs is missing, and how to
+// get it, "" if none is.
+func (h Host) lacksPrograms(path datapath.Path, laid datapath.Laid) string {
+	if h.Find == nil {
+		return ""
+	}
+	for _, p := range append(datapath.Programs(path), laid.Programs...) {
+		if h.Find(p.Name) != nil {
+			return fmt.Sprintf("needs the program %s: %s", p.Name, p.Install)
+		}
+	}
+	return ""
+}
+
 // featuresOf is what a graph needs of the kernel, by the names of
 // testbed.Features.
 func featuresOf(g Graph) []string {
@@ -55,8 +72,8 @@ func featuresOf(g Graph) []string {
 	if len(g.VXLANs) > 0 {
 		needs = append(needs, testbed.FeatureVXLAN)
 	}
-	if len(g.Daemons) > 0 {
-		needs = append(needs, testbed.FeatureBPF)
+	for _, d := range g.Daemons {
+		needs = append(needs, d.Needs...)
 	}
 	return needs
 }

@@ -22,6 +22,7 @@ const (
 type Writer interface {
 	Run(result.Run) error
 	Cell(result.Cell) error
+	Search(result.Search) error
 	Trial(result.Trial) error
 	End(result.End) error
 }
@@ -60,6 +61,9 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	end := result.End{Why: EndFailed}
 	if err == nil {
 		c.calibrate(ctx, cells)
+		cells, err = c.find(ctx, cells)
+	}
+	if err == nil {
 		end.Why, end.Blocks, err = c.measure(ctx, cells)
 	}
 	if ctx.Err() != nil {
@@ -149,7 +153,7 @@ func (c *Conductor) tryBuilding(ctx context.Context, cell PlannedCell) (why stri
 		return "", nil
 	}
 	c.Progress.Say(fmt.Sprintf("cell %s cannot be built: %v", cell.Record.Name, failed))
-	if err := c.restore(min(stopPatience, c.teardownLimit()), cell); err != nil {
+	if err := c.restore(min(removePatience, c.teardownLimit()), cell); err != nil {
 		return failed.Error(), fmt.Errorf("cell %s cannot be built: %w", cell.Record.Name, errors.Join(failed, err))
 	}
 	return failed.Error(), nil

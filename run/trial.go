@@ -10,20 +10,18 @@ import (
 	"windtunnel/traffic"
 )
 
-// trial measures one cell once. The error is the run's end (a node is gone); what
+// trial measures one cell once, for as long as t says. The error is the run's end (a node is gone); what
 // spoils only this trial is its Excluded.
 func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial) (result.Trial, error) {
-	times := c.Plan.Times
 	t.Cell = cell.Record.Name
-	t.WarmupSeconds, t.WindowSeconds = times.WarmupSeconds, times.WindowSeconds
 	t.ElapsedSeconds = c.elapsed().Seconds()
-	ctx, cancel := context.WithTimeout(ctx, trialTime(times)+trialPatience)
+	ctx, cancel := context.WithTimeout(ctx, trialLength(t.WarmupSeconds, t.WindowSeconds)+trialPatience)
 	defer cancel()
 	if err := c.prepare(ctx, cell); err != nil {
 		t.Excluded = fmt.Sprintf("it could not be prepared: %v", err)
 		return t, c.stop(ctx, cell)
 	}
-	parts, err := c.measureOnce(ctx, cell)
+	parts, err := c.measureOnce(ctx, cell, t)
 	if err != nil {
 		t.Excluded = fmt.Sprintf("it was not measured: %v", err)
 		return t, c.stop(ctx, cell)
@@ -96,9 +94,9 @@ func (c *Conductor) cpus(node string) []int {
 
 // measureOnce starts all nodes, also those that only stand by, and waits for
 // their parts.
-func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell) (map[string]NodeTrial, error) {
+func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell, t result.Trial) (map[string]NodeTrial, error) {
 	start := Start{InSeconds: startDelay.Seconds(),
-		WarmUpSeconds: c.Plan.Times.WarmupSeconds, WindowSeconds: c.Plan.Times.WindowSeconds,
+		WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds,
 		IntervalSeconds: interval.Seconds()}
 	nodes := c.nodesOf(cell.Laid.Graph)
 	err := each(nodes, func(n Node) error { return n.Start(ctx, cell.Record.Name, start) })

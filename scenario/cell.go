@@ -156,6 +156,7 @@ func (d *draft) finish() Cell {
 	}
 	cell.Path, cell.PathOptions = d.path.kind, d.path.defaulted()
 	cell.Traffic, cell.Load = d.traffic.kind, d.traffic.defaulted()
+	cell.Find = d.traffic.find
 	cell.Beside, cell.BesideLoad = d.beside.kind, d.beside.defaulted()
 	return cell
 }

@@ -27,7 +27,8 @@ type kinded struct {
 	known   map[string][]result.Option
 	kind    string
 	options result.Options
-	said    bool // rightly or not: its absence is not the error
+	said    bool         // rightly or not: its absence is not the error
+	find    *result.Find // of traffic: the search for its rate
 }
 
 // apply lays a block over what is there. The same kind keeps its options,
@@ -50,7 +51,7 @@ func (k *kinded) apply(r *reader, n *node) {
 func (k *kinded) become(r *reader, n *node) bool {
 	word, ok := r.word(n, k.what, sortedKeys(k.known))
 	if ok && word != k.kind {
-		k.kind, k.options = word, nil
+		k.kind, k.options, k.find = word, nil, nil
 	}
 	return ok
 }
@@ -65,10 +66,16 @@ func (k *kinded) set(r *reader, n *node) {
 		byName[o.Name] = o
 	}
 	valid := append([]string{"kind"}, sortedKeys(byName)...)
+	finds := k.what == "traffic"
+	if finds {
+		valid = append(valid, "find")
+	}
 	for _, f := range n.fields {
 		o, ok := byName[f.key]
 		switch {
 		case f.key == "kind":
+		case f.key == "find" && finds:
+			k.setFind(r, f.value)
 		case !ok:
 			r.add(f.at, result.UnknownWord("option of the "+k.what+" "+k.kind, f.key, valid))
 		default:

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"windtunnel/result"
@@ -48,13 +49,28 @@ func (s Spec) AllRatios() []result.Ratio {
 	return all
 }
 
-// Only returns the suite with the named cells alone, in the suite's order, and
-// with the ratios and hypotheses that speak of nothing else.
-func (s Spec) Only(names []string) (Spec, error) {
-	for _, name := range names {
-		if _, ok := s.Cell(name); !ok {
-			return Spec{}, fmt.Errorf("suite %s: %s", s.Suite, result.UnknownWord("cell", name, s.CellNames()))
+// matching are the cells that a pattern names.
+func (s Spec) matching(pattern string) []string {
+	var names []string
+	for _, name := range s.CellNames() {
+		if match, err := path.Match(pattern, name); err == nil && match {
+			names = append(names, name)
 		}
+	}
+	return names
+}
+
+// Only returns the suite with the named cells alone, in the suite's order, and
+// with the ratios and hypotheses that speak of nothing else. A name may be a pattern,
+// in which * stands for any text.
+func (s Spec) Only(patterns []string) (Spec, error) {
+	var names []string
+	for _, pattern := range patterns {
+		matching := s.matching(pattern)
+		if len(matching) == 0 {
+			return Spec{}, fmt.Errorf("suite %s: %s", s.Suite, result.UnknownWord("cell", pattern, s.CellNames()))
+		}
+		names = append(names, matching...)
 	}
 	kept := func(ratio result.Ratio) bool {
 		return slices.Contains(names, ratio.Over) && slices.Contains(names, ratio.Under)

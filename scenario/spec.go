@@ -47,6 +47,7 @@ type Cell struct {
 	PathOptions  result.Options // every option of the path, defaulted
 	Traffic      string         // the kind's name
 	Load         result.Options // every option of the kind, defaulted
+	Find         *result.Find   `json:",omitempty"` // the search for the traffic's rate; nil: none
 	Beside       string         // the kind of the light load that runs beside it, "" for none
 	BesideLoad   result.Options // every option of that kind, defaulted
 	Wire         Wire

@@ -101,6 +101,15 @@ hypotheses:
 	if len(spec.Cells) != 3 || len(spec.Ratios) != 2 || len(spec.Hypotheses) != 2 {
 		t.Error("the whole suite changed with it")
 	}
+	only, err = spec.Only([]string{"[AB]*", "C"})
+	if err != nil || !cmp.Equal(only.CellNames(), []string{"A", "B", "C"}) {
+		t.Errorf("by patterns: %v, %v", only.CellNames(), err)
+	}
+	for _, none := range []string{"D*", "[", ""} {
+		if _, err := spec.Only([]string{none}); err == nil {
+			t.Errorf("the pattern %q names cells", none)
+		}
+	}
 	_, err = spec.Only([]string{"A", "BB"})
 	if want := "suite s: unknown cell `BB`; did you mean `B`? (valid: A, B, C)"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -1,25 +1,36 @@
 #!/usr/bin/env bash
-# Runs every fuzzer below a folder, and shares a time among them: fuzz.sh traffic 5m.
-# With a third argument "each", every fuzzer gets the whole time.
+# Runs every fuzzer below a folder, and shares a time among them: fuzz.sh traffic 8m. Each has one worker,
+# and as many run at once as there are CPUs: two fuzzers with a worker each try as many inputs in four seconds
+# as one after the other with two workers each in five, because one fuzzer's workers wait for their coordinator.
+# With a third argument "each", every fuzzer gets the whole time, and all CPUs.
 set -euo pipefail
 folder=$1 seconds=$(($(sed -E 's/^([0-9]+)m$/\1*60/; s/^([0-9]+)h$/\1*3600/; s/^([0-9]+)s$/\1/' <<<"$2")))
 mapfile -t fuzzers < <(grep -roE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' "$folder" | sed -E 's|/[^/]*:func | |' | sort -u)
 [ ${#fuzzers[@]} -gt 0 ] || { echo "no fuzzer below $folder" >&2; exit 1; }
-[ "${3:-}" = each ] || seconds=$((seconds / ${#fuzzers[@]}))
+workers=1 lanes=$(nproc)
+if [ "${3:-}" = each ]; then
+	workers=$lanes lanes=1
+else
+	seconds=$((seconds / ${#fuzzers[@]}))
+fi
 [ "$seconds" -gt 0 ] || seconds=1
-for fuzzer in "${fuzzers[@]}"; do
-	read -r package name <<<"$fuzzer"
-	echo "fuzz: $package $name for ${seconds}s"
+
+fuzz() { # a package and a fuzzer's name
+	local log
 	log=$(mktemp)
-	if ! go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" "./$package" >"$log" 2>&1; then
+	echo "fuzz: $1 $2 for ${seconds}s"
+	if ! go test -run '^$' -fuzz "^$2\$" -fuzztime "${seconds}s" -parallel "$workers" "./$1" >"$log" 2>&1; then
 		# A fuzzer whose worker is busy when the time ends may report the end as a failure
 		#; a finding writes the input that shows it.
 		if ! grep -q 'context deadline exceeded' "$log" || grep -q 'Failing input written' "$log"; then
 			cat "$log" >&2
 			rm -f "$log"
-			exit 1
+			return 255 # so xargs starts no other
 		fi
 	fi
-	tail -1 "$log"
+	echo "fuzz: $1 $2: $(tail -1 "$log")"
 	rm -f "$log"
-done
+}
+export -f fuzz
+export seconds workers
+printf '%s\n' "${fuzzers[@]}" | xargs -P "$lanes" -L 1 bash -c 'set -euo pipefail; fuzz "$@"' fuzz

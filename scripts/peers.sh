@@ -14,7 +14,17 @@ need llvm-strip-19 llvm-19
 compgen -G '/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a' >/dev/null || missing+=(libclang-rt-19-dev)
 need clang-format-19 clang-format-19
 need ip iproute2
+need ovs-vswitchd openvswitch-switch
+need dpdk-testpmd dpdk-dev # a parser of rte_flow's rules
 need cc gcc
+# An older kernel in a guest: scripts/kernels.sh.
+need qemu-system-x86_64 qemu-system-x86
+need xz xz-utils
+# What the poll mode is built with and on: scripts/poll.sh.
+need meson meson
+need ninja ninja-build
+need pkg-config pkg-config
+pkg-config --exists libdpdk 2>/dev/null || missing+=(libdpdk-dev)
 [ -e /usr/include/bpf/bpf_helpers.h ] || missing+=(libbpf-dev)
 [ -x /usr/lib/wine/wine64 ] || need wine64 wine64 # Debian keeps it off the PATH
 [ ${#missing[@]} -eq 0 ] && exit 0
@@ -25,6 +35,9 @@ fi
 echo "installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 install() { apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
+# Open vSwitch's package starts a system-wide one, which nothing here uses.
+quiet() { systemctl disable --now openvswitch-switch >/dev/null 2>&1 || true; }
+[[ " ${missing[*]} " != *" openvswitch-switch "* ]] || trap quiet EXIT
 apt-get update -qq || true
 install "${missing[@]}" 2>/dev/null && exit 0
 # One that cannot be had must not keep the others away.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The slow, exhaustive parts: every unit test under the race detector, every fuzzer
-# for a while, the vRouter's routes in motion, the end-to-end tests several times over.
+# for a while, the vRouter's routes in motion, the end-to-end tests several times over. Older kernels
+# are `make kernels`' part.
 set -euo pipefail
 each=${FUZZTIME:-10m}
 rounds=${ROUNDS:-3}
@@ -13,7 +14,17 @@ done
 bash scripts/corefuzz.sh "${CORE_FUZZTIME:-1h}"
 echo "soak: 10,000 route changes a second among ${ROUTES:-1000000}, beside a TCP stream, for ${CHURN:-30s}"
 CHURN=${CHURN:-30s} ROUTES=${ROUTES:-1000000} go test -count=1 -run '^TestRouteChurn$' ./vrouter
+echo "soak: a million random frames, the same by both modes of the vRouter"
+go test -count=1 -timeout 1h -run '^TestRandomPackets$' ./vrouter/parity -frames "${FRAMES:-1000000}" -seed "${SEED:-$RANDOM}"
+echo "soak: the poll mode under the sanitizers: golden packets, and VMs that lie"
+POLL_SANITIZED=1 go test -count=1 ./vrouter/poll
+POLL_SANITIZED=1 go test -count=1 -run 'Poll|VM' ./vrouter
+bash scripts/pollfuzz.sh "${POLL_FUZZTIME:-1h}"
+echo "soak: the poll mode at full rate, for ${POLL_SOAK:-10m}"
+POLL_SOAK=${POLL_SOAK:-10m} go test -count=1 -timeout 2h -v -run '^TestPollSoak$' ./vrouter
+export SEARCH_SOAK=1 # three searches for one rate, which must agree
+bash scripts/pci.sh || [ $? = 3 ] # what it takes cannot be had here
 for round in $(seq "$rounds"); do
 	echo "soak: end-to-end round $round of $rounds"
-	go test -count=1 -timeout 2h -tags e2e ./tests/...
+	go test -count=1 -parallel 4 -timeout 2h -tags e2e ./tests/...
 done

@@ -1,6 +1,7 @@
 package suites_test
 
 import (
+	"math"
 	"testing"
 
 	"windtunnel/result"
@@ -42,6 +43,40 @@ func TestEveryPublishedFigure(t *testing.T) {
 	}
 }
 
+// packetTable is the source's: Mpps of all receivers, and the share of 10 GbE that it gives.
+var packetTable = map[string]map[string][2]float64{
+	"nfv-pps":        {"64B-tc-mplsoudp": {0.56, 3}, "64B-poll-mplsoudp": {4.0, 26}, "smartnic-10g": {14.9, 100}, "smartnic-40g": {19.9, 0}},
+	"nfv-pps-kernel": {"64B-tc-mplsoudp": {0.56, 3}},
+}
+
+func TestEveryPublishedPacketRate(t *testing.T) {
+	for name, table := range packetTable {
+		comparePackets(t, load(t, name), table)
+	}
+}
+
+func comparePackets(t *testing.T, spec scenario.Spec, table map[string][2]float64) {
+	t.Helper()
+	found := 0
+	for _, c := range spec.Cells {
+		row, is := table[c.Name]
+		if is {
+			found++
+		}
+		packets, line := c.Published[result.ReceivedPacketRate], c.Published[result.LineShare10G]
+		if math.Abs(packets-row[0]*1e6) > 1 || line != row[1] {
+			t.Errorf("%s: %g packets/s and %g %%, the source has %v", c.Name, packets, line, row)
+		}
+		// What a share is of is told nowhere but by its figures: the rate over the line rate of 64 bytes, cut off.
+		if line > 0 && math.Floor(math.Min(100, 100*packets/result.LineRate(result.Ethernet10G, 64, 0))) != line {
+			t.Errorf("%s: %g packets/s are not %g %% of 10 GbE", c.Name, packets, line)
+		}
+	}
+	if found != len(table) {
+		t.Errorf("%s: %d of the source's %d rows", spec.Suite, found, len(table))
+	}
+}
+
 func compare(t *testing.T, suite string, c scenario.Cell, want map[result.Metric]float64) {
 	t.Helper()
 	for metric, figure := range want {
@@ -65,6 +100,10 @@ func TestSentencesOnPublishedFigures(t *testing.T) {
 			"factor-3-4": "refuted", // its table says 4.63
 			"by-design":  "supported", "switch-bottleneck": "supported", "vrouter-50-60": "supported",
 			"baseline": "supported", "receiver-pays": "supported",
+		},
+		"nfv-pps": {
+			"kernel-unsuitable": "supported", "dpdk-better": "supported",
+			"dpdk-short-of-smartnic": "supported", "smartnic-beyond-10g": "supported",
 		},
 		"contrail-vmq": {
 			"pairs-double": "refuted", "adapter-bound": "refuted", // by the source itself

@@ -18,8 +18,19 @@ func vocabulary() scenario.Vocabulary {
 			"wire":   nil,
 			"bridge": nil,
 			"vxlan":  {{Name: "vni", Type: result.Count, Min: 1, Max: 1<<24 - 1, Default: int64(1)}},
-			"vrouter": {{Name: "encapsulation", Type: result.Word,
-				Words: []string{"mplsoudp", "none"}, Default: "mplsoudp"}},
+			"vrouter": {
+				{Name: "encapsulation", Type: result.Word, Words: []string{"mplsoudp", "vxlan", "none"}, Default: "mplsoudp"},
+				{Name: "mode", Type: result.Word, Words: []string{"kernel", "poll"}, Default: "kernel"},
+				{Name: "fast", Type: result.Word, Words: []string{"auto", "off", "on"}, Default: "auto"},
+				{Name: "far", Type: result.Word, Words: []string{"vrouter", "tester"}, Default: "vrouter"},
+			},
+			"redirect": nil,
+			"testpmd":  nil,
+			"ovs-dpdk": {{Name: "encapsulation", Type: result.Word, Words: []string{"none", "vxlan"}, Default: "none"}},
+			"ovs": {
+				{Name: "encapsulation", Type: result.Word, Words: []string{"none", "vxlan"}, Default: "none"},
+				{Name: "tso", Type: result.Switch, Default: false},
+			},
 		},
 		Kinds: map[string][]result.Option{
 			"stream": {
@@ -37,10 +48,11 @@ func vocabulary() scenario.Vocabulary {
 			},
 			"ping": {{Name: "rate", Type: result.PacketRate}},
 			"frame": {
-				{Name: "size", Type: result.Size, Min: 64, Max: 9018, Default: int64(64)},
+				{Name: "size", Type: result.Size, Words: []string{"imix"}, Min: 64, Max: 9018, Default: int64(64)},
 				{Name: "flows", Type: result.Count, Min: 1, Max: 1_000_000, Default: int64(1)},
 			},
 		},
+		Features: []string{"smartnic"},
 	}
 }
 

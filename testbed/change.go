@@ -23,6 +23,7 @@ const (
 	KindLink      Kind = "link"
 	KindVXLAN     Kind = "vxlan"
 	KindDaemon    Kind = "daemon"
+	KindPort      Kind = "port"
 )
 
 // The names of attributes that can be set on a living object. Offloads go by

@@ -15,11 +15,12 @@ func (g Graph) Clone() Graph {
 		for i := range l.Ends {
 			end := &l.Ends[i]
 			end.Addresses, end.Routes = slices.Clone(end.Addresses), slices.Clone(end.Routes)
-			end.Offloads = maps.Clone(end.Offloads)
+			end.Offloads, end.CPUs = maps.Clone(end.Offloads), slices.Clone(end.CPUs)
 		}
 	})
 	g.VXLANs = each(g.VXLANs, func(v *VXLAN) { v.Offloads = maps.Clone(v.Offloads) })
-	g.Daemons = each(g.Daemons, func(d *Daemon) { d.Args, d.Files = slices.Clone(d.Args), maps.Clone(d.Files) })
+	g.Daemons = each(g.Daemons, func(d *Daemon) { *d = d.clone() })
+	g.Ports = each(g.Ports, func(p *Port) { p.CPUs = slices.Clone(p.CPUs) })
 	return g
 }
 

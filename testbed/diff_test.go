@@ -33,7 +33,8 @@ func overlay() Graph {
 			Name: "tunnel", Node: "a", Device: "vx0", VNI: 7, Local: "172.16.0.11", Remote: "172.16.0.12",
 			Port: 4789, Underlay: "nic0", Bridge: "switch", MTU: 1450,
 		}},
-		Daemons: []Daemon{{Name: "agent", Node: "a", Program: "agent", Args: []string{"--dir", "{dir}"}, Files: map[string]string{"x": "1", "y": "2"}}},
+		Daemons: []Daemon{{Name: "agent", Node: "a", Drawn: "AGENT", Program: "agent", Args: []string{"--dir", "{dir}"}, Files: map[string]string{"x": "1", "y": "2"},
+			Needs: []string{"bpf"}, Environment: []string{"X=1"}, Before: []Command{{"make", []string{"ready"}}}, After: []Command{{"go", []string{"on"}}}}},
 	}
 }
 
@@ -173,7 +174,8 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 	g.Nodes[0].CPUs[0], g.Links[0].Ends[0].MTU, g.Links[0].Ends[0].Addresses[0] = 9, 9000, "x"
 	g.Links[0].Ends[0].Offloads[TSO], g.Links[1].Ends[0].Routes[0].Gateway = true, "x"
-	g.Daemons[0].Files["x"], g.Daemons[0].Args[0] = "x", "x"
+	g.Daemons[0].Files["x"], g.Daemons[0].Args[0], g.Daemons[0].Needs[0], g.Daemons[0].Environment[0] = "x", "x", "x", "x"
+	g.Daemons[0].Before[0].Args[0], g.Daemons[0].After[0].Args[0] = "x", "x"
 	if changes := Diff(c, overlay()); len(changes) > 0 {
 		t.Errorf("the clone changed with the original: %v", changes)
 	}

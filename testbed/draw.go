@@ -15,18 +15,27 @@ func Draw(g Graph) string {
 	if len(g.Nodes) == 0 {
 		return ""
 	}
-	sketches, width, height := make([]sketch, len(g.Nodes)), 0, 0
-	for i, n := range g.Nodes {
-		sketches[i] = sketchNode(g, n)
-		width, height = max(width, sketches[i].width()), max(height, sketches[i].height())
+	var sketches []sketch
+	width, height, between := 0, 0, ""
+	if wire, ok := findWire(g); ok {
+		between = wire.Kind
+	}
+	for _, n := range g.Nodes {
+		sketches = append(sketches, sketchNode(g, n))
+	}
+	if far, ok := farEnd(g); ok {
+		sketches, between = append(sketches, sketchFar(far)), far.Tunnel.Encapsulation
+	}
+	for _, s := range sketches {
+		width, height = max(width, s.width()), max(height, s.height())
 	}
 	page := &canvas{}
 	for i, s := range sketches {
 		left := i * (width + 2*nicOutside + wireLength)
 		s.draw(pen{on: page, left: left, width: width, mirror: i%2 == 1}, height)
 	}
-	if wire, ok := findWire(g); ok {
-		drawWire(page, wire, width+nicOutside)
+	if between != "" {
+		drawWire(page, between, width+nicOutside)
 	}
 	return page.String()
 }
@@ -88,8 +97,8 @@ func switchLines(g Graph, node string) []string {
 		}
 	}
 	for _, d := range g.Daemons {
-		if d.Node == node {
-			add(strings.ToUpper(d.Program))
+		if d.Node == node && d.Drawn != "" {
+			add(d.Drawn)
 		}
 	}
 	return lines
@@ -100,13 +109,18 @@ func switchLines(g Graph, node string) []string {
 func containerBoxes(g Graph, node string) ([][]string, int) {
 	var boxes [][]string
 	for _, c := range g.Containers {
-		if c.Node != node {
+		if far, ok := farEnd(g); c.Node != node || ok && far.Place == c.Name {
 			continue
 		}
 		lines := []string{shorten(c.Name)}
 		for _, i := range g.Interfaces() {
 			if i.Place == c.Name {
 				lines = append(lines, addressLines(i)...)
+			}
+		}
+		for _, p := range g.Ports {
+			if p.Place == c.Name && p.Device == "" { // else it is among the interfaces
+				lines = append(lines, p.lines()...)
 			}
 		}
 		boxes = append(boxes, lines)
@@ -167,6 +181,9 @@ func findWire(g Graph) (Link, bool) {
 }
 
 func nicLines(g Graph, node string) []string {
+	if far, ok := farEnd(g); ok && g.NodeOf(far.Place) == node {
+		return []string{"fabric", far.Tunnel.To}
+	}
 	wire, _ := findWire(g)
 	for _, end := range wire.Ends {
 		if end.Place == node {
@@ -176,10 +193,29 @@ func nicLines(g Graph, node string) []string {
 	return nil
 }
 
-func drawWire(page *canvas, wire Link, left int) {
+func drawWire(page *canvas, kind string, left int) {
 	p := pen{on: page, left: left, width: wireLength}
 	p.across(-1, wireLength, top+1)
-	p.text((wireLength-len(wire.Kind))/2, top+2, wire.Kind)
+	p.text((wireLength-len(kind))/2, top+2, kind)
+}
+
+// farEnd is the port at the far end of a data plane's fabric, if a tester stands there.
+func farEnd(g Graph) (Port, bool) {
+	for _, p := range g.Ports {
+		if p.Tunnel != nil {
+			return p, true
+		}
+	}
+	return Port{}, false
+}
+
+// sketchFar is drawn in the place of another node.
+func sketchFar(p Port) sketch {
+	return sketch{title: "FAR END", core: append([]string{shorten(p.Place)}, p.lines()...), nic: []string{"tester", p.Tunnel.From}, stack: true}
+}
+
+func (p Port) lines() []string {
+	return addressLines(Interface{Addresses: []string{p.Address}, MTU: p.MTU})
 }
 
 // boxWidth is that of a box with these lines.

@@ -1,10 +1,10 @@
 package testbed
 
-// Features are the words for what a testbed may need of a machine's kernel, what
+// Features are the words for what a testbed may need of a machine's kernel, or of its NICs, what
 // others build on first. Backends find out which are missing.
 var Features = []string{
 	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN,
-	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS,
+	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureSmartNIC,
 }
 
 // The features.
@@ -17,4 +17,5 @@ const (
 	FeatureTCX      = "tcx"           // their attachment by tcx
 	FeatureThreaded = "threaded-napi" // receive work in kernel threads
 	FeatureRPS      = "rps"           // receive packet steering
+	FeatureSmartNIC = "smartnic"      // a NIC that forwards by rules of its own
 )

@@ -17,6 +17,7 @@ type Graph struct {
 	Links      []Link      `json:"links,omitempty"`
 	VXLANs     []VXLAN     `json:"vxlans,omitempty"`
 	Daemons    []Daemon    `json:"daemons,omitempty"`
+	Ports      []Port      `json:"ports,omitempty"`
 }
 
 // Node is a compute node's own network stack and the CPUs that do its work.
@@ -52,6 +53,7 @@ type Interface struct {
 	Bridge    string          `json:"bridge,omitempty"`   // the switch it is a port of
 	Offloads  map[string]bool `json:"offloads,omitempty"` // by the names of Offloads; what is not named stays as found
 	Steering  string          `json:"steering,omitempty"` // where receive work runs: Steer*
+	CPUs      []int           `json:"cpus,omitempty"`     // of its node, that steering brings it to; empty: all of them
 }
 
 // How an interface's receive work is brought to its own node's CPUs.
@@ -67,6 +69,12 @@ const (
 	GSO    = "gso"
 	GRO    = "gro"
 	UDPSeg = "tx-udp-segmentation"
+	// GROJoins is no feature of ethtool's: off, GRO joins no packets, and a virtual pair still
+	// receives by NAPI, which it does where GRO is on.
+	GROJoins = "gro-joins"
+	// TxChecksum is a checksum that the device is left to finish. Off, every packet
+	// has its own, which a switch without virtio-net headers needs.
+	TxChecksum = "tx-checksumming"
 )
 
 // Route is a destination prefix through a gateway (empty: directly connected).
@@ -98,19 +106,6 @@ type VXLAN struct {
 	Bridge   string          `json:"bridge"`
 	MTU      int             `json:"mtu"`
 	Offloads map[string]bool `json:"offloads,omitempty"`
-}
-
-// Daemon is a process that a path needs on a node: it is started once the node's
-// links stand and counts as up when it prints a line of JSON with "ready": true.
-// It ends when its standard input does.
-type Daemon struct {
-	Name    string            `json:"name"`
-	Node    string            `json:"node"`
-	Program string            `json:"program"`          // found beside the agent's own binary, then on PATH
-	Args    []string          `json:"args"`             // {dir} stands for the daemon's own folder
-	Files   map[string]string `json:"files,omitempty"`  // written into {dir} first, by name
-	Probe   string            `json:"probe,omitempty"`  // who reads its counters: vrouter
-	Socket  string            `json:"socket,omitempty"` // where, with {dir}
 }
 
 // NodeOf returns the node that a place (a node or a container) belongs to, "" if

@@ -56,6 +56,9 @@ func objects(g Graph) []object {
 	for _, d := range g.Daemons {
 		all = append(all, daemonObject(g, d))
 	}
+	for _, p := range g.Ports {
+		all = append(all, p.object(g))
+	}
 	return all
 }
 
@@ -112,7 +115,11 @@ func (i Interface) attributes() []attribute {
 		all = all[1:]
 	}
 	all = append(all, offloadAttributes(i.Place, i.Device, i.Offloads)...)
-	return append(all, at(AttributeSteering, i.Steering))
+	steering := i.Steering
+	if len(i.CPUs) > 0 {
+		steering += " on " + ranges(i.CPUs)
+	}
+	return append(all, at(AttributeSteering, steering))
 }
 
 func offloadAttributes(place, device string, offloads map[string]bool) []attribute {
@@ -150,13 +157,13 @@ func vxlanObject(g Graph, v VXLAN) object {
 	return o
 }
 
-// daemonObject stands on every link and switch of its node: it may hold any of
-// them by index.
+// daemonObject stands on every link and switch of its node, which it may hold by
+// index, and on the daemons before it there, with which it may speak.
 func daemonObject(g Graph, d Daemon) object {
 	part := g.Part(d.Node)
 	o := object{
 		kind: KindDaemon, name: d.Name,
-		detail: fmt.Sprintf("%s: %s %s", d.Node, d.Program, strings.Join(d.Args, " ")),
+		detail: d.Node + ": " + d.line(),
 		fixed:  fmt.Sprint(d), // fmt prints maps in the order of their keys
 	}
 	for _, l := range part.Links {
@@ -167,6 +174,12 @@ func daemonObject(g Graph, d Daemon) object {
 	}
 	for _, v := range part.VXLANs {
 		o.needs = append(o.needs, object{kind: KindVXLAN, name: v.Name}.key())
+	}
+	for _, before := range part.Daemons {
+		if before.Name == d.Name {
+			break
+		}
+		o.needs = append(o.needs, object{kind: KindDaemon, name: before.Name}.key())
 	}
 	return o
 }

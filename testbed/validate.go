@@ -37,6 +37,9 @@ func Validate(g Graph) error {
 	for _, d := range g.Daemons {
 		c.daemon(d)
 	}
+	for _, p := range g.Ports {
+		c.pollPort(p)
+	}
 	if len(c.faults) == 0 {
 		return nil
 	}
@@ -130,8 +133,8 @@ func (c *checker) port(owner, node, bridge string) {
 
 func (c *checker) offloads(owner string, offloads map[string]bool) {
 	for name := range offloads {
-		if !slices.Contains([]string{TSO, GSO, GRO, UDPSeg}, name) {
-			c.fault("%s: %q is not an offload; use %s, %s, %s or %s", owner, name, TSO, GSO, GRO, UDPSeg)
+		if known := []string{TSO, GSO, GRO, GROJoins, UDPSeg, TxChecksum}; !slices.Contains(known, name) {
+			c.fault("%s: %q is not an offload; use one of %s", owner, name, strings.Join(known, ", "))
 		}
 	}
 }
@@ -173,6 +176,9 @@ func (c *checker) end(owner string, i Interface) {
 	if gro, named := i.Offloads[GRO]; i.Steering == SteerThreaded && (!named || !gro) {
 		// drivers/net/veth.c: the device has NAPI only with GRO or XDP.
 		c.fault("%s: threaded NAPI needs GRO on a virtual pair; switch gro on or steer by rps", owner)
+	}
+	if node, _ := c.graph.Node(c.graph.NodeOf(i.Place)); slices.ContainsFunc(i.CPUs, func(cpu int) bool { return !slices.Contains(node.CPUs, cpu) }) {
+		c.fault("%s: it is steered to the CPUs %v, and node %s has %v", owner, i.CPUs, node.Name, node.CPUs)
 	}
 	c.addresses(owner, i)
 }
@@ -219,18 +225,5 @@ func (c *checker) vxlan(v VXLAN) {
 	}
 	if c.devices[v.Node+"/"+v.Underlay] == "" {
 		c.fault("%s: its underlay %s/%s is not in the graph", owner, v.Node, v.Underlay)
-	}
-}
-
-func (c *checker) daemon(d Daemon) {
-	c.once(KindDaemon, d.Name)
-	c.onNode(KindDaemon, d.Name, d.Node)
-	if d.Program == "" {
-		c.fault("daemon %s has no program", d.Name)
-	}
-	for name := range d.Files {
-		if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
-			c.fault("daemon %s: %q is not a file's name in its folder", d.Name, name)
-		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestValid(t *testing.T) {
-	for name, g := range map[string]Graph{"overlay": overlay(), "empty": {}} {
+	for name, g := range map[string]Graph{"overlay": overlay(), "polled": polled(), "empty": {}} {
 		if err := Validate(g); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -48,11 +48,22 @@ func TestInvalid(t *testing.T) {
 		{`UDP port 0`, func(g *Graph) { g.VXLANs[0].Port = 0 }},
 		{`tunnel end "x"`, func(g *Graph) { g.VXLANs[0].Remote = "x" }},
 		{`underlay a/eth7 is not in the graph`, func(g *Graph) { g.VXLANs[0].Underlay = "eth7" }},
-		{`has no program`, func(g *Graph) { g.Daemons[0].Program = "" }},
+		{`has no program, and is more than commands`, func(g *Graph) { g.Daemons[0].Program = "" }},
+		{`has no program, and is more than commands`, func(g *Graph) { g.Daemons[0] = Daemon{Name: "empty", Node: "a"} }},
+		{`a command of daemon agent has no program`, func(g *Graph) { g.Daemons[0].After[0].Program = "" }},
+		{`"=x" is not a variable`, func(g *Graph) { g.Daemons[0].Environment[0] = "=x" }},
+		{`name one of them`, func(g *Graph) { g.Daemons[0].Up = Up{Socket: "{dir}/s", Says: "up"} }},
+		{`ends by "kill"`, func(g *Graph) { g.Daemons[0].Ends = "kill" }},
+		{`no place "z"`, func(g *Graph) { g.Ports[0].Place = "z" }},
+		{`"other" is no daemon`, func(g *Graph) { g.Ports[0].Tester = "other" }},
+		{`no daemon with a socket on the node of c`, func(g *Graph) { g.Daemons[0].Socket = "" }},
+		{`"x" is not an Ethernet address`, func(g *Graph) { g.Ports[0].NextHop = "x" }},
+		{`port port: "10.0.0.9" is not an address`, func(g *Graph) { g.Ports[0].Address = "10.0.0.9" }},
+		{`port port: an MTU of 1`, func(g *Graph) { g.Ports[0].MTU = 1 }},
 		{`not a file's name`, func(g *Graph) { g.Daemons[0].Files = map[string]string{"../x": ""} }},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			g := overlay()
+			g := polled()
 			c.change(&g)
 			err := Validate(g)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `cell "X"`) {

@@ -26,6 +26,8 @@ type Order struct {
 	Load    result.Options `json:"load"`
 	Address string         `json:"address"` // a receiver binds to this IP; a sender connects to this IP:port
 	CPUs    []int          `json:"cpus"`    // its hot threads are pinned here, in turn
+	// Port is the endpoint's port of poll mode; nil: it has an interface. The agent sets it.
+	Port *Port `json:"port,omitempty"`
 }
 
 // Schedule is when a worker runs: traffic flows from Start through WarmUp and

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/control"
 	"windtunnel/vrouter/internal/lab"
@@ -16,20 +14,40 @@ import (
 
 // bridged makes a bed's network one link: each node names the other, and the hosts there.
 func (b *bed) bridged() *bed {
-	b.a.config.Networks[0].Bridge = &config.Bridge{}
-	b.a.config.Routes = nil
-	b.a.bridgeTo("10.0.0.2", b.b1)
-	if b.b != nil {
-		b.b.config.Networks[0].Bridge = &config.Bridge{}
-		b.b.config.Routes = nil
-		b.b.bridgeTo("10.0.0.1", b.a1, b.a2)
+	return b.bridgedBy(config.VXLAN, config.Bridge{})
+}
+
+// bridgedBy wraps the link's frames in an encapsulation. The nodes' bridges are alike but for their labels.
+func (b *bed) bridgedBy(e config.Encapsulation, bridge config.Bridge) *bed {
+	for i, n := range []*node{b.a, b.b} {
+		own := bridge
+		if e != config.VXLAN {
+			own.Label = bridgeLabel(i)
+			n.config.Networks[0].VNI = 0
+		}
+		n.config.Networks[0].Bridge, n.config.Routes = &own, nil
 	}
+	b.a.bridgeTo(b.b, e, bridgeLabel(1), b.b1)
+	b.b.bridgeTo(b.a, e, bridgeLabel(0), b.a1, b.a2)
 	return b
 }
 
-func (n *node) bridgeTo(tunnel string, hosts ...*container) {
+func bridgeLabel(node int) uint32 { return 61 + uint32(node) }
+
+// fabric is the node's address on the wire.
+func (n *node) fabric() netip.Addr {
+	if f := n.config.Fabric; f.Address.IsValid() {
+		return f.Address
+	}
+	return n.config.Fabric.Address6
+}
+
+func (n *node) bridgeTo(other *node, e config.Encapsulation, label uint32, hosts ...*container) {
 	bridge := n.config.Networks[0].Bridge
-	via := config.Via{Tunnel: netip.MustParseAddr(tunnel), Encapsulation: config.VXLAN}
+	via := config.Via{Tunnel: other.fabric(), Encapsulation: e}
+	if e != config.VXLAN {
+		via.Label = label
+	}
 	bridge.Nodes = append(bridge.Nodes, via)
 	for _, h := range hosts {
 		bridge.Hosts = append(bridge.Hosts, config.Host{MAC: h.mac(), Via: via})
@@ -140,13 +158,9 @@ func TestBridgeBroadcast(t *testing.T) {
 	for name, c := range map[string]*container{"a2": b.a2, "b1": b.b1, "a1 itself": b.a1, "the other network": stranger} {
 		heard[name] = lab.NewTap(c.Namespace, "eth0")
 	}
-	s := udpSocket(t, b.a1, 0)
-	raw, err := s.SyscallConn()
-	b.a.Must("finding the socket", err)
-	raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_BROADCAST, 1) })
-	b.a.Must("allowing broadcasts", err)
+	s := broadcasting(t, b.a1)
 	for range 3 {
-		_, err = s.WriteToUDPAddrPort([]byte("to all"), netip.MustParseAddrPort("10.0.1.255:9"))
+		_, err := s.WriteToUDPAddrPort([]byte("to all"), netip.MustParseAddrPort("10.0.1.255:9"))
 		b.a.Must("sending to all", err)
 	}
 	for _, name := range []string{"a2", "b1"} {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -163,7 +162,7 @@ func TestRouteComesAndGoes(t *testing.T) {
 	}
 	flags := []string{"10.0.1.4/32", "--network", "network1", "--socket", b.a.socket()}
 	for _, words := range [][]string{{"rt", "add", "--tunnel", "10.0.0.2", "--encapsulation", "mplsoudp", "--label", "17"}, {"rt", "del"}} {
-		if text, err := exec.Command(vrouterBinary(t), append(words, flags...)...).CombinedOutput(); err != nil {
+		if text, err := vrouterCommand(t, append(words, flags...)...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", words, err, text)
 		}
 		if s, want := ask[control.Status](b.a, "status"), map[string]int{"add": 1}[words[1]]; s.Routes != want {

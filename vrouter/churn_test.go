@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,35 +66,49 @@ func routesBefore(t *testing.T) int {
 }
 
 // TestRouteChurn: while 10,000 routes change a second, beside, above and below the one that a TCP stream
-// takes, and that one itself, no packet of the stream is lost to the tables, nor is a byte of it.
+// takes, and that one itself, and the daemon is killed and started again, no packet of the stream is lost to
+// the tables, nor is a byte of it, and its sender has nothing to send again but what a link lost.
 func TestRouteChurn(t *testing.T) {
 	b := newBed(t, config.MPLSoUDP)
 	b.a.config.Limits.Routes = 100_000 + routesBefore(t)
-	b.run("--lease")
+	b.a.privateBPF()
+	b.a.config.Name = ownName("churn")
+	b.run2("", "--lease")
+	defer b.a.deletes()
 	preload(t, b.a, routesBefore(t), b.a.config.Routes[0].Via)
 	gre := b.a.config.Routes[0].Via
 	gre.Encapsulation = config.MPLSoGRE
 	here := config.Change{Network: "network1", Prefix: b.a.config.Routes[0].Prefix, Via: &gre}
 	b.a.Must("changing a route", b.a.changeRoutes([]config.Change{here}))
 	lab.Await(t, "both tunnels are resolved", func() bool { return len(ask[control.Status](b.a, "status").Unresolved) == 0 })
-	s := startStream(t, b.a1, b.b1)
-	random, begin, done := rand.New(rand.NewPCG(1, 2)), time.Now(), 0
-	for time.Since(begin) < churnTime(t) {
+	tcp(t, b.a1, b.b1, 1<<16) // the sender learns the way's MTU
+	before, s := b.lost(), startStream(t, b.a1, b.b1)
+	random, begin, done, restarts := rand.New(rand.NewPCG(1, 2)), time.Now(), 0, []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL}
+	for time.Since(begin) < churnTime(t) || len(restarts) > 0 {
 		changes := churnChanges(random, b.a.config.Routes[0], gre)
 		if err := b.a.changeRoutes(changes); err != nil {
 			t.Fatalf("after %d changes: %v", done, err)
 		}
-		done += len(changes)
+		if done += len(changes); len(restarts) > 0 && time.Since(begin) > churnTime(t)/time.Duration(1+len(restarts)) {
+			b.a.signal(restarts[0])
+			b.a.run()
+			restarts = restarts[1:]
+		}
 		time.Sleep(time.Until(begin.Add(time.Duration(done) * time.Second / churnRate)))
 	}
 	rate := float64(done) / time.Since(begin).Seconds()
-	bytes := s.end(t)
+	lost := func() int { return b.lost() - before }
+	bytes, went := s.end(t, lost)
+	if went.missed > lost() {
+		t.Errorf("%+v, and the links lost %d", went, lost())
+	}
 	t.Logf("%.0f routes changed a second, beside %.1f Gbit/s", rate, float64(bytes)*8/1e9/time.Since(begin).Seconds())
 	for _, n := range []*node{b.a, b.b} {
 		if drops := n.addsUp().Drops; len(drops) != 0 {
 			t.Errorf("%s dropped %v", n.config.Name, drops)
 		}
 	}
+	b.a.signal(syscall.SIGTERM)
 }
 
 // churnChanges are changes at once: routes of all lengths that come, go, and lead elsewhere, nearly all
@@ -119,6 +134,7 @@ func churnChanges(random *rand.Rand, stream config.Route, other config.Via) []co
 // A stream is TCP as fast as it goes, from one container to another, until it is ended.
 type stream struct {
 	conn     net.Conn
+	came     *lab.Payload
 	stop     chan struct{}
 	sent     chan error
 	sentSum  hash.Hash
@@ -128,7 +144,7 @@ type stream struct {
 
 func startStream(t *testing.T, from, to *container) *stream {
 	t.Helper()
-	s := &stream{stop: make(chan struct{}), sent: make(chan error, 1), sentSum: sha256.New(), received: make(chan [32]byte, 1)}
+	s := &stream{came: lab.NewPayload(to.Namespace), stop: make(chan struct{}), sent: make(chan error, 1), sentSum: sha256.New(), received: make(chan [32]byte, 1)}
 	var listener net.Listener
 	to.Do(func() (err error) {
 		listener, err = net.Listen("tcp4", to.address.String()+":0")
@@ -136,7 +152,12 @@ func startStream(t *testing.T, from, to *container) *stream {
 	})
 	go func() {
 		defer listener.Close()
-		s.received <- receive(listener, churnTime(t)+4*patience)
+		h := sha256.New()
+		if err := receive(listener, h); err != nil {
+			s.received <- [32]byte{}
+			return
+		}
+		s.received <- [32]byte(h.Sum(nil))
 	}()
 	from.Do(func() (err error) {
 		s.conn, err = (&net.Dialer{Timeout: patience, Control: cubic}).DialContext(context.Background(), "tcp4", listener.Addr().String())
@@ -147,7 +168,6 @@ func startStream(t *testing.T, from, to *container) *stream {
 }
 
 func (s *stream) send() error {
-	defer s.conn.Close()
 	random, buffer := rand.NewChaCha8([32]byte{1}), make([]byte, 1<<18)
 	for {
 		select {
@@ -165,15 +185,18 @@ func (s *stream) send() error {
 	}
 }
 
-// end stops the stream, checks that it arrived as it was sent, and tells its bytes.
-func (s *stream) end(t *testing.T) int {
+// end stops the stream, checks that it arrived as it was sent, and tells its bytes and how it went.
+func (s *stream) end(t *testing.T, lost func() int) (int, sent) {
 	t.Helper()
+	defer s.conn.Close()
 	close(s.stop)
 	if err := <-s.sent; err != nil {
 		t.Fatalf("sending over TCP: %v", err)
 	}
+	went := counted(t, s.conn, s.came, lost)
+	s.conn.(*net.TCPConn).CloseWrite()
 	if sum := <-s.received; sum != [32]byte(s.sentSum.Sum(nil)) {
 		t.Error("TCP delivered other bytes than were sent")
 	}
-	return s.bytes
+	return s.bytes, went
 }

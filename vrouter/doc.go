@@ -2,6 +2,7 @@
 //
 //	core     what becomes of a packet: headers in C, shared by all movers
 //	kernel   the kernel mode: eBPF at tc, loaded and attached from Go
+//	poll     the poll mode: a process on DPDK, started and supplied from Go
 //	config   the declarative configuration, and the tables it becomes
 //	control  the agent: changes while packets flow, neighbours, the socket
 //

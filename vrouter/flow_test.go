@@ -96,23 +96,25 @@ func (n *node) drops() map[string]uint64 { return ask[control.Stats](n, "stats")
 // else does.
 func TestFlow(t *testing.T) {
 	for _, e := range []config.Encapsulation{config.MPLSoUDP, config.VXLAN, config.NoEncapsulation} {
-		t.Run(string(e), func(t *testing.T) {
-			b := flowBed(t, e)
-			b.run("--lease")
-			for _, f := range b.families() {
-				for _, peer := range []*container{f.far, f.beside} {
-					flowPasses(t, f.inside, peer)
-					flowDenies(b.a, f.inside, peer)
-				}
-				tcp(t, f.inside, f.far, bulk) // aggregates, both ways of the flow
-			}
-			flows := ask[control.Flows](b.a, "flow")
-			if flows.Matched == 0 || flows.States["established"] == 0 || uint64(flows.Matched) != flows.Networks[0].Flows {
-				t.Errorf("the flows: %+v", flows)
-			}
-			b.a.addsUp()
-		})
+		t.Run(string(e), func(t *testing.T) { testFlow(t, flowBed(t, e)) })
 	}
+	t.Run("poll", func(t *testing.T) { testFlow(t, flowBed(t, config.MPLSoUDP).poll()) })
+}
+
+func testFlow(t *testing.T, b *bed) {
+	b.run("--lease")
+	for _, f := range b.families() {
+		for _, peer := range []*container{f.far, f.beside} {
+			flowPasses(t, f.inside, peer)
+			flowDenies(b.a, f.inside, peer)
+		}
+		tcp(t, f.inside, f.far, bulk) // aggregates, both ways of the flow
+	}
+	flows := ask[control.Flows](b.a, "flow")
+	if flows.Matched == 0 || flows.States["established"] == 0 || uint64(flows.Matched) != flows.Networks[0].Flows {
+		t.Errorf("the flows: %+v", flows)
+	}
+	b.a.addsUp()
 }
 
 // TestFlowReceive: packets whose tunnel XDP took off are checked as others, and a watch shows those that
@@ -200,24 +202,26 @@ func flowDenies(n *node, inside, peer *container) {
 // TestFlowICMPErrors: "port unreachable" reaches whoever sent the packet that it quotes, in both
 // directions, and one that quotes no packet of a flow is lost.
 func TestFlowICMPErrors(t *testing.T) {
-	b := flowBed(t, config.MPLSoUDP)
-	b.run("--lease")
-	for i, f := range b.families() {
-		t.Run(f.name, func(t *testing.T) {
-			for from, to := range map[*container]*container{f.inside: f.far, f.far: f.inside} {
-				if err := unreachable(from, to); !errors.Is(err, syscall.ECONNREFUSED) {
-					t.Errorf("no error came to %s: %v", from.address, err)
+	inModes(t, func(t *testing.T, mode func(*bed) *bed) {
+		b := mode(flowBed(t, config.MPLSoUDP))
+		b.run("--lease")
+		for i, f := range b.families() {
+			t.Run(f.name, func(t *testing.T) {
+				for from, to := range map[*container]*container{f.inside: f.far, f.far: f.inside} {
+					if err := unreachable(from, to); !errors.Is(err, syscall.ECONNREFUSED) {
+						t.Errorf("no error came to %s: %v", from.address, err)
+					}
 				}
-			}
-			before := b.a.drops()["icmp_unrelated"]
-			if before != uint64(i) {
-				t.Errorf("%d errors were lost", before)
-			}
-			forge(t, f.far, f.inside)
-			lab.Await(t, "an error that quotes no flow's packet is lost", func() bool { return b.a.drops()["icmp_unrelated"] == before+1 })
-		})
-	}
-	b.a.addsUp()
+				before := b.a.drops()["icmp_unrelated"]
+				if before != uint64(i) {
+					t.Errorf("%d errors were lost", before)
+				}
+				forge(t, f.far, f.inside)
+				lab.Await(t, "an error that quotes no flow's packet is lost", func() bool { return b.a.drops()["icmp_unrelated"] == before+1 })
+			})
+		}
+		b.a.addsUp()
+	})
 }
 
 // unreachable sends a datagram to port 9, and gives the error that comes back.
@@ -266,31 +270,33 @@ func forge(t *testing.T, from, to *container) {
 
 // TestFlowFragments: all fragments of an allowed datagram pass, and none of one that is denied.
 func TestFlowFragments(t *testing.T) {
-	b := flowBed(t, config.MPLSoUDP)
-	b.run("--lease")
-	for _, c := range []*container{b.a1, b.b1} {
-		c.SetMTU("eth0", 1400)
-	}
-	for _, f := range b.families() {
-		t.Run(f.name, func(t *testing.T) {
-			mine, theirs := fragmenting(t, f.inside), fragmenting(t, f.far)
-			before := b.a.drops()
-			big := make([]byte, 5000) // four fragments
-			theirs.WriteTo(big, mine.LocalAddr())
-			lab.Await(t, "fragments of a datagram that nobody asked for are dropped", func() bool {
-				drops := b.a.drops()
-				return drops["policy_denied"] == before["policy_denied"]+1 && drops["fragment_unknown"] == before["fragment_unknown"]+3
-			})
-			for _, way := range [][2]*net.UDPConn{{mine, theirs}, {theirs, mine}} {
-				way[0].WriteTo(big, way[1].LocalAddr())
-				way[1].SetReadDeadline(time.Now().Add(patience))
-				if n, err := way[1].Read(make([]byte, 8000)); err != nil || n != len(big) {
-					t.Errorf("from %s %d bytes arrived: %v", way[0].LocalAddr(), n, err)
+	inModes(t, func(t *testing.T, mode func(*bed) *bed) {
+		b := mode(flowBed(t, config.MPLSoUDP))
+		b.run("--lease")
+		for _, c := range []*container{b.a1, b.b1} {
+			c.SetMTU("eth0", 1400)
+		}
+		for _, f := range b.families() {
+			t.Run(f.name, func(t *testing.T) {
+				mine, theirs := fragmenting(t, f.inside), fragmenting(t, f.far)
+				before := b.a.drops()
+				big := make([]byte, 5000) // four fragments
+				theirs.WriteTo(big, mine.LocalAddr())
+				lab.Await(t, "fragments of a datagram that nobody asked for are dropped", func() bool {
+					drops := b.a.drops()
+					return drops["policy_denied"] == before["policy_denied"]+1 && drops["fragment_unknown"] == before["fragment_unknown"]+3
+				})
+				for _, way := range [][2]*net.UDPConn{{mine, theirs}, {theirs, mine}} {
+					way[0].WriteTo(big, way[1].LocalAddr())
+					way[1].SetReadDeadline(time.Now().Add(patience))
+					if n, err := way[1].Read(make([]byte, 8000)); err != nil || n != len(big) {
+						t.Errorf("from %s %d bytes arrived: %v", way[0].LocalAddr(), n, err)
+					}
 				}
-			}
-		})
-	}
-	b.a.addsUp()
+			})
+		}
+		b.a.addsUp()
+	})
 }
 
 // fragmenting is a socket whose container itself makes fragments: IPv4 may not forbid it then.
@@ -309,12 +315,9 @@ func fragmenting(t *testing.T, c *container) *net.UDPConn {
 	return s
 }
 
-// TestFlowQuota: a network that has as many flows as it may gets no more, and another is not touched
-// by that; room comes back as flows age, exactly.
-func TestFlowQuota(t *testing.T) {
-	b := flowBed(t, config.MPLSoUDP)
-	b.a.config.Networks[0].Flows = 100
-	b.a.config.Idle.Opening = 2
+// secondNetwork moves node A's second port, with its policy, into a network of its own, without a quota and
+// with the same route.
+func (b *bed) secondNetwork() {
 	other := b.a.config.Networks[0]
 	other.Name, other.VNI, other.Flows = "network2", 0, 0
 	b.a.config.Networks = append(b.a.config.Networks, other)
@@ -322,20 +325,50 @@ func TestFlowQuota(t *testing.T) {
 	second := b.a.config.Routes[0]
 	second.Network = "network2"
 	b.a.config.Routes = append(b.a.config.Routes, second)
+}
+
+// TestFlowQuota: a network that has as many flows as it may gets no more, and another is not touched
+// by that; room comes back as flows age, exactly.
+func TestFlowQuota(t *testing.T) {
+	inModes(t, func(t *testing.T, mode func(*bed) *bed) {
+		b := mode(flowBed(t, config.MPLSoUDP))
+		b.a.config.Networks[0].Flows = 100
+		b.a.config.Idle.Opening = 2
+		b.secondNetwork()
+		b.run("--lease")
+		flood(t, b.a1, b.b1.address, 500)
+		lab.Await(t, "400 flows are over the quota", func() bool { return b.a.drops()["flow_quota"] == 400 })
+		flood(t, b.a2, b.b1.address, 150)
+		lab.Await(t, "another network is not touched by that", func() bool { return b.a.flowsOf("network2") == 150 })
+		if drops := b.a.drops(); drops["flow_quota"] != 400 {
+			t.Errorf("another network met the quota: %v", drops)
+		}
+		lab.Await(t, "the flows age", func() bool { return b.a.flowsOf("network1") == 0 })
+		flood(t, b.a1, b.b1.address, 100)
+		lab.Await(t, "the network has its 100 flows again", func() bool { return b.a.flowsOf("network1") == 100 })
+		if drops := b.a.drops(); drops["flow_quota"] != 400 {
+			t.Errorf("the room did not come back: %v", drops)
+		}
+	})
+}
+
+// TestFlowShare: a network that names no quota does not fill the table for another one.
+func TestFlowShare(t *testing.T) {
+	b := flowBed(t, config.MPLSoUDP)
+	b.a.config.Limits.Flows = 1000
+	b.secondNetwork()
 	b.run("--lease")
-	flood(t, b.a1, b.b1.address, 500)
-	lab.Await(t, "400 flows are over the quota", func() bool { return b.a.drops()["flow_quota"] == 400 })
-	flood(t, b.a2, b.b1.address, 150)
-	lab.Await(t, "another network is not touched by that", func() bool { return b.a.flowsOf("network2") == 150 })
-	if drops := b.a.drops(); drops["flow_quota"] != 400 {
-		t.Errorf("another network met the quota: %v", drops)
+	flood(t, b.a1, b.b1.address, 1200)
+	lab.Await(t, "what is over its share is refused", func() bool { return b.a.drops()["flow_quota"] == 450 })
+	flood(t, b.a2, b.b1.address, 250)
+	lab.Await(t, "the other network has its part", func() bool { return b.a.flowsOf("network2") == 250 })
+	if drops := b.a.drops(); drops["flow_quota"] != 450 || drops["flow_table_full"] != 0 || b.a.flowsOf("network1") != 750 {
+		t.Errorf("network1 has %d flows; drops %v", b.a.flowsOf("network1"), drops)
 	}
-	lab.Await(t, "the flows age", func() bool { return b.a.flowsOf("network1") == 0 })
-	flood(t, b.a1, b.b1.address, 100)
-	lab.Await(t, "the network has its 100 flows again", func() bool { return b.a.flowsOf("network1") == 100 })
-	if drops := b.a.drops(); drops["flow_quota"] != 400 {
-		t.Errorf("the room did not come back: %v", drops)
+	if text, _ := b.a.tool("flow", "--limit", "1"); !strings.Contains(text, "network1  750  quota 750, so that there is room for others\n") {
+		t.Errorf("vrouter flow says:\n%s", text)
 	}
+	b.a.addsUp()
 }
 
 func (n *node) flowsOf(network string) uint64 {
@@ -384,62 +417,64 @@ func TestFlowMany(t *testing.T) {
 
 // TestFlowTableFull: a full table is a named drop, and what is in it goes on.
 func TestFlowTableFull(t *testing.T) {
-	b := flowBed(t, config.MPLSoUDP)
-	b.a.config.Limits.Flows = 64
-	b.run("--lease")
-	mine, theirs := udpSocket(t, b.a1, 0), udpSocket(t, b.b1, 0)
-	if !reaches(mine, theirs) {
-		t.Fatal("the first datagram was lost")
-	}
-	flood(t, b.a1, b.b1.address, 500)
-	lab.Await(t, "flows find no room", func() bool { return b.a.drops()["flow_table_full"] >= 400 })
-	if !reaches(mine, theirs) || !reaches(theirs, mine) {
-		t.Error("a flow that has room was lost")
-	}
-	flows := ask[control.Flows](b.a, "flow")
-	if uint64(flows.Matched) != flows.Networks[0].Flows || flows.Matched < 64 {
-		t.Errorf("%d flows are in the table, %d are counted", flows.Matched, flows.Networks[0].Flows)
-	}
-	b.a.addsUp()
+	inModes(t, func(t *testing.T, mode func(*bed) *bed) {
+		b := mode(flowBed(t, config.MPLSoUDP))
+		b.a.config.Limits.Flows = 64
+		b.run("--lease")
+		mine, theirs := udpSocket(t, b.a1, 0), udpSocket(t, b.b1, 0)
+		if !reaches(mine, theirs) {
+			t.Fatal("the first datagram was lost")
+		}
+		flood(t, b.a1, b.b1.address, 500)
+		lab.Await(t, "flows find no room", func() bool { return b.a.drops()["flow_table_full"] >= 400 })
+		if !reaches(mine, theirs) || !reaches(theirs, mine) {
+			t.Error("a flow that has room was lost")
+		}
+		flows := ask[control.Flows](b.a, "flow")
+		if uint64(flows.Matched) != flows.Networks[0].Flows || flows.Matched < 64 {
+			t.Errorf("%d flows are in the table, %d are counted", flows.Matched, flows.Networks[0].Flows)
+		}
+		b.a.addsUp()
+	})
 }
 
 // TestFlowApply: a change of the policy is for flows that begin later; a port that leaves flow mode
 // leaves its flows, and all this while packets of established flows lose nothing.
 func TestFlowApply(t *testing.T) {
-	b := flowBed(t, config.MPLSoUDP)
-	b.run("--lease")
-	mine, theirs := udpSocket(t, b.a1, 0), udpSocket(t, b.b1, 0)
-	if !reaches(mine, theirs) || !reaches(theirs, mine) {
-		t.Fatal("a datagram or its reply was lost")
-	}
-	b.a.config.Policies = []config.Policy{{Name: "web", Default: config.Deny}}
-	b.a.Must("applying a policy that denies all", b.a.apply())
-	if !reaches(mine, theirs) || !reaches(theirs, mine) {
-		t.Error("an established flow was cut")
-	}
-	b.a.denied(udpSocket(t, b.a1, 0), theirs)
-	b.a.config.Ports[0].Flow.Policy = ""
-	b.a.Must("applying packet mode", b.a.apply())
-	if n := b.a.flowsOf("network1"); n != 0 {
-		t.Errorf("%d flows are left", n)
-	}
-	b.a.config.Ports[0].Flow.Policy = "web"
-	b.a.Must("applying flow mode", b.a.apply())
-	b.a.denied(mine, theirs)
-	b.a.config.Ports[0].Flow.Policy = "wep"
-	if err := b.a.apply(); err == nil || !strings.Contains(err.Error(), `did you mean "web"?`) {
-		t.Errorf("a policy that is not there: %v", err)
-	}
-	b.a.addsUp()
+	inModes(t, func(t *testing.T, mode func(*bed) *bed) {
+		b := mode(flowBed(t, config.MPLSoUDP))
+		b.run("--lease")
+		mine, theirs := udpSocket(t, b.a1, 0), udpSocket(t, b.b1, 0)
+		if !reaches(mine, theirs) || !reaches(theirs, mine) {
+			t.Fatal("a datagram or its reply was lost")
+		}
+		b.a.config.Policies = []config.Policy{{Name: "web", Default: config.Deny}}
+		b.a.Must("applying a policy that denies all", b.a.apply())
+		if !reaches(mine, theirs) || !reaches(theirs, mine) {
+			t.Error("an established flow was cut")
+		}
+		b.a.denied(udpSocket(t, b.a1, 0), theirs)
+		b.a.config.Ports[0].Flow.Policy = ""
+		b.a.Must("applying packet mode", b.a.apply())
+		if n := b.a.flowsOf("network1"); n != 0 {
+			t.Errorf("%d flows are left", n)
+		}
+		b.a.config.Ports[0].Flow.Policy = "web"
+		b.a.Must("applying flow mode", b.a.apply())
+		b.a.denied(mine, theirs)
+		b.a.config.Ports[0].Flow.Policy = "wep"
+		if err := b.a.apply(); err == nil || !strings.Contains(err.Error(), `did you mean "web"?`) {
+			t.Errorf("a policy that is not there: %v", err)
+		}
+		b.a.addsUp()
+	})
 }
 
 // TestFlowRestart: flows outlive the daemon.
 func TestFlowRestart(t *testing.T) {
 	b := flowBed(t, config.MPLSoUDP)
 	b.a.privateBPF()
-	b.b.run("--lease")
-	b.a.run()
-	lab.Await(t, "all tunnels are resolved", b.a.resolved)
+	b.launch(nil, []string{"--lease"})
 	mine, theirs := udpSocket(t, b.a1, 0), udpSocket(t, b.b1, 0)
 	if !reaches(mine, theirs) {
 		t.Fatal("the first datagram was lost")

@@ -1,14 +1,8 @@
 package vrouter_test
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"net/netip"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/internal/lab"
@@ -94,58 +88,9 @@ func forwards6(t *testing.T, b *bed, mtu int, whole bool) {
 			t.Errorf("ping from %s to %s: %v", from.address, to, err)
 		}
 	}
-	tcp(t, a1, b1, bulk)
-	tcp(t, b1, a2, bulk)
-	tcp(t, a1, a2, bulk)
+	b.bulk(t, a1, b1)
+	b.bulk(t, b1, a2)
+	b.bulk(t, a1, a2)
 	udpAggregate(t, a1, b1, 1200, 40, whole)
 	udpAggregate(t, b1, a1, mtu-48, 40, whole)
-}
-
-func mtu6(t *testing.T, b *bed, mtu int) {
-	t.Helper()
-	if err := ping6(b.a1.six(), b.b1.six().address, mtu-48); err != nil {
-		t.Errorf("the largest packet: %v", err)
-	}
-	err := ping6(b.a1.six(), b.b1.six().address, mtu-47)
-	var big tooBig
-	if !errors.As(err, &big) || big.mtu != mtu {
-		t.Errorf("one byte more: %v, not an answer with the MTU %d", err, mtu)
-	}
-}
-
-// ping6 is ping by ICMPv6, whose checksums the kernel makes and checks.
-func ping6(from *container, to netip.Addr, payload int) error {
-	var fd int
-	var err error
-	from.Do(func() error {
-		fd, err = unix.Socket(unix.AF_INET6, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMPV6)
-		return err
-	})
-	defer unix.Close(fd)
-	// PROBE: as large as the interface allows, whatever an earlier answer said.
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE); err != nil {
-		return err
-	}
-	deadline := unix.NsecToTimeval(int64(patience))
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &deadline); err != nil {
-		return err
-	}
-	request := echoRequest(payload)
-	request[0] = 128
-	if err := unix.Sendto(fd, request, 0, &unix.SockaddrInet6{Addr: to.As16()}); err != nil {
-		return fmt.Errorf("sending %d bytes: %w", len(request), err)
-	}
-	buffer := make([]byte, 65536)
-	for {
-		n, _, err := unix.Recvfrom(fd, buffer, 0)
-		if err != nil {
-			return fmt.Errorf("waiting for the echo: %w", err)
-		}
-		switch icmp := buffer[:n]; {
-		case n >= 8 && icmp[0] == 129 && bytes.Equal(icmp[4:], request[4:]):
-			return nil
-		case n >= 8 && icmp[0] == 2:
-			return tooBig{int(binary.BigEndian.Uint32(icmp[4:]))}
-		}
-	}
 }

@@ -77,7 +77,7 @@ func TestLease(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			if name == "SIGKILL" && !kernel.HaveTCX() {
-				t.Skip("skip: needs tcx (Linux 6.6): a clsact filter stays until its interface goes")
+				t.Skip("skip: needs tcx (Linux 6.6): a clsact filter stays until the next vRouter starts")
 			}
 			b := newBed(t, config.MPLSoUDP)
 			b.a.run("--lease")
@@ -96,8 +96,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// privateBPF gives the node a mount namespace with a BPF file system of its own.
-func (n *node) privateBPF() {
+// privateBPF gives nodes a mount namespace with a BPF file system of its own.
+func (n *node) privateBPF(others ...*node) {
 	n.t.Helper()
 	holder := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", "mount -t bpf bpf /sys/fs/bpf && echo up && exec cat")
 	stdin, err := holder.StdinPipe()
@@ -115,10 +115,12 @@ func (n *node) privateBPF() {
 		n.t.Skipf("skip: needs a mount namespace with bpffs: %v", err)
 	}
 	mounts := fmt.Sprintf("/proc/%d/ns/mnt", holder.Process.Pid)
-	n.start = func(c *exec.Cmd) {
-		c.Args = append([]string{"nsenter", "--mount=" + mounts, c.Path}, c.Args[1:]...)
-		c.Path, c.Err = exec.LookPath("nsenter")
-		n.Start(c)
+	for _, n := range append(others, n) {
+		n.start = func(c *exec.Cmd) {
+			c.Args = append([]string{"nsenter", "--mount=" + mounts, c.Path}, c.Args[1:]...)
+			c.Path, c.Err = exec.LookPath("nsenter")
+			n.Start(c)
+		}
 	}
 }
 
@@ -150,19 +152,33 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("after the restart: %v", err)
 	}
 	b.a.signal(syscall.SIGTERM)
-	remove := exec.Command(vrouterBinary(t), "delete", "--name", b.a.config.Name)
-	b.a.start(remove)
-	if err := remove.Wait(); err != nil {
-		t.Errorf("delete: %v", err)
-	}
+	b.a.deletes()
 	lab.Await(t, "all BPF objects are gone", func() bool { return alive(held) == 0 })
 }
 
 // run2 starts both nodes with flags of their own.
 func (b *bed) run2(a, z string) {
-	b.a.run(strings.Fields(a)...)
-	b.b.run(strings.Fields(z)...)
-	lab.Await(b.a.t, "all tunnels are resolved", func() bool { return len(ask[control.Status](b.a, "status").Unresolved) == 0 })
+	b.launch(strings.Fields(a), strings.Fields(z))
+}
+
+// deletes removes what a process without a lease has left.
+func (n *node) deletes() {
+	n.t.Helper()
+	remove := vrouterCommand(n.t, "delete", "--name", n.config.Name)
+	n.start(remove)
+	if err := remove.Wait(); err != nil {
+		n.t.Errorf("delete: %v", err)
+	}
+}
+
+func (n *node) awaitNoXDP(interfaces ...string) {
+	n.t.Helper()
+	for _, name := range interfaces {
+		lab.Await(n.t, "XDP is off at "+name, func() bool {
+			x := n.Link(name).Attrs().Xdp
+			return x == nil || !x.Attached
+		})
+	}
 }
 
 // TestNoPinWithoutBPFFS: where nothing can be kept, the error says so and what to do.
@@ -176,7 +192,7 @@ func TestNoPinWithoutBPFFS(t *testing.T) {
 	b.a.Must("writing the configuration", err)
 	file := filepath.Join(b.a.folder, "config.json")
 	writeFile(t, file, text)
-	run := exec.Command(vrouterBinary(t), "run", "--config", file, "--socket", b.a.socket())
+	run := vrouterCommand(t, "run", "--config", file, "--socket", b.a.socket())
 	run.Stderr = &b.a.stderr
 	b.a.Start(run)
 	err = run.Wait()

@@ -2,10 +2,8 @@ package vrouter_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/netip"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -84,18 +82,6 @@ func crosses(t *testing.T, b *bed, mtu int, whole bool) {
 		tcp(t, pair[0], pair[1], bulk/4)
 		udpAggregate(t, pair[0], pair[1], 1200, 40, whole)
 		udpAggregate(t, pair[0], pair[1], mtu-headers, 40, whole)
-	}
-}
-
-func mtu4(t *testing.T, b *bed, mtu int) {
-	t.Helper()
-	if err := ping(b.a1, b.b1.address, mtu-28); err != nil {
-		t.Errorf("the largest packet: %v", err)
-	}
-	err := ping(b.a1, b.b1.address, mtu-27)
-	var big tooBig
-	if !errors.As(err, &big) || big.mtu != mtu {
-		t.Errorf("one byte more: %v, not an answer with the MTU %d", err, mtu)
 	}
 }
 
@@ -308,7 +294,7 @@ func TestNoFabricAddress(t *testing.T) {
 	b := newBed(t, config.MPLSoUDP)
 	b.a.config.Fabric.Address6 = fabric6(9)
 	for _, want := range []string{"`ip address add fd00:f::9/64 dev wire0`", "`ip link set wire0 mtu 1500`"} {
-		run := exec.Command(vrouterBinary(t), "run", "--config", b.a.write(), "--socket", b.a.socket(), "--lease")
+		run := vrouterCommand(t, "run", "--config", b.a.write(), "--socket", b.a.socket(), "--lease")
 		b.a.stderr.Reset()
 		run.Stderr = &b.a.stderr
 		b.a.Start(run)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -74,11 +73,14 @@ func receiveByXDP(t *testing.T, encapsulation config.Encapsulation, flags ...str
 	}
 }
 
+// fragmented is how many datagrams fragments sends.
+const fragmented = 8
+
 // fragments sends datagrams that IP cuts inside the tunnel, and checks what is put together.
 func fragments(t *testing.T, from, to *container) {
 	t.Helper()
 	receiver, sender := udpSocket(t, to, 0), udpSocket(t, from, 0)
-	for size := 4000; size < 4008; size++ {
+	for size := 4000; size < 4000+fragmented; size++ {
 		payload, buffer := make([]byte, size), make([]byte, 65536)
 		rand.NewChaCha8([32]byte{3}).Read(payload)
 		if _, err := sender.WriteTo(payload, receiver.LocalAddr()); err != nil {
@@ -186,13 +188,6 @@ func TestAdoptXDP(t *testing.T) {
 		}
 		b.a.end()
 	}
-	remove := exec.Command(vrouterBinary(t), "delete", "--name", b.b.config.Name)
-	b.b.start(remove)
-	if err := remove.Wait(); err != nil {
-		t.Errorf("delete: %v", err)
-	}
-	lab.Await(t, "XDP is off", func() bool {
-		x := b.b.Link("wire0").Attrs().Xdp
-		return x == nil || !x.Attached
-	})
+	b.b.deletes()
+	b.b.awaitNoXDP("wire0")
 }

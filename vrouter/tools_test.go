@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ func units(c control.Count) [3]uint64 { return [3]uint64{c.Packets, c.Segments, 
 // tool runs the program against a node's socket.
 func (n *node) tool(args ...string) (stdout string, code int) {
 	n.t.Helper()
-	c := exec.Command(vrouterBinary(n.t), append(args, "--socket", n.socket())...)
+	c := vrouterCommand(n.t, append(args, "--socket", n.socket())...)
 	var out, problems bytes.Buffer
 	c.Stdout, c.Stderr = &out, &problems
 	if err := c.Run(); err != nil && c.ProcessState == nil {
@@ -149,8 +148,15 @@ func TestNetworkStats(t *testing.T) {
 // TestTrace: a trace tells what the vRouter then does, counts nothing, and its frame goes on at the
 // next node.
 func TestTrace(t *testing.T) {
-	b := newBed(t, config.MPLSoUDP)
+	inModes(t, func(t *testing.T, mode func(*bed) *bed) { testTrace(t, mode(newBed(t, config.MPLSoUDP))) })
+}
+
+func testTrace(t *testing.T, b *bed) {
 	b.run("--lease")
+	beside := "straight into its namespace"
+	if len(b.a.mode) > 0 {
+		beside = "to port a2 by v-a2"
+	}
 	before := [2]control.Stats{ask[control.Stats](b.a, "stats"), ask[control.Stats](b.b, "stats")}
 	out, code := b.a.tool("trace", "--port", "a1", "--to", "10.0.1.4", "--proto", "udp", "--dport", "53", "--size", "1400", "--json")
 	var first, second control.TraceReply
@@ -175,7 +181,7 @@ func TestTrace(t *testing.T) {
 		"--to 10.0.1.4 --ttl 1":               "ttl_expired",
 		"--to 10.0.1.254":                     "the virtual gateway answers the echo request",
 		"--to 10.0.1.9 --proto arp":           "10.0.1.9 is at 00:00:5e:00:01:00; to 10.0.1.3",
-		"--to 10.0.1.5 --proto tcp":           "straight into its namespace",
+		"--to 10.0.1.5 --proto tcp":           beside,
 		"--hex 00005e00010002000000010308004": "reading the frame",
 	} {
 		if out, _ := b.a.tool(append([]string{"trace", "--port", "a1"}, strings.Fields(args)...)...); !strings.Contains(out, want) {
@@ -222,11 +228,41 @@ func liveTrace(t *testing.T, way config.Receive) {
 	b.a.addsUp()
 }
 
+// TestPollLiveTrace does the same in poll mode, where nothing outside tells when the watch begins.
+func TestPollLiveTrace(t *testing.T) {
+	b := pollBed(t, config.MPLSoUDP)
+	pair := []string{"port a1 tunnel", "fabric wire0 decap"}
+	results := b.a.watching(t, 4)
+	for {
+		select {
+		case got := <-results:
+			if !slices.Equal(got, append(pair, pair...)) && !slices.Equal(got, []string{pair[1], pair[0], pair[1], pair[0]}) {
+				t.Errorf("%q, not %q again and again", got, pair)
+			}
+			b.a.addsUp()
+			return
+		default:
+		}
+		for _, to := range []*container{b.b1, b.a2} { // the second does not match
+			if err := ping(b.a1, to.address, 56); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // watch shows so many packets between a1 and 10.0.1.4: where each was seen, and what became of it. It
 // stands when this returns.
 func (n *node) watch(t *testing.T, count int) <-chan []string {
 	t.Helper()
 	links := len(n.held()["link_id"])
+	results := n.watching(t, count)
+	lab.Await(t, "the watch stands", func() bool { return len(n.held()["link_id"]) == links+2 })
+	return results
+}
+
+// watching does the same, but does not wait until it stands.
+func (n *node) watching(t *testing.T, count int) <-chan []string {
 	results := make(chan []string, 1)
 	go func() {
 		var list []string
@@ -241,7 +277,6 @@ func (n *node) watch(t *testing.T, count int) <-chan []string {
 		}
 		results <- list
 	}()
-	lab.Await(t, "the watch stands", func() bool { return len(n.held()["link_id"]) == links+2 })
 	return results
 }
 
@@ -275,7 +310,7 @@ func TestWatcherLeaves(t *testing.T) {
 	}
 	conn.Close()
 	lab.Await(t, "the watch has ended", func() bool { return len(b.a.held()["link_id"]) == links })
-	again := exec.Command(vrouterBinary(t), "trace", "--live", "--seconds", "3600", "--socket", b.a.socket())
+	again := vrouterCommand(t, "trace", "--live", "--seconds", "3600", "--socket", b.a.socket())
 	var said bytes.Buffer
 	again.Stderr = &said
 	b.a.Start(again)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -206,9 +205,5 @@ func TestAdoptWays(t *testing.T) {
 		t.Errorf("the nexthops are others: %s", diff)
 	}
 	b.a.signal(syscall.SIGTERM)
-	remove := exec.Command(vrouterBinary(t), "delete", "--name", b.a.config.Name)
-	b.a.start(remove)
-	if err := remove.Wait(); err != nil {
-		t.Errorf("delete: %v", err)
-	}
+	b.a.deletes()
 }

@@ -72,7 +72,10 @@ type Start struct {
 type Probe struct {
 	Role    traffic.Role `json:"role"`
 	Address string       `json:"address"` // receive: the IP to bind; send: IP:port of TCP and UDP
-	MTU     int          `json:"mtu"`     // send: the largest IP packet that must pass unfragmented
+	MTU     int          `json:"mtu"`     // the largest IP packet that must pass unfragmented
+	// Port is the place's port of poll mode, nil if it has an interface. The agent sets it. At a
+	// port, frames that fill the MTU are tried, their checksums too.
+	Port *traffic.Port `json:"port,omitempty"`
 }
 
 // Reply is the one line that answers a Request.

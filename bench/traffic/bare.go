@@ -7,19 +7,15 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"windtunnel/bench/wire"
-	"windtunnel/traffic"
 )
 
 const (
@@ -29,7 +25,6 @@ const (
 	liveBatch  = 64
 	liveRepeat = 1 << 22
 	bareFrame  = 60 // bytes of a 64-byte frame without its FCS
-	xdpDrop    = 1
 )
 
 // bareLoop is the least that an XDP live-frame generator can do: one program that
@@ -44,7 +39,7 @@ func bareLoop(given settings) wire.Program {
 		ctx, cancel := context.WithCancel(ctx)
 		var sending sync.WaitGroup
 		var failed error
-		sending.Go(func() { failed = in(wire.A, w.Nice, func() error { return b.loop(ctx) }) })
+		sending.Go(func() { failed = wire.A.Inside(w.Nice, func() error { return b.loop(ctx) }) })
 		sample, err := b.measure(ctx, w, given)
 		cancel()
 		sending.Wait()
@@ -54,9 +49,8 @@ func bareLoop(given settings) wire.Program {
 
 // bare is the two programs.
 type bare struct {
-	count      *ebpf.Map
-	drop, send *ebpf.Program
-	sink       link.Link
+	send *ebpf.Program
+	sink *wire.Counter
 }
 
 func (b *bare) measure(ctx context.Context, w *wire.Wire, given settings) (wire.Sample, error) {
@@ -64,7 +58,7 @@ func (b *bare) measure(ctx context.Context, w *wire.Wire, given settings) (wire.
 		return wire.Sample{}, err
 	}
 	began := time.Now()
-	before, err := b.counted()
+	before, err := b.sink.Count()
 	if err != nil {
 		return wire.Sample{}, err
 	}
@@ -72,33 +66,12 @@ func (b *bare) measure(ctx context.Context, w *wire.Wire, given settings) (wire.
 	if err != nil {
 		return sample, err
 	}
-	after, err := b.counted()
+	after, err := b.sink.Count()
 	sample.PerSecond = float64(after-before) / time.Since(began).Seconds()
 	if err == nil && after == before {
 		err = errors.New("no frame of the bare loop arrived")
 	}
 	return sample, err
-}
-
-// in runs something on a thread of its own in a node's namespace, on its CPU, with
-// the priority that the other programs of a trial have.
-func in(n wire.Node, nice int, do func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with its binding and namespace
-		there, err := netns.GetFromName(n.Namespace)
-		if err != nil {
-			done <- err
-			return
-		}
-		defer there.Close()
-		if err := errors.Join(traffic.PinThread(n.CPU), unix.Setpriority(unix.PRIO_PROCESS, 0, nice), netns.Set(there)); err != nil {
-			done <- err
-			return
-		}
-		done <- do()
-	}()
-	return <-done
 }
 
 func newBare() (b *bare, err error) {
@@ -108,53 +81,22 @@ func newBare() (b *bare, err error) {
 			b.close()
 		}
 	}()
-	if b.count, err = ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1}); err != nil {
-		return b, err
-	}
-	if b.drop, err = dropProgram(b.count); err != nil {
-		return b, err
-	}
-	if err := in(wire.B, 0, b.attach); err != nil {
+	if err := wire.B.Inside(0, func() error {
+		device, err := netlink.LinkByName(wire.B.Device)
+		if err == nil {
+			b.sink, err = wire.CountAtXDP(device.Attrs().Index)
+		}
+		return err
+	}); err != nil {
 		return b, fmt.Errorf("counting on %s: %w", wire.B.Device, err)
 	}
-	return b, in(wire.A, 0, func() (err error) {
+	return b, wire.A.Inside(0, func() (err error) {
 		device, err := netlink.LinkByName(wire.A.Device)
 		if err != nil {
 			return err
 		}
 		b.send, err = redirectProgram(device.Attrs().Index)
 		return err
-	})
-}
-
-// attach puts the counter into the driver's own hook: only then does veth take
-// frames from a redirect.
-func (b *bare) attach() error {
-	device, err := netlink.LinkByName(wire.B.Device)
-	if err != nil {
-		return err
-	}
-	b.sink, err = link.AttachXDP(link.XDPOptions{Program: b.drop, Interface: device.Attrs().Index, Flags: link.XDPDriverMode})
-	return err
-}
-
-// dropProgram counts each frame in its CPU's slot and drops it.
-func dropProgram(count *ebpf.Map) (*ebpf.Program, error) {
-	return ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type: ebpf.XDP, License: "GPL",
-		Instructions: asm.Instructions{
-			asm.StoreImm(asm.RFP, -4, 0, asm.Word),
-			asm.LoadMapPtr(asm.R1, count.FD()),
-			asm.Mov.Reg(asm.R2, asm.RFP),
-			asm.Add.Imm(asm.R2, -4),
-			asm.FnMapLookupElem.Call(),
-			asm.JEq.Imm(asm.R0, 0, "drop"),
-			asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord),
-			asm.Add.Imm(asm.R1, 1),
-			asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord),
-			asm.Mov.Imm(asm.R0, xdpDrop).WithSymbol("drop"),
-			asm.Return(),
-		},
 	})
 }
 
@@ -191,23 +133,9 @@ func (b *bare) loop(ctx context.Context) error {
 	return nil
 }
 
-// counted is the sum over CPUs.
-func (b *bare) counted() (sum uint64, err error) {
-	var each []uint64
-	if err := b.count.Lookup(uint32(0), &each); err != nil {
-		return 0, fmt.Errorf("reading the bare loop's counter: %w", err)
-	}
-	for _, n := range each {
-		sum += n
-	}
-	return sum, nil
-}
-
 func (b *bare) close() {
 	if b.sink != nil {
 		b.sink.Close()
 	}
 	b.send.Close()
-	b.drop.Close()
-	b.count.Close()
 }

@@ -10,9 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"windtunnel/bench"
@@ -48,13 +46,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := compare(ctx, s, stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "bench-traffic:", err)
-		return 1
-	}
-	return 0
+	return bench.Command("bench-traffic", stderr, func(ctx context.Context) error { return compare(ctx, s, stdout, stderr) })
 }
 
 // says is how the section was measured.

@@ -10,66 +10,44 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"windtunnel/bench/wire"
-	"windtunnel/traffic"
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/control"
 )
 
 // bed is a vRouter on each node of a wire, which forwards at tc. Every network of the sprayed frames has
-// a container on node A; they all go to one container on node B.
+// a container on node A; they all go to one container on node B, bridged frames to another.
 type bed struct {
 	wire     *wire.Wire
 	dir      string
 	daemons  []*exec.Cmd
 	networks []network
-	counted  *counter
+	counters []*wire.Counter // of the receivers' interfaces
 }
-
-// network is one of those that frames are sprayed at: all have the same addresses.
-type network struct {
-	name string
-	spray
-	clamp  bool
-	way    config.Via
-	routes int // to the destinations of the spray
-	flow   bool
-}
-
-// everything is the policy of ports in flow mode.
-const everything = "everything"
-
-// silence is how long a flow may be silent: longer than the other networks' turns take.
-const silence = 3600
 
 // Containers of a node stand in one namespace, an interface each: what tells them apart is their port.
 var (
 	senders   = wire.Node{Namespace: "wtst-bench-ca", CPU: wire.A.CPU}
 	receivers = wire.Node{Namespace: "wtst-bench-cb", CPU: wire.B.CPU}
 
-	gatewayMAC    = [6]byte{0, 0, 0x5e, 0, 1, 0}
-	senderMAC     = config.MAC{2, 0, 0, 0, 1, 3}
-	receiverMAC   = config.MAC{2, 0, 0, 0, 1, 4}
-	senderIP      = netip.MustParseAddr("10.0.1.3")
-	receiverIP    = netip.MustParseAddr("10.0.1.4")
-	subnet        = netip.MustParsePrefix("10.0.1.0/24")
-	subnetGateway = netip.MustParseAddr("10.0.1.254")
+	gatewayMAC  = [6]byte{0, 0, 0x5e, 0, 1, 0}
+	senderMAC   = config.MAC{2, 0, 0, 0, 1, 3}
+	receiverMAC = config.MAC{2, 0, 0, 0, 1, 4}
+	// receiverEnds are node B's interfaces, with the containers'.
+	receiverEnds = map[string]string{"v-receiver": "c-receiver", "v-bridged": "c-bridged"}
 )
 
 const (
-	receiverLabel = 16
-	receiverVNI   = 5001
-	patience      = 20 * time.Second
-	lookEvery     = 5 * time.Millisecond
-	routesAtOnce  = 20_000
+	patience     = 20 * time.Second
+	lookEvery    = 5 * time.Millisecond
+	routesAtOnce = 20_000
+	pause        = 20 * time.Microsecond // of a device between looks for packets: what NICs have by default is 8 to 50
 )
 
 func newBed(ctx context.Context, bin string, networks []network) (b *bed, err error) {
@@ -84,6 +62,9 @@ func newBed(ctx context.Context, bin string, networks []network) (b *bed, err er
 	}
 	if b.wire, err = wire.Lay(ctx, wire.NIC, 0); err != nil {
 		return b, fmt.Errorf("laying the wire: %w", err)
+	}
+	if err := b.wire.Moderate(ctx, pause); err != nil {
+		return b, fmt.Errorf("moderating the wire: %w", err)
 	}
 	for _, n := range []wire.Node{senders, receivers} {
 		if err := command(ctx, "ip", "netns", "add", n.Namespace); err != nil {
@@ -116,16 +97,41 @@ func (b *bed) containers(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := plug(ctx, wire.B, "v-receiver", receivers, "c-receiver", receiverMAC); err != nil {
-		return err
+	for near, far := range receiverEnds {
+		if err := plug(ctx, wire.B, near, receivers, far, receiverMAC); err != nil {
+			return err
+		}
+		if err := b.countAt(far); err != nil {
+			return err
+		}
 	}
-	return inside(receivers, func() error {
-		device, err := netlink.LinkByName("c-receiver")
+	return nil
+}
+
+func (b *bed) countAt(far string) error {
+	return receivers.Inside(0, func() error {
+		device, err := netlink.LinkByName(far)
+		if err != nil {
+			return err
+		}
+		counter, err := wire.CountAtTC(device.Attrs().Index)
 		if err == nil {
-			b.counted, err = newCounter(device.Attrs().Index)
+			b.counters = append(b.counters, counter)
 		}
 		return err
 	})
+}
+
+// count is how many frames have come.
+func (b *bed) count() (sum uint64, err error) {
+	for _, c := range b.counters {
+		n, err := c.Count()
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
 }
 
 func hostEnd(i int) string   { return fmt.Sprintf("v%d", i) }
@@ -155,40 +161,6 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// sending is node A's configuration, but for the many routes.
-func (b *bed) sending() config.Config {
-	c := base(wire.A)
-	c.Limits = config.Limits{Routes: 1000, Flows: 1000}
-	c.Policies = []config.Policy{{Name: everything, Default: config.Allow}}
-	c.Idle = config.Idle{Opening: silence}
-	for i, n := range b.networks {
-		c.Limits.Routes += n.routes
-		c.Networks = append(c.Networks, config.Network{Name: n.name, Subnet: subnet, Gateway: subnetGateway, MSSClamp: &n.clamp})
-		port := config.Port{Name: n.name, Interface: hostEnd(i), Network: n.name, Address: senderIP, MAC: senderMAC, Fast: config.FastOff}
-		if n.flow {
-			c.Limits.Flows += n.flows
-			port.Flow.Policy = everything
-		}
-		c.Ports = append(c.Ports, port)
-		c.Routes = append(c.Routes, config.Route{Network: n.name, Prefix: netip.PrefixFrom(receiverIP, 32), Via: n.way})
-	}
-	return c
-}
-
-func (b *bed) receiving() config.Config {
-	c := base(wire.B)
-	c.Networks = []config.Network{{Name: "all", Subnet: subnet, Gateway: subnetGateway, VNI: receiverVNI}}
-	c.Ports = []config.Port{{Name: "receiver", Interface: "v-receiver", Network: "all", Address: receiverIP, MAC: receiverMAC, Label: receiverLabel, Fast: config.FastOff}}
-	return c
-}
-
-func base(n wire.Node) config.Config {
-	return config.Config{
-		Format: config.Format, Name: "bench-" + n.Device,
-		Fabric: config.Fabric{Interface: n.Device, Address: netip.MustParseAddr(n.Address), Receive: config.ReceiveTC, Fast: config.FastOff},
-	}
-}
-
 // start runs a vRouter on a node until it says that it is ready.
 func (b *bed) start(ctx context.Context, program string, node wire.Node, c config.Config) error {
 	text, err := json.Marshal(c)
@@ -207,7 +179,7 @@ func (b *bed) start(ctx context.Context, program string, node wire.Node, c confi
 		return err
 	}
 	daemon.Cancel = func() error { return daemon.Process.Signal(os.Interrupt) }
-	if err := daemon.Start(); err != nil {
+	if err := wire.StartLeased(daemon); err != nil {
 		return err
 	}
 	b.daemons = append(b.daemons, daemon)
@@ -256,26 +228,6 @@ func (b *bed) fill(ctx context.Context) error {
 	}
 }
 
-// inside runs something on a thread of its own on a node's CPU, in its namespace.
-func inside(n wire.Node, do func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with its binding and namespace
-		there, err := netns.GetFromName(n.Namespace)
-		if err != nil {
-			done <- err
-			return
-		}
-		defer there.Close()
-		if err := errors.Join(traffic.PinThread(n.CPU), netns.Set(there)); err != nil {
-			done <- err
-			return
-		}
-		done <- do()
-	}()
-	return <-done
-}
-
 // remove ends the vRouters, which take what is theirs away, and then the namespaces.
 func (b *bed) remove() {
 	for _, d := range b.daemons {
@@ -283,15 +235,15 @@ func (b *bed) remove() {
 			d.Wait() // an error is that it was told to end
 		}
 	}
-	if b.counted != nil {
-		b.counted.close()
+	for _, c := range b.counters {
+		c.Close()
 	}
-	for _, n := range []wire.Node{senders, receivers} {
-		if err := command(context.Background(), "ip", "netns", "del", n.Namespace); err != nil && !strings.Contains(err.Error(), "No such file") {
-			fmt.Fprintln(os.Stderr, "bench-vrouter:", err)
+	if b.wire != nil { // else the namespaces are another bench's
+		for _, n := range []wire.Node{senders, receivers} {
+			if err := command(context.Background(), "ip", "netns", "del", n.Namespace); err != nil && !strings.Contains(err.Error(), "No such file") {
+				fmt.Fprintln(os.Stderr, "bench-vrouter:", err)
+			}
 		}
-	}
-	if b.wire != nil {
 		b.wire.Remove()
 	}
 	os.RemoveAll(b.dir)

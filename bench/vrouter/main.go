@@ -10,9 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"windtunnel/bench"
@@ -62,13 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "bench-vrouter: -routes and -flows are from %d to %d, -rounds at least 1\n", fewRoutes, mostRoutes)
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := compare(ctx, s, stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "bench-vrouter:", err)
-		return 1
-	}
-	return 0
+	return bench.Command("bench-vrouter", stderr, func(ctx context.Context) error { return compare(ctx, s, stdout, stderr) })
 }
 
 // measured is how the section was measured.
@@ -76,10 +68,10 @@ const measured = "Containers on two simulated nodes, a CPU each. Streams are one
 	"Frames of 64 bytes with FCS enter at full rate at one container's interface, and are counted at the other's. " +
 	"Requests leave 1,000 times a second, and their time counts from when they were meant to leave. These are cells of suites and of bench/vrouter/*.yaml, in random blocks. " +
 	"The vRouter's best encapsulation is the one with the highest rate in these same rounds. " +
-	"Of routes, and of flows, each frame is of a random one of all of a network's; for those and for the switches of single packets, XDP live frames are sprayed at the networks of one pair of vRouters at tc in turn, in windows of %s."
+	"Of routes, and of flows, each frame is of a random one of all of a network's; for those, for the switches of single packets, for ECMP, for another network's routes, for bridging and for IPv6, XDP live frames are sprayed at the networks of one pair of vRouters at tc in turn, in windows of %s, over a wire whose ends look for packets every %s, as NICs that moderate their interrupts."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
-	section := bench.Section{Title: "vRouter, bridge and kernel VXLAN", Says: fmt.Sprintf(measured, s.window), Peers: "the kernel's own bridge and vxlan"}
+	section := bench.Section{Title: "vRouter, bridge and kernel VXLAN", Says: fmt.Sprintf(measured, s.window, pause), Peers: "the kernel's own bridge and vxlan"}
 	chosen := 0
 	for _, p := range parts {
 		if !strings.Contains(p.name(), s.only) {

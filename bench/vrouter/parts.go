@@ -28,6 +28,7 @@ var parts = []part{
 			{over: best, under: "vxlan", metric: result.TogetherCost, goal: bench.Goal{Ratio: 0.9, AtMost: true}},
 		}, costs: []ratio{
 			{over: "socket", under: "flat"}, {over: "xdp", under: "flat"}, {over: "gre", under: "flat"},
+			{over: "over6", under: "xdp"}, {over: "over6", under: "xdp", metric: result.TogetherCost},
 			{over: "xdp", under: "tc"}, {over: "xdp", under: "tc", metric: result.TogetherCost},
 			{over: "socket", under: "vxlan-tc"}, {over: "socket", under: "vxlan-tc", metric: result.TogetherCost},
 		}},
@@ -53,7 +54,8 @@ var parts = []part{
 var says = map[string]string{
 	"bridge": "the bridge", "vxlan": "kernel VXLAN", "vrouter": "vRouter", "mplsoudp": "vRouter, MPLSoUDP", "flat": "vRouter without encapsulation",
 	"tc": "vRouter, MPLSoUDP, received at tc", "xdp": "vRouter, MPLSoUDP, received at XDP",
-	"gre": "vRouter, MPLSoGRE", "socket": "vRouter, VXLAN, received at tc behind a socket's GRO", "vxlan-tc": "vRouter, VXLAN, received at tc",
+	"over6": "vRouter, MPLSoUDP over IPv6, received at XDP",
+	"gre":   "vRouter, MPLSoGRE", "socket": "vRouter, VXLAN, received at tc behind a socket's GRO", "vxlan-tc": "vRouter, VXLAN, received at tc",
 	"fast": "vRouter, ports and fabric at XDP",
 }
 

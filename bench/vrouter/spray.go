@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -16,18 +17,23 @@ import (
 
 // spray is what frames of one network differ in.
 type spray struct {
-	template     []byte // 60 bytes: 64 with the FCS
+	template     []byte // sprayFrame bytes, or sprayFrame6; with the FCS 4 more
 	destinations int    // a random one of so many addresses; 0: the template's
 	flows        int    // a random one of so many pairs of UDP ports; 0: the template's
 }
 
 const (
 	sprayFrame  = 60
+	sprayFrame6 = 64 // the headers of UDP over IPv6 have 62
 	sprayBatch  = 64
-	sprayRepeat = 1 << 16 // frames a call: short enough to end with the window
-	offsetIPSum = 24
-	offsetTo    = 30 // the destination address, behind which come the ports
-	offsetPorts = 34
+	// Frames a call: as many as a window has. Behind each call the kernel waits for RCU
+	// (bpf_dispatcher_change_prog), for which the sender was idle a quarter of its time with 65,536.
+	sprayRepeat  = 1 << 23
+	offsetIPSum  = 24
+	offsetTo     = 30 // the destination address, behind which come the ports
+	offsetPorts  = 34
+	offsetPorts6 = 54
+	udpSum       = 6 // behind the ports' offset
 )
 
 // The destinations are spread over 11.0.0.0/8: an odd factor gives no two numbers of 24 bits the
@@ -44,49 +50,69 @@ func destination(i int) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// udpFrame is a frame from a container to an address. It has no UDP checksum, which IPv4 allows (RFC
-// 768), since its addresses and ports change.
-func udpFrame(from [6]byte, source, to netip.Addr) ([]byte, error) {
-	frame, err := packet.Build(packet.Spec{
-		SourceMAC: from, DestinationMAC: gatewayMAC, Source: source, Destination: to, Protocol: "udp",
-		SourcePort: 40000, DestinationPort: 40001, Size: sprayFrame - 14, TTL: 64,
-	})
-	if err == nil {
-		frame[40], frame[41] = 0, 0
+// templates makes frames of a container, and keeps the first error.
+type templates struct{ err error }
+
+func (t *templates) build(s packet.Spec) []byte {
+	s.SourceMAC, s.SourcePort, s.DestinationPort, s.TTL = senderMAC, 40000, 40001, 64
+	if s.Size = sprayFrame - 14; s.Source.Is6() {
+		s.Size = sprayFrame6 - 14
 	}
-	return frame, err
+	frame, err := packet.Build(s)
+	t.err = cmp.Or(t.err, err)
+	return frame
 }
 
-// synFrame begins a connection, and asks for segments that are too long for a tunnel (RFC 9293,
-// section 3.2). Nobody answers it.
-func synFrame(from [6]byte, source, to netip.Addr) ([]byte, error) {
-	frame, err := packet.Build(packet.Spec{
-		SourceMAC: from, DestinationMAC: gatewayMAC, Source: source, Destination: to, Protocol: "tcp",
-		SourcePort: 40000, DestinationPort: 40001, Size: sprayFrame - 14, TTL: 64,
-	})
-	if err == nil {
+// udp has no UDP checksum, since its addresses and ports change: IPv4 allows that (RFC 768), and routers do
+// not look at it.
+func (t *templates) udp(mac [6]byte, source, to netip.Addr) []byte {
+	frame := t.build(packet.Spec{DestinationMAC: mac, Source: source, Destination: to, Protocol: "udp"})
+	if t.err == nil {
+		at := portsOf(frame) + udpSum
+		frame[at], frame[at+1] = 0, 0
+	}
+	return frame
+}
+
+// portsOf is where a frame without options and extensions has its ports.
+func portsOf(frame []byte) int16 {
+	if frame[14]>>4 == 6 {
+		return offsetPorts6
+	}
+	return offsetPorts
+}
+
+// syn begins a connection, and asks for segments that are too long for a tunnel (RFC 9293, section 3.2).
+// Nobody answers it.
+func (t *templates) syn(source, to netip.Addr) []byte {
+	frame := t.build(packet.Spec{DestinationMAC: gatewayMAC, Source: source, Destination: to, Protocol: "tcp"})
+	if t.err == nil {
 		frame[46] = 6 << 4 // a header of 24 bytes
 		copy(frame[54:], []byte{2, 4, 1500 >> 8, 1500 & 0xff})
 	}
-	return frame, err
+	return frame
 }
 
 // program writes a frame and sends it out of an interface. The kernel gives it the same pages again and
-// again, as the last receiver left them (bpf_test_run_xdp_live), so it writes all of it each time.
-func (s spray) program(ifindex int) (*ebpf.Program, error) {
+// again, as the last receiver left them (bpf_test_run_xdp_live), so it writes all of it each time. Once
+// the word of the map over is not 0, it sends nothing.
+func (s spray) program(ifindex int, over *ebpf.Map) (*ebpf.Program, error) {
 	template := append([]byte{}, s.template...)
 	if s.destinations > 0 {
 		clear(template[offsetIPSum : offsetIPSum+2])
 		clear(template[offsetTo : offsetTo+4])
 	}
 	code := asm.Instructions{
+		asm.LoadMapValue(asm.R2, over.FD(), 0),
+		asm.LoadMem(asm.R2, asm.R2, 0, asm.Word),
+		asm.JNE.Imm(asm.R2, 0, "over"),
 		asm.LoadMem(asm.R7, asm.R1, 0, asm.Word), // xdp_md.data
 		asm.LoadMem(asm.R8, asm.R1, 4, asm.Word), // and data_end
 		asm.Mov.Reg(asm.R2, asm.R7),
-		asm.Add.Imm(asm.R2, sprayFrame),
+		asm.Add.Imm(asm.R2, int32(len(template))),
 		asm.JGT.Reg(asm.R2, asm.R8, "short"),
 	}
-	for at := 0; at < sprayFrame; at += 4 {
+	for at := 0; at < len(template); at += 4 {
 		code = append(code,
 			asm.Mov.Imm32(asm.R1, int32(binary.LittleEndian.Uint32(template[at:]))),
 			asm.StoreMem(asm.R7, int16(at), asm.R1, asm.Word))
@@ -95,7 +121,7 @@ func (s spray) program(ifindex int) (*ebpf.Program, error) {
 		code = append(code, chooseDestination(s.destinations, headerSum(template))...)
 	}
 	if s.flows > 0 {
-		code = append(code, chooseFlow(s.flows)...)
+		code = append(code, chooseFlow(s.flows, portsOf(template))...)
 	}
 	code = append(code,
 		asm.Mov.Imm(asm.R1, int32(ifindex)),
@@ -104,8 +130,19 @@ func (s spray) program(ifindex int) (*ebpf.Program, error) {
 		asm.Return(),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("short"), // XDP_ABORTED
 		asm.Return(),
+		asm.Mov.Imm(asm.R0, 1).WithSymbol("over"), // XDP_DROP
+		asm.Return(),
 	)
 	return ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "GPL", Instructions: code})
+}
+
+// newWord makes a map of one word.
+func newWord() (*ebpf.Map, error) {
+	word, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1})
+	if err != nil {
+		return nil, fmt.Errorf("making the map that ends a spray: %w", err)
+	}
+	return word, nil
 }
 
 // headerSum adds up the IPv4 header's words: RFC 1071.
@@ -148,7 +185,7 @@ func chooseDestination(count int, sum int32) asm.Instructions {
 
 // chooseFlow writes a random one of the pairs of ports: the destination's change where the source's are
 // used up.
-func chooseFlow(count int) asm.Instructions {
+func chooseFlow(count int, at int16) asm.Instructions {
 	const sources = 1 << 15
 	return asm.Instructions{
 		asm.FnGetPrandomU32.Call(),
@@ -160,18 +197,24 @@ func chooseFlow(count int) asm.Instructions {
 		asm.Add.Imm(asm.R0, 20000), // away from the ports of tunnels, which containers may not use
 		asm.HostTo(asm.BE, asm.R1, asm.Half),
 		asm.HostTo(asm.BE, asm.R0, asm.Half),
-		asm.StoreMem(asm.R7, offsetPorts, asm.R1, asm.Half),
-		asm.StoreMem(asm.R7, offsetPorts+2, asm.R0, asm.Half),
+		asm.StoreMem(asm.R7, at, asm.R1, asm.Half),
+		asm.StoreMem(asm.R7, at+2, asm.R0, asm.Half),
 	}
 }
 
 // run sends live frames until the context ends, on the calling thread and in its namespace.
 func (s spray) run(ctx context.Context, ifindex int) error {
-	program, err := s.program(ifindex)
+	over, err := newWord()
+	if err != nil {
+		return err
+	}
+	defer over.Close()
+	program, err := s.program(ifindex, over)
 	if err != nil {
 		return fmt.Errorf("loading the program that sprays frames: %w", err)
 	}
 	defer program.Close()
+	defer context.AfterFunc(ctx, func() { _ = over.Put(uint32(0), uint32(1)) })() // else the call is longer, no more
 	options := ebpf.RunOptions{Data: s.template, Repeat: sprayRepeat, Flags: unix.BPF_F_TEST_XDP_LIVE_FRAMES, BatchSize: sprayBatch}
 	for ctx.Err() == nil {
 		if _, err := program.Run(&options); err != nil && !errors.Is(err, unix.EINTR) {

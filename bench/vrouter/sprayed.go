@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,7 +16,6 @@ import (
 
 	"windtunnel/bench"
 	"windtunnel/bench/wire"
-	"windtunnel/vrouter/config"
 )
 
 const (
@@ -30,52 +28,6 @@ const (
 type sprayPart struct{}
 
 func (sprayPart) name() string { return "routes, flows and switches of single packets" }
-
-// sprayRatio is one of the rates of two networks.
-type sprayRatio struct {
-	what, over, under string
-	goal              bench.Goal
-	cost              bool
-}
-
-func sprayRatios(routes, flows int) []sprayRatio {
-	return []sprayRatio{
-		{what: fmt.Sprintf("packets per second with %d routes / with %d, random destinations", routes, fewRoutes), over: "many", under: "few", goal: bench.Goal{Ratio: 0.8}},
-		{what: fmt.Sprintf("packets per second with %d flows / with %d, random flows", flows, fewFlows), over: "many-flows", under: "few-flows", goal: bench.Goal{Ratio: 0.6}},
-		{what: "packets per second, SYNs, their segment size clamped / left alone", over: "clamped", under: "left", cost: true},
-		{what: "packets per second, MPLSoGRE / MPLSoUDP", over: "gre", under: "plain", cost: true},
-		{what: "packets per second, VXLAN / MPLSoUDP", over: "vxlan", under: "plain", cost: true},
-		{what: fmt.Sprintf("packets per second, flow mode / packet mode, %d flows", fewFlows), over: "few-flows", under: "no-flows", cost: true},
-	}
-}
-
-// sprayNetworks are what the ratios name.
-func sprayNetworks(routes, flows int) ([]network, error) {
-	to := netip.MustParseAddr(wire.B.Address)
-	mpls := config.Via{Tunnel: to, Encapsulation: config.MPLSoUDP, Label: receiverLabel}
-	gre := config.Via{Tunnel: to, Encapsulation: config.MPLSoGRE, Label: receiverLabel}
-	vxlan := config.Via{Tunnel: to, Encapsulation: config.VXLAN, VNI: receiverVNI}
-	udp, err := udpFrame(senderMAC, senderIP, receiverIP)
-	if err != nil {
-		return nil, err
-	}
-	syn, err := synFrame(senderMAC, senderIP, receiverIP)
-	if err != nil {
-		return nil, err
-	}
-	return []network{
-		{name: "few", way: mpls, routes: fewRoutes, spray: spray{template: udp, destinations: fewRoutes}},
-		{name: "many", way: mpls, routes: routes, spray: spray{template: udp, destinations: routes}},
-		{name: "no-flows", way: mpls, spray: spray{template: udp, flows: fewFlows}},
-		{name: "few-flows", way: mpls, flow: true, spray: spray{template: udp, flows: fewFlows}},
-		{name: "many-flows", way: mpls, flow: true, spray: spray{template: udp, flows: flows}},
-		{name: "clamped", way: mpls, clamp: true, spray: spray{template: syn}},
-		{name: "left", way: mpls, spray: spray{template: syn}},
-		{name: "plain", way: mpls, spray: spray{template: udp}},
-		{name: "gre", way: gre, spray: spray{template: udp}},
-		{name: "vxlan", way: vxlan, spray: spray{template: udp}},
-	}, nil
-}
 
 func (sprayPart) measure(ctx context.Context, s settings, stderr io.Writer) (o outcome, err error) {
 	networks, err := sprayNetworks(s.routes, s.flows)
@@ -142,7 +94,7 @@ func (b *bed) begin(ctx context.Context) error {
 		if !n.flow {
 			continue
 		}
-		before, err := b.counted.count()
+		before, err := b.count()
 		if err != nil {
 			return err
 		}
@@ -158,7 +110,7 @@ func (b *bed) begin(ctx context.Context) error {
 // await waits until so many frames have come.
 func (b *bed) await(ctx context.Context, frames uint64) error {
 	for limit := time.Now().Add(5 * patience); time.Now().Before(limit); {
-		now, err := b.counted.count()
+		now, err := b.count()
 		if err != nil || now >= frames {
 			return err
 		}
@@ -175,7 +127,7 @@ func (b *bed) spray(ctx context.Context, i int) (stop func() error) {
 	var spraying sync.WaitGroup
 	var failed error
 	spraying.Go(func() {
-		failed = inside(senders, func() error {
+		failed = senders.Inside(0, func() error {
 			device, err := netlink.LinkByName(senderEnd(i))
 			if err != nil {
 				return err
@@ -198,14 +150,14 @@ func (b *bed) trial(ctx context.Context, window time.Duration, i int) (sample wi
 		return sample, err
 	}
 	began := time.Now()
-	before, err := b.counted.count()
+	before, err := b.count()
 	if err != nil {
 		return sample, err
 	}
 	if sample, err = b.wire.Sample(ctx, window, ours()...); err != nil {
 		return sample, err
 	}
-	after, err := b.counted.count()
+	after, err := b.count()
 	if err == nil && after == before {
 		err = fmt.Errorf("no frame of the network %s arrived", b.networks[i].name)
 	}

@@ -79,6 +79,15 @@ func (p *Worker) hear() (reply, error) {
 	return r, nil
 }
 
+// StartLeased starts a program that ends with its standard input, such as `vrouter run --lease`. Nobody but
+// this process has the other end, so the program ends with it, by whatever signal that ends.
+func StartLeased(cmd *exec.Cmd) error {
+	if _, err := cmd.StdinPipe(); err != nil {
+		return err
+	}
+	return cmd.Start()
+}
+
 // Stop ends the worker's process.
 func (p *Worker) Stop() { StopProcess(p.cmd) }
 

@@ -34,6 +34,9 @@ var (
 // Network is the wire's.
 const Network = "10.213.0.0/24"
 
+// emptyLooks are how often in a row a moderated device finds nothing before it sleeps until it is woken.
+const emptyLooks = 100
+
 // Node is one end of the wire.
 type Node struct {
 	Namespace string
@@ -65,12 +68,13 @@ func Lay(ctx context.Context, kind string, nice int) (*Wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Wire{Nice: nice, nodes: []Node{A, B}, dir: dir}
-	for _, n := range w.nodes {
+	w := &Wire{Nice: nice, dir: dir}
+	for _, n := range []Node{A, B} {
 		if err := sh(ctx, "ip", "netns", "add", n.Namespace); err != nil {
 			w.Remove()
-			return nil, err
+			return nil, fmt.Errorf("%w; if it is there already, another benchmark runs, or one was killed: `ip netns pids %s` lists what is left to end, and `ip netns delete %s` removes it", err, n.Namespace, n.Namespace)
 		}
+		w.nodes = append(w.nodes, n) // what another one made is not this one's to remove
 	}
 	if err := w.connect(ctx, kind); err != nil {
 		w.Remove()
@@ -115,6 +119,19 @@ func (n Node) plug(ctx context.Context, kind string) error {
 		{"ip", "route", "change", Network, "dev", n.Device, "src", n.Address, "congctl", "cubic"},
 	} {
 		if err := sh(ctx, "ip", append([]string{"netns", "exec", n.Namespace}, args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Moderate makes the nodes' devices wait before they look for packets again, as NICs do with their
+// interrupts. Where packets are few, a sender would else spend its time on waking the receiver for each.
+func (w *Wire) Moderate(ctx context.Context, pause time.Duration) error {
+	for _, n := range w.nodes {
+		queue := "/sys/class/net/" + n.Device
+		script := fmt.Sprintf("echo %d > %s/gro_flush_timeout; echo %d > %s/napi_defer_hard_irqs", pause.Nanoseconds(), queue, emptyLooks, queue)
+		if err := sh(ctx, "ip", "netns", "exec", n.Namespace, "sh", "-ec", script); err != nil {
 			return err
 		}
 	}

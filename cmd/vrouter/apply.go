@@ -37,7 +37,7 @@ nothing was changed; 3 something would change, with --dry-run --exit-code only.`
 	socketFlag(c, &f.socket, "the vRouter's Unix socket")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "change nothing, and tell what would be")
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "with --dry-run: exit with 3 if something would change")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON, as the socket gives it")
+	jsonFlag(c, &f.asJSON)
 	return c
 }
 
@@ -61,11 +61,7 @@ func apply(c *cobra.Command, f applyFlags, file string) error {
 	if err := decode(reply, &changes); err != nil {
 		return err
 	}
-	if f.asJSON {
-		_, err = fmt.Fprintln(c.OutOrStdout(), string(reply))
-	} else {
-		err = printChanges(c.OutOrStdout(), changes, f.dryRun)
-	}
+	err = show(c.OutOrStdout(), reply, f.asJSON, func(out io.Writer) error { return printChanges(out, changes, f.dryRun) })
 	if err == nil && f.exitCode && changes.Changed {
 		err = errWouldChange
 	}

@@ -58,8 +58,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // newRoot makes the command; started is set once the flags were right.
 func newRoot(started *bool) *cobra.Command {
 	root := &cobra.Command{
-		Use: "vrouter", Short: "An overlay router in the manner of OpenContrail: kernel mode, by eBPF",
-		Long: `An overlay router in the manner of OpenContrail: kernel mode, by eBPF.
+		Use: "vrouter", Short: "An overlay router in the manner of OpenContrail, by eBPF or on DPDK",
+		Long: `An overlay router in the manner of OpenContrail: in kernel mode by eBPF, or in poll mode on DPDK.
 
 All commands but run and delete speak to a running vRouter by its socket: --socket, or else
 $` + socketVariable + `, or else ` + defaultSocket + `.
@@ -86,12 +86,12 @@ that something would change.`,
 	for _, t := range tables {
 		c := newTable(t)
 		if t.name == "rt" {
-			c.AddCommand(newRouteAdd(), newRouteDel())
+			c.AddCommand(newRouteAdd(), newRouteDel(), newRouteSweep())
 		}
 		add("look", c)
 	}
-	add("look", newFlow())
 	add("look", newTrace())
+	add("look", newOffload())
 	tellStarted(root.Commands(), started)
 	return root
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -57,6 +58,8 @@ func TestGoldenOutputs(t *testing.T) {
 		code                 int
 	}{
 		{"status", "status", "status", exitDone},
+		{"status-poll", "status", "status-poll", exitDone},
+		{"status-poll-begin", "status", "status-poll-begin", exitDone},
 		{"stats", "stats", "stats", exitDone},
 		{"flow", "flow", "flow", exitDone},
 		{"flow-none", "flow --network network1", "flow-none", exitDone},
@@ -77,6 +80,23 @@ func TestGoldenOutputs(t *testing.T) {
 			}
 			golden(t, c.name, stdout)
 		})
+	}
+}
+
+// full is where nothing can be written.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space is left") }
+
+// TestFullDisk: what cannot be printed is not reported as done.
+func TestFullDisk(t *testing.T) {
+	for command, answer := range map[string]string{"status": "status", "flow": "flow", "stats --json": "stats", "apply FILE": "changes", "apply FILE --dry-run": "nothing", "trace --port sender --to 10.0.1.4": "trace"} {
+		args := strings.Fields(strings.ReplaceAll(command, "FILE", node(t)))
+		var problems strings.Builder
+		code := run(append(args, "--socket", serve(t, reply(t, answer))), strings.NewReader(""), full{}, &problems)
+		if code != exitFailed || !strings.Contains(problems.String(), "no space is left") {
+			t.Errorf("%s: exit %d: %s", command, code, problems.String())
+		}
 	}
 }
 

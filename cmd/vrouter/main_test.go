@@ -38,6 +38,7 @@ func TestExitCodes(t *testing.T) {
 		{"flag missing", "run --socket " + nowhere, exitRefused, `"config" not set`},
 		{"argument missing", "apply --socket " + nowhere, exitRefused, "accepts 1 arg"},
 		{"no configuration", "run --config " + nowhere + " --socket " + nowhere, exitRefused, "reading the configuration"},
+		{"endless configuration", "apply /dev/zero --socket " + nowhere, exitRefused, "/dev/zero: larger than 8388608 bytes"},
 		{"wrong configuration", "run --config " + wrong + " --socket " + nowhere, exitRefused, wrong + `:2:1: unknown key "nmae"; did you mean "name"?`},
 		{"wrong configuration to apply", "apply --socket " + nowhere + " " + wrong, exitRefused, `did you mean "name"?`},
 		{"nobody serves", "vif --socket " + nowhere, exitFailed, "is `vrouter run --socket " + nowhere + "` running?"},
@@ -47,6 +48,7 @@ func TestExitCodes(t *testing.T) {
 		{"live of what", "trace --live --to 10.0.1.4", exitRefused, "--live shows packets that pass"},
 		{"no prefix", "rt del 10.0.1.4 --network n1 --socket " + nowhere, exitRefused, "no '/'"},
 		{"no way", "rt add 10.0.1.4/32 --network n1 --socket " + nowhere, exitRefused, `[tunnel port to-network way] is required`},
+		{"whose label", "rt add 10.0.1.4/32 --network n1 --way port=a --label 9 --socket " + nowhere, exitRefused, "[label way] were all set"},
 		{"no network", "rt del 10.0.1.4/32 --socket " + nowhere, exitRefused, `"network" not set`},
 		{"no name", "delete --name ../..", exitRefused, "is no vRouter's name"},
 	}
@@ -86,14 +88,16 @@ func serve(t *testing.T, reply string) (socket string) {
 
 func TestTables(t *testing.T) {
 	cases := []struct{ command, reply, want string }{
-		{"rt", `{"ok":true,"rt":[{"network":"n1","prefix":"10.0.1.4/32","nh":3,"label":17}]}`,
-			"NETWORK  PREFIX       NH  LABEL\nn1       10.0.1.4/32  3   17\n"},
+		{"rt", `{"ok":true,"rt":[{"network":"n1","prefix":"10.0.1.4/32","nh":3,"label":17},{"network":"n1","prefix":"10.0.1.5/32","nh":3,"label":18,"stale":true}]}`,
+			"NETWORK  PREFIX       NH  LABEL  STATE\nn1       10.0.1.4/32  3   17\nn1       10.0.1.5/32  3   18     stale\n"},
+		{"rt sweep", `{"ok":true,"sweep":{"removed":2,"routes":7}}`, "2 stale routes taken away; 7 are left\n"},
 		{"drops", `{"ok":true,"drops":[{"reason":"no_route","says":"none","packets":5,"segments":6,"bytes":7},{"reason":"vlan","says":"tag","packets":0,"segments":0,"bytes":0}]}`,
 			"REASON    PACKETS  SEGMENTS  BYTES  MEANS\nno_route  5        6         7      none\n"},
 		{"drops --network n1", `{"ok":true,"drops":[{"reason":"no_route","says":"none","direction":"from","packets":5,"segments":6,"bytes":7}]}`,
 			"WAY   REASON    PACKETS  SEGMENTS  BYTES  MEANS\nfrom  no_route  5        6         7      none\n"},
 		{"drops", `{"ok":true,"drops":[]}`, "nothing was lost\n"},
-		{"mpls", `{"ok":true,"mpls":[{"label":16,"nh":2,"port":"sender"}]}`, "LABEL  NH  PORT    NETWORK\n16     2   sender\n"},
+		{"mpls", `{"ok":true,"mpls":[{"label":16,"nh":2,"port":"sender"},{"label":40,"nh":3,"network":"n1"},{"label":41,"nh":4,"network":"n1","bridged":true}]}`,
+			"LABEL  NH  PORT    NETWORK  AS\n16     2   sender\n40     3           n1       routed\n41     4           n1       bridged\n"},
 		{"vxlan", `{"ok":true,"vxlan":[{"vni":5001,"network":"n1"},{"vni":6001,"network":"lan","bridged":true}]}`,
 			"VNI   NETWORK  AS\n5001  n1       routed\n6001  lan      bridged\n"},
 		{"nh", `{"ok":true,"nh":[{"nh":1,"type":"receive","resolved":true}]}`,

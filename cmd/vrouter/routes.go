@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/netip"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,9 @@ func newRouteAdd() *cobra.Command {
 	c.MarkFlagsOneRequired("tunnel", "port", "to-network", "way")
 	c.MarkFlagsMutuallyExclusive("tunnel", "port", "to-network", "way")
 	c.MarkFlagsRequiredTogether("tunnel", "encapsulation")
+	for _, of := range []string{"label", "vni", "mac"} { // each of several ways has its own
+		c.MarkFlagsMutuallyExclusive("way", of)
+	}
 	return c
 }
 
@@ -53,6 +57,34 @@ func newRouteDel() *cobra.Command {
 		},
 	}
 	routeFlags(c, &socket, &network)
+	return c
+}
+
+func newRouteSweep() *cobra.Command {
+	var socket string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "sweep [flags]", Short: "Take away the stale routes", Args: cobra.NoArgs,
+		Long: `Take away the stale routes: those that were set by a client (vrouter rt add, or the socket) before
+the vRouter was started anew, and have not been set since. It is for when all are set again.`,
+		Example: "  vrouter rt sweep",
+		RunE: func(c *cobra.Command, _ []string) error {
+			reply, err := control.Ask(socket, control.Request{Sweep: true})
+			if err != nil {
+				return err
+			}
+			var swept control.Swept
+			if err := decode(reply, &swept); err != nil {
+				return err
+			}
+			return show(c.OutOrStdout(), reply, asJSON, func(out io.Writer) error {
+				_, err := fmt.Fprintf(out, "%s taken away; %d are left\n", plural(swept.Removed, "stale route"), swept.Routes)
+				return err
+			})
+		},
+	}
+	socketFlag(c, &socket, "the vRouter's Unix socket")
+	jsonFlag(c, &asJSON)
 	return c
 }
 

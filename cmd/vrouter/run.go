@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,7 @@ import (
 type runFlags struct {
 	config, socket, name, metrics string
 	lease, clsact                 bool
+	poll                          pollFlags
 }
 
 func newRun() *cobra.Command {
@@ -33,8 +35,12 @@ under ` + kernel.Root + `/<name>: forwarding goes on when the process ends, and 
 one takes over. With --lease all of it ends with the process, and the process ends when its standard
 input does, if that is a pipe.
 
-With --metrics it serves Prometheus' text format, to this machine only.`,
+With --metrics it serves Prometheus' text format, to this machine only.
+
+With --mode poll, packets are forwarded by a process on DPDK (vrouter-poll, which ` + "`make poll`" + ` builds),
+which takes a CPU for itself. It needs --lease: it keeps nothing when it ends.`,
 		Example: `  vrouter run --config node.json --lease
+  vrouter run --config node.json --lease --mode poll --poll-cpu 3
   vrouter run --config node.json --socket /run/a.sock --metrics 127.0.0.1:9475`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runAgent(c.Context(), f, c.InOrStdin(), c.OutOrStdout())
@@ -46,19 +52,23 @@ With --metrics it serves Prometheus' text format, to this machine only.`,
 	c.Flags().StringVar(&f.name, "name", "", "the vRouter's name, instead of the configuration's")
 	c.Flags().BoolVar(&f.lease, "lease", false, "remove everything at the end")
 	c.Flags().BoolVar(&f.clsact, "clsact", false, "attach by clsact filters even where the kernel has tcx")
+	f.poll.add(c)
 	require(c, "config")
 	return c
 }
 
 // readConfig reads a file, or - for the standard input.
 func readConfig(path string, stdin io.Reader) (config.Config, error) {
-	var data []byte
-	var err error
-	if path == "-" {
-		data, err = io.ReadAll(io.LimitReader(stdin, config.MaxBytes+1))
-	} else {
-		data, err = os.ReadFile(path)
+	source := stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return config.Config{}, control.Refuse(fmt.Errorf("reading the configuration: %w", err))
+		}
+		defer file.Close()
+		source = file
 	}
+	data, err := io.ReadAll(io.LimitReader(source, config.MaxBytes+1)) // one more, for Parse to refuse
 	if err != nil {
 		return config.Config{}, control.Refuse(fmt.Errorf("reading the configuration: %w", err))
 	}
@@ -74,10 +84,9 @@ func runAgent(ctx context.Context, f runFlags, stdin io.Reader, stdout io.Writer
 	if err != nil {
 		return err
 	}
-	if f.name != "" {
-		c.Name = f.name
-	}
-	if err := c.Validate(); err != nil {
+	called := c.Name
+	c.Name = cmp.Or(f.name, called)
+	if err := errors.Join(c.Validate(), f.poll.check(f)); err != nil {
 		return control.Refuse(err)
 	}
 	listener, err := control.Listen(f.socket)
@@ -98,15 +107,23 @@ func runAgent(ctx context.Context, f runFlags, stdin io.Reader, stdout io.Writer
 		defer cancel()
 		endWith(stdin, cancel)
 	}
-	agent, err := control.Start(ctx, c, kernel.Options{Name: c.Name, Pin: !f.lease, Clsact: f.clsact})
+	agent, err := f.start(ctx, c)
 	if err != nil {
 		return fmt.Errorf("starting the vRouter %s: %w", c.Name, err)
 	}
+	agent.TakeName(called)
 	err = announce(stdout, c.Name, agent)
 	if err == nil {
 		err = serveAll(ctx, agent, listener, metrics)
 	}
 	return errors.Join(err, agent.Close())
+}
+
+func (f runFlags) start(ctx context.Context, c config.Config) (*control.Agent, error) {
+	if f.poll.mode == control.ModePoll {
+		return f.poll.start(ctx, c)
+	}
+	return control.Start(ctx, c, kernel.Options{Name: c.Name, Pin: !f.lease, Clsact: f.clsact})
 }
 
 // serveAll answers at the sockets until the context ends, or one of them fails.
@@ -132,14 +149,16 @@ func announce(stdout io.Writer, name string, agent *control.Agent) error {
 	err := json.NewEncoder(stdout).Encode(struct {
 		Ready    bool              `json:"ready"`
 		Name     string            `json:"name"`
+		Mode     string            `json:"mode"`
 		PID      int               `json:"pid"`
 		Features []string          `json:"kernel_features"`
 		Networks int               `json:"networks"`
 		Ports    int               `json:"ports"`
 		Routes   int               `json:"routes"`
-		Adopted  bool              `json:"adopted"` // tables of an earlier process, and what was changed in them:
+		Missing  []string          `json:"missing,omitempty"` // ports whose interface is not there
+		Adopted  bool              `json:"adopted"`           // tables of an earlier process, and what was changed in them:
 		Tables   control.TableWork `json:"tables"`
-	}{true, name, os.Getpid(), agent.Features(), status.Networks, status.Ports, status.Routes, first.Adopted, first.Tables})
+	}{true, name, status.Mode, os.Getpid(), agent.Features(), status.Networks, status.Ports, status.Routes, status.Missing, first.Adopted, first.Tables})
 	if err != nil {
 		return fmt.Errorf("telling that the vRouter is ready: %w", err)
 	}

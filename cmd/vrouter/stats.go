@@ -1,22 +1,15 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"windtunnel/vrouter/control"
+	"windtunnel/vrouter/poll"
 )
-
-// decode reads a reply.
-func decode(reply []byte, into any) error {
-	if err := json.Unmarshal(reply, into); err != nil {
-		return fmt.Errorf("reading the reply: %w", err)
-	}
-	return nil
-}
 
 func printStatus(reply []byte, out io.Writer, _ control.Scope) error {
 	var s control.Status
@@ -32,20 +25,57 @@ func printStatus(reply []byte, out io.Writer, _ control.Scope) error {
 	return columns(out, func(line func(string)) {
 		line("name\t" + s.Name)
 		line(fmt.Sprintf("fabric\t%s, %s", s.Fabric, strings.Trim(s.Address+", "+s.Address6, ", ")))
+		if s.FabricDriver != "" {
+			line(fmt.Sprintf("driver\t%s of %s", s.FabricDriver, cmp.Or(s.FabricDevice, s.Fabric)))
+		}
 		line(fmt.Sprintf("receive\t%s: %s", s.Receive, s.ReceiveWhy))
 		line(fmt.Sprintf("fast\t%s: %s", s.Fast.Way, s.Fast.Why))
 		line(fmt.Sprintf("networks\t%d", s.Networks))
 		line(fmt.Sprintf("ports\t%d, missing: %s", s.Ports, none(s.Missing)))
-		line(fmt.Sprintf("routes\t%d, unresolved tunnels: %s", s.Routes, none(s.Unresolved)))
+		stale := ""
+		if s.Stale > 0 {
+			stale = fmt.Sprintf(" (%d stale)", s.Stale)
+		}
+		line(fmt.Sprintf("routes\t%d%s, unresolved tunnels: %s", s.Routes, stale, none(s.Unresolved)))
 		if s.Groups > 0 {
 			line(fmt.Sprintf("ecmp\t%d groups of ways, ways that cannot be reached: %d", s.Groups, s.Avoided))
 		}
 		line(fmt.Sprintf("applied\t%s, the %s configuration", s.Applied.Format(time.RFC3339), ordinal(s.Changes)))
 		line("kernel\t" + none(s.KernelFeatures))
+		if s.Poll != nil {
+			statusPoll(line, *s.Poll)
+		}
 		for text := range strings.Lines(s.Problem) {
 			line("problem\t" + strings.TrimSpace(text))
 		}
 	})
+}
+
+// statusPoll says what the poll mode's process does. Its cores never rest, so their cycles tell.
+func statusPoll(line func(string), p control.Poll) {
+	process := "is being started anew"
+	if p.PID != 0 {
+		process = fmt.Sprintf("process %d, %s pages", p.PID, p.Memory)
+	}
+	line(fmt.Sprintf("poll\t%s, restarts: %d", process, p.Restarts))
+	for _, c := range p.Cores {
+		if all := c.Busy + c.Idle; all > 0 {
+			line(fmt.Sprintf("cpu %d\t%.1f %% of its cycles for packets, %d received, %d missed", c.CPU, 100*float64(c.Busy)/float64(all), c.Packets, c.Missed))
+		}
+	}
+	if p.CyclesPerPacket > 0 {
+		line(fmt.Sprintf("packet\t%.0f cycles on average", p.CyclesPerPacket))
+	}
+	if len(p.StageCycles) > 0 {
+		var stages []string
+		for _, name := range poll.Stages {
+			stages = append(stages, fmt.Sprintf("%s %.0f", name, p.StageCycles[name]))
+		}
+		line("stages\t" + strings.Join(stages, ", ") + " cycles a packet")
+	}
+	if len(p.Unlinked) > 0 {
+		line("unlinked\t" + strings.Join(p.Unlinked, ", ") + ": nobody is at their sockets")
+	}
 }
 
 func ordinal(n int) string {

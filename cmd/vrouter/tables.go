@@ -18,6 +18,7 @@ import (
 type table struct {
 	name, short, example string
 	scoped               bool // it can be narrowed to a network or a port
+	limited              bool // it can be long: --limit says how many are listed
 	print                func(reply []byte, out io.Writer, scope control.Scope) error
 }
 
@@ -35,18 +36,19 @@ var tables = []table{
 		}
 		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%t\t%s", n.Nexthop, n.Type, cmp.Or(n.Out, n.Network), n.Tunnel, wrap, n.MAC, n.MTU, n.Resolved, strings.Join(members, ", "))
 	})},
-	{name: "rt", short: "Show the routes", print: rows("NETWORK\tPREFIX\tNH\tLABEL", func(r control.Route) string {
-		return fmt.Sprintf("%s\t%s\t%d\t%d", r.Network, r.Prefix, r.Nexthop, r.Label)
+	{name: "rt", short: "Show the routes", print: rows("NETWORK\tPREFIX\tNH\tLABEL\tSTATE", func(r control.Route) string {
+		state := map[bool]string{true: "stale"}[r.Stale]
+		return fmt.Sprintf("%s\t%s\t%d\t%d\t%s", r.Network, r.Prefix, r.Nexthop, r.Label, state)
 	})},
-	{name: "mpls", short: "Show the labels that deliver here", print: rows("LABEL\tNH\tPORT\tNETWORK", func(l control.Label) string {
-		return fmt.Sprintf("%d\t%d\t%s\t%s", l.Label, l.Nexthop, l.Port, l.Network)
+	{name: "mpls", short: "Show the labels that deliver here", print: rows("LABEL\tNH\tPORT\tNETWORK\tAS", func(l control.Label) string {
+		as := ""
+		if l.Network != "" {
+			as = delivery(l.Bridged)
+		}
+		return fmt.Sprintf("%d\t%d\t%s\t%s\t%s", l.Label, l.Nexthop, l.Port, l.Network, as)
 	})},
 	{name: "vxlan", short: "Show the VNIs that name a network here", print: rows("VNI\tNETWORK\tAS", func(v control.VNI) string {
-		as := "routed"
-		if v.Bridged {
-			as = "bridged"
-		}
-		return fmt.Sprintf("%d\t%s\t%s", v.VNI, v.Network, as)
+		return fmt.Sprintf("%d\t%s\t%s", v.VNI, v.Network, delivery(v.Bridged))
 	})},
 	{name: "mac", short: "Show the MAC addresses of bridged networks", print: rows("NETWORK\tMAC\tNH\tLABEL\tVNI\tPORT\tTUNNEL", func(m control.MAC) string {
 		return fmt.Sprintf("%s\t%s\t%s", m.Network, m.MAC, target(m.Target))
@@ -58,6 +60,16 @@ var tables = []table{
 		example: "  vrouter drops\n  vrouter drops --network network1\n  vrouter drops --port sender --json"},
 	{name: "stats", short: "Show the whole account of packets, by network and port", scoped: true, print: printStats,
 		example: "  vrouter stats\n  vrouter stats --network network1"},
+	{name: "flow", short: "Show the flows of ports in flow mode, and how many there are", scoped: true, limited: true, print: printFlows,
+		example: "  vrouter flow --port sender\n  vrouter flow --network network1 --limit 1000 --json"},
+}
+
+// delivery is what becomes of what comes into a network.
+func delivery(bridged bool) string {
+	if bridged {
+		return "bridged"
+	}
+	return "routed"
 }
 
 func target(t control.Target) string {
@@ -68,8 +80,8 @@ func target(t control.Target) string {
 func rows[R any](head string, row func(R) string) func([]byte, io.Writer, control.Scope) error {
 	return func(reply []byte, out io.Writer, _ control.Scope) error {
 		var records []R
-		if err := json.Unmarshal(reply, &records); err != nil {
-			return fmt.Errorf("reading the table: %w", err)
+		if err := decode(reply, &records); err != nil {
+			return err
 		}
 		return printRows(out, head, records, row)
 	}
@@ -107,19 +119,16 @@ func columns(out io.Writer, write func(line func(string))) error {
 func newTable(t table) *cobra.Command {
 	var socket string
 	var scope control.Scope
+	var limit int
 	var asJSON bool
 	c := &cobra.Command{
 		Use: t.name, Short: t.short, Args: cobra.NoArgs, Example: t.example,
 		RunE: func(c *cobra.Command, _ []string) error {
-			reply, err := control.Ask(socket, control.Request{Get: t.name, Network: scope.Network, Port: scope.Port})
+			reply, err := control.Ask(socket, control.Request{Get: t.name, Network: scope.Network, Port: scope.Port, Limit: limit})
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				_, err = fmt.Fprintln(c.OutOrStdout(), string(reply))
-				return err
-			}
-			return t.print(reply, c.OutOrStdout(), scope)
+			return show(c.OutOrStdout(), reply, asJSON, func(out io.Writer) error { return t.print(reply, out, scope) })
 		},
 	}
 	socketFlag(c, &socket, "the vRouter's Unix socket")
@@ -127,6 +136,36 @@ func newTable(t table) *cobra.Command {
 		c.Flags().StringVar(&scope.Network, "network", "", "only this network's")
 		c.Flags().StringVar(&scope.Port, "port", "", "only this port's")
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, as the socket gives it")
+	if t.limited {
+		c.Flags().IntVar(&limit, "limit", control.ListedFlows, fmt.Sprintf("how many to list, at most %d; all are counted", control.MaxListedFlows))
+	}
+	jsonFlag(c, &asJSON)
 	return c
+}
+
+func jsonFlag(c *cobra.Command, asJSON *bool) {
+	c.Flags().BoolVar(asJSON, "json", false, "print JSON, as the socket gives it")
+}
+
+// decode reads a reply.
+func decode(reply []byte, into any) error {
+	if err := json.Unmarshal(reply, into); err != nil {
+		return fmt.Errorf("reading the reply: %w", err)
+	}
+	return nil
+}
+
+// show prints a reply as the socket gives it, or in words. It is one write, so that none can fail unseen.
+func show(out io.Writer, reply []byte, asJSON bool, words func(io.Writer) error) error {
+	text := bytes.NewBuffer(append(reply[:len(reply):len(reply)], '\n'))
+	if !asJSON {
+		text.Reset()
+		if err := words(text); err != nil {
+			return err
+		}
+	}
+	if _, err := text.WriteTo(out); err != nil {
+		return fmt.Errorf("printing the reply: %w", err)
+	}
+	return nil
 }

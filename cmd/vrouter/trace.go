@@ -62,7 +62,7 @@ an address, or all. Meanwhile every packet costs a look; before and after, none.
 	c.Flags().StringVar(&f.watch.Host, "host", "", "with --live: only packets from or to this address")
 	c.Flags().IntVar(&f.watch.Count, "count", 10, "with --live: how many packets")
 	c.Flags().IntVar(&f.watch.Seconds, "seconds", 10, "with --live: how long to wait for them")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON, as the socket gives it")
+	jsonFlag(c, &f.asJSON)
 	return c
 }
 
@@ -84,7 +84,7 @@ func trace(c *cobra.Command, f traceFlags) error {
 	if err != nil {
 		return err
 	}
-	return printTrace(c.OutOrStdout(), reply, f.asJSON)
+	return show(c.OutOrStdout(), reply, f.asJSON, func(out io.Writer) error { return printTrace(out, reply) })
 }
 
 // watch shows live packets as they come.
@@ -95,10 +95,13 @@ func watch(c *cobra.Command, f traceFlags) error {
 	f.watch.Port = f.request.Port
 	shown := 0
 	err := control.Watch(c.Context(), f.socket, f.watch, func(reply json.RawMessage) error {
-		if shown++; shown > 1 && !f.asJSON {
-			fmt.Fprintln(c.OutOrStdout())
-		}
-		return printTrace(c.OutOrStdout(), reply, f.asJSON)
+		shown++
+		return show(c.OutOrStdout(), reply, f.asJSON, func(out io.Writer) error {
+			if shown > 1 {
+				fmt.Fprintln(out)
+			}
+			return printTrace(out, reply)
+		})
 	})
 	if err == nil {
 		fmt.Fprintf(c.ErrOrStderr(), "%d packets matched\n", shown)
@@ -106,11 +109,7 @@ func watch(c *cobra.Command, f traceFlags) error {
 	return err
 }
 
-func printTrace(out io.Writer, reply []byte, asJSON bool) error {
-	if asJSON {
-		_, err := fmt.Fprintln(out, string(reply))
-		return err
-	}
+func printTrace(out io.Writer, reply []byte) error {
 	var t control.TraceReply
 	if err := decode(reply, &t); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -18,8 +17,8 @@ func vifRow(v control.Vif) string {
 // printVifs prints the ports, and below them why some are not fast: a line a reason.
 func printVifs(reply []byte, out io.Writer, _ control.Scope) error {
 	var vifs []control.Vif
-	if err := json.Unmarshal(reply, &vifs); err != nil {
-		return fmt.Errorf("reading the table: %w", err)
+	if err := decode(reply, &vifs); err != nil {
+		return err
 	}
 	if err := printRows(out, vifHead, vifs, vifRow); err != nil {
 		return err

@@ -7,24 +7,47 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"windtunnel/datapath"
+	"windtunnel/datapath/paths"
 	"windtunnel/run"
 	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
 )
 
-// tools are the programs that something of ours starts or compares with.
-var tools = []struct{ name, needs, install string }{
+// tool is a program that something of ours starts or compares with.
+type tool struct{ name, needs, install string }
+
+var tools = []tool{
 	{"vrouter", "the path vrouter", "build it with make; it lies beside windtunnel"},
+	{"vrouter-poll", "the path vrouter in mode poll", "build it with make poll; it lies beside windtunnel"},
+	{"frame-poll", "raw frames at ports of poll mode", "build it with make poll; it lies beside windtunnel"},
 	{"iperf3", "make test and make bench", "apt-get install iperf3"},
 	{"nuttcp", "make bench", "apt-get install nuttcp"},
 	{"sockperf", "make bench", "apt-get install sockperf"},
 	{"tshark", "make test", "apt-get install tshark"},
 	{"wine64", "make test of the Windows binary", "apt-get install wine64"},
 	{"clang-19", "make check and make generate", "apt-get install clang-19 llvm-19 libbpf-dev"},
+}
+
+// foreign are the programs that paths run and that others make, each once.
+func foreign() []tool {
+	var all []tool
+	for _, path := range paths.All() {
+		for _, p := range datapath.Programs(path) {
+			i := slices.IndexFunc(all, func(t tool) bool { return t.name == p.Name })
+			if i < 0 {
+				all = append(all, tool{p.Name, "the path " + path.Name(), p.Install})
+			} else {
+				all[i].needs += ", the path " + path.Name()
+			}
+		}
+	}
+	return all
 }
 
 func doctorCommand(s streams) *cobra.Command {
@@ -54,7 +77,7 @@ func doctorCommand(s streams) *cobra.Command {
 				}
 				fmt.Fprintf(table, "%s\t%s\t%s\n", feature, state, missing[feature])
 			}
-			for _, tool := range tools {
+			for _, tool := range append(tools, foreign()...) {
 				fmt.Fprintf(table, "%s\t%s\t%s\n", tool.name, found(tool.name), wanted(tool.name, tool.needs, tool.install))
 			}
 			return ended(table.Flush())

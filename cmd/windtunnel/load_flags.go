@@ -93,8 +93,7 @@ func flagNames(c *cobra.Command) []string {
 
 // kindAsked finds --kind among arguments that are yet to be parsed: which flags
 // there are depends on it.
-func kindAsked(args []string) string {
-	const fallback = "stream"
+func kindAsked(args []string, fallback string) string {
 	for i, arg := range args {
 		if arg == "--" {
 			break

@@ -58,11 +58,11 @@ func TestKindAsked(t *testing.T) {
 		"stream": {"send", "10.0.0.2"}, "datagram": {"send", "--kind", "datagram"}, "ping": {"send", "--kind=ping", "x"},
 		"frame": {"send", "--time", "1s", "--kind", "frame", "--", "--kind", "ping"},
 	} {
-		if got := kindAsked(args); got != want {
+		if got := kindAsked(args, "stream"); got != want {
 			t.Errorf("%v: got %s", args, got)
 		}
 	}
-	if _, err := oneoff.KindByName(kindAsked([]string{"--kind"})); err != nil {
+	if _, err := oneoff.KindByName(kindAsked([]string{"--kind"}, "stream")); err != nil {
 		t.Error(err)
 	}
 }

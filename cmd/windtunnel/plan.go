@@ -38,7 +38,7 @@ func planCommand(s streams) *cobra.Command {
 	}
 	c.Flags().DurationVar(&f.budget, "budget", 3*time.Minute, "the time for everything")
 	c.Flags().StringVar(&f.precision, "precision", "5%", "stop when every ratio is known this well")
-	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells")
+	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells (A,B,..., or a pattern: '64B-*')")
 	c.Flags().StringVar(&f.wire, "wire", "", "nic or memory, instead of the suite's")
 	c.Flags().DurationVar(&f.window, "window", 0, "length of a trial's window")
 	return c

@@ -48,7 +48,7 @@ func runCommand(s streams) *cobra.Command {
 	}
 	c.Flags().DurationVar(&f.budget, "budget", 3*time.Minute, "the time for everything, building included")
 	c.Flags().StringVar(&f.precision, "precision", "5%", "stop when every ratio is known this well")
-	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells (A,B,...)")
+	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells (A,B,..., or a pattern: '64B-*')")
 	c.Flags().StringVar(&f.wire, "wire", "", "nic or memory, instead of the suite's")
 	c.Flags().DurationVar(&f.window, "window", 0, "length of a trial's window, instead of the planner's 1 to 3 s")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "order of the trials (0: drawn, and recorded)")
@@ -122,6 +122,7 @@ func planHere(ctx context.Context, spec scenario.Spec, settings run.Settings) (r
 	if os.Geteuid() == 0 {
 		host.Missing = netns.Missing(ctx)
 	}
+	host.Find = func(program string) error { _, err := netns.FindProgram(program); return err }
 	plan, err := run.MakePlan(spec, host, settings)
 	if err != nil {
 		return run.Plan{}, refused(err)

@@ -31,7 +31,7 @@ type sendFlags struct {
 
 func sendCommand(s streams, args []string) *cobra.Command {
 	f := &sendFlags{}
-	kind := kindAsked(args)
+	kind := kindAsked(args, "stream")
 	c := f.command(s, kind, "send HOST", "Send traffic to a `windtunnel recv` and show what both ends saw",
 		"Which options there are depends on the kind: see `windtunnel send --kind datagram --help`.",
 		"  windtunnel send 10.0.0.2\n"+

@@ -43,8 +43,7 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 		}
 	}
 	for i, place := range containers {
-		address := datapath.Host(datapath.Underlay, datapath.Containers+i)
-		l.Container(place, datapath.Underlay, address, r.Wire.MTU).Bridge = datapath.BridgeName(place.Node)
+		l.OnSegment(place, i, r.Wire.MTU).Bridge = datapath.BridgeName(place.Node)
 	}
 	return l.Finish(r.Wire.MTU)
 }

@@ -31,11 +31,63 @@ func TestLaid(t *testing.T) {
 	golden(t, "bridge-no-segmentation", "bridge", request("nic", datapath.SegmentationOff, containers("a", "b")))
 	golden(t, "vxlan", "vxlan", request("nic", datapath.SegmentationFound, containers("a", "b")))
 	golden(t, "vxlan-no-segmentation", "vxlan", request("memory", datapath.SegmentationOff, containers("a", "b")))
+	golden(t, "ovs", "ovs", request("nic", datapath.SegmentationFound, containers("a", "b")))
+	golden(t, "ovs-tso", "ovs", with(request("nic", datapath.SegmentationFound, containers("a", "b")), "tso", true))
+	golden(t, "ovs-vxlan", "ovs", with(request("nic", datapath.SegmentationOff, containers("a", "b")), "encapsulation", "vxlan"))
+	golden(t, "ovs-colocated", "ovs", request("nic", datapath.SegmentationFound, containers("a", "a")))
+	golden(t, "ovs-dpdk", "ovs-dpdk", request("nic", datapath.SegmentationFound, containers("a", "b")))
+	golden(t, "ovs-dpdk-vxlan-colocated", "ovs-dpdk", with(wide(request("nic", datapath.SegmentationFound, containers("a", "a"))), "encapsulation", "vxlan"))
+	golden(t, "ovs-dpdk-ports", "ovs-dpdk", frames(wide(request("nic", datapath.SegmentationFound, containers("a", "a")))))
+	golden(t, "ovs-dpdk-vxlan-ports", "ovs-dpdk", frames(with(request("nic", datapath.SegmentationFound, containers("a", "b")), "encapsulation", "vxlan")))
+	golden(t, "testpmd-ports", "testpmd", frames(request("nic", datapath.SegmentationFound, containers("a", "b"))))
+	golden(t, "testpmd-ports-colocated", "testpmd", frames(wide(request("nic", datapath.SegmentationFound, containers("a", "a")))))
+	golden(t, "redirect", "redirect", request("nic", datapath.SegmentationFound, containers("a", "b")))
+	golden(t, "testpmd", "testpmd", request("nic", datapath.SegmentationFound, containers("a", "b")))
+	golden(t, "testpmd-mac-colocated", "testpmd", with(wide(request("nic", datapath.SegmentationFound, containers("a", "a"))), "forward", "mac"))
 	golden(t, "vrouter", "vrouter", request("nic", datapath.SegmentationFound, containers("a", "b")))
 	golden(t, "vrouter-flat", "vrouter", flat(request("nic", datapath.SegmentationFound, containers("a", "b"))))
+	golden(t, "vrouter-over-ipv6", "vrouter", over6(request("nic", datapath.SegmentationFound, containers("a", "b")), "mplsoudp"))
 	golden(t, "vrouter-colocated", "vrouter", request("nic", datapath.SegmentationFound, containers("a", "a")))
+	golden(t, "vrouter-poll", "vrouter", with(request("nic", datapath.SegmentationFound, containers("a", "b")), "mode", "poll"))
+	golden(t, "vrouter-poll-ports", "vrouter", atPorts(request("nic", datapath.SegmentationFound, containers("a", "b"))))
+	golden(t, "vrouter-poll-ports-wide-node", "vrouter", atPorts(wide(request("nic", datapath.SegmentationFound, containers("a", "a")))))
+	golden(t, "vrouter-alone", "vrouter", alone(request("nic", datapath.SegmentationFound, bothWays()...), "mplsoudp"))
+	golden(t, "vrouter-alone-over-ipv6-wide-node", "vrouter", over(alone(wide(request("nic", datapath.SegmentationFound, containers("a", "a"))), "mplsogre"), "ipv6"))
+	golden(t, "vrouter-poll-alone", "vrouter", alone(atPorts(request("nic", datapath.SegmentationFound, bothWays()...)), "mplsoudp"))
+	golden(t, "vrouter-poll-alone-over-ipv6-wide-node", "vrouter", over(alone(atPorts(wide(request("nic", datapath.SegmentationFound, containers("a", "a")))), "vxlan"), "ipv6"))
 	golden(t, "vrouter-two-pairs", "vrouter", request("nic", datapath.SegmentationFound, twoPairs()...))
 	golden(t, "bridge-three-pairs-wide-nodes", "bridge", wide(request("nic", datapath.SegmentationFound, threePairs()...)))
+}
+
+// atPorts asks for poll mode with raw frames alone.
+func atPorts(r datapath.Request) datapath.Request {
+	r.Frames, r.OnlyFrames = true, true
+	return with(r, "mode", "poll")
+}
+
+// frames asks for raw frames alone.
+func frames(r datapath.Request) datapath.Request {
+	r.Frames, r.OnlyFrames = true, true
+	return r
+}
+
+// alone puts the tester at the far end of the fabric.
+func alone(r datapath.Request, encapsulation string) datapath.Request {
+	r.Frames, r.OnlyFrames = true, true
+	r.Options = maps.Clone(r.Options)
+	r.Options["far"], r.Options["encapsulation"] = "tester", encapsulation
+	return r
+}
+
+func over(r datapath.Request, underlay string) datapath.Request {
+	r.Options["underlay"] = underlay
+	return r
+}
+
+// bothWays are two containers of a node that send to each other.
+func bothWays() []result.Pair {
+	there := containers("a", "a")
+	return []result.Pair{there, {From: there.To, To: there.From}}
 }
 
 // golden compares a laid path with its files: the text for people, who review a
@@ -72,6 +124,9 @@ func describe(laid datapath.Laid) string {
 	fmt.Fprintf(&text, "\nMTU %d on the wire, %d at the endpoints\n", laid.MTU.Wire, laid.MTU.Endpoint)
 	for _, place := range slices.Sorted(maps.Keys(laid.Addresses)) {
 		fmt.Fprintf(&text, "reach %s at %s\n", place, laid.Addresses[place])
+	}
+	for _, doubt := range laid.Doubts {
+		fmt.Fprintf(&text, "doubt: %s\n", doubt.Says)
 	}
 	for _, fact := range slices.Sorted(maps.Keys(laid.Facts)) {
 		fmt.Fprintf(&text, "%s: %s\n", fact, laid.Facts[fact])
@@ -111,6 +166,17 @@ func threePairs() []result.Pair {
 
 func flat(r datapath.Request) datapath.Request {
 	r.Options = result.Options{"encapsulation": "none"}
+	return r
+}
+
+// with gives the path an option.
+func with(r datapath.Request, name string, value any) datapath.Request {
+	r.Options = result.Options{name: value}
+	return r
+}
+
+func over6(r datapath.Request, encapsulation string) datapath.Request {
+	r.Options = result.Options{"encapsulation": encapsulation, "underlay": "ipv6"}
 	return r
 }
 
@@ -158,7 +224,30 @@ func TestRefused(t *testing.T) {
 		{"a huge wire", "bridge", func(r *datapath.Request) { r.Wire.MTU = 70000 }, "MTU 70000"},
 		{"no room for VXLAN", "vxlan", func(r *datapath.Request) { r.Wire.MTU = 600 }, "MTU of at least 626"},
 		{"no room for MPLSoUDP", "vrouter", func(r *datapath.Request) { r.Wire.MTU = 600 }, "MTU of at least 608"},
+		{"no room for MPLSoUDP over IPv6", "vrouter", func(r *datapath.Request) { r.Wire.MTU, r.Options = 1200, result.Options{"underlay": "ipv6"} }, "MTU 1200 carries no IPv6: give it an MTU of at least 1280"},
+		{"an unknown underlay", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"underlay": "ipx"} }, `"ipx"`},
 		{"an unknown encapsulation", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"encapsulation": "gre"} }, `"gre"`},
+		{"an unknown mode", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"mode": "fpga"} }, `the mode "fpga"`},
+		{"poll mode that receives at XDP", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"mode": "poll", "receive": "xdp"} }, "receive is of the mode kernel"},
+		{"poll mode with a fast path", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"mode": "poll", "fast": "on"} }, "fast is of the mode kernel"},
+		{"a port that would send to two", "ovs-dpdk", func(r *datapath.Request) {
+			*r = frames(*r)
+			r.Pairs = []result.Pair{containers("a", "b"), {From: containers("a", "b").From, To: result.Place{Node: "b", Container: "third"}}}
+		}, "sends to one: give each pair containers of its own"},
+		{"jumbo frames at ports of poll mode", "vrouter", func(r *datapath.Request) { *r = atPorts(*r); r.Wire.MTU = 9000 }, "more than the 3822 of poll mode's ports"},
+		{"a tester at nobody's far end", "vrouter", func(r *datapath.Request) { *r = alone(*r, "none"); r.Options["far"] = "trex" }, `far: "trex" is unknown`},
+		{"a tester at the far end of TCP", "vrouter", func(r *datapath.Request) { *r = alone(*r, "none"); r.OnlyFrames = false }, "far: tester is for raw frames alone"},
+		{"a tester between two nodes", "vrouter", func(r *datapath.Request) { *r = alone(atPorts(*r), "none") }, "takes two containers on one node, and the pairs have 2 on 2"},
+		{"a tester without GRO", "vrouter", func(r *datapath.Request) { *r = alone(*r, "none"); r.Segmentation = datapath.SegmentationOff }, "leave segmentation as-found"},
+		{"a tester for two pairs", "vrouter", func(r *datapath.Request) { *r = alone(atPorts(*r), "none"); r.Pairs = twoPairs() }, "the pairs have 4 on 2"},
+		{"no room for Open vSwitch's VXLAN", "ovs", func(r *datapath.Request) { r.Wire.MTU, r.Options = 600, result.Options{"encapsulation": "vxlan"} }, "MTU of at least 626"},
+		{"an encapsulation that Open vSwitch has not", "ovs", func(r *datapath.Request) { r.Options = result.Options{"encapsulation": "mplsoudp"} }, `"mplsoudp"`},
+		{"whole packets in Open vSwitch's tunnel", "ovs", func(r *datapath.Request) { r.Options = result.Options{"encapsulation": "vxlan", "tso": true} }, "drops whole packets"},
+		{"a way that testpmd has not", "testpmd", func(r *datapath.Request) { r.Options = result.Options{"forward": "5tuple"} }, `"5tuple"`},
+		{"more than testpmd's two ports", "testpmd", func(r *datapath.Request) { r.Pairs = twoPairs() }, "have 4 containers"},
+		{"more than testpmd's buffer", "testpmd", func(r *datapath.Request) { r.Wire.MTU = 9000 }, "more than the 1900"},
+		{"more than a buffer of ovs-dpdk", "ovs-dpdk", func(r *datapath.Request) { r.Wire.MTU = 9000 }, "more than the 1900"},
+		{"more than two redirected interfaces", "redirect", func(r *datapath.Request) { r.Pairs = twoPairs() }, "have 4 containers"},
 		{"three nodes", "bridge", func(r *datapath.Request) {
 			r.Nodes = append(r.Nodes, testbed.Node{Name: "c"})
 			r.Pairs = append(r.Pairs, result.Pair{From: result.Place{Node: "c", Container: "x"}, To: r.Pairs[0].To})

@@ -7,8 +7,8 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,6 +19,7 @@ import (
 	"windtunnel/result"
 	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
+	"windtunnel/vrouter/built"
 )
 
 // bed is a laid path, live on two backends of this process, as two agents would.
@@ -40,9 +41,8 @@ func withVRouter(t *testing.T) {
 	t.Helper()
 	needRoot(t)
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir, "windtunnel/cmd/vrouter")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the vRouter: %v\n%s", err, out)
+	if err := built.Go("windtunnel/cmd/vrouter", filepath.Join(dir, "vrouter")); err != nil {
+		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
@@ -54,6 +54,11 @@ func raise(t *testing.T, path string, r datapath.Request) *bed {
 	p, ok := paths.ByName(path)
 	if !ok {
 		t.Fatalf("no path %s", path)
+	}
+	for _, program := range datapath.Programs(p) {
+		if _, err := netns.FindProgram(program.Name); err != nil {
+			t.Skipf("not measured here: %v: %s", err, program.Install)
+		}
 	}
 	laid, err := p.Lay(r)
 	if err != nil {
@@ -191,6 +196,12 @@ func request(kind string, segmentation datapath.Segmentation, pairs ...result.Pa
 	}
 }
 
+// besideFrames asks for interfaces at which raw frames can enter, beside other loads.
+func besideFrames(r datapath.Request) datapath.Request {
+	r.Frames = true
+	return r
+}
+
 func processes() result.Pair {
 	return result.Pair{From: result.Place{Node: "a"}, To: result.Place{Node: "b"}}
 }
@@ -210,29 +221,47 @@ func TestPacketsOnTheWire(t *testing.T) {
 		path, kind   string
 		segmentation datapath.Segmentation
 		pair         result.Pair
+		options      result.Options
 	}{
-		{"wire", "nic", datapath.SegmentationFound, processes()},
-		{"wire", "memory", datapath.SegmentationFound, processes()},
-		{"wire", "nic", datapath.SegmentationOff, processes()},
-		{"bridge", "nic", datapath.SegmentationFound, containers("a", "b")},
-		{"bridge", "memory", datapath.SegmentationFound, containers("a", "b")},
-		{"bridge", "nic", datapath.SegmentationOff, containers("a", "b")},
-		{"vxlan", "nic", datapath.SegmentationFound, containers("a", "b")},
-		{"vxlan", "memory", datapath.SegmentationFound, containers("a", "b")},
-		{"vxlan", "nic", datapath.SegmentationOff, containers("a", "b")},
-		{"vrouter", "nic", datapath.SegmentationFound, containers("a", "b")},
-		{"vrouter", "memory", datapath.SegmentationFound, containers("a", "b")},
-		{"vrouter", "nic", datapath.SegmentationOff, containers("a", "b")},
+		{"wire", "nic", datapath.SegmentationFound, processes(), nil},
+		{"wire", "memory", datapath.SegmentationFound, processes(), nil},
+		{"wire", "nic", datapath.SegmentationOff, processes(), nil},
+		{"bridge", "nic", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"bridge", "memory", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"bridge", "nic", datapath.SegmentationOff, containers("a", "b"), nil},
+		{"vxlan", "nic", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"vxlan", "memory", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"vxlan", "nic", datapath.SegmentationOff, containers("a", "b"), nil},
+		{"ovs", "nic", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"testpmd", "nic", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"ovs-dpdk", "nic", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"redirect", "nic", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"redirect", "memory", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"ovs", "memory", datapath.SegmentationFound, containers("a", "b"), result.Options{"tso": true}},
+		{"ovs", "nic", datapath.SegmentationOff, containers("a", "b"), result.Options{"encapsulation": "vxlan"}},
+		{"vrouter", "nic", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"vrouter", "memory", datapath.SegmentationFound, containers("a", "b"), nil},
+		{"vrouter", "nic", datapath.SegmentationOff, containers("a", "b"), nil},
+		{"vrouter", "nic", datapath.SegmentationFound, containers("a", "b"), result.Options{"underlay": "ipv6"}},
+		{"vrouter", "nic", datapath.SegmentationOff, containers("a", "b"), result.Options{"underlay": "ipv6"}},
 	} {
-		t.Run(fmt.Sprint(c.path, "-", c.kind, "-", c.segmentation), func(t *testing.T) {
-			b := raise(t, c.path, request(c.kind, c.segmentation, c.pair))
-			began := time.Now()
+		name, r := fmt.Sprint(c.path, "-", c.kind, "-", c.segmentation), request(c.kind, c.segmentation, c.pair)
+		for option, value := range c.options {
+			name += fmt.Sprint("-", option, "-", value)
+			r.Options = c.options
+		}
+		t.Run(name, func(t *testing.T) {
+			b := raise(t, c.path, r)
+			began, volume := time.Now(), volume
+			if slices.ContainsFunc(b.laid.Graph.Daemons, func(d testbed.Daemon) bool { return d.Polls }) {
+				volume /= 4 // it takes most of the one CPU that its node has
+			}
 			b.send(t, c.pair.From.Name(), c.pair.To.Name(), volume)
 			took := time.Since(began)
 			wire := b.counters(t, "a", datapath.NIC)
 			onWire := wire.txBytes / wire.txPackets
 			t.Logf("%.0f bytes a packet on the wire, %.0f of %.0f dropped, %.1f Gbit/s",
-				onWire, wire.txDropped, wire.txPackets, volume*8/took.Seconds()/1e9)
+				onWire, wire.txDropped, wire.txPackets, float64(volume)*8/took.Seconds()/1e9)
 			whole := c.kind == "memory" && c.segmentation == datapath.SegmentationFound
 			if !whole && (onWire > 1514 || onWire < 1000) {
 				t.Errorf("%.0f bytes a packet on a wire of MTU 1500", onWire)
@@ -255,9 +284,24 @@ func TestEveryPairTalks(t *testing.T) {
 		{"bridge three pairs", "bridge", request("nic", datapath.SegmentationFound, threePairs()...)},
 		{"vxlan colocated", "vxlan", request("nic", datapath.SegmentationFound, containers("b", "b"))},
 		{"vxlan two pairs", "vxlan", request("nic", datapath.SegmentationOff, twoPairs()...)},
+		{"ovs colocated", "ovs", request("nic", datapath.SegmentationFound, containers("a", "a"))},
+		{"ovs, frames beside", "ovs", besideFrames(request("nic", datapath.SegmentationFound, containers("a", "b")))},
+		{"testpmd, frames beside", "testpmd", besideFrames(request("nic", datapath.SegmentationFound, containers("a", "b")))},
+		{"ovs-dpdk, frames beside", "ovs-dpdk", besideFrames(request("nic", datapath.SegmentationFound, containers("a", "a")))},
+		{"ovs whole packets", "ovs", with(request("nic", datapath.SegmentationFound, containers("a", "b")), "tso", true)},
+		{"ovs vxlan, two pairs", "ovs", with(request("memory", datapath.SegmentationFound, twoPairs()...), "encapsulation", "vxlan")},
+		{"testpmd colocated", "testpmd", request("nic", datapath.SegmentationFound, containers("a", "a"))},
+		{"testpmd mac", "testpmd", with(request("memory", datapath.SegmentationOff, containers("a", "b")), "forward", "mac")},
+		{"ovs-dpdk vxlan", "ovs-dpdk", with(request("nic", datapath.SegmentationFound, containers("a", "b")), "encapsulation", "vxlan")},
+		{"redirect colocated", "redirect", request("nic", datapath.SegmentationOff, containers("a", "a"))},
 		{"vrouter colocated", "vrouter", request("nic", datapath.SegmentationFound, containers("a", "a"))},
 		{"vrouter colocated flat", "vrouter", flat(request("nic", datapath.SegmentationOff, containers("b", "b")))},
 		{"vrouter flat", "vrouter", flat(request("nic", datapath.SegmentationFound, containers("a", "b")))},
+		{"vrouter over ipv6, mplsoudp", "vrouter", over6(request("nic", datapath.SegmentationFound, containers("a", "b")), "mplsoudp")},
+		{"vrouter over ipv6, mplsogre", "vrouter", over6(request("memory", datapath.SegmentationFound, containers("a", "b")), "mplsogre")},
+		{"vrouter over ipv6, vxlan", "vrouter", over6(request("nic", datapath.SegmentationOff, containers("a", "b")), "vxlan")},
+		{"vrouter over ipv6, flat", "vrouter", over6(request("nic", datapath.SegmentationFound, containers("a", "b")), "none")},
+		{"vrouter over ipv6, colocated", "vrouter", over6(request("nic", datapath.SegmentationFound, containers("a", "a")), "mplsoudp")},
 		{"vrouter two pairs", "vrouter", request("nic", datapath.SegmentationFound, twoPairs()...)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

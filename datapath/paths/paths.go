@@ -4,6 +4,9 @@ package paths
 import (
 	"windtunnel/datapath"
 	"windtunnel/datapath/bridge"
+	"windtunnel/datapath/ovs"
+	"windtunnel/datapath/redirect"
+	"windtunnel/datapath/testpmd"
 	"windtunnel/datapath/vrouter"
 	"windtunnel/datapath/vxlan"
 	"windtunnel/datapath/wire"
@@ -14,6 +17,10 @@ var all = []datapath.Path{
 	wire.Path{},
 	bridge.Path{},
 	vxlan.Path{},
+	redirect.Path{},
+	testpmd.Path{},
+	ovs.Path{},
+	ovs.DPDK{},
 	vrouter.Path{},
 }
 

@@ -64,8 +64,7 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 		}
 	}
 	for i, place := range containers {
-		address := datapath.Host(datapath.Underlay, datapath.Containers+i)
-		l.Container(place, datapath.Underlay, address, mtu).Bridge = datapath.BridgeName(place.Node)
+		l.OnSegment(place, i, mtu).Bridge = datapath.BridgeName(place.Node)
 	}
 	l.Fact(datapath.FactEncapsulation, "vxlan")
 	l.Fact(datapath.FactOverhead, fmt.Sprint(Overhead))

@@ -61,6 +61,8 @@ type Machine struct {
 	open   map[string]*trial
 	drawn  map[string]int // trials by cell
 	broken map[string]bool
+	stands map[string]bool // cells of which anything was built and not taken away
+	beside []string        // those, when the last trial started
 }
 
 // New is a machine whose noise is drawn from seed. Cells without a truth carry
@@ -70,7 +72,7 @@ func New(seed uint64, truths map[string]Truth, noise Noise) *Machine {
 		Truths: truths, Noise: noise,
 		random: rand.New(rand.NewPCG(seed, 0xfa4e)),
 		now:    time.Date(2018, 11, 21, 0, 0, 0, 0, time.UTC),
-		open:   map[string]*trial{}, drawn: map[string]int{}, broken: map[string]bool{},
+		open:   map[string]*trial{}, drawn: map[string]int{}, broken: map[string]bool{}, stands: map[string]bool{},
 	}
 }
 
@@ -88,6 +90,13 @@ func (m *Machine) Now() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now
+}
+
+// Beside are the cells of which something stood when the last trial started, in order.
+func (m *Machine) Beside() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.beside
 }
 
 func (m *Machine) truth(cell string) Truth {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"windtunnel/result"
 	"windtunnel/run"
@@ -37,6 +39,9 @@ func (n *node) Place(_ context.Context, g run.Graph) (map[string]string, error) 
 func (n *node) Apply(_ context.Context, g run.Graph, _ map[string]string) error {
 	n.machine.mu.Lock()
 	defer n.machine.mu.Unlock()
+	if delete(n.machine.stands, g.Cell); len(g.Nodes) > 0 {
+		n.machine.stands[g.Cell] = true // also where it fails half-way
+	}
 	if n.machine.truth(g.Cell).StaysBroken && n.machine.broken[g.Cell] && len(g.Nodes) > 0 {
 		return errors.New("it does not come back")
 	}
@@ -97,6 +102,7 @@ func (n *node) Start(_ context.Context, cell string, start run.Start) error {
 		return errors.New("nothing is prepared")
 	}
 	t.start = start
+	m.beside = slices.Sorted(maps.Keys(m.stands))
 	t.left++
 	return n.dead()
 }

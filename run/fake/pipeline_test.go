@@ -3,6 +3,7 @@ package fake_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,16 +18,18 @@ import (
 
 // records is a Writer that keeps what it is given.
 type records struct {
-	run    result.Run
-	cells  []result.Cell
-	trials []result.Trial
-	end    result.End
-	full   int // trials after which the disk is full; 0: never
+	run      result.Run
+	cells    []result.Cell
+	searches []result.Search
+	trials   []result.Trial
+	end      result.End
+	full     int // trials after which the disk is full; 0: never
 }
 
-func (r *records) Run(h result.Run) error   { r.run = h; return nil }
-func (r *records) Cell(c result.Cell) error { r.cells = append(r.cells, c); return nil }
-func (r *records) End(e result.End) error   { r.end = e; return nil }
+func (r *records) Run(h result.Run) error       { r.run = h; return nil }
+func (r *records) Cell(c result.Cell) error     { r.cells = append(r.cells, c); return nil }
+func (r *records) Search(s result.Search) error { r.searches = append(r.searches, s); return nil }
+func (r *records) End(e result.End) error       { r.end = e; return nil }
 func (r *records) Trial(t result.Trial) error {
 	if r.full > 0 && len(r.trials) >= r.full {
 		return fmt.Errorf("no space left on device")
@@ -164,6 +167,9 @@ func TestACellThatCannotBeBuiltDoesNotEndTheSuite(t *testing.T) {
 			t.Errorf("cell %s: failed %q", cell.Name, cell.Failed)
 		}
 	}
+	if beside := m.Beside(); !slices.Equal(beside, []string{"A"}) {
+		t.Errorf("%v stand while A is measured", beside)
+	}
 }
 
 func TestABrokenTestbedIsRebuilt(t *testing.T) {
@@ -199,6 +205,9 @@ func TestATestbedThatStaysBrokenIsLeftOut(t *testing.T) {
 	}
 	if counted["B"] != 2 || counted["A"] < 15 {
 		t.Errorf("trials that count: %v", counted)
+	}
+	if beside := m.Beside(); !slices.Equal(beside, []string{"A"}) {
+		t.Errorf("%v stand while A is measured", beside)
 	}
 }
 

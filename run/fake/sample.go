@@ -15,7 +15,7 @@ func (m *Machine) pass(seconds float64) {
 // end is what one end of a pair reports; the cell's rate is shared by its pairs.
 func (t *trial) end(e run.Request) run.WorkerEnd {
 	pairs := max(1, t.pairs())
-	bytes := uint64(t.rate / float64(pairs) / 8 * t.start.WindowSeconds)
+	bytes := uint64(t.sends(e, t.rate/float64(pairs)) / 8 * t.start.WindowSeconds)
 	end := run.WorkerEnd{Pair: e.Pair, Beside: e.Beside, Role: e.Order.Role, Place: e.Place, End: result.PairEnd{
 		WindowSeconds: t.start.WindowSeconds, Bytes: bytes, Calls: bytes / (128 << 10), Threads: 1,
 		CPUSeconds: t.start.WindowSeconds / 2,
@@ -25,6 +25,20 @@ func (t *trial) end(e run.Request) run.WorkerEnd {
 		end.Error = "the worker did not report: it ended"
 	}
 	return end
+}
+
+// sends is what a pair's sender sends, in bits per second: its load's rate, else what the path
+// carries.
+func (t *trial) sends(e run.Request, carried float64) float64 {
+	switch load := e.Order.Load; {
+	case e.Order.Kind == "ping":
+		return carried
+	case load.Float("rate") > 0 && load["packets"] == nil:
+		return load.Float("rate")
+	case load.Float("packets") > 0:
+		return load.Float("packets") * t.truth.PacketBytes * 8
+	}
+	return carried
 }
 
 // pairs counts the cell's pairs, not what runs beside them.
@@ -52,8 +66,10 @@ func (t *trial) shape(e run.Request, end *result.PairEnd) {
 	sent := float64(end.Bytes) / t.truth.PacketBytes
 	end.Packets = uint64(sent)
 	if e.Order.Role == receive {
-		lost := uint64(sent * t.truth.Loss)
-		end.Packets -= lost
+		carried := t.rate / float64(max(1, t.pairs())) / 8 * t.start.WindowSeconds / t.truth.PacketBytes
+		lost := uint64(sent*t.truth.Loss + max(0, sent-carried))
+		end.Packets -= min(lost, end.Packets)
+		end.Bytes = uint64(float64(end.Packets) * t.truth.PacketBytes)
 		end.Arrived = &result.Arrived{Expected: uint64(sent), Lost: lost, Jitter: t.truth.LatencySeconds / 10, Flows: 1, Method: "simulated"}
 	}
 }

@@ -19,7 +19,7 @@ func (c *cell) place(want testbed.Graph) error {
 				return err
 			}
 		}
-		if err := c.stacks[place].settle(wantsIPv6(want)); err != nil {
+		if err := c.stacks[place].settle(wantsIPv6(want, place)); err != nil {
 			return err
 		}
 	}
@@ -38,10 +38,11 @@ func (c *cell) addStack(place string) error {
 	return nil
 }
 
-// wantsIPv6 tells whether any interface has an IPv6 address.
-func wantsIPv6(g testbed.Graph) bool {
+// wantsIPv6 tells whether an interface of the place has an IPv6 address. That of one place is no reason to
+// wake it in another: a container of IPv4 behind an underlay of IPv6 would send of its own.
+func wantsIPv6(g testbed.Graph, place string) bool {
 	return slices.ContainsFunc(g.Interfaces(), func(i testbed.Interface) bool {
-		return slices.ContainsFunc(i.Addresses, func(a string) bool { return strings.Contains(a, ":") })
+		return i.Place == place && slices.ContainsFunc(i.Addresses, func(a string) bool { return strings.Contains(a, ":") })
 	})
 }
 

@@ -2,14 +2,12 @@ package netns
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -38,8 +36,9 @@ type Daemon struct {
 // daemon is a process that serves a path, with its folder and what it said.
 type daemon struct {
 	Daemon
-	process *exec.Cmd
-	stdin   io.Closer // closed, it asks the daemon to end
+	process *exec.Cmd      // nil: it is no more than the commands that have run
+	want    testbed.Daemon // with its folders' names in place
+	stdin   io.Closer
 	stderr  *Tail
 	ended   chan struct{}
 	err     error // why it ended, valid once ended is closed
@@ -55,45 +54,51 @@ func (b *Backend) Daemons(cell string) []Daemon {
 	}
 	var all []Daemon
 	for _, want := range c.graph.Daemons {
-		if d := c.daemons[want.Name]; d != nil {
+		if d := c.daemons[want.Name]; d != nil && d.process != nil {
 			all = append(all, d.Daemon)
 		}
 	}
 	return all
 }
 
-// makeDaemon writes a daemon's files, starts it in the node's stack and waits
-// until it says that it is ready.
+// makeDaemon writes a daemon's files, runs what comes before it, starts it in the
+// node's stack, waits until it is up and runs what comes after.
 func (c *cell) makeDaemon(ctx context.Context, want testbed.Daemon) error {
-	program, err := findProgram(want.Program)
-	if err != nil {
-		return err
-	}
-	d := &daemon{stderr: &Tail{}, ended: make(chan struct{})}
-	d.Name, d.Probe, d.Dir = want.Name, want.Probe, filepath.Join(c.dir, want.Name)
-	d.Socket = inDir(want.Socket, d.Dir)
-	if len(d.Socket) > maxSocketPath {
-		return fmt.Errorf("the socket %s has %d bytes, %d are possible: use a shorter folder", d.Socket, len(d.Socket), maxSocketPath)
+	want = c.inFolders(want)
+	d := &daemon{stderr: &Tail{}, ended: make(chan struct{}), want: want}
+	d.Name, d.Probe, d.Dir, d.Socket = want.Name, want.Probe, c.daemonDir(want.Name), want.Socket
+	for _, socket := range []string{d.Socket, want.Up.Socket} {
+		if len(socket) > maxSocketPath {
+			return fmt.Errorf("the socket %s has %d bytes, %d are possible: use a shorter folder", socket, len(socket), maxSocketPath)
+		}
 	}
 	if err := writeFiles(d.Dir, want.Files); err != nil {
 		return err
 	}
-	args := make([]string, len(want.Args))
-	for i, arg := range want.Args {
-		args[i] = inDir(arg, d.Dir)
-	}
-	said, err := d.start(c.stacks[want.Node], program, args)
-	if err != nil {
-		return fmt.Errorf("starting %s: %w", program, err)
+	stack := c.stacks[want.Node]
+	if err := d.runAll(ctx, stack, want.Before); err != nil {
+		return fmt.Errorf("before %s starts: %w", want.Name, err)
 	}
 	c.daemons[want.Name] = d
-	return d.awaitReady(ctx, said)
+	if want.Program == "" {
+		return nil
+	}
+	said, err := d.start(stack)
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", want.Program, err)
+	}
+	if err := d.awaitUp(ctx, said); err != nil {
+		return err
+	}
+	if err := d.runAll(ctx, stack, want.After); err != nil {
+		return fmt.Errorf("once %s is up: %w%s", want.Name, err, d.stderr.Quoted())
+	}
+	return nil
 }
 
-func inDir(text, dir string) string { return strings.ReplaceAll(text, "{dir}", dir) }
-
-// findProgram looks beside this process's own executable, then on PATH.
-func findProgram(name string) (string, error) {
+// FindProgram looks for a program that a graph names beside this process's own
+// executable, then on PATH.
+func FindProgram(name string) (string, error) {
 	own, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("finding this program's own folder: %w", err)
@@ -123,53 +128,38 @@ func writeFiles(dir string, files map[string]string) error {
 
 // start runs the process and returns what it says. One goroutine waits for its
 // end and closes ended.
-func (d *daemon) start(stack *Stack, program string, args []string) (<-chan string, error) {
-	d.process = exec.Command(program, args...)
-	d.process.Dir = d.Dir
-	d.process.Stderr = d.stderr
-	stdin, err := d.process.StdinPipe()
+func (d *daemon) start(stack *Stack) (<-chan string, error) {
+	program, err := FindProgram(d.want.Program)
+	if err != nil {
+		return nil, err
+	}
+	process := exec.Command(program, d.want.Args...)
+	process.Dir = d.Dir
+	process.Env = append(process.Environ(), d.want.Environment...)
+	process.Stderr = d.stderr
+	stdin, err := process.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
 	d.stdin = stdin
-	said := &firstLine{line: make(chan string, 1)}
-	d.process.Stdout = said
+	said := make(chan string, 1)
+	switch d.want.Up {
+	case testbed.Up{}:
+		process.Stdout = &firstLine{line: said}
+	default:
+		process.Stdout = &waited{Writer: d.stderr, text: d.want.Up.Says, heard: said}
+	}
 	// A child of the daemon may hold its output open; that must not keep us.
-	d.process.WaitDelay = time.Second
-	if err := stack.Start(d.process); err != nil {
+	process.WaitDelay = time.Second
+	if err := stack.Start(process); err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
-	d.PID = d.process.Process.Pid
+	d.process, d.PID = process, process.Process.Pid
 	go func() {
 		defer close(d.ended)
-		d.err = d.process.Wait()
+		d.err = process.Wait()
 	}()
-	return said.line, nil
-}
-
-// ready is the first line of a daemon that is up.
-type ready struct {
-	Ready bool   `json:"ready"`
-	Error string `json:"error,omitempty"`
-}
-
-func (d *daemon) awaitReady(ctx context.Context, said <-chan string) error {
-	late := time.NewTimer(readyWithin)
-	defer late.Stop()
-	select {
-	case line := <-said:
-		var r ready
-		if err := json.Unmarshal([]byte(line), &r); err != nil || !r.Ready {
-			return fmt.Errorf("%s is not ready but says %q%s", d.Name, line, d.stderr.Quoted())
-		}
-		return nil
-	case <-d.ended:
-		return fmt.Errorf("%s ended before it was ready (%v)%s", d.Name, d.err, d.stderr.Quoted())
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for %s: %w", d.Name, ctx.Err())
-	case <-late.C:
-		return fmt.Errorf("%s did not say that it is ready within %s%s", d.Name, readyWithin, d.stderr.Quoted())
-	}
+	return said, nil
 }
 
 // alive returns why a daemon is not.
@@ -184,6 +174,9 @@ func (d *daemon) alive() error {
 
 // pin brings every thread of the daemon to the CPUs.
 func (d *daemon) pin(cpus []int) error {
+	if d.process == nil {
+		return nil
+	}
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*", d.PID))
 	if err != nil {
 		return fmt.Errorf("listing the threads of %s: %w", d.Name, err)
@@ -200,16 +193,22 @@ func (d *daemon) pin(cpus []int) error {
 	return nil
 }
 
-// stop asks a daemon to end by closing its input, then tells it, then makes it.
+// stop asks a daemon to end by closing its input, then tells it, then makes it. One
+// that does not end with its input is told at once.
 func (d *daemon) stop() error {
-	steps := []struct {
+	if d.process == nil {
+		return nil
+	}
+	type step struct {
 		end    func() error
 		within time.Duration
-	}{
-		{d.stdin.Close, stopWithin},
-		{func() error { return d.process.Process.Signal(syscall.SIGTERM) }, killWithin},
-		{d.process.Process.Kill, killWithin},
 	}
+	term := func() error { return d.process.Process.Signal(syscall.SIGTERM) }
+	steps := []step{{d.stdin.Close, stopWithin}, {term, killWithin}, {d.process.Process.Kill, killWithin}}
+	if d.want.Ends == testbed.EndsBySignal {
+		steps = []step{{term, stopWithin}, {d.process.Process.Kill, killWithin}}
+	}
+	d.resume() // a stopped one hears nothing
 	for _, step := range steps {
 		_ = step.end() // it may have ended by itself, which is what we want
 		select {
@@ -226,6 +225,9 @@ func (c *cell) removeDaemon(name string) error {
 	d := c.daemons[name]
 	if d == nil {
 		return nil
+	}
+	for _, other := range c.daemons {
+		other.resume() // or who speaks with a stopped one could not end
 	}
 	delete(c.daemons, name)
 	return errors.Join(d.stop(), os.RemoveAll(d.Dir))

@@ -28,6 +28,7 @@ var trials = map[string]func(*Stack) error{
 	testbed.FeatureTCX:      tryTCX,
 	testbed.FeatureThreaded: tryThreaded,
 	testbed.FeatureRPS:      tryRPS,
+	testbed.FeatureSmartNIC: trySmartNIC,
 }
 
 // Missing tries each of testbed.Features on this machine, in a stack that is

@@ -306,13 +306,13 @@ func TestVerifyReportsEveryDifference(t *testing.T) {
 	wrong := wireGraph()
 	end := &wrong.Links[0].Ends[1]
 	end.MTU, end.MAC, end.Addresses, end.Routes = 9000, "02:00:00:00:00:0c", []string{"10.9.0.9/24"}, nil
-	end.Offloads = map[string]bool{testbed.GRO: false}
+	end.Offloads = map[string]bool{testbed.GRO: false, testbed.GROJoins: false}
 	end.Steering = testbed.SteerRPS
 	err := errors.Join((&cell{name: "A", cpus: []int{1}, stacks: p.b.cells["A"].stacks}).differences(wrong.Part("b"))...)
 	if err == nil {
 		t.Fatal("no difference found")
 	}
-	for _, word := range []string{"MTU is 1500, not 9000", "MAC is", "addresses are", "routes are", "rx-gro is on", "rx-0 is steered"} {
+	for _, word := range []string{"MTU is 1500, not 9000", "MAC is", "addresses are", "routes are", "rx-gro is on", "gro-joins is not off", "rx-0 is steered"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("not reported: %s\nin %v", word, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -32,6 +33,9 @@ var roles = map[string]func(args []string) int{
 	"play-stubborn": playStubborn,
 	"play-silent":   playSilent,
 	"play-agent":    playAgent,
+	"play-foreign":  playForeign,
+	"play-listener": playListener,
+	"play-writer":   playWriter,
 }
 
 // playDaemon behaves: it shows the file it was given and ends with its input.
@@ -102,5 +106,45 @@ func playAgent(args []string) int {
 	}
 	say("applied", err)
 	in.Scan()
+	return 0
+}
+
+// playForeign says that it is up as other people's programs do, and does not mind its
+// input. It shows what it was given.
+func playForeign(args []string) int {
+	fmt.Print("hello, all is ")
+	fmt.Println("well", os.Getenv("COLOUR"), args)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM)
+	<-ended
+	os.WriteFile(args[0], []byte("ended by a signal"), 0o600)
+	return 0
+}
+
+// playListener takes connections at a socket after a while.
+func playListener(args []string) int {
+	listener, err := net.Listen("unix", args[0])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return 1
+		}
+		conn.Close()
+	}
+}
+
+// playWriter adds its second argument to the file that is its first.
+func playWriter(args []string) int {
+	file, err := os.OpenFile(args[0], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Fprintln(file, args[1], os.Getenv("COLOUR"))
+	file.Close()
 	return 0
 }

@@ -59,16 +59,22 @@ func features(have map[string]bool, offloads map[string]bool) map[string]bool {
 // featuresOf lists the features behind an offload's name, as ethtool(8) groups
 // them: TSO is every kind of TCP segmentation that the kernel knows.
 func featuresOf(have map[string]bool, offload string) []string {
+	every := func(prefix, suffix string) []string {
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(have)), func(name string) bool {
+			return !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, suffix)
+		})
+	}
 	switch offload {
 	case testbed.TSO:
-		tcp := func(name string) bool {
-			return strings.HasPrefix(name, "tx-tcp") && strings.HasSuffix(name, "-segmentation")
-		}
-		return slices.DeleteFunc(slices.Sorted(maps.Keys(have)), func(name string) bool { return !tcp(name) })
+		return every("tx-tcp", "-segmentation")
+	case testbed.TxChecksum:
+		return every("tx-checksum-", "")
 	case testbed.GSO:
 		return []string{"tx-generic-segmentation"}
 	case testbed.GRO:
 		return []string{"rx-gro"}
+	case testbed.GROJoins:
+		return nil // joins.go
 	}
 	return []string{offload}
 }

@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -53,7 +54,7 @@ func (c *cell) setPort(attribute string, p testbed.Interface) error {
 	case testbed.AttributeSteering:
 		return c.steerEnd(p)
 	}
-	if err := c.setOffloads(p); err != nil {
+	if err := errors.Join(c.setOffloads(p), c.onDevice(p, setJoins)); err != nil {
 		return err
 	}
 	return c.steerEnd(p) // switching GRO makes NAPI threads anew

@@ -21,13 +21,21 @@ func (c *cell) steerEnd(p testbed.Interface) error {
 		return nil
 	}
 	return stack.Do(func() error {
-		if err := steerRPS(stack.device(p.Device), p.Steering == testbed.SteerRPS, c.cpus); err != nil {
+		if err := steerRPS(stack.device(p.Device), p.Steering == testbed.SteerRPS, c.receive(p)); err != nil {
 			return err
 		}
-		threads, err := steerThreaded(stack, p.Device, p.Steering == testbed.SteerThreaded, c.cpus)
+		threads, err := steerThreaded(stack, p.Device, p.Steering == testbed.SteerThreaded, c.receive(p))
 		c.receivers[p.Place+"/"+p.Device] = threads
 		return err
 	})
+}
+
+// receive are the CPUs for a device's receive work.
+func (c *cell) receive(p testbed.Interface) []int {
+	if len(p.CPUs) > 0 {
+		return p.CPUs
+	}
+	return c.cpus
 }
 
 // device is a device's folder in the stack's sysfs.

@@ -112,6 +112,10 @@ func (c *cell) linkDifferences(h *handle, device netlink.Link, p testbed.Interfa
 	if attrs.MTU != p.MTU {
 		all = append(all, fmt.Errorf("the MTU is %d, not %d", attrs.MTU, p.MTU))
 	}
+	if joins, named := p.Offloads[testbed.GROJoins]; named && joins == (attrs.GROMaxSize == joinsNone) {
+		all = append(all, fmt.Errorf("GRO makes packets of up to %d bytes, so %s is not %s: Linux before 5.17 cannot tell it",
+			attrs.GROMaxSize, testbed.GROJoins, onOff(joins)))
+	}
 	if mac := attrs.HardwareAddr.String(); p.MAC != "" && !strings.EqualFold(mac, p.MAC) {
 		all = append(all, fmt.Errorf("the MAC is %s, not %s", mac, p.MAC))
 	}
@@ -202,14 +206,14 @@ func asList(err error) []error {
 func (c *cell) steeringDifferences(stack *Stack, p testbed.Interface) []error {
 	switch p.Steering {
 	case testbed.SteerThreaded:
-		return c.threadDifferences(stack, p.Device)
+		return threadDifferences(stack, p.Device, c.receive(p))
 	case testbed.SteerRPS:
-		return c.rpsDifferences(stack, p.Device)
+		return rpsDifferences(stack, p.Device, c.receive(p))
 	}
 	return nil
 }
 
-func (c *cell) threadDifferences(stack *Stack, device string) []error {
+func threadDifferences(stack *Stack, device string, cpus []int) []error {
 	text, err := os.ReadFile(stack.device(device) + "/threaded")
 	if err != nil || strings.TrimSpace(string(text)) != "1" {
 		return []error{fmt.Errorf("its NAPI is not threaded (%q, %v)", strings.TrimSpace(string(text)), err)}
@@ -226,8 +230,8 @@ func (c *cell) threadDifferences(stack *Stack, device string) []error {
 		var have unix.CPUSet
 		if err := unix.SchedGetaffinity(thread, &have); err != nil {
 			all = append(all, fmt.Errorf("reading where NAPI thread %d runs: %w", thread, err))
-		} else if len(c.cpus) > 0 && have != cpuSet(c.cpus) {
-			all = append(all, fmt.Errorf("NAPI thread %d is not pinned to the CPUs %v", thread, c.cpus))
+		} else if len(cpus) > 0 && have != cpuSet(cpus) {
+			all = append(all, fmt.Errorf("NAPI thread %d is not pinned to the CPUs %v", thread, cpus))
 		}
 		if attr, err := unix.SchedGetAttr(thread, 0); err != nil {
 			all = append(all, fmt.Errorf("reading the priority of NAPI thread %d: %w", thread, err))
@@ -238,7 +242,7 @@ func (c *cell) threadDifferences(stack *Stack, device string) []error {
 	return all
 }
 
-func (c *cell) rpsDifferences(stack *Stack, device string) []error {
+func rpsDifferences(stack *Stack, device string, want []int) []error {
 	queues, err := filepath.Glob(stack.device(device) + "/queues/rx-*/rps_cpus")
 	if err != nil || len(queues) == 0 {
 		return []error{fmt.Errorf("it has no receive queue to steer (%v)", err)}
@@ -251,8 +255,8 @@ func (c *cell) rpsDifferences(stack *Stack, device string) []error {
 			continue
 		}
 		cpus, err := parseMask(string(text))
-		if err != nil || !slices.Equal(cpus, slices.Sorted(slices.Values(c.cpus))) {
-			all = append(all, fmt.Errorf("%s is steered to the CPUs %v, not %v (%v)", filepath.Base(filepath.Dir(queue)), cpus, c.cpus, err))
+		if err != nil || !slices.Equal(cpus, slices.Sorted(slices.Values(want))) {
+			all = append(all, fmt.Errorf("%s is steered to the CPUs %v, not %v (%v)", filepath.Base(filepath.Dir(queue)), cpus, want, err))
 		}
 	}
 	return all

@@ -36,6 +36,7 @@ func iperf3Keys(t *testing.T) (private, public, users string) {
 }
 
 func TestIperf3Authentication(t *testing.T) {
+	besideOthers(t)
 	eachIperf3(t, func(t *testing.T, program string) {
 		private, public, users := iperf3Keys(t)
 		old := strings.HasSuffix(program, "iperf3") // Debian's speaks the old padding alone

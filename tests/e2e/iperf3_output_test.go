@@ -145,6 +145,7 @@ var outputCases = []string{
 // TestIperf3JSONIsIperf3s compares the members, their order and their types of
 // real outputs: iperf3 with itself, ours with ourselves, both ends of each.
 func TestIperf3JSONIsIperf3s(t *testing.T) {
+	besideOthers(t)
 	eachIperf3(t, func(t *testing.T, program string) {
 		newest := isNewest(t, program)
 		for _, flags := range outputCases {
@@ -161,6 +162,7 @@ func TestIperf3JSONIsIperf3s(t *testing.T) {
 
 // TestIperf3JSONStreamIsIperf3s compares each kind of event, in their order.
 func TestIperf3JSONStreamIsIperf3s(t *testing.T) {
+	besideOthers(t)
 	eachIperf3(t, func(t *testing.T, program string) {
 		if !isNewest(t, program) {
 			t.Skip("it has no --json-stream as today's")
@@ -204,6 +206,7 @@ func events(t *testing.T, text string) (shapes []string) {
 // TestIperf3TextIsIperf3s compares lines with their numbers taken out: what
 // kinds of lines there are, in which order, with which spaces.
 func TestIperf3TextIsIperf3s(t *testing.T) {
+	besideOthers(t)
 	eachIperf3(t, func(t *testing.T, program string) {
 		newest := isNewest(t, program)
 		for _, flags := range append(slices.Clone(outputCases), "-t 2 -R -P 2", "-t 1 -V", "-u -t 1 -V", "-t 1 -f k", "-t 1 -f M --timestamps=at:", "-t 1 --get-server-output") {
@@ -265,6 +268,7 @@ func wordsOf(text string) (lines []string) {
 
 // TestIperf3ServerOutputCrosses has each end show what the other printed.
 func TestIperf3ServerOutputCrosses(t *testing.T) {
+	besideOthers(t)
 	eachIperf3(t, func(t *testing.T, program string) {
 		for name, ends := range map[string][2]runner{"our client": {theirCommand(program), ourCommand}, "our server": {ourCommand, theirCommand(program)}} {
 			t.Run(name, func(t *testing.T) {
@@ -308,11 +312,14 @@ type figures struct {
 // TestIperf3FiguresCross wants both ends, one of them iperf3's, to print the same
 // of what the server counted.
 func TestIperf3FiguresCross(t *testing.T) {
+	two := make(chan struct{}, 2) // at once, or their clocks are further apart than near allows
 	eachIperf3(t, func(t *testing.T, program string) {
 		for name, ends := range map[string][2]runner{"our client": {theirCommand(program), ourCommand}, "our server": {ourCommand, theirCommand(program)}} {
 			for _, flags := range []string{"-t 1 -b 200M", "-t 1 -b 200M -R", "-u -t 1 -b 20M", "-u -t 1 -b 20M -R", "-t 1 -b 100M -O 1"} {
 				t.Run(name+" "+flags, func(t *testing.T) {
 					t.Parallel()
+					two <- struct{}{}
+					defer func() { <-two }()
 					atServer, atClient := converse(t, ends[0], ends[1], "-J", flags+" -J")
 					server, client := readSums(t, atServer), readSums(t, atClient)
 					told, counted := client.End.Received, server.End.Received
@@ -347,6 +354,7 @@ func near(rate, other float64) float64 {
 
 // TestTheSourceDocumentsIperf3Line runs what the source document ran, for less long.
 func TestTheSourceDocumentsIperf3Line(t *testing.T) {
+	besideOthers(t)
 	eachIperf3(t, func(t *testing.T, program string) {
 		_, text := converse(t, theirCommand(program), ourCommand, "", "-i 1 -t 1 -u -b 2Gb --length 1400")
 		if !strings.Contains(text, "Jitter    Lost/Total Datagrams") || !strings.HasSuffix(text, "\niperf Done.\n") {

@@ -239,6 +239,7 @@ func agreeWithIperf3(t *testing.T, theirs iperf3JSON, ours iperf3.End, least uin
 }
 
 func TestIperf3AsClient(t *testing.T) {
+	besideOthers(t)
 	eachIperf3(t, func(t *testing.T, program string) {
 		port, sessions := ourIperf3(t, iperf3.ServerOptions{Interval: 500 * time.Millisecond})
 		for _, c := range iperf3Cases {
@@ -308,6 +309,7 @@ func awaitListener(t *testing.T, port int) {
 }
 
 func TestIperf3AsServer(t *testing.T) {
+	besideOthers(t)
 	eachIperf3(t, func(t *testing.T, program string) {
 		cases := append([]iperf3Case{{"IPv6", "", func(o *iperf3.Options) { o.Host, o.Family = "::1", 6 }, 1 << 20},
 			{"IPv6 udp", "", func(o *iperf3.Options) { o.Host, o.Protocol, o.BitsPerSecond = "::1", iperf3.UDP, 20e6 }, 1 << 20}}, iperf3Cases...)

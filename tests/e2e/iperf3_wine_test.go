@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// TestIperf3UnderWine has the Windows binary as iperf3's client and server, with
+// iperf3UnderWine has the Windows binary as iperf3's client and server, with
 // Debian's iperf3 at the other end.
-func TestIperf3UnderWine(t *testing.T) {
+func iperf3UnderWine(w *wine) {
 	program, err := exec.LookPath("iperf3")
 	if err != nil {
-		t.Skip("needs iperf3: apt-get install iperf3")
+		w.t.Skip("needs iperf3: apt-get install iperf3")
 	}
-	w := newWine(t)
 	under := func(t *testing.T, ctx context.Context, args []string) (string, int) {
 		c := w.command(ctx, append([]string{w.program, "iperf3"}, args...)...)
 		out, err := c.Output()
@@ -28,7 +27,7 @@ func TestIperf3UnderWine(t *testing.T) {
 	}
 	for _, flags := range []string{"-t 1 -b 100M", "-t 1 -b 100M -R", "-u -t 1 -b 10M", "-u -t 1 -b 10M -R"} {
 		for name, ends := range map[string][2]runner{"client": {theirCommand(program), under}, "server": {under, theirCommand(program)}} {
-			t.Run(name+" "+flags, func(t *testing.T) {
+			w.t.Run(name+" "+flags, func(t *testing.T) {
 				atServer, atClient := converse(t, ends[0], ends[1], "-J", flags+" -J")
 				server, client := readSums(t, atServer), readSums(t, atClient)
 				told, counted := client.End.Received, server.End.Received
@@ -41,7 +40,7 @@ func TestIperf3UnderWine(t *testing.T) {
 			})
 		}
 	}
-	t.Run("refusals", func(t *testing.T) {
+	w.t.Run("refusals", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), wineRun)
 		defer cancel()
 		port := strconv.Itoa(freePort(t))

@@ -14,12 +14,19 @@ import (
 	"time"
 )
 
-// budget is of a run in which something is killed, and grace how much later than
-// that any run must have ended.
+// budget is of a run in which something is killed, window of its trials, and grace how
+// much later than the budget any run must have ended. Short windows leave time for two
+// blocks of two cells, as at the planner's window in 8 s: a run has the same phases, and
+// the moments lie closer in each.
 const (
-	budget = 8 * time.Second
+	budget = 5 * time.Second
+	window = 250 * time.Millisecond
 	grace  = 15 * time.Second
 )
+
+// within is the part of a run in which something is killed: a run may end a trial and its
+// report's time before its budget does.
+const within = budget / 2
 
 // moments is how often each kind of process is killed, each time at another
 // moment of a run.
@@ -101,14 +108,14 @@ func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
 	before := lookAtHost(t)
 	var said bytes.Buffer
 	cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", "contrail-windows",
-		"--cells", "B,D", "--budget", budget.String(), "--out", filepath.Join(t.TempDir(), "run"))
+		"--cells", "B,D", "--budget", budget.String(), "--window", window.String(), "--out", filepath.Join(t.TempDir(), "run"))
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	wait := time.Duration(rand.Int64N(int64(5 * time.Second)))
+	wait := time.Duration(rand.Int64N(int64(within)))
 	hit := hitAfter(words, signal, wait, ended)
 	select {
 	case <-ended:

@@ -297,10 +297,10 @@ func TestNtttcpServerTakesMany(t *testing.T) {
 	}
 }
 
-// TestNtttcpUnderWine has the Windows program receive as NTttcp for Windows, by
+// ntttcpUnderWine has the Windows program receive as NTttcp for Windows, by
 // Windows' own calls and counters.
-func TestNtttcpUnderWine(t *testing.T) {
-	w := newWine(t)
+func ntttcpUnderWine(w *wine) {
+	t := w.t
 	port := strconv.Itoa(ntttcpPort(t))
 	ctx, cancel := context.WithTimeout(context.Background(), wineRun)
 	defer cancel()
@@ -314,7 +314,7 @@ func TestNtttcpUnderWine(t *testing.T) {
 	port16, _ := strconv.Atoi(port)
 	listening(t, port16)
 	sender := windtunnel(t, wineRun, append([]string{"ntttcp", "-s", "-ndl", "-l", "64k", "-thr", "20000", "-wu", "0"}, both...)...)
-	if err := receiver.Wait(); err != nil || sender.code != 0 {
+	if err := receiver.Wait(); failed(err) || sender.code != 0 {
 		t.Fatalf("%v\n%s%s\nsender %d\n%s%s", err, &out, &errs, sender.code, sender.out, sender.err)
 	}
 	megabytes := regexp.MustCompile(`Throughput\(MB/s\)\s+[= ]+\s+([\d.]+)`)

@@ -27,6 +27,11 @@ func needsRoot(t *testing.T) {
 	}
 }
 
+// besideOthers lets a test run side by side with others: one that measures nothing, so that it may have to
+// wait for a CPU, and looks at nothing of the host's. Go runs those after all tests that want the machine
+// for themselves (testing.T.Parallel).
+func besideOthers(t *testing.T) { t.Parallel() }
+
 // outcome is what a run of the program came to.
 type outcome struct {
 	code     int

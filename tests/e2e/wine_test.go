@@ -36,7 +36,26 @@ type wine struct {
 	env     []string
 }
 
-// newWine boots one, or skips. What it started is gone when the test ends.
+// TestUnderWine is all that runs the Windows binary. To boot a Wine takes as long as any of these tests,
+// so they share one; what it started is gone when the last of them has ended.
+func TestUnderWine(t *testing.T) {
+	besideOthers(t)
+	w := newWine(t)
+	for name, test := range map[string]func(*wine){"measures": windowsMeasures, "iperf3": iperf3UnderWine, "ntttcp": ntttcpUnderWine} {
+		t.Run(name, func(t *testing.T) {
+			besideOthers(t)
+			test(w.of(t))
+		})
+	}
+}
+
+// of is the same Wine for another test.
+func (w wine) of(t *testing.T) *wine {
+	w.t = t
+	return &w
+}
+
+// newWine boots one, or skips.
 func newWine(t *testing.T) *wine {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -128,11 +147,15 @@ func (w *wine) must(limit time.Duration, args ...string) string {
 	c := w.command(ctx, args...)
 	c.Stderr = &said
 	out, err := c.Output()
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+	if failed(err) {
 		w.t.Fatalf("wine %v: %v\n%s%s", args, err, out, said.String())
 	}
 	return string(out)
 }
+
+// failed tells whether a program under Wine did. It did not if no more is wrong than that Wine's services,
+// which it was the first to need, hold its output open.
+func failed(err error) bool { return err != nil && !errors.Is(err, exec.ErrWaitDelay) }
 
 // end kills this prefix's processes, by its own server, and waits for them.
 func (w *wine) end() {
@@ -178,21 +201,19 @@ func (w *wine) receiver() string {
 	return port
 }
 
-// TestWindowsUnderWine measures TCP and UDP with the Windows binary at both ends.
+// windowsMeasures has the Windows binary at both ends of TCP and UDP.
 // CPU times are the system's own (GetThreadTimes): Wine takes them from Linux.
-func TestWindowsUnderWine(t *testing.T) {
-	w := newWine(t)
+func windowsMeasures(w *wine) {
 	port := w.receiver()
 	for _, load := range [][]string{
 		{"--kind", "stream"},
 		{"--kind", "datagram", "--rate", "200Mbit/s"},
 	} {
-		t.Run(load[1], func(t *testing.T) {
-			w.t = t
+		w.t.Run(load[1], func(t *testing.T) {
 			args := append([]string{w.program, "send", "127.0.0.1", "--port", port, "--json", "--no-calibrate",
 				"--time", "2s", "--warmup", "500ms", "--interval", "0s"}, load...)
 			var got oneoff.Outcome
-			text := strings.TrimSpace(w.must(wineRun, args...))
+			text := strings.TrimSpace(w.of(t).must(wineRun, args...))
 			if err := json.Unmarshal([]byte(text[strings.LastIndex(text, "\n")+1:]), &got); err != nil {
 				t.Fatalf("%v: %s", err, text)
 			}

@@ -41,7 +41,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 			return nil, fmt.Errorf("opening UDP sockets on %s: %w", local.IP, err)
 		}
 	}
-	ln.door.Open(helloSize, func(b []byte, conn *net.TCPConn) {
+	ln.door.Open(helloSize, func(b []byte, conn net.Conn) {
 		if !ln.greet(b, conn) {
 			conn.Close()
 		}
@@ -51,7 +51,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 
 // greet takes a sender through the rest of the handshake, which isDone ends, and
 // reports whether it won.
-func (ln *listener) greet(b []byte, conn *net.TCPConn) bool {
+func (ln *listener) greet(b []byte, conn net.Conn) bool {
 	h, err := decodeHello(b)
 	if err != nil {
 		return false // a stranger gets no answer

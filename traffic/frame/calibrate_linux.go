@@ -25,10 +25,10 @@ func (Kind) Calibrate(ctx context.Context, given result.Options, cpus []int) (fl
 	}
 	h := header{
 		from: benchmarkIPv4, to: benchmarkIPv4, port: 9, session: newSession(),
-		size: l.size, addresses: l.addresses,
+		sizes: l.sizes, addresses: l.addresses,
 	}
-	if l.size < smallestIPv4 {
-		return 0, fits(l.size, false, largestFrame)
+	if err := fits(l.sizes, false, largestFrame); err != nil {
+		return 0, err
 	}
 	sources, err := newSources(byXDP, h, l, device{})
 	if err != nil {
@@ -44,7 +44,7 @@ func (Kind) Calibrate(ctx context.Context, given result.Options, cpus []int) (fl
 func timeSources(ctx context.Context, sources []source, cpus []int) (float64, error) {
 	now := time.Now()
 	c := &course{when: traffic.Schedule{Start: now, Window: time.Hour}}
-	e := newEngine(sources, cpus)
+	e := newEngine(sources, cpus, false)
 	defer e.halt()
 	c.broken, c.failure = e.ended, e.failure
 	if err := c.sleep(ctx, now.Add(lead)); err != nil {

@@ -18,7 +18,7 @@ const handshakeTimeout = 5 * time.Second
 
 // session is a sender's view: the control connection and what was agreed on.
 type session struct {
-	control *net.TCPConn
+	control net.Conn
 	number  uint32
 	from    netip.Addr
 	to      netip.AddrPort
@@ -37,7 +37,7 @@ func join(ctx context.Context, l load, address string) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", address, err)
 	}
-	s := &session{control: conn.(*net.TCPConn), to: netip.AddrPortFrom(to.Addr().Unmap(), to.Port())}
+	s := &session{control: conn, to: netip.AddrPortFrom(to.Addr().Unmap(), to.Port())}
 	s.from = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
 	if err := s.greet(ctx, l); err != nil {
 		conn.Close()
@@ -62,7 +62,7 @@ func (s *session) greet(ctx context.Context, l load) error {
 }
 
 func helloOf(l load, ip netip.Addr) hello {
-	h := hello{version: controlVersion, family: 4, addresses: l.addresses, size: uint32(l.size), flows: l.flows}
+	h := hello{version: controlVersion, family: 4, addresses: l.addresses, size: l.sizes.code(), flows: l.flows}
 	if ip.Is6() {
 		h.family = 6
 	}
@@ -116,11 +116,15 @@ func (s *session) tell(f final) error {
 // connect makes a sender: the session, the way to the receiver, and a method that
 // a probe has shown to work.
 func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
+	if order.Port != nil {
+		return connectAtPort(ctx, l, order)
+	}
 	s, err := join(ctx, l, order.Address)
 	if err != nil {
 		return nil, err
 	}
 	w := &sendWorker{load: l, cpus: order.CPUs, session: s, closing: make(chan struct{})}
+	w.start = func() (mover, error) { return w.startSources(), nil }
 	if err := w.choose(ctx); err != nil {
 		w.Close()
 		return nil, err

@@ -12,7 +12,7 @@ import (
 // has refused, which have numbers and yet are not lost, and in the end what it has
 // sent, which the receiver repeats.
 //
-//	hello   0 magic "wtframes"  8 version  10 family (4, 6)  11 vary (0 ports, 1 addresses)  12 size  16 flows
+//	hello   0 magic "wtframes"  8 version  10 family (4, 6)  11 vary (0 ports, 1 addresses)  12 size, or which mix  16 flows
 //	answer  0 magic "wtframes"  8 version  10 status  12 session
 //	message 0 kind  8 two numbers of 8 bytes
 const (

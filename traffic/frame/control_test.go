@@ -8,7 +8,7 @@ import (
 
 func TestHelloIsReadAsWritten(t *testing.T) {
 	for _, ip := range []netip.Addr{four, six} {
-		want := helloOf(load{size: 1518, flows: 7, addresses: true}, ip)
+		want := helloOf(load{sizes: mix{1518}, flows: 7, addresses: true}, ip)
 		got, err := decodeHello(want.encode())
 		if err != nil || got != want || got.judge(want) != welcome {
 			t.Errorf("got %+v, %v", got, err)
@@ -17,7 +17,7 @@ func TestHelloIsReadAsWritten(t *testing.T) {
 }
 
 func TestHelloIsJudged(t *testing.T) {
-	want := helloOf(load{size: 64, flows: 7}, four)
+	want := helloOf(load{sizes: mix{64}, flows: 7}, four)
 	for says, change := range map[string]func(*hello){
 		"another version": func(h *hello) { h.version++ },
 		"another size":    func(h *hello) { h.size++ },
@@ -52,7 +52,7 @@ func TestFinalIsBounded(t *testing.T) {
 
 // FuzzControl lets a stranger say anything on the control connection.
 func FuzzControl(f *testing.F) {
-	f.Add(helloOf(load{size: 64, flows: 1}, four).encode())
+	f.Add(helloOf(load{sizes: mix{64}, flows: 1}, four).encode())
 	f.Add(encodeAnswer(welcome, 7))
 	f.Add(encodeAnswer(taken, 0))
 	f.Add(final{sent: 1, windowNS: 1}.message().encode())

@@ -35,7 +35,7 @@ type course struct {
 	broken  <-chan struct{} // what runs has ended; failure says why
 	failure func() error
 	read    func() (packets, lost uint64) // so far
-	size    uint64                        // bytes of a frame
+	size    float64                       // bytes of a frame, on the mean
 
 	next      time.Time // when the running interval is to end, or the first to begin
 	began     time.Time // when the running one really did
@@ -97,7 +97,7 @@ func (c *course) turn() {
 	}
 	i := result.Interval{
 		From: c.began.Sub(zero).Seconds(), To: now.Sub(zero).Seconds(),
-		Packets: packets - c.packets, Bytes: (packets - c.packets) * c.size,
+		Packets: packets - c.packets, Bytes: uint64(float64(packets-c.packets) * c.size),
 	}
 	if lost > c.lost { // less: what looked lost for a while has come, or was refused
 		i.Lost = lost - c.lost

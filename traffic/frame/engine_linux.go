@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"windtunnel/result"
 	"windtunnel/traffic"
 )
@@ -32,6 +34,23 @@ var (
 	_ source = (*packetSocket)(nil)
 )
 
+// mover is what sends a trial's frames: threads of this process, or a tester. It begins held back.
+type mover interface {
+	release()
+	setPhase(phase uint32)
+	counts(in ...int) (sent, refused uint64) // summed over some phases; sent: the device took them
+	usage() usage                            // so far; after setPhase, up to that phase's begin
+	late(*result.Recorder)                   // adds how late the window's frames were
+	halt()                                   // sends no more
+	broken() <-chan struct{}                 // closed at the first failure
+	failure() error
+}
+
+var (
+	_ mover = (*engine)(nil)
+	_ mover = (*portMover)(nil)
+)
+
 // engine runs a source a thread. It does not own the sources.
 type engine struct {
 	sources []source
@@ -45,11 +64,12 @@ type engine struct {
 	failures []error
 }
 
-func newEngine(sources []source, cpus []int) *engine {
+// newEngine's threads yield to whatever else their CPUs have to do, if that is asked for.
+func newEngine(sources []source, cpus []int, yields bool) *engine {
 	e := &engine{sources: sources, done: make(chan struct{}), ended: make(chan struct{})}
 	e.unhold = traffic.HoldHot(len(sources))
 	for i, s := range sources {
-		e.running.Go(func() { e.note(runThread(s, traffic.CPUOf(cpus, i))) })
+		e.running.Go(func() { e.note(runThread(s, traffic.CPUOf(cpus, i), yields)) })
 	}
 	go func() {
 		e.running.Wait()
@@ -58,9 +78,17 @@ func newEngine(sources []source, cpus []int) *engine {
 	return e
 }
 
-// runThread ends without unlocking, so that the OS thread and its affinity end with it.
-func runThread(s source, cpu int) error {
+// lowest is the priority of a thread that yields (setpriority(2)).
+const lowest = 19
+
+// runThread ends without unlocking, so that the OS thread, its affinity and its priority end with it.
+func runThread(s source, cpu int, yields bool) error {
 	runtime.LockOSThread()
+	if yields {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, lowest); err != nil {
+			return fmt.Errorf("lowering the priority of a sender's thread: %w", err)
+		}
+	}
 	if cpu >= 0 {
 		if err := traffic.PinThread(cpu); err != nil {
 			return err
@@ -77,6 +105,14 @@ func (e *engine) note(err error) {
 	e.failures = append(e.failures, err)
 	e.mu.Unlock()
 	e.end.Do(func() { close(e.ended) })
+}
+
+func (e *engine) broken() <-chan struct{} { return e.ended }
+
+func (e *engine) late(all *result.Recorder) {
+	for _, s := range e.sources {
+		s.late(all)
+	}
 }
 
 func (e *engine) failure() error {
@@ -128,10 +164,11 @@ func (e *engine) counts(in ...int) (sent, refused uint64) {
 
 // usage is what the threads have taken so far.
 type usage struct {
-	at    time.Time
-	calls uint64
-	cpu   time.Duration
-	wait  time.Duration
+	at     time.Time
+	calls  uint64
+	cpu    time.Duration
+	wait   time.Duration
+	cycles result.Cycles // of a tester
 }
 
 func (e *engine) usage() usage {

@@ -6,13 +6,17 @@
 // path takes no live frames; it finds out by a probe. A receiver counts in BPF
 // programs at XDP and tc (frame_sink.bpf.c), or from an AF_PACKET socket.
 //
+// At a port of poll mode, both are done by a process of DPDK, the tester (dpdk/), which
+// has one core for all ports that it holds; there is no other way then.
+//
 // A rate is kept by a token bucket. A thread of live frames waits for it inside the
 // kernel's loop, so it is busy all the time; one of an AF_PACKET socket sleeps.
 // What the egress device refuses, because its ring is full, was not sent: it is
 // Offered.Refused, and neither in Packets nor among the lost.
 //
 // Sizes are those of RFC 2544, section 9: the whole Ethernet frame with its FCS;
-// bytes of a result are such bytes. The window is marked in the frames: a
+// bytes of a result are such bytes. Frames may have several sizes in turn (a mix); a frame's
+// number tells its size, so a receiver checks that too. A sender's bytes are then by the mean. The window is marked in the frames: a
 // sender's numbers of the window are exactly those that the receiver looks for,
 // so no frame at the window's edge is counted as lost.
 //
@@ -35,7 +39,11 @@ type Kind struct{}
 var (
 	_ traffic.Kind       = Kind{}
 	_ traffic.Calibrator = Kind{}
+	_ traffic.AtPorts    = Kind{}
 )
+
+// AtPorts says that frames can be sent and counted at ports of poll mode.
+func (Kind) AtPorts() {}
 
 // Name returns "frame".
 func (Kind) Name() string { return "frame" }

@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_tracing.h>
+#include "frame_outer.h"
 #include "frame_wire.h"
 
 /* So many frames the kernel sends in turn, then it transmits them; liveBatch in live_linux.go. A
@@ -27,14 +28,22 @@
 #define LAG_BUCKETS 256 /* fewer are used */
 #define LAG_UNIT 10
 
+/* A size of frames. */
+struct frame_shape {
+	__u8 head[72]; /* up to the flow's number; what changes is zero */
+	__u32 length;  /* without FCS */
+	__u32 udp_sum; /* of what does not change: pseudo header, UDP, payload */
+	__u32 ip_sum;  /* of the IPv4 header without the address; only if that changes */
+};
+
 /* Memory that Go maps; bpf2go makes the same type for it. */
 struct frame_sender {
 	/* What Go writes before it starts. */
-	__u8 head[72]; /* up to the flow's number; what changes is zero */
+	struct frame_shape shapes[FRAME_TURNS];
+	__u32 turns; /* how many of them there are */
+	struct frame_outer outer;
 	__u32 ipv6;
 	__u32 addresses; /* the flow changes the source address, not ports */
-	__u32 udp_sum;	 /* of what does not change: pseudo header, UDP, payload */
-	__u32 ip_sum;	 /* of the IPv4 header without the address; only if that changes */
 	__u32 port;	 /* of the destination: the session's first */
 	__u32 device;
 	__u32 first;	/* flow of this thread */
@@ -198,14 +207,15 @@ static __always_inline void write_number(__u8 *at, struct number n)
 	*(__be64 *)(at + 10) = bpf_cpu_to_be64(n.sequence);
 }
 
-static __always_inline void write_ipv4(struct frame_sender *s, __u8 *frame, struct number n)
+static __always_inline void write_ipv4(struct frame_sender *s, const struct frame_shape *of,
+				       __u8 *frame, struct number n)
 {
-	__u32 sum = s->udp_sum + number_sum(n);
+	__u32 sum = of->udp_sum + number_sum(n);
 	__u32 bits = FRAME_PORT_BITS;
 	__u32 low = n.flow & ((1 << FRAME_PORT_BITS) - 1);
 
 	/* The page may have been changed on its last way, so all of it is written. */
-	__builtin_memcpy(frame, s->head, FRAME_IPV4_HEAD - 12);
+	__builtin_memcpy(frame, of->head, FRAME_IPV4_HEAD - 12);
 	if (s->addresses) {
 		__u32 source = FRAME_SOURCE_IPV4 + (n.flow & ((1 << FRAME_IPV4_BITS) - 1));
 
@@ -214,19 +224,20 @@ static __always_inline void write_ipv4(struct frame_sender *s, __u8 *frame, stru
 		*(__be32 *)(frame + 26) = bpf_htonl(source);
 		sum += frame_words(source);
 		*(__u16 *)(frame + 24) =
-		    bpf_htons((__u16)~frame_fold32(s->ip_sum + frame_words(source)));
+		    bpf_htons((__u16)~frame_fold32(of->ip_sum + frame_words(source)));
 	}
 	ports(s, low, n.flow >> bits, (__u16 *)(frame + FRAME_IPV4_UDP), &sum);
 	*(__u16 *)(frame + FRAME_IPV4_UDP + 6) = udp_checksum(sum);
 	write_number(frame + FRAME_IPV4_HEAD - FRAME_NUMBERING, n);
 }
 
-static __always_inline void write_ipv6(struct frame_sender *s, __u8 *frame, struct number n)
+static __always_inline void write_ipv6(struct frame_sender *s, const struct frame_shape *of,
+				       __u8 *frame, struct number n)
 {
-	__u32 sum = s->udp_sum + number_sum(n);
+	__u32 sum = of->udp_sum + number_sum(n);
 	__u32 low = n.flow & ((1 << FRAME_PORT_BITS) - 1), high = n.flow >> FRAME_PORT_BITS;
 
-	__builtin_memcpy(frame, s->head, FRAME_IPV6_HEAD - 12);
+	__builtin_memcpy(frame, of->head, FRAME_IPV6_HEAD - 12);
 	if (s->addresses) {
 		low = high = 0;
 		*(__be32 *)(frame + 34) = bpf_htonl(n.flow);
@@ -237,16 +248,67 @@ static __always_inline void write_ipv6(struct frame_sender *s, __u8 *frame, stru
 	write_number(frame + FRAME_IPV6_HEAD - FRAME_NUMBERING, n);
 }
 
+/*
+ * wear writes what the frame wears: all of it in whole words, which what follows overwrites behind
+ * it, as the buffer is as the frame before has left it.
+ */
+static __always_inline bool wear(const struct frame_outer *o, __u8 *frame, const __u8 *end)
+{
+	if (frame + FRAME_OUTER_MOST > end)
+		return false;
+	for (int i = 0; i < FRAME_OUTER_MOST; i += 8)
+		*(frame_word *)(frame + i) = *(const frame_word *)(o->bytes + i);
+	return true;
+}
+
+/* write_inner writes the frame that begins at a place, as if it wore nothing. */
+static __always_inline bool write_inner(struct frame_sender *s, const struct frame_shape *of,
+					__u8 *frame, const __u8 *end, struct number n)
+{
+	if (frame + FRAME_IPV4_HEAD > end)
+		return false;
+	if (!s->ipv6) {
+		write_ipv4(s, of, frame, n);
+		return true;
+	}
+	if (frame + FRAME_IPV6_HEAD > end)
+		return false;
+	write_ipv6(s, of, frame, n);
+	return true;
+}
+
+/* write makes the buffer a frame; the kernel made it as large as the largest is. */
+static __always_inline bool write(struct xdp_md *ctx, struct frame_sender *s, struct number n)
+{
+	const struct frame_shape *of = &s->shapes[frame_turn(s->turns, n.flow, n.sequence)];
+	__u32 shift = frame_outer_shift(s->outer.length);
+	__u8 *frame, *end;
+
+	if (s->turns > 1) {
+		__s32 length = ctx->data_end - ctx->data;
+
+		if (bpf_xdp_adjust_tail(ctx, (__s32)(of->length + shift) - length))
+			return false;
+	}
+	frame = (__u8 *)(long)ctx->data;
+	end = (__u8 *)(long)ctx->data_end;
+	if (!shift)
+		return write_inner(s, of, frame, end, n);
+	if (shift > FRAME_OUTER_MOST || !wear(&s->outer, frame, end) ||
+	    !write_inner(s, of, frame + shift, end, n))
+		return false;
+	/* Last, because the inner frame's Ethernet header lies on a part of it. */
+	frame_outer_put(&s->outer, frame, of->length - FRAME_ETHERNET, n.flow);
+	return true;
+}
+
 SEC("xdp")
 int frame_send(struct xdp_md *ctx)
 {
-	__u8 *frame = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
 	__u32 key = 0;
 	struct frame_sender *s = bpf_map_lookup_elem(&frame_senders, &key);
 
-	if (!s || frame + FRAME_IPV4_HEAD > end)
-		return XDP_ABORTED;
-	if (s->ipv6 && frame + FRAME_IPV6_HEAD > end)
+	if (!s)
 		return XDP_ABORTED;
 	if (!(s->runs++ % FRAME_BATCH))
 		s->current = s->phase;
@@ -255,10 +317,8 @@ int frame_send(struct xdp_md *ctx)
 	pause_if_refused(s);
 	struct number n = take(s);
 
-	if (s->ipv6 && frame + FRAME_IPV6_HEAD <= end)
-		write_ipv6(s, frame, n);
-	else
-		write_ipv4(s, frame, n);
+	if (!write(ctx, s, n))
+		return XDP_ABORTED;
 	s->sent[n.phase & (FRAME_PHASES - 1)]++;
 	if (s->drop)
 		return XDP_DROP;

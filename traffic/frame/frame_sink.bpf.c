@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_endian.h>
+#include "frame_outer.h"
 #include "frame_wire.h"
 
 #define FRAME_HOOKS 2
@@ -26,14 +27,17 @@
 /* What Go sets before it loads the program. */
 const volatile __u32 frame_session;
 const volatile __u32 frame_flows = 1;
-const volatile __u32 frame_words_per_flow = 2; /* a power of two */
-const volatile __u32 frame_length;	       /* of the frame without FCS */
+const volatile __u32 frame_words_per_flow = 2;	 /* a power of two */
+const volatile __u32 frame_turns = 1;		 /* sizes that frames have in turn */
+const volatile __u32 frame_lengths[FRAME_TURNS]; /* of them, without FCS */
 const volatile __u32 frame_ipv6;
+const volatile __u32 frame_shift;  /* how far back what frames wear puts the inner packet */
 const volatile __u32 frame_shared; /* several CPUs may count one flow at the same time */
 
 /* What became of the frames of one phase at one hook on one CPU. Go has the same layout. */
 struct frame_totals {
 	__u64 packets; /* each number once */
+	__u64 bytes;   /* of them, FCS counted */
 	__u64 skipped; /* numbers that a higher one passed by; they may come yet */
 	__u64 reordered;
 	__u64 duplicate;
@@ -61,6 +65,14 @@ struct {
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, 3 * sizeof(__u64));
 } frame_flow SEC(".maps");
+
+/* What frames wear, if there is a shift. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct frame_outer);
+} frame_worn SEC(".maps");
 
 static __always_inline __u64 *word_of(__u64 *flow, __u32 block)
 {
@@ -121,7 +133,8 @@ static __always_inline void advance(struct frame_totals *sum, __u32 hook, __u64 
 	}
 }
 
-static __always_inline void count(struct frame_totals *sum, __u32 hook, __u32 index, __u64 number)
+static __always_inline void count(struct frame_totals *sum, __u32 hook, __u32 index, __u64 number,
+				  __u32 length)
 {
 	__u64 *flow = bpf_map_lookup_elem(&frame_flow, &index);
 
@@ -134,6 +147,7 @@ static __always_inline void count(struct frame_totals *sum, __u32 hook, __u32 in
 	if (!mark(sum, hook, flow, number))
 		return;
 	sum->packets++;
+	sum->bytes += length + FRAME_FCS;
 	advance(sum, hook, flow, number);
 }
 
@@ -172,9 +186,18 @@ static __always_inline struct frame_totals *sums_of(const __u8 *numbering, __u32
 	return bpf_map_lookup_elem(&frame_sums, &key);
 }
 
+/* length_of is what a frame of ours has by its number, without FCS. */
+static __always_inline __u32 length_of(const __u8 *numbering)
+{
+	__u32 flow = bpf_ntohl(*(const __be32 *)(numbering + 6));
+	__u32 sequence = bpf_ntohl(*(const __be32 *)(numbering + 14));
+
+	return frame_lengths[frame_turn(frame_turns, flow, sequence)];
+}
+
 /* take counts one frame of ours. */
 static __always_inline void take(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
-				 bool whole)
+				 bool whole, __u32 length)
 {
 	__u32 flow = bpf_ntohl(*(const __be32 *)(numbering + 6));
 	__u64 number = bpf_be64_to_cpu(*(const __be64 *)(numbering + 10));
@@ -184,64 +207,96 @@ static __always_inline void take(struct frame_totals *sum, __u32 hook, const __u
 	else if (numbering[1] == FRAME_PROBE)
 		sum->packets++;
 	else
-		count(sum, hook, flow, number);
+		count(sum, hook, flow, number, length);
+}
+
+/* What is looked at: a frame, and its inner packet where it would be without what the frame wears.
+ */
+struct sight {
+	const __u8 *frame, *inner, *end;
+	__u32 length; /* of the frame from inner on */
+	__u32 hook;
+};
+
+static __always_inline bool of_type(const struct sight *s, __u16 type)
+{
+	return frame_shift || *(const __u16 *)(s->inner + 12) == bpf_htons(type);
+}
+
+/* worn_right tells whether the frame wears what it should, if it should wear anything. */
+static __always_inline bool worn_right(const struct sight *s, __u32 own)
+{
+	__u32 key = 0;
+	const struct frame_outer *o;
+
+	if (!frame_shift)
+		return true;
+	o = bpf_map_lookup_elem(&frame_worn, &key);
+	return o && s->frame + FRAME_OUTER_MOST <= s->end &&
+	       frame_outer_right(o, s->frame, own - FRAME_ETHERNET);
 }
 
 /* look returns the sums under which a frame was counted, or nothing if it is not ours. */
-static __always_inline struct frame_totals *look_ipv4(const __u8 *frame, const __u8 *end,
-						      __u32 length, __u32 hook)
+static __always_inline struct frame_totals *look_ipv4(const struct sight *s)
 {
+	const __u8 *frame = s->inner;
 	const __u8 *udp = frame + FRAME_IPV4_UDP, *numbering = udp + FRAME_UDP;
 	struct frame_totals *sum;
-	__u32 udp_length = frame_length - FRAME_IPV4_UDP;
+	__u32 own, udp_length;
 	bool whole;
 
-	if (frame + FRAME_IPV4_HEAD > end || *(const __u16 *)(frame + 12) != bpf_htons(0x0800))
+	if (frame + FRAME_IPV4_HEAD > s->end || !of_type(s, 0x0800))
 		return NULL;
 	if (frame[14] != 0x45 || frame[23] != 17 ||
 	    (*(const __u16 *)(frame + 20) & bpf_htons(0x3fff)) || !ours(numbering))
 		return NULL;
-	sum = sums_of(numbering, hook);
+	sum = sums_of(numbering, s->hook);
 	if (!sum)
 		return NULL;
-	whole = length >= frame_length &&
-		*(const __u16 *)(frame + 16) == bpf_htons(frame_length - FRAME_ETHERNET) &&
+	own = length_of(numbering);
+	udp_length = own - FRAME_IPV4_UDP;
+	whole = s->length >= own &&
+		*(const __u16 *)(frame + 16) == bpf_htons(own - FRAME_ETHERNET) &&
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length);
 	if (whole && *(const __u16 *)(udp + 6)) /* zero: some way has taken the checksum out */
 		whole = intact(frame + 26, 2, udp, udp_length);
-	take(sum, hook, numbering, whole);
+	take(sum, s->hook, numbering, whole && worn_right(s, own), own);
 	return sum;
 }
 
-static __always_inline struct frame_totals *look_ipv6(const __u8 *frame, const __u8 *end,
-						      __u32 length, __u32 hook)
+static __always_inline struct frame_totals *look_ipv6(const struct sight *s)
 {
+	const __u8 *frame = s->inner;
 	const __u8 *udp = frame + FRAME_IPV6_UDP, *numbering = udp + FRAME_UDP;
 	struct frame_totals *sum;
-	__u32 udp_length = frame_length - FRAME_IPV6_UDP;
+	__u32 own, udp_length;
 	bool whole;
 
-	if (frame + FRAME_IPV6_HEAD > end || *(const __u16 *)(frame + 12) != bpf_htons(0x86dd))
+	if (frame + FRAME_IPV6_HEAD > s->end || !of_type(s, 0x86dd))
 		return NULL;
 	if ((frame[14] >> 4) != 6 || frame[20] != 17 || !ours(numbering))
 		return NULL;
-	sum = sums_of(numbering, hook);
+	sum = sums_of(numbering, s->hook);
 	if (!sum)
 		return NULL;
-	whole = length >= frame_length &&
-		*(const __u16 *)(frame + 18) == bpf_htons(frame_length - FRAME_IPV6_UDP) &&
+	own = length_of(numbering);
+	udp_length = own - FRAME_IPV6_UDP;
+	whole = s->length >= own && *(const __u16 *)(frame + 18) == bpf_htons(udp_length) &&
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length) &&
 		*(const __u16 *)(udp + 6) && /* RFC 8200, section 8.1: none may be without */
 		intact(frame + 22, 8, udp, udp_length);
-	take(sum, hook, numbering, whole);
+	take(sum, s->hook, numbering, whole && worn_right(s, own), own);
 	return sum;
 }
 
 static __always_inline struct frame_totals *look(const __u8 *frame, const __u8 *end, __u32 length,
 						 __u32 hook)
 {
-	return frame_ipv6 ? look_ipv6(frame, end, length, hook)
-			  : look_ipv4(frame, end, length, hook);
+	const struct sight s = {frame, frame + frame_shift, end, length - frame_shift, hook};
+
+	if (length < frame_shift)
+		return NULL;
+	return frame_ipv6 ? look_ipv6(&s) : look_ipv4(&s);
 }
 
 SEC("xdp")
@@ -256,10 +311,11 @@ int frame_at_xdp(struct xdp_md *ctx)
 SEC("tc")
 int frame_at_tc(struct __sk_buff *skb)
 {
+	__u32 head = FRAME_IPV6_HEAD + frame_shift;
 	struct frame_totals *sum;
 
-	if (skb->data + FRAME_IPV6_HEAD > skb->data_end)
-		bpf_skb_pull_data(skb, skb->len < FRAME_IPV6_HEAD ? skb->len : FRAME_IPV6_HEAD);
+	if (skb->data + head > skb->data_end)
+		bpf_skb_pull_data(skb, skb->len < head ? skb->len : head);
 	sum =
 	    look((const __u8 *)(long)skb->data, (const __u8 *)(long)skb->data_end, skb->len, AT_TC);
 	if (!sum)

@@ -28,6 +28,16 @@
 #define FRAME_SOURCE_IPV4 0xc6120000
 #define FRAME_IPV4_BITS 17
 
+/* So many sizes frames may have in turn. */
+#define FRAME_TURNS 16
+#define FRAME_FCS 4
+
+/* Whose turn it is: the sizes come one after the other in a flow, and in a round of flows. */
+static __always_inline __u32 frame_turn(__u32 turns, __u32 flow, __u32 sequence)
+{
+	return turns > 1 ? (flow + sequence) % turns & (FRAME_TURNS - 1) : 0;
+}
+
 /* RFC 1071: the sum of 16-bit words with the carries added, of a sum without. */
 static __always_inline __u16 frame_fold(__u64 sum)
 {

@@ -48,14 +48,12 @@ func recordMany(into *result.Recorder, ns int64, times uint64) {
 }
 
 // lag is how late the window's frames were; without a rate none is late.
-func (w *sendWorker) lag() *result.Histogram {
+func (w *sendWorker) lag(m mover) *result.Histogram {
 	if w.load.rate == 0 {
 		return nil
 	}
 	all := result.NewRecorder()
-	for _, s := range w.sources {
-		s.late(all)
-	}
+	m.late(all)
 	h := all.Histogram()
 	return &h
 }

@@ -65,20 +65,21 @@ type header struct {
 	from, to            netip.Addr
 	port                uint16 // UDP destination: the session's first
 	session             uint32
-	size                int // with FCS
+	sizes               mix
 	addresses           bool
+	outer               *outer // nil: frames wear nothing
 }
 
-// fits refuses a size that the headers, or the device's MTU, do not take.
-func fits(size int, ipv6 bool, mtu int) error {
+// fits refuses sizes that the headers, or the device's MTU, do not take.
+func fits(sizes mix, ipv6 bool, mtu int) error {
 	smallest := smallestIPv4
 	if ipv6 {
 		smallest = smallestIPv6
 	}
-	if size < smallest {
+	if size := sizes.smallest(); size < smallest {
 		return fmt.Errorf("a frame of %d bytes has no room for the headers of IPv6 and the frame's number: set size to at least %d", size, smallest)
 	}
-	if largest := mtu + ethernetSize + fcsSize; size > largest {
+	if size, largest := sizes.largest(), mtu+ethernetSize+fcsSize; size > largest {
 		return fmt.Errorf("a frame of %d bytes does not fit an MTU of %d: set size to at most %d", size, mtu, largest)
 	}
 	return nil
@@ -98,7 +99,7 @@ func portsUsed(l load, ipv6 bool) int {
 
 func (h header) ipv6() bool { return h.to.Is6() }
 
-// udpAt is the offset of the UDP header.
+// udpAt is the offset of the UDP header in a frame that wears nothing.
 func (h header) udpAt() int {
 	if h.ipv6() {
 		return ethernetSize + ipv6Size
@@ -106,10 +107,10 @@ func (h header) udpAt() int {
 	return ethernetSize + ipv4Size
 }
 
-// template is a frame without FCS in which everything that differs from frame to
-// frame is zero: ports, the low bits of a varied address, its checksums, the number.
-func (h header) template() []byte {
-	b := make([]byte, h.size-fcsSize)
+// template is a frame of a size, without FCS, in which everything that differs from frame to
+// frame is zero: ports, the low bits of a varied address, its checksums, the number. It wears nothing.
+func (h header) template(size int) []byte {
+	b := make([]byte, size-fcsSize)
 	copy(b, h.destination[:])
 	copy(b[6:], h.source[:])
 	from := h.from
@@ -132,6 +133,9 @@ func (h header) template() []byte {
 	binary.BigEndian.PutUint32(udp[udpSize+2:], h.session)
 	return b
 }
+
+// headEnd is where the number ends, and the zeros begin.
+func (h header) headEnd() int { return h.udpAt() + udpSize + numberingSize }
 
 const hops = 64
 

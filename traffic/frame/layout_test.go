@@ -20,7 +20,7 @@ var (
 func testHeader(from netip.Addr, port uint16, session uint32, size int, addresses bool) header {
 	return header{
 		source: mac1, destination: mac2, from: from, to: from.Next(), port: port,
-		session: session, size: size, addresses: addresses,
+		session: session, sizes: mix{size}, addresses: addresses,
 	}
 }
 
@@ -75,7 +75,7 @@ func TestGoldenFrames(t *testing.T) {
 }
 
 func expectedOf(h header, flows uint32) expected {
-	return expected{session: h.session, flows: flows, size: h.size, ipv6: h.ipv6()}
+	return expected{session: h.session, flows: flows, sizes: h.sizes, ipv6: h.ipv6()}
 }
 
 // TestParseJudges changes one thing of a good frame at a time.
@@ -125,7 +125,8 @@ func drawFrame(t *rapid.T) (header, number) {
 		from, smallest = six, smallestIPv6
 	}
 	h := testHeader(from, uint16(rapid.IntRange(1, 65000).Draw(t, "port")), rapid.Uint32().Draw(t, "session"),
-		rapid.IntRange(smallest, 1518).Draw(t, "size"), rapid.Bool().Draw(t, "addresses"))
+		smallest, rapid.Bool().Draw(t, "addresses"))
+	h.sizes = rapid.SliceOfN(rapid.IntRange(smallest, 1518), 1, mostTurns).Draw(t, "sizes")
 	return h, number{
 		uint8(rapid.IntRange(0, phases-1).Draw(t, "phase")),
 		uint32(rapid.IntRange(0, maxFlows-1).Draw(t, "flow")), rapid.Uint64().Draw(t, "sequence"),
@@ -137,7 +138,7 @@ func TestEveryFrameIsRight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, n := drawFrame(t)
 		s, b := newStamp(h)
-		s.write(b, n)
+		b = b[:s.write(b, n)]
 		ip, udp := b[ethernetSize:s.udpAt()], b[s.udpAt():]
 		addresses := ip[len(ip)-8:]
 		if h.ipv6() {
@@ -190,7 +191,7 @@ func TestSizes(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := fits(c.size, c.ipv6, c.mtu)
+			err := fits(mix{c.size}, c.ipv6, c.mtu)
 			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v", err)
 			}
@@ -202,11 +203,11 @@ func TestSizes(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, c := range goldenFrames {
 		b, _ := hex.DecodeString(c.want)
-		f.Add(b, c.header.session, c.header.size, c.header.ipv6())
+		f.Add(b, c.header.session, c.header.sizes[0], c.header.ipv6())
 	}
 	f.Fuzz(func(t *testing.T, b []byte, session uint32, size int, ipv6 bool) {
 		const flows = 1000
-		n, err := expected{session, flows, size, ipv6}.parse(b, len(b))
+		n, err := expected{session, flows, mix{size}, ipv6, nil}.parse(b, len(b))
 		if err == nil && (n.flow >= flows || n.phase >= phases || len(b) < size-fcsSize) {
 			t.Errorf("took %+v of %d bytes, size %d", n, len(b), size)
 		}

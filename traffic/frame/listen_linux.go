@@ -35,7 +35,7 @@ type listener struct {
 
 	mu     sync.Mutex
 	closed bool
-	sender *net.TCPConn
+	sender net.Conn
 }
 
 // parting is a sender's last word, or why there was none.
@@ -46,6 +46,9 @@ type parting struct {
 
 // listen makes a receiver: its sink counts from now on.
 func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
+	if order.Port != nil {
+		return listenAtPort(l, *order.Port)
+	}
 	ip, _, err := localAddress(order.Address)
 	if err != nil {
 		return nil, err
@@ -54,22 +57,27 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(l.size, ip.Is6(), d.mtu); err != nil {
+	if err := fits(l.sizes, ip.Is6(), d.mtu); err != nil {
 		return nil, err
 	}
 	socket, reserved, err := reserve(ctx, order.Address, portsUsed(l, ip.Is6()))
 	if err != nil {
 		return nil, err
 	}
-	e := expected{session: newSession(), flows: l.flows, size: l.size, ipv6: ip.Is6()}
+	e := expected{session: newSession(), flows: l.flows, sizes: l.sizes, ipv6: ip.Is6()}
 	counting, err := newSink(l.sink, e, d, traffic.CPUOf(order.CPUs, 0))
 	if err != nil {
 		socket.Close()
 		closeAll(reserved)
 		return nil, err
 	}
+	ln := newListener(socket, reserved, helloOf(l, ip), e.session, counting)
+	return &receiveWorker{load: l, device: d, listener: ln, address: ln.door.Address().String(), sink: counting, closing: make(chan struct{})}, nil
+}
+
+func newListener(socket net.Listener, reserved []*net.UDPConn, want hello, session uint32, counting sink) *listener {
 	ln := &listener{
-		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: helloOf(l, ip), session: e.session,
+		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: want, session: session,
 		joined: make(chan struct{}), last: make(chan parting, 1),
 		probed: func() (uint64, error) {
 			all, err := counting.tally()
@@ -77,7 +85,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		},
 	}
 	ln.door.Open(helloSize, ln.greet)
-	return &receiveWorker{load: l, device: d, listener: ln, sink: counting, closing: make(chan struct{})}, nil
+	return ln
 }
 
 func newSession() uint32 {
@@ -88,7 +96,7 @@ func newSession() uint32 {
 
 // greet judges a hello. The first sender whose order agrees is served; strangers
 // are hung up on.
-func (ln *listener) greet(b []byte, conn *net.TCPConn) {
+func (ln *listener) greet(b []byte, conn net.Conn) {
 	h, err := decodeHello(b)
 	status := h.judge(ln.want)
 	ln.mu.Lock()
@@ -115,7 +123,7 @@ func (ln *listener) greet(b []byte, conn *net.TCPConn) {
 }
 
 // serve answers a sender until its last word.
-func (ln *listener) serve(conn *net.TCPConn) parting {
+func (ln *listener) serve(conn net.Conn) parting {
 	b := make([]byte, messageSize)
 	for {
 		if _, err := io.ReadFull(conn, b); err != nil {
@@ -140,7 +148,7 @@ func (ln *listener) serve(conn *net.TCPConn) parting {
 	}
 }
 
-func (ln *listener) answer(conn *net.TCPConn) error {
+func (ln *listener) answer(conn net.Conn) error {
 	count, err := ln.probed()
 	if err != nil {
 		return err
@@ -151,7 +159,7 @@ func (ln *listener) answer(conn *net.TCPConn) error {
 }
 
 // hearOut takes a sender's last word, and repeats it.
-func hearOut(conn *net.TCPConn, m message) parting {
+func hearOut(conn net.Conn, m message) parting {
 	f, err := m.final()
 	if err == nil {
 		conn.SetWriteDeadline(time.Now().Add(handshakeTimeout))

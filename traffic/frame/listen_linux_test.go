@@ -14,15 +14,15 @@ import (
 	"windtunnel/traffic/lobby"
 )
 
-// newListener is a receiver's control side without a sink.
-func newListener(t *testing.T) *listener {
+// testListener is a receiver's control side without a sink.
+func testListener(t *testing.T) *listener {
 	t.Helper()
 	socket, reserved, err := reserve(t.Context(), "127.0.0.1", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ln := &listener{
-		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: helloOf(load{size: 64, flows: 1}, four), session: 7,
+		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: helloOf(load{sizes: mix{64}, flows: 1}, four), session: 7,
 		joined: make(chan struct{}), last: make(chan parting, 1),
 		probed: func() (uint64, error) { return 5, nil },
 	}
@@ -45,7 +45,7 @@ func dial(t *testing.T, ln *listener) net.Conn {
 // joinTo is a sender as connect makes it, up to the probe.
 func joinTo(t *testing.T, ln *listener) *session {
 	t.Helper()
-	s, err := join(t.Context(), load{size: 64, flows: 1}, ln.door.Address().String())
+	s, err := join(t.Context(), load{sizes: mix{64}, flows: 1}, ln.door.Address().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func joinTo(t *testing.T, ln *listener) *session {
 }
 
 func TestSessionIsAgreedOn(t *testing.T) {
-	ln := newListener(t)
+	ln := testListener(t)
 	s := joinTo(t, ln)
 	<-ln.joined
 	if count, err := s.counted(t.Context()); s.number != 7 || count != 5 || err != nil {
@@ -75,7 +75,7 @@ func TestSessionIsAgreedOn(t *testing.T) {
 
 // TestStrangersCostNothing: whatever strangers do, the sender is served.
 func TestStrangersCostNothing(t *testing.T) {
-	ln := newListener(t)
+	ln := testListener(t)
 	for range 2 * maxGreeting { // more than may wait
 		dial(t, ln)
 	}
@@ -89,9 +89,9 @@ func TestStrangersCostNothing(t *testing.T) {
 }
 
 func TestSecondSenderIsRefused(t *testing.T) {
-	ln := newListener(t)
+	ln := testListener(t)
 	first := joinTo(t, ln)
-	if _, err := join(t.Context(), load{size: 64, flows: 1}, ln.door.Address().String()); err == nil {
+	if _, err := join(t.Context(), load{sizes: mix{64}, flows: 1}, ln.door.Address().String()); err == nil {
 		t.Error("a second sender was let in")
 	}
 	if _, err := first.counted(t.Context()); err != nil {
@@ -100,8 +100,8 @@ func TestSecondSenderIsRefused(t *testing.T) {
 }
 
 func TestOtherOrdersAreRefused(t *testing.T) {
-	ln := newListener(t)
-	for says, l := range map[string]load{"another size": {size: 128, flows: 1}, "other flows": {size: 64, flows: 2}} {
+	ln := testListener(t)
+	for says, l := range map[string]load{"another size": {sizes: mix{128}, flows: 1}, "other flows": {sizes: mix{64}, flows: 2}} {
 		if _, err := join(t.Context(), l, ln.door.Address().String()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want a word of %q", err, says)
 		}
@@ -117,11 +117,11 @@ func TestReceiverOutlivesItsSender(t *testing.T) {
 		"goes away":       {func(s *session) { s.control.Close() }, "went away"},
 		"lies":            {func(s *session) { s.control.Write(final{sent: 1 << 60, windowNS: 1}.message().encode()) }, "cannot be"},
 		"speaks nonsense": {func(s *session) { s.control.Write(make([]byte, messageSize)) }, "nobody knows"},
-		"stops half-way":  {func(s *session) { s.control.Write([]byte{0}); s.control.CloseWrite() }, "went away"},
+		"stops half-way":  {func(s *session) { s.control.Write([]byte{0}); s.control.(*net.TCPConn).CloseWrite() }, "went away"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			ln := newListener(t)
+			ln := testListener(t)
 			c.does(joinTo(t, ln))
 			if last := <-ln.last; last.err == nil || !strings.Contains(last.err.Error(), c.says) {
 				t.Errorf("got %+v", last)
@@ -144,7 +144,7 @@ func TestSenderOutlivesItsReceiver(t *testing.T) {
 			go answerOnce(ln, answer)
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			if _, err := join(ctx, load{size: 64, flows: 1}, ln.Addr().String()); err == nil {
+			if _, err := join(ctx, load{sizes: mix{64}, flows: 1}, ln.Addr().String()); err == nil {
 				t.Error("it joined")
 			}
 		})
@@ -182,7 +182,7 @@ func TestPortsAreReservedTogether(t *testing.T) {
 func TestListenerLeavesNothing(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	for range 3 {
-		ln := newListener(t)
+		ln := testListener(t)
 		s := joinTo(t, ln)
 		ln.close()
 		if _, err := s.control.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {

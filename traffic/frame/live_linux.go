@@ -75,11 +75,22 @@ func (l *live) describe(h header, out int, first, end uint32) {
 	var s stamp
 	s, l.template = newStamp(h)
 	*l.record = sendFrameSender{
-		Ipv6: flag(h.ipv6()), Addresses: flag(h.addresses), UdpSum: s.udp, IpSum: s.ip,
+		Ipv6: flag(h.ipv6()), Addresses: flag(h.addresses), Turns: uint32(len(s.shapes)),
 		Port: uint32(h.port), Device: uint32(out), Drop: flag(out == 0), Hold: 1,
 		First: first, End: end, Flow: first,
 	}
-	copy(l.record.Head[:], l.template)
+	for i, of := range s.shapes {
+		to := &l.record.Shapes[i]
+		to.Length, to.UdpSum, to.IpSum = uint32(len(of.template)), of.udp, of.ip
+		copy(to.Head[:], of.template)
+		if h.outer != nil { // which ends where an Ethernet header would
+			copy(to.Head[:ethernetSize], h.outer.prefix[h.outer.shift():])
+		}
+	}
+	if o := h.outer; o != nil {
+		r, to := o.record(), &l.record.Outer
+		to.Bytes, to.Mask, to.Length, to.Ipv6, to.Udp, to.IpSum = r.Bytes, r.Mask, r.Length, r.IPv6, r.UDP, r.IPSum
+	}
 }
 
 func flag(b bool) uint32 {

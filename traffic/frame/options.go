@@ -12,6 +12,7 @@ const (
 	byXDP         = "xdp"
 	byTC          = "tc"
 	byPacket      = "af-packet"
+	byPort        = "dpdk" // no option: of a port of poll mode it is the only way
 	varyPorts     = "ports"
 	varyAddresses = "addresses"
 )
@@ -25,19 +26,19 @@ const (
 )
 
 var options = []result.Option{
-	{Name: "size", Type: result.Size, Min: smallestIPv4, Max: largestFrame, Default: int64(smallestIPv4), Says: "bytes of a frame with its FCS (RFC 2544); over IPv6 84 at least, because the headers and the number need as much"},
+	{Name: "size", Type: result.Size, Words: []string{imix}, Min: smallestIPv4, Max: largestFrame, Default: int64(smallestIPv4), Says: "bytes of a frame with its FCS (RFC 2544); over IPv6 84 at least, because the headers and the number need as much; imix: 64, 570 and 1518 bytes in turn, 7 : 4 : 1"},
 	{Name: "flows", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "flows, in turn"},
 	{Name: "vary", Type: result.Word, Words: []string{varyPorts, varyAddresses}, Default: varyPorts, Says: "what tells flows apart: UDP ports, or source addresses of 198.18.0.0/15 (RFC 2544) or 2001:2::/48 (RFC 5180), which the path must let pass"},
 	{Name: "packets", Type: result.PacketRate, Min: 0, Max: maxRate, Says: "frames a second, over all flows; absent or 0: as fast as it goes. Live frames keep it by spinning"},
 	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Says: "frames that a sender which fell behind may send at once; absent: those of 10 ms, 16 to 256"},
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxThreads, Default: int64(1), Says: "hot threads of the sender, each with flows of its own, so at most as many as flows"},
-	{Name: "method", Type: result.Word, Words: []string{auto, byXDP, byPacket}, Default: auto, Says: "how frames leave: XDP live frames, or an AF_PACKET socket; auto probes the path"},
-	{Name: "sink", Type: result.Word, Words: []string{auto, byXDP, byTC, byPacket}, Default: auto, Says: "where frames are counted; auto: at native XDP and tc together, each frame once"},
+	{Name: "method", Type: result.Word, Words: []string{auto, byXDP, byPacket}, Default: auto, Says: "how frames leave: XDP live frames, or an AF_PACKET socket; auto probes the path, and is all that a port of poll mode takes"},
+	{Name: "sink", Type: result.Word, Words: []string{auto, byXDP, byTC, byPacket}, Default: auto, Says: "where frames are counted; auto: at native XDP and tc together, each frame once, or at the port of poll mode"},
 }
 
 // load is the options of one worker, typed.
 type load struct {
-	size      int // bytes, FCS counted
+	sizes     mix
 	flows     uint32
 	addresses bool    // flows differ in addresses
 	rate      float64 // frames per second; 0: as fast as it goes
@@ -53,7 +54,7 @@ func parseLoad(given result.Options) (load, error) {
 		return load{}, err
 	}
 	l := load{
-		size:      int(given.Int("size")),
+		sizes:     sizesOf(given),
 		flows:     uint32(given.Int("flows")),
 		addresses: given.Text("vary") == varyAddresses,
 		rate:      given.Float("packets"),
@@ -79,5 +80,5 @@ func (l load) share(thread int) (first, end uint32) {
 
 // frames describes the load for a result.
 func (l load) frames(countedAt string) *result.Frames {
-	return &result.Frames{Size: l.size, WireSize: l.size + wireExtra, Layer: "ethernet", CountedAt: countedAt, Flows: int(l.flows)}
+	return &result.Frames{Size: l.sizes.mean(), WireSize: l.sizes.mean() + wireExtra, Mix: l.sizes.genome(), Layer: "ethernet", CountedAt: countedAt, Flows: int(l.flows)}
 }

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -9,8 +10,8 @@ import (
 
 func TestDefaults(t *testing.T) {
 	got, err := parseLoad(nil)
-	want := load{size: 64, flows: 1, burst: 16, threads: 1, method: "auto", sink: "auto"}
-	if err != nil || got != want {
+	want := load{sizes: mix{64}, flows: 1, burst: 16, threads: 1, method: "auto", sink: "auto"}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -21,6 +22,8 @@ func TestOptions(t *testing.T) {
 		says  string
 	}{
 		"all":                {result.Options{"size": 1518, "flows": 1000.0, "vary": "addresses", "packets": 1e6, "burst": 7, "threads": 4, "method": "xdp", "sink": "tc"}, ""},
+		"the mix":            {result.Options{"size": "imix"}, ""},
+		"another mix":        {result.Options{"size": "imax"}, "option size: its value is a string, not a size"},
 		"small":              {result.Options{"size": 60}, "option size: `60B` is too small; at least 64B"},
 		"many flows":         {result.Options{"flows": 1_000_001}, "option flows: `1000001` is too large"},
 		"idle threads":       {result.Options{"threads": 2}, "set flows to at least 2"},

@@ -23,9 +23,13 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		lost = ours.gaps()
 	}
 	end.WindowSeconds, end.Packets = seconds, ours.packets
-	end.Bytes = ours.packets * uint64(w.load.size)
-	if _, ok := w.sink.(*packetSink); ok {
+	end.Bytes = ours.bytes
+	switch w.sink.(type) {
+	case *packetSink:
 		end.Threads = 1
+	case *portSink:
+		cycles := used.cycle.Since(before.cycle)
+		end.Threads, end.Cycles = 1, &cycles
 	}
 	where, why := w.where(all)
 	end.Frames = w.load.frames(where + " " + w.device.name)
@@ -46,7 +50,7 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 // since subtracts an earlier reading.
 func (t totals) since(o totals) totals {
 	return totals{
-		packets: t.packets - o.packets, skipped: t.skipped - o.skipped, reordered: t.reordered - o.reordered,
+		packets: t.packets - o.packets, bytes: t.bytes - o.bytes, skipped: t.skipped - o.skipped, reordered: t.reordered - o.reordered,
 		duplicate: t.duplicate - o.duplicate, late: t.late - o.late, corrupt: t.corrupt - o.corrupt, merged: t.merged - o.merged,
 	}
 }

@@ -143,7 +143,7 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 	n.phase = uint8(phase)
 	for i := range frames {
 		p.numbers[i] = n
-		p.stamp.write(p.frames[i], n)
+		p.vectors[i].SetLen(p.stamp.write(p.frames[i], n))
 		if n.flow++; n.flow == p.end {
 			n.flow = p.first
 			n.sequence++

@@ -15,8 +15,9 @@ var (
 type expected struct {
 	session uint32
 	flows   uint32
-	size    int
+	sizes   mix
 	ipv6    bool
+	outer   *outer // which parse does not know: only a port's frames wear something
 }
 
 // parse reads the begin of a frame that has so many bytes without FCS, as
@@ -35,7 +36,8 @@ func (e expected) parse(b []byte, length int) (number, error) {
 		return number{}, errForeign
 	}
 	n := number{numbering[1], binary.BigEndian.Uint32(numbering[6:]), binary.BigEndian.Uint64(numbering[10:])}
-	if length < e.size-fcsSize || !e.whole(b, udp) || n.flow >= e.flows || n.phase >= phases {
+	size := e.sizes.of(n)
+	if length < size-fcsSize || !e.whole(b, udp, size) || n.flow >= e.flows || n.phase >= phases {
 		return n, errCorrupt
 	}
 	return n, nil
@@ -50,8 +52,8 @@ func (e expected) plain(ip []byte) bool {
 }
 
 // whole checks the lengths and the checksum, over all but the zeros behind the number.
-func (e expected) whole(b, udp []byte) bool {
-	packet := e.size - fcsSize - ethernetSize
+func (e expected) whole(b, udp []byte, size int) bool {
+	packet := size - fcsSize - ethernetSize
 	length, total, addresses := packet-ipv4Size, int(binary.BigEndian.Uint16(b[16:])), b[26:34]
 	if e.ipv6 {
 		length, total, addresses = packet-ipv6Size, int(binary.BigEndian.Uint16(b[18:]))+ipv6Size, b[22:54]

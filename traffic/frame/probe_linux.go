@@ -12,23 +12,32 @@ const (
 	probeFrames   = 64
 	probeAsks     = 5
 	probePatience = 20 * time.Millisecond
+	// At a port there is no other way to try, a process that polls may wait for its CPU, and
+	// what resolves addresses or learns drops the first frames.
+	probesAtPort   = 20
+	probesYielding = 5
 )
 
-// choose finds the way to the receiver, and the method that its order or a probe
-// names: live frames if any of them came, else an AF_PACKET socket.
+// choose finds the way to the receiver, and picks a method.
 func (w *sendWorker) choose(ctx context.Context) error {
 	way, err := wayTo(w.session.from, w.session.to.Addr())
 	if err != nil {
 		return err
 	}
-	if err := fits(w.load.size, w.session.to.Addr().Is6(), way.device.mtu); err != nil {
+	if err := fits(w.load.sizes, w.session.to.Addr().Is6(), way.device.mtu); err != nil {
 		return err
 	}
 	w.device = way.device
 	w.header = header{
 		source: way.device.address, destination: way.nextHop, from: way.from, to: w.session.to.Addr(),
-		port: w.session.to.Port(), session: w.session.number, size: w.load.size, addresses: w.load.addresses,
+		port: w.session.to.Port(), session: w.session.number, sizes: w.load.sizes, addresses: w.load.addresses,
 	}
+	return w.pick(ctx)
+}
+
+// pick takes the method that the order or a probe names: live frames if any of them came, else an
+// AF_PACKET socket.
+func (w *sendWorker) pick(ctx context.Context) error {
 	refused := errors.New("method af-packet was asked for")
 	if w.load.method != byPacket {
 		refused = w.try(ctx, byXDP)
@@ -82,31 +91,54 @@ func (w *sendWorker) try(ctx context.Context, method string) error {
 
 // probe sends some frames and asks the receiver whether any came.
 func (w *sendWorker) probe(ctx context.Context) error {
+	times := 1
+	if w.yields { // to what forwards and counts, which may have to wait for a CPU
+		times = probesYielding
+	}
+	return w.probeBy(ctx, w.method, times, func() error { return w.sources[0].probe(probeFrames) })
+}
+
+// probeBy sends so many times at most, until frames have come.
+func (w *sendWorker) probeBy(ctx context.Context, method string, times int, send func() error) error {
 	before, err := w.session.counted(ctx)
 	if err != nil {
 		return err
 	}
-	if err := w.sources[0].probe(probeFrames); err != nil {
-		return err
+	for range times {
+		if err := send(); err != nil {
+			return err
+		}
+		if came, err := w.arrived(ctx, before); err != nil || came {
+			return err
+		}
 	}
+	return w.silence(method)
+}
+
+// arrived asks until the receiver has counted more frames of a probe than before it.
+func (w *sendWorker) arrived(ctx context.Context, before uint64) (bool, error) {
 	for range probeAsks {
 		count, err := w.session.counted(ctx)
 		if err != nil || count > before {
-			return err
+			return err == nil, err
 		}
 		select {
 		case <-time.After(probePatience):
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
-	return w.silence()
+	return false, nil
 }
 
 // silence says what is known of why no frame came.
-func (w *sendWorker) silence() error {
-	says := fmt.Errorf("none of %d frames sent by %s came to the receiver's sink", probeFrames, methodNames[w.method])
-	l, isLive := w.sources[0].(*live)
+func (w *sendWorker) silence(method string) error {
+	says := fmt.Errorf("none of %d frames sent by %s came to the receiver's sink", probeFrames, methodNames[method])
+	var l *live
+	isLive := false
+	if len(w.sources) > 0 {
+		l, isLive = w.sources[0].(*live)
+	}
 	switch {
 	case isLive && w.device.kind == "veth":
 		return fmt.Errorf("%w: a veth takes live frames only if its other end has XDP attached natively or GRO on", says)
@@ -117,8 +149,8 @@ func (w *sendWorker) silence() error {
 	case w.load.addresses:
 		return fmt.Errorf("%w: vary: addresses needs a path that lets foreign source addresses pass; try vary: ports", says)
 	}
-	return fmt.Errorf("%w: does the path carry UDP from %s to %s, and an MTU of %d?", says, w.session.from, w.session.to, w.load.size-ethernetSize-fcsSize)
+	return fmt.Errorf("%w: does the path carry UDP from %s to %s, and an MTU of %d?", says, w.session.from, w.session.to, w.load.sizes.largest()-ethernetSize-fcsSize)
 }
 
 // methodNames are those of result.Offered.Method.
-var methodNames = map[string]string{byXDP: "xdp-live-frames", byPacket: "af-packet"}
+var methodNames = map[string]string{byXDP: "xdp-live-frames", byPacket: "af-packet", byPort: byPort}

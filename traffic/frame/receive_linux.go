@@ -24,6 +24,7 @@ type receiveWorker struct {
 	load     load
 	device   device
 	listener *listener
+	address  string // at which a sender reaches it
 	sink     sink
 
 	closing chan struct{}
@@ -32,8 +33,9 @@ type receiveWorker struct {
 	failed  error      // of Close
 }
 
-// Address is the session's IP and first UDP port; its TCP port is the control connection's.
-func (w *receiveWorker) Address() string { return w.listener.door.Address().String() }
+// Address is the session's IP and first UDP port; its TCP port is the control connection's. Of a
+// port of poll mode, the control connection's Unix socket stands behind it.
+func (w *receiveWorker) Address() string { return w.address }
 
 // Run counts as scheduled. The window is the sender's: the frames that it marked.
 func (w *receiveWorker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd, error) {
@@ -44,7 +46,10 @@ func (w *receiveWorker) Run(ctx context.Context, when traffic.Schedule) (result.
 		return result.PairEnd{}, errClosed
 	default:
 	}
-	c := &course{when: when, closing: w.closing, size: uint64(w.load.size), failure: func() error { return nil }, read: w.sofar}
+	c := &course{when: when, closing: w.closing, size: w.load.sizes.mean(), failure: func() error { return nil }, read: w.sofar}
+	if s, ok := w.sink.(*portSink); ok {
+		c.broken, c.failure = s.tester.ended, s.tester.failure
+	}
 	c.start()
 	defer c.stop()
 	if err := w.await(ctx, when.Start.Add(lateSender)); err != nil {
@@ -98,15 +103,20 @@ type reading struct {
 	calls uint64
 	cpu   time.Duration
 	drops uint64
+	cycle result.Cycles
 	err   error
 }
 
 func (w *receiveWorker) reading() reading {
 	all, err := w.sink.tally()
 	r := reading{at: time.Now(), all: all.all(), err: err}
-	if p, ok := w.sink.(*packetSink); ok {
-		r.cpu, r.calls = p.used()
-		r.drops = p.dropped()
+	switch s := w.sink.(type) {
+	case *packetSink:
+		r.cpu, r.calls = s.used()
+		r.drops = s.dropped()
+	case *portSink:
+		r.at, r.cycle = s.clock()
+		r.cpu = r.cycle.BusyTime()
 	}
 	return r
 }

@@ -14,18 +14,33 @@ import (
 )
 
 type sendFrameSender struct {
-	_         structs.HostLayout
-	Head      [72]uint8
+	_      structs.HostLayout
+	Shapes [16]struct {
+		_      structs.HostLayout
+		Head   [72]uint8
+		Length uint32
+		UdpSum uint32
+		IpSum  uint32
+	}
+	Turns uint32
+	Outer struct {
+		_      structs.HostLayout
+		Bytes  [88]uint8
+		Mask   [88]uint8
+		Length uint32
+		Ipv6   uint32
+		Udp    uint32
+		IpSum  uint32
+	}
 	Ipv6      uint32
 	Addresses uint32
-	UdpSum    uint32
-	IpSum     uint32
 	Port      uint32
 	Device    uint32
 	First     uint32
 	End       uint32
 	Drop      uint32
 	Hold      uint32
+	_         [4]byte
 	Epoch     uint64
 	Interval  uint64
 	Depth     uint64

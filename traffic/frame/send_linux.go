@@ -3,6 +3,7 @@ package frame
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -18,10 +19,12 @@ const lead = 80 * time.Millisecond
 type sendWorker struct {
 	load    load
 	cpus    []int
+	yields  bool // to the sink: both have one CPU
 	session *session
 	device  device
 	header  header
 	sources []source
+	start   func() (mover, error) // sets everything going, held back
 	method  string
 	why     string
 	opened  func() error // puts the peer's GRO back; nil: it was not changed
@@ -44,15 +47,15 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 		return result.PairEnd{}, errClosed
 	default:
 	}
-	for _, s := range w.sources {
-		s.rate(w.load.rate/float64(w.load.threads), max(1, w.load.burst/w.load.threads))
-	}
-	c := &course{when: when, closing: w.closing, size: uint64(w.load.size), failure: func() error { return nil }}
+	c := &course{when: when, closing: w.closing, size: w.load.sizes.mean(), failure: func() error { return nil }}
 	if err := c.sleep(ctx, when.Start.Add(-lead)); err != nil {
 		return result.PairEnd{}, err
 	}
-	e := newEngine(w.sources, w.cpus)
-	c.broken, c.failure = e.ended, e.failure
+	e, err := w.start()
+	if err != nil {
+		return result.PairEnd{}, err
+	}
+	c.broken, c.failure = e.broken(), e.failure
 	c.read = func() (uint64, uint64) {
 		sent, refused := e.counts(warmUp, window, after)
 		w.session.refused(refused)
@@ -63,8 +66,16 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 	return w.drive(ctx, e, c)
 }
 
+// startSources lets a thread run for each source.
+func (w *sendWorker) startSources() *engine {
+	for _, s := range w.sources {
+		s.rate(w.load.rate/float64(w.load.threads), max(1, w.load.burst/w.load.threads))
+	}
+	return newEngine(w.sources, w.cpus, w.yields)
+}
+
 // drive marks the frames of the window as such, and tells the receiver how many they were.
-func (w *sendWorker) drive(ctx context.Context, e *engine, c *course) (result.PairEnd, error) {
+func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.PairEnd, error) {
 	err := c.until(ctx, c.when.Start)
 	if err == nil {
 		e.release()
@@ -96,27 +107,32 @@ func (w *sendWorker) drive(ctx context.Context, e *engine, c *course) (result.Pa
 	return end, ctx.Err()
 }
 
-func (w *sendWorker) end(e *engine, c *course, before, used usage) result.PairEnd {
+func (w *sendWorker) end(e mover, c *course, before, used usage) result.PairEnd {
 	sent, refused := e.counts(window)
-	return result.PairEnd{
+	end := result.PairEnd{
 		WindowSeconds: used.at.Sub(before.at).Seconds(),
-		Bytes:         sent * uint64(w.load.size),
+		Bytes:         uint64(math.Round(float64(sent) * w.load.sizes.mean())),
 		Packets:       sent,
 		Calls:         used.calls - before.calls,
 		CPUSeconds:    max(0, (used.cpu - before.cpu).Seconds()),
-		Threads:       len(w.sources),
+		Threads:       w.load.threads,
 		Intervals:     c.intervals,
 		Frames:        w.load.frames(w.method + " " + w.device.name),
 		Offered: &result.Offered{
 			TargetPacketsPerSecond: w.load.rate,
 			BurstPackets:           w.bursts(),
-			Lag:                    w.lag(),
+			Lag:                    w.lag(e),
 			WaitSeconds:            max(0, (used.wait - before.wait).Seconds()),
 			Refused:                refused,
 			Method:                 methodNames[w.method],
 			Why:                    w.why,
 		},
 	}
+	if used.cycles.Hertz > 0 {
+		cycles := used.cycles.Since(before.cycles)
+		end.Cycles = &cycles
+	}
+	return end
 }
 
 // bursts is the declared depth; without a rate there is none.

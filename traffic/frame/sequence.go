@@ -23,6 +23,7 @@ func wordsPerFlow(flows uint32) uint32 {
 // totals is what became of the frames of one phase.
 type totals struct {
 	packets   uint64 // each number once
+	bytes     uint64 // of them, FCS counted
 	skipped   uint64 // numbers that a higher one passed by; they may come yet
 	reordered uint64
 	duplicate uint64
@@ -33,6 +34,7 @@ type totals struct {
 
 func (t *totals) add(o totals) {
 	t.packets += o.packets
+	t.bytes += o.bytes
 	t.skipped += o.skipped
 	t.reordered += o.reordered
 	t.duplicate += o.duplicate
@@ -50,11 +52,12 @@ const (
 	atXDP = iota
 	atTC
 	atSocket
+	atPort
 	places
 )
 
 // placeNames are those of result.Arrived.Method.
-var placeNames = [places]string{byXDP, byTC, byPacket}
+var placeNames = [places]string{byXDP, byTC, byPacket, byPort}
 
 // tally is what came, by the phase in which it was sent, and where.
 type tally struct {
@@ -93,7 +96,7 @@ func newSequences(flows uint32) *sequences {
 }
 
 // count takes a frame that parse found whole.
-func (s *sequences) count(t *totals, n number) {
+func (s *sequences) count(t *totals, n number, size int) {
 	if n.phase == probing {
 		t.packets++
 		return
@@ -107,6 +110,7 @@ func (s *sequences) count(t *totals, n number) {
 		return
 	}
 	t.packets++
+	t.bytes += uint64(size)
 	if n.sequence < *next {
 		t.reordered++
 		return

@@ -29,7 +29,7 @@ func TestSequences(t *testing.T) {
 			s := newSequences(c.flows)
 			var got totals
 			for _, sequence := range c.came {
-				s.count(&got, number{window, c.flows - 1, sequence})
+				s.count(&got, number{window, c.flows - 1, sequence}, 0)
 			}
 			if got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
@@ -50,7 +50,7 @@ func TestSequencesAgainstASet(t *testing.T) {
 			flow := rapid.IntRange(0, flows-1).Draw(t, "flow")
 			next := highest[flow]
 			sequence := max(next+5, within) - within + uint64(rapid.IntRange(0, within+4).Draw(t, "back"))
-			s.count(&got, number{window, uint32(flow), sequence})
+			s.count(&got, number{window, uint32(flow), sequence}, 0)
 			key := [2]uint64{uint64(flow), sequence}
 			switch {
 			case came[key]:

@@ -16,6 +16,7 @@ import (
 type sinkFrameTotals struct {
 	_         structs.HostLayout
 	Packets   uint64
+	Bytes     uint64
 	Skipped   uint64
 	Reordered uint64
 	Duplicate uint64
@@ -30,13 +31,16 @@ type sinkFrameTotals struct {
 const (
 	sinkMapFrameFlow         = "frame_flow"
 	sinkMapFrameSums         = "frame_sums"
+	sinkMapFrameWorn         = "frame_worn"
 	sinkProgFrameAtTc        = "frame_at_tc"
 	sinkProgFrameAtXdp       = "frame_at_xdp"
 	sinkVarFrameFlows        = "frame_flows"
 	sinkVarFrameIpv6         = "frame_ipv6"
-	sinkVarFrameLength       = "frame_length"
+	sinkVarFrameLengths      = "frame_lengths"
 	sinkVarFrameSession      = "frame_session"
 	sinkVarFrameShared       = "frame_shared"
+	sinkVarFrameShift        = "frame_shift"
+	sinkVarFrameTurns        = "frame_turns"
 	sinkVarFrameWordsPerFlow = "frame_words_per_flow"
 )
 
@@ -92,6 +96,7 @@ type sinkProgramSpecs struct {
 type sinkMapSpecs struct {
 	FrameFlow *ebpf.MapSpec `ebpf:"frame_flow"`
 	FrameSums *ebpf.MapSpec `ebpf:"frame_sums"`
+	FrameWorn *ebpf.MapSpec `ebpf:"frame_worn"`
 }
 
 // sinkVariableSpecs contains global variables before they are loaded into the kernel.
@@ -100,9 +105,11 @@ type sinkMapSpecs struct {
 type sinkVariableSpecs struct {
 	FrameFlows        *ebpf.VariableSpec `ebpf:"frame_flows"`
 	FrameIpv6         *ebpf.VariableSpec `ebpf:"frame_ipv6"`
-	FrameLength       *ebpf.VariableSpec `ebpf:"frame_length"`
+	FrameLengths      *ebpf.VariableSpec `ebpf:"frame_lengths"`
 	FrameSession      *ebpf.VariableSpec `ebpf:"frame_session"`
 	FrameShared       *ebpf.VariableSpec `ebpf:"frame_shared"`
+	FrameShift        *ebpf.VariableSpec `ebpf:"frame_shift"`
+	FrameTurns        *ebpf.VariableSpec `ebpf:"frame_turns"`
 	FrameWordsPerFlow *ebpf.VariableSpec `ebpf:"frame_words_per_flow"`
 }
 
@@ -128,12 +135,14 @@ func (o *sinkObjects) Close() error {
 type sinkMaps struct {
 	FrameFlow *ebpf.Map `ebpf:"frame_flow"`
 	FrameSums *ebpf.Map `ebpf:"frame_sums"`
+	FrameWorn *ebpf.Map `ebpf:"frame_worn"`
 }
 
 func (m *sinkMaps) Close() error {
 	return _SinkClose(
 		m.FrameFlow,
 		m.FrameSums,
+		m.FrameWorn,
 	)
 }
 
@@ -143,9 +152,11 @@ func (m *sinkMaps) Close() error {
 type sinkVariables struct {
 	FrameFlows        *ebpf.Variable `ebpf:"frame_flows"`
 	FrameIpv6         *ebpf.Variable `ebpf:"frame_ipv6"`
-	FrameLength       *ebpf.Variable `ebpf:"frame_length"`
+	FrameLengths      *ebpf.Variable `ebpf:"frame_lengths"`
 	FrameSession      *ebpf.Variable `ebpf:"frame_session"`
 	FrameShared       *ebpf.Variable `ebpf:"frame_shared"`
+	FrameShift        *ebpf.Variable `ebpf:"frame_shift"`
+	FrameTurns        *ebpf.Variable `ebpf:"frame_turns"`
 	FrameWordsPerFlow *ebpf.Variable `ebpf:"frame_words_per_flow"`
 }
 

@@ -69,12 +69,18 @@ func (s *bpfSink) load(e expected, shared bool) error {
 		return fmt.Errorf("reading the BPF programs: %w", err)
 	}
 	words := wordsPerFlow(e.flows)
+	var lengths [mostTurns]uint32
+	for i, size := range e.sizes {
+		lengths[i] = uint32(size - fcsSize)
+	}
 	for name, value := range map[string]any{
 		"frame_session":        swapped(e.session),
 		"frame_flows":          e.flows,
 		"frame_words_per_flow": words,
-		"frame_length":         uint32(e.size - fcsSize),
+		"frame_lengths":        lengths,
+		"frame_turns":          uint32(len(e.sizes)),
 		"frame_ipv6":           flag(e.ipv6),
+		"frame_shift":          uint32(e.outer.shift()),
 		"frame_shared":         flag(shared),
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
@@ -86,7 +92,24 @@ func (s *bpfSink) load(e expected, shared bool) error {
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return fmt.Errorf("loading the BPF programs that count frames: %w", err)
 	}
+	if e.outer == nil {
+		return nil
+	}
+	if err := s.objects.FrameWorn.Put(uint32(0), e.outer.record()); err != nil {
+		return fmt.Errorf("telling the BPF programs what frames wear: %w", err)
+	}
 	return nil
+}
+
+// record is the outer header as frame_outer.h has it.
+func (o *outer) record() (r struct {
+	Bytes, Mask              [outerMost]byte
+	Length, IPv6, UDP, IPSum uint32
+}) {
+	copy(r.Bytes[:], o.prefix)
+	copy(r.Mask[:], o.mask())
+	r.Length, r.IPv6, r.UDP, r.IPSum = uint32(len(o.prefix)), flag(o.ipv6), flag(o.udp), o.ipSum()
+	return r
 }
 
 // swapped is a number as the program reads it out of a packet: in network order.
@@ -138,7 +161,7 @@ func (s *bpfSink) tally() (tally, error) {
 			}
 			for _, t := range each {
 				all.add(place, phase, totals{
-					packets: t.Packets, skipped: t.Skipped, reordered: t.Reordered, duplicate: t.Duplicate,
+					packets: t.Packets, bytes: t.Bytes, skipped: t.Skipped, reordered: t.Reordered, duplicate: t.Duplicate,
 					late: t.Late, corrupt: t.Corrupt, merged: t.Merged,
 				})
 			}

@@ -113,7 +113,7 @@ func (s *packetSink) take(b []byte, length int) {
 	n, err := s.expected.parse(b[:min(len(b), length)], length)
 	switch err {
 	case nil:
-		s.memory.count(&s.sums[n.phase], n)
+		s.memory.count(&s.sums[n.phase], n, s.expected.sizes.of(n))
 	case errCorrupt:
 		s.sums[n.phase&(phases-1)].corrupt++
 	}

@@ -17,22 +17,48 @@ func (h header) sums(template []byte) (udp, ip uint32) {
 	return sum(addresses) + 17 + uint32(len(payload)) + sum(payload), ip
 }
 
-// stamp makes a template, or an earlier frame of it, the frame of a number.
+// shape is a size's template, and its sums.
+type shape struct {
+	template []byte
+	udp, ip  uint32
+}
+
+// stamp makes a buffer that newStamp gave, or a copy of it, the frame of a number.
 type stamp struct {
 	header
-	udp, ip uint32 // sums
+	shapes []shape // by turn
 }
 
+// newStamp also returns a buffer for frames of any size of the header's, and what they wear.
 func newStamp(h header) (stamp, []byte) {
-	template := h.template()
-	udp, ip := h.sums(template)
-	return stamp{h, udp, ip}, template
+	s := stamp{header: h}
+	for _, size := range h.sizes {
+		template := h.template(size)
+		udp, ip := h.sums(template)
+		s.shapes = append(s.shapes, shape{template, udp, ip})
+	}
+	b := make([]byte, h.outer.shift()+h.sizes.largest()-fcsSize)
+	copy(b[h.outer.shift():], s.shapes[0].template)
+	return s, b
 }
 
-// write does what frame_send.bpf.c does.
-func (s *stamp) write(b []byte, n number) {
+// write does what frame_send.bpf.c does, and returns the frame's length.
+func (s *stamp) write(b []byte, n number) int {
+	of := &s.shapes[s.sizes.turn(n)]
+	s.inner(b[s.outer.shift():], of, n)
+	if s.outer != nil { // over what an inner packet has before its IP header
+		s.outer.write(b, len(of.template)-ethernetSize, n.flow)
+	}
+	return s.outer.shift() + len(of.template)
+}
+
+// inner writes a frame that wears nothing.
+func (s *stamp) inner(b []byte, of *shape, n number) {
+	if len(s.shapes) > 1 {
+		copy(b, of.template[:s.headEnd()])
+	}
 	flowBits, source := uint32(portBits), n.flow&(1<<portBits-1)
-	udpSum := s.udp
+	udpSum := of.udp
 	if s.addresses {
 		address := n.flow
 		if !s.ipv6() {
@@ -41,7 +67,7 @@ func (s *stamp) write(b []byte, n number) {
 			four := benchmarkIPv4.As4()
 			address = binary.BigEndian.Uint32(four[:]) + low
 			binary.BigEndian.PutUint32(b[26:], address)
-			binary.BigEndian.PutUint16(b[24:], ^fold(s.ip+words(address)))
+			binary.BigEndian.PutUint16(b[24:], ^fold(of.ip+words(address)))
 		} else {
 			flowBits = 32
 			binary.BigEndian.PutUint32(b[34:], address)

@@ -85,7 +85,7 @@ func TestClsactCounts(t *testing.T) {
 			return
 		}
 		s := &bpfSink{how: byTC}
-		if err := s.load(expected{session: 1, flows: 1, size: 64}, true); err != nil {
+		if err := s.load(expected{session: 1, flows: 1, sizes: mix{64}}, true); err != nil {
 			t.Error(err)
 			return
 		}

@@ -17,14 +17,14 @@ import (
 // little: so many at a time, each for so long. Once it is shut nothing listens any more,
 // so that a foreign connection costs the measured threads nothing.
 type Doorman struct {
-	socket   *net.TCPListener
+	socket   net.Listener
 	most     int
 	patience time.Duration
 	handlers sync.WaitGroup
 
 	mu       sync.Mutex
 	shut     bool
-	greeting []*net.TCPConn // oldest first
+	greeting []net.Conn // oldest first
 }
 
 // Listen opens a TCP socket for a doorman, without keep-alives and MPTCP. The address is
@@ -49,17 +49,17 @@ func BindAddress(address string) string {
 
 // NewDoorman is one who lets so many connections be unidentified at once, each for so
 // long, from Open on.
-func NewDoorman(socket *net.TCPListener, most int, patience time.Duration) *Doorman {
+func NewDoorman(socket net.Listener, most int, patience time.Duration) *Doorman {
 	return &Doorman{socket: socket, most: most, patience: patience}
 }
 
 // Open begins to accept. Greet runs for each connection that has introduced itself, with
 // the bytes, so many, by which it did; the deadline of the introduction is still on it.
 // Who says less is hung up on.
-func (d *Doorman) Open(size int, greet func(hello []byte, conn *net.TCPConn)) {
+func (d *Doorman) Open(size int, greet func(hello []byte, conn net.Conn)) {
 	d.handlers.Go(func() {
 		for {
-			conn, err := d.socket.AcceptTCP()
+			conn, err := d.socket.Accept()
 			if err != nil {
 				return // closed, or out of descriptors: then nobody comes, and a run says so
 			}
@@ -86,7 +86,7 @@ func (d *Doorman) Address() net.Addr { return d.socket.Addr() }
 
 // admit takes a connection among those that have yet to introduce themselves. The one
 // that has waited longest makes way, so that silent strangers keep nobody out.
-func (d *Doorman) admit(conn *net.TCPConn) bool {
+func (d *Doorman) admit(conn net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shut {
@@ -103,7 +103,7 @@ func (d *Doorman) admit(conn *net.TCPConn) bool {
 
 // introduced takes a connection off those that Shut and newcomers hurry. Its deadline
 // stays; one that had to make way just as it spoke gets its time back.
-func (d *Doorman) introduced(conn *net.TCPConn) {
+func (d *Doorman) introduced(conn net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if i := slices.Index(d.greeting, conn); i >= 0 {

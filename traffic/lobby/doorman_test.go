@@ -15,7 +15,7 @@ func door(t *testing.T, most int, patience time.Duration) (*Doorman, chan string
 		t.Fatal(err)
 	}
 	d, heard := NewDoorman(socket, most, patience), make(chan string, 64)
-	d.Open(1, func(hello []byte, conn *net.TCPConn) {
+	d.Open(1, func(hello []byte, conn net.Conn) {
 		defer conn.Close()
 		heard <- string(hello)
 	})

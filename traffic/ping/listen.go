@@ -80,7 +80,7 @@ func (ln *streamListener) address() string         { return ln.door.Address().St
 func (ln *streamListener) session() <-chan session { return ln.ready }
 
 // greet lets a connection join its session, or closes it.
-func (ln *streamListener) greet(b []byte, conn *net.TCPConn) {
+func (ln *streamListener) greet(b []byte, conn net.Conn) {
 	h, err := decodeHello(b)
 	if err != nil {
 		conn.Close()

@@ -46,13 +46,13 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 }
 
 // greet lets a connection join its session, or closes it.
-func (ln *listener) greet(b []byte, conn *net.TCPConn) {
+func (ln *listener) greet(b []byte, conn net.Conn) {
 	h, err := decodeHello(b)
 	if err != nil {
 		conn.Close()
 		return
 	}
-	if status := ln.join(h, conn); status != welcome {
+	if status := ln.join(h, conn.(*net.TCPConn)); status != welcome {
 		answer := encodeAnswer(status)
 		conn.Write(answer[:])
 		conn.Close()

@@ -87,6 +87,22 @@ func (b *block) child(entry int) *block {
 	return b.below[bits.OnesCount16(b.forks&(1<<entry-1))]
 }
 
+// childOf is child, also of no block.
+func (b *block) childOf(entry int) *block {
+	if b == nil {
+		return nil
+	}
+	return b.child(entry)
+}
+
+// hostAt is the route of an entry's single IPv4 address, in a trie of those.
+func (b *block) hostAt(entry int) core.Route {
+	if b == nil || int(b.length) != 32-core.BlockBits {
+		return 0
+	}
+	return b.routeAt(spot(core.BlockEntries + entry))
+}
+
 // hang puts a block below an entry, or takes away what is there (nil).
 func (b *block) hang(entry int, child *block) {
 	at, has := bits.OnesCount16(b.forks&(1<<entry-1)), b.forks>>entry&1 != 0

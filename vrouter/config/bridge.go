@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,6 +13,12 @@ import (
 type Bridge struct {
 	// Unknown says what becomes of a frame to a MAC address that is not in the configuration.
 	Unknown Unknown `json:"unknown,omitempty"`
+	// Label delivers received MPLS packets to this network whose payload is a whole frame, RFC 7432:
+	// 16 to 65535. It is another than the network's own, which is of IP packets.
+	Label uint32 `json:"label,omitempty"`
+	// ControlWord says that 4 bytes stand between a label and a frame, RFC 4385, in what MPLS brings
+	// and takes. The other nodes have to say so, too: a frame does not tell.
+	ControlWord bool `json:"control_word,omitempty"`
 	// Nodes are the ways to the other nodes of the link: each gets a copy of what is for all.
 	Nodes []Via `json:"nodes,omitempty"`
 	// Hosts are MAC addresses of other nodes.
@@ -61,9 +68,9 @@ func (c Config) BridgeWays() []Via {
 	return ways
 }
 
-func (n Network) vrfFlags() uint32 {
-	return flag(n.clamps(), core.VRFMSSClamp) | flag(n.Bridge != nil, core.VRFBridge) |
-		flag(n.Bridge != nil && n.Bridge.Unknown != DropUnknown, core.VRFFlood)
+func (n Network) vrfFlags() uint16 {
+	return uint16(flag(n.clamps(), core.VRFMSSClamp) | flag(n.Bridge != nil, core.VRFBridge) |
+		flag(n.Bridge != nil && n.Bridge.Unknown != DropUnknown, core.VRFFlood))
 }
 
 // addBridges fills the MAC table and makes the flood lists. Ports have their nexthops by then.
@@ -101,15 +108,17 @@ func (b *builder) addBridge(n Network) ([]core.MAC, error) {
 		}
 		route := core.MakeRoute(b.next.ports[p.Name], 0, 0)
 		add(p.MAC, route)
-		if _, here := b.facts.Interfaces[p.Interface]; here {
+		if _, here := b.facts.Interfaces[p.Place()]; here {
 			target(route)
 		}
 	}
-	for _, via := range n.Bridge.Nodes {
-		route, err := b.bridgeWay(n, via)
-		if err != nil {
-			return nil, err
-		}
+	nodes, err := b.bridgeNodes(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, route := range nodes {
+		tunnel := b.next.Nexthops[route.Ref()]
+		flood.Udp |= flag(tunnel.HasUDP(), 1)
 		target(route)
 	}
 	for _, h := range n.Bridge.Hosts {
@@ -122,9 +131,52 @@ func (b *builder) addBridge(n Network) ([]core.MAC, error) {
 	return macs, b.flood(vrf, flood)
 }
 
+// bridgeNodes are the ways to other nodes, those whose headers are shorter first: one copy after the
+// other gets them, in the place of the last one's, and what is not IP can only grow (vr_bridge_tc.h).
+func (b *builder) bridgeNodes(n Network) (routes []core.Route, err error) {
+	for _, via := range n.Bridge.Nodes {
+		route, err := b.bridgeWay(n, via)
+		if err != nil {
+			return nil, err
+		}
+		routes = append(routes, route)
+	}
+	slices.SortStableFunc(routes, func(x, y core.Route) int {
+		return cmp.Compare(b.next.Nexthops[x.Ref()].Push, b.next.Nexthops[y.Ref()].Push)
+	})
+	return routes, nil
+}
+
 func (b *builder) bridgeWay(n Network, via Via) (core.Route, error) {
-	slot, err := b.way(via.filled(n))
+	slot, err := b.way(via.filled(n).framed(n.Bridge.ControlWord))
 	return core.MakeRoute(slot, via.Label, 0), err
+}
+
+// framed is the way of whole frames. Those of VXLAN are so anyway.
+func (v Via) framed(word bool) Via {
+	switch {
+	case v.Encapsulation == MPLSoUDP && word:
+		v.Encapsulation = wordMPLSoUDP
+	case v.Encapsulation == MPLSoUDP:
+		v.Encapsulation = frameMPLSoUDP
+	case v.Encapsulation == MPLSoGRE && word:
+		v.Encapsulation = wordMPLSoGRE
+	case v.Encapsulation == MPLSoGRE:
+		v.Encapsulation = frameMPLSoGRE
+	}
+	return v
+}
+
+// addBridgeLabel makes a label that of a bridge's frames.
+func (b *builder) addBridgeLabel(n Network, vrf uint32) (err error) {
+	if n.Bridge == nil || n.Bridge.Label == 0 {
+		return nil
+	}
+	b.next.Node.Flags |= core.NodeFrames
+	b.next.Labels[n.Bridge.Label], err = b.nexthop(core.Nexthop{
+		Type: core.NexthopFrames, Vif: vrf, Flags: flag(n.Bridge.ControlWord, core.NexthopWord),
+	})
+	return err
 }
 
 // flood makes a list a VRF's. None has a list of nobody.
@@ -132,7 +184,7 @@ func (b *builder) flood(vrf uint32, list core.Flood) error {
 	if list.Count == 0 {
 		return nil
 	}
-	slot, err := place("flood lists", b.previous.Floods, b.next.Floods, list, func(f core.Flood) core.Flood { return f }, core.MaxFloods)
+	slot, err := b.place.floods.place(b.previous.Floods, b.next.Floods, list)
 	record := b.next.VRFs[vrf]
 	record.Flood = slot
 	b.next.VRFs[vrf] = record

@@ -36,9 +36,6 @@ func (k *checker) bridgePorts(n Network) (map[MAC]string, *Error) {
 		if p.Network != n.Name {
 			continue
 		}
-		if p.Flow.Policy != "" {
-			return nil, bad(fmt.Sprintf("ports[%d].flow.policy", i), "%s is bridged, and no policy is asked about bridged frames; leave the policy or the bridge out", n.Name)
-		}
 		if other, taken := macs[p.MAC]; taken {
 			return nil, bad(fmt.Sprintf("ports[%d].mac", i), "%s is that of %s already, in a network that is bridged", p.MAC, other)
 		}
@@ -52,8 +49,8 @@ func (k *checker) bridge(path string, n Network, macs map[MAC]string) *Error {
 	switch {
 	case b.Unknown != "" && !slices.Contains(unknowns, string(b.Unknown)):
 		return bad(path+".unknown", "what is for unknown addresses cannot be %q%s", b.Unknown, nearest(string(b.Unknown), slices.Clone(unknowns)))
-	case n.VNI == 0 && len(b.Nodes)+len(b.Hosts) > 0:
-		return bad(path, "the network %q has no VNI, so frames from other nodes could not be delivered; give it a \"vni\"", n.Name)
+	case n.VNI == 0 && b.Label == 0 && len(b.Nodes)+len(b.Hosts) > 0:
+		return bad(path, "frames from other nodes could not be delivered; give the network %q a \"vni\", for VXLAN, or its bridge a \"label\", for MPLS", n.Name)
 	case ports+len(b.Nodes) > core.FloodTargets:
 		return bad(path+".nodes", "%d ports and %d nodes are more than the %d that a frame can be copied to; make the network two", ports, len(b.Nodes), core.FloodTargets)
 	}
@@ -91,9 +88,9 @@ func (k *checker) bridge(path string, n Network, macs map[MAC]string) *Error {
 func (k *checker) bridgeVia(path string, n Network, v Via) *Error {
 	switch {
 	case v.Port != "" || v.Network != "" || v.ECMP != "":
-		return bad(path, `frames are bridged to one node: give its "tunnel" and the "encapsulation" %q`, VXLAN)
-	case v.Encapsulation != VXLAN:
-		return bad(path+".encapsulation", "frames are bridged by %q, not by %q", VXLAN, v.Encapsulation)
+		return bad(path, `frames are bridged to one node: give its "tunnel" and an "encapsulation"`)
+	case v.Encapsulation == NoEncapsulation:
+		return bad(path+".encapsulation", "a frame cannot cross the fabric as it is; wrap it in %q, %q or %q", MPLSoUDP, MPLSoGRE, VXLAN)
 	case v.MAC != MAC{}:
 		return bad(path+".mac", "a bridged frame keeps the address that it is for; leave it out")
 	}

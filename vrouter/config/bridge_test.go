@@ -15,21 +15,31 @@ import (
 )
 
 // drawBridge is a bridge, or none, with hosts of a small world.
-func drawBridge(t *rapid.T, label string) *config.Bridge {
+func drawBridge(t *rapid.T, label string, n int) *config.Bridge {
 	if !rapid.Bool().Draw(t, label+" is bridged") {
 		return nil
 	}
-	b := &config.Bridge{Unknown: config.DropUnknown}
+	b := &config.Bridge{Unknown: config.DropUnknown, ControlWord: rapid.Bool().Draw(t, label+" has control words")}
+	if rapid.Bool().Draw(t, label+" has a label of frames") {
+		b.Label = uint32(rapid.IntRange(30+2*n, 31+2*n).Draw(t, label+" label of frames"))
+	}
 	if rapid.Bool().Draw(t, label+" floods what is unknown") {
 		b.Unknown = config.FloodUnknown
 	}
 	for remote := range byte(2) {
 		via := config.Via{Tunnel: netip.AddrFrom4([4]byte{10, 99, 0, 2 + remote}), Encapsulation: config.VXLAN, VNI: 1}
+		if mpls := rapid.SampledFrom([]config.Encapsulation{"", config.MPLSoUDP, config.MPLSoGRE}).Draw(t, label+" mpls of a node"); mpls != "" {
+			via.Encapsulation, via.VNI, via.Label = mpls, 0, 17
+		}
 		if rapid.Bool().Draw(t, label+" has a node") {
 			b.Nodes = append(b.Nodes, via)
 		}
 		if rapid.Bool().Draw(t, label+" has a host") {
-			via.VNI = uint32(rapid.IntRange(1, 2).Draw(t, label+" vni of a host"))
+			if number := uint32(rapid.IntRange(1, 2).Draw(t, label+" vni or label of a host")); via.VNI != 0 {
+				via.VNI = number
+			} else {
+				via.Label = 16 + number
+			}
 			b.Hosts = append(b.Hosts, config.Host{MAC: config.MAC{2, 0, 0, 0, 2, remote}, Via: via})
 		}
 	}
@@ -43,12 +53,12 @@ func seenBridge(m config.Image, slot uint32, vrf core.VRF, found map[string]stri
 	}
 	for _, mac := range []config.MAC{{2, 0, 0, 0, 2, 0}, {2, 0, 0, 0, 2, 1}, {2, 0, 0, 0, 1, 0}, {2, 0, 0, 0, 1, 4}} {
 		if r := m.LookupMAC(slot, mac); r != 0 {
-			found[fmt.Sprintf("%x %s", vrf.ID, mac)] = fmt.Sprintf("%+v", m.Nexthops[r.Ref()])
+			found[fmt.Sprintf("%x %s", vrf.ID, mac)] = fmt.Sprintf("%d %+v", r.Label(), m.Nexthops[r.Ref()])
 		}
 	}
 	list, text := m.Floods[vrf.Flood], "to"
 	for _, target := range list.Targets[:list.Count] {
-		text += fmt.Sprintf(" %+v", m.Nexthops[core.Route(target).Ref()])
+		text += fmt.Sprintf(" %d %+v", core.Route(target).Label(), m.Nexthops[core.Route(target).Ref()])
 	}
 	if list.Count > 0 {
 		found[fmt.Sprintf("%x all", vrf.ID)] = text
@@ -61,8 +71,16 @@ const bridge = `"vni":7,"bridge":{"nodes":[{"tunnel":"10.0.0.2","encapsulation":
 func TestBridgeErrors(t *testing.T) {
 	for _, k := range []mistake{
 		{"unknown", `{"nodes"`, `{"unknown":"drp","nodes"`, `networks[0].bridge.unknown: what is for unknown addresses cannot be "drp"; did you mean "drop"?`},
-		{"no vni", `"vni":7,`, ``, `networks[0].bridge: the network "network1" has no VNI, so frames from other nodes could not be delivered`},
-		{"encapsulation", `"vxlan"}]`, `"mplsoudp","label":17}]`, `networks[0].bridge.nodes[0].encapsulation: frames are bridged by "vxlan", not by "mplsoudp"`},
+		{"no vni", `"vni":7,`, ``, `networks[0].bridge: frames from other nodes could not be delivered; give the network "network1" a "vni", for VXLAN, or its bridge a "label", for MPLS`},
+		{"encapsulation", `"vxlan"}]`, `"none"}]`, `networks[0].bridge.nodes[0].encapsulation: a frame cannot cross the fabric as it is; wrap it in "mplsoudp", "mplsogre" or "vxlan"`},
+		{"no encapsulation", `,"encapsulation":"vxlan"}]`, `}]`, `networks[0].bridge.nodes[0]: the key "encapsulation" is missing`},
+		{"no such encapsulation", `"vxlan"}]`, `"mplsoup","label":17}]`, `networks[0].bridge.nodes[0].encapsulation: there is no encapsulation "mplsoup"; did you mean "mplsoudp"?`},
+		{"no label", `"vxlan"}]`, `"mplsoudp"}]`, `networks[0].bridge.nodes[0].label: 0 is not between 16 and 1048575`},
+		{"a vni with mpls", `"vxlan"}]`, `"mplsogre","label":17,"vni":7}]`, `networks[0].bridge.nodes[0].vni: MPLS carries a label, no VNI`},
+		{"a port's label", `"bridge":{`, `"bridge":{"label":16,`, `ports[0].label: 16 belongs to the bridge of network "network1" already`},
+		{"the network's label", `"bridge":{`, `"label":40,"bridge":{"label":40,`, `networks[0].bridge.label: 40 belongs to network "network1" already`},
+		{"a reserved label", `"bridge":{`, `"bridge":{"label":15,`, `networks[0].bridge.label: 15 is not between 16 and 65535`},
+		{"a control word that is no switch", `"bridge":{`, `"bridge":{"control_word":1,`, `networks[0].bridge.control_word: must be true or false, not`},
 		{"mac of a way", `"vxlan"}]`, `"vxlan","mac":"02:00:00:00:00:09"}]`, `networks[0].bridge.nodes[0].mac: a bridged frame keeps the address that it is for`},
 		{"node twice", `"vxlan"}]`, `"vxlan"},{"tunnel":"10.0.0.2","encapsulation":"vxlan","vni":8}]`, `networks[0].bridge.nodes[1].tunnel: 10.0.0.2 is there twice`},
 		{"node itself", `10.0.0.2`, `10.0.0.1`, `networks[0].bridge.nodes[0].tunnel: 10.0.0.1 is this node itself`},

@@ -58,19 +58,24 @@ func (r *Rules) allow(c Change) *Error {
 		return nil
 	case c.Remove || c.Via == nil:
 		return bad(".via", `a change has either a "via" or "remove":true`)
-	case c.Via.isBare() && !k.flat[c.Network]:
-		return bad(".via.encapsulation", "%s is not reached without encapsulation; that takes a route without in its configuration", c.Network)
 	}
-	return k.via(".via", k.networks[c.Network], c.Prefix, *c.Via)
+	return r.allowWay(c.Network, c.Prefix, *c.Via)
+}
+
+// allowWay says what is wrong with a way from a network that is there.
+func (r *Rules) allowWay(network string, prefix netip.Prefix, via Via) *Error {
+	k := r.checker
+	if via.isBare() && !k.flat[network] {
+		return bad(".via.encapsulation", "%s is not reached without encapsulation; that takes a route without in its configuration", network)
+	}
+	return k.via(".via", k.networks[network], prefix, via)
 }
 
 // Change makes the image with other routes, all of the changes or, after an error, none, and the plan
 // that leads to it; it has nothing to retire but blocks. What it takes does not grow with the number
 // of routes there are.
 func (m Image) Change(rules *Rules, facts Facts, changes []Change) (Image, Plan, error) {
-	c := rules.checker.config
-	b := builder{config: c, facts: facts, networks: rules.checker.networks, previous: m, next: m, borrowed: true}
-	b.next.tables, b.next.VRFs = maps.Clone(m.tables), maps.Clone(m.VRFs)
+	c, b := rules.checker.config, m.changing(rules, facts)
 	touched := make(map[uint32]bool)
 	for i, change := range changes {
 		if err := rules.allow(change); err != nil {
@@ -87,6 +92,9 @@ func (m Image) Change(rules *Rules, facts Facts, changes []Change) (Image, Plan,
 	if err := b.addTables(); err != nil {
 		return Image{}, Plan{}, err
 	}
+	for vrf := range touched {
+		b.next.stale[vrf].freeze()
+	}
 	if b.peers {
 		touched[core.PeersVRF] = true
 	}
@@ -102,7 +110,7 @@ func (b *builder) change(c Change, touched map[uint32]bool) error {
 		if err != nil {
 			return err
 		}
-		route = core.MakeRoute(slot, c.Via.Label, c.Prefix.Bits())
+		route = core.MakeRoute(slot, c.Via.Label, c.Prefix.Bits()) | core.RouteSet
 	}
 	switch {
 	case old == 0 && route != 0:
@@ -112,6 +120,7 @@ func (b *builder) change(c Change, touched map[uint32]bool) error {
 	}
 	t.set(c.Prefix, route)
 	b.next.tables[vrf] = t
+	b.next.unstale(vrf, c.Prefix)
 	touched[vrf] = true
 	return nil
 }
@@ -120,7 +129,7 @@ func (b *builder) change(c Change, touched map[uint32]bool) error {
 func (b *builder) changed(vrfs map[uint32]bool) Plan {
 	var p Plan
 	for slot := range vrfs {
-		p.blocks(b.previous.tables[slot], b.next.tables[slot])
+		p.routes(slot, b.previous.tables[slot], b.next.tables[slot])
 		p.words(TableVRFs, slot*core.SizeVRF, encode(b.previous.VRFs[slot]), encode(b.next.VRFs[slot]))
 	}
 	for _, slot := range b.made {
@@ -142,6 +151,7 @@ func (m Image) Refresh(rules *Rules, facts Facts) (Image, error) {
 	c := rules.checker.config
 	b := newBuilder(c, facts, m)
 	b.next.tables, b.next.routes = maps.Clone(m.tables), m.routes
+	b.next.stale, b.next.stales = m.stale, m.stales
 	return b.build(b.addPeers, b.addNetworks, b.addVNIs, b.addPolicies, b.addPorts, b.moveWays, b.addBridges, b.addTables)
 }
 
@@ -149,7 +159,7 @@ func (m Image) Refresh(rules *Rules, facts Facts) (Image, error) {
 // has. They are others only when the fabric's interface itself has changed.
 func (b *builder) moveWays() error {
 	var used [core.MaxNexthops]bool
-	for _, t := range b.previous.tables {
+	for _, t := range b.next.tables {
 		t.v4.nexthops(&used)
 		t.v6.nexthops(&used)
 	}
@@ -171,12 +181,13 @@ func (b *builder) moveWays() error {
 	}
 	move := func(r core.Route) core.Route {
 		if slot, ok := moved[r.Ref()]; ok {
-			return core.MakeRoute(slot, r.Label(), r.PrefixBits())
+			return core.MakeRoute(slot, r.Label(), r.PrefixBits()) | r&core.RouteSet
 		}
 		return r
 	}
 	for slot, t := range b.next.tables {
-		b.next.tables[slot] = routeTable{t.v4.mapped(move), t.v6.mapped(move)}
+		t.v4, t.v6 = t.v4.mapped(move), t.v6.mapped(move)
+		b.next.tables[slot] = t
 	}
 	return nil
 }

@@ -101,10 +101,9 @@ func sameAsWhole(t *rapid.T, m config.Image, c config.Config, f config.Facts) {
 	}
 }
 
-// TestChangeRefused: what is wrong changes nothing, whatever stands before it.
-func TestChangeRefused(t *testing.T) {
-	c := parsed
-	c.Limits.Routes = 2
+// imageAndRules are what a configuration becomes, and what its changes are checked by.
+func imageAndRules(t *testing.T, c config.Config) (config.Image, *config.Rules) {
+	t.Helper()
 	m, err := c.Image(facts(), config.Image{})
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +112,14 @@ func TestChangeRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m, rules
+}
+
+// TestChangeRefused: what is wrong changes nothing, whatever stands before it.
+func TestChangeRefused(t *testing.T) {
+	c := parsed
+	c.Limits.Routes = 2
+	m, rules := imageAndRules(t, c)
 	good := `{"network":"network1","prefix":"10.5.0.0/16","via":{"tunnel":"10.0.0.9","encapsulation":"mplsoudp","label":17}}`
 	for text, want := range map[string]string{
 		`{"network":"network1","prefix":"10.5.0.0/16"}`:                                                        `routes[1].via: a change has either`,
@@ -148,14 +155,7 @@ func TestChangeRefused(t *testing.T) {
 
 // TestWaysFull: nexthops that no route has any more take room until the image is made anew.
 func TestWaysFull(t *testing.T) {
-	m, err := parsed.Image(facts(), config.Image{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := parsed.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, rules := imageAndRules(t, parsed)
 	elsewhere := func(i int) config.Change {
 		return config.Change{Network: "network1", Prefix: netip.MustParsePrefix("10.5.0.0/16"), Via: &config.Via{
 			Tunnel: netip.AddrFrom4([4]byte{10, 99, byte(i >> 8), byte(i)}), Encapsulation: config.MPLSoUDP, Label: 17,

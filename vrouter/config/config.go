@@ -28,6 +28,9 @@ type Config struct {
 // Fabric is the node's link to the other nodes: the underlay.
 type Fabric struct {
 	Interface string `json:"interface"`
+	// Device is what tunnel packets travel by, if that is no interface of the host's stack. Then Interface
+	// is a tap, by which the host sends and receives what is not the vRouter's. Poll mode only.
+	Device *Device `json:"device,omitempty"`
 	// Address and Address6 are the node's own, IPv4 and IPv6, already on the interface: one or both.
 	// Tunnels to other nodes leave from the one of their family.
 	Address  netip.Addr `json:"address,omitzero"`
@@ -68,15 +71,17 @@ type Network struct {
 	// Subnet6 and Gateway6 are the same for IPv6; without them, the network has none.
 	Subnet6  netip.Prefix `json:"subnet6,omitzero"`
 	Gateway6 netip.Addr   `json:"gateway6,omitzero"`
-	// VNI delivers received VXLAN packets to this network, by their inner address: 1 to 16777215.
+	// VNI delivers received VXLAN packets to this network, by their inner address: 1 to 16777215. The
+	// frames of a bridge come by it, too.
 	VNI uint32 `json:"vni,omitempty"`
-	// Label delivers received MPLS packets to this network, by their inner address: 16 to 65535.
+	// Label delivers received MPLS packets to this network, by their inner address: 16 to 65535. A
+	// bridge has another one for frames.
 	Label uint32 `json:"label,omitempty"`
 	// MSSClamp lets TCP connections that begin here ask for segments that fit their way: on unless
 	// it is false.
 	MSSClamp *bool `json:"mss_clamp,omitempty"`
-	// Flows is how many flows the network's ports may have together; as many as there is room for if
-	// it is 0.
+	// Flows is how many flows the network's ports may have together; if it is 0, all but a reserve
+	// for the other networks: see [Config.FlowQuotas].
 	Flows uint32 `json:"flows,omitempty"`
 	// Bridge makes the network one link: frames that are not for the gateway's MAC address are
 	// bridged, and what is for all of the network is copied to all.
@@ -95,12 +100,20 @@ func (n Network) clamps() bool { return n.MSSClamp == nil || *n.MSSClamp }
 
 // Port is one container or VM of a network.
 type Port struct {
-	Name      string     `json:"name"`
-	Interface string     `json:"interface"` // the host's side
-	Network   string     `json:"network"`
-	Address   netip.Addr `json:"address"`
-	Address6  netip.Addr `json:"address6,omitzero"` // of the network's subnet6
-	MAC       MAC        `json:"mac"`               // the container's own
+	Name      string `json:"name"`
+	Interface string `json:"interface,omitempty"` // the host's side; or there is one of the following
+	// Driver, Vhost, VirtioUser, VhostMode, Tap and PCI are as in [Device]. Poll mode only.
+	Driver     Driver     `json:"driver,omitempty"`
+	Vhost      string     `json:"vhost,omitempty"`
+	VirtioUser string     `json:"virtio_user,omitempty"`
+	VhostMode  VhostMode  `json:"vhost_mode,omitempty"`
+	Tap        string     `json:"tap,omitempty"`
+	PCI        string     `json:"pci,omitempty"`
+	MTU        uint32     `json:"mtu,omitempty"` // of a port without Interface, which has its own; [DefaultDeviceMTU]
+	Network    string     `json:"network"`
+	Address    netip.Addr `json:"address"`
+	Address6   netip.Addr `json:"address6,omitzero"` // of the network's subnet6
+	MAC        MAC        `json:"mac"`               // the container's own
 	// Label delivers tunnel packets to this port: 16 to 65535. Without one, the port can be reached
 	// from this node and from networks without encapsulation only.
 	Label uint32 `json:"label,omitempty"`
@@ -121,7 +134,7 @@ type Route struct {
 type Via struct {
 	Tunnel        netip.Addr    `json:"tunnel,omitzero"` // that node's fabric address
 	Encapsulation Encapsulation `json:"encapsulation,omitempty"`
-	Label         uint32        `json:"label,omitempty"` // with MPLS: that port's label
+	Label         uint32        `json:"label,omitempty"` // with MPLS: that port's label, or network's; for frames, its bridge's
 	VNI           uint32        `json:"vni,omitempty"`   // with VXLAN; the network's own if it is left out
 	MAC           MAC           `json:"mac,omitzero"`    // with VXLAN: whom the inner frame is addressed to; [GatewayMAC]
 
@@ -178,6 +191,17 @@ func (p Port) addresses() []netip.Addr {
 		return []netip.Addr{p.Address}
 	}
 	return []netip.Addr{p.Address, p.Address6}
+}
+
+// FlatAddresses are those of ports that are reached without a tunnel.
+func (c Config) FlatAddresses() (addresses []netip.Addr) {
+	flat := c.flat()
+	for _, p := range c.Ports {
+		if flat[p.Network] {
+			addresses = append(addresses, p.addresses()...)
+		}
+	}
+	return addresses
 }
 
 // flat tells which networks are reached without a tunnel: those with such a route. Their ports are

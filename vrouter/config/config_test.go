@@ -84,6 +84,7 @@ func TestErrors(t *testing.T) {
 		{"port is gateway", `"10.0.1.3"`, `"10.0.1.254"`, `ports[0].address: 10.0.1.254 is the gateway`},
 		{"port on the fabric", `"v-sender"`, `"wire0"`, `ports[0].interface: "wire0" is in use already`},
 		{"multicast mac", `"02:00:00:00:01:03"`, `"01:00:5e:00:00:01"`, `ports[0].mac: 01:00:5e:00:00:01 is no host's`},
+		{"gateway's mac", `"02:00:00:00:01:03"`, `"00:00:5e:00:01:00"`, `ports[0].mac: 00:00:5e:00:01:00 is every network's gateway's`},
 		{"bad mac", `"02:00:00:00:01:03"`, `"02:00"`, `ports[0].mac: "02:00" is no Ethernet address`},
 		{"reserved label", `"label":16`, `"label":3`, `ports[0].label: 3 is not between 16 and 65535`},
 		{"route to a port", `"10.0.1.4/32"`, `"10.0.1.3/32"`, `routes[0].prefix: 10.0.1.3/32 is port "sender"`},

@@ -24,6 +24,7 @@ const (
 	TableMACs                  // core.MAC
 	TableFloods                // core.Flood
 	TableBlocks                // core.Block, of the route tables
+	TableHosts                 // core.Hosts, buckets: written by [Hosts] alone
 	TableCount
 )
 
@@ -31,7 +32,7 @@ const (
 var RecordSize = [TableCount]int{
 	TableNode: core.SizeNode, TableVifs: core.SizeVif, TableVRFs: core.SizeVRF,
 	TableNexthops: core.SizeNexthop, TableGroups: core.SizeGroup, TableLabels: 8, TableVNIs: 8, TablePolicies: core.SizePolicy, TableBlocks: core.SizeBlock,
-	TableMACs: core.SizeMAC, TableFloods: core.SizeFlood,
+	TableMACs: core.SizeMAC, TableFloods: core.SizeFlood, TableHosts: core.SizeHosts,
 }
 
 // Write is one change of a table's memory: Data, little-endian, from a byte offset on. Those of
@@ -44,14 +45,15 @@ type Write struct {
 
 // Plan leads from one image to the next, while packets flow:
 //
-//  1. Prepare writes what nothing refers to yet;
+//  1. Prepare writes what nothing refers to yet, and [Hosts.Forget] takes Hosts out;
 //  2. Switch turns packets over to it, a word at a time;
 //  3. then ports are attached and detached, and every packet under way is waited for;
-//  4. Retire wipes what nothing refers to any more, and the blocks in Retired may be given to
-//     [Image.Release].
+//  4. Retire wipes what nothing refers to any more, the blocks in Retired may be given to
+//     [Image.Release], and [Image.Remember] puts Hosts in again.
 type Plan struct {
 	Prepare, Switch, Retire []Write
 	Retired                 []uint32
+	Hosts                   []Single
 }
 
 // Empty tells that nothing changes.
@@ -61,11 +63,11 @@ func (p Plan) Empty() bool { return len(p.Prepare)+len(p.Switch)+len(p.Retire) =
 func Diff(previous, next Image) Plan {
 	var p Plan
 	for _, slot := range sortedSlots(next.tables) {
-		p.blocks(previous.tables[slot], next.tables[slot])
+		p.routes(slot, previous.tables[slot], next.tables[slot])
 	}
 	for _, slot := range sortedSlots(previous.tables) {
 		if _, kept := next.tables[slot]; !kept {
-			p.blocks(previous.tables[slot], routeTable{})
+			p.routes(slot, previous.tables[slot], routeTable{})
 		}
 	}
 	records(&p, TableNexthops, previous.Nexthops, next.Nexthops)
@@ -93,8 +95,9 @@ func encode(record any) []byte {
 	return b.Bytes()
 }
 
-// blocks adds what is new in a VRF's routes, and what is not there any more.
-func (p *Plan) blocks(previous, next routeTable) {
+// routes adds what is new in a VRF's routes, and what is not there any more.
+func (p *Plan) routes(vrf uint32, previous, next routeTable) {
+	p.hosts(vrf, previous.v4, next.v4)
 	var d difference
 	d.between(previous.v4, next.v4)
 	d.between(previous.v6, next.v6)
@@ -161,6 +164,12 @@ func switchWords[W uint32 | uint64](p *Plan, table Table, previous, next map[uin
 	}
 }
 
+// ReadNode reads the node's record of its table's memory.
+func ReadNode(table []byte) (node core.Node) {
+	decodeRecord(table[:core.SizeNode], &node)
+	return node
+}
+
 // Read makes an image of tables as they are: each is a table's whole memory.
 func Read(tables [TableCount][]byte) Image {
 	m := Image{
@@ -177,7 +186,7 @@ func Read(tables [TableCount][]byte) Image {
 		Floods:   readRecords(tables[TableFloods], core.SizeFlood, func(r core.Flood) bool { return r.Count != 0 }),
 		tables:   make(map[uint32]routeTable),
 	}
-	decodeRecord(tables[TableNode][:core.SizeNode], &m.Node)
+	m.Node = ReadNode(tables[TableNode])
 	for label, nexthop := range readRecords(tables[TableLabels], 8, func(r uint64) bool { return r != 0 }) {
 		m.Labels[label] = uint32(nexthop)
 	}

@@ -39,7 +39,7 @@ func (b *builder) group(members Members) (uint32, error) {
 			}
 		}
 	}
-	slot, err := b.groupSlot(record.ID)
+	slot, err := b.place.groups.place(b.previous.Groups, b.next.Groups, record)
 	if err != nil {
 		return 0, err
 	}
@@ -63,24 +63,6 @@ func (b *builder) member(way Via) (uint32, error) {
 		return 0, fmt.Errorf("there is no port %s", way.Port)
 	}
 	return slot, nil
-}
-
-// groupSlot gives a group the slot that it has, or one that nobody has.
-func (b *builder) groupSlot(id uint64) (uint32, error) {
-	for _, groups := range []map[uint32]core.Group{b.next.Groups, b.previous.Groups} {
-		for slot, g := range groups {
-			if g.ID == id {
-				return slot, nil
-			}
-		}
-	}
-	for slot := uint32(1); slot < core.MaxGroups; slot++ {
-		_, old := b.previous.Groups[slot]
-		if _, new := b.next.Groups[slot]; !old && !new {
-			return slot, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: %d groups of ways, counting those that are being replaced", ErrFull, core.MaxGroups-1)
 }
 
 /*
@@ -137,6 +119,26 @@ func (b *builder) own() {
 	}
 	b.next.ways, b.next.Nexthops = maps.Clone(b.next.ways), maps.Clone(b.next.Nexthops)
 	b.next.Groups, b.next.usable, b.borrowed = maps.Clone(b.next.Groups), maps.Clone(b.next.usable), false
+}
+
+// UsedGroups are the groups that some route leads to. One that no route leads to any more keeps its place
+// until the next [Image.Refresh] that has to change something.
+func (m Image) UsedGroups() []uint32 {
+	if len(m.Groups) == 0 {
+		return nil
+	}
+	var used [core.MaxNexthops]bool
+	for _, t := range m.tables {
+		t.v4.nexthops(&used)
+		t.v6.nexthops(&used)
+	}
+	var groups []uint32
+	for slot, n := range m.Nexthops {
+		if n.Type == core.NexthopECMP && used[slot] {
+			groups = append(groups, n.Vif)
+		}
+	}
+	return groups
 }
 
 // A Share is a member of a group, as the tables have it.

@@ -13,10 +13,9 @@ var tableRecords = [TableCount]int{
 // own memory loads.
 func (m Image) Flat() [TableCount][]byte {
 	var tables [TableCount][]byte
-	for table := range tables {
-		tables[table] = make([]byte, tableRecords[table]*RecordSize[table])
+	for table, size := range TableBytes(m.pool.size, 0) {
+		tables[table] = make([]byte, size)
 	}
-	tables[TableBlocks] = make([]byte, int(m.pool.size)*core.SizeBlock)
 	plan := Diff(Image{}, m)
 	for _, writes := range [][]Write{plan.Prepare, plan.Switch} {
 		for _, w := range writes {

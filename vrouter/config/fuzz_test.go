@@ -30,14 +30,7 @@ func FuzzChanges(f *testing.F) {
 			return
 		}
 		c := parsed
-		m, err := c.Image(facts(), config.Image{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rules, err := c.Rules()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m, rules := imageAndRules(t, c)
 		next, _, err := m.Change(rules, facts(), changes)
 		if err != nil {
 			return

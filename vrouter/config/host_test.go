@@ -13,27 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"windtunnel/vrouter/built"
 	"windtunnel/vrouter/core"
 )
 
 // hostRoutes compiles the look-up for the host: core/testdata/routes.c.
 func hostRoutes(t *testing.T, sanitizers string) string {
 	t.Helper()
-	for _, compiler := range []string{"clang-19", "clang", "gcc"} {
-		path, err := exec.LookPath(compiler)
-		if err != nil {
-			continue
-		}
-		out := filepath.Join(t.TempDir(), "routes")
-		build := exec.Command(path, "-std=gnu11", "-g", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-pthread",
-			"-fsanitize="+sanitizers, "-o", out, filepath.Join("..", "core", "testdata", "routes.c"))
-		if text, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("compiling the look-up with %s: %v\n%s", compiler, err, text)
-		}
-		return out
-	}
-	t.Skip("skip: needs a C compiler (clang or gcc) with its sanitizers")
-	return ""
+	return built.C(t, "-O2", sanitizers, filepath.Join("..", "core", "testdata", "routes.c"))
 }
 
 // A script is what happens to the tables, as routes.c reads it.

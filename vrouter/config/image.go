@@ -23,6 +23,15 @@ type Facts struct {
 	Neighbours    map[netip.Addr]MAC   // of the tunnels' far ends, as far as they are known
 }
 
+// All are the numbers of all interfaces, the fabric's among them.
+func (f Facts) All() []uint32 {
+	all := []uint32{f.FabricIfindex}
+	for _, i := range f.Interfaces {
+		all = append(all, i.Ifindex)
+	}
+	return all
+}
+
 // Interface is what has to be known of a port's interface.
 type Interface struct {
 	Ifindex uint32
@@ -52,6 +61,12 @@ type Image struct {
 	ports  map[string]uint32     // nexthops by the port's name
 	usable map[uint32]usable     // by the group's slot
 	routes int                   // that lead to other nodes
+
+	stale  map[uint32]routeTable // of routes, those that clients set before a restart, by the VRF's slot
+	stales int                   // how many
+	// Of tables that were left by another process: which routes a VRF's must lose, and how many it keeps.
+	dropped map[uint32][]netip.Prefix
+	kept    map[uint32]int
 }
 
 // ID names a port or a network in the tables: FNV-1a of its name.
@@ -82,7 +97,7 @@ func (c Config) Image(facts Facts, previous Image) (Image, error) {
 }
 
 func newBuilder(c Config, facts Facts, previous Image) *builder {
-	b := &builder{config: c, facts: facts, flat: c.flat(), previous: previous, next: Image{
+	b := &builder{config: c, facts: facts, flat: c.flat(), place: newPlacers(), previous: previous, standIns: make(map[uint32]string), next: Image{
 		Vifs: make(map[uint32]core.Vif), VRFs: make(map[uint32]core.VRF), Nexthops: make(map[uint32]core.Nexthop),
 		Groups: make(map[uint32]core.Group), usable: make(map[uint32]usable), ports: make(map[string]uint32),
 		Labels: make(map[uint32]uint32), VNIs: make(map[uint32]uint64), Policies: make(map[uint32]core.Policy), pool: previous.pool,
@@ -90,7 +105,7 @@ func newBuilder(c Config, facts Facts, previous Image) *builder {
 		vrfs: make(map[string]uint32), ways: make(map[Via]uint32), tables: make(map[uint32]routeTable),
 		Node: core.Node{
 			MAC: core.MACWord(facts.FabricMAC), Address: word(c.Fabric.Address), Address6: core.AddrOf(c.Fabric.Address6),
-			Ifindex: facts.FabricIfindex, MTU: facts.FabricMTU, Version: core.Layout,
+			Ifindex: facts.FabricIfindex, MTU: facts.FabricMTU, Version: core.Layout, Hosts: c.Limits.HostBuckets(),
 		},
 	}}
 	if b.next.pool == nil {
@@ -104,12 +119,14 @@ type builder struct {
 	facts          Facts
 	flat           map[string]bool
 	previous, next Image
+	place          placers
 	networks       map[string]Network
 	borrowed       bool              // next has the nexthops of previous, until there is a new one
 	made           []uint32          // nexthops for new ways
 	peers          bool              // whether there may be new ones
 	policies       map[string]uint32 // by name
 	madeGroups     []uint32
+	standIns       map[uint32]string // ports without an interface
 }
 
 func (b *builder) build(steps ...func() error) (Image, error) {
@@ -125,42 +142,23 @@ func (b *builder) build(steps ...func() error) (Image, error) {
 // two records are the same thing.
 func sameVif(r core.Vif) core.Vif { r.MTU, r.Policy = 0, 0; return r }
 func sameVRF(r core.VRF) core.VRF {
-	r.Root4, r.Root6, r.Flags, r.Flows, r.Flood = 0, 0, 0, 0, 0
+	r.Root4, r.Root6, r.Flags, r.Slot, r.Flows, r.Flood = 0, 0, 0, 0, 0, 0
 	return r
 }
 func sameNexthop(r core.Nexthop) core.Nexthop { r.Dmac, r.MTU = 0, 0; return r }
 
-// place gives a record its slot: the one that it has, or one that nobody has.
-func place[R comparable](what string, previous, next map[uint32]R, record R, same func(R) R, limit uint32) (uint32, error) {
-	for _, table := range []map[uint32]R{next, previous} {
-		for slot, r := range table {
-			if same(r) == same(record) {
-				next[slot] = record
-				return slot, nil
-			}
-		}
-	}
-	for slot := uint32(1); slot < limit; slot++ {
-		_, old := previous[slot]
-		if _, new := next[slot]; !old && !new {
-			next[slot] = record
-			return slot, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: %d %s, counting those that are being replaced", ErrFull, limit-1, what)
-}
-
 func (b *builder) addNetworks() error {
 	b.networks = make(map[string]Network)
 	b.next.VRFs[core.FabricVRF] = core.VRF{ID: fabricID, GatewayMAC: core.MACWord(GatewayMAC)}
+	quotas := b.config.FlowQuotas()
 	for _, n := range b.config.Networks {
-		slot, err := place("networks", b.previous.VRFs, b.next.VRFs, core.VRF{
+		slot, err := b.place.networks.place(b.previous.VRFs, b.next.VRFs, core.VRF{
 			ID: ID(n.Name), GatewayMAC: core.MACWord(GatewayMAC), Subnet: word(n.Subnet.Addr()),
 			Mask: ^uint32(0) << (32 - n.Subnet.Bits()), Gateway: word(n.Gateway),
 			Flags:   n.vrfFlags(),
 			Subnet6: core.AddrOf(n.Subnet6.Addr()), Mask6: mask6(n.Subnet6), Gateway6: core.AddrOf(n.Gateway6),
-			Flows: n.Flows,
-		}, sameVRF, core.MaxVRFs)
+			Flows: quotas[n.Name],
+		})
 		if err != nil {
 			return err
 		}
@@ -173,6 +171,9 @@ func (b *builder) addNetworks() error {
 		if n.Gateway6.IsValid() {
 			b.addRoute(slot, netip.PrefixFrom(n.Gateway6, 128), nexthop, 0)
 		}
+		if err := b.addBridgeLabel(n, slot); err != nil {
+			return err
+		}
 		if n.Label == 0 {
 			continue
 		}
@@ -184,7 +185,7 @@ func (b *builder) addNetworks() error {
 }
 
 func (b *builder) nexthop(r core.Nexthop) (uint32, error) {
-	return place("nexthops", b.previous.Nexthops, b.next.Nexthops, r, sameNexthop, core.MaxNexthops)
+	return b.place.nexthops.place(b.previous.Nexthops, b.next.Nexthops, r)
 }
 
 func (b *builder) addPorts() error {
@@ -197,14 +198,20 @@ func (b *builder) addPorts() error {
 }
 
 func (b *builder) addPort(p Port) error {
-	at, here := b.facts.Interfaces[p.Interface]
+	at, here := b.facts.Interfaces[p.Place()]
 	nexthop := core.Nexthop{Type: core.NexthopDiscard}
+	if here && at.Ifindex == 0 {
+		var err error
+		if at.Ifindex, err = b.standIn(p); err != nil {
+			return err
+		}
+	}
 	if here {
-		slot, err := place("vifs", b.previous.Vifs, b.next.Vifs, core.Vif{
+		slot, err := b.place.vifs.place(b.previous.Vifs, b.next.Vifs, core.Vif{
 			ID: ID(p.Name), MAC: core.MACWord(p.MAC), Ifindex: at.Ifindex, VRF: b.next.vrfs[p.Network],
 			Address: word(p.Address), Address6: core.AddrOf(p.Address6), MTU: at.MTU, Flags: flag(at.Peer, core.VifPeer), Label: p.Label,
 			Policy: b.policies[p.Flow.Policy],
-		}, sameVif, core.MaxVifs)
+		})
 		if err != nil {
 			return err
 		}
@@ -220,6 +227,20 @@ func (b *builder) addPort(p Port) error {
 	b.next.ports[p.Name] = slot
 	b.reach(p, slot)
 	return nil
+}
+
+// noInterface is set in the number of a port that has no interface. The kernel gives out none with it.
+const noInterface = 1 << 31
+
+// standIn is the number of such a port: the tables tell by it which vif a route leads to (vr_delivers), so
+// no two may have the same, or each could send in the other's name. It stays while others come and go.
+func (b *builder) standIn(p Port) (uint32, error) {
+	number := noInterface | uint32(ID(p.Name)>>33)
+	if other, taken := b.standIns[number]; taken {
+		return 0, fmt.Errorf("its name comes to the same number as that of port %s; give one of them another name", other)
+	}
+	b.standIns[number] = p.Name
+	return number, nil
 }
 
 // reach makes a port's nexthop known: in its network, by its label, and on the fabric where the

@@ -96,7 +96,7 @@ func draw(t *rapid.T, label string) (config.Config, config.Facts) {
 		c.Networks = append(c.Networks, config.Network{Name: name, Subnet: netip.MustParsePrefix("10.0.0.0/16"), Gateway: netip.MustParseAddr("10.0.255.254"),
 			VNI: vnis[rapid.IntRange(n*4, n*4+3).Draw(t, label+" vni")]})
 		if c.Networks[n].VNI != 0 {
-			c.Networks[n].Bridge = drawBridge(t, label)
+			c.Networks[n].Bridge = drawBridge(t, label, n)
 		}
 		for p := range 3 {
 			if !rapid.Bool().Draw(t, label+" has a port") {

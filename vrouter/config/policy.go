@@ -178,7 +178,7 @@ func (b *builder) addPolicies() error {
 		if _, done := b.policies[name]; done || name == "" {
 			continue
 		}
-		slot, err := place("policies", b.previous.Policies, b.next.Policies, byName[name].record(), samePolicy, core.MaxPolicies)
+		slot, err := b.place.policies.place(b.previous.Policies, b.next.Policies, byName[name].record())
 		if err != nil {
 			return err
 		}
@@ -186,5 +186,3 @@ func (b *builder) addPolicies() error {
 	}
 	return nil
 }
-
-func samePolicy(r core.Policy) core.Policy { return r }

@@ -75,6 +75,25 @@ func TestPolicyChange(t *testing.T) {
 	}
 }
 
+// TestPolicyBridged: in a network that is one link, a frame to a port's MAC address and a copy of what is
+// for all come to a nexthop that says whether the port has a policy, also once that changes.
+func TestPolicyBridged(t *testing.T) {
+	with := strings.Replace(fmt.Sprintf(policyNode, "web", ""), `"flows": 1000}`, `"bridge": {}}`, 1)
+	var image Image
+	for _, k := range []struct {
+		text string
+		flow uint32
+	}{{with, core.NexthopFlow}, {strings.Replace(with, `, "flow": {"policy": "web"}`, "", 1), 0}, {with, core.NexthopFlow}} {
+		image = policyImage(t, k.text, image)
+		routes := []core.Route{image.LookupMAC(1, MAC{2, 0, 0, 0, 1, 3}), core.Route(image.Floods[image.VRFs[1].Flood].Targets[0])}
+		for _, r := range routes {
+			if n := image.Nexthops[r.Ref()]; n.Type != core.NexthopEncap || n.Flags&core.NexthopFlow != k.flow {
+				t.Errorf("nexthop %d: %+v", r.Ref(), n)
+			}
+		}
+	}
+}
+
 // TestIdle: each kind of flow has its time, the configuration's or the default.
 func TestIdle(t *testing.T) {
 	idle := Idle{Opening: 5}

@@ -35,6 +35,11 @@ const (
 // and a trie of so many ends has fewer forks than ends.
 func (l Limits) Blocks() uint32 { return uint32(2*l.routes() + spareBlocks) }
 
+// Same tells whether two limits are alike: one that is left out is the default.
+func (l Limits) Same(other Limits) bool {
+	return l.routes() == other.routes() && l.FlowTable() == other.FlowTable()
+}
+
 // FlowTable is how many flows there is room for.
 func (l Limits) FlowTable() uint32 {
 	if l.Flows == 0 {

@@ -9,7 +9,25 @@ import (
 
 // routeTable is a VRF's routes: one trie for each family, nil without routes. It is a value: a change
 // gives another table, and both share what they have in common.
-type routeTable struct{ v4, v6 *block }
+type routeTable struct {
+	v4, v6 *block
+	hosts  int // IPv4 routes of single addresses
+	others int // and of longer prefixes
+}
+
+// mostlyHosts tells whether packets had better look for a single address first.
+func (t routeTable) mostlyHosts() bool { return t.hosts > 0 && t.hosts >= t.others }
+
+// count notes that there are so many more routes of a prefix's kind.
+func (t *routeTable) count(prefix netip.Prefix, more int) {
+	switch {
+	case prefix.Addr().Is6():
+	case prefix.IsSingleIP():
+		t.hosts += more
+	default:
+		t.others += more
+	}
+}
 
 func (t *routeTable) root(v4 bool) **block {
 	if v4 {
@@ -31,6 +49,7 @@ func (t *routeTable) set(prefix netip.Prefix, route core.Route) {
 	case old == route:
 		return
 	case route == 0:
+		t.count(prefix, -1)
 		*root = (*root).without(at, prefix.Bits())
 		if (*root).spots == 0 && len((*root).below) == 0 {
 			*root = nil
@@ -38,6 +57,9 @@ func (t *routeTable) set(prefix netip.Prefix, route core.Route) {
 		return
 	case *root == nil:
 		*root = &block{}
+	}
+	if old == 0 {
+		t.count(prefix, 1)
 	}
 	*root = (*root).with(at, prefix.Bits(), route)
 }

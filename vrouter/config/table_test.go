@@ -24,6 +24,9 @@ func (m model) lookup(a netip.Addr) (best core.Route) {
 	return best
 }
 
+// testVRF is that of the tests' tables.
+const testVRF = 7
+
 // A memory is a table of blocks as packets see it, kept by the plans.
 type memory struct {
 	pool  *pool
@@ -44,7 +47,7 @@ func (m *memory) commit(t interface{ Fatal(...any) }, next routeTable) Plan {
 		}
 	}
 	var p Plan
-	p.blocks(m.table, next)
+	p.routes(testVRF, m.table, next)
 	for _, w := range p.Prepare {
 		copy(m.bytes[w.Offset:], w.Data)
 	}

@@ -28,6 +28,7 @@ func (b *builder) addTables() error {
 			return err
 		}
 		vrf.Root4, vrf.Root6 = t.v4.settled(), t.v6.settled()
+		vrf.Slot, vrf.Flags = uint16(slot), vrf.Flags&^core.VRFHosts|uint16(flag(t.mostlyHosts(), core.VRFHosts))
 		b.next.VRFs[slot] = vrf
 	}
 	return nil
@@ -61,6 +62,9 @@ func (m *Image) readTables(table []byte) {
 		}
 		if vrf.Root6 != 0 {
 			t.v6 = readBlock(table, vrf.Root6, 0)
+		}
+		for entry := range t.all() {
+			t.count(entry.Prefix, 1)
 		}
 		m.tables[slot] = t
 		roots = append(roots, t.v4, t.v6)

@@ -6,7 +6,23 @@ import "windtunnel/vrouter/core"
 // the last add 20 more.
 var Overhead = map[Encapsulation]uint32{MPLSoUDP: 32, MPLSoGRE: 28, VXLAN: 50, NoEncapsulation: 0}
 
-var wraps = map[Encapsulation]uint8{MPLSoUDP: core.MPLSoUDP, MPLSoGRE: core.MPLSoGRE, VXLAN: core.VXLAN}
+// FrameOverhead is the same for the packets of a bridge, whose frames are carried whole. A control word
+// is 4 more, but not in VXLAN.
+var FrameOverhead = map[Encapsulation]uint32{MPLSoUDP: 46, MPLSoGRE: 42, VXLAN: 50}
+
+// How whole frames are wrapped, behind a label, and behind a label and a control word. These are names
+// for the tables: in a configuration they are MPLSoUDP and MPLSoGRE, of a bridge.
+const (
+	frameMPLSoUDP Encapsulation = "mplsoudp-l2"
+	frameMPLSoGRE Encapsulation = "mplsogre-l2"
+	wordMPLSoUDP  Encapsulation = "mplsoudp-l2-word"
+	wordMPLSoGRE  Encapsulation = "mplsogre-l2-word"
+)
+
+var wraps = map[Encapsulation]uint8{
+	MPLSoUDP: core.MPLSoUDP, MPLSoGRE: core.MPLSoGRE, VXLAN: core.VXLAN, frameMPLSoUDP: core.FrameMPLSoUDP,
+	frameMPLSoGRE: core.FrameMPLSoGRE, wordMPLSoUDP: core.WordMPLSoUDP, wordMPLSoGRE: core.WordMPLSoGRE,
+}
 
 // EncapsulationOf tells what a nexthop of the fabric wraps packets in.
 func EncapsulationOf(n core.Nexthop) Encapsulation {

@@ -1,13 +1,21 @@
 package control
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
 )
+
+// Count is packets as the hook saw them, segments as the wire would carry them, and bytes.
+type Count struct {
+	Packets  uint64 `json:"packets"`
+	Segments uint64 `json:"segments"`
+	Bytes    uint64 `json:"bytes"`
+}
+
+func countOf(c core.Count) Count { return Count{c.Packets, c.Segments, c.Bytes} }
 
 // Account is what the data path counted for one port, or for all ports of a network.
 type Account struct {
@@ -126,31 +134,6 @@ func (a *Agent) keepCounts(left map[uint32]string) {
 	}
 }
 
-// Scope narrows what is shown to a network or a port; the zero one is all.
-type Scope struct{ Network, Port string }
-
-// check refuses names that are not there.
-func (v view) check(s Scope) error {
-	networks, ports := make([]string, 0), make([]string, 0)
-	for _, n := range v.config.Networks {
-		networks = append(networks, n.Name)
-	}
-	for _, p := range v.config.Ports {
-		ports = append(ports, p.Name)
-	}
-	switch {
-	case s.Network != "" && !slices.Contains(networks, s.Network):
-		return Refuse(fmt.Errorf("there is no network %q%s", s.Network, config.Nearest(s.Network, networks)))
-	case s.Port != "" && !slices.Contains(ports, s.Port):
-		return Refuse(fmt.Errorf("there is no port %q%s", s.Port, config.Nearest(s.Port, ports)))
-	}
-	return nil
-}
-
-func (s Scope) has(p config.Port) bool {
-	return (s.Network == "" || p.Network == s.Network) && (s.Port == "" || p.Name == s.Port)
-}
-
 // eachAccount reads the accounts of a scope's ports, in the configuration's order.
 func (a *Agent) eachAccount(s Scope, do func(config.Port, Account)) error {
 	slots := a.view().slots()
@@ -224,48 +207,4 @@ func (a *Agent) portsOf(network string) (count int) {
 		}
 	}
 	return count
-}
-
-// Drops lists every reason with what it lost; of a network or a port, those that lost something,
-// by direction.
-func (a *Agent) Drops(scope Scope) ([]Drop, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.view().check(scope); err != nil {
-		return nil, err
-	}
-	if scope != (Scope{}) {
-		return a.dropsOf(scope)
-	}
-	totals, err := a.plane.Totals()
-	if err != nil {
-		return nil, err
-	}
-	rows := []Drop{}
-	for i, reason := range core.DropReasons {
-		if i != core.DropNone {
-			rows = append(rows, Drop{Reason: reason.Name, Says: reason.Says, Count: countOf(totals.Drops[i])})
-		}
-	}
-	return rows, nil
-}
-
-func (a *Agent) dropsOf(scope Scope) ([]Drop, error) {
-	var sum Account
-	if scope.Port == "" {
-		sum = a.past[scope.Network]
-	}
-	if err := a.eachAccount(scope, func(_ config.Port, account Account) { sum.add(account) }); err != nil {
-		return nil, err
-	}
-	rows := []Drop{}
-	for i, reason := range core.DropReasons {
-		for direction, count := range map[string]core.Count{"from": sum.From[i], "to": sum.To[i]} {
-			if count.Packets > 0 {
-				rows = append(rows, Drop{reason.Name, reason.Says, direction, countOf(count)})
-			}
-		}
-	}
-	slices.SortStableFunc(rows, func(x, y Drop) int { return cmp.Compare(x.Direction, y.Direction) })
-	return rows, nil
 }

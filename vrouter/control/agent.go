@@ -1,4 +1,4 @@
-// Package control is the vRouter's agent: it makes the kernel's tables what a configuration asks
+// Package control is the vRouter's agent: it makes the tables of a data plane what a configuration asks
 // for, keeps them so while interfaces and neighbours come and go, and serves them over a Unix
 // socket (PROTOCOL.md).
 package control
@@ -12,19 +12,23 @@ import (
 	"time"
 
 	"windtunnel/vrouter/config"
-	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/kernel"
+	"windtunnel/vrouter/poll"
 )
 
 // Agent runs one vRouter. It lives in the network namespace of the process that started it.
 type Agent struct {
 	mu      sync.Mutex
-	plane   *kernel.Dataplane
+	plane   plane
+	kernel  *kernel.Dataplane // the plane, in kernel mode
+	poll    *poll.Plane       // the plane, in poll mode
+	alias   string            // what configurations may call it, too
 	machine machine
 	config  config.Config
 	rules   *config.Rules // of config
 	image   config.Image
-	retired []uint32 // blocks that packets may still be in
+	retired []uint32        // blocks that packets may still be in
+	hosts   []config.Single // changed, and to be looked for in the route tables until then
 	facts   config.Facts
 	applied time.Time
 	changes int    // configurations applied
@@ -44,8 +48,28 @@ type Agent struct {
 // down; then the vRouter starts all the same, and goes on asking.
 const resolveAtStart = time.Second
 
-// Start loads the data plane and applies a configuration. Close ends it.
+// Start loads the kernel mode and applies a configuration. Close ends it.
 func Start(ctx context.Context, c config.Config, options kernel.Options) (*Agent, error) {
+	options.Blocks, options.Hosts, options.Flows = c.Limits.Blocks(), c.Limits.HostBuckets(), c.Limits.FlowTable()
+	return start(ctx, c, func(a *Agent) (err error) {
+		a.kernel, err = kernel.Load(options)
+		a.plane = a.kernel
+		return err
+	})
+}
+
+// StartPoll does the same with the poll mode.
+func StartPoll(ctx context.Context, c config.Config, options poll.Options) (*Agent, error) {
+	options.Blocks, options.Hosts, options.Flows = c.Limits.Blocks(), c.Limits.HostBuckets(), c.Limits.FlowTable()
+	options.Name, options.Pinned = c.Name, c.Pinned()
+	return start(ctx, c, func(a *Agent) (err error) {
+		a.poll, err = poll.Start(options)
+		a.plane = a.poll
+		return err
+	})
+}
+
+func start(ctx context.Context, c config.Config, load func(*Agent) error) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -53,13 +77,12 @@ func Start(ctx context.Context, c config.Config, options kernel.Options) (*Agent
 	if err != nil {
 		return nil, err
 	}
-	options.Blocks, options.Flows = c.Limits.Blocks(), c.Limits.FlowTable()
-	plane, err := kernel.Load(options)
-	if err != nil {
+	a := &Agent{machine: machine, past: make(map[string]Account)}
+	if err := load(a); err != nil {
 		machine.close()
 		return nil, err
 	}
-	a := &Agent{plane: plane, machine: machine, image: plane.Image(), past: make(map[string]Account)}
+	a.image = a.plane.Image()
 	if err := a.begin(ctx, c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -68,21 +91,29 @@ func Start(ctx context.Context, c config.Config, options kernel.Options) (*Agent
 
 func (a *Agent) begin(ctx context.Context, c config.Config) error {
 	ctx, a.stop = context.WithCancel(ctx)
-	events := a.machine.subscribe(ctx)
-	a.machine.awaitNeighbours(ctx, c, resolveAtStart)
+	events := a.machine.subscribe(ctx, &a.watch)
+	rules, err := c.Rules()
+	if err != nil {
+		return Refuse(err)
+	}
+	a.image = rules.Recognise(a.image)
+	a.machine.awaitNeighbours(ctx, a.withLeft(c), resolveAtStart)
 	changes, err := a.Apply(c)
 	if err != nil {
 		return err
 	}
 	a.first = changes
-	if err := a.plane.DetachStale(); err != nil {
-		return fmt.Errorf("detaching what an earlier vRouter left: %w", err)
+	a.watch.Add(1)
+	go a.follow(ctx, events)
+	if a.kernel != nil {
+		if err := a.kernel.DetachStale(); err != nil {
+			return fmt.Errorf("detaching what an earlier vRouter left: %w", err)
+		}
 	}
 	if err := a.dropStrayFlows(); err != nil {
 		return err
 	}
-	a.watch.Add(2)
-	go a.follow(ctx, events)
+	a.watch.Add(1)
 	go a.age(ctx)
 	return nil
 }
@@ -106,12 +137,13 @@ func (a *Agent) Features() []string { return a.plane.Features() }
 // Apply makes the configuration the current one, while packets flow, and says what it changed. After
 // an error the one before is in force; one that is [Refused] was never tried.
 func (a *Agent) Apply(c config.Config) (Changes, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c = a.named(c)
 	rules, err := c.Rules()
 	if err != nil {
 		return Changes{}, Refuse(err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	w, err := a.consider(c)
 	if err != nil {
 		return Changes{}, err
@@ -132,6 +164,22 @@ func (a *Agent) Apply(c config.Config) (Changes, error) {
 	return changes, nil
 }
 
+// TakeName lets configurations have a name that is not the vRouter's own, as the file has that one is
+// started with.
+func (a *Agent) TakeName(alias string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.alias = alias
+}
+
+// named is the configuration with the vRouter's own name.
+func (a *Agent) named(c config.Config) config.Config {
+	if c.Name == a.alias && a.config.Name != "" {
+		c.Name = a.config.Name
+	}
+	return c
+}
+
 // mayReplace refuses what can only be changed by a restart.
 func (a *Agent) mayReplace(c config.Config) error {
 	if a.config.Name == "" {
@@ -140,7 +188,7 @@ func (a *Agent) mayReplace(c config.Config) error {
 	if c.Name != a.config.Name {
 		return fmt.Errorf("the configuration is of %q, this vRouter is %q", c.Name, a.config.Name)
 	}
-	if c.Limits != a.config.Limits {
+	if !c.Limits.Same(a.config.Limits) {
 		return errors.New("the limits cannot be changed while the vRouter runs; start it anew")
 	}
 	same := c.Fabric
@@ -155,21 +203,31 @@ func (a *Agent) mayReplace(c config.Config) error {
 // what the old image has is still there, so that the way back is open.
 func (a *Agent) install(w wish) error {
 	plan := w.plan
-	if err := errors.Join(a.clearCounts(w.image), a.plane.Write(plan.Prepare)); err != nil {
+	err := errors.Join(a.clearCounts(w.image), a.plane.Write(plan.Prepare))
+	if err == nil {
+		err = a.bringUp(w)
+	}
+	if err != nil {
 		w.image.Discard()
 		return err
 	}
+	a.plane.Hosts().Forget(plan.Hosts)
 	if err := a.plane.Switch(plan.Switch); err != nil {
 		return err
 	}
 	left, before := a.leaving(w), a.image
 	a.image, a.config, a.facts, a.settled = w.image, w.config, w.facts, false
-	if err := a.attach(); err != nil {
+	if err := a.takeDown(); err != nil {
 		return err
 	}
-	if len(plan.Retire)+len(plan.Retired) > 0 {
+	if first := a.rules == nil; first || len(plan.Retire)+len(plan.Retired)+len(plan.Hosts) > 0 {
 		if err := a.plane.Quiesce(); err != nil {
 			return err
+		}
+		if first { // whom an earlier vRouter was about to put in is not known
+			a.image.RememberAll(a.plane.Hosts())
+		} else {
+			a.image.Remember(a.plane.Hosts(), plan.Hosts)
 		}
 		a.keepCounts(left)
 		if err := a.dropFlows(before, w.image); err != nil {
@@ -195,38 +253,6 @@ func (a *Agent) clearCounts(next config.Image) error {
 		}
 	}
 	return nil
-}
-
-// attach puts the programs where the image has vifs, and takes them from where it has none.
-func (a *Agent) attach() error {
-	current := map[uint32]bool{a.facts.FabricIfindex: true}
-	for slot, vif := range a.image.Vifs {
-		current[vif.Ifindex] = true
-		if err := a.plane.SetPort(vif.Ifindex, slot); err != nil {
-			return err
-		}
-		if err := a.plane.AttachVif(vif.Ifindex); err != nil {
-			return err
-		}
-	}
-	ports, err := a.plane.Ports()
-	if err != nil {
-		return fmt.Errorf("listing the ports: %w", err)
-	}
-	for ifindex := range ports {
-		if !current[ifindex] {
-			if err := errors.Join(a.plane.Detach(ifindex), a.plane.ClearPort(ifindex)); err != nil {
-				return err
-			}
-		}
-	}
-	if err := a.plane.AttachFabric(a.facts.FabricIfindex); err != nil {
-		return err
-	}
-	a.receive, err = a.plane.SetReceive(a.facts.FabricIfindex, a.config.Fabric.Receive, kernel.Tunnels{
-		MPLS: len(a.image.Labels) > 0, VXLAN: a.image.Node.Flags&core.NodeVXLAN != 0,
-	})
-	return errors.Join(err, a.setFast())
 }
 
 // askAgain is how often neighbours that are not known, or not sure, are asked for.
@@ -265,8 +291,8 @@ func (a *Agent) refresh() {
 }
 
 func (a *Agent) refreshLocked() {
-	if a.plane.FastChanged() {
-		_ = a.setFast()
+	if a.kernel != nil && a.kernel.FastChanged() {
+		_ = a.setFast(wish{config: a.config, facts: a.facts, image: a.image})
 	}
 	facts, err := a.machine.facts(a.image.Ways(a.config))
 	switch {
@@ -277,9 +303,23 @@ func (a *Agent) refreshLocked() {
 		err = a.refreshTo(facts)
 	}
 	a.problem = ""
-	if err = errors.Join(err, a.machine.hasAddresses(a.config)); err != nil {
+	if err = errors.Join(err, a.release(), a.machine.hasAddresses(a.config), a.joins(), a.pollProblem()); err != nil {
 		a.problem = err.Error()
 	}
+}
+
+// joins says what joins tunnel packets before the vRouter sees them. At XDP it sees them first, and a VXLAN
+// socket of its own takes them apart rightly.
+func (a *Agent) joins() error {
+	if a.kernel == nil || a.receive.Way != config.ReceiveTC {
+		return nil
+	}
+	feature, err := kernel.JoinsTunnels(a.facts.FabricIfindex)
+	if err != nil || feature == "" {
+		return err
+	}
+	name := a.config.Fabric.Interface
+	return fmt.Errorf("the fabric's interface %s joins tunnel packets by their outer headers, which loses them; `ethtool -K %s %s off`", name, name, feature)
 }
 
 func (a *Agent) refreshTo(facts config.Facts) error {

@@ -65,25 +65,48 @@ func (a *Agent) consider(c config.Config) (wish, error) {
 		return w, Refuse(err)
 	}
 	var err error
-	if w.facts, err = a.machine.facts(c); err != nil {
+	if w.facts, err = a.machine.facts(a.withLeft(c)); err != nil {
 		return w, err
 	}
 	if err = a.machine.hasAddresses(c); err != nil {
 		return w, err
 	}
-	for _, p := range c.Ports {
-		if _, ok := w.facts.Interfaces[p.Interface]; !ok {
-			return w, Refuse(fmt.Errorf("port %s: there is no interface %q in this network namespace; make the veth first", p.Name, p.Interface))
-		}
+	if err = a.mayHave(c, w.facts); err != nil {
+		return w, Refuse(err)
+	}
+	if err = a.canDo(c, w.facts); err != nil {
+		return w, Refuse(err)
 	}
 	if err = a.release(); err != nil { // so that there is room
 		return w, err
 	}
-	if w.image, err = c.Image(w.facts, a.image); err != nil {
+	if w.image, err = a.imageOf(c, w.facts); err != nil {
 		return w, Refuse(err)
 	}
 	w.plan = config.Diff(a.image, w.image)
 	return w, nil
+}
+
+// mayHave refuses ports that cannot be here. The interface of one that is in force may be gone for a
+// while, and at the start it may not be there yet: then the port is missing until it is.
+func (a *Agent) mayHave(c config.Config, facts config.Facts) error {
+	held := make(map[string]string)
+	for _, p := range a.config.Ports {
+		held[p.Name] = p.Place()
+	}
+	for _, p := range c.Ports {
+		if p.MAC == facts.FabricMAC {
+			return fmt.Errorf("port %s: %s is the fabric's own MAC address; give the container another", p.Name, p.MAC)
+		}
+		_, here := facts.Interfaces[p.Place()]
+		if here || a.rules == nil || held[p.Name] == p.Place() {
+			continue
+		}
+		if err := a.machine.mayTake(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WouldApply tells what Apply would do, and does nothing.
@@ -93,7 +116,7 @@ func (a *Agent) WouldApply(c config.Config) (Changes, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	w, err := a.consider(c)
+	w, err := a.consider(a.named(c))
 	if err != nil {
 		return Changes{}, err
 	}
@@ -146,11 +169,19 @@ func (c *Changes) effects(now, next view, facts config.Facts) {
 			c.effect("port %s: its counters begin anew", next.portNames()[slot])
 		}
 	}
+	if stale := next.image.StaleCount(); stale > 0 {
+		c.effect("%d routes that clients had set are kept, as stale, until they are set again or swept", stale)
+	}
 	switch removed := c.Routes.Counts.Removed; {
 	case removed == 1:
 		c.effect("route %s: packets to it follow a shorter prefix, or are dropped as no_route", c.Routes.Removed[0].Key)
 	case removed > 1:
 		c.effect("%d routes that are removed: packets to them follow a shorter prefix, or are dropped as no_route", removed)
+	}
+	for _, p := range next.config.Ports {
+		if _, here := facts.Interfaces[p.Place()]; !here {
+			c.effect("port %s: its interface %s is not there; it is missing until it is", p.Name, p.Place())
+		}
 	}
 	known := make(map[string]bool)
 	for _, remote := range remotes(now.image.Ways(now.config)) {

@@ -49,12 +49,13 @@ func ask(ctx context.Context, socket string, request Request, limit time.Duratio
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	conn.SetDeadline(time.Now().Add(limit))
-	if err := json.NewEncoder(conn).Encode(request); err != nil {
-		return fmt.Errorf("asking the vRouter: %w", err)
-	}
+	asked := json.NewEncoder(conn).Encode(request)
 	reader := bufio.NewReader(conn)
 	for {
 		line, err := reader.ReadBytes('\n')
+		if asked != nil && err != nil { // else the vRouter says why it did not read all of it
+			return fmt.Errorf("asking the vRouter: %w", asked)
+		}
 		if err != nil {
 			return fmt.Errorf("reading the vRouter's reply: %w", err)
 		}
@@ -71,6 +72,8 @@ func (r Request) wants() string {
 		return "changes"
 	case r.Routes != nil:
 		return "routes"
+	case r.Sweep:
+		return "sweep"
 	case r.Trace != nil:
 		return "trace"
 	}

@@ -7,7 +7,6 @@ import (
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
-	"windtunnel/vrouter/kernel"
 )
 
 // An explainer turns recorded steps into sentences, with the names that the configuration has for
@@ -34,10 +33,10 @@ func (e *explainer) end(result, format string, args ...any) {
 	e.add(result, "%s", e.reply.Says)
 }
 
-func (e *explainer) step(s kernel.Step) {
+func (e *explainer) step(s core.Step) {
 	switch s.Step {
 	case core.StepVif:
-		e.add("vif", "port %s: vif %d, %s of %s", e.port.Name, s.A, e.port.Interface, e.port.Network)
+		e.add("vif", "port %s: vif %d, %s of %s", e.port.Name, s.A, e.port.Place(), e.port.Network)
 	case core.StepSource:
 		e.add("source", "%s and the MAC are the port's own", address(s.A))
 	case core.StepARP:
@@ -64,6 +63,8 @@ func (e *explainer) step(s kernel.Step) {
 		e.network(uint32(s.A))
 	case core.StepTranslate:
 		e.vni = e.agent.view().networkName(uint32(s.A))
+	case core.StepQuoted:
+		e.add("quoted", "an ICMP error: it has the way of the flow that it is about")
 	case core.StepMember:
 		e.add("member", "bucket %d of %d leads to one of the ways", s.B, core.GroupBuckets)
 		e.way(core.Route(s.A))
@@ -77,7 +78,7 @@ func (e *explainer) step(s kernel.Step) {
 		port, _ := e.agent.place(uint32(s.B))
 		e.add("xdp", "XDP took the tunnel's headers off; for port %s", port)
 	case core.StepFlow:
-		e.flow(uint32(s.A), s.B != 0)
+		e.flow(uint32(s.A), s.B)
 	case core.StepFast:
 		e.fast(s.A)
 	case core.StepFits:
@@ -132,12 +133,15 @@ func (e *explainer) way(r core.Route) {
 	}
 }
 
-func (e *explainer) flow(vif uint32, fresh bool) {
-	port := e.agent.view().portNames()[vif]
-	if fresh {
-		e.add("flow", "port %s: its policy lets a new flow begin", port)
-	} else {
-		e.add("flow", "port %s: a flow that is known", port)
+// flowWays are how a packet passes flow mode: enum vr_flow_way of core/vr_flow_cross.h.
+var flowWays = [...]string{
+	"a flow that is known", "its policy lets a new flow begin", "it is no IP, and its policy allows what no rule is about",
+	"ARP and neighbour discovery pass without it being asked",
+}
+
+func (e *explainer) flow(vif uint32, way uint64) {
+	if way < uint64(len(flowWays)) {
+		e.add("flow", "port %s: %s", e.agent.view().portNames()[vif], flowWays[way])
 	}
 }
 
@@ -167,7 +171,7 @@ func (e *explainer) label(label uint32) {
 	number := e.agent.image.Labels[label]
 	e.add("label", "%d is a label of this node", label)
 	e.nexthop(number)
-	if n := e.agent.image.Nexthops[number]; n.Type == core.NexthopTranslate {
+	if n := e.agent.image.Nexthops[number]; n.Type == core.NexthopTranslate || n.Type == core.NexthopFrames {
 		e.vni = e.agent.view().networkName(n.Vif)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
-	"windtunnel/vrouter/kernel"
 )
 
 const node = `{"format":1,"name":"D-a",
@@ -51,14 +50,14 @@ func wishOf(t *testing.T, a *Agent, c config.Config) wish {
 func TestExplain(t *testing.T) {
 	a := onPaper(t)
 	route := uint64(a.image.Lookup(1, netip.MustParseAddr("10.0.1.4")))
-	vif := kernel.Step{Step: core.StepVif, A: 1, B: 3}
+	vif := core.Step{Step: core.StepVif, A: 1, B: 3}
 	cases := []struct {
 		name   string
-		trace  kernel.Trace
+		trace  core.Trace
 		result string
 		steps  []string
 	}{
-		{"into a tunnel", kernel.Trace{Ifindex: 3, TookOver: true, Steps: []kernel.Step{
+		{"into a tunnel", core.Trace{Ifindex: 3, TookOver: true, Steps: []core.Step{
 			vif, {Step: core.StepRoute, A: route, B: 0x0a000104}, {Step: core.StepFits, A: 100, B: 1468},
 			{Step: core.StepVerdict, A: uint64(slices.Index(core.OperationNames[:], "tunnel"))}, {Step: core.StepLeave, A: 2},
 		}}, "tunnel", []string{
@@ -66,27 +65,28 @@ func TestExplain(t *testing.T) {
 			"3: tunnel to 10.0.0.2 as mplsoudp by wire0, MAC 02:00:00:00:00:02", "17 is pushed", "100 bytes fit the way's MTU, 1468",
 			"it gets the tunnel's headers", "by the fabric wire0",
 		}},
-		{"lost once", kernel.Trace{Ifindex: 3, Steps: []kernel.Step{
+		{"lost once", core.Trace{Ifindex: 3, Steps: []core.Step{
 			vif, {Step: core.StepVerdict, A: 0, B: core.DropNoRoute}, {Step: core.StepLoss, A: core.DropNoRoute},
 		}}, "drop", []string{"port sender: vif 1, v-sender of network1", "no_route: " + core.DropReasons[core.DropNoRoute].Says}},
-		{"out of a tunnel", kernel.Trace{Ifindex: 2, Fabric: true, TookOver: true, Steps: []kernel.Step{
+		{"out of a tunnel", core.Trace{Ifindex: 2, Fabric: true, TookOver: true, Steps: []core.Step{
 			{Step: core.StepOuter, A: 0x0a000002}, {Step: core.StepLabel, A: 16}, {Step: core.StepECN, A: 3, B: 2},
 			{Step: core.StepVerdict, A: uint64(slices.Index(core.OperationNames[:], "decap"))}, {Step: core.StepLeave, A: 3, B: 1},
 		}}, "decap", []string{
 			"from 10.0.0.2", "16 is a label of this node", "2: encap by sender, MAC 02:00:00:00:01:03",
 			"the outer header has 3, the inner 2 (RFC 6040)", "the tunnel's headers are taken off", "to port sender, straight into its namespace",
 		}},
-		{"in flow mode", kernel.Trace{Ifindex: 3, TookOver: true, Steps: []kernel.Step{
-			{Step: core.StepFlow, A: 1}, {Step: core.StepFlow, A: 1, B: 1},
+		{"in flow mode", core.Trace{Ifindex: 3, TookOver: true, Steps: []core.Step{
+			{Step: core.StepFlow, A: 1}, {Step: core.StepFlow, A: 1, B: 1}, {Step: core.StepFlow, A: 1, B: 2}, {Step: core.StepFlow, A: 1, B: 3},
 			{Step: core.StepVerdict, A: uint64(slices.Index(core.OperationNames[:], "encap"))}, {Step: core.StepLeave, A: 3, B: 1},
 		}}, "encap", []string{
-			"port sender: a flow that is known", "port sender: its policy lets a new flow begin", "it gets a new Ethernet header",
+			"port sender: a flow that is known", "port sender: its policy lets a new flow begin", "port sender: it is no IP, and its policy allows what no rule is about",
+			"port sender: ARP and neighbour discovery pass without it being asked", "it gets a new Ethernet header",
 			"to port sender, straight into its namespace",
 		}},
-		{"not ours", kernel.Trace{Ifindex: 2, Fabric: true, Steps: []kernel.Step{
+		{"not ours", core.Trace{Ifindex: 2, Fabric: true, Steps: []core.Step{
 			{Step: core.StepVerdict, A: 1}, {Step: core.StepPass},
 		}}, "pass", []string{"not for a port of this node: the host's stack has it"}},
-		{"of another version", kernel.Trace{Ifindex: 9, Steps: []kernel.Step{{Step: 999, A: 1, B: 2}, {Step: core.StepVerdict, A: 99}, {Step: core.StepLoss, A: 999}}},
+		{"of another version", core.Trace{Ifindex: 9, Steps: []core.Step{{Step: 999, A: 1, B: 2}, {Step: core.StepVerdict, A: 99}, {Step: core.StepLoss, A: 999}}},
 			"operation 99", []string{"999: 1, 2", ""}},
 	}
 	for _, c := range cases {

@@ -24,19 +24,19 @@ type Fast struct {
 }
 
 // setFast brings the interfaces to what the configuration wants and the machine can.
-func (a *Agent) setFast() (err error) {
+func (a *Agent) setFast(to wish) (err error) {
 	flows := make(map[uint32]bool)
-	w := kernel.FastWish{Fabric: a.facts.FabricIfindex, On: a.config.Fabric.Fast, Ports: make(map[uint32]config.Fast)}
-	slots := a.view().slots()
-	for _, p := range a.config.Ports {
-		if vif, ok := a.image.Vifs[slots[config.ID(p.Name)]]; ok {
+	w := kernel.FastWish{Fabric: to.facts.FabricIfindex, On: to.config.Fabric.Fast, Ports: make(map[uint32]config.Fast)}
+	slots := view{to.config, to.image}.slots()
+	for _, p := range to.config.Ports {
+		if vif, ok := to.image.Vifs[slots[config.ID(p.Name)]]; ok {
 			w.Ports[vif.Ifindex] = p.Fast
 			if p.Flow.Policy != "" {
 				w.Ports[vif.Ifindex], flows[vif.Ifindex] = config.FastOff, true
 			}
 		}
 	}
-	a.fast, err = a.plane.SetFast(w)
+	a.fast, err = a.kernel.SetFast(w)
 	for ifindex := range flows {
 		a.fast[ifindex] = kernel.Fast{Why: "its flows are at tc"}
 	}
@@ -47,13 +47,17 @@ func (a *Agent) setFast() (err error) {
 func (a *Agent) fastRow(ifindex, vif uint32) (Fast, error) {
 	f := a.fast[ifindex]
 	row := Fast{Way: fastNone, Why: f.Why}
+	if a.kernel == nil {
+		row.Why = inPollMode
+		return row, nil
+	}
 	switch {
 	case f.From && f.To:
 		row.Way = FastBoth
 	case f.From:
 		row.Way = fastIn
 	}
-	count, err := a.plane.FastCount(vif)
+	count, err := a.kernel.FastCount(vif)
 	row.Taken, row.Passed = count.Taken, count.Left
 	return row, err
 }
@@ -65,14 +69,17 @@ type FastStats struct {
 }
 
 func (a *Agent) fastStats() (FastStats, error) {
-	fabric, err := a.plane.FastCount(0)
+	if a.kernel == nil {
+		return FastStats{}, nil
+	}
+	fabric, err := a.kernel.FastCount(0)
 	s := FastStats{Fabric: fabric.Taken}
 	for slot := range a.image.Vifs {
 		if err != nil {
 			break
 		}
 		var count kernel.FastCount
-		count, err = a.plane.FastCount(slot)
+		count, err = a.kernel.FastCount(slot)
 		s.Ports += count.Taken
 	}
 	return s, err
@@ -80,6 +87,9 @@ func (a *Agent) fastStats() (FastStats, error) {
 
 // slow says what is not as fast as it was asked for in so many words, and why.
 func (a *Agent) slow() (effects []string) {
+	if a.kernel == nil {
+		return nil
+	}
 	say := func(who string, want config.Fast, ifindex uint32) {
 		f := a.fast[ifindex]
 		if cmp.Or(want, config.FastOff) != config.FastOff && !(f.From && f.To) {

@@ -7,9 +7,10 @@ import (
 	"net/netip"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
-	"windtunnel/vrouter/kernel"
 )
 
 // Flow is a flow's row: out is from the container, in to it.
@@ -33,6 +34,7 @@ type FlowUse struct {
 	Network string `json:"network"`
 	Flows   uint64 `json:"flows"`
 	Quota   uint32 `json:"quota,omitempty"` // none if 0
+	Share   bool   `json:"share,omitempty"` // the configuration names no quota: this is what others leave it
 }
 
 // Flows is what the table of flows holds. The list ends after as many as were asked for, in no order;
@@ -69,10 +71,10 @@ func (a *Agent) flowPorts(scope Scope) (ports map[uint16]flowPort, use []FlowUse
 		}
 	}
 	use = []FlowUse{}
-	flows := a.flowsOf()
+	flows, quotas := a.flowsOf(), a.config.FlowQuotas()
 	for _, n := range a.config.Networks {
 		if scope.Network == "" || scope.Network == n.Name {
-			use = append(use, FlowUse{n.Name, flows[n.Name], n.Flows})
+			use = append(use, FlowUse{n.Name, flows[n.Name], quotas[n.Name], n.Flows != quotas[n.Name]})
 		}
 	}
 	return ports, use, nil
@@ -94,7 +96,7 @@ func (a *Agent) flowsOf() map[string]uint64 {
 // Flows reads the table of flows. Packets and changes go on meanwhile.
 func (a *Agent) Flows(scope Scope, limit int) (Flows, error) {
 	if limit < 0 || limit > MaxListedFlows {
-		return Flows{}, fmt.Errorf("%d flows cannot be listed; between 1 and %d can", limit, MaxListedFlows)
+		return Flows{}, Refuse(fmt.Errorf("%d flows cannot be listed; between 1 and %d can", limit, MaxListedFlows))
 	}
 	limit = cmp.Or(limit, ListedFlows)
 	ports, use, err := a.flowPorts(scope)
@@ -123,7 +125,7 @@ func flowRow(port flowPort, key core.FlowKey, flow core.Flow) Flow {
 	row := Flow{
 		Port: port.port, Network: port.network, Protocol: protocolNames[key.Protocol],
 		Local: flowEnd(key, key.Local, key.LocalPort), Remote: flowEnd(key, key.Remote, key.RemotePort),
-		Opened: "out", State: core.FlowStateOf(key.Protocol, flow.Marks).String(), IdleSeconds: int(kernel.FlowIdle(flow) / time.Second),
+		Opened: "out", State: core.FlowStateOf(key.Protocol, flow.Marks).String(), IdleSeconds: int(flowIdle(flow) / time.Second),
 		OutPackets: flow.Packets[core.FlowOut], OutBytes: flow.Bytes[core.FlowOut],
 		InPackets: flow.Packets[core.FlowIn], InBytes: flow.Bytes[core.FlowIn],
 	}
@@ -138,6 +140,15 @@ func flowRow(port flowPort, key core.FlowKey, flow core.Flow) Flow {
 		row.Local, row.Remote = flowAddress(key, key.Local).String(), flowAddress(key, key.Remote).String()
 	}
 	return row
+}
+
+// flowIdle is how long ago a flow had its last packet.
+func flowIdle(flow core.Flow) time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		panic(err) // every kernel has this clock
+	}
+	return time.Duration(now.Nano() - int64(flow.Seen))
 }
 
 func flowEnd(key core.FlowKey, a core.Addr, port uint16) string {
@@ -175,7 +186,7 @@ func (a *Agent) age(ctx context.Context) {
 		a.mu.Unlock()
 		// What fails is tried again at the next look.
 		_, _ = a.plane.RemoveFlows(func(key core.FlowKey, flow core.Flow) bool {
-			return kernel.FlowIdle(flow) > idle.Of(key, core.FlowStateOf(key.Protocol, flow.Marks))
+			return flowIdle(flow) > idle.Of(key, core.FlowStateOf(key.Protocol, flow.Marks))
 		})
 		timer.Reset(max(ageEvery, ageShare*time.Since(begun)))
 	}

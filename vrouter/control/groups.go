@@ -3,7 +3,6 @@ package control
 import (
 	"fmt"
 
-	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
 )
 
@@ -25,28 +24,18 @@ func (v view) ecmp(number uint32, r core.Nexthop) Nexthop {
 	return row
 }
 
-// groups counts those that there are, and their members that get no flow: what cannot be reached, also
+// groups counts those that routes lead to, and their members that get no flow: what cannot be reached, also
 // where no other can.
 func (v view) groups() (groups, avoided int) {
-	for slot := range v.image.Groups {
+	used := v.image.UsedGroups()
+	for _, slot := range used {
 		for _, s := range v.image.Shares(slot) {
 			if v.image.Nexthops[s.Nexthop].Dmac&core.MACKnown == 0 {
 				avoided++
 			}
 		}
 	}
-	return len(v.image.Groups), avoided
-}
-
-// networkName is the name of the network of a record.
-func (v view) networkName(vrf uint32) string {
-	id := v.image.VRFs[vrf].ID
-	for _, n := range v.config.Networks {
-		if config.ID(n.Name) == id {
-			return n.Name
-		}
-	}
-	return ""
+	return len(used), avoided
 }
 
 // Text is a member in a table's row.

@@ -10,7 +10,6 @@ import (
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
-	"windtunnel/vrouter/kernel"
 )
 
 const several = `{"format":1,"name":"D-a",
@@ -52,6 +51,17 @@ func TestGroups(t *testing.T) {
 	if groups, avoided := a.view().groups(); groups != 1 || avoided != 1 {
 		t.Errorf("%d groups, %d ways avoided", groups, avoided)
 	}
+	rules, err := c.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, _, err := a.image.Change(rules, a.facts, []config.Change{{Network: "network1", Prefix: netip.MustParsePrefix("10.0.1.9/32"), Remove: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if groups, avoided := (view{c, without}).groups(); groups != 0 || avoided != 0 {
+		t.Errorf("without a route to them, %d groups are counted, %d ways avoided", groups, avoided)
+	}
 	if labels := a.Labels(); !slices.Contains(labels, Label{Label: 40, Nexthop: translate.Nexthop, Network: "network1"}) || len(labels) != 2 {
 		t.Errorf("labels: %+v", labels)
 	}
@@ -68,9 +78,9 @@ func (a *Agent) tellsWays(t *testing.T) {
 	leak, route := a.image.Lookup(2, service), a.image.Lookup(1, service)
 	g := a.image.Groups[a.image.Nexthops[route.Ref()].Vif]
 	to17 := slices.IndexFunc(g.Members[:], func(w uint64) bool { return core.Route(w).Label() == 17 })
-	reply := a.explain(kernel.Trace{Ifindex: 2, Fabric: true, Steps: []kernel.Step{
+	reply := a.explain(core.Trace{Ifindex: 2, Fabric: true, Steps: []core.Step{
 		{Step: core.StepLabel, A: 40}, {Step: core.StepRoute, A: uint64(leak), B: 0x0a000109}, {Step: core.StepTranslate, A: 1},
-		{Step: core.StepRoute, A: uint64(route), B: 0x0a000109}, {Step: core.StepMember, A: g.Members[to17], B: 7},
+		{Step: core.StepRoute, A: uint64(route), B: 0x0a000109}, {Step: core.StepQuoted}, {Step: core.StepMember, A: g.Members[to17], B: 7},
 	}})
 	var says []string
 	for _, s := range reply.Steps {
@@ -80,6 +90,7 @@ func (a *Agent) tellsWays(t *testing.T) {
 		"label is a label of this node", "nexthop vrf-translate to network1",
 		"route .0.1.9 matches 10.0.1.0/24 in network1", "nexthop vrf-translate to network1",
 		"route .0.1.9 matches 10.0.1.9/32 in network1", "nexthop ecmp over 3 ways",
+		"quoted an ICMP error: it has the way of the flow that it is about",
 		"member bucket 7 of 1024 leads to one of the ways",
 		"nexthop tunnel to 10.0.0.2 as mplsoudp by wire0, MAC 02:00:00:00:00:02", "label is pushed",
 	}

@@ -1,83 +1,13 @@
 package control
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
-	"log"
 	"maps"
-	"net"
-	"net/http"
-	"net/netip"
 	"slices"
-	"strings"
-	"sync"
-	"syscall"
-	"time"
+	"strconv"
 
 	"windtunnel/vrouter/core"
 )
-
-// metricsTime bounds each step of a scrape: reading the request, and writing the reply.
-const metricsTime = 5 * time.Second
-
-// maxMetricsHeader bounds a request's header, in bytes.
-const maxMetricsHeader = 8 << 10
-
-// ListenMetrics makes the socket of the metrics: 127.0.0.1:PORT or unix:/path. Whoever reaches it
-// reads every tenant's counters, and nothing asks who it is; so it is never one for other machines.
-func ListenMetrics(address string) (net.Listener, error) {
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		return Listen(path)
-	}
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return nil, Refuse(fmt.Errorf("%q is no address for metrics; give 127.0.0.1:9100, [::1]:9100 or unix:/run/vrouter-metrics.sock", address))
-	}
-	if !at.Addr().IsLoopback() {
-		return nil, Refuse(fmt.Errorf("metrics at %s would show every network's counters to other machines, without asking who they are; give 127.0.0.1:%d or unix:/path, and put a proxy with authentication in front", at, at.Port()))
-	}
-	listener, err := net.Listen("tcp", at.String())
-	if err != nil {
-		if errors.Is(err, syscall.EADDRNOTAVAIL) {
-			err = fmt.Errorf("%w; is the loopback up in this network namespace? `ip link set lo up`", err)
-		}
-		return nil, fmt.Errorf("serving metrics at %s: %w", at, err)
-	}
-	return listener, nil
-}
-
-// ServeMetrics answers Prometheus at a socket until the context ends, one scrape at a time.
-func (a *Agent) ServeMetrics(ctx context.Context, listener net.Listener) error {
-	var one sync.Mutex
-	handler := http.NewServeMux()
-	handler.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		one.Lock()
-		defer one.Unlock()
-		a.scrape(w)
-	})
-	server := &http.Server{
-		Handler: handler, MaxHeaderBytes: maxMetricsHeader, ErrorLog: log.New(io.Discard, "", 0),
-		ReadTimeout: metricsTime, WriteTimeout: metricsTime, IdleTimeout: metricsTime,
-	}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving metrics at %s: %w", listener.Addr(), err)
-	}
-	return nil
-}
-
-func (a *Agent) scrape(w http.ResponseWriter) {
-	stats, err := a.Stats(Scope{})
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_ = WriteMetrics(w, a.Status(), stats) // a scraper that went away has no use for an error
-}
 
 // WriteMetrics writes what METRICS.md lists.
 func WriteMetrics(w io.Writer, status Status, s Stats) error {
@@ -101,10 +31,37 @@ func WriteMetrics(w io.Writer, status Status, s Stats) error {
 	e.family("vrouter_configurations_total", "counter", "Configurations that were applied since the process began.")
 	e.sample("vrouter_configurations_total", float64(status.Changes))
 	e.gauge("vrouter_configuration_applied_timestamp_seconds", "When the configuration in force was applied, Unix time.", float64(status.Applied.UnixMilli())/1000)
+	if status.Poll != nil {
+		e.poll(*status.Poll)
+	}
 	e.node(s)
 	e.networks(s.Networks)
 	e.vifs(s.Vifs)
 	return e.writeTo(w)
+}
+
+func (e *exposition) poll(p Poll) {
+	e.gauge("vrouter_poll_process_up", "1 while the poll mode's process runs.", map[bool]float64{true: 1}[p.PID != 0])
+	e.family("vrouter_poll_restarts_total", "counter", "How often the process was started anew.")
+	e.sample("vrouter_poll_restarts_total", float64(p.Restarts))
+	e.family("vrouter_poll_cycles_total", "counter", "Cycles of rounds over the ports, by whether they found packets.")
+	for _, c := range p.Cores {
+		cpu := strconv.Itoa(c.CPU)
+		e.sample("vrouter_poll_cycles_total", float64(c.Busy), "cpu", cpu, "state", "busy")
+		e.sample("vrouter_poll_cycles_total", float64(c.Idle), "cpu", cpu, "state", "idle")
+	}
+	e.family("vrouter_poll_packets_total", "counter", "Packets that the CPU received.")
+	for _, c := range p.Cores {
+		e.sample("vrouter_poll_packets_total", float64(c.Packets), "cpu", strconv.Itoa(c.CPU))
+	}
+	e.family("vrouter_poll_missed_packets_total", "counter", "Packets that the kernel dropped, because a socket that the CPU reads had no room for them.")
+	for _, c := range p.Cores {
+		e.sample("vrouter_poll_missed_packets_total", float64(c.Missed), "cpu", strconv.Itoa(c.CPU))
+	}
+	e.family("vrouter_poll_stage_cycles_per_packet", "gauge", "Cycles of a packet's stages on average, of some of the rounds.")
+	for _, stage := range slices.Sorted(maps.Keys(p.StageCycles)) {
+		e.sample("vrouter_poll_stage_cycles_per_packet", p.StageCycles[stage], "stage", stage)
+	}
 }
 
 func (e *exposition) node(s Stats) {

@@ -13,7 +13,7 @@ type Routes struct {
 	Routes  int `json:"routes"`  // that lead to other nodes now
 }
 
-// waiting is how many blocks may wait for their release: a grace period, which takes some
+// waiting is how many blocks and hosts may wait for their release: a grace period, which takes some
 // milliseconds, is then shared by thousands of changes.
 const waiting = 4096
 
@@ -24,7 +24,7 @@ func (a *Agent) ChangeRoutes(changes []config.Change) (Routes, error) {
 	defer a.mu.Unlock()
 	next, plan, err := a.image.Change(a.rules, a.facts, changes)
 	if errors.Is(err, config.ErrFull) { // perhaps only of what nobody needs any more
-		if err := errors.Join(a.release(), a.refreshTo(a.facts)); err != nil {
+		if err := a.makeRoom(); err != nil {
 			return Routes{}, err
 		}
 		next, plan, err = a.image.Change(a.rules, a.facts, changes)
@@ -32,35 +32,46 @@ func (a *Agent) ChangeRoutes(changes []config.Change) (Routes, error) {
 	if err != nil {
 		return Routes{}, Refuse(fmt.Errorf("changing routes: %w", err))
 	}
+	return Routes{len(changes), next.RouteCount()}, a.putRoutes(next, plan)
+}
+
+// makeRoom gives back what nobody needs any more.
+func (a *Agent) makeRoom() error { return errors.Join(a.release(), a.refreshTo(a.facts)) }
+
+// putRoutes puts a change of routes in force.
+func (a *Agent) putRoutes(next config.Image, plan config.Plan) error {
 	if err := a.plane.Write(plan.Prepare); err != nil {
 		next.Discard()
-		return Routes{}, err
+		return err
 	}
+	a.plane.Hosts().Forget(plan.Hosts)
 	if err := a.plane.Switch(plan.Switch); err != nil {
-		return Routes{}, err
+		return err
 	}
 	ways := len(next.Nexthops) != len(a.image.Nexthops)
 	a.image = next
-	a.retired = append(a.retired, plan.Retired...)
+	a.retired, a.hosts = append(a.retired, plan.Retired...), append(a.hosts, plan.Hosts...)
 	if ways { // to nodes that nobody has asked for yet
 		a.machine.probe(next.Ways(a.config))
 		a.refreshLocked()
 	}
-	if len(a.retired) >= waiting {
-		err = a.release()
+	if len(a.retired)+len(a.hosts) >= waiting {
+		return a.release()
 	}
-	return Routes{len(changes), next.RouteCount()}, err
+	return nil
 }
 
-// release gives blocks back that packets may be in, once they are not.
+// release gives blocks back that packets may be in, and puts hosts in again whose routes have changed,
+// once no packet follows what was before.
 func (a *Agent) release() error {
-	if len(a.retired) == 0 {
+	if len(a.retired)+len(a.hosts) == 0 {
 		return nil
 	}
 	if err := a.plane.Quiesce(); err != nil {
 		return err
 	}
 	a.image.Release(a.retired)
-	a.retired = a.retired[:0]
+	a.image.Remember(a.plane.Hosts(), a.hosts)
+	a.retired, a.hosts = a.retired[:0], a.hosts[:0]
 	return nil
 }

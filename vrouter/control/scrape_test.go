@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -49,5 +50,47 @@ func TestMetricsServer(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("it ended with %v", err)
+	}
+}
+
+// TestScrapeUnderWay: the server does not end before the scrape that it is at, which reads tables that are
+// gone then; later ones are not begun.
+func TestScrapeUnderWay(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, goOn := make(chan struct{}, 2), make(chan struct{})
+	listener, err := ListenMetrics("unix:" + filepath.Join(t.TempDir(), "metrics"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- serveScrapes(ctx, listener, func(http.ResponseWriter) {
+			begun <- struct{}{}
+			<-goOn
+		})
+	}()
+	for range 2 { // the second waits for the first
+		conn, err := net.DialTimeout("unix", listener.Addr().String(), soon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: vrouter\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-begun
+	cancel()
+	select {
+	case err := <-ended:
+		t.Fatalf("it ended amid a scrape, with %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(goOn)
+	if err := endsWith(t, ended); err != nil {
+		t.Error(err)
+	}
+	if len(begun) != 0 {
+		t.Error("another scrape was begun")
 	}
 }

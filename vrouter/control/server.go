@@ -8,27 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"windtunnel/vrouter/config"
 )
-
-// Request is one line to the socket: exactly one of Get, Apply, Routes, Trace and Watch.
-type Request struct {
-	Get     string          `json:"get,omitempty"`
-	Network string          `json:"network,omitempty"` // of stats and drops: only this network's
-	Port    string          `json:"port,omitempty"`    // only this port's
-	Limit   int             `json:"limit,omitempty"`   // of flow: how many are listed
-	Apply   json.RawMessage `json:"apply,omitempty"`
-	DryRun  bool            `json:"dry_run,omitempty"` // apply nothing, and tell what would change
-	Routes  json.RawMessage `json:"routes,omitempty"`
-	Trace   *TraceRequest   `json:"trace,omitempty"`
-	Watch   *WatchRequest   `json:"watch,omitempty"`
-}
 
 // reply's keys.
 type reply map[string]any
@@ -41,55 +25,44 @@ const (
 	maxClients  = 64
 )
 
-// Serve answers at a Unix socket until the context ends. It makes the socket, for its owner only,
-// and removes it.
+// Serve answers at a Unix socket until the context ends, and closes it.
 func (a *Agent) Serve(ctx context.Context, listener net.Listener) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var clients sync.WaitGroup
 	defer clients.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // before the clients are waited for
 	context.AfterFunc(ctx, func() { listener.Close() })
-	room := make(chan struct{}, maxClients)
+	room := newGuests(maxClients)
 	for {
-		conn, err := listener.Accept()
+		conn, err := accept(ctx, listener)
 		if ctx.Err() != nil {
+			if err == nil {
+				conn.Close()
+			}
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("serving %s: %w", listener.Addr(), err)
 		}
-		room <- struct{}{}
-		clients.Add(1)
-		go func() {
-			defer clients.Done()
-			defer func() { <-room }()
-			a.client(ctx, conn)
-		}()
+		one := room.enter(conn)
+		if one == nil {
+			clients.Go(func() { turnAway(conn) })
+			continue
+		}
+		clients.Go(func() {
+			defer one.leave()
+			a.client(ctx, one)
+		})
 	}
 }
 
-// Listen makes the socket. A file there that nobody listens at is what a killed vRouter left.
-func Listen(path string) (net.Listener, error) {
-	if info, err := os.Lstat(path); err == nil {
-		if info.Mode()&os.ModeSocket == 0 {
-			return nil, fmt.Errorf("%s is there and no socket; name another, or remove it", path)
-		}
-		if conn, err := net.Dial("unix", path); err == nil {
-			conn.Close()
-			return nil, fmt.Errorf("somebody serves %s already; name another socket", path)
-		}
-		os.Remove(path)
-	}
-	old := unix.Umask(0o177)
-	listener, err := net.Listen("unix", path)
-	unix.Umask(old)
-	if err != nil {
-		return nil, fmt.Errorf("making the socket %s: %w", path, err)
-	}
-	return listener, nil
+// turnAway says why. What it says fits the socket's buffer, so that nobody is waited for.
+func turnAway(conn net.Conn) {
+	send(conn, reply{"ok": false, "error": fmt.Sprintf("busy: %d requests are being served; try again", maxClients)})
+	conn.Close()
 }
 
-func (a *Agent) client(ctx context.Context, conn net.Conn) {
+func (a *Agent) client(ctx context.Context, conn *guest) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -102,7 +75,7 @@ func (a *Agent) client(ctx context.Context, conn net.Conn) {
 		if err != nil {
 			return
 		}
-		if !send(conn, a.answer(ctx, line, viewer{conn})) {
+		if !send(conn, a.answer(ctx, line, viewer{conn.Conn})) {
 			return
 		}
 	}
@@ -112,9 +85,12 @@ var errTooLong = fmt.Errorf("the request is longer than %d bytes", maxRequest)
 
 // readLine waits for a request as long as idleTime, but once it has begun, no longer than
 // requestTime.
-func readLine(conn net.Conn, reader *bufio.Reader) ([]byte, error) {
+func readLine(conn *guest, reader *bufio.Reader) ([]byte, error) {
 	conn.SetReadDeadline(time.Now().Add(idleTime))
-	if _, err := reader.Peek(1); err != nil {
+	conn.waits()
+	_, err := reader.Peek(1)
+	conn.asks()
+	if err != nil {
 		return nil, err
 	}
 	conn.SetReadDeadline(time.Now().Add(requestTime))
@@ -154,18 +130,11 @@ func (a *Agent) answer(ctx context.Context, line []byte, v viewer) reply {
 }
 
 func (a *Agent) handle(ctx context.Context, line []byte, v viewer) (reply, error) {
-	var r Request
-	if err := json.Unmarshal(line, &r); err != nil {
-		return nil, fmt.Errorf("reading the request: %w", err)
-	}
-	parts := 0
-	for _, there := range []bool{r.Get != "", r.Apply != nil, r.Routes != nil, r.Trace != nil, r.Watch != nil} {
-		if there {
-			parts++
-		}
+	r, err := readRequest(line)
+	if err != nil {
+		return nil, Refuse(err)
 	}
 	switch {
-	case parts != 1:
 	case r.Get != "":
 		value, err := a.get(r.Get, Scope{r.Network, r.Port}, r.Limit)
 		return reply{r.Get: value}, err
@@ -173,6 +142,9 @@ func (a *Agent) handle(ctx context.Context, line []byte, v viewer) (reply, error
 		return a.apply(r)
 	case r.Routes != nil:
 		return a.changeRoutes(r.Routes)
+	case r.Sweep:
+		value, err := a.Sweep()
+		return reply{"sweep": value}, err
 	case r.Trace != nil:
 		value, err := a.Trace(*r.Trace)
 		return reply{"trace": value}, err
@@ -180,7 +152,6 @@ func (a *Agent) handle(ctx context.Context, line []byte, v viewer) (reply, error
 		watched, err := a.Watch(ctx, *r.Watch, v)
 		return reply{"watched": watched}, err
 	}
-	return nil, errors.New(`a request is {"get":"..."}, {"apply":{...}}, {"routes":[...]}, {"trace":{...}} or {"watch":{...}}`)
 }
 
 func (a *Agent) apply(r Request) (reply, error) {
@@ -233,5 +204,5 @@ func (a *Agent) get(what string, scope Scope, limit int) (any, error) {
 	case "stats":
 		return a.Stats(scope)
 	}
-	return nil, fmt.Errorf("there is no %q to get%s", what, config.Nearest(what, Tables))
+	return nil, fmt.Errorf("there is no %q to get", what)
 }

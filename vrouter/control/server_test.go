@@ -29,7 +29,7 @@ func TestReadLine(t *testing.T) {
 				io.WriteString(there, c.sent)
 				there.Close()
 			}()
-			line, err := readLine(here, bufio.NewReader(here))
+			line, err := readLine(newGuests(1).enter(here), bufio.NewReader(here))
 			here.Close()
 			if string(line) != c.want || !errors.Is(err, c.err) {
 				t.Errorf("got %d bytes and %v", len(line), err)
@@ -44,9 +44,25 @@ func TestWrongRequests(t *testing.T) {
 		`{}`:                     `a request is {"get":"..."}`,
 		`{"get":"x","apply":{}}`: `a request is {"get":"..."}`,
 		`{"get":"x"}`:            `there is no "x" to get`,
+		`{"get":"vifs"}`:         `there is no "vifs" to get; did you mean "vif"?`,
+
+		`{"apply":{},"dryrun":true}`:             `unknown key "dryrun"; did you mean "dry_run"?`,
+		`{"Apply":{}}`:                           `unknown key "Apply"; did you mean "apply"?`,
+		`{"get":"drops","netwrok":"n1"}`:         `unknown key "netwrok"; did you mean "network"?`,
+		`{"trace":{"prot":"a","to":"10.0.1.4"}}`: `reading the request, trace: unknown key "prot"; did you mean "proto"?`,
+		`{"watch":{"cuont":1}}`:                  `reading the request, watch: unknown key "cuont"; did you mean "count"?`,
+		`{"routes":[],"dry_run":true}`:           `"dry_run" is of "apply" only`,
+		`{"get":"vif","network":"n1"}`:           `"network" and "port" are of stats, drops, flow only`,
+		`{"trace":{},"port":"a"}`:                `"network" and "port" are of stats, drops, flow only`,
+		`{"get":"vif","limit":1}`:                `"limit" is of "flow" only`,
+		`{"get":"vif"}{}`:                        `reading the request`,
+		`[]`:                                     `reading the request`,
+		`{"trace":5}`:                            `reading the request, trace`,
+		`{"get":"flow","limit":-1}`:              `-1 flows cannot be listed`,
+		`{"watch":{"count":-1}}`:                 `a watch shows 1 to 1000 packets`,
 	} {
 		reply := (&Agent{}).answer(t.Context(), []byte(request), viewer{})
-		if text, _ := reply["error"].(string); reply["ok"] != false || !strings.Contains(text, want) {
+		if text, _ := reply["error"].(string); reply["ok"] != false || reply["refused"] != true || !strings.Contains(text, want) {
 			t.Errorf("%s: %v", request, reply)
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/kernel"
 	"windtunnel/vrouter/packet"
+	"windtunnel/vrouter/poll"
 )
 
 // TraceRequest asks what would become of a frame: one that is given, or one that is made.
@@ -69,15 +71,44 @@ func (a *Agent) Trace(r TraceRequest) (TraceReply, error) {
 	switch {
 	case len(frame) < 14:
 		return TraceReply{}, Refuse(fmt.Errorf("a frame has at least 14 bytes, not %d", len(frame)))
-	case len(frame) > kernel.MaxTraceFrame:
-		return TraceReply{}, Refuse(fmt.Errorf("%d bytes are more than the kernel takes for a trial; at most %d", len(frame), kernel.MaxTraceFrame))
+	case len(frame) > a.maxTraceFrame():
+		return TraceReply{}, Refuse(fmt.Errorf("%d bytes are more than the %s takes for a trial; at most %d", len(frame), a.mover(), a.maxTraceFrame()))
 	}
-	trace, err := a.plane.Trace(ifindex, r.Fabric, frame)
+	trace, err := a.try(ifindex, r.Fabric, frame)
 	if err != nil {
 		return TraceReply{}, err
 	}
 	trace.Head = frame
 	return a.explain(trace), nil
+}
+
+// mover is what forwards, in words.
+func (a *Agent) mover() string {
+	if a.poll != nil {
+		return "poll mode"
+	}
+	return "kernel"
+}
+
+func (a *Agent) maxTraceFrame() int {
+	if a.poll != nil {
+		return poll.MaxTraceFrame
+	}
+	return kernel.MaxTraceFrame
+}
+
+// try lets what forwards decide about a frame that an interface would receive.
+func (a *Agent) try(ifindex uint32, fabric bool, frame []byte) (core.Trace, error) {
+	if a.poll == nil {
+		return a.kernel.Trace(ifindex, fabric, frame)
+	}
+	vif := uint32(0)
+	for slot, v := range a.image.Vifs {
+		if !fabric && v.Ifindex == ifindex {
+			vif = slot
+		}
+	}
+	return a.poll.Trace(vif, frame)
 }
 
 // traceFrame makes the frame, and finds the interface that receives it.
@@ -177,7 +208,7 @@ func (a *Agent) place(ifindex uint32) (port, name string) {
 	for slot, vif := range a.image.Vifs {
 		if vif.Ifindex == ifindex {
 			p := a.port(names[slot])
-			return p.Name, p.Interface
+			return p.Name, p.Place()
 		}
 	}
 	if ifindex == a.facts.FabricIfindex {
@@ -187,7 +218,7 @@ func (a *Agent) place(ifindex uint32) (port, name string) {
 }
 
 // explain puts a trace into words.
-func (a *Agent) explain(t kernel.Trace) TraceReply {
+func (a *Agent) explain(t core.Trace) TraceReply {
 	port, name := a.place(t.Ifindex)
 	e := explainer{agent: a, port: a.port(port), reply: TraceReply{
 		At: "fabric " + name, Length: int(t.Length), In: packet.Describe(t.Head, int(t.Length)), Steps: []TraceStep{}, Result: "pass",

@@ -15,6 +15,7 @@ import (
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/kernel"
+	"windtunnel/vrouter/poll"
 )
 
 // WatchRequest asks for live packets that match.
@@ -61,7 +62,7 @@ func (v viewer) gone() bool {
 // costs a look; before and after, none.
 func (a *Agent) Watch(ctx context.Context, r WatchRequest, v viewer) (int, error) {
 	if r.Count < 0 || r.Count > maxWatchCount || r.Seconds < 0 || r.Seconds > maxWatchSeconds {
-		return 0, fmt.Errorf("a watch shows at most %d packets within %d seconds", maxWatchCount, maxWatchSeconds)
+		return 0, Refuse(fmt.Errorf("a watch shows 1 to %d packets within 1 to %d seconds", maxWatchCount, maxWatchSeconds))
 	}
 	for until := time.Now().Add(4 * watchTick); !a.watching.TryLock(); time.Sleep(watchTick / 10) {
 		if time.Now().After(until) { // it is not one that is about to end, because its client has gone
@@ -84,13 +85,25 @@ func (a *Agent) Watch(ctx context.Context, r WatchRequest, v viewer) (int, error
 	return shown, errors.Join(err, watch.Close())
 }
 
-func (a *Agent) beginWatch(r WatchRequest) (*kernel.Watch, error) {
+// watched is where live packets come from.
+type watched interface {
+	// Next waits for one until a time; then it gives os.ErrDeadlineExceeded.
+	Next(until time.Time) (core.Trace, error)
+	Close() error
+}
+
+var (
+	_ watched = (*kernel.Watch)(nil)
+	_ watched = (*poll.Watch)(nil)
+)
+
+func (a *Agent) beginWatch(r WatchRequest) (watched, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var filter kernel.Filter
+	var filter core.TraceFilter
 	if r.Port != "" {
 		if _, err := a.portIfindex(r.Port); err != nil {
-			return nil, err
+			return nil, Refuse(err)
 		}
 		filter.Vif = a.view().slots()[config.ID(r.Port)]
 	}
@@ -112,11 +125,18 @@ func (a *Agent) beginWatch(r WatchRequest) (*kernel.Watch, error) {
 			vifs = append(vifs, vif.Ifindex)
 		}
 	}
-	return a.plane.Watch(filter, vifs, a.facts.FabricIfindex)
+	if a.poll != nil {
+		return a.poll.Watch(filter), nil
+	}
+	watch, err := a.kernel.Watch(filter, vifs, a.facts.FabricIfindex)
+	if err != nil {
+		return nil, err
+	}
+	return watch, nil
 }
 
 // follows shows packets until there were enough, the time is up, or nobody listens.
-func (a *Agent) follows(ctx context.Context, watch *kernel.Watch, count int, end time.Time, v viewer) (shown int, err error) {
+func (a *Agent) follows(ctx context.Context, watch watched, count int, end time.Time, v viewer) (shown int, err error) {
 	for shown < count && ctx.Err() == nil && time.Now().Before(end) && !v.gone() {
 		until := time.Now().Add(watchTick)
 		if end.Before(until) {

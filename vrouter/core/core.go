@@ -17,7 +17,7 @@ const (
 	FabricVRF    = 0
 	PeersVRF     = MaxVRFs
 	VRFSlots     = MaxVRFs + 1
-	Layout       = 10
+	Layout       = 18
 	VNIBuckets   = 512
 	VNIWays      = 8
 	MaxVNIs      = VNIBuckets * VNIWays
@@ -31,6 +31,8 @@ const (
 	MaxRules     = 64
 	GroupMembers = 16
 	GroupBuckets = 1024
+	HostWays     = 4
+	HostHash     = 0x9e3779b97f4a7c15
 )
 
 // Nexthop types and flags, and vif flags, as in vr_types.h.
@@ -42,16 +44,20 @@ const (
 	NexthopTunnel
 	NexthopECMP
 	NexthopTranslate
+	NexthopFrames
 
 	NexthopFabric = 1
 	NexthopPeer   = 2
 	NexthopAddr6  = 4
 	NexthopFlow   = 8
+	NexthopWord   = 16
 	VifPeer       = 1
 	NodeVXLAN     = 1
+	NodeFrames    = 2
 	VRFMSSClamp   = 1
 	VRFBridge     = 2
 	VRFFlood      = 4 // frames to unknown MAC addresses, too
+	VRFHosts      = 8
 
 	AnyMember   = 0 // of Group.Buckets
 	LocalMember = 1
@@ -84,6 +90,9 @@ type Route uint64
 
 // RouteChild marks an entry that names another block.
 const RouteChild Route = 1 << 31
+
+// RouteSet marks a route that a client set while the vRouter ran: no configuration has it.
+const RouteSet Route = 1 << 60
 
 // MakeChild is the entry that leads to a block with a prefix of so many bits.
 func MakeChild(block uint32, prefixBits int) Route {

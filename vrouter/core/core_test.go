@@ -24,7 +24,7 @@ func TestConstants(t *testing.T) {
 		"VR_FABRIC_VRF": core.FabricVRF, "VR_PEERS_VRF": "VR_MAX_VRFS", "VR_VRF_SLOTS": "(VR_MAX_VRFS + 1)", "VR_LAYOUT": core.Layout, "VR_MAC_KNOWN": "(1ULL << 48)", "VR_ROUTE_CHILD": "(1ULL << 31)",
 		"VR_ROUTE_TAIL": "(1ULL << 63)", "VR_ROUTE_TAIL_BITS": core.RouteTailBits,
 		"VR_VNI_BUCKETS": core.VNIBuckets, "VR_MAC_BUCKETS": core.MACBuckets, "VR_FLOOD_TARGETS": core.FloodTargets, "VR_MAC_HASH": "0x9e3779b97f4a7c15ULL",
-		"VR_TEMPLATE_LEN": core.TemplateLen, "VR_VNI_HASH": "0x9e3779b1u",
+		"VR_TEMPLATE_LEN": core.TemplateLen, "VR_HOST_WAYS": core.HostWays, "VR_HOST_HASH": "0x9e3779b97f4a7c15ULL", "VR_VNI_HASH": "0x9e3779b1u",
 	} {
 		if line := fmt.Sprintf("#define %s %v\n", name, value); !strings.Contains(string(text), line) {
 			t.Errorf("vr_types.h has no line %q", line)

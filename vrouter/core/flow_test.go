@@ -3,10 +3,13 @@ package core_test
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"windtunnel/vrouter/built"
 	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/internal/golden"
 )
 
 // TestFlowOnHost: flow mode, compiled for the host, agrees with plain models of it, and Go tells the
@@ -31,5 +34,18 @@ func TestFlowOnHost(t *testing.T) {
 	}
 	if lines != 64 {
 		t.Errorf("%d states were compared", lines)
+	}
+}
+
+// TestFlowTable: threads that make, find and end flows at once lose and double none, count them exactly,
+// and never read what another one writes; and as many flows find room as the table is for.
+func TestFlowTable(t *testing.T) {
+	for _, sanitizers := range []string{"address,undefined", "thread"} {
+		t.Run(sanitizers, func(t *testing.T) {
+			program := built.C(t, "-O1", sanitizers, filepath.Join(golden.Folder(), "testdata", "flow_table.c"))
+			if output, err := exec.Command(program).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+		})
 	}
 }

@@ -2,7 +2,10 @@
 
 package core
 
-import "structs"
+import (
+	"structs"
+	"unsafe"
+)
 
 // Vif is struct vr_vif of the C headers.
 type Vif struct {
@@ -33,7 +36,8 @@ type VRF struct {
 	Subnet     uint32
 	Mask       uint32
 	Gateway    uint32
-	Flags      uint32
+	Flags      uint16
+	Slot       uint16
 	Flows      uint32
 	Flood      uint32
 	Gateway6   Addr
@@ -74,7 +78,7 @@ type Node struct {
 	MTU      uint32
 	Version  uint32
 	Flags    uint32
-	Reserved uint32
+	Hosts    uint32
 	Address6 Addr
 }
 
@@ -125,12 +129,25 @@ type MAC struct {
 // SizeMAC is the size that C gives it, in bytes.
 const SizeMAC = 16
 
+// Hosts is struct vr_hosts of the C headers.
+type Hosts struct {
+	_    structs.HostLayout
+	Ways [4]struct {
+		_     structs.HostLayout
+		Key   uint64
+		Route uint64
+	}
+}
+
+// SizeHosts is the size that C gives it, in bytes.
+const SizeHosts = 64
+
 // Flood is struct vr_flood of the C headers.
 type Flood struct {
-	_        structs.HostLayout
-	Count    uint32
-	Reserved uint32
-	Targets  [64]uint64
+	_       structs.HostLayout
+	Count   uint32
+	Udp     uint32
+	Targets [64]uint64
 }
 
 // SizeFlood is the size that C gives it, in bytes.
@@ -155,14 +172,14 @@ type Totals struct {
 	Forwarded      Count
 	Passed         Count
 	Answered       Count
-	Drops          [61]Count
+	Drops          [70]Count
 	Flooded        Count
 	Copies         Count
-	CopyDrops      [61]Count
+	CopyDrops      [70]Count
 }
 
 // SizeTotals is the size that C gives it, in bytes.
-const SizeTotals = 3096
+const SizeTotals = 3528
 
 // VifCount is struct vr_vif_count of the C headers.
 type VifCount struct {
@@ -179,12 +196,12 @@ const SizeVifCount = 96
 // VifDrops is struct vr_vif_drops of the C headers.
 type VifDrops struct {
 	_    structs.HostLayout
-	From [61]Count
-	To   [61]Count
+	From [70]Count
+	To   [70]Count
 }
 
 // SizeVifDrops is the size that C gives it, in bytes.
-const SizeVifDrops = 2928
+const SizeVifDrops = 3360
 
 // FlowKey is struct vr_flow_key of the C headers.
 type FlowKey struct {
@@ -203,18 +220,54 @@ const SizeFlowKey = 40
 
 // Flow is struct vr_flow of the C headers.
 type Flow struct {
-	_        structs.HostLayout
-	Seen     uint64
-	Packets  [2]uint64
-	Bytes    [2]uint64
-	Marks    uint32
-	VRF      uint16
-	Opener   uint8
-	Reserved uint8
+	_       structs.HostLayout
+	Seen    uint64
+	Marks   uint32
+	VRF     uint16
+	Opener  uint8
+	Steps   uint8
+	Packets [2]uint64
+	Bytes   [2]uint64
 }
 
 // SizeFlow is the size that C gives it, in bytes.
 const SizeFlow = 48
+
+// FlowEntry is struct vr_flow_entry of the C headers.
+type FlowEntry struct {
+	_        structs.HostLayout
+	Word     uint32
+	Reach    uint32
+	Key      FlowKey
+	Flow     Flow
+	Reserved [4]uint64
+}
+
+// SizeFlowEntry is the size that C gives it, in bytes.
+const SizeFlowEntry = 128
+
+// FlowPage is struct vr_flow_page of the C headers.
+type FlowPage struct {
+	_       structs.HostLayout
+	Entries [32]FlowEntry
+}
+
+// SizeFlowPage is the size that C gives it, in bytes.
+const SizeFlowPage = 4096
+
+// FlowHead is struct vr_flow_head of the C headers.
+type FlowHead struct {
+	_           structs.HostLayout
+	Secret      [5]uint64
+	Pages       uint32
+	Limit       uint32
+	Reserved    [2]uint64
+	Used        uint64
+	ReservedToo [7]uint64
+}
+
+// SizeFlowHead is the size that C gives it, in bytes.
+const SizeFlowHead = 128
 
 // Rule is struct vr_rule of the C headers.
 type Rule struct {
@@ -242,6 +295,148 @@ type Policy struct {
 
 // SizePolicy is the size that C gives it, in bytes.
 const SizePolicy = 3088
+
+// These do not compile where Go's layout is not as large as C's.
+var (
+	_ [SizeVif]byte       = [unsafe.Sizeof(Vif{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Vif{}.ID)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Vif{}.MAC)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(Vif{}.Ifindex)]byte{}
+	_ [20]byte            = [unsafe.Offsetof(Vif{}.VRF)]byte{}
+	_ [24]byte            = [unsafe.Offsetof(Vif{}.Address)]byte{}
+	_ [28]byte            = [unsafe.Offsetof(Vif{}.MTU)]byte{}
+	_ [32]byte            = [unsafe.Offsetof(Vif{}.Flags)]byte{}
+	_ [36]byte            = [unsafe.Offsetof(Vif{}.Label)]byte{}
+	_ [40]byte            = [unsafe.Offsetof(Vif{}.Policy)]byte{}
+	_ [44]byte            = [unsafe.Offsetof(Vif{}.Reserved)]byte{}
+	_ [48]byte            = [unsafe.Offsetof(Vif{}.Address6)]byte{}
+	_ [SizeVRF]byte       = [unsafe.Sizeof(VRF{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(VRF{}.ID)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(VRF{}.GatewayMAC)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(VRF{}.Root4)]byte{}
+	_ [20]byte            = [unsafe.Offsetof(VRF{}.Root6)]byte{}
+	_ [24]byte            = [unsafe.Offsetof(VRF{}.Subnet)]byte{}
+	_ [28]byte            = [unsafe.Offsetof(VRF{}.Mask)]byte{}
+	_ [32]byte            = [unsafe.Offsetof(VRF{}.Gateway)]byte{}
+	_ [36]byte            = [unsafe.Offsetof(VRF{}.Flags)]byte{}
+	_ [38]byte            = [unsafe.Offsetof(VRF{}.Slot)]byte{}
+	_ [40]byte            = [unsafe.Offsetof(VRF{}.Flows)]byte{}
+	_ [44]byte            = [unsafe.Offsetof(VRF{}.Flood)]byte{}
+	_ [48]byte            = [unsafe.Offsetof(VRF{}.Gateway6)]byte{}
+	_ [64]byte            = [unsafe.Offsetof(VRF{}.Subnet6)]byte{}
+	_ [80]byte            = [unsafe.Offsetof(VRF{}.Mask6)]byte{}
+	_ [SizeNexthop]byte   = [unsafe.Sizeof(Nexthop{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Nexthop{}.Dmac)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Nexthop{}.Smac)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(Nexthop{}.Type)]byte{}
+	_ [17]byte            = [unsafe.Offsetof(Nexthop{}.Encapsulation)]byte{}
+	_ [18]byte            = [unsafe.Offsetof(Nexthop{}.Push)]byte{}
+	_ [19]byte            = [unsafe.Offsetof(Nexthop{}.Outer)]byte{}
+	_ [20]byte            = [unsafe.Offsetof(Nexthop{}.Flags)]byte{}
+	_ [24]byte            = [unsafe.Offsetof(Nexthop{}.Ifindex)]byte{}
+	_ [28]byte            = [unsafe.Offsetof(Nexthop{}.Vif)]byte{}
+	_ [32]byte            = [unsafe.Offsetof(Nexthop{}.MTU)]byte{}
+	_ [36]byte            = [unsafe.Offsetof(Nexthop{}.Csum)]byte{}
+	_ [40]byte            = [unsafe.Offsetof(Nexthop{}.Addr)]byte{}
+	_ [56]byte            = [unsafe.Offsetof(Nexthop{}.Header)]byte{}
+	_ [SizeNode]byte      = [unsafe.Sizeof(Node{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Node{}.MAC)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Node{}.Address)]byte{}
+	_ [12]byte            = [unsafe.Offsetof(Node{}.Ifindex)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(Node{}.MTU)]byte{}
+	_ [20]byte            = [unsafe.Offsetof(Node{}.Version)]byte{}
+	_ [24]byte            = [unsafe.Offsetof(Node{}.Flags)]byte{}
+	_ [28]byte            = [unsafe.Offsetof(Node{}.Hosts)]byte{}
+	_ [32]byte            = [unsafe.Offsetof(Node{}.Address6)]byte{}
+	_ [SizeAddr]byte      = [unsafe.Sizeof(Addr{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Addr{}.Hi)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Addr{}.Lo)]byte{}
+	_ [SizeGroup]byte     = [unsafe.Sizeof(Group{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Group{}.ID)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Group{}.Members)]byte{}
+	_ [136]byte           = [unsafe.Offsetof(Group{}.Buckets)]byte{}
+	_ [SizeBlock]byte     = [unsafe.Sizeof(Block{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Block{}.Prefix)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(Block{}.Otherwise)]byte{}
+	_ [24]byte            = [unsafe.Offsetof(Block{}.Length)]byte{}
+	_ [28]byte            = [unsafe.Offsetof(Block{}.Reserved)]byte{}
+	_ [32]byte            = [unsafe.Offsetof(Block{}.Entries)]byte{}
+	_ [SizeMAC]byte       = [unsafe.Sizeof(MAC{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(MAC{}.Key)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(MAC{}.Route)]byte{}
+	_ [SizeHosts]byte     = [unsafe.Sizeof(Hosts{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Hosts{}.Ways)]byte{}
+	_ [SizeFlood]byte     = [unsafe.Sizeof(Flood{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Flood{}.Count)]byte{}
+	_ [4]byte             = [unsafe.Offsetof(Flood{}.Udp)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Flood{}.Targets)]byte{}
+	_ [SizeCount]byte     = [unsafe.Sizeof(Count{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Count{}.Packets)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Count{}.Segments)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(Count{}.Bytes)]byte{}
+	_ [SizeTotals]byte    = [unsafe.Sizeof(Totals{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Totals{}.ReceivedVif)]byte{}
+	_ [24]byte            = [unsafe.Offsetof(Totals{}.ReceivedFabric)]byte{}
+	_ [48]byte            = [unsafe.Offsetof(Totals{}.Forwarded)]byte{}
+	_ [72]byte            = [unsafe.Offsetof(Totals{}.Passed)]byte{}
+	_ [96]byte            = [unsafe.Offsetof(Totals{}.Answered)]byte{}
+	_ [120]byte           = [unsafe.Offsetof(Totals{}.Drops)]byte{}
+	_ [1800]byte          = [unsafe.Offsetof(Totals{}.Flooded)]byte{}
+	_ [1824]byte          = [unsafe.Offsetof(Totals{}.Copies)]byte{}
+	_ [1848]byte          = [unsafe.Offsetof(Totals{}.CopyDrops)]byte{}
+	_ [SizeVifCount]byte  = [unsafe.Sizeof(VifCount{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(VifCount{}.Rx)]byte{}
+	_ [24]byte            = [unsafe.Offsetof(VifCount{}.Forwarded)]byte{}
+	_ [48]byte            = [unsafe.Offsetof(VifCount{}.Answered)]byte{}
+	_ [72]byte            = [unsafe.Offsetof(VifCount{}.Tx)]byte{}
+	_ [SizeVifDrops]byte  = [unsafe.Sizeof(VifDrops{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(VifDrops{}.From)]byte{}
+	_ [1680]byte          = [unsafe.Offsetof(VifDrops{}.To)]byte{}
+	_ [SizeFlowKey]byte   = [unsafe.Sizeof(FlowKey{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(FlowKey{}.Local)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(FlowKey{}.Remote)]byte{}
+	_ [32]byte            = [unsafe.Offsetof(FlowKey{}.LocalPort)]byte{}
+	_ [34]byte            = [unsafe.Offsetof(FlowKey{}.RemotePort)]byte{}
+	_ [36]byte            = [unsafe.Offsetof(FlowKey{}.Vif)]byte{}
+	_ [38]byte            = [unsafe.Offsetof(FlowKey{}.Protocol)]byte{}
+	_ [39]byte            = [unsafe.Offsetof(FlowKey{}.Family)]byte{}
+	_ [SizeFlow]byte      = [unsafe.Sizeof(Flow{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Flow{}.Seen)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Flow{}.Marks)]byte{}
+	_ [12]byte            = [unsafe.Offsetof(Flow{}.VRF)]byte{}
+	_ [14]byte            = [unsafe.Offsetof(Flow{}.Opener)]byte{}
+	_ [15]byte            = [unsafe.Offsetof(Flow{}.Steps)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(Flow{}.Packets)]byte{}
+	_ [32]byte            = [unsafe.Offsetof(Flow{}.Bytes)]byte{}
+	_ [SizeFlowEntry]byte = [unsafe.Sizeof(FlowEntry{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(FlowEntry{}.Word)]byte{}
+	_ [4]byte             = [unsafe.Offsetof(FlowEntry{}.Reach)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(FlowEntry{}.Key)]byte{}
+	_ [48]byte            = [unsafe.Offsetof(FlowEntry{}.Flow)]byte{}
+	_ [96]byte            = [unsafe.Offsetof(FlowEntry{}.Reserved)]byte{}
+	_ [SizeFlowPage]byte  = [unsafe.Sizeof(FlowPage{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(FlowPage{}.Entries)]byte{}
+	_ [SizeFlowHead]byte  = [unsafe.Sizeof(FlowHead{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(FlowHead{}.Secret)]byte{}
+	_ [40]byte            = [unsafe.Offsetof(FlowHead{}.Pages)]byte{}
+	_ [44]byte            = [unsafe.Offsetof(FlowHead{}.Limit)]byte{}
+	_ [48]byte            = [unsafe.Offsetof(FlowHead{}.Reserved)]byte{}
+	_ [64]byte            = [unsafe.Offsetof(FlowHead{}.Used)]byte{}
+	_ [72]byte            = [unsafe.Offsetof(FlowHead{}.ReservedToo)]byte{}
+	_ [SizeRule]byte      = [unsafe.Sizeof(Rule{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Rule{}.Remote)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(Rule{}.Mask)]byte{}
+	_ [32]byte            = [unsafe.Offsetof(Rule{}.FirstPort)]byte{}
+	_ [34]byte            = [unsafe.Offsetof(Rule{}.LastPort)]byte{}
+	_ [36]byte            = [unsafe.Offsetof(Rule{}.What)]byte{}
+	_ [40]byte            = [unsafe.Offsetof(Rule{}.WhatMask)]byte{}
+	_ [44]byte            = [unsafe.Offsetof(Rule{}.Allow)]byte{}
+	_ [SizePolicy]byte    = [unsafe.Sizeof(Policy{})]byte{}
+	_ [0]byte             = [unsafe.Offsetof(Policy{}.ID)]byte{}
+	_ [8]byte             = [unsafe.Offsetof(Policy{}.Count)]byte{}
+	_ [12]byte            = [unsafe.Offsetof(Policy{}.Otherwise)]byte{}
+	_ [16]byte            = [unsafe.Offsetof(Policy{}.Rules)]byte{}
+)
 
 // The reasons of vr_drops.h: indices into Totals.Drops and DropReasons.
 const (
@@ -306,6 +501,15 @@ const (
 	DropSplitHorizon
 	DropFloodNobody
 	DropCopyFailed
+	DropControlWord
+	DropTxFull
+	DropOversized
+	DropBadTransport
+	DropOuterLength
+	DropOuterSource
+	DropJoined
+	DropBadAggregate
+	DropNoBuffers
 )
 
 // DropReasons has every drop reason's name and meaning, by its number.
@@ -334,7 +538,7 @@ var DropReasons = [...]DropReason{
 	{Name: "arp_outside", Says: "an ARP request for an address outside the network"},
 	{Name: "label_stack", Says: "more than one MPLS label"},
 	{Name: "label_ttl", Says: "the MPLS label's time to live ran out"},
-	{Name: "unknown_label", Says: "an MPLS label that no port here has"},
+	{Name: "unknown_label", Says: "an MPLS label that no port or network here has"},
 	{Name: "inner_not_ip", Says: "the tunnel carries something other than IP"},
 	{Name: "inner_bad_header", Says: "the tunnel carries an IP header with a wrong length or checksum"},
 	{Name: "ecn", Says: "congestion marked outside on a packet that cannot carry the mark"},
@@ -344,7 +548,7 @@ var DropReasons = [...]DropReason{
 	{Name: "gre_flags", Says: "MPLS in GRE with a checksum, key, sequence number or version"},
 	{Name: "vxlan_flags", Says: "a VXLAN packet that does not say that its VNI is valid"},
 	{Name: "unknown_vni", Says: "a VNI that no network here has"},
-	{Name: "inner_wrong_mac", Says: "VXLAN to a MAC address that is neither the gateway's nor the port's"},
+	{Name: "inner_wrong_mac", Says: "a tunnel's frame for a MAC that is neither the gateway's nor the port's"},
 	{Name: "not_here", Says: "a tunnel packet to an address that no port here has"},
 	{Name: "no_ipv6", Says: "IPv6 at a port that has no IPv6 address"},
 	{Name: "extensions", Says: "more IPv6 extension headers than are looked at"},
@@ -371,6 +575,15 @@ var DropReasons = [...]DropReason{
 	{Name: "split_horizon", Says: "came from the fabric for another node: that one gets it by itself"},
 	{Name: "flood_nobody", Says: "for all of a network, and there is nobody else"},
 	{Name: "copy_failed", Says: "the kernel could not copy a frame, or the device not take the copy"},
+	{Name: "control_word", Says: "no control word between the label and the frame, where one has to be"},
+	{Name: "tx_full", Says: "poll mode: the way out took no more packets, or is gone"},
+	{Name: "oversized", Says: "poll mode: longer than an IP packet can be, or the port had no room for all of it"},
+	{Name: "bad_transport", Says: "a TCP or UDP header with a wrong length"},
+	{Name: "outer_length", Says: "a tunnel packet whose UDP header has another length than the packet"},
+	{Name: "outer_source", Says: "a tunnel packet from an address that is no other node's"},
+	{Name: "joined", Says: "an aggregate that is not one IP packet, as tunnel packets joined outside are"},
+	{Name: "bad_aggregate", Says: "poll mode: an aggregate that is not what its sender says, or of too many packets"},
+	{Name: "no_buffers", Says: "poll mode: no buffer was free for a packet of an aggregate that was cut"},
 }
 
 // The steps of a decision, as in vr_trace.h.
@@ -402,6 +615,7 @@ const (
 	StepFast
 	StepMAC
 	StepCopy
+	StepQuoted
 )
 
 // OperationNames are what may become of a packet, by the number that vr_verdict.h gives it.

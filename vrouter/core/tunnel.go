@@ -11,6 +11,10 @@ const (
 	MPLSoUDP
 	MPLSoGRE
 	VXLAN
+	FrameMPLSoUDP
+	FrameMPLSoGRE
+	WordMPLSoUDP
+	WordMPLSoGRE
 )
 
 const (
@@ -27,7 +31,7 @@ const (
 type Tunnel struct {
 	Encapsulation       uint8
 	Source, Destination netip.Addr
-	VNI                 uint32  // with VXLAN, as what follows
+	VNI                 uint32  // with VXLAN, as what follows, which other frames bring along
 	InnerDestination    [6]byte // of the inner Ethernet header
 	InnerSource         [6]byte
 }
@@ -77,20 +81,29 @@ func (t Tunnel) outerIPv6() []byte {
 }
 
 func (t Tunnel) protocol() byte {
-	if t.Encapsulation == MPLSoGRE {
+	switch t.Encapsulation {
+	case MPLSoGRE, FrameMPLSoGRE, WordMPLSoGRE:
 		return protocolGRE
 	}
 	return protocolUDP
 }
 
+// HasUDP tells whether a tunnel nexthop's headers have UDP.
+func (n *Nexthop) HasUDP() bool {
+	return Tunnel{Encapsulation: n.Encapsulation}.protocol() == protocolUDP
+}
+
 // wrap is what stands behind the outer IP header.
 func (t Tunnel) wrap() []byte {
-	label := []byte{0, 0, 1, labelTTL} // the bottom of the stack: RFC 3032, section 2.1
-	switch t.Encapsulation {
-	case MPLSoUDP:
-		return append(udpTo(portMPLSoUDP), label...)
-	case MPLSoGRE:
-		return append([]byte{0, 0, etherMPLS >> 8, etherMPLS & 0xff}, label...)
+	const word, ethernet = 4, 14
+	if t.Encapsulation != VXLAN {
+		header := udpTo(portMPLSoUDP)
+		if t.protocol() == protocolGRE {
+			header = []byte{0, 0, etherMPLS >> 8, etherMPLS & 0xff}
+		}
+		header = append(header, 0, 0, 1, labelTTL) // the bottom of the stack: RFC 3032, section 2.1
+		behind := map[uint8]int{FrameMPLSoUDP: ethernet, FrameMPLSoGRE: ethernet, WordMPLSoUDP: word + ethernet, WordMPLSoGRE: word + ethernet}
+		return append(header, make([]byte, behind[t.Encapsulation])...)
 	}
 	header := append(udpTo(portVXLAN), 0x08, 0, 0, 0)
 	header = binary.BigEndian.AppendUint32(header, t.VNI<<8)

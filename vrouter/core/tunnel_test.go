@@ -8,6 +8,12 @@ import (
 	"windtunnel/vrouter/core"
 )
 
+// What each frame brings along, and a control word.
+const (
+	frame = "0000000000000000000000000000"
+	word  = "00000000"
+)
+
 // TestTunnelOverIPv6: as TestTunnel, with the header of RFC 8200, section 3.
 func TestTunnelOverIPv6(t *testing.T) {
 	const addresses = "fd00000f000000000000000000000001" + "fd00000f000000000000000000000002"
@@ -15,9 +21,12 @@ func TestTunnelOverIPv6(t *testing.T) {
 		encapsulation uint8
 		want          string
 	}{
-		"MPLS in UDP": {core.MPLSoUDP, "6000000000001140" + addresses + "000019eb00000000" + "00000140"},
-		"MPLS in GRE": {core.MPLSoGRE, "6000000000002f40" + addresses + "00008847" + "00000140"},
-		"VXLAN":       {core.VXLAN, "6000000000001140" + addresses + "000012b500000000" + "0800000000138900" + "020000007777" + "00005e000100" + "0800"},
+		"MPLS in UDP":                   {core.MPLSoUDP, "6000000000001140" + addresses + "000019eb00000000" + "00000140"},
+		"MPLS in GRE":                   {core.MPLSoGRE, "6000000000002f40" + addresses + "00008847" + "00000140"},
+		"a frame in MPLS in UDP":        {core.FrameMPLSoUDP, "6000000000001140" + addresses + "000019eb00000000" + "00000140" + frame},
+		"a frame in MPLS in GRE":        {core.FrameMPLSoGRE, "6000000000002f40" + addresses + "00008847" + "00000140" + frame},
+		"a control word in MPLS in UDP": {core.WordMPLSoUDP, "6000000000001140" + addresses + "000019eb00000000" + "00000140" + word + frame},
+		"VXLAN":                         {core.VXLAN, "6000000000001140" + addresses + "000012b500000000" + "0800000000138900" + "020000007777" + "00005e000100" + "0800"},
 	} {
 		tunnel := core.Tunnel{
 			Encapsulation: k.encapsulation, Source: netip.MustParseAddr("fd00:f::1"), Destination: netip.MustParseAddr("fd00:f::2"), VNI: 5001,
@@ -47,9 +56,13 @@ func TestTunnel(t *testing.T) {
 		encapsulation uint8
 		want          string
 	}{
-		"MPLS in UDP": {core.MPLSoUDP, udpOuter + "000019eb00000000" + "00000140"},
-		"MPLS in GRE": {core.MPLSoGRE, greOuter + "00008847" + "00000140"},
-		"VXLAN":       {core.VXLAN, udpOuter + "000012b500000000" + "0800000000138900" + "020000007777" + "00005e000100" + "0800"},
+		"MPLS in UDP":                   {core.MPLSoUDP, udpOuter + "000019eb00000000" + "00000140"},
+		"MPLS in GRE":                   {core.MPLSoGRE, greOuter + "00008847" + "00000140"},
+		"a frame in MPLS in UDP":        {core.FrameMPLSoUDP, udpOuter + "000019eb00000000" + "00000140" + frame},
+		"a frame in MPLS in GRE":        {core.FrameMPLSoGRE, greOuter + "00008847" + "00000140" + frame},
+		"a control word in MPLS in UDP": {core.WordMPLSoUDP, udpOuter + "000019eb00000000" + "00000140" + word + frame},
+		"a control word in MPLS in GRE": {core.WordMPLSoGRE, greOuter + "00008847" + "00000140" + word + frame},
+		"VXLAN":                         {core.VXLAN, udpOuter + "000012b500000000" + "0800000000138900" + "020000007777" + "00005e000100" + "0800"},
 	} {
 		tunnel := core.Tunnel{
 			Encapsulation: k.encapsulation, Source: netip.MustParseAddr("10.0.0.1"), Destination: netip.MustParseAddr("10.0.0.2"), VNI: 5001,

@@ -20,6 +20,39 @@ VR_INLINE int vr_is_vlan(uint16_t type)
 	return type == 0x8100 || type == 0x88a8;
 }
 
+/* IPv6 finds its neighbours by these, as IPv4 does by ARP, and bridges those who listen to a group:
+ * RFC 4890, section 4.4.1, says that they must not be dropped. Nothing of them came over a router:
+ * the hop limit is 255 or, from an address of the link, 1 (RFC 4861, sections 6.1 and 7.1; RFC
+ * 3810, section 5). A fragment is none (RFC 6980). */
+VR_INLINE int vr_is_link_message(const struct vr_ip *h)
+{
+	if (h->version != 6 || h->proto != VR_PROTO_ICMP6 || h->fragment)
+		return 0;
+	if (vr_is_mld(h->icmp))
+		return h->ttl == 1 && (vr_is_link_local(h->saddr) || vr_is_zero(h->saddr));
+	return h->icmp >= VR_ND_ROUTER_SOLICITATION && h->icmp <= VR_ND_ADVERTISEMENT &&
+	       h->ttl == 255 && h->header == VR_IP6_LEN;
+}
+
+/* Whether an address of the link, by its form, belongs to another MAC address than the port's: RFC
+ * 4291, appendix A. Those of other forms (RFC 7217) say nothing of whose they are. */
+VR_INLINE int vr_names_another(const struct vr_vif *vif, struct vr_addr a)
+{
+	uint64_t mac = __builtin_bswap64(vr_mac_bits(vif->mac)) >> 16;
+	uint64_t own = (mac >> 24 << 40 | 0xfffeULL << 24 | (mac & 0xffffff)) ^ 1ULL << 57;
+
+	return (a.lo >> 24 & 0xffff) == 0xfffe && a.lo != own;
+}
+
+/* Whether a port may call an address its own. */
+VR_INLINE int vr_bridge_owns6(const struct vr_tables *t, struct vr_addr a, const struct vr_vif *vif,
+			      const struct vr_vrf *vrf)
+{
+	if (vr_is_link_local(a))
+		return !vr_names_another(vif, a);
+	return vr_owns(t, vif, vrf, a, 1);
+}
+
 /* The link's own messages. The gateway is the only router: the others' advertisements would turn
  * all of the link to whoever sends them (RFC 6105). What says whose an address is must be about the
  * port's own, and lie where it can be seen: nobody has to put extension headers before it, and none
@@ -38,14 +71,16 @@ VR_INLINE int vr_bridge_nd(const struct vr_tables *t, const struct vr_frame *f,
 	}
 	if (type != VR_ND_SOLICITATION && type != VR_ND_ADVERTISEMENT)
 		return 0;
-	if (h->header != VR_IP6_LEN || h->ttl != 255 || icmp + VR_ND_SOLICITATION_LEN > f->end) {
+	if (h->header != VR_IP6_LEN || h->ttl != 255 ||
+	    h->total < VR_IP6_LEN + VR_ND_SOLICITATION_LEN ||
+	    icmp + VR_ND_SOLICITATION_LEN > f->end) {
 		vr_drop_it(v, VR_DROP_nd_malformed);
 		return 1;
 	}
 	target = vr_get_addr(icmp + 8);
 	VR_STEP(nd, target.hi, target.lo);
-	if (type == VR_ND_ADVERTISEMENT) {
-		if (vr_is_link_local(target) || vr_owns(t, vif, vrf, target, 1))
+	if (type == VR_ND_ADVERTISEMENT || vr_is_zero(h->saddr)) {
+		if (vr_bridge_owns6(t, target, vif, vrf))
 			return 0;
 		vr_drop_it(v, VR_DROP_spoofed_address);
 		return 1;
@@ -56,13 +91,14 @@ VR_INLINE int vr_bridge_nd(const struct vr_tables *t, const struct vr_frame *f,
 	return 1;
 }
 
-/* A port's IPv6 addresses are its own ones, and any of the link; detection of duplicates has none
- * yet (RFC 4862, section 5.4.2). */
+/* A port sends from its own IPv6 addresses. Who has none yet only asks: whether one is free (RFC
+ * 4862, section 5.4.2), for routers (RFC 4861, section 4.1), and to hear of a group (RFC 3590). */
 VR_INLINE int vr_bridge_source6(const struct vr_tables *t, const struct vr_ip *h,
 				const struct vr_vif *vif, const struct vr_vrf *vrf)
 {
-	return vr_is_link_local(h->saddr) || vr_is_zero(h->saddr) ||
-	       vr_owns(t, vif, vrf, h->saddr, 1);
+	if (vr_is_zero(h->saddr))
+		return vr_is_link_message(h);
+	return vr_bridge_owns6(t, h->saddr, vif, vrf);
 }
 
 /* Whether an IP packet that a container sends over its link is decided here already. */
@@ -85,6 +121,14 @@ VR_INLINE int vr_bridge_ip(const struct vr_tables *t, const struct vr_frame *f, 
 	if (h->proto != VR_PROTO_ICMP6 || h->version != 6 || h->later)
 		return 0;
 	return vr_bridge_nd(t, f, h, vif, vrf, v);
+}
+
+/* What policies are asked about a bridged frame. */
+VR_INLINE uint8_t vr_bridge_asked(uint16_t type, const struct vr_ip *h)
+{
+	if (type == VR_ETHERTYPE_ARP || vr_is_link_message(h))
+		return VR_ASKED_NOTHING;
+	return h->version ? VR_ASKED_FLOW : VR_ASKED_DEFAULT;
 }
 
 /* The longest packet that a frame, or a copy of it, is cut into. */
@@ -119,7 +163,7 @@ VR_INLINE int vr_copy_goes(const struct vr_nh *nh, uint32_t vif, int from_fabric
 	return nh->type == VR_NH_ENCAP && !(nh->flags & VR_NH_FABRIC) && nh->vif != vif;
 }
 
-/* Why a copy cannot go, if so. */
+/* Why a copy cannot go, if so. Whether a port's policy lets it is asked after this. */
 VR_INLINE enum vr_drop vr_copy_fails(const struct vr_nh *nh, uint32_t longest)
 {
 	if (!(VR_READ_ONCE(nh->dmac) & VR_MAC_KNOWN))
@@ -190,7 +234,10 @@ VR_INLINE void vr_decide_bridge(const struct vr_tables *t, const struct vr_frame
 		v->version = h.version;
 		if (vr_bridge_ip(t, f, &h, vif, vrf, v))
 			return;
+	} else if (f->gso_size) { /* the other end could not tell what it is */
+		return vr_drop_it(v, VR_DROP_joined);
 	}
+	v->asked = vr_bridge_asked(type, &h);
 	v->longest = vr_bridge_longest(f, VR_ETH_LEN, &h);
 	vr_bridge_push(f, &h, vif->vrf, v);
 	nh = vr_bridge_to(t, vif->vrf, vrf, dmac, v);
@@ -220,12 +267,15 @@ VR_INLINE void vr_decide_bridge_inner(const struct vr_tables *t, const struct vr
 
 	v->vrf = w->vrf;
 	v->pop = (uint8_t)w->length;
-	if (vr_is_vlan(w->type)) /* RFC 7348, section 6.1 */
+	if (vr_is_vlan(w->type)) /* as RFC 7348, section 6.1, for all tunnels */
 		return vr_drop_it(v, VR_DROP_vlan);
 	if (vr_is_link_control(w->dmac))
 		return vr_drop_it(v, VR_DROP_link_control);
+	if (!w->version && vr_odd_frame(f, outer, w, v))
+		return;
 	if (w->version && !vr_parse_inner(f, outer, w, &h, v))
 		return;
+	v->asked = vr_bridge_asked(w->type, &h);
 	v->longest = vr_bridge_longest(f, VR_ETH_LEN + w->length, &h);
 	nh = vr_bridge_to(t, w->vrf_index, w->vrf, w->dmac, v);
 	if (!nh)

@@ -7,15 +7,15 @@
 #include "vr_parse.h"
 
 #define VR_OUTER_TTL 64
-#define VR_LABEL_TTL 64
-#define VR_IP4_MOST (0xffff - VR_IP4_LEN) /* bytes behind an IPv4 header */
 
-/* 14 bytes: the Ethernet header of a nexthop. */
+/* 14 bytes, a frame's first: the Ethernet header of a nexthop. */
 VR_INLINE void vr_build_eth(uint8_t *out, uint64_t dmac, uint64_t smac, uint8_t version)
 {
-	vr_put_mac(out, dmac);
-	vr_put_mac(out + 6, smac);
-	vr_put16(out + 12, version == 6 ? VR_ETHERTYPE_IP6 : VR_ETHERTYPE_IP4);
+	uint16_t type = version == 6 ? VR_ETHERTYPE_IP6 : VR_ETHERTYPE_IP4;
+
+	vr_put_raw16(out, (uint16_t)dmac);
+	vr_put_raw32(out + 2, (uint32_t)(dmac >> 16));
+	vr_put_raw64(out + 6, vr_mac_bits(smac) | (uint64_t)__builtin_bswap16(type) << 48);
 }
 
 /* Copies an even number of bytes, known when this is compiled, of a nexthop's template. */
@@ -26,70 +26,6 @@ VR_INLINE void vr_build_template(uint8_t *out, const uint8_t *from, uint32_t byt
 		vr_put_raw32(out + i, vr_raw32(from + i));
 	if (bytes & 2)
 		vr_put_raw16(out + bytes - 2, vr_raw16(from + bytes - 2));
-}
-
-/*
- * 14 + 20 + wrap bytes: Ethernet, IPv4, and wrap bytes of encapsulation, before an inner packet.
- * The identification is 0, which a packet that is never fragmented may have: RFC 6864, section 4.1.
- * An aggregate longer than a header can say has the length 0 (see vr_parse_ip4).
- */
-VR_INLINE uint8_t *vr_build_outer(uint8_t *out, const struct vr_nh *nh, const struct vr_push *p,
-				  uint32_t wrap)
-{
-	uint8_t *ip = out + VR_ETH_LEN;
-	uint32_t length = p->length + VR_IP4_LEN + wrap;
-	uint16_t total = length > 0xffff ? 0 : (uint16_t)length;
-	uint64_t sum = (uint64_t)nh->csum + __builtin_bswap16(total) + __builtin_bswap16(p->tos);
-
-	vr_build_eth(out, VR_READ_ONCE(nh->dmac), nh->smac, 4);
-	vr_build_template(ip, nh->header, VR_IP4_LEN + wrap);
-	ip[1] = p->tos;
-	vr_put16(ip + 2, total);
-	vr_put_raw16(ip + 10, (uint16_t)~vr_csum_fold(sum));
-	return ip + VR_IP4_LEN;
-}
-
-/* The UDP header's fields that the template leaves open. Its checksum stays 0, and so does a length
- * that is more than the IP header can say. */
-VR_INLINE void vr_build_udp(uint8_t *udp, const struct vr_push *p, uint32_t wrap, uint32_t most)
-{
-	uint32_t length = p->length + wrap;
-
-	vr_put16(udp, p->sport);
-	vr_put16(udp + 4, length > most ? 0 : (uint16_t)length);
-}
-
-/* A stack of one label: RFC 3032, section 2.1. */
-VR_INLINE void vr_build_label(uint8_t *at, uint32_t label)
-{
-	vr_put32(at, label << 12 | 1 << 8 | VR_LABEL_TTL);
-}
-
-/* 46 bytes. */
-VR_INLINE void vr_build_mplsoudp(uint8_t *out, const struct vr_nh *nh, const struct vr_push *p)
-{
-	uint8_t *udp = vr_build_outer(out, nh, p, VR_MPLSOUDP_LEN);
-
-	vr_build_udp(udp, p, VR_MPLSOUDP_LEN, VR_IP4_MOST);
-	vr_build_label(udp + VR_UDP_LEN, p->label);
-}
-
-/* 42 bytes. */
-VR_INLINE void vr_build_mplsogre(uint8_t *out, const struct vr_nh *nh, const struct vr_push *p)
-{
-	uint8_t *gre = vr_build_outer(out, nh, p, VR_MPLSOGRE_LEN);
-
-	vr_build_label(gre + VR_GRE_LEN, p->label);
-}
-
-/* 64 bytes: the VNI and the inner Ethernet header are the template's. */
-VR_INLINE void vr_build_vxlan(uint8_t *out, const struct vr_nh *nh, const struct vr_push *p)
-{
-	uint8_t *udp = vr_build_outer(out, nh, p, VR_VXLAN_ALL_LEN);
-
-	vr_build_udp(udp, p, VR_VXLAN_ALL_LEN, VR_IP4_MOST);
-	if (p->version == 6)
-		vr_put16(udp + VR_VXLAN_ALL_LEN - 2, VR_ETHERTYPE_IP6);
 }
 
 /* In place: the maximum segment size at a place in the TCP header, and its checksum. */
@@ -173,9 +109,10 @@ VR_INLINE void vr_build_echo_reply(uint8_t *frame)
 #define VR_TOO_BIG_LEN (VR_ETH_LEN + VR_IP4_LEN + VR_ICMP_LEN + VR_QUOTE_LEN)
 
 /* 42 bytes in front of the quote, which lies in place already: Ethernet, IPv4 and ICMP
- * "fragmentation needed" with the MTU of the next hop (RFC 1191, section 4). */
+ * "fragmentation needed" with the MTU of the next hop (RFC 1191, section 4), to whom the quoted
+ * packet is from (RFC 792). */
 VR_INLINE void vr_build_too_big(uint8_t *out, uint64_t dmac, uint64_t smac, uint32_t saddr,
-				uint32_t daddr, uint32_t mtu)
+				uint32_t mtu)
 {
 	uint8_t *ip = out + VR_ETH_LEN, *icmp = ip + VR_IP4_LEN;
 	uint64_t sum = 0;
@@ -185,7 +122,7 @@ VR_INLINE void vr_build_too_big(uint8_t *out, uint64_t dmac, uint64_t smac, uint
 	vr_put32(ip + 4, VR_IP4_DF);
 	vr_put32(ip + 8, VR_OUTER_TTL << 24 | VR_PROTO_ICMP << 16);
 	vr_put32(ip + 12, saddr);
-	vr_put32(ip + 16, daddr);
+	vr_put_raw32(ip + 16, vr_raw32(icmp + VR_ICMP_LEN + 12));
 	for (int i = 0; i < VR_IP4_LEN; i += 4)
 		sum += vr_raw32(ip + i);
 	vr_put_raw16(ip + 10, (uint16_t)~vr_csum_fold(sum));

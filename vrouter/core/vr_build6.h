@@ -82,16 +82,17 @@ VR_INLINE void vr_build_echo6_reply(uint8_t *frame)
 #define VR_TOO_BIG6_LEN (VR_ETH_LEN + VR_IP6_LEN + VR_ICMP_LEN + VR_QUOTE6_LEN)
 
 /* 62 bytes in front of the quote, which lies in place already: Ethernet, IPv6 and ICMPv6 "packet
- * too big" with the MTU of the next hop (RFC 4443, section 3.2). */
+ * too big" with the MTU of the next hop, to whom the quoted packet is from (RFC 4443, section 3.2).
+ */
 VR_INLINE void vr_build_too_big6(uint8_t *out, uint64_t dmac, uint64_t smac, struct vr_addr saddr,
-				 struct vr_addr daddr, uint32_t mtu)
+				 uint32_t mtu)
 {
 	uint8_t *ip = out + VR_ETH_LEN, *icmp = ip + VR_IP6_LEN;
 
 	vr_build_eth(out, dmac, smac, 6);
 	vr_build_icmp6(ip, VR_ICMP_LEN + VR_QUOTE6_LEN, VR_OUTER_TTL);
 	vr_put_addr(ip + 8, saddr);
-	vr_put_addr(ip + 24, daddr);
+	vr_copy_addr(ip + 24, icmp + VR_ICMP_LEN + 8);
 	vr_put32(icmp, 0x02000000);
 	vr_put32(icmp + 4, mtu);
 	vr_put_raw16(icmp + 2, vr_icmp6_csum(ip, VR_ICMP_LEN + VR_QUOTE6_LEN));

@@ -44,6 +44,7 @@
 #endif
 VR_ACCESS(16)
 VR_ACCESS(32)
+VR_ACCESS(64)
 #undef VR_ACCESS
 
 VR_INLINE uint16_t vr_get16(const uint8_t *p)
@@ -74,6 +75,17 @@ VR_INLINE uint64_t vr_get_mac(const uint8_t *p)
 	       (uint64_t)vr_raw16(p + 4) << 32;
 }
 
+/* The same of a frame's own header, whose alignment is known. */
+VR_INLINE uint64_t vr_get_dmac(const uint8_t *frame)
+{
+	return (uint64_t)vr_raw16(frame) | (uint64_t)vr_raw32(frame + 2) << 16;
+}
+
+VR_INLINE uint64_t vr_get_smac(const uint8_t *frame)
+{
+	return (uint64_t)vr_raw32(frame + 6) | (uint64_t)vr_raw16(frame + 10) << 32;
+}
+
 VR_INLINE void vr_put_mac(uint8_t *p, uint64_t mac)
 {
 	vr_put_raw16(p, (uint16_t)mac);
@@ -86,10 +98,11 @@ VR_INLINE uint64_t vr_mac_bits(uint64_t mac)
 	return mac & (VR_MAC_KNOWN - 1);
 }
 
+/* A sum of 32-bit words, of up to 65,536 of them. Below 2^48, it is at most 0x10000fffe after the
+ * first step, 0x1fffe after the second, and 0xffff after the third. */
 VR_INLINE uint16_t vr_csum_fold(uint64_t sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (uint16_t)sum;

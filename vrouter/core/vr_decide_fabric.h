@@ -6,13 +6,13 @@
 #ifndef VR_DECIDE_FABRIC_H
 #define VR_DECIDE_FABRIC_H
 
-#include "vr_decide_way.h"
-#include "vr_unwrap.h"
+#include "vr_plain.h"
 
 /* Whom a packet is for that came into a network: a port of this node, addressed to the gateway,
  * which is how nodes send, or to the port itself. */
-VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const struct vr_wrap *w,
-					    const struct vr_ip *h, struct vr_verdict *v)
+VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const struct vr_frame *f,
+					    const struct vr_wrap *w, const struct vr_ip *h,
+					    struct vr_verdict *v)
 {
 	uint64_t route = vr_find_route(t, w->vrf, h);
 	const struct vr_nh *nh = 0;
@@ -23,7 +23,7 @@ VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const str
 	}
 	if (route) {
 		vr_step_route(h, route);
-		nh = vr_route_nh(t, h, VR_FABRIC_SEED, VR_LOCAL_MEMBER, &route, v);
+		nh = vr_route_nh(t, f, h, VR_FABRIC_SEED, VR_LOCAL_MEMBER, &route, v);
 		if (!nh)
 			return 0;
 	}
@@ -35,6 +35,48 @@ VR_INLINE const struct vr_nh *vr_decide_vni(const struct vr_tables *t, const str
 	else
 		return nh;
 	return 0;
+}
+
+/*
+ * Whether an inner packet's end is behind the outer one's, which are so many bytes behind the outer
+ * Ethernet header. Both are all of an aggregate. Without a branch for that, because a verifier
+ * would follow both sides through all that comes after.
+ */
+VR_INLINE int vr_cut_off(const struct vr_frame *f, const struct vr_ip *outer, uint32_t bytes)
+{
+	uint64_t behind = ((uint64_t)outer->total - bytes) & ((uint64_t)f->gso_size - 1);
+
+	VR_OPAQUE(behind);
+	return behind >> 63 != 0;
+}
+
+/* The same of a frame that holds no IP packet, and so has no length of its own. It is never an
+ * aggregate. */
+VR_INLINE int vr_odd_frame(const struct vr_frame *f, const struct vr_ip *outer,
+			   const struct vr_wrap *w, struct vr_verdict *v)
+{
+	if (f->gso_size)
+		vr_drop_it(v, VR_DROP_joined);
+	else if (vr_cut_off(f, outer, w->length))
+		vr_drop_it(v, VR_DROP_truncated);
+	else
+		return 0;
+	return 1;
+}
+
+/* What is wrong with an inner packet. Tunnel packets that GRO joined by their outer headers
+ * (rx-udp-gro-forwarding, rx-gro-list) show as an aggregate that the first inner header does not
+ * count whole: each has headers of its own. */
+VR_INLINE enum vr_drop vr_inner_bad(const struct vr_frame *f, const struct vr_ip *outer,
+				    const struct vr_wrap *w, struct vr_ip *h)
+{
+	enum vr_drop bad = vr_parse_at(f, VR_ETH_LEN + w->length, h);
+
+	if (bad)
+		return bad == VR_DROP_joined ? bad : VR_DROP_inner_bad_header;
+	if (vr_cut_off(f, outer, w->length + h->total))
+		return VR_DROP_inner_bad_header;
+	return h->tunnel ? VR_DROP_inner_tunnel : VR_DROP_NONE;
 }
 
 /* Reads the IP packet inside a tunnel's, and its new traffic class. If it is no good, it is lost.
@@ -53,10 +95,8 @@ VR_INLINE int vr_parse_inner(const struct vr_frame *f, const struct vr_ip *outer
 	v->version = ip[0] >> 4;
 	if ((v->version != 4 && v->version != 6) || (w->version && v->version != w->version))
 		bad = VR_DROP_inner_not_ip;
-	else if (vr_parse_at(f, VR_ETH_LEN + w->length, h))
-		bad = VR_DROP_inner_bad_header;
-	else if (h->tunnel)
-		bad = VR_DROP_inner_tunnel;
+	else
+		bad = vr_inner_bad(f, outer, w, h);
 	if (bad) {
 		vr_drop_it(v, bad);
 		return 0;
@@ -85,11 +125,11 @@ VR_INLINE void vr_decide_inner(const struct vr_tables *t, const struct vr_frame 
 	v->nh = nh;
 	if (!vr_parse_inner(f, outer, w, &h, v))
 		return;
+	v->pop = (uint8_t)w->length;
 	if (!nh)
-		nh = vr_decide_vni(t, w, &h, v);
+		nh = vr_decide_vni(t, f, w, &h, v);
 	if (!nh)
 		return;
-	v->pop = (uint8_t)w->length;
 	vr_decide_nh(f, &h, nh, 0, v);
 	if (v->op == VR_OP_ENCAP)
 		v->op = VR_OP_DECAP;
@@ -130,24 +170,55 @@ VR_INLINE enum vr_drop vr_outer_plain(const struct vr_ip *outer)
 	return outer->header == VR_IP4_LEN ? VR_DROP_NONE : VR_DROP_bad_header;
 }
 
+/* Whether nobody can have sent a packet from there: RFC 1122, section 3.2.1.3, and RFC 4291,
+ * sections 2.5.2, 2.5.3 and 2.7. The destination is the node's own address. What a time to live of
+ * 0 says is no reason to drop what has arrived (RFC 1812, section 4.2.2.9). */
+VR_INLINE int vr_outer_martian(const struct vr_ip *outer)
+{
+	uint64_t first = outer->saddr.hi >> 56;
+
+	if (vr_same_addr(outer->saddr, outer->daddr))
+		return 1;
+	if (outer->version == 6)
+		return first == 0xff || (outer->saddr.hi == 0 && outer->saddr.lo <= 1);
+	return first == 0 || first == 127 || first >> 4 == 0xe ||
+	       outer->saddr.hi >> 32 == 0xffffffff;
+}
+
+/* Whether the UDP header says another length than the IP header. Nodes have no use for that. */
+VR_INLINE int vr_outer_odd_udp(const struct vr_frame *f, const struct vr_ip *outer,
+			       const uint8_t *udp)
+{
+	uint64_t differs = ((uint32_t)outer->header + vr_get16(udp + 4)) ^ outer->total;
+	uint64_t odd = -differs & ((uint64_t)f->gso_size - 1);
+
+	VR_OPAQUE(odd);
+	return odd >> 63 != 0;
+}
+
 /*
- * Whether a tunnel's packet has a checksum where it must. Over IPv4 a sender may leave it out (RFC
- * 7510, section 3; RFC 7348, section 5). Over IPv6 a tunnel may, too (RFC 6935, section 5), if both
- * addresses are known to be a tunnel's (RFC 7510, section 3.1, d): nothing else tells that one was
- * damaged. Only the tunnels' ports are let off so: all others are the host's stack's, which drops
- * what has none. What a checksum says is not looked at: the inner packet has its own.
+ * Whether a tunnel's packet is one that a node sent, and has a checksum where it must. Over IPv4 a
+ * sender may leave it out (RFC 7510, section 3; RFC 7348, section 5). Over IPv6 a tunnel may, too
+ * (RFC 6935, section 5), if both addresses are known to be a tunnel's (RFC 7510, section 3.1, d):
+ * nothing else tells that one was damaged. Only the tunnels' ports are let off so: all others are
+ * the host's stack's, which drops what has none. What a checksum says is not looked at: the inner
+ * packet has its own.
  */
 VR_INLINE enum vr_drop vr_outer_checked(const struct vr_tables *t, const struct vr_frame *f,
 					const struct vr_ip *outer)
 {
-	const uint8_t *udp = f->data + VR_ETH_LEN + VR_IP6_LEN;
+	const uint8_t *udp = f->data + VR_ETH_LEN + (outer->version == 6 ? VR_IP6_LEN : VR_IP4_LEN);
 	const struct vr_vrf *peers;
 
-	if (outer->version != 6 || outer->proto != VR_PROTO_UDP)
+	if (vr_outer_martian(outer))
+		return VR_DROP_outer_source;
+	if (outer->proto != VR_PROTO_UDP)
 		return VR_DROP_NONE;
 	if (udp + VR_UDP_LEN > f->end)
 		return VR_DROP_truncated;
-	if (vr_raw16(udp + 6))
+	if (vr_outer_odd_udp(f, outer, udp))
+		return VR_DROP_outer_length;
+	if (outer->version != 6 || vr_raw16(udp + 6))
 		return VR_DROP_NONE;
 	peers = vr_vrf_at(t, VR_PEERS_VRF);
 	if (!peers || !vr_route_lookup(t, VR_READ_ONCE(peers->root6), outer->saddr))
@@ -219,6 +290,10 @@ VR_INLINE void vr_decide_fabric(const struct vr_tables *t, const struct vr_node 
 	uint8_t version;
 
 	v->routed = 0;
+#ifndef VR_GENERAL_ONLY
+	if (vr_plain_fabric(t, node, f, v))
+		return;
+#endif
 	v->op = VR_OP_PASS;
 	if (f->data + VR_ETH_LEN + VR_IP4_LEN > f->end)
 		return;

@@ -5,8 +5,8 @@
 #ifndef VR_DECIDE_VIF_H
 #define VR_DECIDE_VIF_H
 
-#include "vr_decide_way.h"
 #include "vr_nd.h"
+#include "vr_plain.h"
 
 /* An ARP packet from a container. In a network that is one link, what does not ask for the gateway
  * says no more than who sends it, and is not decided here. */
@@ -108,8 +108,12 @@ VR_INLINE void vr_decide_vif(const struct vr_tables *t, const struct vr_frame *f
 		return vr_drop_it(v, VR_DROP_truncated);
 	if (!vrf || vr_mac_bits(vif->mac) == 0)
 		return vr_drop_it(v, VR_DROP_unknown_vif);
-	if (vr_get_mac(f->data + 6) != vr_mac_bits(vif->mac))
+	if (vr_get_smac(f->data) != vr_mac_bits(vif->mac))
 		return vr_drop_it(v, VR_DROP_spoofed_mac);
+#ifndef VR_GENERAL_ONLY
+	if (vr_plain_vif(t, f, vif, vrf, v))
+		return;
+#endif
 	bridged = VR_READ_ONCE(vrf->flags) & VR_VRF_BRIDGE &&
 		  vr_get_mac(f->data) != vr_mac_bits(vrf->gateway_mac);
 	if (vr_get16(f->data + 12) == VR_ETHERTYPE_ARP && vr_decide_arp(t, f, vif, vrf, bridged, v))

@@ -8,6 +8,7 @@
 
 #include "vr_mss.h"
 #include "vr_nexthop.h"
+#include "vr_quote.h"
 #include "vr_verdict.h"
 
 /* Whether an error can be said about a packet: it must hold what the answer quotes, which is 20
@@ -109,20 +110,25 @@ VR_INLINE uint64_t vr_find_route(const struct vr_tables *t, const struct vr_vrf 
 				 const struct vr_ip *h)
 {
 	uint32_t root = h->version == 6 ? VR_READ_ONCE(vrf->root6) : VR_READ_ONCE(vrf->root4);
+	uint64_t route = 0;
 
-	return vr_route_lookup(t, root, h->daddr);
+	if (h->version == 4 && VR_READ_ONCE(vrf->flags) & VR_VRF_HOSTS)
+		route = vr_host_find(t, vrf->slot, (uint32_t)(h->daddr.hi >> 32));
+	return route ? route : vr_route_lookup(t, root, h->daddr);
 }
 
 /* The nexthop that a route comes to. Without one the packet is lost, and the verdict says why. */
-VR_INLINE const struct vr_nh *vr_route_nh(const struct vr_tables *t, const struct vr_ip *h,
-					  uint32_t seed, enum vr_members members, uint64_t *route,
+VR_INLINE const struct vr_nh *vr_route_nh(const struct vr_tables *t, const struct vr_frame *f,
+					  const struct vr_ip *h, uint32_t seed,
+					  enum vr_members members, uint64_t *route,
 					  struct vr_verdict *v)
 {
 	const struct vr_nh *nh = vr_nh_at(t, VR_ROUTE_REF(*route));
 
 	if (nh && VR_NH_LEADS_ON(nh)) {
-		*route = vr_follow(t, *route, h->daddr, vr_flow_hash(h, seed),
-				   VR_FOLLOW(h->version, members));
+		*route =
+		    vr_follow(t, *route, h->daddr, vr_way_hash(f, VR_ETH_LEN + v->pop, h, seed),
+			      VR_FOLLOW(h->version, members));
 		if (*route & VR_FOLLOW_LOST) {
 			vr_drop_it(v, (enum vr_drop)VR_FOLLOW_REASON(*route));
 			return 0;
@@ -145,7 +151,7 @@ VR_INLINE void vr_decide_route(const struct vr_tables *t, const struct vr_frame 
 	if (!route)
 		return vr_drop_it(v, VR_DROP_no_route);
 	vr_step_route(h, route);
-	nh = vr_route_nh(t, h, seed, VR_ANY_MEMBER, &route, v);
+	nh = vr_route_nh(t, f, h, seed, VR_ANY_MEMBER, &route, v);
 	if (!nh)
 		return;
 	vr_decide_nh(f, h, nh, 1, v);

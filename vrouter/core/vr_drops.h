@@ -31,7 +31,7 @@
 	X(arp_outside,      "an ARP request for an address outside the network")                   \
 	X(label_stack,      "more than one MPLS label")                                            \
 	X(label_ttl,        "the MPLS label's time to live ran out")                               \
-	X(unknown_label,    "an MPLS label that no port here has")                                 \
+	X(unknown_label,    "an MPLS label that no port or network here has")                      \
 	X(inner_not_ip,     "the tunnel carries something other than IP")                          \
 	X(inner_bad_header, "the tunnel carries an IP header with a wrong length or checksum")      \
 	X(ecn,              "congestion marked outside on a packet that cannot carry the mark")    \
@@ -41,7 +41,7 @@
 	X(gre_flags,        "MPLS in GRE with a checksum, key, sequence number or version")        \
 	X(vxlan_flags,      "a VXLAN packet that does not say that its VNI is valid")              \
 	X(unknown_vni,      "a VNI that no network here has")                                      \
-	X(inner_wrong_mac,  "VXLAN to a MAC address that is neither the gateway's nor the port's") \
+	X(inner_wrong_mac,  "a tunnel's frame for a MAC that is neither the gateway's nor the port's") \
 	X(not_here,         "a tunnel packet to an address that no port here has")                 \
 	X(no_ipv6,          "IPv6 at a port that has no IPv6 address")                             \
 	X(extensions,       "more IPv6 extension headers than are looked at")                      \
@@ -67,7 +67,16 @@
 	X(rogue_router,     "a router advertisement or redirect from a container")                 \
 	X(split_horizon,    "came from the fabric for another node: that one gets it by itself")   \
 	X(flood_nobody,     "for all of a network, and there is nobody else")                      \
-	X(copy_failed,      "the kernel could not copy a frame, or the device not take the copy")
+	X(copy_failed,      "the kernel could not copy a frame, or the device not take the copy")   \
+	X(control_word,     "no control word between the label and the frame, where one has to be") \
+	X(tx_full,          "poll mode: the way out took no more packets, or is gone")              \
+	X(oversized,        "poll mode: longer than an IP packet can be, or the port had no room for all of it") \
+	X(bad_transport,    "a TCP or UDP header with a wrong length")                             \
+	X(outer_length,     "a tunnel packet whose UDP header has another length than the packet") \
+	X(outer_source,     "a tunnel packet from an address that is no other node's")             \
+	X(joined,           "an aggregate that is not one IP packet, as tunnel packets joined outside are") \
+	X(bad_aggregate,    "poll mode: an aggregate that is not what its sender says, or of too many packets") \
+	X(no_buffers,       "poll mode: no buffer was free for a packet of an aggregate that was cut")
 /* clang-format on */
 
 enum vr_drop {

@@ -12,7 +12,6 @@
 
 #define VR_MAX_POLICIES 256
 #define VR_MAX_RULES 64
-#define VR_DEFAULT_FLOWS 65536
 
 /* Directions: from the container, to it. */
 #define VR_FLOW_OUT 0
@@ -48,15 +47,16 @@ _Static_assert(sizeof(struct vr_flow_key) == 40, "vr_flow_key is shared with Go"
 #define VR_FLOW_FIN_ANSWER 8 /* TCP: the other side has */
 #define VR_FLOW_RESET 16     /* TCP: it is broken off */
 
-/* A flow's record. packets and bytes are by direction. */
+/* A flow's record. packets and bytes are by direction; they come last, so that in the table the
+ * others share a cache line with the key. */
 struct vr_flow {
 	uint64_t seen; /* nanoseconds of CLOCK_MONOTONIC, to a tick: the last packet */
-	uint64_t packets[2];
-	uint64_t bytes[2];
 	uint32_t marks;
 	uint16_t vrf;
 	uint8_t opener; /* the direction of its first packet */
-	uint8_t reserved;
+	uint8_t steps;	/* the table's: how far from its home the entry lies */
+	uint64_t packets[2];
+	uint64_t bytes[2];
 };
 _Static_assert(sizeof(struct vr_flow) == 48, "vr_flow is shared with Go");
 
@@ -171,22 +171,14 @@ VR_INLINE void vr_flow_ports(struct vr_flow_key *k, uint32_t direction, uint16_t
 	k->remote_port = direction == VR_FLOW_OUT ? to : from;
 }
 
-/* Whether an ICMP message is about another packet: RFC 792, and RFC 4443, section 2.1. */
-VR_INLINE int vr_icmp_quotes(uint8_t protocol, uint8_t type)
-{
-	if (protocol == VR_PROTO_ICMP6)
-		return type < 128;
-	return type == 3 || type == 11 || type == 12;
-}
-
 /* An echo has its identifier as the asking side's port, and 0 as the other's. An error is about
  * another packet. What else there is has its type and code, and is never answered. */
 VR_INLINE enum vr_drop vr_flow_icmp(const uint8_t *l4, const uint8_t *end, uint32_t direction,
-				    struct vr_flow_packet *p)
+				    uint32_t bytes, struct vr_flow_packet *p)
 {
 	int six = p->key.protocol == VR_PROTO_ICMP6;
 
-	if (l4 + VR_ICMP_LEN > end)
+	if (bytes < VR_ICMP_LEN || l4 + VR_ICMP_LEN > end)
 		return VR_DROP_truncated;
 	if (vr_icmp_quotes(p->key.protocol, l4[0]))
 		p->quote = VR_ICMP_LEN;
@@ -200,20 +192,20 @@ VR_INLINE enum vr_drop vr_flow_icmp(const uint8_t *l4, const uint8_t *end, uint3
 	return VR_DROP_NONE;
 }
 
-/* The ports behind the IP header, or what stands for them. A quoted packet may end before its TCP
- * flags do (RFC 792: 64 bits of its data). */
+/* The ports behind the IP header, or what stands for them, where so many bytes are the packet's. A
+ * quoted packet may end before its TCP flags do (RFC 792: 64 bits of its data). */
 VR_INLINE enum vr_drop vr_flow_l4(const uint8_t *l4, const uint8_t *end, uint32_t direction,
-				  struct vr_flow_packet *p)
+				  uint32_t bytes, struct vr_flow_packet *p)
 {
 	VR_OPAQUE(l4);
 	if (p->key.protocol == VR_PROTO_ICMP || p->key.protocol == VR_PROTO_ICMP6)
-		return vr_flow_icmp(l4, end, direction, p);
+		return vr_flow_icmp(l4, end, direction, bytes, p);
 	if (p->key.protocol != VR_PROTO_TCP && p->key.protocol != VR_PROTO_UDP)
 		return VR_DROP_NONE;
-	if (l4 + VR_UDP_LEN > end)
+	if (bytes < VR_UDP_LEN || l4 + VR_UDP_LEN > end)
 		return VR_DROP_truncated;
 	vr_flow_ports(&p->key, direction, vr_get16(l4), vr_get16(l4 + 2));
-	if (p->key.protocol == VR_PROTO_TCP && l4 + 14 <= end)
+	if (p->key.protocol == VR_PROTO_TCP && bytes >= 14 && l4 + 14 <= end)
 		p->flags = l4[13];
 	return VR_DROP_NONE;
 }
@@ -248,14 +240,14 @@ VR_INLINE enum vr_drop vr_flow_ip4(const uint8_t *ip, const uint8_t *end, uint32
 }
 
 VR_INLINE enum vr_drop vr_flow_ip6(const uint8_t *ip, const uint8_t *end, uint32_t direction,
-				   struct vr_flow_packet *p, uint32_t *header)
+				   uint32_t bytes, struct vr_flow_packet *p, uint32_t *header)
 {
 	struct vr_ip h = {};
 	enum vr_drop bad;
 
 	if (ip + VR_IP6_LEN > end)
 		return VR_DROP_truncated;
-	bad = vr_parse_extensions(ip, end, &h);
+	bad = vr_parse_extensions(ip, end, bytes, &h);
 	if (bad)
 		return bad;
 	*header = h.header;
@@ -268,10 +260,19 @@ VR_INLINE enum vr_drop vr_flow_ip6(const uint8_t *ip, const uint8_t *end, uint32
 	return VR_DROP_NONE;
 }
 
+/* How many bytes the packet at ip has, whose header has been found right: vr_ip_bytes. */
+VR_INLINE uint32_t vr_flow_bytes(const uint8_t *ip, uint32_t room)
+{
+	struct vr_ip h = {.version = ip[0] >> 4};
+
+	h.total = h.version == 6 ? vr_get16(ip + 4) + VR_IP6_LEN : vr_get16(ip + 2);
+	return vr_ip_bytes(&h, room);
+}
+
 /* Reads the IP header at ip, which has been found right or is a quoted one, and what of the next
- * tells the flow. The key has its vif already. */
+ * tells the flow, of so many bytes. The key has its vif already. */
 VR_INLINE enum vr_drop vr_flow_ip(const uint8_t *ip, const uint8_t *end, uint32_t direction,
-				  struct vr_flow_packet *p)
+				  uint32_t bytes, struct vr_flow_packet *p)
 {
 	uint32_t header = 0;
 	enum vr_drop bad;
@@ -282,14 +283,16 @@ VR_INLINE enum vr_drop vr_flow_ip(const uint8_t *ip, const uint8_t *end, uint32_
 	if (ip + 1 > end)
 		return VR_DROP_truncated;
 	if (ip[0] >> 4 == 6)
-		bad = vr_flow_ip6(ip, end, direction, p, &header);
+		bad = vr_flow_ip6(ip, end, direction, bytes, p, &header);
 	else if (ip[0] >> 4 == 4)
 		bad = vr_flow_ip4(ip, end, direction, p, &header);
 	else
 		bad = VR_DROP_bad_header;
 	if (bad || p->later)
 		return bad;
-	bad = vr_flow_l4(ip + header, end, direction, p);
+	if (bytes < header)
+		return VR_DROP_truncated;
+	bad = vr_flow_l4(ip + header, end, direction, bytes - header, p);
 	if (p->quote)
 		p->quote += header;
 	return bad;

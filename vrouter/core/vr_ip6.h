@@ -17,6 +17,12 @@
 #define VR_IP6_EXTENSIONS 3
 #define VR_IP6_EXTENSION_BYTES 128
 
+/* How far behind an IP header's begin an ICMP error can quote a packet, and how far all reaches
+ * that tells the flow of one: its own headers, and those of the packet that it quotes. */
+#define VR_QUOTE_MAX (VR_IP6_LEN + VR_IP6_EXTENSION_BYTES + VR_ICMP_LEN)
+#define VR_QUOTE4_REACH (2 * (VR_IP4_LEN + VR_IP4_OPTIONS + VR_ICMP_LEN))
+#define VR_QUOTE6_REACH (2 * VR_QUOTE_MAX)
+
 VR_INLINE int vr_ip6_extends(uint8_t next)
 {
 	return next == VR_IP6_HOP_BY_HOP || next == VR_IP6_ROUTING || next == VR_IP6_FRAGMENT ||
@@ -33,9 +39,10 @@ VR_INLINE uint32_t vr_ip6_extension(uint8_t next, const uint8_t *at)
 	return ((uint32_t)at[1] + 1) * 8;
 }
 
-/* Finds what the extension headers lead to. Behind the header of a fragment that is not the first
- * comes the middle of something. */
-VR_INLINE enum vr_drop vr_parse_extensions(const uint8_t *ip, const uint8_t *end, struct vr_ip *h)
+/* Finds what the extension headers lead to, in a packet of so many bytes. Behind the header of a
+ * fragment that is not the first comes the middle of something. */
+VR_INLINE enum vr_drop vr_parse_extensions(const uint8_t *ip, const uint8_t *end, uint32_t bytes,
+					   struct vr_ip *h)
 {
 	uint32_t at = VR_IP6_LEN;
 	uint8_t next = ip[6];
@@ -44,7 +51,7 @@ VR_INLINE enum vr_drop vr_parse_extensions(const uint8_t *ip, const uint8_t *end
 		const uint8_t *extension = ip + at;
 
 		VR_OPAQUE(extension);
-		if (extension + 8 > end)
+		if (at + 8 > bytes || extension + 8 > end)
 			return VR_DROP_truncated;
 		at += vr_ip6_extension(next, extension);
 		if (at > VR_IP6_LEN + VR_IP6_EXTENSION_BYTES)
@@ -76,10 +83,9 @@ VR_INLINE void vr_read_ip6(const uint8_t *ip, struct vr_ip *h)
 	h->daddr = vr_get_addr(ip + 24);
 }
 
-/* As vr_parse_ip4. A payload length of 0 is right for aggregates above 64 KiB (RFC 2675; Linux
- * leaves the option out: kernel commit 81be03e026dc). */
+/* As vr_parse_ip4. */
 VR_INLINE enum vr_drop vr_parse_ip6(const uint8_t *ip, const uint8_t *end, uint32_t room,
-				    struct vr_ip *h)
+				    uint32_t gso_size, struct vr_ip *h)
 {
 	enum vr_drop bad;
 
@@ -90,23 +96,24 @@ VR_INLINE enum vr_drop vr_parse_ip6(const uint8_t *ip, const uint8_t *end, uint3
 	h->later = 0;
 	if (ip[0] >> 4 != 6 || h->total > room)
 		return VR_DROP_bad_header;
-	bad = vr_parse_extensions(ip, end, h);
+	bad = vr_parse_extensions(ip, end, vr_ip_bytes(h, room), h);
 	if (bad)
 		return bad;
-	if (h->total < h->header && !(h->total == VR_IP6_LEN && room > 0xffff))
-		return VR_DROP_bad_header;
-	return vr_parse_l4(ip + h->header, end, h);
+	bad = vr_odd_length(h, room, gso_size);
+	if (bad)
+		return bad;
+	return vr_parse_l4(ip + h->header, end, vr_ip_bytes(h, room) - h->header, h);
 }
 
 /* Either family, as the version in the header says. */
 VR_INLINE enum vr_drop vr_parse_ip(const uint8_t *ip, const uint8_t *end, uint32_t room,
-				   struct vr_ip *h)
+				   uint32_t gso_size, struct vr_ip *h)
 {
 	if (ip + 1 > end)
 		return VR_DROP_truncated;
 	if (ip[0] >> 4 == 6)
-		return vr_parse_ip6(ip, end, room, h);
-	return vr_parse_ip4(ip, end, room, h);
+		return vr_parse_ip6(ip, end, room, gso_size, h);
+	return vr_parse_ip4(ip, end, room, gso_size, h);
 }
 
 /* Reads the IP header at an offset of a frame, and of the next one what is needed: vr_parse_ip. A
@@ -115,7 +122,7 @@ VR_INLINE enum vr_drop vr_parse_at(const struct vr_frame *f, uint32_t offset, st
 #ifndef VR_PARSE_OWN
 VR_INLINE enum vr_drop vr_parse_at(const struct vr_frame *f, uint32_t offset, struct vr_ip *h)
 {
-	return vr_parse_ip(f->data + offset, f->end, f->length - offset, h);
+	return vr_parse_ip(f->data + offset, f->end, f->length - offset, f->gso_size, h);
 }
 #endif
 

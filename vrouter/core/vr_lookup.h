@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Look-ups in the tables. A mover says how it reaches a record by nine functions, which give a
+ * Look-ups in the tables. A mover says how it reaches a record by ten functions, which give a
  * pointer or none, and how it calls the look-up of routes; here are those of a process that has the
  * tables in its memory.
  */
@@ -20,8 +20,10 @@ struct vr_tables {
 	const struct vr_mac *macs;
 	const struct vr_flood *floods;
 	const struct vr_block *blocks;
+	const struct vr_hosts *hosts;
 	const struct vr_node *node;
 	uint32_t block_count;
+	uint32_t host_count; /* buckets */
 };
 
 #define VR_TABLE(name, type, member, count)                                                        \
@@ -38,6 +40,8 @@ VR_TABLE(vr_vni_at, uint64_t, vnis, VR_MAX_VNIS)
 VR_TABLE(vr_mac_at, struct vr_mac, macs, VR_MAX_MACS)
 VR_TABLE(vr_flood_at, struct vr_flood, floods, VR_MAX_FLOODS)
 VR_TABLE(vr_block_at, struct vr_block, blocks, t->block_count)
+VR_TABLE(vr_hosts_at, struct vr_hosts, hosts, t->host_count)
+VR_TABLE(vr_node_at, struct vr_node, node, 1)
 #undef VR_TABLE
 #endif
 
@@ -114,13 +118,21 @@ VR_INLINE uint64_t vr_route_lookup(const struct vr_tables *t, uint32_t root, str
 }
 #endif
 
-/* The route of an IPv4 address in a network. */
-VR_INLINE uint64_t vr_route_lookup4(const struct vr_tables *t, const struct vr_vrf *vrf,
-				    uint32_t address)
+/* The route of a single IPv4 address, or 0 if it is not among the hosts. */
+VR_INLINE uint64_t vr_host_find(const struct vr_tables *t, uint32_t vrf, uint32_t address)
 {
-	struct vr_addr a = {(uint64_t)address << 32, 0};
+	const struct vr_node *node = vr_node_at(t, 0);
+	uint32_t buckets = node ? VR_READ_ONCE(node->hosts) : 0;
+	uint64_t key = VR_HOST_KEY(vrf, address);
+	const struct vr_hosts *b = vr_hosts_at(t, VR_HOST_BUCKET(key, buckets));
 
-	return vr_route_lookup(t, VR_READ_ONCE(vrf->root4), a);
+	if (!b || !buckets)
+		return 0;
+#pragma unroll
+	for (uint32_t way = 0; way < VR_HOST_WAYS; way++)
+		if (VR_READ_ONCE(b->ways[way].key) == key)
+			return VR_READ_ONCE(b->ways[way].route);
+	return 0;
 }
 
 /* The nexthop of a label: the label names the port, so no route is looked up (RFC 4364, 4.3.2). */

@@ -16,11 +16,16 @@
 #define VR_ICMP_LEN 8
 #define VR_GRE_LEN 4 /* without checksum, key and sequence number */
 #define VR_VXLAN_LEN 8
+#define VR_WORD_LEN 4 /* a control word: RFC 4385, section 3 */
 
 /* What each encapsulation adds to an inner packet, behind the outer Ethernet and IP headers. */
 #define VR_MPLSOUDP_LEN (VR_UDP_LEN + VR_LABEL_LEN)
 #define VR_MPLSOGRE_LEN (VR_GRE_LEN + VR_LABEL_LEN)
 #define VR_VXLAN_ALL_LEN (VR_UDP_LEN + VR_VXLAN_LEN + VR_ETH_LEN)
+#define VR_FRAME_MPLSOUDP_LEN (VR_MPLSOUDP_LEN + VR_ETH_LEN)
+#define VR_FRAME_MPLSOGRE_LEN (VR_MPLSOGRE_LEN + VR_ETH_LEN)
+#define VR_WORD_MPLSOUDP_LEN (VR_FRAME_MPLSOUDP_LEN + VR_WORD_LEN)
+#define VR_WORD_MPLSOGRE_LEN (VR_FRAME_MPLSOGRE_LEN + VR_WORD_LEN)
 
 #define VR_ETHERTYPE_IP4 0x0800
 #define VR_ETHERTYPE_ARP 0x0806
@@ -42,7 +47,7 @@
 struct vr_ip {
 	struct vr_addr saddr;
 	struct vr_addr daddr;
-	uint32_t total; /* its length, as the header says it */
+	uint32_t total; /* its length, as the header says it: vr_ip_bytes */
 	uint16_t sport;
 	uint16_t dport;
 	uint8_t version;
@@ -114,18 +119,69 @@ VR_INLINE int vr_is_tunnel(uint8_t proto, const uint8_t *l4)
 	return proto == VR_PROTO_GRE && word == VR_ETHERTYPE_MPLS;
 }
 
+/* Whether an ICMP message is about another packet: RFC 792, and RFC 4443, section 2.1. */
+VR_INLINE int vr_icmp_quotes(uint8_t protocol, uint8_t type)
+{
+	if (protocol == VR_PROTO_ICMP6)
+		return type < 128;
+	return type == 3 || type == 11 || type == 12;
+}
+
 /* How many bytes of the next protocol's header must be there. */
 VR_INLINE uint32_t vr_l4_wanted(uint8_t proto)
 {
-	if (proto == VR_PROTO_TCP || proto == VR_PROTO_UDP || proto == VR_PROTO_ICMP6)
+	if (proto == VR_PROTO_TCP || proto == VR_PROTO_UDP || proto == VR_PROTO_ICMP ||
+	    proto == VR_PROTO_ICMP6)
 		return VR_UDP_LEN;
 	return proto == VR_PROTO_GRE ? VR_GRE_LEN : 0;
 }
 
-/* The ports, and the length of the TCP or UDP header. Any fragment has none: its siblings have no
- * ports to be told by, and all of them must take the same way. A first fragment shows whether it
- * begins a tunnel's packet all the same. */
-VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct vr_ip *h)
+/*
+ * The bytes of the IP packet whose header is read, in a frame with room for so many. What is behind
+ * them, padding (RFC 894) or anything else, is none of the packet: its receiver cuts it off, so no
+ * header may be looked for there. A length of 0, or of an IPv6 header and nothing behind it, is
+ * what Linux writes into aggregates above 64 KiB ("BIG TCP", kernel commits b1a78b9b9886 and
+ * 81be03e026dc), which are all of their frame.
+ */
+VR_INLINE uint32_t vr_ip_bytes(const struct vr_ip *h, uint32_t room)
+{
+	uint32_t none = h->version == 6 ? VR_IP6_LEN : 0;
+
+	return room > 0xffff && h->total == none ? room : h->total;
+}
+
+/* The lengths that stand in a whole packet's TCP or UDP header, of which so many bytes are the
+ * packet's. UDP may end before its packet does (RFC 9868), not behind it; a tunnel's is looked at
+ * where the tunnel is. */
+VR_INLINE enum vr_drop vr_parse_length(const uint8_t *l4, const uint8_t *end, uint32_t bytes,
+				       struct vr_ip *h)
+{
+	uint32_t stated;
+
+	if (h->proto == VR_PROTO_UDP) {
+		/* Known already, but Linux 6.1's verifier, when it reads the protocol again from
+		 * the stack, no longer knows that it is the one whose header was asked for. */
+		VR_OPAQUE(l4);
+		if (l4 + VR_UDP_LEN > end)
+			return VR_DROP_truncated;
+		stated = h->tunnel ? VR_UDP_LEN : vr_get16(l4 + 4);
+		return stated - VR_UDP_LEN > bytes - VR_UDP_LEN ? VR_DROP_bad_transport
+								: VR_DROP_NONE;
+	}
+	if (bytes < VR_TCP_LEN || l4 + VR_TCP_LEN > end)
+		return VR_DROP_truncated;
+	stated = (uint32_t)(l4[12] >> 4) * 4;
+	h->l4 = (uint8_t)stated;
+	h->syn = l4[13] & 2;
+	return stated - VR_TCP_LEN > bytes - VR_TCP_LEN ? VR_DROP_bad_transport : VR_DROP_NONE;
+}
+
+/* The ports, and the length of the TCP or UDP header, of which so many bytes are the packet's. Any
+ * fragment has none: its siblings have no ports to be told by, and all of them must take the same
+ * way. A first fragment shows whether it begins a tunnel's packet all the same; it has to hold all
+ * the headers (RFC 7112). */
+VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, uint32_t bytes,
+				   struct vr_ip *h)
 {
 	uint32_t want = vr_l4_wanted(h->proto);
 
@@ -138,7 +194,7 @@ VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct
 	h->l4 = h->proto == VR_PROTO_TCP ? VR_TCP_LEN : VR_UDP_LEN;
 	if (want == 0 || h->later)
 		return VR_DROP_NONE;
-	if (l4 + want > end)
+	if (want > bytes || l4 + want > end)
 		return VR_DROP_truncated;
 	h->tunnel = (uint8_t)vr_is_tunnel(h->proto, l4);
 	if (h->proto == VR_PROTO_ICMP6)
@@ -147,11 +203,7 @@ VR_INLINE enum vr_drop vr_parse_l4(const uint8_t *l4, const uint8_t *end, struct
 		return VR_DROP_NONE;
 	h->sport = vr_get16(l4);
 	h->dport = vr_get16(l4 + 2);
-	if (h->proto == VR_PROTO_TCP && l4 + 14 <= end) {
-		h->l4 = (uint8_t)((l4[12] >> 4) * 4);
-		h->syn = l4[13] & 2;
-	}
-	return VR_DROP_NONE;
+	return vr_parse_length(l4, end, bytes, h);
 }
 
 /* What stands in an IPv4 header for all to see. */
@@ -167,13 +219,28 @@ VR_INLINE void vr_read_ip4(const uint8_t *ip, struct vr_ip *h)
 }
 
 /*
- * Reads the IPv4 header at ip; room is the packet's length from there, which may be more than lies
- * before end. A total length of 0 is what Linux writes into aggregates above 64 KiB ("BIG TCP",
- * kernel commit b1a78b9b9886), so it is right for those.
+ * Whether the length in an IP header cannot be, in a frame with room for so many bytes. An
+ * aggregate is cut into packets by its frame's length, whatever stands in its header
+ * (inet_gso_segment in net/ipv4/af_inet.c), so it must be all of the frame; and only an aggregate
+ * may leave it out.
  */
-VR_INLINE enum vr_drop vr_parse_ip4(const uint8_t *ip, const uint8_t *end, uint32_t room,
-				    struct vr_ip *h)
+VR_INLINE enum vr_drop vr_odd_length(const struct vr_ip *h, uint32_t room, uint32_t gso_size)
 {
+	uint32_t bytes = vr_ip_bytes(h, room);
+
+	if (h->total > room || bytes < h->header)
+		return VR_DROP_bad_header;
+	if (gso_size)
+		return bytes == room ? VR_DROP_NONE : VR_DROP_joined;
+	return bytes == h->total ? VR_DROP_NONE : VR_DROP_bad_header;
+}
+
+/* Reads the IPv4 header at ip; room is the frame's length from there, which may be more than lies
+ * before end, and gso_size the frame's. */
+VR_INLINE enum vr_drop vr_parse_ip4(const uint8_t *ip, const uint8_t *end, uint32_t room,
+				    uint32_t gso_size, struct vr_ip *h)
+{
+	enum vr_drop bad;
 	uint16_t frag;
 
 	if (ip + VR_IP4_LEN > end)
@@ -184,13 +251,14 @@ VR_INLINE enum vr_drop vr_parse_ip4(const uint8_t *ip, const uint8_t *end, uint3
 	h->fragment = (frag & VR_IP4_FRAGMENT) != 0;
 	h->later = (frag & VR_IP4_OFFSET) != 0;
 	h->proto = ip[9];
-	if (ip[0] >> 4 != 4 || h->header < VR_IP4_LEN || h->total > room)
+	if (ip[0] >> 4 != 4 || h->header < VR_IP4_LEN)
 		return VR_DROP_bad_header;
-	if (h->total < h->header && !(h->total == 0 && room > 0xffff))
-		return VR_DROP_bad_header;
+	bad = vr_odd_length(h, room, gso_size);
+	if (bad)
+		return bad;
 	if (vr_ip4_sum(ip, end, h->header) != 0xffff)
 		return VR_DROP_bad_checksum;
-	return vr_parse_l4(ip + h->header, end, h);
+	return vr_parse_l4(ip + h->header, end, vr_ip_bytes(h, room) - h->header, h);
 }
 
 /* The length of the largest packet that leaves once an aggregate is cut: its gso_size bytes of

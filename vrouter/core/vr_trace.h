@@ -21,7 +21,7 @@
 	X(outer,   "the tunnel's header: a is the far end, b its traffic class")                   \
 	X(ecn,     "congestion marks: a is the outer, b the inner traffic class")                  \
 	X(handed,  "XDP took the tunnel's headers off: a is the vif, b the interface")             \
-	X(flow,    "flow mode: it passes: a is the vif, b whether the flow is new")                \
+	X(flow,    "flow mode: it passes: a is the vif, b how (enum vr_flow_way)")                \
 	X(fits,    "the length was compared: a is the longest packet's, b the MTU")                \
 	X(verdict, "the decision: a is the operation, b the drop reason")                          \
 	X(loss,    "lost: a is the drop reason")                                                   \
@@ -36,7 +36,8 @@
 	X(member,  "one of several ways: a is its word, b the flow's bucket")                      \
 	X(fast,    "XDP forwarded it if a is 0; else a is why it did not (enum vr_left)")   \
 	X(mac,     "a MAC address was looked up: a is its route, 0 if there is none, b the MAC")   \
-	X(copy,    "a copy for one of all: a is its route, b the drop reason, 0 if it is made")
+	X(copy,    "a copy for one of all: a is its route, b the drop reason, 0 if it is made")    \
+	X(quoted,  "an ICMP error, which has the way of the flow that it is about")
 /* clang-format on */
 
 enum vr_step {
@@ -55,7 +56,8 @@ static void vr_step(enum vr_step step, uint64_t a, uint64_t b);
 #endif
 
 /* What is recorded of a packet. Shared with kernel/trace.go. */
-#define VR_TRACE_STEPS 96 /* a copy for each of the longest flood list, and what comes before */
+/* Two for each copy of the longest flood list, and what comes before. */
+#define VR_TRACE_STEPS 160
 #define VR_TRACE_HEAD 128
 
 struct vr_trace_step {

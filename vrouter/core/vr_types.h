@@ -79,6 +79,7 @@ enum vr_vrf_flag {
 	VR_VRF_MSS_CLAMP = 1,	  /* TCP connections begin with segments that fit */
 	VR_VRF_BRIDGE = 2,	  /* one link: what is not for the gateway's MAC is bridged */
 	VR_VRF_FLOOD_UNKNOWN = 4, /* so is, to all, what is for a MAC that is not in the table */
+	VR_VRF_HOSTS = 8, /* most IPv4 routes are of single addresses: look for those first */
 };
 
 /* A VRF: one network's routing table. Only the roots, both with one store, the flags, the quota of
@@ -91,7 +92,8 @@ struct vr_vrf {
 	uint32_t subnet;
 	uint32_t mask;
 	uint32_t gateway;
-	uint32_t flags;
+	uint16_t flags;
+	uint16_t slot;	/* its own number */
 	uint32_t flows; /* how many its ports may have; 0: as many as there is room for */
 	uint32_t flood; /* the list of those who get what is for all; 0: there is nobody */
 	struct vr_addr gateway6;
@@ -108,6 +110,7 @@ enum vr_nh_type {
 	VR_NH_TUNNEL,	 /* the template's headers, then out of the fabric */
 	VR_NH_ECMP,	 /* one of several ways, by the flow: a group's */
 	VR_NH_TRANSLATE, /* the routes of another network say where to */
+	VR_NH_FRAMES,	 /* of a label: whole frames, for a network that is one link */
 };
 
 /* What a tunnel wraps packets in. */
@@ -116,9 +119,16 @@ enum vr_encapsulation {
 	VR_MPLSOUDP, /* RFC 7510 */
 	VR_MPLSOGRE, /* RFC 4023 */
 	VR_VXLAN,    /* RFC 7348 */
+	/* Behind the label a whole frame (RFC 7432, section 13), or one that a control word comes
+	 * before (RFC 4385, section 3). */
+	VR_FRAME_MPLSOUDP,
+	VR_FRAME_MPLSOGRE,
+	VR_WORD_MPLSOUDP,
+	VR_WORD_MPLSOGRE,
 };
 
-/* The longest template: IPv6, UDP, VXLAN and the inner Ethernet header, in whole words. */
+/* The longest template: IPv6, UDP, VXLAN (or a label and a control word) and the inner Ethernet
+ * header, in whole words. */
 #define VR_TEMPLATE_LEN 72
 
 enum vr_nh_flag {
@@ -126,6 +136,7 @@ enum vr_nh_flag {
 	VR_NH_PEER = 2,	  /* as VR_VIF_PEER */
 	VR_NH_ADDR6 = 4,  /* addr is an IPv6 address */
 	VR_NH_FLOW = 8,	  /* to a vif that has a policy */
+	VR_NH_WORD = 16,  /* of VR_NH_FRAMES: a control word comes before each */
 };
 
 /* A nexthop holds all that a packet needs on its way out: two cache lines. Only dmac and mtu change
@@ -151,7 +162,7 @@ _Static_assert(sizeof(struct vr_nh) == 128, "vr_nh is shared with Go");
 /* Of a nexthop that leads on: the number of its group or its network. */
 #define VR_NH_GROUP(nh) ((nh)->vif)
 #define VR_NH_VRF(nh) ((nh)->vif)
-#define VR_NH_LEADS_ON(nh) ((nh)->type == VR_NH_ECMP || (nh)->type == VR_NH_TRANSLATE)
+#define VR_NH_LEADS_ON(nh) ((nh)->type >= VR_NH_ECMP)
 
 /* Which members of a group may be chosen. What a tunnel brought does not go into the next one. */
 enum vr_members {
@@ -177,7 +188,8 @@ _Static_assert(sizeof(struct vr_group) == 2184, "vr_group is shared with Go");
 _Static_assert(VR_GROUP_BUCKETS == 1 << VR_GROUP_BUCKET_BITS, "a hash's bits name a bucket");
 
 enum vr_node_flag {
-	VR_NODE_VXLAN = 1, /* VXLAN packets to the node are the vRouter's: a network has a VNI */
+	VR_NODE_VXLAN = 1,  /* VXLAN packets to the node are the vRouter's: a network has a VNI */
+	VR_NODE_FRAMES = 2, /* there are labels of frames */
 };
 
 /* The node itself. */
@@ -188,18 +200,18 @@ struct vr_node {
 	uint32_t mtu;
 	uint32_t version; /* of this layout, VR_LAYOUT */
 	uint32_t flags;
-	uint32_t reserved;
+	uint32_t hosts;		 /* buckets of the hosts' table, a power of two; 0: it has none */
 	struct vr_addr address6; /* as address: 0 if it has none of the family */
 };
 _Static_assert(sizeof(struct vr_node) == 48, "vr_node is shared with Go");
 
 /* Grows with every change of a record, so that pinned tables of another layout are refused. */
-#define VR_LAYOUT 10
+#define VR_LAYOUT 18
 
 /*
  * A route entry is one 64-bit word, because a packet must see all of it or nothing:
  * bits 0-30 a nexthop, or a block further down if bit 31 is set; bits 32-51 the label to push;
- * bits 52-59 the length of the route's prefix, for the tools, or of the block's, for the look-up.
+ * bits 52-59 the length of the prefix, the route's or the block's; bit 60 is the agent's.
  */
 #define VR_ROUTE_CHILD (1ULL << 31)
 #define VR_ROUTE_REF(entry) ((uint32_t)(entry) & 0x7fffffffu)
@@ -235,6 +247,29 @@ struct vr_block {
 _Static_assert(sizeof(struct vr_block) == 160, "vr_block is shared with Go");
 
 /*
+ * The hosts: routes of single IPv4 addresses, once more, where one look finds them. Of a million
+ * random ones the blocks take three cache misses, this takes one. It may lack any: the route tables
+ * have them all. A route that changes is taken out before the change and put in once no packet
+ * follows the old one, so no packet sees one here that its route tables do not have.
+ *
+ * A key is the address with its VRF in bits 32-63, so it is never 0. It lies in its one bucket, a
+ * cache line, if there was room. A route without its key, or a key without its route, is none.
+ */
+#define VR_HOST_WAYS 4
+#define VR_DEFAULT_HOSTS 32768 /* buckets, where nobody says how many routes there will be */
+struct vr_host {
+	uint64_t key;
+	uint64_t route;
+};
+struct vr_hosts {
+	struct vr_host ways[VR_HOST_WAYS];
+};
+_Static_assert(sizeof(struct vr_hosts) == 64, "vr_hosts is shared with Go");
+#define VR_HOST_KEY(vrf, address) ((uint64_t)(vrf) << 32 | (address))
+#define VR_HOST_HASH 0x9e3779b97f4a7c15ULL
+#define VR_HOST_BUCKET(key, buckets) ((uint32_t)((key) * VR_HOST_HASH >> 32) & ((buckets) - 1))
+
+/*
  * The VNI table is exact: a VNI lies in one of the words of its bucket, wherever there is room. A
  * word holds the VNI in bits 0-23 and the VRF in bits 32-63, so it changes in one store; 0 is none.
  * Buckets are chosen by Fibonacci hashing, which spreads consecutive numbers evenly.
@@ -262,11 +297,12 @@ _Static_assert(sizeof(struct vr_mac) == 16, "vr_mac is shared with Go");
 #define VR_MAC_BUCKET_BITS 13
 _Static_assert(VR_MAC_BUCKETS == 1 << VR_MAC_BUCKET_BITS, "buckets are chosen by so many bits");
 
-/* Who gets a copy of what is for all of a network: routes, ports of this node first. A list that a
- * VRF has never changes: a change makes another one. */
+/* Who gets a copy of what is for all of a network: routes, ports of this node first, then tunnels,
+ * those that add less before those that add more. A list that a VRF has never changes: a change
+ * makes another one. */
 struct vr_flood {
 	uint32_t count;
-	uint32_t reserved;
+	uint32_t udp; /* whether a tunnel's headers have UDP */
 	uint64_t targets[VR_FLOOD_TARGETS];
 };
 _Static_assert(sizeof(struct vr_flood) == 8 + 8 * VR_FLOOD_TARGETS, "vr_flood is shared with Go");

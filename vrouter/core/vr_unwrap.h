@@ -33,7 +33,7 @@ struct vr_wrap {
 	uint32_t length;
 	uint16_t type;
 	uint8_t bridge;	 /* the network is one link, and the frame is not for the gateway */
-	uint8_t version; /* of the inner packet, as the Ethernet header says; with a VNI */
+	uint8_t version; /* of the inner packet, as the Ethernet header says, if there is one */
 };
 
 /* A label that names a network, not a port (RFC 4364, section 4.3.2): whom the packet is for is
@@ -48,6 +48,47 @@ VR_INLINE enum vr_drop vr_unwrap_network(const struct vr_tables *t, struct vr_wr
 		return VR_DROP_bad_nexthop;
 	w->dmac = vr_mac_bits(w->vrf->gateway_mac);
 	return VR_DROP_NONE;
+}
+
+/* The inner Ethernet header: 14 bytes, which are there. A frame with a VLAN tag is none of ours. */
+VR_INLINE enum vr_drop vr_unwrap_eth(const uint8_t *at, struct vr_wrap *w)
+{
+	w->dmac = vr_get_mac(at);
+	w->type = vr_get16(at + 12);
+	w->version = vr_version_of(w->type);
+	w->bridge = VR_READ_ONCE(w->vrf->flags) & VR_VRF_BRIDGE &&
+		    w->dmac != vr_mac_bits(w->vrf->gateway_mac);
+	return w->version || w->bridge ? VR_DROP_NONE : VR_DROP_inner_not_ip;
+}
+
+/*
+ * A label whose packets hold whole frames, of a network that is one link (RFC 7432, section 13).
+ * Nothing in them says whether a control word comes first: a MAC address may begin with any bits,
+ * so the two ends have to agree (section 18). The word's first four bits say that it is one (RFC
+ * 4385, section 3); the rest is about order and fragments, neither of which Ethernet's have to use
+ * (RFC 4448, section 4.6).
+ */
+VR_INLINE enum vr_drop vr_unwrap_frame(const struct vr_tables *t, const struct vr_frame *f,
+				       struct vr_wrap *w)
+{
+	uint32_t offset = VR_ETH_LEN + w->length;
+
+	w->vrf_index = VR_NH_VRF(w->nh);
+	w->vrf = vr_vrf_at(t, w->vrf_index);
+	if (!w->vrf || w->vrf_index == VR_FABRIC_VRF)
+		return VR_DROP_bad_nexthop;
+	if (w->nh->flags & VR_NH_WORD) {
+		if (f->data + offset + 1 > f->end)
+			return VR_DROP_truncated;
+		if (f->data[offset] >> 4)
+			return VR_DROP_control_word;
+		offset += VR_WORD_LEN;
+	}
+	w->nh = 0;
+	if (f->data + offset + VR_ETH_LEN > f->end)
+		return VR_DROP_truncated;
+	w->length = offset;
+	return vr_unwrap_eth(f->data + offset, w);
 }
 
 /* MPLS: the label at the given offset names the port, or the network. */
@@ -69,6 +110,8 @@ VR_INLINE enum vr_drop vr_unwrap_label(const struct vr_tables *t, const struct v
 	if (!w->nh)
 		return VR_DROP_unknown_label;
 	VR_STEP(label, l.label, 0);
+	if (w->nh->type == VR_NH_FRAMES)
+		return vr_unwrap_frame(t, f, w);
 	return w->nh->type == VR_NH_TRANSLATE ? vr_unwrap_network(t, w) : VR_DROP_NONE;
 }
 
@@ -83,16 +126,6 @@ VR_INLINE enum vr_drop vr_unwrap_gre(const struct vr_tables *t, const struct vr_
 	if (vr_get16(gre) != 0)
 		return VR_DROP_gre_flags;
 	return vr_unwrap_label(t, f, offset + VR_GRE_LEN, w);
-}
-
-/* The inner Ethernet header: 14 bytes, which are there. */
-VR_INLINE void vr_unwrap_eth(const uint8_t *at, struct vr_wrap *w)
-{
-	w->dmac = vr_get_mac(at);
-	w->type = vr_get16(at + 12);
-	w->version = vr_version_of(w->type);
-	w->bridge = VR_READ_ONCE(w->vrf->flags) & VR_VRF_BRIDGE &&
-		    w->dmac != vr_mac_bits(w->vrf->gateway_mac);
 }
 
 /* RFC 7348, section 5: the I flag must be set, all other reserved bits are ignored; a frame with a
@@ -112,8 +145,7 @@ VR_INLINE enum vr_drop vr_unwrap_vxlan(const struct vr_tables *t, const struct v
 		return VR_DROP_unknown_vni;
 	VR_STEP(vni, vr_get32(vxlan + 4) >> 8, 0);
 	w->length = offset + VR_VXLAN_LEN;
-	vr_unwrap_eth(vxlan + VR_VXLAN_LEN, w);
-	return w->version || w->bridge ? VR_DROP_NONE : VR_DROP_inner_not_ip;
+	return vr_unwrap_eth(vxlan + VR_VXLAN_LEN, w);
 }
 
 #endif

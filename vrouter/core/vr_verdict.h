@@ -23,6 +23,14 @@ enum vr_op {
 	VR_OP_FLOOD, /* take them off, if it has any; a copy to each of the network's list */
 };
 
+/* What a port's policy is asked about a packet that crosses its vif. Rules are about IP packets, so
+ * of other frames only its default says anything. */
+enum vr_asked {
+	VR_ASKED_FLOW,	  /* whether its flow may cross */
+	VR_ASKED_DEFAULT, /* whether it allows what no rule is about: no IP */
+	VR_ASKED_NOTHING, /* a link's own messages: their senders are checked, and that is all */
+};
+
 struct vr_verdict {
 	const struct vr_nh *nh;	  /* also of a packet that is lost once it is known */
 	const struct vr_vrf *vrf; /* for answers */
@@ -40,7 +48,21 @@ struct vr_verdict {
 	uint8_t outer;	 /* of pop's bytes, the IP header's */
 	uint8_t pop; /* for VR_OP_DECAP, and what is bridged: the tunnel's bytes behind the Ethernet
 			header */
+	uint8_t asked; /* enum vr_asked */
+	uint8_t plain; /* the protocol of a packet that vr_plain.h decided; else 0 */
 };
+
+/* What goes on to one nexthop: from a vif, and from the fabric. */
+VR_INLINE int vr_is_forwarded(uint8_t op)
+{
+	return op == VR_OP_ENCAP || op == VR_OP_TUNNEL || op == VR_OP_BRIDGE ||
+	       op == VR_OP_BRIDGE_TUNNEL;
+}
+
+VR_INLINE int vr_is_delivered(uint8_t op)
+{
+	return op == VR_OP_ENCAP || op == VR_OP_DECAP || op == VR_OP_BRIDGE_DECAP;
+}
 
 /* A frame as a hook sees it: the bytes that can be read, and the length of it all. */
 struct vr_frame {

@@ -7,7 +7,57 @@ import (
 	"path/filepath"
 
 	"github.com/cilium/ebpf"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/owner"
 )
+
+// Attach puts the programs at the interfaces of the vifs and of the fabric, and takes them from those
+// that have none any more. Again is no error.
+func (d *Dataplane) Attach(fabric config.Attachment, vifs []config.Attachment) error {
+	current := map[uint32]bool{fabric.Ifindex: true}
+	for _, vif := range vifs {
+		current[vif.Ifindex] = true
+		if err := d.SetPort(vif.Ifindex, vif.Vif); err != nil {
+			return err
+		}
+		if err := d.AttachVif(vif.Ifindex); err != nil {
+			return err
+		}
+	}
+	ports, err := d.Ports()
+	if err != nil {
+		return fmt.Errorf("listing the ports: %w", err)
+	}
+	for ifindex := range ports {
+		if !current[ifindex] {
+			if err := errors.Join(d.Detach(ifindex), d.ClearPort(ifindex)); err != nil {
+				return err
+			}
+		}
+	}
+	return d.AttachFabric(fabric.Ifindex)
+}
+
+// AttachNew puts the programs at the interfaces that have none yet. One that has a vif goes on with that,
+// until Attach gives it another.
+func (d *Dataplane) AttachNew(fabric config.Attachment, vifs []config.Attachment) error {
+	ports, err := d.Ports()
+	if err != nil {
+		return fmt.Errorf("listing the ports: %w", err)
+	}
+	for _, vif := range vifs {
+		if _, has := ports[vif.Ifindex]; !has {
+			if err := d.SetPort(vif.Ifindex, vif.Vif); err != nil {
+				return err
+			}
+		}
+		if err := d.AttachVif(vif.Ifindex); err != nil {
+			return err
+		}
+	}
+	return d.AttachFabric(fabric.Ifindex)
+}
 
 // AttachVif puts the vif program at an interface's ingress; again is no error.
 func (d *Dataplane) AttachVif(ifindex uint32) error {
@@ -24,9 +74,11 @@ func (d *Dataplane) attach(ifindex uint32, program *ebpf.Program, role string) e
 	switch {
 	case d.filters[ifindex] != "":
 	case d.tcx:
-		err = d.links.attach(ifindex, program)
+		err = d.attachTCX(ifindex, program)
 	default:
-		err = attachClsact(ifindex, program, d.filterName(role))
+		if err = owner.Refuse(ifindex, d.nodes); err == nil {
+			err = d.attachClsact(ifindex, program, d.filterName(role))
+		}
 		if err == nil {
 			d.filters[ifindex] = d.filterName(role)
 		}
@@ -37,24 +89,43 @@ func (d *Dataplane) attach(ifindex uint32, program *ebpf.Program, role string) e
 	return nil
 }
 
+// attachTCX looks for another vRouter before and, if the link is new, again: of two that come at once, the
+// later one sees the other's.
+func (d *Dataplane) attachTCX(ifindex uint32, program *ebpf.Program) error {
+	held := d.holds(ifindex)
+	if !held {
+		if err := owner.Refuse(ifindex, d.nodes); err != nil {
+			return err
+		}
+	}
+	if err := d.links.attach(ifindex, program); err != nil || held {
+		return err
+	}
+	if err := owner.Refuse(ifindex, d.nodes); err != nil {
+		return errors.Join(err, d.links.detach(ifindex))
+	}
+	return nil
+}
+
 func (d *Dataplane) filterName(role string) string { return "vrouter-" + role }
 
 // Detach takes the program off an interface, which may be gone.
 func (d *Dataplane) Detach(ifindex uint32) error {
-	if name := d.filters[ifindex]; name != "" {
+	if d.filters[ifindex] != "" {
 		delete(d.filters, ifindex)
-		return detachClsact(ifindex, name)
+		return d.detachClsact(ifindex)
 	}
 	return d.links.detach(ifindex)
 }
 
-// DetachStale takes away what an earlier process left at interfaces that are not in use any more.
+// DetachStale takes away what an earlier process left at interfaces that are not in use any more, and the
+// filters of vRouters that were killed.
 func (d *Dataplane) DetachStale() error {
-	return errors.Join(d.links.removeStale(), d.xdp.removeStale())
+	return errors.Join(d.links.removeStale(), d.xdp.removeStale(), d.sweepFilters())
 }
 
-// Delete removes a vRouter that is not running: its pins, and so its programs and tables. It says
-// whether there was one.
+// Delete removes a vRouter that is not running: its filters from this namespace, and its pins, and so its
+// programs and tables. It says whether there was one.
 func Delete(name string) (bool, error) {
 	folder := filepath.Join(Root, name)
 	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
@@ -65,27 +136,23 @@ func Delete(name string) (bool, error) {
 		return false, err
 	}
 	defer held.Close()
-	failed := deleteFilters(folder)
-	if err := os.RemoveAll(folder); err != nil {
-		failed = errors.Join(failed, fmt.Errorf("removing %s: %w", folder, err))
+	if err := refuseElsewhere(folder); err != nil {
+		return true, err
 	}
-	return true, failed
+	if err := deleteFilters(folder); err != nil { // then the pins say still whose they are
+		return true, err
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return true, fmt.Errorf("removing %s: %w", folder, err)
+	}
+	return true, nil
 }
 
 // deleteFilters detaches what clsact holds: pins do not.
 func deleteFilters(folder string) error {
-	ports, err := ebpf.LoadPinnedMap(filepath.Join(folder, "vr_ports"), nil)
+	nodes, err := pinnedNodes(folder)
 	if err != nil {
-		return nil // it was made in part only, and has attached nothing
+		return err
 	}
-	defer ports.Close()
-	var ifindex, vif uint32
-	var failed []error
-	for entries := ports.Iterate(); entries.Next(&ifindex, &vif); {
-		failed = append(failed, detachClsact(ifindex, "vrouter-vif"))
-	}
-	if fabric := pinnedFabric(folder); fabric != 0 {
-		failed = append(failed, detachClsact(fabric, "vrouter-fabric"))
-	}
-	return errors.Join(failed...)
+	return (&Dataplane{nodes: nodes}).sweepFilters()
 }

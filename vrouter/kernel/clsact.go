@@ -3,19 +3,24 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/cilium/ebpf"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/owner"
 )
 
 // Kernels before 6.6 have no tcx: there, a filter of the interface's clsact qdisc holds the program.
-// A filter outlives the process that made it; after a kill -9 it goes with its interface only.
+// A filter outlives the process that made it. After a kill -9 it is there until another vRouter starts in
+// the namespace, or its interface goes.
 
-func attachClsact(ifindex uint32, program *ebpf.Program, name string) error {
+// filterPlace is where our filter is among those of an interface.
+const filterPlace = 1 // its priority and its handle
+
+// attachClsact adds a filter, or replaces one that is ours or a dead vRouter's. Another's is left, and an
+// error: the kernel says which of two that come at once was the first.
+func (d *Dataplane) attachClsact(ifindex uint32, program *ebpf.Program, name string) error {
 	qdisc := &netlink.GenericQdisc{
 		QdiscType:  "clsact",
 		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: int(ifindex), Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT},
@@ -23,7 +28,21 @@ func attachClsact(ifindex uint32, program *ebpf.Program, name string) error {
 	if err := netlink.QdiscAdd(qdisc); err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("adding a clsact qdisc: %w", err)
 	}
-	if err := netlink.FilterReplace(clsactFilter(ifindex, name, program.FD())); err != nil {
+	filters, err := owner.Filters(ifindex)
+	if err != nil {
+		return err
+	}
+	put := netlink.FilterAdd
+	for _, f := range filters {
+		if o, ok, err := owner.Identify(ebpf.ProgramID(f.Id), d.nodes); err == nil && ok && f.Handle == filterPlace && f.Priority == filterPlace && (o.Nodes == d.nodes || o.Dead()) {
+			put = netlink.FilterReplace
+		}
+	}
+	err = put(clsactFilter(ifindex, name, program.FD()))
+	if errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("adding a BPF filter: %w; another program has its place: `tc filter show dev %s ingress`", err, nameOf(ifindex))
+	}
+	if err != nil {
 		return fmt.Errorf("adding a BPF filter: %w", err)
 	}
 	return nil
@@ -32,44 +51,52 @@ func attachClsact(ifindex uint32, program *ebpf.Program, name string) error {
 func clsactFilter(ifindex uint32, name string, fd int) *netlink.BpfFilter {
 	return &netlink.BpfFilter{
 		FilterAttrs: netlink.FilterAttrs{
-			LinkIndex: int(ifindex), Parent: netlink.HANDLE_MIN_INGRESS, Handle: 1, Protocol: unix.ETH_P_ALL, Priority: 1,
+			LinkIndex: int(ifindex), Parent: netlink.HANDLE_MIN_INGRESS, Handle: filterPlace, Protocol: unix.ETH_P_ALL, Priority: filterPlace,
 		},
 		Fd: fd, Name: name, DirectAction: true,
 	}
 }
 
 // detachClsact removes our filter, and leaves the qdisc, which others may use and which does nothing.
-func detachClsact(ifindex uint32, name string) error {
-	device, err := netlink.LinkByIndex(int(ifindex))
-	if err != nil {
-		return nil // its filters went with it
-	}
-	filters, err := netlink.FilterList(device, netlink.HANDLE_MIN_INGRESS)
-	if err != nil {
-		return fmt.Errorf("listing the filters of interface %d: %w", ifindex, err)
-	}
-	for _, f := range filters {
-		ours, ok := f.(*netlink.BpfFilter)
-		if !ok || ours.Name != name {
-			continue
-		}
-		if err := netlink.FilterDel(ours); err != nil {
-			return fmt.Errorf("removing the filter of interface %d: %w", ifindex, err)
-		}
-	}
-	return nil
+func (d *Dataplane) detachClsact(ifindex uint32) error {
+	return d.removeFilters(ifindex, func(o owner.Occupant) bool { return o.Nodes == d.nodes })
 }
 
-// pinnedFabric reads the fabric's interface out of a pinned vRouter, 0 if it has none.
-func pinnedFabric(folder string) uint32 {
-	nodes, err := ebpf.LoadPinnedMap(filepath.Join(folder, "vr_nodes"), nil)
+func (d *Dataplane) removeFilters(ifindex uint32, which func(owner.Occupant) bool) error {
+	filters, err := owner.Filters(ifindex)
 	if err != nil {
-		return 0
+		return err
 	}
-	defer nodes.Close()
-	var node core.Node
-	if err := nodes.Lookup(uint32(0), &node); err != nil {
-		return 0
+	var failed []error
+	for _, f := range filters {
+		o, ok, err := owner.Identify(ebpf.ProgramID(f.Id), d.nodes)
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if !ok || !which(o) {
+			continue
+		}
+		if err := netlink.FilterDel(f); err != nil && !errors.Is(err, unix.ENOENT) {
+			failed = append(failed, fmt.Errorf("removing the filter of %s: %w", nameOf(ifindex), err))
+		}
 	}
-	return node.Ifindex
+	return errors.Join(failed...)
+}
+
+// sweepFilters removes filters from all interfaces of the namespace: those of ours that this process did
+// not attach, which an earlier one left, and those of vRouters that are dead.
+func (d *Dataplane) sweepFilters() error {
+	qdiscs, err := netlink.QdiscList(nil)
+	if err != nil {
+		return fmt.Errorf("listing the qdiscs: %w", err)
+	}
+	var failed []error
+	for _, q := range qdiscs {
+		if ifindex := uint32(q.Attrs().LinkIndex); q.Type() == "clsact" {
+			failed = append(failed, d.removeFilters(ifindex, func(o owner.Occupant) bool {
+				return o.Nodes == d.nodes && d.filters[ifindex] == "" || o.Dead()
+			}))
+		}
+	}
+	return errors.Join(failed...)
 }

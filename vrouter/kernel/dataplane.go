@@ -3,7 +3,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -13,10 +12,11 @@ import (
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/owner"
 )
 
 // Root is where pinned objects are kept; bpffs must be mounted at its parent.
-const Root = "/sys/fs/bpf/vrouter"
+const Root = owner.Pins
 
 // Options say how a data plane is held.
 type Options struct {
@@ -30,6 +30,8 @@ type Options struct {
 	Flows uint32
 	// Blocks is the size of the route tables; 0 is the size for config.DefaultRoutes.
 	Blocks uint32
+	// Hosts is the size of the hosts' table, a power of two; 0 is the size for config.DefaultRoutes.
+	Hosts uint32
 }
 
 // Dataplane is the loaded programs and their tables. Its methods must not be called concurrently.
@@ -37,7 +39,8 @@ type Dataplane struct {
 	options Options
 	objects vrObjects
 	tables  [config.TableCount][]byte
-	used    []byte             // how many flows each VRF has
+	flows   *config.Flows
+	memory  [][]byte           // the mappings of maps
 	links   heldLinks          // where tcx is used
 	xdp     heldLinks          // where XDP receives tunnels or is the fast path
 	fast    fastPath           // where some interface takes it
@@ -46,6 +49,8 @@ type Dataplane struct {
 	tracers map[string]*tracer // by program, those that were used
 	socket  *vxlanSocket       // where GRO looks into VXLAN by one of our own
 	lock    *os.File
+	mark    owner.Mark // says whose the programs are
+	nodes   ebpf.MapID // the kernel's number of the node's table
 	barrier barrier
 	tcx     bool
 }
@@ -75,8 +80,11 @@ func (d *Dataplane) load() error {
 	if d.options.Blocks != 0 {
 		spec.Maps[vrMapVrBlocks].MaxEntries = d.options.Blocks
 	}
+	if d.options.Hosts != 0 {
+		spec.Maps[vrMapVrHostBuckets].MaxEntries = d.options.Hosts
+	}
 	if d.options.Flows != 0 {
-		spec.Maps[vrMapVrFlows].MaxEntries = d.options.Flows
+		spec.Maps[vrMapVrFlows].MaxEntries = config.FlowPages(d.options.Flows)
 	}
 	options := &ebpf.CollectionOptions{}
 	if d.options.Pin {
@@ -88,7 +96,14 @@ func (d *Dataplane) load() error {
 			m.Pinning = ebpf.PinByName
 		}
 	}
-	err = spec.LoadAndAssign(&d.objects, options)
+	// Not all programs: fabricXDP loads the third.
+	tc := struct {
+		*vrMaps
+		Vif    *ebpf.Program `ebpf:"vr_vif_ingress"`
+		Fabric *ebpf.Program `ebpf:"vr_fabric_ingress"`
+	}{vrMaps: &d.objects.vrMaps}
+	err = spec.LoadAndAssign(&tc, options)
+	d.objects.VrVifIngress, d.objects.VrFabricIngress = tc.Vif, tc.Fabric
 	if errors.Is(err, ebpf.ErrMapIncompatible) {
 		return fmt.Errorf("adopting the tables in %s: %w; they are another version's, or were made for other limits: `vrouter delete --name %s` removes them", d.folder(), err, d.options.Name)
 	}
@@ -98,7 +113,10 @@ func (d *Dataplane) load() error {
 	if d.barrier, err = newBarrier(); err != nil {
 		return err
 	}
-	return d.mapTables()
+	if err = d.mapTables(); err != nil {
+		return err
+	}
+	return d.own()
 }
 
 func (d *Dataplane) folder() string { return filepath.Join(Root, d.options.Name) }
@@ -123,8 +141,10 @@ func (d *Dataplane) makeFolder() error {
 		return fmt.Errorf("making %s: %w", d.folder(), err)
 	}
 	var err error
-	d.lock, err = lock(d.folder())
-	return err
+	if d.lock, err = lock(d.folder()); err != nil {
+		return err
+	}
+	return refuseElsewhere(d.folder())
 }
 
 func lock(folder string) (*os.File, error) {
@@ -134,7 +154,7 @@ func lock(folder string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("locking %s: %w; a vRouter of this name is running", folder, err)
+		return nil, fmt.Errorf("locking %s: %w; a vRouter of this name is running: end it first", folder, err)
 	}
 	return f, nil
 }
@@ -146,42 +166,52 @@ func (d *Dataplane) tableMaps() [config.TableCount]*ebpf.Map {
 		config.TableNexthops: d.objects.VrNhs, config.TableGroups: d.objects.VrGroups, config.TableLabels: d.objects.VrLabels,
 		config.TableVNIs: d.objects.VrVnis, config.TableBlocks: d.objects.VrBlocks,
 		config.TablePolicies: d.objects.VrPolicies,
-		config.TableMACs:     d.objects.VrMacs, config.TableFloods: d.objects.VrFloods,
+		config.TableMACs:     d.objects.VrMacs, config.TableFloods: d.objects.VrFloods, config.TableHosts: d.objects.VrHostBuckets,
 	}
 }
 
-func (d *Dataplane) mapTables() error {
-	page := os.Getpagesize()
-	mapped := func(m *ebpf.Map, record int) ([]byte, error) {
-		size := int(m.MaxEntries()) * record
-		memory, err := unix.Mmap(m.FD(), 0, (size+page-1)/page*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-		if err != nil {
-			return nil, fmt.Errorf("mapping the table %s: %w", m, err)
-		}
-		return memory, nil
+// mapped is the memory of a map of such records.
+func (d *Dataplane) mapped(m *ebpf.Map, record int) ([]byte, error) {
+	size, page := int(m.MaxEntries())*record, os.Getpagesize()
+	memory, err := unix.Mmap(m.FD(), 0, (size+page-1)/page*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mapping the table %s: %w", m, err)
 	}
+	d.memory = append(d.memory, memory)
+	return memory, nil
+}
+
+func (d *Dataplane) mapTables() error {
 	var err error
 	for table, m := range d.tableMaps() {
-		if d.tables[table], err = mapped(m, config.RecordSize[table]); err != nil {
+		if d.tables[table], err = d.mapped(m, config.RecordSize[table]); err != nil {
 			return err
 		}
 	}
-	if d.used, err = mapped(d.objects.VrFlowUsed, 8); err != nil {
-		return err
-	}
-	if version := d.Image().Node.Version; version != 0 && version != core.Layout {
+	if version := config.ReadNode(d.tables[config.TableNode]).Version; version != 0 && version != core.Layout {
 		return fmt.Errorf("adopting the tables in %s: their layout is %d, not %d; `vrouter delete --name %s` removes them", d.folder(), version, core.Layout, d.options.Name)
 	}
-	return nil
+	return d.openFlows()
 }
 
 // Image reads the tables.
 func (d *Dataplane) Image() config.Image { return config.Read(d.tables) }
 
+// Hosts is the hosts' table.
+func (d *Dataplane) Hosts() config.Hosts { return d.tables[config.TableHosts] }
+
 // SetPort lets packets from an interface be those of a vif.
 func (d *Dataplane) SetPort(ifindex, vif uint32) error {
 	if err := d.objects.VrPorts.Put(ifindex, vif); err != nil {
 		return fmt.Errorf("naming the vif of interface %d: %w", ifindex, err)
+	}
+	return d.hintPort(ifindex, vif)
+}
+
+// hintPort tells the fast path, which asks the table only where the hint is another interface's.
+func (d *Dataplane) hintPort(ifindex, vif uint32) error {
+	if err := d.objects.VrPortHints.Put(ifindex%core.MaxVifs, vif); err != nil {
+		return fmt.Errorf("hinting at the vif of interface %d: %w", ifindex, err)
 	}
 	return nil
 }
@@ -191,7 +221,7 @@ func (d *Dataplane) ClearPort(ifindex uint32) error {
 	if err := d.objects.VrPorts.Delete(ifindex); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("forgetting the vif of interface %d: %w", ifindex, err)
 	}
-	return nil
+	return d.hintPort(ifindex, 0)
 }
 
 // Ports lists the interfaces that have a vif.
@@ -266,6 +296,11 @@ func (d *Dataplane) Close() error {
 		}
 	}
 	failed = append(failed, d.links.close())
+	if d.options.Pin && d.tables[config.TableNode] != nil && config.ReadNode(d.tables[config.TableNode]).Version == 0 { // nothing was ever in force
+		if err := os.RemoveAll(d.folder()); err != nil {
+			failed = append(failed, fmt.Errorf("removing %s: %w", d.folder(), err))
+		}
+	}
 	d.release()
 	return errors.Join(failed...)
 }
@@ -274,14 +309,13 @@ func (d *Dataplane) release() {
 	for _, t := range d.tracers {
 		t.close()
 	}
-	for _, memory := range append(d.tables[:], d.used) {
-		if memory != nil {
-			unix.Munmap(memory)
-		}
+	for _, memory := range d.memory {
+		unix.Munmap(memory)
 	}
-	d.tables, d.used = [config.TableCount][]byte{}, nil
+	d.tables, d.flows, d.memory = [config.TableCount][]byte{}, nil, nil
 	d.objects.Close()
 	d.fast.objects.Close()
+	d.mark.Close()
 	d.barrier.close()
 	if d.socket != nil {
 		d.socket.close()
@@ -289,12 +323,4 @@ func (d *Dataplane) release() {
 	if d.lock != nil {
 		d.lock.Close()
 	}
-}
-
-// checkOffset guards Write: a wrong offset must not reach the kernel's memory of another table.
-func checkOffset(w config.Write, memory []byte) error {
-	if uint64(w.Offset)+uint64(len(w.Data)) > uint64(len(memory)) || len(w.Data) > math.MaxInt32 {
-		return fmt.Errorf("writing table %d: %d bytes at %d are outside it", w.Table, len(w.Data), w.Offset)
-	}
-	return nil
 }

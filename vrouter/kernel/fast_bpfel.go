@@ -29,10 +29,12 @@ const (
 	fastMapVrFastFlags   = "vr_fast_flags"
 	fastMapVrFloods      = "vr_floods"
 	fastMapVrGroups      = "vr_groups"
+	fastMapVrHostBuckets = "vr_host_buckets"
 	fastMapVrLabels      = "vr_labels"
 	fastMapVrMacs        = "vr_macs"
 	fastMapVrNhs         = "vr_nhs"
 	fastMapVrNodes       = "vr_nodes"
+	fastMapVrPortHints   = "vr_port_hints"
 	fastMapVrPorts       = "vr_ports"
 	fastMapVrTotal       = "vr_total"
 	fastMapVrVifCounts   = "vr_vif_counts"
@@ -94,23 +96,25 @@ type fastProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type fastMapSpecs struct {
-	VrBlocks     *ebpf.MapSpec `ebpf:"vr_blocks"`
-	VrDevs       *ebpf.MapSpec `ebpf:"vr_devs"`
-	VrFastCounts *ebpf.MapSpec `ebpf:"vr_fast_counts"`
-	VrFastFlags  *ebpf.MapSpec `ebpf:"vr_fast_flags"`
-	VrFloods     *ebpf.MapSpec `ebpf:"vr_floods"`
-	VrGroups     *ebpf.MapSpec `ebpf:"vr_groups"`
-	VrLabels     *ebpf.MapSpec `ebpf:"vr_labels"`
-	VrMacs       *ebpf.MapSpec `ebpf:"vr_macs"`
-	VrNhs        *ebpf.MapSpec `ebpf:"vr_nhs"`
-	VrNodes      *ebpf.MapSpec `ebpf:"vr_nodes"`
-	VrPorts      *ebpf.MapSpec `ebpf:"vr_ports"`
-	VrTotal      *ebpf.MapSpec `ebpf:"vr_total"`
-	VrVifCounts  *ebpf.MapSpec `ebpf:"vr_vif_counts"`
-	VrVifLosses  *ebpf.MapSpec `ebpf:"vr_vif_losses"`
-	VrVifs       *ebpf.MapSpec `ebpf:"vr_vifs"`
-	VrVnis       *ebpf.MapSpec `ebpf:"vr_vnis"`
-	VrVrfs       *ebpf.MapSpec `ebpf:"vr_vrfs"`
+	VrBlocks      *ebpf.MapSpec `ebpf:"vr_blocks"`
+	VrDevs        *ebpf.MapSpec `ebpf:"vr_devs"`
+	VrFastCounts  *ebpf.MapSpec `ebpf:"vr_fast_counts"`
+	VrFastFlags   *ebpf.MapSpec `ebpf:"vr_fast_flags"`
+	VrFloods      *ebpf.MapSpec `ebpf:"vr_floods"`
+	VrGroups      *ebpf.MapSpec `ebpf:"vr_groups"`
+	VrHostBuckets *ebpf.MapSpec `ebpf:"vr_host_buckets"`
+	VrLabels      *ebpf.MapSpec `ebpf:"vr_labels"`
+	VrMacs        *ebpf.MapSpec `ebpf:"vr_macs"`
+	VrNhs         *ebpf.MapSpec `ebpf:"vr_nhs"`
+	VrNodes       *ebpf.MapSpec `ebpf:"vr_nodes"`
+	VrPortHints   *ebpf.MapSpec `ebpf:"vr_port_hints"`
+	VrPorts       *ebpf.MapSpec `ebpf:"vr_ports"`
+	VrTotal       *ebpf.MapSpec `ebpf:"vr_total"`
+	VrVifCounts   *ebpf.MapSpec `ebpf:"vr_vif_counts"`
+	VrVifLosses   *ebpf.MapSpec `ebpf:"vr_vif_losses"`
+	VrVifs        *ebpf.MapSpec `ebpf:"vr_vifs"`
+	VrVnis        *ebpf.MapSpec `ebpf:"vr_vnis"`
+	VrVrfs        *ebpf.MapSpec `ebpf:"vr_vrfs"`
 }
 
 // fastVariableSpecs contains global variables before they are loaded into the kernel.
@@ -139,23 +143,25 @@ func (o *fastObjects) Close() error {
 //
 // It can be passed to loadFastObjects or ebpf.CollectionSpec.LoadAndAssign.
 type fastMaps struct {
-	VrBlocks     *ebpf.Map `ebpf:"vr_blocks"`
-	VrDevs       *ebpf.Map `ebpf:"vr_devs"`
-	VrFastCounts *ebpf.Map `ebpf:"vr_fast_counts"`
-	VrFastFlags  *ebpf.Map `ebpf:"vr_fast_flags"`
-	VrFloods     *ebpf.Map `ebpf:"vr_floods"`
-	VrGroups     *ebpf.Map `ebpf:"vr_groups"`
-	VrLabels     *ebpf.Map `ebpf:"vr_labels"`
-	VrMacs       *ebpf.Map `ebpf:"vr_macs"`
-	VrNhs        *ebpf.Map `ebpf:"vr_nhs"`
-	VrNodes      *ebpf.Map `ebpf:"vr_nodes"`
-	VrPorts      *ebpf.Map `ebpf:"vr_ports"`
-	VrTotal      *ebpf.Map `ebpf:"vr_total"`
-	VrVifCounts  *ebpf.Map `ebpf:"vr_vif_counts"`
-	VrVifLosses  *ebpf.Map `ebpf:"vr_vif_losses"`
-	VrVifs       *ebpf.Map `ebpf:"vr_vifs"`
-	VrVnis       *ebpf.Map `ebpf:"vr_vnis"`
-	VrVrfs       *ebpf.Map `ebpf:"vr_vrfs"`
+	VrBlocks      *ebpf.Map `ebpf:"vr_blocks"`
+	VrDevs        *ebpf.Map `ebpf:"vr_devs"`
+	VrFastCounts  *ebpf.Map `ebpf:"vr_fast_counts"`
+	VrFastFlags   *ebpf.Map `ebpf:"vr_fast_flags"`
+	VrFloods      *ebpf.Map `ebpf:"vr_floods"`
+	VrGroups      *ebpf.Map `ebpf:"vr_groups"`
+	VrHostBuckets *ebpf.Map `ebpf:"vr_host_buckets"`
+	VrLabels      *ebpf.Map `ebpf:"vr_labels"`
+	VrMacs        *ebpf.Map `ebpf:"vr_macs"`
+	VrNhs         *ebpf.Map `ebpf:"vr_nhs"`
+	VrNodes       *ebpf.Map `ebpf:"vr_nodes"`
+	VrPortHints   *ebpf.Map `ebpf:"vr_port_hints"`
+	VrPorts       *ebpf.Map `ebpf:"vr_ports"`
+	VrTotal       *ebpf.Map `ebpf:"vr_total"`
+	VrVifCounts   *ebpf.Map `ebpf:"vr_vif_counts"`
+	VrVifLosses   *ebpf.Map `ebpf:"vr_vif_losses"`
+	VrVifs        *ebpf.Map `ebpf:"vr_vifs"`
+	VrVnis        *ebpf.Map `ebpf:"vr_vnis"`
+	VrVrfs        *ebpf.Map `ebpf:"vr_vrfs"`
 }
 
 func (m *fastMaps) Close() error {
@@ -166,10 +172,12 @@ func (m *fastMaps) Close() error {
 		m.VrFastFlags,
 		m.VrFloods,
 		m.VrGroups,
+		m.VrHostBuckets,
 		m.VrLabels,
 		m.VrMacs,
 		m.VrNhs,
 		m.VrNodes,
+		m.VrPortHints,
 		m.VrPorts,
 		m.VrTotal,
 		m.VrVifCounts,

@@ -30,11 +30,19 @@ func asksSize(frame []byte) bool {
 	return protocol == 6 && frame[at+13]&2 != 0
 }
 
-// newFastBed is a packetBed whose interfaces all take frames.
+// newFastBed is a packetBed whose interfaces all take frames, and the golden ones.
 func newFastBed(t *testing.T) (*packetBed, []golden.Case) {
 	t.Helper()
 	lab.NeedRoot(t)
 	cases, c := golden.Load(t)
+	return fastBedOf(t, c), cases
+}
+
+func fastBedOf(t *testing.T, c config.Config) *packetBed {
+	t.Helper()
+	if !HaveXDPFeatures() {
+		t.Skip("skip: needs a kernel that tells what drivers' XDP can do (Linux 6.3)")
+	}
 	bed := newPacketBed(t, c)
 	wish := FastWish{Fabric: bed.ifindex["fabric"], On: config.FastOn, Ports: make(map[uint32]config.Fast)}
 	for name, ifindex := range bed.ifindex {
@@ -61,7 +69,7 @@ func newFastBed(t *testing.T) (*packetBed, []golden.Case) {
 		bed.must(t, bed.plane.fast.setFlags(false))
 		return err
 	})
-	return bed, cases
+	return bed
 }
 
 func (b *packetBed) must(t *testing.T, err error) {
@@ -81,11 +89,7 @@ func (b *packetBed) runFast(t *testing.T, at string, in []byte) (action uint32, 
 	options := &ebpf.RunOptions{
 		Data: in, DataOut: make([]byte, len(in)+256), Context: xdpContext{DataEnd: uint32(len(in)), Ifindex: b.ifindex[at]},
 	}
-	b.here.Do(func() (err error) {
-		action, err = program.Run(options)
-		return err
-	})
-	return action, options.DataOut
+	return b.give(program, options), options.DataOut
 }
 
 // TestGoldenPacketsByTheFastPath: what XDP forwards has the same bytes as what tc would have sent, and
@@ -221,6 +225,28 @@ func TestFastPathLeaves(t *testing.T) {
 	try(xdpPass, 17)
 	bed.must(t, bed.plane.fast.watch(-1))
 	try(xdpActionRedirect, 17)
-	bed.must(t, bed.plane.setDevices(nil))
+	bed.must(t, bed.plane.setDevices(bed.ifindex["fabric"], nil))
 	try(xdpPass, 17)
+}
+
+// TestProgramsAfterTheTables: what is loaded when it is first needed uses the tables that are there, whatever
+// limits these were made for.
+func TestProgramsAfterTheTables(t *testing.T) {
+	lab.NeedRoot(t)
+	d, err := Load(Options{Name: "later", Blocks: 5000, Hosts: 256, Flows: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.loadFast(); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.fabricXDP(); err != nil {
+		t.Error(err)
+	}
+	for _, hook := range []string{traceTC[false], traceTC[true], traceFast[false], traceFast[true]} {
+		if _, err := d.tracer(hook); err != nil {
+			t.Error(err)
+		}
+	}
 }

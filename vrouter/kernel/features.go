@@ -1,19 +1,21 @@
 package kernel
 
 import (
-	"errors"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/features"
-	"github.com/cilium/ebpf/link"
+
+	"windtunnel/vrouter/owner"
 )
 
-// HaveTCX tells whether programs can be attached by tcx links (kernel 6.6), which end with the
-// process that holds them.
-func HaveTCX() bool {
-	_, err := link.QueryPrograms(link.QueryOptions{Target: 1, Attach: ebpf.AttachTCXIngress})
-	return err == nil || !errors.Is(err, ebpf.ErrNotSupported)
+// HaveTCX tells whether programs can be attached by tcx links, which end with the process that holds them.
+func HaveTCX() bool { return owner.HaveTCX() }
+
+// HaveXDPFeatures tells whether the kernel says what drivers' XDP can do (kernel 6.3), without which
+// nothing takes the fast path.
+func HaveXDPFeatures() bool {
+	_, err := netdev()
+	return err == nil
 }
 
 // HaveRedirectPeer tells whether packets can be put into a container without passing the host's

@@ -110,8 +110,7 @@ func (h heldLinks) adopt(ifindex uint32) link.Link {
 		h.byIfindex[ifindex] = l
 		return l
 	}
-	l.Unpin()
-	l.Close()
+	_ = end(l) // its interface is gone
 	return nil
 }
 
@@ -123,19 +122,34 @@ func (h heldLinks) detach(ifindex uint32) error {
 	}
 	delete(h.byIfindex, ifindex)
 	delete(h.programs, ifindex)
-	if h.pins != "" {
-		if err := l.Unpin(); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("removing the link of interface %d: %w", ifindex, err)
-		}
+	if h.pins == "" {
+		return l.Close()
 	}
-	return l.Close()
+	if err := end(l); err != nil {
+		return fmt.Errorf("removing the link of interface %d: %w", ifindex, err)
+	}
+	return nil
+}
+
+// end takes a pinned link's program off, and then its pin away: the other way round the program would stay for a
+// while, because a file lets go of what it holds a grace period after it was removed (bpf_free_inode in
+// kernel/bpf/inode.c), and packets would meet it after somebody was told that it is gone.
+func end(l link.Link) error {
+	err := l.Detach()
+	if gone := l.Unpin(); !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return errors.Join(err, l.Close())
 }
 
 // removeStale removes the pins of links that were not taken over.
 func (h heldLinks) removeStale() error {
-	entries, err := os.ReadDir(h.pins)
-	if err != nil || h.pins == "" {
+	if h.pins == "" {
 		return nil
+	}
+	entries, err := os.ReadDir(h.pins)
+	if err != nil {
+		return fmt.Errorf("listing what is pinned: %w", err)
 	}
 	var failed []error
 	for _, entry := range entries {
@@ -144,9 +158,18 @@ func (h heldLinks) removeStale() error {
 		if !ours || err != nil || h.byIfindex[uint32(ifindex)] != nil {
 			continue
 		}
-		failed = append(failed, os.Remove(filepath.Join(h.pins, entry.Name())))
+		failed = append(failed, removePin(filepath.Join(h.pins, entry.Name())))
 	}
 	return errors.Join(failed...)
+}
+
+// removePin ends a pinned link; what is none is removed.
+func removePin(path string) error {
+	l, err := link.LoadPinnedLink(path, nil)
+	if err != nil {
+		return os.Remove(path)
+	}
+	return end(l)
 }
 
 // close lets go of the links: those that are pinned stay attached.

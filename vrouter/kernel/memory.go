@@ -1,10 +1,7 @@
 package kernel
 
 import (
-	"encoding/binary"
 	"fmt"
-	"sync/atomic"
-	"unsafe"
 
 	"github.com/cilium/ebpf"
 
@@ -12,32 +9,11 @@ import (
 )
 
 // Write changes the tables' memory, which no packet must refer to.
-func (d *Dataplane) Write(writes []config.Write) error {
-	for _, w := range writes {
-		memory := d.tables[w.Table]
-		if err := checkOffset(w, memory); err != nil {
-			return err
-		}
-		copy(memory[w.Offset:], w.Data)
-	}
-	return nil
-}
+func (d *Dataplane) Write(writes []config.Write) error { return config.Memory(d.tables).Write(writes) }
 
-// Switch changes words that packets read, each with one store, which no CPU sees before what Write
-// wrote earlier.
+// Switch changes words that packets read: [config.Memory.Switch].
 func (d *Dataplane) Switch(writes []config.Write) error {
-	for _, w := range writes {
-		memory := d.tables[w.Table]
-		if err := checkOffset(w, memory); err != nil {
-			return err
-		}
-		if len(w.Data) != 8 || w.Offset%8 != 0 {
-			return fmt.Errorf("switching table %d: %d bytes at %d are no aligned word", w.Table, len(w.Data), w.Offset)
-		}
-		word := (*uint64)(unsafe.Pointer(&memory[w.Offset]))
-		atomic.StoreUint64(word, binary.LittleEndian.Uint64(w.Data))
-	}
-	return nil
+	return config.Memory(d.tables).Switch(writes)
 }
 
 // A barrier is a map of maps. The kernel comes back from an update of one only when no program can

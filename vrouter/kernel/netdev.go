@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -92,7 +93,8 @@ func XDPChanges(sign func()) (stop func()) {
 		go func() {
 			defer close(done)
 			for {
-				if _, _, err := socket.Receive(); err != nil {
+				// ENOBUFS is that more happened than was read in time (netlink(7)).
+				if _, _, err := socket.Receive(); err != nil && !errors.Is(err, unix.ENOBUFS) {
 					return
 				}
 				sign()

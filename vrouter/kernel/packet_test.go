@@ -31,7 +31,7 @@ func newPacketBed(t *testing.T, c config.Config) *packetBed {
 func newSizedBed(t *testing.T, c config.Config, options Options) *packetBed {
 	here, there := lab.NewNamespace(t), lab.NewNamespace(t)
 	b := &packetBed{here: here, there: there, ifindex: make(map[string]uint32), far: make(map[string]*lab.Tap)}
-	for i, name := range []string{"fabric", "vif1", "vif2", "vif3", "vif4", "vif5", "vif6", "vif7", "vif8"} {
+	for i, name := range []string{"fabric", "vif1", "vif2", "vif3", "vif4", "vif5", "vif6", "vif7", "vif8", "vif9", "vif10"} {
 		lab.Veth(here, name, there, name, 1500, "")
 		here.SetMAC(name, fmt.Sprintf("02:00:00:00:00:%02x", 1+16*i))
 		b.ifindex[name] = uint32(here.Link(name).Attrs().Index)
@@ -111,11 +111,7 @@ func (b *packetBed) run(t *testing.T, k golden.Case) {
 	}
 	out := make([]byte, len(in)+256)
 	options := &ebpf.RunOptions{Data: in, DataOut: out, Context: context}
-	var action uint32
-	b.here.Do(func() (err error) {
-		action, err = program.Run(options)
-		return err
-	})
+	action := b.give(program, options)
 	want, ok := actions[k.Op]
 	if !ok {
 		want = actionRedirect
@@ -137,6 +133,23 @@ func (b *packetBed) run(t *testing.T, k golden.Case) {
 		}
 	}
 	addsUp(t, after)
+}
+
+// give runs a program in the bed's namespace, where the interfaces are.
+func (b *packetBed) give(program *ebpf.Program, options *ebpf.RunOptions) (action uint32) {
+	b.here.Do(func() (err error) {
+		action, err = program.Run(options)
+		return err
+	})
+	return action
+}
+
+func (b *packetBed) trace(at string, in []byte) (trace core.Trace) {
+	b.here.Do(func() (err error) {
+		trace, err = b.plane.Trace(b.ifindex[at], at == "fabric", in)
+		return err
+	})
+	return trace
 }
 
 func (b *packetBed) totals(t *testing.T) core.Totals {

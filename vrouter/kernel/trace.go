@@ -1,12 +1,11 @@
 package kernel
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"reflect"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
@@ -14,21 +13,11 @@ import (
 	"windtunnel/vrouter/core"
 )
 
-// Step is one step of a decision: Step is a constant of core, vr_trace.h says what A and B are.
-type Step struct{ Step, A, B uint64 }
-
-// Trace is what a tracing program recorded of a packet.
-type Trace struct {
-	Time     time.Duration // since the machine started
-	Fabric   bool          // received from the fabric, not from a port
-	Ifindex  uint32
-	Length   uint32 // of the whole frame
-	GSOSize  uint32
-	Steps    []Step
-	Head     []byte // the frame's beginning
-	Out      []byte // the frame as it was left by the program; live ones have none
-	TookOver bool   // whether the program would have sent it
-}
+// The records of a trace are as large as their reader takes them to be.
+var (
+	_ [core.SizeTraceLog]byte                 = [unsafe.Sizeof(traceVrTraceLog{})]byte{}
+	_ [unsafe.Sizeof(core.TraceFilter{})]byte = [unsafe.Sizeof(traceVrTraceFilter{})]byte{}
+)
 
 // skbContext is struct __sk_buff of linux/bpf.h, of which BPF_PROG_TEST_RUN takes these fields.
 type skbContext struct {
@@ -55,21 +44,6 @@ const (
 	actionShot     = 2
 	actionRedirect = 7
 )
-
-func readTrace(sample []byte) (Trace, error) {
-	var log traceVrTraceLog
-	if err := binary.Read(bytes.NewReader(sample), binary.LittleEndian, &log); err != nil {
-		return Trace{}, fmt.Errorf("reading a trace of %d bytes: %w", len(sample), err)
-	}
-	t := Trace{
-		Time: time.Duration(log.Time), Fabric: log.Fabric != 0, Ifindex: log.Ifindex, Length: log.Length, GSOSize: log.GsoSize,
-		Head: log.Head[:min(int(log.HeadLength), len(log.Head))],
-	}
-	for _, s := range log.Steps[:min(int(log.Count), len(log.Steps))] {
-		t.Steps = append(t.Steps, Step{s.Step, s.A, s.B})
-	}
-	return t, nil
-}
 
 // A tracer is one of the tracing programs, or a pair that shares its maps.
 type tracer struct {
@@ -106,6 +80,20 @@ func (d *Dataplane) live() map[string]*ebpf.Map {
 	return maps
 }
 
+// over lets programs of a specification use the live maps that it names, whatever limits these were made
+// for, and gives them.
+func (d *Dataplane) over(spec *ebpf.CollectionSpec) map[string]*ebpf.Map {
+	live := d.live()
+	for name, m := range live {
+		if spec.Maps[name] == nil {
+			delete(live, name)
+			continue
+		}
+		spec.Maps[name].MaxEntries = m.MaxEntries()
+	}
+	return live
+}
+
 // loadTracer loads some of the tracing programs over the live tables.
 func (d *Dataplane) loadTracer(programs ...string) (*tracer, error) {
 	spec, err := loadTrace()
@@ -117,15 +105,7 @@ func (d *Dataplane) loadTracer(programs ...string) (*tracer, error) {
 			delete(spec.Programs, name)
 		}
 	}
-	live := d.live()
-	for name := range live {
-		if spec.Maps[name] == nil {
-			delete(live, name)
-			continue
-		}
-		spec.Maps[name].MaxEntries = live[name].MaxEntries() // as its limit is
-	}
-	loaded, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: live})
+	loaded, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: d.over(spec)})
 	if err != nil {
 		return nil, fmt.Errorf("loading the tracing programs: %w", err)
 	}
@@ -158,8 +138,8 @@ const traceWait = time.Second
 
 // Trace runs a frame through the tracing programs as if an interface had received it. Nothing is
 // sent, and nothing counted. It must run in the interface's network namespace.
-func (d *Dataplane) Trace(ifindex uint32, fabric bool, frame []byte) (Trace, error) {
-	var first Trace
+func (d *Dataplane) Trace(ifindex uint32, fabric bool, frame []byte) (core.Trace, error) {
+	var first core.Trace
 	if _, fast := d.fast.chosen[ifindex]; fast {
 		var err error
 		if first, err = d.traceBy(traceFast[fabric], ifindex, frame); err != nil || first.TookOver {
@@ -169,7 +149,7 @@ func (d *Dataplane) Trace(ifindex uint32, fabric bool, frame []byte) (Trace, err
 	t, err := d.traceBy(traceTC[fabric], ifindex, frame)
 	for _, s := range first.Steps { // all others tc says, too
 		if s.Step == core.StepFast {
-			t.Steps = append([]Step{s}, t.Steps...)
+			t.Steps = append([]core.Step{s}, t.Steps...)
 		}
 	}
 	return t, err
@@ -185,14 +165,14 @@ var (
 func isFast(name string) bool { return name == traceFast[false] || name == traceFast[true] }
 
 // traceBy runs a frame through one tracing program.
-func (d *Dataplane) traceBy(name string, ifindex uint32, frame []byte) (Trace, error) {
+func (d *Dataplane) traceBy(name string, ifindex uint32, frame []byte) (core.Trace, error) {
 	t, err := d.tracer(name)
 	if err != nil {
-		return Trace{}, err
+		return core.Trace{}, err
 	}
 	reader, err := ringbuf.NewReader(t.maps[traceRing])
 	if err != nil {
-		return Trace{}, fmt.Errorf("opening the traces: %w", err)
+		return core.Trace{}, fmt.Errorf("opening the traces: %w", err)
 	}
 	defer reader.Close()
 	last(reader, time.Now()) // what an interrupted run left
@@ -202,13 +182,13 @@ func (d *Dataplane) traceBy(name string, ifindex uint32, frame []byte) (Trace, e
 	}
 	action, err := t.programs[name].Run(options)
 	if err != nil {
-		return Trace{}, fmt.Errorf("running the tracing program on a frame of %d bytes: %w", len(frame), err)
+		return core.Trace{}, fmt.Errorf("running the tracing program on a frame of %d bytes: %w", len(frame), err)
 	}
 	sample, err := last(reader, time.Now().Add(traceWait))
 	if sample == nil {
-		return Trace{}, fmt.Errorf("reading the trace: %w", err)
+		return core.Trace{}, fmt.Errorf("reading the trace: %w", err)
 	}
-	trace, err := readTrace(sample)
+	trace, err := core.ReadTrace(sample)
 	trace.Out, trace.TookOver = options.DataOut, action == took
 	return trace, err
 }

@@ -33,7 +33,7 @@ type traceVrTraceLog struct {
 	GsoSize    uint32
 	HeadLength uint32
 	Count      uint32
-	Steps      [96]struct {
+	Steps      [160]struct {
 		_    structs.HostLayout
 		Step uint64
 		A    uint64
@@ -52,15 +52,18 @@ const (
 	traceMapVrFastFlags        = "vr_fast_flags"
 	traceMapVrFloodings        = "vr_floodings"
 	traceMapVrFloods           = "vr_floods"
-	traceMapVrFlowDrafts       = "vr_flow_drafts"
-	traceMapVrFlowUsed         = "vr_flow_used"
+	traceMapVrFlowCounts       = "vr_flow_counts"
+	traceMapVrFlowHeads        = "vr_flow_heads"
+	traceMapVrFlowRooms        = "vr_flow_rooms"
 	traceMapVrFlows            = "vr_flows"
 	traceMapVrGroups           = "vr_groups"
+	traceMapVrHostBuckets      = "vr_host_buckets"
 	traceMapVrLabels           = "vr_labels"
 	traceMapVrMacs             = "vr_macs"
 	traceMapVrNhs              = "vr_nhs"
 	traceMapVrNodes            = "vr_nodes"
 	traceMapVrPolicies         = "vr_policies"
+	traceMapVrPortHints        = "vr_port_hints"
 	traceMapVrPorts            = "vr_ports"
 	traceMapVrTotal            = "vr_total"
 	traceMapVrTraceFilters     = "vr_trace_filters"
@@ -139,15 +142,18 @@ type traceMapSpecs struct {
 	VrFastFlags    *ebpf.MapSpec `ebpf:"vr_fast_flags"`
 	VrFloodings    *ebpf.MapSpec `ebpf:"vr_floodings"`
 	VrFloods       *ebpf.MapSpec `ebpf:"vr_floods"`
-	VrFlowDrafts   *ebpf.MapSpec `ebpf:"vr_flow_drafts"`
-	VrFlowUsed     *ebpf.MapSpec `ebpf:"vr_flow_used"`
+	VrFlowCounts   *ebpf.MapSpec `ebpf:"vr_flow_counts"`
+	VrFlowHeads    *ebpf.MapSpec `ebpf:"vr_flow_heads"`
+	VrFlowRooms    *ebpf.MapSpec `ebpf:"vr_flow_rooms"`
 	VrFlows        *ebpf.MapSpec `ebpf:"vr_flows"`
 	VrGroups       *ebpf.MapSpec `ebpf:"vr_groups"`
+	VrHostBuckets  *ebpf.MapSpec `ebpf:"vr_host_buckets"`
 	VrLabels       *ebpf.MapSpec `ebpf:"vr_labels"`
 	VrMacs         *ebpf.MapSpec `ebpf:"vr_macs"`
 	VrNhs          *ebpf.MapSpec `ebpf:"vr_nhs"`
 	VrNodes        *ebpf.MapSpec `ebpf:"vr_nodes"`
 	VrPolicies     *ebpf.MapSpec `ebpf:"vr_policies"`
+	VrPortHints    *ebpf.MapSpec `ebpf:"vr_port_hints"`
 	VrPorts        *ebpf.MapSpec `ebpf:"vr_ports"`
 	VrTotal        *ebpf.MapSpec `ebpf:"vr_total"`
 	VrTraceFilters *ebpf.MapSpec `ebpf:"vr_trace_filters"`
@@ -192,15 +198,18 @@ type traceMaps struct {
 	VrFastFlags    *ebpf.Map `ebpf:"vr_fast_flags"`
 	VrFloodings    *ebpf.Map `ebpf:"vr_floodings"`
 	VrFloods       *ebpf.Map `ebpf:"vr_floods"`
-	VrFlowDrafts   *ebpf.Map `ebpf:"vr_flow_drafts"`
-	VrFlowUsed     *ebpf.Map `ebpf:"vr_flow_used"`
+	VrFlowCounts   *ebpf.Map `ebpf:"vr_flow_counts"`
+	VrFlowHeads    *ebpf.Map `ebpf:"vr_flow_heads"`
+	VrFlowRooms    *ebpf.Map `ebpf:"vr_flow_rooms"`
 	VrFlows        *ebpf.Map `ebpf:"vr_flows"`
 	VrGroups       *ebpf.Map `ebpf:"vr_groups"`
+	VrHostBuckets  *ebpf.Map `ebpf:"vr_host_buckets"`
 	VrLabels       *ebpf.Map `ebpf:"vr_labels"`
 	VrMacs         *ebpf.Map `ebpf:"vr_macs"`
 	VrNhs          *ebpf.Map `ebpf:"vr_nhs"`
 	VrNodes        *ebpf.Map `ebpf:"vr_nodes"`
 	VrPolicies     *ebpf.Map `ebpf:"vr_policies"`
+	VrPortHints    *ebpf.Map `ebpf:"vr_port_hints"`
 	VrPorts        *ebpf.Map `ebpf:"vr_ports"`
 	VrTotal        *ebpf.Map `ebpf:"vr_total"`
 	VrTraceFilters *ebpf.Map `ebpf:"vr_trace_filters"`
@@ -221,15 +230,18 @@ func (m *traceMaps) Close() error {
 		m.VrFastFlags,
 		m.VrFloodings,
 		m.VrFloods,
-		m.VrFlowDrafts,
-		m.VrFlowUsed,
+		m.VrFlowCounts,
+		m.VrFlowHeads,
+		m.VrFlowRooms,
 		m.VrFlows,
 		m.VrGroups,
+		m.VrHostBuckets,
 		m.VrLabels,
 		m.VrMacs,
 		m.VrNhs,
 		m.VrNodes,
 		m.VrPolicies,
+		m.VrPortHints,
 		m.VrPorts,
 		m.VrTotal,
 		m.VrTraceFilters,

@@ -26,12 +26,8 @@ func TestTraceGolden(t *testing.T) {
 			continue
 		}
 		t.Run(k.Name, func(t *testing.T) {
-			var trace Trace
-			bed.here.Do(func() (err error) {
-				trace, err = bed.plane.Trace(bed.ifindex[k.At], k.At == "fabric", in)
-				return err
-			})
-			op, drop := told(trace)
+			trace := bed.trace(k.At, in)
+			op, drop := golden.Told(trace)
 			if op != k.Op || drop != k.Drop {
 				t.Fatalf("%s %s, not %s %s: %+v", op, drop, k.Op, k.Drop, trace.Steps)
 			}
@@ -49,22 +45,6 @@ func TestTraceGolden(t *testing.T) {
 	if n := totals.Received().Packets; n != 0 {
 		t.Errorf("traces were counted as %d packets", n)
 	}
-}
-
-// told is what a trace's steps say in the end.
-func told(trace Trace) (op, drop string) {
-	for _, s := range trace.Steps {
-		switch s.Step {
-		case core.StepVerdict:
-			op, drop = core.OperationNames[s.A], core.DropReasons[s.B].Name
-		case core.StepLoss:
-			op, drop = "drop", core.DropReasons[s.A].Name
-		}
-	}
-	if op != "drop" {
-		drop = ""
-	}
-	return op, drop
 }
 
 // TestNoTraceInForwarding: the programs that forward have nothing of what traces.
@@ -97,10 +77,10 @@ func TestNoTraceInForwarding(t *testing.T) {
 
 // TestTraceLog: Go reads the record as C wrote it.
 func TestTraceLog(t *testing.T) {
-	if size := binary.Size(traceVrTraceLog{}); size != 32+96*24+128 {
+	if size := binary.Size(traceVrTraceLog{}); size != 32+160*24+128 {
 		t.Errorf("the record has %d bytes", size)
 	}
-	if _, err := readTrace(make([]byte, 10)); err == nil {
+	if _, err := core.ReadTrace(make([]byte, 10)); err == nil {
 		t.Error("10 bytes were a trace")
 	}
 }
@@ -114,7 +94,7 @@ func TestWatch(t *testing.T) {
 	_, c := golden.Load(t)
 	bed := newPacketBed(t, c)
 	bed.here.Do(func() error {
-		watch, err := bed.plane.Watch(Filter{}, []uint32{bed.ifindex["vif1"]}, bed.ifindex["fabric"])
+		watch, err := bed.plane.Watch(core.TraceFilter{}, []uint32{bed.ifindex["vif1"]}, bed.ifindex["fabric"])
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,9 @@ import (
 // million; ours keeps a change from coming near it unseen.
 const verified = 200_000
 
+// Older verifiers find fewer states alike, and look at more than twice as many.
+const verifiedByOld = 500_000
+
 func TestVerifierEffort(t *testing.T) {
 	lab.NeedRoot(t)
 	d, err := Load(Options{Name: "verifier"})
@@ -19,19 +22,27 @@ func TestVerifierEffort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	most := verified
+	if !lab.IsLinux(t, 6, 12) {
+		most = verifiedByOld
+	}
 	if err := d.loadFast(); err != nil {
 		t.Fatal(err)
 	}
+	xdp, err := d.fabricXDP()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, p := range map[string]*ebpf.Program{
-		"vif": d.objects.VrVifIngress, "fabric": d.objects.VrFabricIngress, "XDP": d.objects.VrFabricXdp,
+		"vif": d.objects.VrVifIngress, "fabric": d.objects.VrFabricIngress, "XDP": xdp,
 		"fast vif": d.fast.objects.VrFastVif, "fast fabric": d.fast.objects.VrFastFabric,
 	} {
 		info, err := p.Info()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, ok := info.VerifiedInstructions(); ok && n > verified {
-			t.Errorf("%s: the verifier looked at %d instructions; at most %d", name, n, verified)
+		if n, ok := info.VerifiedInstructions(); ok && int(n) > most {
+			t.Errorf("%s: the verifier looked at %d instructions; at most %d", name, n, most)
 		} else {
 			t.Logf("%s: %d instructions", name, n)
 		}

@@ -19,15 +19,18 @@ const (
 	vrMapVrBlocks         = "vr_blocks"
 	vrMapVrFloodings      = "vr_floodings"
 	vrMapVrFloods         = "vr_floods"
-	vrMapVrFlowDrafts     = "vr_flow_drafts"
-	vrMapVrFlowUsed       = "vr_flow_used"
+	vrMapVrFlowCounts     = "vr_flow_counts"
+	vrMapVrFlowHeads      = "vr_flow_heads"
+	vrMapVrFlowRooms      = "vr_flow_rooms"
 	vrMapVrFlows          = "vr_flows"
 	vrMapVrGroups         = "vr_groups"
+	vrMapVrHostBuckets    = "vr_host_buckets"
 	vrMapVrLabels         = "vr_labels"
 	vrMapVrMacs           = "vr_macs"
 	vrMapVrNhs            = "vr_nhs"
 	vrMapVrNodes          = "vr_nodes"
 	vrMapVrPolicies       = "vr_policies"
+	vrMapVrPortHints      = "vr_port_hints"
 	vrMapVrPorts          = "vr_ports"
 	vrMapVrTotal          = "vr_total"
 	vrMapVrVifCounts      = "vr_vif_counts"
@@ -91,25 +94,28 @@ type vrProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type vrMapSpecs struct {
-	VrBlocks     *ebpf.MapSpec `ebpf:"vr_blocks"`
-	VrFloodings  *ebpf.MapSpec `ebpf:"vr_floodings"`
-	VrFloods     *ebpf.MapSpec `ebpf:"vr_floods"`
-	VrFlowDrafts *ebpf.MapSpec `ebpf:"vr_flow_drafts"`
-	VrFlowUsed   *ebpf.MapSpec `ebpf:"vr_flow_used"`
-	VrFlows      *ebpf.MapSpec `ebpf:"vr_flows"`
-	VrGroups     *ebpf.MapSpec `ebpf:"vr_groups"`
-	VrLabels     *ebpf.MapSpec `ebpf:"vr_labels"`
-	VrMacs       *ebpf.MapSpec `ebpf:"vr_macs"`
-	VrNhs        *ebpf.MapSpec `ebpf:"vr_nhs"`
-	VrNodes      *ebpf.MapSpec `ebpf:"vr_nodes"`
-	VrPolicies   *ebpf.MapSpec `ebpf:"vr_policies"`
-	VrPorts      *ebpf.MapSpec `ebpf:"vr_ports"`
-	VrTotal      *ebpf.MapSpec `ebpf:"vr_total"`
-	VrVifCounts  *ebpf.MapSpec `ebpf:"vr_vif_counts"`
-	VrVifLosses  *ebpf.MapSpec `ebpf:"vr_vif_losses"`
-	VrVifs       *ebpf.MapSpec `ebpf:"vr_vifs"`
-	VrVnis       *ebpf.MapSpec `ebpf:"vr_vnis"`
-	VrVrfs       *ebpf.MapSpec `ebpf:"vr_vrfs"`
+	VrBlocks      *ebpf.MapSpec `ebpf:"vr_blocks"`
+	VrFloodings   *ebpf.MapSpec `ebpf:"vr_floodings"`
+	VrFloods      *ebpf.MapSpec `ebpf:"vr_floods"`
+	VrFlowCounts  *ebpf.MapSpec `ebpf:"vr_flow_counts"`
+	VrFlowHeads   *ebpf.MapSpec `ebpf:"vr_flow_heads"`
+	VrFlowRooms   *ebpf.MapSpec `ebpf:"vr_flow_rooms"`
+	VrFlows       *ebpf.MapSpec `ebpf:"vr_flows"`
+	VrGroups      *ebpf.MapSpec `ebpf:"vr_groups"`
+	VrHostBuckets *ebpf.MapSpec `ebpf:"vr_host_buckets"`
+	VrLabels      *ebpf.MapSpec `ebpf:"vr_labels"`
+	VrMacs        *ebpf.MapSpec `ebpf:"vr_macs"`
+	VrNhs         *ebpf.MapSpec `ebpf:"vr_nhs"`
+	VrNodes       *ebpf.MapSpec `ebpf:"vr_nodes"`
+	VrPolicies    *ebpf.MapSpec `ebpf:"vr_policies"`
+	VrPortHints   *ebpf.MapSpec `ebpf:"vr_port_hints"`
+	VrPorts       *ebpf.MapSpec `ebpf:"vr_ports"`
+	VrTotal       *ebpf.MapSpec `ebpf:"vr_total"`
+	VrVifCounts   *ebpf.MapSpec `ebpf:"vr_vif_counts"`
+	VrVifLosses   *ebpf.MapSpec `ebpf:"vr_vif_losses"`
+	VrVifs        *ebpf.MapSpec `ebpf:"vr_vifs"`
+	VrVnis        *ebpf.MapSpec `ebpf:"vr_vnis"`
+	VrVrfs        *ebpf.MapSpec `ebpf:"vr_vrfs"`
 }
 
 // vrVariableSpecs contains global variables before they are loaded into the kernel.
@@ -138,25 +144,28 @@ func (o *vrObjects) Close() error {
 //
 // It can be passed to loadVrObjects or ebpf.CollectionSpec.LoadAndAssign.
 type vrMaps struct {
-	VrBlocks     *ebpf.Map `ebpf:"vr_blocks"`
-	VrFloodings  *ebpf.Map `ebpf:"vr_floodings"`
-	VrFloods     *ebpf.Map `ebpf:"vr_floods"`
-	VrFlowDrafts *ebpf.Map `ebpf:"vr_flow_drafts"`
-	VrFlowUsed   *ebpf.Map `ebpf:"vr_flow_used"`
-	VrFlows      *ebpf.Map `ebpf:"vr_flows"`
-	VrGroups     *ebpf.Map `ebpf:"vr_groups"`
-	VrLabels     *ebpf.Map `ebpf:"vr_labels"`
-	VrMacs       *ebpf.Map `ebpf:"vr_macs"`
-	VrNhs        *ebpf.Map `ebpf:"vr_nhs"`
-	VrNodes      *ebpf.Map `ebpf:"vr_nodes"`
-	VrPolicies   *ebpf.Map `ebpf:"vr_policies"`
-	VrPorts      *ebpf.Map `ebpf:"vr_ports"`
-	VrTotal      *ebpf.Map `ebpf:"vr_total"`
-	VrVifCounts  *ebpf.Map `ebpf:"vr_vif_counts"`
-	VrVifLosses  *ebpf.Map `ebpf:"vr_vif_losses"`
-	VrVifs       *ebpf.Map `ebpf:"vr_vifs"`
-	VrVnis       *ebpf.Map `ebpf:"vr_vnis"`
-	VrVrfs       *ebpf.Map `ebpf:"vr_vrfs"`
+	VrBlocks      *ebpf.Map `ebpf:"vr_blocks"`
+	VrFloodings   *ebpf.Map `ebpf:"vr_floodings"`
+	VrFloods      *ebpf.Map `ebpf:"vr_floods"`
+	VrFlowCounts  *ebpf.Map `ebpf:"vr_flow_counts"`
+	VrFlowHeads   *ebpf.Map `ebpf:"vr_flow_heads"`
+	VrFlowRooms   *ebpf.Map `ebpf:"vr_flow_rooms"`
+	VrFlows       *ebpf.Map `ebpf:"vr_flows"`
+	VrGroups      *ebpf.Map `ebpf:"vr_groups"`
+	VrHostBuckets *ebpf.Map `ebpf:"vr_host_buckets"`
+	VrLabels      *ebpf.Map `ebpf:"vr_labels"`
+	VrMacs        *ebpf.Map `ebpf:"vr_macs"`
+	VrNhs         *ebpf.Map `ebpf:"vr_nhs"`
+	VrNodes       *ebpf.Map `ebpf:"vr_nodes"`
+	VrPolicies    *ebpf.Map `ebpf:"vr_policies"`
+	VrPortHints   *ebpf.Map `ebpf:"vr_port_hints"`
+	VrPorts       *ebpf.Map `ebpf:"vr_ports"`
+	VrTotal       *ebpf.Map `ebpf:"vr_total"`
+	VrVifCounts   *ebpf.Map `ebpf:"vr_vif_counts"`
+	VrVifLosses   *ebpf.Map `ebpf:"vr_vif_losses"`
+	VrVifs        *ebpf.Map `ebpf:"vr_vifs"`
+	VrVnis        *ebpf.Map `ebpf:"vr_vnis"`
+	VrVrfs        *ebpf.Map `ebpf:"vr_vrfs"`
 }
 
 func (m *vrMaps) Close() error {
@@ -164,15 +173,18 @@ func (m *vrMaps) Close() error {
 		m.VrBlocks,
 		m.VrFloodings,
 		m.VrFloods,
-		m.VrFlowDrafts,
-		m.VrFlowUsed,
+		m.VrFlowCounts,
+		m.VrFlowHeads,
+		m.VrFlowRooms,
 		m.VrFlows,
 		m.VrGroups,
+		m.VrHostBuckets,
 		m.VrLabels,
 		m.VrMacs,
 		m.VrNhs,
 		m.VrNodes,
 		m.VrPolicies,
+		m.VrPortHints,
 		m.VrPorts,
 		m.VrTotal,
 		m.VrVifCounts,

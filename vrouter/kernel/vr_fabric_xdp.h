@@ -40,6 +40,19 @@ VR_INLINE int vr_handed_of(const struct __sk_buff *skb, struct vr_handed *out)
 	return 1;
 }
 
+VR_INLINE struct vr_frame vr_xdp_frame(struct xdp_md *ctx)
+{
+	struct vr_frame f = {
+	    .data = (const uint8_t *)(long)ctx->data,
+	    .end = (const uint8_t *)(long)ctx->data_end,
+	    .length = ctx->data_end - ctx->data,
+	    .hook = VR_HOOK_XDP,
+	    .packet = ctx,
+	};
+
+	return f;
+}
+
 /* Takes the tunnel's headers off, and makes room for the metadata. A driver without metadata
  * refuses the latter; then the packet is put together again as it was. */
 VR_INLINE int vr_xdp_strip(struct xdp_md *ctx, int bytes)
@@ -74,13 +87,7 @@ VR_INLINE int vr_xdp_hand_over(struct xdp_md *ctx, const struct vr_verdict *v)
 SEC("xdp")
 int vr_fabric_xdp(struct xdp_md *ctx)
 {
-	struct vr_frame f = {
-	    .data = (const uint8_t *)(long)ctx->data,
-	    .end = (const uint8_t *)(long)ctx->data_end,
-	    .length = ctx->data_end - ctx->data,
-	    .hook = VR_HOOK_XDP,
-	    .packet = ctx,
-	};
+	struct vr_frame f = vr_xdp_frame(ctx);
 	struct vr_verdict v = {};
 	uint32_t zero = 0;
 	struct vr_node *node = bpf_map_lookup_elem(&vr_nodes, &zero);

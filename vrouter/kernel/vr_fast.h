@@ -20,14 +20,14 @@
 
 #include "vr_stages.h"
 #include "../core/vr_decide.h"
-#include "../core/vr_outer6.h"
+#include "../core/vr_build_tunnel.h"
 #include "vr_count.h"
 #include "vr_fabric_xdp.h"
 
-/* Devices that take frames of XDP, by their index: the agent knows them. */
+/* Devices that take frames of XDP, by their vif, or 0 for the fabric: the agent knows them. */
 struct {
-	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
-	__uint(max_entries, VR_MAX_VIFS + 1);
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, VR_MAX_VIFS);
 	__type(key, __u32);
 	__type(value, __u32);
 } vr_devs SEC(".maps");
@@ -78,9 +78,15 @@ VR_INLINE uint32_t vr_fast_flags_now(void)
 	return flags ? *(volatile uint32_t *)flags : 0;
 }
 
-VR_INLINE int vr_fast_takes(uint32_t ifindex)
+/* Whether there is a driver that takes the frame. It gets it when the program ends with
+ * XDP_REDIRECT, and not otherwise: so one look-up asks and tells. */
+VR_INLINE int vr_fast_takes(const struct vr_nh *nh)
 {
-	return bpf_map_lookup_elem(&vr_devs, &ifindex) != 0;
+	uint32_t vif = nh->flags & VR_NH_FABRIC ? 0 : nh->vif;
+
+	if (!VR_LIVE)
+		return bpf_map_lookup_elem(&vr_devs, &vif) != 0;
+	return bpf_redirect_map(&vr_devs, vif, 0) == XDP_REDIRECT;
 }
 
 VR_INLINE void vr_fast_note(uint32_t vif, enum vr_left left)
@@ -156,6 +162,16 @@ __attribute__((noinline)) int vr_fast_protocol(struct xdp_md *ctx, uint32_t offs
 	return vr_unfinished(ip, end, 6, proto) ? -1 : proto;
 }
 
+/* As vr_fast_protocol, of a packet that the decision found plain. */
+VR_INLINE int vr_fast_plain(const struct vr_frame *f, uint32_t offset, uint8_t proto)
+{
+	const uint8_t *ip = f->data + offset;
+
+	if (ip + VR_IP4_LEN > f->end)
+		return -1;
+	return vr_unfinished(ip, f->end, 4, proto) ? -1 : proto;
+}
+
 /* The frame's beginning with so many more bytes in front, or fewer, of which so many will be
  * written; none if the driver refuses, and then the frame is as it was. */
 VR_INLINE uint8_t *vr_xdp_room(struct xdp_md *ctx, int more, uint32_t written)
@@ -168,29 +184,17 @@ VR_INLINE uint8_t *vr_xdp_room(struct xdp_md *ctx, int more, uint32_t written)
 	return data + written <= VR_SKB_POINTER(ctx, data_end) ? data : 0;
 }
 
-#define VR_FAST_TUNNEL(build, bytes)                                                               \
-	do {                                                                                       \
-		uint8_t *head = vr_xdp_room(ctx, bytes, VR_ETH_LEN + (bytes) + VR_IP4_LEN);        \
-                                                                                                   \
-		if (!head)                                                                         \
-			return -1;                                                                 \
-		build(head, v->nh, &v->push);                                                      \
-		vr_build_hop(head + VR_ETH_LEN + (bytes), v->version);                             \
-		return 0;                                                                          \
-	} while (0)
-
-VR_INLINE int vr_fast_push6(struct xdp_md *ctx, const struct vr_verdict *v)
+VR_INLINE int vr_fast_tunnel(struct xdp_md *ctx, const struct vr_verdict *v, uint32_t ip,
+			     enum vr_encapsulation kind)
 {
-	switch (v->nh->encapsulation) {
-	case VR_MPLSOUDP:
-		VR_FAST_TUNNEL(vr_build_mplsoudp6, VR_IP6_LEN + VR_MPLSOUDP_LEN);
-	case VR_MPLSOGRE:
-		VR_FAST_TUNNEL(vr_build_mplsogre6, VR_IP6_LEN + VR_MPLSOGRE_LEN);
-	case VR_VXLAN:
-		VR_FAST_TUNNEL(vr_build_vxlan6, VR_IP6_LEN + VR_VXLAN_ALL_LEN);
-	default:
+	const uint32_t bytes = ip + vr_wrap_length(kind);
+	uint8_t *head = vr_xdp_room(ctx, (int)bytes, VR_ETH_LEN + bytes + VR_IP4_LEN);
+
+	if (!head)
 		return -1;
-	}
+	vr_build_tunnel(head, v->nh, &v->push, ip, kind);
+	vr_build_hop(head + VR_ETH_LEN + bytes, v->version);
+	return 0;
 }
 
 /* Writes the headers of what a vif sent. -1: there was no room, and nothing is changed. */
@@ -206,18 +210,9 @@ VR_INLINE int vr_fast_push(struct xdp_md *ctx, const struct vr_verdict *v)
 		vr_build_hop(head + VR_ETH_LEN, v->version);
 		return 0;
 	}
-	if (v->nh->outer == VR_IP6_LEN)
-		return vr_fast_push6(ctx, v);
-	switch (v->nh->encapsulation) {
-	case VR_MPLSOUDP:
-		VR_FAST_TUNNEL(vr_build_mplsoudp, VR_IP4_LEN + VR_MPLSOUDP_LEN);
-	case VR_MPLSOGRE:
-		VR_FAST_TUNNEL(vr_build_mplsogre, VR_IP4_LEN + VR_MPLSOGRE_LEN);
-	case VR_VXLAN:
-		VR_FAST_TUNNEL(vr_build_vxlan, VR_IP4_LEN + VR_VXLAN_ALL_LEN);
-	default:
-		return -1;
-	}
+#define VR_PUSH(ip, kind) vr_fast_tunnel(ctx, v, ip, kind)
+	return VR_BY_TUNNEL(v->nh, VR_PUSH);
+#undef VR_PUSH
 }
 
 /* The same for what came from the fabric: its tunnel's headers go, if it has some. */
@@ -234,8 +229,7 @@ VR_INLINE int vr_fast_pop(struct xdp_md *ctx, const struct vr_verdict *v)
 	return 0;
 }
 
-/* Gives the frame to a driver. What is behind that is the device's to count, as at tc. The agent
- * may have taken the device away since it was looked up: then the frame is lost. */
+/* The frame goes to its driver. What is behind that is the device's to count, as at tc. */
 VR_INLINE int vr_fast_leave(struct vr_totals *total, const struct vr_seen *seen,
 			    const struct vr_nh *nh)
 {
@@ -243,33 +237,35 @@ VR_INLINE int vr_fast_leave(struct vr_totals *total, const struct vr_seen *seen,
 	uint32_t vif = nh->vif;
 
 	VR_STEP(leave, nh->ifindex, 0);
-	if (VR_LIVE && bpf_redirect_map(&vr_devs, nh->ifindex, 0) != XDP_REDIRECT)
-		return -1;
 	vr_add(&total->forwarded, seen);
 	if (!(nh->flags & VR_NH_FABRIC))
 		c = bpf_map_lookup_elem(&vr_vif_counts, &vif);
 	if (c)
 		vr_add(&c->tx, seen);
-	return 0;
+	return XDP_REDIRECT;
 }
 
 /* Why XDP leaves what a vif sent to tc, as far as can be told before the frame is changed. */
-VR_INLINE enum vr_left vr_fast_leaves_vif(struct xdp_md *ctx, const struct vr_vif *vif,
-					  const struct vr_verdict *v)
+VR_INLINE enum vr_left vr_fast_leaves_vif(struct xdp_md *ctx, const struct vr_frame *f,
+					  const struct vr_vif *vif, const struct vr_verdict *v)
 {
+	int protocol;
+
 	if (v->op != VR_OP_ENCAP && v->op != VR_OP_TUNNEL)
 		return VR_LEFT_DECISION;
 	if (vif->policy || v->nh->flags & VR_NH_FLOW)
 		return VR_LEFT_FLOW;
 	if (v->mss)
 		return VR_LEFT_MSS;
-	if (!vr_fast_takes(v->nh->ifindex))
-		return VR_LEFT_DEVICE;
-	return vr_fast_protocol(ctx, VR_ETH_LEN) < 0 ? VR_LEFT_CHECKSUM : VR_LEFT_NOT;
+	protocol =
+	    v->plain ? vr_fast_plain(f, VR_ETH_LEN, v->plain) : vr_fast_protocol(ctx, VR_ETH_LEN);
+	if (protocol < 0)
+		return VR_LEFT_CHECKSUM;
+	return vr_fast_takes(v->nh) ? VR_LEFT_NOT : VR_LEFT_DEVICE;
 }
 
-VR_INLINE enum vr_left vr_fast_leaves_fabric(struct xdp_md *ctx, const struct vr_verdict *v,
-					     uint32_t flags)
+VR_INLINE enum vr_left vr_fast_leaves_fabric(struct xdp_md *ctx, const struct vr_frame *f,
+					     const struct vr_verdict *v, uint32_t flags)
 {
 	int protocol;
 
@@ -279,34 +275,37 @@ VR_INLINE enum vr_left vr_fast_leaves_fabric(struct xdp_md *ctx, const struct vr
 		return VR_LEFT_DECISION;
 	if (v->nh->flags & VR_NH_FLOW)
 		return VR_LEFT_FLOW;
-	if (!vr_fast_takes(v->nh->ifindex))
-		return VR_LEFT_DEVICE;
-	protocol = vr_fast_protocol(ctx, VR_ETH_LEN + (v->op == VR_OP_DECAP ? v->pop : 0));
+	protocol = v->plain
+		       ? vr_fast_plain(f, VR_PLAIN_INNER, v->plain)
+		       : vr_fast_protocol(ctx, VR_ETH_LEN + (v->op == VR_OP_DECAP ? v->pop : 0));
 	if (protocol < 0)
 		return VR_LEFT_CHECKSUM;
-	return protocol == VR_PROTO_TCP && !(flags & VR_FAST_TCP) ? VR_LEFT_TCP : VR_LEFT_NOT;
+	if (protocol == VR_PROTO_TCP && !(flags & VR_FAST_TCP))
+		return VR_LEFT_TCP;
+	return vr_fast_takes(v->nh) ? VR_LEFT_NOT : VR_LEFT_DEVICE;
 }
 
-VR_INLINE struct vr_frame vr_xdp_frame(struct xdp_md *ctx)
+/* The vif of an interface, 0 if it has none. */
+VR_INLINE uint32_t vr_fast_port(uint32_t ifindex)
 {
-	struct vr_frame f = {
-	    .data = (const uint8_t *)(long)ctx->data,
-	    .end = (const uint8_t *)(long)ctx->data_end,
-	    .length = ctx->data_end - ctx->data,
-	    .hook = VR_HOOK_XDP,
-	    .packet = ctx,
-	};
+	uint32_t hint = ifindex & (VR_MAX_VIFS - 1);
+	uint32_t *index = bpf_map_lookup_elem(&vr_port_hints, &hint);
+	uint32_t port = index ? VR_READ_ONCE(*index) : 0;
+	const struct vr_vif *vif = vr_vif_at(0, port);
 
-	return f;
+	if (vif && vif->ifindex == ifindex)
+		return port;
+	index = bpf_map_lookup_elem(&vr_ports, &ifindex);
+	return index ? *index : 0;
 }
 
 /* What a vif sent: XDP_PASS leaves it to tc. */
 VR_INLINE int vr_fast_on_vif(struct xdp_md *ctx)
 {
 	uint32_t ifindex = ctx->ingress_ifindex;
-	uint32_t *index = bpf_map_lookup_elem(&vr_ports, &ifindex);
-	const struct vr_vif *vif = index ? vr_vif_at(0, *index) : 0;
-	struct vr_vif_count *c = index ? bpf_map_lookup_elem(&vr_vif_counts, index) : 0;
+	uint32_t port = vr_fast_port(ifindex);
+	const struct vr_vif *vif = port ? vr_vif_at(0, port) : 0;
+	struct vr_vif_count *c = port ? bpf_map_lookup_elem(&vr_vif_counts, &port) : 0;
 	struct vr_totals *total = vr_account();
 	struct vr_frame f = vr_xdp_frame(ctx);
 	struct vr_seen seen = {.segments = 1, .bytes = f.length};
@@ -315,23 +314,19 @@ VR_INLINE int vr_fast_on_vif(struct xdp_md *ctx)
 
 	if (!vif || !c || !total || !(vr_fast_flags_now() & VR_FAST_ON))
 		return XDP_PASS;
-	VR_STEP(vif, *index, ifindex);
+	VR_STEP(vif, port, ifindex);
 	vr_decide_vif(0, &f, vif, &v);
-	left = vr_fast_leaves_vif(ctx, vif, &v);
+	left = vr_fast_leaves_vif(ctx, &f, vif, &v);
 	if (left == VR_LEFT_NOT && vr_fast_push(ctx, &v))
 		left = VR_LEFT_ROOM;
-	vr_fast_note(*index, left);
+	vr_fast_note(port, left);
 	if (left != VR_LEFT_NOT)
 		return XDP_PASS;
 	vr_add(&total->received_vif, &seen);
 	vr_add(&c->rx, &seen);
 	VR_STEP(verdict, v.op, v.drop);
-	if (vr_fast_leave(total, &seen, v.nh)) {
-		vr_lose_of(total, &seen, VR_DROP_rewrite_failed, *index, 1);
-		return XDP_DROP;
-	}
 	vr_add(&c->forwarded, &seen);
-	return XDP_REDIRECT;
+	return vr_fast_leave(total, &seen, v.nh);
 }
 
 /* What came from the fabric. */
@@ -348,7 +343,7 @@ VR_INLINE int vr_fast_on_fabric(struct xdp_md *ctx)
 	if (!node || !total)
 		return XDP_PASS;
 	vr_decide_fabric(0, node, &f, &v);
-	left = vr_fast_leaves_fabric(ctx, &v, flags);
+	left = vr_fast_leaves_fabric(ctx, &f, &v, flags);
 	if (left == VR_LEFT_NOT && vr_fast_pop(ctx, &v))
 		left = VR_LEFT_ROOM;
 	if (v.op != VR_OP_PASS)
@@ -356,10 +351,7 @@ VR_INLINE int vr_fast_on_fabric(struct xdp_md *ctx)
 	if (left == VR_LEFT_NOT) {
 		vr_add(&total->received_fabric, &seen);
 		VR_STEP(verdict, v.op, v.drop);
-		if (!vr_fast_leave(total, &seen, v.nh))
-			return XDP_REDIRECT;
-		vr_lose_to(total, &seen, VR_DROP_rewrite_failed, v.nh);
-		return XDP_DROP;
+		return vr_fast_leave(total, &seen, v.nh);
 	}
 	if (!VR_LIVE || !(flags & VR_FAST_HAND) || v.op != VR_OP_DECAP ||
 	    v.nh->flags & VR_NH_FABRIC || vr_xdp_strip(ctx, v.pop))

@@ -9,15 +9,24 @@
 #include "vr_count.h"
 #include "vr_skb.h"
 #include "../core/vr_flow_cross.h"
+#include "../core/vr_flow_table.h"
 
-/* Preallocated, so that a full table is an error and never a lack of memory, and a packet never
- * waits for the allocator. The loader makes it as large as limits.flows asks for. */
+/* The loader makes it as large as limits.flows asks for. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, VR_DEFAULT_FLOWS);
-	__type(key, struct vr_flow_key);
-	__type(value, struct vr_flow);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_DEFAULT_FLOW_PAGES);
+	__type(key, __u32);
+	__type(value, struct vr_flow_page);
 } vr_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vr_flow_head);
+} vr_flow_heads SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -34,35 +43,86 @@ struct {
 	__uint(max_entries, VR_VRF_SLOTS);
 	__type(key, __u32);
 	__type(value, __u64);
-} vr_flow_used SEC(".maps");
+} vr_flow_counts SEC(".maps");
 
-/* Where a new record is written. Softirqs are off while a program at tc runs, so no other one comes
- * in between on this CPU. */
+/* Where a packet's flow is read to, and a new record written. Softirqs are off while a program at
+ * tc runs, so no other one comes in between on this CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct vr_flow);
-} vr_flow_drafts SEC(".maps");
-
-/* -EEXIST of linux/errno.h, which BPF programs cannot include. */
-#define VR_EEXIST (-17)
+	__type(value, struct vr_flow_room);
+} vr_flow_rooms SEC(".maps");
 
 VR_INLINE uint64_t vr_flow_clock(void)
 {
 	return bpf_ktime_get_coarse_ns();
 }
 
-VR_INLINE struct vr_flow *vr_flow_find(const struct vr_flow_key *key)
-{
-	return bpf_map_lookup_elem(&vr_flows, key);
-}
-
-VR_INLINE struct vr_flow *vr_flow_draft(void)
+VR_INLINE struct vr_flow_head *vr_flow_head(void)
 {
 	uint32_t zero = 0;
 
-	return bpf_map_lookup_elem(&vr_flow_drafts, &zero);
+	return bpf_map_lookup_elem(&vr_flow_heads, &zero);
+}
+
+VR_INLINE struct vr_flow_page *vr_flow_page(uint32_t page)
+{
+	return bpf_map_lookup_elem(&vr_flows, &page);
+}
+
+VR_INLINE uint64_t *vr_flow_used(uint32_t vrf)
+{
+	return bpf_map_lookup_elem(&vr_flow_counts, &vrf);
+}
+
+/* Stages (vr_stages.h). */
+__attribute__((noinline)) uint32_t vr_flow_seek_stage(const struct vr_flow_key *key,
+						      uint32_t choice, uint32_t except)
+{
+	return key ? vr_flow_seek_in_table(key, choice, except) : 0;
+}
+
+VR_INLINE uint32_t vr_flow_seek_choice(const struct vr_flow_key *key, uint32_t choice,
+				       uint32_t except)
+{
+	return vr_flow_seek_stage(key, choice, except);
+}
+
+__attribute__((noinline)) uint64_t vr_flow_claim_stage(const struct vr_flow_key *key)
+{
+	return key ? vr_flow_claim_in_table(key) : 0;
+}
+
+VR_INLINE uint64_t vr_flow_claim(const struct vr_flow_key *key)
+{
+	return vr_flow_claim_stage(key);
+}
+
+__attribute__((noinline)) int vr_flow_publish_stage(const struct vr_flow_key *key,
+						    const struct vr_flow *fresh, uint64_t place)
+{
+	if (key && fresh)
+		vr_flow_publish_in_table(key, fresh, place);
+	return 0;
+}
+
+VR_INLINE void vr_flow_publish(const struct vr_flow_key *key, const struct vr_flow *fresh,
+			       uint64_t place)
+{
+	vr_flow_publish_stage(key, fresh, place);
+}
+
+VR_INLINE struct vr_flow *vr_flow_find(const struct vr_flow_key *key)
+{
+	return vr_flow_find_in_table(key);
+}
+
+VR_INLINE struct vr_flow_room *vr_flow_room(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&vr_flow_rooms, &zero);
 }
 
 /* A stage (vr_stages.h). */
@@ -79,58 +139,29 @@ VR_INLINE int vr_flow_policy(uint32_t policy, const struct vr_flow_key *key, uin
 	return vr_policy_ask(policy, key, direction);
 }
 
-/* A new entry of the table, within the network's quota. The count is exact: it goes up before the
- * entry is made, and down again if that fails. Another CPU may have made the entry meanwhile. */
+VR_INLINE int vr_flow_otherwise(uint32_t policy)
+{
+	const struct vr_policy *p = bpf_map_lookup_elem(&vr_policies, &policy);
+
+	return p && p->otherwise != 0;
+}
+
 VR_INLINE enum vr_drop vr_flow_make(const struct vr_flow_key *key, const struct vr_flow *fresh,
 				    uint32_t vrf)
 {
-	const struct vr_vrf *network = vr_vrf_at(0, vrf);
-	uint64_t *used = bpf_map_lookup_elem(&vr_flow_used, &vrf);
-	uint64_t quota;
-	long failed;
-
-	if (!network || !used)
-		return VR_DROP_unknown_vif;
-	quota = VR_READ_ONCE(network->flows);
-	if (!VR_LIVE)
-		return quota && *used >= quota ? VR_DROP_flow_quota : VR_DROP_NONE;
-	if (__sync_fetch_and_add(used, 1) >= quota && quota) {
-		__sync_fetch_and_add(used, -1);
-		return VR_DROP_flow_quota;
-	}
-	failed = bpf_map_update_elem(&vr_flows, key, fresh, BPF_NOEXIST);
-	if (!failed)
-		return VR_DROP_NONE;
-	__sync_fetch_and_add(used, -1);
-	return failed == VR_EEXIST ? VR_DROP_NONE : VR_DROP_flow_table_full;
+	return vr_flow_make_within(key, fresh, vrf, vr_vrf_at(0, vrf), VR_LIVE);
 }
 
-/* What tells the flow of an ICMP error: its own headers, and those of the packet that it quotes. */
-#define VR_FLOW_QUOTE4 (2 * (VR_IP4_LEN + VR_IP4_OPTIONS + VR_ICMP_LEN))
-#define VR_FLOW_QUOTE6 (2 * VR_FLOW_QUOTE_MAX)
-
-/* The part of the frame that tells the flow of the IP packet at an offset. */
-VR_INLINE void vr_flow_frame(struct __sk_buff *skb, uint32_t offset, struct vr_frame *f)
-{
-	const uint8_t *ip;
-
-	vr_ip_frame(skb, offset, f);
-	ip = f->data + offset;
-	if (ip + VR_IP4_LEN > f->end)
-		return;
-	if (ip[0] >> 4 == 4 && ip[9] == VR_PROTO_ICMP)
-		vr_frame_of(skb, offset + VR_FLOW_QUOTE4, f);
-	else if (ip[0] >> 4 == 6 && (ip[6] == VR_PROTO_ICMP6 || vr_ip6_extends(ip[6])))
-		vr_frame_of(skb, offset + VR_FLOW_QUOTE6, f);
-}
-
-/* Whether the IP packet at an offset may cross a vif in a direction: 0, or a drop reason. A stage.
- */
+/* Whether a frame whose IP packet is at an offset, if it has one, may cross a vif in a direction:
+ * 0, or a drop reason. asked is of enum vr_asked. A stage. */
 __attribute__((noinline)) int vr_flow_cross(struct __sk_buff *skb, uint32_t offset, uint32_t slot,
-					    uint32_t direction)
+					    uint32_t direction, uint32_t asked)
 {
-	struct vr_flow_at at = {
-	    .vif = vr_vif_at(0, slot), .slot = slot, .direction = direction, .bytes = skb->len};
+	struct vr_flow_at at = {.vif = vr_vif_at(0, slot),
+				.slot = slot,
+				.direction = (uint16_t)direction,
+				.asked = (uint16_t)asked,
+				.bytes = skb->len};
 	struct vr_frame f;
 
 	if (!at.vif || offset > VR_PARSE_MAX)
@@ -138,19 +169,31 @@ __attribute__((noinline)) int vr_flow_cross(struct __sk_buff *skb, uint32_t offs
 	at.policy = VR_READ_ONCE(at.vif->policy);
 	if (at.policy == 0)
 		return VR_DROP_NONE; /* switched to packet mode a moment ago */
-	vr_flow_frame(skb, offset, &f);
+	vr_ip_frame(skb, offset, &f);
 	return (int)vr_flow_decide(&f, offset, &at);
+}
+
+/* A packet that leaves a vif. */
+VR_INLINE int vr_flow_leave(struct __sk_buff *skb, const struct vr_vif *vif, uint32_t index,
+			    uint32_t asked)
+{
+	return vif->policy ? vr_flow_cross(skb, VR_ETH_LEN, index, VR_FLOW_OUT, asked) : 0;
+}
+
+/* And that a nexthop delivers to one. */
+VR_INLINE int vr_flow_enter(struct __sk_buff *skb, uint32_t offset, const struct vr_nh *nh,
+			    uint32_t asked)
+{
+	return nh->flags & VR_NH_FLOW ? vr_flow_cross(skb, offset, nh->vif, VR_FLOW_IN, asked) : 0;
 }
 
 /* A packet from a vif, and to another one if that is where the nexthop leads. */
 VR_INLINE int vr_flow_forward(struct __sk_buff *skb, const struct vr_vif *vif, uint32_t index,
-			      const struct vr_nh *nh)
+			      const struct vr_verdict *v)
 {
-	int lost = vif->policy ? vr_flow_cross(skb, VR_ETH_LEN, index, VR_FLOW_OUT) : 0;
+	int lost = vr_flow_leave(skb, vif, index, v->asked);
 
-	if (!lost && nh->flags & VR_NH_FLOW)
-		lost = vr_flow_cross(skb, VR_ETH_LEN, nh->vif, VR_FLOW_IN);
-	return lost;
+	return lost ? lost : vr_flow_enter(skb, VR_ETH_LEN, v->nh, v->asked);
 }
 
 #endif

@@ -86,6 +86,15 @@ struct {
 	__type(value, struct vr_block);
 } vr_blocks SEC(".maps");
 
+/* As large as fits the limit of routes, too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, VR_DEFAULT_HOSTS);
+	__type(key, __u32);
+	__type(value, struct vr_hosts);
+} vr_host_buckets SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -101,6 +110,16 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } vr_ports SEC(".maps");
+
+/* The same by the number's lower bits, for the interface that had them last: a look-up that needs
+ * no call. The vif's record says whether it is right. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VR_MAX_VIFS);
+	__type(key, __u32);
+	__type(value, __u32);
+} vr_port_hints SEC(".maps");
+_Static_assert((VR_MAX_VIFS & (VR_MAX_VIFS - 1)) == 0, "a number's lower bits name a hint");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -140,6 +159,8 @@ VR_TABLE(vr_vni_at, uint64_t, vr_vnis)
 VR_TABLE(vr_mac_at, struct vr_mac, vr_macs)
 VR_TABLE(vr_flood_at, struct vr_flood, vr_floods)
 VR_TABLE(vr_block_at, struct vr_block, vr_blocks)
+VR_TABLE(vr_hosts_at, struct vr_hosts, vr_host_buckets)
+VR_TABLE(vr_node_at, struct vr_node, vr_nodes)
 #undef VR_TABLE
 
 #endif

@@ -9,7 +9,7 @@
 #define VR_REWRITE_H
 
 #include "../core/vr_build6.h"
-#include "../core/vr_outer6.h"
+#include "../core/vr_build_tunnel.h"
 #include "vr_maps.h"
 #include "vr_skb.h"
 
@@ -17,120 +17,106 @@
  * Room for the tunnel's headers behind the Ethernet header. The aggregate stays whole and keeps its
  * segment size (FIXED_GSO): the device, or the kernel before it, cuts it behind the headers, and
  * finishes both lengths and checksums. The flags are those of the kernel's own test_tc_tunnel.c,
- * but for the length of VXLAN's layer 2: the inner MAC header begins so many bytes before the inner
- * IP header, and segmentation looks for an Ethernet header there (skb_network_protocol in
- * net/core/gso.c), so it is that header's alone, and VXLAN's own counts to the outer transport's.
+ * but for the length of layer 2 where whole frames are carried: the inner MAC header begins so many
+ * bytes before the inner IP header, and segmentation looks for an Ethernet header there
+ * (skb_network_protocol in net/core/gso.c), so it is that header's alone, and VXLAN's own, a label
+ * and a control word count to the outer transport's.
  * The packet keeps its flow hash: that of the inner flow is as good.
  */
 #define VR_PUSH_FLAGS(l4, l2)                                                                      \
 	(BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L4_##l4 | BPF_F_ADJ_ROOM_ENCAP_L2(l2))
-#define VR_MPLSOUDP_FLAGS VR_PUSH_FLAGS(UDP, VR_LABEL_LEN)
-#define VR_MPLSOGRE_FLAGS VR_PUSH_FLAGS(GRE, VR_LABEL_LEN)
-#define VR_VXLAN_FLAGS (VR_PUSH_FLAGS(UDP, VR_ETH_LEN) | BPF_F_ADJ_ROOM_ENCAP_L2_ETH)
 
-/* The frame's beginning, with room for an outer IP header and so many bytes behind it. */
-VR_INLINE uint8_t *vr_room(struct __sk_buff *skb, uint32_t ip, uint32_t wrap, uint64_t flags)
+VR_INLINE uint64_t vr_push_flags(enum vr_encapsulation kind)
 {
-	flags |= ip == VR_IP6_LEN ? BPF_F_ADJ_ROOM_ENCAP_L3_IPV6 : BPF_F_ADJ_ROOM_ENCAP_L3_IPV4;
-	if (bpf_skb_adjust_room(skb, (int)(ip + wrap), BPF_ADJ_ROOM_MAC, flags))
-		return 0;
-	return vr_head(skb, VR_ETH_LEN + ip + wrap);
-}
-
-VR_INLINE int vr_do_mplsoudp(struct __sk_buff *skb, const struct vr_verdict *v)
-{
-	uint8_t *head = vr_room(skb, VR_IP4_LEN, VR_MPLSOUDP_LEN, VR_MPLSOUDP_FLAGS);
-
-	if (!head)
-		return -1;
-	vr_build_mplsoudp(head, v->nh, &v->push);
-	return 0;
-}
-
-VR_INLINE int vr_do_mplsogre(struct __sk_buff *skb, const struct vr_verdict *v)
-{
-	uint8_t *head = vr_room(skb, VR_IP4_LEN, VR_MPLSOGRE_LEN, VR_MPLSOGRE_FLAGS);
-
-	if (!head)
-		return -1;
-	vr_build_mplsogre(head, v->nh, &v->push);
-	return 0;
-}
-
-VR_INLINE int vr_do_vxlan(struct __sk_buff *skb, const struct vr_verdict *v)
-{
-	uint8_t *head = vr_room(skb, VR_IP4_LEN, VR_VXLAN_ALL_LEN, VR_VXLAN_FLAGS);
-
-	if (!head)
-		return -1;
-	vr_build_vxlan(head, v->nh, &v->push);
-	return 0;
-}
-
-VR_INLINE int vr_do_mplsoudp6(struct __sk_buff *skb, const struct vr_verdict *v)
-{
-	uint8_t *head = vr_room(skb, VR_IP6_LEN, VR_MPLSOUDP_LEN, VR_MPLSOUDP_FLAGS);
-
-	if (!head)
-		return -1;
-	vr_build_mplsoudp6(head, v->nh, &v->push);
-	return 0;
-}
-
-VR_INLINE int vr_do_mplsogre6(struct __sk_buff *skb, const struct vr_verdict *v)
-{
-	uint8_t *head = vr_room(skb, VR_IP6_LEN, VR_MPLSOGRE_LEN, VR_MPLSOGRE_FLAGS);
-
-	if (!head)
-		return -1;
-	vr_build_mplsogre6(head, v->nh, &v->push);
-	return 0;
-}
-
-VR_INLINE int vr_do_vxlan6(struct __sk_buff *skb, const struct vr_verdict *v)
-{
-	uint8_t *head = vr_room(skb, VR_IP6_LEN, VR_VXLAN_ALL_LEN, VR_VXLAN_FLAGS);
-
-	if (!head)
-		return -1;
-	vr_build_vxlan6(head, v->nh, &v->push);
-	return 0;
-}
-
-VR_INLINE int vr_do_tunnel6(struct __sk_buff *skb, const struct vr_verdict *v)
-{
-	switch (v->nh->encapsulation) {
+	switch (kind) {
 	case VR_MPLSOUDP:
-		return vr_do_mplsoudp6(skb, v);
+		return VR_PUSH_FLAGS(UDP, VR_LABEL_LEN);
 	case VR_MPLSOGRE:
-		return vr_do_mplsogre6(skb, v);
-	case VR_VXLAN:
-		return vr_do_vxlan6(skb, v);
+		return VR_PUSH_FLAGS(GRE, VR_LABEL_LEN);
+	case VR_FRAME_MPLSOGRE:
+	case VR_WORD_MPLSOGRE:
+		return VR_PUSH_FLAGS(GRE, VR_ETH_LEN) | BPF_F_ADJ_ROOM_ENCAP_L2_ETH;
 	default:
-		return -1;
+		return VR_PUSH_FLAGS(UDP, VR_ETH_LEN) | BPF_F_ADJ_ROOM_ENCAP_L2_ETH;
 	}
+}
+
+/* The frame's beginning, with room for an outer IP header of so many bytes and what is behind it,
+ * of what the flags say it is. */
+VR_INLINE uint8_t *vr_room(struct __sk_buff *skb, uint32_t ip, enum vr_encapsulation kind,
+			   uint64_t flags)
+{
+	const uint32_t bytes = ip + vr_wrap_length(kind);
+
+	flags |= ip == VR_IP6_LEN ? BPF_F_ADJ_ROOM_ENCAP_L3_IPV6 : BPF_F_ADJ_ROOM_ENCAP_L3_IPV4;
+	if (bpf_skb_adjust_room(skb, (int)bytes, BPF_ADJ_ROOM_MAC, flags))
+		return 0;
+	return vr_head(skb, VR_ETH_LEN + bytes);
+}
+
+/* Which of the fabric's queues the packet leaves by. The kernel would take a flow's from the queue
+ * that the packet came in by, which of a container is mostly one for all, or else parse the packet
+ * for a hash (skb_tx_hash in net/core/dev.c); the tunnel's source port is a flow's already. The
+ * number is one more than the queue's, and is taken modulo their count. A device that chooses by
+ * CPU (XPS) goes on to. */
+#define VR_QUEUES 32
+VR_INLINE void vr_spread(struct __sk_buff *skb, uint16_t entropy)
+{
+	skb->queue_mapping = 1 + entropy % VR_QUEUES;
+}
+
+VR_INLINE int vr_do_push(struct __sk_buff *skb, const struct vr_verdict *v, uint32_t ip,
+			 enum vr_encapsulation kind)
+{
+	uint8_t *head = vr_room(skb, ip, kind, vr_push_flags(kind));
+
+	if (!head)
+		return -1;
+	vr_build_tunnel(head, v->nh, &v->push, ip, kind);
+	vr_spread(skb, v->push.sport);
+	return 0;
 }
 
 VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
 {
-	if (v->nh->outer == VR_IP6_LEN)
-		return vr_do_tunnel6(skb, v);
-	switch (v->nh->encapsulation) {
-	case VR_MPLSOUDP:
-		return vr_do_mplsoudp(skb, v);
-	case VR_MPLSOGRE:
-		return vr_do_mplsogre(skb, v);
-	case VR_VXLAN:
-		return vr_do_vxlan(skb, v);
-	default:
-		return -1;
-	}
+#define VR_PUSH(ip, kind) vr_do_push(skb, v, ip, kind)
+	return VR_BY_TUNNEL(v->nh, VR_PUSH);
+#undef VR_PUSH
 }
 
 /* BPF_F_ADJ_ROOM_DECAP_L3_*, younger than our headers: what the packet is once it is decapsulated.
  */
 #define VR_DECAP_L3_IPV4 (1ULL << 7)
 #define VR_DECAP_L3_IPV6 (1ULL << 8)
+#define VR_EINVAL 22
+
+/* Kernels before 6.3 do not know these flags (EINVAL), and would take the inner packet for one of
+ * the outer family. There, what makes IPv6 of IPv4 and the reverse does it: only the room of the
+ * two headers and the packet's family change, and then the rest of the tunnel's headers goes. */
+VR_INLINE int vr_strip_other(struct __sk_buff *skb, uint32_t bytes, int six)
+{
+	int more = six ? VR_IP6_LEN - VR_IP4_LEN : VR_IP4_LEN - VR_IP6_LEN;
+	uint16_t type = six ? VR_ETHERTYPE_IP6 : VR_ETHERTYPE_IP4;
+
+	if (bpf_skb_change_proto(skb, __builtin_bswap16(type), 0))
+		return -1;
+	return bpf_skb_adjust_room(skb, -((int)bytes + more), BPF_ADJ_ROOM_MAC,
+				   BPF_F_ADJ_ROOM_FIXED_GSO);
+}
+
+/* Takes so many bytes of outer headers, the Ethernet header left out, off a packet. */
+VR_INLINE int vr_strip(struct __sk_buff *skb, uint32_t bytes, uint32_t outer, int six)
+{
+	uint64_t flags = BPF_F_ADJ_ROOM_FIXED_GSO;
+	int failed, other = six ? outer == VR_IP4_LEN : outer == VR_IP6_LEN;
+
+	if (other)
+		flags |= six ? VR_DECAP_L3_IPV6 : VR_DECAP_L3_IPV4;
+	failed = bpf_skb_adjust_room(skb, -(int)bytes, BPF_ADJ_ROOM_MAC, flags);
+	if (other && failed == -VR_EINVAL)
+		return vr_strip_other(skb, bytes, six);
+	return failed;
+}
 
 /* Takes the tunnel's headers off. What a NIC says about checksums was about the outer packet, so it
  * is forgotten (no NO_CSUM_RESET); an unfinished inner checksum stays unfinished.
@@ -141,15 +127,9 @@ VR_INLINE int vr_do_tunnel(struct __sk_buff *skb, const struct vr_verdict *v)
  * socket's drops. */
 VR_INLINE int vr_do_decap(struct __sk_buff *skb, const struct vr_verdict *v)
 {
-	uint64_t flags = BPF_F_ADJ_ROOM_FIXED_GSO;
 	uint8_t *head;
 
-	/* With one family inside the other, the kernel has to be told: Linux 6.3. */
-	if (v->version == 6 && v->outer == VR_IP4_LEN)
-		flags |= VR_DECAP_L3_IPV6;
-	else if (v->version == 4 && v->outer == VR_IP6_LEN)
-		flags |= VR_DECAP_L3_IPV4;
-	if (bpf_skb_adjust_room(skb, -(int)v->pop, BPF_ADJ_ROOM_MAC, flags))
+	if (vr_strip(skb, v->pop, v->outer, v->version == 6))
 		return -1;
 	head = vr_head(skb, VR_ETH_LEN + VR_IP4_LEN);
 	if (!head)
@@ -184,8 +164,7 @@ VR_INLINE int vr_do_too_big(struct __sk_buff *skb, const struct vr_vif *vif,
 	head = vr_head(skb, VR_TOO_BIG_LEN);
 	if (!head)
 		return -1;
-	vr_build_too_big(head, vif->mac, v->vrf->gateway_mac, v->vrf->gateway, vif->address,
-			 v->mtu);
+	vr_build_too_big(head, vif->mac, v->vrf->gateway_mac, v->vrf->gateway, v->mtu);
 	return 0;
 }
 
@@ -201,8 +180,7 @@ VR_INLINE int vr_do_too_big6(struct __sk_buff *skb, const struct vr_vif *vif,
 	head = vr_head(skb, VR_TOO_BIG6_LEN);
 	if (!head)
 		return -1;
-	vr_build_too_big6(head, vif->mac, v->vrf->gateway_mac, v->vrf->gateway6, vif->address6,
-			  v->mtu);
+	vr_build_too_big6(head, vif->mac, v->vrf->gateway_mac, v->vrf->gateway6, v->mtu);
 	return 0;
 }
 

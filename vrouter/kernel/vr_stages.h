@@ -13,6 +13,7 @@
 
 #define VR_PARSE_OWN
 #include "../core/vr_nd.h"
+#include "../core/vr_quote.h"
 
 __attribute__((noinline)) uint64_t vr_route_entry(uint32_t root, uint64_t hi, uint64_t lo)
 {
@@ -87,10 +88,11 @@ enum vr_hook { VR_HOOK_TC, VR_HOOK_XDP };
 #define VR_PACK_TUNNEL (1ULL << 22)
 #define VR_PACK_SYN (1ULL << 23)
 
-VR_INLINE uint64_t vr_parse_packed(const uint8_t *ip, const uint8_t *end, uint32_t room)
+VR_INLINE uint64_t vr_parse_packed(const uint8_t *ip, const uint8_t *end, uint32_t room,
+				   uint32_t gso_size)
 {
 	struct vr_ip h = {};
-	enum vr_drop bad = vr_parse_ip(ip, end, room, &h);
+	enum vr_drop bad = vr_parse_ip(ip, end, room, gso_size, &h);
 	uint32_t ports;
 
 	if (bad)
@@ -114,9 +116,12 @@ VR_INLINE enum vr_drop vr_unpack(uint64_t word, const uint8_t *ip, const uint8_t
 	h->tunnel = (word & VR_PACK_TUNNEL) != 0;
 	h->syn = (word & VR_PACK_SYN) != 0;
 	h->proto = (uint8_t)(word >> 24);
-	h->icmp = (uint8_t)(word >> 32);
-	h->sport = (uint16_t)(word >> 48);
-	h->dport = (uint16_t)(word >> 32);
+	if (h->proto == VR_PROTO_ICMP6) {
+		h->icmp = (uint8_t)(word >> 32);
+	} else {
+		h->sport = (uint16_t)(word >> 48);
+		h->dport = (uint16_t)(word >> 32);
+	}
 	if (ip[0] >> 4 == 4)
 		vr_read_ip4(ip, h);
 	else if (ip + VR_IP6_LEN <= end)
@@ -129,7 +134,7 @@ __attribute__((noinline)) uint64_t vr_parse_skb(struct __sk_buff *skb, uint32_t 
 	if (offset > VR_PARSE_MAX)
 		return VR_DROP_truncated;
 	return vr_parse_packed(VR_SKB_POINTER(skb, data) + offset, VR_SKB_POINTER(skb, data_end),
-			       skb->len - offset);
+			       skb->len - offset, skb->gso_size);
 }
 
 __attribute__((noinline)) uint64_t vr_parse_xdp(struct xdp_md *xdp, uint32_t offset)
@@ -140,10 +145,40 @@ __attribute__((noinline)) uint64_t vr_parse_xdp(struct xdp_md *xdp, uint32_t off
 	VR_OPAQUE(length); /* or clang subtracts from it in 32 bits, and from pointers */
 	if (offset > VR_PARSE_MAX)
 		return VR_DROP_truncated;
-	return vr_parse_packed(data + offset, end, (uint32_t)length - offset);
+	return vr_parse_packed(data + offset, end, (uint32_t)length - offset, 0);
 }
 
-/* IPv4 without options, which nearly all packets are, is read in line: it has few ways. */
+/* The flow that an ICMP message is about. One behind all that a parse goes past. */
+#define VR_ICMP_MAX (VR_PARSE_MAX + VR_QUOTE_MAX - VR_ICMP_LEN)
+
+__attribute__((noinline)) uint64_t vr_quote_skb(struct __sk_buff *skb, uint32_t at, uint32_t bytes,
+						uint32_t protocol, uint32_t seed)
+{
+	if (at > VR_ICMP_MAX)
+		return 0;
+	return vr_quote_hash_of(VR_SKB_POINTER(skb, data) + at, VR_SKB_POINTER(skb, data_end),
+				bytes, (uint8_t)protocol, seed);
+}
+
+__attribute__((noinline)) uint64_t vr_quote_xdp(struct xdp_md *xdp, uint32_t at, uint32_t bytes,
+						uint32_t protocol, uint32_t seed)
+{
+	if (at > VR_ICMP_MAX)
+		return 0;
+	return vr_quote_hash_of(VR_SKB_POINTER(xdp, data) + at, VR_SKB_POINTER(xdp, data_end),
+				bytes, (uint8_t)protocol, seed);
+}
+
+VR_INLINE uint64_t vr_quote_hash(const struct vr_frame *f, uint32_t at, uint32_t bytes,
+				 uint8_t protocol, uint32_t seed)
+{
+	if (f->hook == VR_HOOK_XDP)
+		return vr_quote_xdp(f->packet, at, bytes, protocol, seed);
+	return vr_quote_skb(f->packet, at, bytes, protocol, seed);
+}
+
+/* IPv4 without options, and nothing behind it, which nearly all packets are, is read in line: it
+ * has few ways. */
 VR_INLINE enum vr_drop vr_parse_at(const struct vr_frame *f, uint32_t offset, struct vr_ip *h)
 {
 	const uint8_t *ip = f->data + offset;
@@ -151,8 +186,8 @@ VR_INLINE enum vr_drop vr_parse_at(const struct vr_frame *f, uint32_t offset, st
 
 	if (ip + VR_IP4_LEN > f->end)
 		return VR_DROP_truncated;
-	if (__builtin_expect(ip[0] == 0x45, 1))
-		return vr_parse_ip4(ip, f->end, f->length - offset, h);
+	if (__builtin_expect(ip[0] == 0x45 && vr_get16(ip + 2) == f->length - offset, 1))
+		return vr_parse_ip4(ip, f->end, vr_get16(ip + 2), 0, h);
 	if (f->hook == VR_HOOK_XDP)
 		word = vr_parse_xdp(f->packet, offset);
 	else

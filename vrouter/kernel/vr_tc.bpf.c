@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "vr_stages.h"
+#define VR_GENERAL_ONLY /* no room on the stack */
 #include "../core/vr_decide.h"
 #include "vr_count.h"
 #include "vr_skb.h"
@@ -48,11 +49,14 @@ VR_INLINE int vr_deliver(struct __sk_buff *skb, struct vr_totals *total, const s
 	return vr_leave(skb, ifindex, peer);
 }
 
+/* Without bpf_redirect_peer the kernel reads anew what a frame holds, which a tunnel's headers, or
+ * those that it had, have left it to take for an IP packet. */
 VR_INLINE int vr_forward(struct __sk_buff *skb, struct vr_totals *total, const struct vr_seen *seen,
-			 const struct vr_nh *nh)
+			 const struct vr_nh *nh, uint8_t version)
 {
 	if (!(nh->flags & VR_NH_FABRIC))
-		return vr_deliver(skb, total, seen, nh->vif, nh->ifindex, nh->flags & VR_NH_PEER);
+		return vr_deliver(skb, total, seen, nh->vif, nh->ifindex,
+				  version ? nh->flags & VR_NH_PEER : 0);
 	vr_add(&total->forwarded, seen);
 	return vr_redirect(nh->ifindex);
 }
@@ -115,17 +119,20 @@ VR_INLINE int vr_from_vif(struct __sk_buff *skb, struct vr_totals *total,
 	VR_STEP(verdict, v.op, v.drop);
 	if (v.op == VR_OP_DROP)
 		return vr_lose_of(total, seen, v.drop, index, 1);
-	if (v.op == VR_OP_FLOOD)
+	if (v.op == VR_OP_FLOOD) {
+		failed = vr_flow_leave(skb, vif, index, v.asked);
+		if (failed)
+			return vr_lose_of(total, seen, (uint32_t)failed, index, 1);
 		return vr_flood_from_vif(skb, total, seen, &v, index, c);
-	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL || v.op == VR_OP_BRIDGE ||
-	    v.op == VR_OP_BRIDGE_TUNNEL) {
-		failed = v.routed ? vr_flow_forward(skb, vif, index, v.nh) : 0;
+	}
+	if (vr_is_forwarded(v.op)) {
+		failed = vr_flow_forward(skb, vif, index, &v);
 		if (failed)
 			return vr_lose_of(total, seen, (uint32_t)failed, index, 1);
 		if (vr_do_send(skb, seen, &v, index))
 			return vr_lose_of(total, seen, VR_DROP_rewrite_failed, index, 1);
 		vr_add(&c->forwarded, seen);
-		return vr_forward(skb, total, seen, v.nh);
+		return vr_forward(skb, total, seen, v.nh, 1);
 	}
 	if (vr_do_answer(skb, vif, &v))
 		return vr_lose_of(total, seen, VR_DROP_rewrite_failed, index, 1);
@@ -171,24 +178,33 @@ VR_INLINE int vr_from_xdp(struct __sk_buff *skb, struct vr_totals *total,
 	if (skb->vlan_present)
 		lost = VR_DROP_vlan;
 	else if (h->flags & VR_NH_FLOW)
-		lost = vr_flow_cross(skb, VR_ETH_LEN, h->vif, VR_FLOW_IN);
+		lost = vr_flow_cross(skb, VR_ETH_LEN, h->vif, VR_FLOW_IN, VR_ASKED_FLOW);
 	if (lost)
 		return vr_lose_of(total, seen, (uint32_t)lost, h->vif, 0);
 	return vr_deliver(skb, total, seen, h->vif, h->ifindex, h->flags & VR_NH_PEER);
 }
 
-/* A frame from the fabric, for a port or for all of its network here. Without bpf_redirect_peer the
- * kernel reads anew what a frame holds, which was an IP packet only in the tunnel's headers. */
-VR_INLINE int vr_bridge_from_fabric(struct __sk_buff *skb, struct vr_totals *total,
-				    const struct vr_seen *seen, const struct vr_verdict *v)
+/* What came in a tunnel, or not, as the port gets it. */
+VR_INLINE int vr_do_receive(struct __sk_buff *skb, const struct vr_verdict *v)
+{
+	switch (v->op) {
+	case VR_OP_DECAP:
+		return vr_do_decap(skb, v);
+	case VR_OP_BRIDGE_DECAP:
+		return vr_frame_pop(skb, v->pop, v->outer, v->version, v->tos);
+	default:
+		return vr_do_encap(skb, v);
+	}
+}
+
+/* From the fabric, for all of its network here. */
+VR_INLINE int vr_flood_from_fabric(struct __sk_buff *skb, struct vr_totals *total,
+				   const struct vr_seen *seen, const struct vr_verdict *v)
 {
 	const struct vr_flooding *g;
 
-	if (vr_do_bridge_decap(skb, v))
-		return vr_lose_to(total, seen, VR_DROP_rewrite_failed, v->nh);
-	if (v->op == VR_OP_BRIDGE_DECAP && v->nh)
-		return vr_deliver(skb, total, seen, v->nh->vif, v->nh->ifindex,
-				  v->version ? v->nh->flags & VR_NH_PEER : 0);
+	if (vr_frame_pop(skb, v->pop, v->outer, v->version, v->tos))
+		return vr_lose(total, seen, VR_DROP_rewrite_failed);
 	g = vr_flood_all(skb, total, seen, v, 0);
 	if (!g || !g->copies)
 		return vr_lose(total, seen, g ? g->drop : VR_DROP_copy_failed);
@@ -214,23 +230,23 @@ VR_INLINE int vr_on_fabric(struct __sk_buff *skb)
 		return vr_from_xdp(skb, total, &seen, &handed);
 	if (skb->vlan_present)
 		return vr_pass(total, &seen);
-	vr_fabric_frame(skb, &f);
+	vr_fabric_frame(skb, node, &f);
 	vr_decide_fabric(0, node, &f, &v);
 	VR_STEP(verdict, v.op, v.drop);
 	if (v.op == VR_OP_PASS)
 		return vr_pass(total, &seen);
-	if (v.op == VR_OP_BRIDGE_DECAP || v.op == VR_OP_FLOOD)
-		return vr_bridge_from_fabric(skb, total, &seen, &v);
-	if (v.op != VR_OP_ENCAP && v.op != VR_OP_DECAP)
+	if (v.op == VR_OP_FLOOD)
+		return vr_flood_from_fabric(skb, total, &seen, &v);
+	if (!vr_is_delivered(v.op))
 		return vr_lose_to(total, &seen, v.op == VR_OP_DROP ? v.drop : VR_DROP_bad_nexthop,
 				  v.nh);
-	failed = v.op == VR_OP_DECAP ? vr_do_decap(skb, &v) : vr_do_encap(skb, &v);
+	failed = vr_do_receive(skb, &v);
 	if (failed)
 		failed = VR_DROP_rewrite_failed;
-	else if (v.nh->flags & VR_NH_FLOW) /* the inner packet is the outer one now */
-		failed = vr_flow_cross(skb, VR_ETH_LEN, v.nh->vif, VR_FLOW_IN);
+	else /* the inner packet is the outer one now */
+		failed = vr_flow_enter(skb, VR_ETH_LEN, v.nh, v.asked);
 	return failed ? vr_lose_to(total, &seen, (uint32_t)failed, v.nh)
-		      : vr_forward(skb, total, &seen, v.nh);
+		      : vr_forward(skb, total, &seen, v.nh, v.version);
 }
 
 #ifndef VR_TRACING

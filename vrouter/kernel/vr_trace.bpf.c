@@ -74,8 +74,14 @@ VR_INLINE int vr_begin(struct __sk_buff *skb, int fabric)
 	log->head_length = 0;
 	if (length > VR_TRACE_HEAD)
 		length = VR_TRACE_HEAD;
+	/* From 1 to VR_TRACE_HEAD, in a way that the verifier of Linux 6.12 follows: it learns
+	 * nothing of a number from a comparison of what clang subtracted from it. */
+	length -= 1;
 	VR_OPAQUE(length);
-	if (length > 0 && length <= VR_TRACE_HEAD && !bpf_skb_load_bytes(skb, 0, log->head, length))
+	length &= VR_TRACE_HEAD - 1;
+	VR_OPAQUE(length);
+	length += 1;
+	if (!bpf_skb_load_bytes(skb, 0, log->head, length))
 		log->head_length = length;
 	return 0;
 }
@@ -176,8 +182,10 @@ int vr_watch_vif(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	VR_STEP(vif, *index, ifindex);
 	vr_decide_vif(0, &f, vif, &v);
-	if (v.nh && (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL))
-		vr_watch_flow(&v, vr_flow_forward(skb, vif, *index, v.nh));
+	if (v.op == VR_OP_FLOOD)
+		vr_watch_flow(&v, vr_flow_leave(skb, vif, *index, v.asked));
+	else if (v.nh && vr_is_forwarded(v.op))
+		vr_watch_flow(&v, vr_flow_forward(skb, vif, *index, &v));
 	VR_STEP(verdict, v.op, v.drop);
 	return vr_submit(TC_ACT_UNSPEC);
 }
@@ -196,7 +204,8 @@ VR_INLINE int vr_watch_handed(struct __sk_buff *skb, const struct vr_trace_filte
 		return TC_ACT_UNSPEC;
 	VR_STEP(handed, h->vif, h->ifindex);
 	if (h->flags & VR_NH_FLOW)
-		vr_watch_flow(&v, vr_flow_cross(skb, VR_ETH_LEN, h->vif, VR_FLOW_IN));
+		vr_watch_flow(&v,
+			      vr_flow_cross(skb, VR_ETH_LEN, h->vif, VR_FLOW_IN, VR_ASKED_FLOW));
 	VR_STEP(verdict, v.op, v.drop);
 	return vr_submit(TC_ACT_UNSPEC);
 }
@@ -215,15 +224,15 @@ int vr_watch_fabric(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	if (vr_handed_of(skb, &handed))
 		return vr_watch_handed(skb, filter, &handed);
-	vr_fabric_frame(skb, &f);
+	vr_fabric_frame(skb, node, &f);
 	if (!vr_host_at(&f, VR_ETH_LEN, filter) &&
-	    !vr_host_at(&f, VR_ETH_LEN + vr_wrapped(&f), filter))
+	    !vr_host_at(&f, VR_ETH_LEN + vr_wrapped(node, &f), filter))
 		return TC_ACT_UNSPEC;
 	if (vr_begin(skb, 1))
 		return TC_ACT_UNSPEC;
 	vr_decide_fabric(0, node, &f, &v);
-	if (v.nh && v.nh->flags & VR_NH_FLOW && (v.op == VR_OP_ENCAP || v.op == VR_OP_DECAP))
-		vr_watch_flow(&v, vr_flow_cross(skb, VR_ETH_LEN + v.pop, v.nh->vif, VR_FLOW_IN));
+	if (v.nh && vr_is_delivered(v.op))
+		vr_watch_flow(&v, vr_flow_enter(skb, VR_ETH_LEN + v.pop, v.nh, v.asked));
 	VR_STEP(verdict, v.op, v.drop);
 	if (v.op == VR_OP_PASS || (filter->vif && (!v.nh || v.nh->vif != filter->vif)))
 		return TC_ACT_UNSPEC;

@@ -13,15 +13,7 @@ import (
 	"windtunnel/vrouter/core"
 )
 
-// Filter says which live packets are traced; zeros mean any.
-type Filter struct {
-	Host   core.Addr // an address, of the inner packet or the outer
-	Vif    uint32    // packets from this vif, and from the fabric to it
-	Family uint32    // of the host, 4 or 6
-}
-
-func (f Filter) record() traceVrTraceFilter {
-	var r traceVrTraceFilter
+func filterRecord(f core.TraceFilter) (r traceVrTraceFilter) {
 	r.Host.Hi, r.Host.Lo, r.Vif, r.Family = f.Host.Hi, f.Host.Lo, f.Vif, f.Family
 	return r
 }
@@ -42,7 +34,7 @@ type Watch struct {
 }
 
 // Watch begins to trace what vifs and the fabric receive, by their interfaces.
-func (d *Dataplane) Watch(filter Filter, vifs []uint32, fabric uint32) (*Watch, error) {
+func (d *Dataplane) Watch(filter core.TraceFilter, vifs []uint32, fabric uint32) (*Watch, error) {
 	if !d.tcx {
 		return nil, errors.New("live packets can be traced where programs are attached by tcx only (Linux 6.6, and not --clsact)")
 	}
@@ -57,8 +49,8 @@ func (d *Dataplane) Watch(filter Filter, vifs []uint32, fabric uint32) (*Watch, 
 	return w, nil
 }
 
-func (w *Watch) begin(filter Filter, vifs []uint32, fabric uint32) (err error) {
-	if err := w.tracer.maps[traceFilters].Put(uint32(0), filter.record()); err != nil {
+func (w *Watch) begin(filter core.TraceFilter, vifs []uint32, fabric uint32) (err error) {
+	if err := w.tracer.maps[traceFilters].Put(uint32(0), filterRecord(filter)); err != nil {
 		return fmt.Errorf("setting the filter: %w", err)
 	}
 	if w.reader, err = ringbuf.NewReader(w.tracer.maps[traceRing]); err != nil {
@@ -82,16 +74,16 @@ func (w *Watch) attach(ifindex uint32, program *ebpf.Program) error {
 }
 
 // Next waits for a packet until a time; then it gives os.ErrDeadlineExceeded.
-func (w *Watch) Next(until time.Time) (Trace, error) {
+func (w *Watch) Next(until time.Time) (core.Trace, error) {
 	w.reader.SetDeadline(until)
 	record, err := w.reader.Read()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return Trace{}, os.ErrDeadlineExceeded
+		return core.Trace{}, os.ErrDeadlineExceeded
 	}
 	if err != nil {
-		return Trace{}, fmt.Errorf("waiting for a packet: %w", err)
+		return core.Trace{}, fmt.Errorf("waiting for a packet: %w", err)
 	}
-	return readTrace(record.RawSample)
+	return core.ReadTrace(record.RawSample)
 }
 
 // Close takes the programs away.

@@ -66,12 +66,12 @@ func TestGoldenPacketsAtXDP(t *testing.T) {
 
 func (b *packetBed) runXDP(t *testing.T, in []byte) []byte {
 	t.Helper()
+	program, err := b.plane.fabricXDP()
+	if err != nil {
+		t.Fatal(err)
+	}
 	options := &ebpf.RunOptions{Data: in, DataOut: make([]byte, len(in)+256)}
-	var action uint32
-	b.here.Do(func() (err error) {
-		action, err = b.plane.objects.VrFabricXdp.Run(options)
-		return err
-	})
+	action := b.give(program, options)
 	if action != xdpPass {
 		t.Fatalf("action %d", action)
 	}

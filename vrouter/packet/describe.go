@@ -212,7 +212,8 @@ func (d *describer) gre(b []byte) {
 	d.inside(kind, b[4:])
 }
 
-// mpls reads a label; what is behind the last one tells itself apart by its first four bits.
+// mpls reads a label. What is behind the last one does not say what it is: an IP packet is told by its
+// first four bits, and, as a MAC address may begin with the same, a frame by what lies where its EtherType is.
 func (d *describer) mpls(b []byte) {
 	if !d.enough("mpls", b, 4) {
 		return
@@ -225,6 +226,11 @@ func (d *describer) mpls(b []byte) {
 	}
 	d.add("mpls", "label %d, ttl %d", word>>12, word&0xff)
 	switch inner := b[4:]; {
+	case holdsFrame(inner):
+		d.ethernet(inner)
+	case len(inner) >= controlWord && inner[0]>>4 == 0 && holdsFrame(inner[controlWord:]):
+		d.add("control word", "0x%08x", binary.BigEndian.Uint32(inner))
+		d.ethernet(inner[controlWord:])
 	case len(inner) > 0 && inner[0]>>4 == 4:
 		d.ip4(inner)
 	case len(inner) > 0 && inner[0]>>4 == 6:
@@ -232,6 +238,24 @@ func (d *describer) mpls(b []byte) {
 	default:
 		d.rest(inner)
 	}
+}
+
+const controlWord = 4 // bytes: RFC 4385, section 3
+
+// holdsFrame tells whether bytes look like a frame of IP or ARP, and not like an IPv4 packet.
+func holdsFrame(b []byte) bool {
+	if len(b) <= ethernetLen || len(b) >= ip4Len && b[0] == 0x45 && checksum(b[:ip4Len]) == 0 {
+		return false
+	}
+	switch binary.BigEndian.Uint16(b[12:]) {
+	case 0x0800:
+		return b[ethernetLen]>>4 == 4
+	case 0x86dd:
+		return b[ethernetLen]>>4 == 6
+	case 0x0806:
+		return b[ethernetLen] == 0 && len(b) > ethernetLen+1 && b[ethernetLen+1] == 1 // of Ethernet
+	}
+	return false
 }
 
 func (d *describer) tcp(b []byte) {

@@ -154,6 +154,23 @@ ipv4: 10.0.1.3 > 10.0.1.4, udp, 61 bytes, ttl 63
 udp: 40000 > 53
 data: 33 bytes
 `,
+		"a frame into mpls in gre over ipv6: an arp reply": `ethernet: 02:00:00:00:00:01 > 02:00:00:00:00:03, type 0x86dd
+ipv6: fd00:f::1 > fd00:f::3, gre, 90 bytes, hop limit 64, flow 0x0c000
+gre: type 0x8847
+mpls: label 72, ttl 64
+ethernet: 46:00:00:00:04:03 > 02:00:00:00:04:55, type 0x0806
+arp: 10.0.4.3 is at 46:00:00:00:04:03; to 10.0.4.5
+`,
+		"a frame behind a control word into mpls in udp: ipv4": `ethernet: 02:00:00:00:00:01 > 02:00:00:00:00:02, type 0x0800
+ipv4: 10.0.0.1 > 10.0.0.2, udp, 111 bytes, ttl 64, DF
+udp: 49152 > 6635
+mpls: label 74, ttl 64
+control word: 0x00000000
+ethernet: 02:00:00:00:04:07 > 02:00:00:00:04:22, type 0x0800
+ipv4: 10.0.4.3 > 10.0.4.5, udp, 61 bytes, ttl 64
+udp: 40000 > 53
+data: 33 bytes
+`,
 	}
 	for _, c := range cases {
 		frame, err := hex.DecodeString(c.Out)
@@ -164,9 +181,13 @@ data: 33 bytes
 		if want[c.Name] != "" && got != want[c.Name] {
 			t.Errorf("%s:\n%swant\n%s", c.Name, got, want[c.Name])
 		}
+		delete(want, c.Name)
 		if strings.Contains(got, "bad header") && c.Op != "pass" {
 			t.Errorf("%s: what leaves is no good packet:\n%s", c.Name, got)
 		}
+	}
+	if len(want) > 0 {
+		t.Errorf("there is no such case: %v", want)
 	}
 }
 

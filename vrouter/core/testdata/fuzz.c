@@ -12,6 +12,7 @@
 #define FUZZ_HOST_MAIN host_main
 #include "fuzz_tunnel.h"
 #include "fuzz_flow.h"
+#include "fuzz_repair.h"
 
 struct head {
 	uint8_t slot;	 /* of the port's vif; 0: from the fabric */
@@ -84,20 +85,6 @@ static void patch(struct patch *p)
 	p->value = value;
 }
 
-/* The checksum of an IPv4 header without options, if one is there. */
-static void repair(uint8_t *frame, size_t bytes, size_t at)
-{
-	uint8_t *ip = frame + at;
-	uint64_t sum = 0;
-
-	if (at + VR_IP4_LEN > bytes || ip[0] != 0x45)
-		return;
-	vr_put16(ip + 10, 0);
-	for (int i = 0; i < VR_IP4_LEN; i += 4)
-		sum += vr_raw32(ip + i);
-	vr_put_raw16(ip + 10, (uint16_t)~vr_csum_fold(sum));
-}
-
 /* The outer header, and the inner one of each encapsulation. */
 static void repair_all(uint8_t *frame, size_t bytes)
 {
@@ -108,7 +95,17 @@ static void repair_all(uint8_t *frame, size_t bytes)
 		repair(frame, bytes, ip[i] + VR_MPLSOGRE_LEN);
 		repair(frame, bytes, ip[i] + VR_MPLSOUDP_LEN);
 		repair(frame, bytes, ip[i] + VR_VXLAN_ALL_LEN);
+		repair(frame, bytes, ip[i] + VR_FRAME_MPLSOGRE_LEN);
+		repair(frame, bytes, ip[i] + VR_FRAME_MPLSOUDP_LEN);
+		repair(frame, bytes, ip[i] + VR_WORD_MPLSOGRE_LEN);
+		repair(frame, bytes, ip[i] + VR_WORD_MPLSOUDP_LEN);
 	}
+}
+
+static int is_bridged(uint8_t op)
+{
+	return op == VR_OP_BRIDGE || op == VR_OP_BRIDGE_TUNNEL || op == VR_OP_BRIDGE_DECAP ||
+	       op == VR_OP_FLOOD;
 }
 
 /* What a mover must be able to do, and count once: received = forwarded + answered + passed +
@@ -116,6 +113,8 @@ static void repair_all(uint8_t *frame, size_t bytes)
 static void check_verdict(const struct vr_vif *vif, const struct shown *s,
 			  const struct vr_verdict *v)
 {
+	CHECK(v->asked == VR_ASKED_FLOW || is_bridged(v->op) || v->op == VR_OP_DROP ||
+	      v->op == VR_OP_TOO_BIG);
 	CHECK(v->op < sizeof(op_names) / sizeof(op_names[0]));
 	CHECK(v->drop < VR_DROP_COUNT);
 	switch (v->op) {
@@ -160,15 +159,18 @@ static void check_traced(const struct vr_vif *vif, const struct shown *s,
 	CHECK(steps + 6 <= VR_TRACE_STEPS);
 	CHECK(w.op == v->op && w.drop == v->drop && w.nh == v->nh && w.vrf == v->vrf);
 	CHECK(w.mtu == v->mtu && w.mss == v->mss && w.tos == v->tos && w.pop == v->pop);
+	CHECK(w.asked == v->asked);
 	CHECK(w.push.label == v->push.label && w.push.sport == v->push.sport);
 	CHECK(w.outer == v->outer && w.routed == v->routed && w.version == v->version &&
 	      w.header == v->header);
 }
 
-/* The bytes behind the packet's end may not be touched, but for those that an answer adds. */
+/* The bytes behind the packet's end may not be touched, but for those that an answer adds, or that
+ * make a frame long enough. */
 static void fence(const struct packet *p, const struct vr_verdict *v)
 {
-	size_t end = v->op == VR_OP_ND ? VR_ADVERTISED_LEN : p->length;
+	int padded = v->op == VR_OP_BRIDGE_DECAP || v->op == VR_OP_BRIDGE_TUNNEL;
+	size_t end = v->op == VR_OP_ND ? VR_ADVERTISED_LEN : padded * (v->pop + VR_FRAME_LEAST);
 	const uint8_t *last = p->buffer + sizeof(p->buffer);
 
 	if (end < p->length)
@@ -249,9 +251,14 @@ static void bridge(struct packet *p, const struct vr_vif *vif, const struct show
 		if (v->nh->outer == VR_IP4_LEN)
 			check_ip4(p->data + VR_ETH_LEN);
 		CHECK(memcmp(p->data + v->nh->push, frame, bytes) == 0);
+		check_frame_tunnel(p, v, s, frame);
 		return;
 	}
-	CHECK(p->length == bytes && memcmp(p->data, frame, VR_ETH_LEN) == 0);
+	if (v->pop)
+		check_padded(p, bytes);
+	else
+		CHECK(p->length == bytes);
+	CHECK(memcmp(p->data, frame, VR_ETH_LEN) == 0);
 	if (v->version == 4)
 		check_ip4(p->data + VR_ETH_LEN);
 }
@@ -283,6 +290,41 @@ static void check_moved(const struct vr_vif *vif, const struct shown *s, struct 
 	ASAN_UNPOISON_MEMORY_REGION(p.buffer, sizeof(p.buffer));
 }
 
+/* Where the IP packet at an offset ends, by its header; past all that is shown if there is none. */
+static size_t end_of_ip(const struct shown *s, size_t at)
+{
+	const uint8_t *ip = s->data + at;
+
+	if (at + VR_IP6_LEN > s->bytes || (ip[0] >> 4 != 4 && ip[0] >> 4 != 6))
+		return s->bytes;
+	return at + (ip[0] >> 4 == 6 ? vr_get16(ip + 4) + (size_t)VR_IP6_LEN : vr_get16(ip + 2));
+}
+
+/* Whatever is behind the packet's end, or the inner packet's, nothing comes of it, but for the name
+ * of a loss: a tunnel's headers that end behind the outer packet do so by any content. */
+static void check_trailer(const struct vr_vif *vif, const struct shown *s, size_t at,
+			  const struct vr_verdict *v)
+{
+	static uint8_t other[MAX_FRAME];
+	size_t end = end_of_ip(s, at);
+	struct shown changed = *s;
+	struct vr_verdict w;
+
+	if (s->gso || s->length > 0xffff || end < at + VR_IP6_LEN || end >= s->bytes)
+		return;
+	memcpy(other, s->data, s->bytes);
+	for (size_t i = end; i < s->bytes; i++)
+		other[i] ^= 0xff;
+	changed.data = other;
+	w = decide_shown(&tables, vif, &changed);
+	CHECK(w.op == v->op);
+	if (w.op == VR_OP_DROP)
+		return;
+	CHECK(w.nh == v->nh && w.vrf == v->vrf);
+	CHECK(w.mtu == v->mtu && w.mss == v->mss && w.tos == v->tos && w.pop == v->pop);
+	CHECK(w.push.sport == v->push.sport && w.asked == v->asked && w.header == v->header);
+}
+
 static void check(const struct head *h, const struct shown *s, int damaged)
 {
 	const struct vr_vif *vif = h->slot ? vr_vif_at(&tables, h->slot) : NULL;
@@ -290,8 +332,12 @@ static void check(const struct head *h, const struct shown *s, int damaged)
 
 	check_verdict(vif, s, &v);
 	check_traced(vif, s, &v);
-	if (v.op == VR_OP_ENCAP || v.op == VR_OP_TUNNEL || v.op == VR_OP_DECAP)
-		check_flow(s, VR_ETH_LEN + (v.op == VR_OP_DECAP ? v.pop : 0));
+	if (vr_is_forwarded(v.op) || vr_is_delivered(v.op) || v.op == VR_OP_FLOOD)
+		check_asked(s, VR_ETH_LEN + v.pop, v.asked);
+	if (vr_version_of(vr_get16(s->data + 12)))
+		check_trailer(vif, s, VR_ETH_LEN, &v);
+	if (v.pop && v.version)
+		check_trailer(vif, s, VR_ETH_LEN + v.pop, &v);
 	if (!damaged)
 		check_moved(vif, s, &v);
 }

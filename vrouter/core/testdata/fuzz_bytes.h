@@ -23,6 +23,14 @@ static void check_ip4(const uint8_t *ip)
 	CHECK(sum_of(ip, (size_t)(ip[0] & 0xf) * 4) == 0);
 }
 
+/* A frame of so many bytes that was in a tunnel: if it was short, zeros follow. */
+static void check_padded(const struct packet *p, size_t bytes)
+{
+	CHECK(p->length == (bytes < VR_FRAME_LEAST ? VR_FRAME_LEAST : bytes));
+	for (size_t i = bytes; i < p->length; i++)
+		CHECK(p->data[i] == 0);
+}
+
 /* An ICMPv6 message's, with the pseudo-header: RFC 8200, section 8.1. */
 static uint32_t sum_of_icmp6(const uint8_t *ip, size_t bytes)
 {
@@ -42,6 +50,9 @@ static void check_answer(const struct packet *p, const struct vr_vif *vif,
 	CHECK(vr_get_mac(p->data + 6) == vr_mac_bits(v->vrf->gateway_mac));
 	if (v->op != VR_OP_TOO_BIG && v->op != VR_OP_ND)
 		return;
+	if (v->op == VR_OP_TOO_BIG) /* whom the quoted packet is from is told */
+		CHECK(v->version == 6 ? !memcmp(ip + 24, ip + VR_IP6_LEN + VR_ICMP_LEN + 8, 16)
+				      : !memcmp(ip + 16, ip + VR_IP4_LEN + VR_ICMP_LEN + 12, 4));
 	if (v->version == 6) {
 		CHECK(vr_get16(ip + 4) == p->length - VR_ETH_LEN - VR_IP6_LEN);
 		CHECK(sum_of_icmp6(ip, p->length - VR_ETH_LEN - VR_IP6_LEN) == 0);

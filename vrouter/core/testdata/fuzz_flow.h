@@ -5,62 +5,28 @@
 #define FUZZ_FLOW_H
 
 #include "fuzz_bytes.h"
-#include "../vr_flow_cross.h"
 
-static struct {
-	struct vr_flow_key asked; /* what was looked for last */
-	struct vr_flow flow;
-	int known, allowed, full;
-} flows;
-
-VR_INLINE struct vr_flow *vr_flow_find(const struct vr_flow_key *key)
-{
-	flows.asked = *key;
-	return flows.known ? &flows.flow : NULL;
-}
-
-VR_INLINE struct vr_flow *vr_flow_draft(void)
-{
-	static struct vr_flow draft;
-
-	return &draft;
-}
-
-VR_INLINE enum vr_drop vr_flow_make(const struct vr_flow_key *key, const struct vr_flow *fresh,
-				    uint32_t vrf)
-{
-	CHECK(memcmp(key, &flows.asked, sizeof(*key)) == 0 && fresh->vrf == vrf);
-	return flows.full ? VR_DROP_flow_table_full : VR_DROP_NONE;
-}
-
-VR_INLINE int vr_flow_policy(uint32_t policy, const struct vr_flow_key *key, uint32_t direction)
-{
-	(void)key;
-	CHECK(policy == 1 && direction <= VR_FLOW_IN);
-	return flows.allowed;
-}
-
-VR_INLINE uint64_t vr_flow_clock(void)
-{
-	return 1;
-}
-
-static enum vr_drop cross(const struct vr_frame *f, uint32_t offset, uint32_t direction)
+static enum vr_drop cross(const struct vr_frame *f, uint32_t offset, uint16_t direction,
+			  uint8_t asked)
 {
 	static const struct vr_vif vif = {.vrf = 3};
-	struct vr_flow_at at = {
-	    .vif = &vif, .policy = 1, .slot = 2, .direction = direction, .bytes = f->length};
+	struct vr_flow_at at = {.vif = &vif,
+				.policy = 1,
+				.slot = 2,
+				.direction = direction,
+				.asked = asked,
+				.bytes = f->length};
 
 	return vr_flow_decide(f, offset, &at);
 }
 
 /* What was looked for as a packet crossed in a direction, and what became of that. */
-static struct vr_flow_key looked_for(const struct vr_frame *f, uint32_t offset, uint32_t direction)
+static struct vr_flow_key looked_for(const struct vr_frame *f, uint32_t offset, uint16_t direction)
 {
 	enum vr_drop bad;
 
 	memset(&flows.asked, 0, sizeof(flows.asked));
-	bad = cross(f, offset, direction);
+	bad = cross(f, offset, direction, VR_ASKED_FLOW);
 	CHECK(bad < VR_DROP_COUNT && (flows.known || flows.allowed || bad));
 	return flows.asked;
 }
@@ -88,6 +54,21 @@ static void check_flow(const struct shown *s, uint32_t offset)
 		CHECK(out.family == in.family && out.protocol == in.protocol);
 	}
 	free(exact);
+}
+
+/* What is no IP packet is no flow, and what a link needs crosses any port. */
+static void check_asked(const struct shown *s, uint32_t offset, uint8_t asked)
+{
+	struct vr_frame f = {.data = s->data, .end = s->data + s->bytes, .length = s->length};
+
+	if (asked == VR_ASKED_FLOW)
+		return check_flow(s, offset);
+	for (int i = 0; i < 2; i++) {
+		memset(&flows.asked, 0, sizeof(flows.asked));
+		flows.allowed = i;
+		CHECK(!cross(&f, offset, VR_FLOW_IN, asked) == (i || asked == VR_ASKED_NOTHING));
+		CHECK(!flows.asked.family);
+	}
 }
 
 #endif

@@ -12,6 +12,7 @@ static struct {
 	struct vr_nh *nhs;
 	struct vr_vrf *vrfs;
 	uint64_t *vnis;
+	uint64_t *labels;
 } far_end;
 
 static const uint64_t far_port_mac = VR_MAC_KNOWN | 0x990000000002;
@@ -37,6 +38,8 @@ static void make_far_end(void)
 		labels[i] = 1;
 	for (uint32_t i = 0; i < VR_BLOCK_ENTRIES; i++)
 		blocks[1].entries[i] = (uint64_t)VR_BLOCK_BITS << 52 | 1;
+	far_end.labels = labels;
+	far_end.nhs[2] = (struct vr_nh){.type = VR_NH_FRAMES, .vif = 1};
 	far_end.nhs[1] = (struct vr_nh){
 	    .type = VR_NH_ENCAP, .dmac = far_port_mac, .mtu = UINT32_MAX, .ifindex = 1, .vif = 1};
 	far_end.vrfs[1] = (struct vr_vrf){.id = 1, .root4 = 1, .root6 = 1};
@@ -47,6 +50,7 @@ static void make_far_end(void)
 					    .groups = table(VR_MAX_GROUPS, sizeof(struct vr_group)),
 					    .labels = labels,
 					    .vnis = far_end.vnis,
+					    .macs = table(VR_MAX_MACS, sizeof(struct vr_mac)),
 					    .blocks = blocks,
 					    .node = far_end.node,
 					    .block_count = 2};
@@ -72,6 +76,42 @@ static uint64_t *meet(const struct packet *p, const struct vr_nh *nh)
 	far_end.vrfs[1].gateway_mac = vr_get_mac(vxlan + VR_VXLAN_LEN) | VR_MAC_KNOWN;
 	*word = (uint64_t)1 << 32 | vni;
 	return word;
+}
+
+/* The far end's network becomes one link, of which nobody is known, and every label is its frames',
+ * or its one port's and the network none again. */
+static void far_link(uint32_t label, int link, int word)
+{
+	far_end.nhs[2].flags = word ? VR_NH_WORD : 0;
+	far_end.labels[label % VR_MAX_LABELS] = link ? 2 : 1;
+	far_end.vrfs[1].flags = link ? VR_VRF_BRIDGE | VR_VRF_FLOOD_UNKNOWN : 0;
+	far_end.vrfs[1].flood = link ? 1 : 0;
+}
+
+/* The whole frame has just been wrapped in p. */
+static void check_frame_tunnel(struct packet *p, const struct vr_verdict *sent,
+			       const struct shown *s, const uint8_t *frame)
+{
+	const uint8_t kind = sent->nh->encapsulation;
+	struct shown there = {p->data, p->length, s->length + sent->nh->push, s->gso};
+	uint64_t *vni = meet(p, sent->nh);
+	struct vr_verdict v;
+
+	far_end.vrfs[1].gateway_mac = VR_MAC_KNOWN | 1; /* a group's address is no gateway's */
+	far_link(sent->push.label, 1, kind == VR_WORD_MPLSOUDP || kind == VR_WORD_MPLSOGRE);
+	v = decide_shown(&far_end.tables, NULL, &there);
+	far_link(sent->push.label, 0, 0);
+	if (vni)
+		*vni = 0;
+	far_end.node->flags = 0;
+	if (kind != VR_VXLAN && sent->push.label >= VR_MAX_LABELS) {
+		CHECK(v.op == VR_OP_DROP && v.drop == VR_DROP_unknown_label);
+		return;
+	}
+	CHECK(v.op == VR_OP_FLOOD && v.pop == sent->nh->push && v.version == sent->version);
+	pop_frame(p, &v);
+	check_padded(p, s->bytes);
+	CHECK(memcmp(p->data, frame, s->bytes) == 0);
 }
 
 /* The packet p has just been wrapped; inner is what it was behind its Ethernet header. */

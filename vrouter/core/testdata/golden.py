@@ -609,6 +609,15 @@ case("bridged farther, by its vni", "vif5", left(ip4() / udp, FARTHER), "bridge_
 case("bridged beside: no ip", "vif5", left(own, type=0x88b5), "bridge", left(own, type=0x88b5))
 case("bridged far: no ip", "vif5", left(own, FAR, type=0x88b5), "bridge_tunnel", carried(left(own, FAR, type=0x88b5)), any_bytes=SPORT)
 case("bridged from far: no ip", "fabric", brought(right(own, type=0x88b5)), "bridge_decap", right(own, type=0x88b5))
+# 802.1X's, PPPoE's and others' frames may be this short; what comes out of a tunnel is padded to 20 bytes.
+short = Raw(b"\x01\x01\0\0")
+case("bridged beside: a short frame", "vif5", left(short, type=0x888e), "bridge", left(short, type=0x888e))
+case("bridged far: a short frame", "vif5", left(short, FAR, type=0x888e), "bridge_tunnel", carried(left(short, FAR, type=0x888e)), any_bytes=SPORT)
+case("bridged from far: a short frame", "fabric", brought(right(short, type=0x888e)), "bridge_decap", right(short, type=0x888e) / Raw(b"\0" * 16))
+case("bridged from far: a header alone", "fabric", brought(right(Raw(), type=0x888e)), "bridge_decap", right(Raw(b"\0" * 20), type=0x888e))
+f = left(short, ALL, type=0x8863)
+flood("to all: a short frame", "vif5", f, to_all(f))
+flood("to all from far: a short frame", "fabric", brought(f), [("vif5", f / Raw(b"\0" * 16)), ("vif6", f / Raw(b"\0" * 16))])
 case("bridged from far: padding behind an arp reply", "fabric", brought(right(is_at()) / Raw(b"\0" * 18)), "bridge_decap", right(is_at()) / Raw(b"\0" * 18))
 for name, p in {"an arp request": who_has("10.0.4.5"), "an arp probe": who_has("10.0.4.77", "0.0.0.0"), "an announcement": who_has("10.0.4.3"),
                 "no ip": Raw(bytes(own))}.items():
@@ -715,6 +724,228 @@ for name, f, reason in (("for another node", right(ip4() / udp, FARTHER, FAR), "
                         ("a wrong length", right(ip4(len=1400) / udp), "inner_bad_header"), ("ipv6 in an ipv4 frame", right(ip6() / udp, type=0x800), "inner_not_ip"),
                         ("arp for the gateway's mac", right(is_at(), GATEWAY), "inner_not_ip")):
     drop("from far, the link loses " + name, "fabric", brought(f), reason)
+
+
+# The link's frames behind a label (RFC 7432, section 13), and behind a label and a control word (RFC 4385, section 3). Nothing says which of
+# the two a frame is, or that it is none: the port's MAC address begins as an IPv4 packet does.
+TELLING, WORDY, NEAR6, FAR6, VIA_VXLAN = ("46:00:00:00:04:03", "02:00:00:00:04:07", "02:00:00:00:04:44", "02:00:00:00:04:55", "02:00:00:00:04:66")
+WORD = Raw(b"\0\0\0\0")
+
+
+def stack(label, s=1, ttl=64):
+    return MPLS(label=label, cos=0, s=s, ttl=ttl)
+
+
+def in_udp(p, label=71, **kw):
+    return outer(**kw) / UDP(sport=49152, dport=6635, chksum=0) / stack(label) / p
+
+
+def in_gre(p, label=1048575, to=3, **kw):
+    return outer(to=to, proto=47, **kw) / GRE(proto=0x8847) / stack(label) / p
+
+
+def in_udp6(p, label=71, **kw):
+    return outer6(**kw) / UDP(sport=49152, dport=6635, chksum=0) / stack(label) / p
+
+
+def in_gre6(p, label=72, to=3, **kw):
+    return outer6(to=to, nh=47, **kw) / GRE(proto=0x8847) / stack(label) / p
+
+
+def from_udp(p, label=61, **kw):
+    return reached(**kw) / UDP(sport=50000, dport=6635, chksum=0) / stack(label) / p
+
+
+def from_gre(p, label=61, **kw):
+    return reached(proto=47, **kw) / GRE(proto=0x8847) / stack(label) / p
+
+
+def from_udp6(p, label=61, **kw):
+    return reached6(**kw) / UDP(sport=50000, dport=6635, chksum=0) / stack(label) / p
+
+
+def from_gre6(p, label=61, **kw):
+    return reached6(nh=47, **kw) / GRE(proto=0x8847) / stack(label) / p
+
+
+def here(p, to=TELLING, **kw):
+    return Ether(src=FAR, dst=to, **kw) / p
+
+
+def there(p, to=FAR, mac=TELLING, **kw):
+    return Ether(src=mac, dst=to, **kw) / p
+
+
+ways_in = {"udp": from_udp, "gre": from_gre, "udp over ipv6": from_udp6, "gre over ipv6": from_gre6}
+ways_out = {"udp": (FAR, in_udp, SPORT), "gre": (FARTHER, in_gre, ()), "udp over ipv6": (NEAR6, in_udp6, FLOW_SPORT), "gre over ipv6": (FAR6, in_gre6, FLOW)}
+for name, p in {"ipv4": ip4() / udp, "ipv6": ip6() / tcp, "a first fragment": ip4(flags="MF") / udp, "an arp reply": is_at(TELLING), "no ip": own,
+                "a time to live of 1": ip4(ttl=1) / udp}.items():
+    kind = {"type": 0x88b5} if name == "no ip" else {}
+    for way, wrap in ways_in.items():
+        f = here(p, **kind)
+        case("a frame from mpls in %s: %s" % (way, name), "fabric", wrap(f), "bridge_decap", f)
+        f = here(p, WORDY, **kind)
+        case("a frame behind a control word from mpls in %s: %s" % (way, name), "fabric", wrap(WORD / f, label=62), "bridge_decap", f)
+    for way, (to, wrap, open_bytes) in ways_out.items():
+        f = there(p, to, **kind)
+        case("a frame into mpls in %s: %s" % (way, name), "vif9", f, "bridge_tunnel", wrap(f), any_bytes=open_bytes)
+    for way, to, wrap, open_bytes in (("udp", FAR, lambda p: in_udp(p, 74), SPORT), ("gre", FARTHER, lambda p: in_gre(p, 75), ()),
+                                      ("udp over ipv6", NEAR6, lambda p: in_udp6(p, 74), FLOW_SPORT)):
+        if name != "an arp reply":
+            f = there(p, to, WORDY, **kind)
+            case("a frame behind a control word into mpls in %s: %s" % (way, name), "vif10", f, "bridge_tunnel", wrap(WORD / f), any_bytes=open_bytes)
+f = there(ip4() / udp, VIA_VXLAN)
+case("a frame of the same link into vxlan", "vif9", f, "bridge_tunnel", carried(f, to=3, vni=6003), any_bytes=SPORT)
+for name, p in {"an arp request": who_has("10.0.4.5", mac=TELLING), "ipv4": ip4("10.0.4.255", tos=0xb9) / udp, "ipv6": ip6("ff02::fb", src="fe80::3") / udp, "no ip": own}.items():
+    kind, tos = {"type": 0x88b5} if name == "no ip" else {}, 1 if name == "ipv4" else 0
+    f = there(p, ALL, **kind)
+    # Those whose headers are shorter come first. The last copy is the packet itself.
+    case("to all, mpls in gre and in udp: " + name, "vif9", f, "flood", in_udp(f, tos=tos), any_bytes=SPORT)
+    cases[-1]["copies"] = [{"at": "fabric", "out": frame(in_gre(f, tos=tos)), "any": []}, {"at": "fabric", "out": frame(in_udp(f, tos=tos)), "any": SPORT}]
+    if name != "an arp request":
+        f = there(p, ALL, WORDY, **kind)
+        vx = outer6(to=3, tos=tos) / UDP(sport=49152, dport=4789, chksum=0) / VXLAN(vni=6007, flags=0x08) / f
+        case("to all, mpls in gre with a control word, and vxlan, over ipv6: " + name, "vif10", f, "flood", vx, any_bytes=FLOW_SPORT)
+        cases[-1]["copies"] = [{"at": "fabric", "out": frame(in_gre6(WORD / f, 73, to=2, tos=tos)), "any": FLOW},
+                               {"at": "fabric", "out": frame(vx), "any": FLOW_SPORT}]
+    f = here(p, ALL, **kind)
+    for way, wrap in ways_in.items():
+        flood("to all from mpls in %s: %s" % (way, name), "fabric", wrap(f), [("vif9", f)])
+        flood("to all from mpls in %s, behind a control word: %s" % (way, name), "fabric", wrap(WORD / f, label=62), [("vif10", f)])
+case("ecn of a frame into mpls", "vif9", there(ip4(tos=2) / udp), "bridge_tunnel", in_udp(there(ip4(tos=2) / udp), tos=2), any_bytes=SPORT)
+for way, wrap in ways_in.items():
+    case("congestion marked outside, a frame in mpls in " + way, "fabric", wrap(here(ip4(tos=2) / udp), tos=3), "bridge_decap", here(ip4(tos=3) / udp))
+    drop("congestion that a frame cannot carry, in mpls in " + way, "fabric", wrap(here(ip4() / udp), tos=3), "ecn")
+    routed = ip4("10.0.4.3", "10.0.9.9") / udp
+    case("a frame for the gateway, in mpls in " + way, "fabric", wrap(here(routed, GATEWAY)), "decap", Ether(src=GATEWAY, dst=TELLING) / routed)
+    case("a frame for the gateway, behind a control word in mpls in " + way, "fabric", wrap(WORD / here(routed, GATEWAY), label=62), "decap", Ether(src=GATEWAY, dst=WORDY) / routed)
+    case("a packet for the same network, in mpls in " + way, "fabric", wrap(routed, label=60), "decap", Ether(src=GATEWAY, dst=TELLING) / routed)
+case("a control word with a sequence number", "fabric", from_udp(Raw(b"\x0f\x00\x12\x34") / here(ip4() / udp, WORDY), label=62), "bridge_decap", here(ip4() / udp, WORDY))
+drop("a channel's word instead of a control word", "fabric", from_udp(Raw(b"\x10\0\0\x21") / here(ip4() / udp, WORDY), label=62), "control_word")
+drop("no control word", "fabric", from_gre(here(ip4() / udp, TELLING), label=62), "control_word")
+for name, f, reason in (("for another node", here(ip4() / udp, FARTHER), "split_horizon"), ("for nobody's gateway", here(ip4("10.0.4.77") / udp, GATEWAY), "not_here"),
+                        ("a vlan", here(Dot1Q(vlan=3) / ip4() / udp), "vlan"), ("a tunnel", here(ip4() / UDP(dport=6635) / udp), "inner_tunnel"),
+                        ("a wrong length", here(ip4(len=1400) / udp), "inner_bad_header"), ("ipv6 in an ipv4 frame", here(ip6() / udp, type=0x800), "inner_not_ip"),
+                        ("what bridges keep to themselves", here(own, "01:80:c2:00:00:00", type=0x88cc), "link_control"), ("arp for the gateway's mac", here(is_at(), GATEWAY), "inner_not_ip"),
+                        ("no whole ethernet header", Raw(bytes(here(own))[:13]), "truncated")):
+    drop("from mpls, the link loses " + name, "fabric", from_udp(f), reason)
+    drop("from behind a control word, the link loses " + name, "fabric", from_gre(WORD / f, label=62), reason)
+for name, mtu, to, mac, vif, wrap, open_bytes in (
+        ("udp", 1454, FAR, TELLING, "vif9", in_udp, SPORT), ("gre", 1458, FARTHER, TELLING, "vif9", in_gre, ()), ("udp over ipv6", 1434, NEAR6, TELLING, "vif9", in_udp6, FLOW_SPORT),
+        ("gre over ipv6", 1438, FAR6, TELLING, "vif9", in_gre6, FLOW), ("udp behind a control word", 1450, FAR, WORDY, "vif10", lambda p: in_udp(WORD / p, 74), SPORT)):
+    f = there(ip4(flags="DF") / UDP(sport=1, dport=2) / Raw(b"f" * (mtu - 28)), to, mac)
+    case("exactly the mtu of a frame in mpls in " + name, vif, f, "bridge_tunnel", wrap(f), any_bytes=open_bytes)
+    big = ip4(flags="DF") / UDP(sport=1, dport=2) / Raw(b"f" * (mtu - 27))
+    case("one more than the mtu of a frame in mpls in " + name, vif, there(big, to, mac), "too_big", Ether(src=GATEWAY, dst=mac) /
+         IP(src="10.0.4.254", dst="10.0.4.3", ttl=64, id=0, flags="DF") / ICMP(type=3, code=4, nexthopmtu=mtu) / Raw(bytes(big)[:40]))
+    case("a size that does not fit a frame in mpls in " + name, vif, there(ip4() / syn(1460), to, mac), "bridge_tunnel", wrap(there(ip4() / syn(mtu - 40), to, mac)), any_bytes=open_bytes)
+f = there(ip4(flags="DF") / head / aggregate)
+case("a frame into mpls, an aggregate", "vif9", f, "bridge_tunnel", in_udp(f), gso=1414, any_bytes=SPORT)
+
+# Lengths. What is behind an IP packet in its frame is none of it: padding is carried along, and no header is looked for there.
+def hidden(p, nh):
+    """A first fragment whose last header, as its options say, is behind its end (RFC 7112 wants it within)."""
+    return IPv6ExtHdrFragment(m=1, id=7, nh=60) / Raw(bytes([nh, 0, 1, 4, 0, 0, 0, 0]) + bytes(p))
+
+
+ack, payload33 = TCP(sport=40000, dport=5201, seq=1, ack=2, flags="A"), Raw(b"x" * 33)
+syn80, ping_it = TCP(sport=40000, dport=80, flags="S"), ICMP(id=3, seq=9) / Raw(b"e" * 8)
+for name, p, n in (("ipv4", inner(), inner(63)), ("ipv6", inner6(), inner6(63))):
+    case("padding behind %s, into a tunnel" % name, "vif1", from_sender(p / ack / Padding(b"\0" * 6)), "tunnel",
+         tunnel(Raw(bytes(n / ack) + b"\0" * 6), 17), any_bytes=SPORT)
+    case("padding behind %s, from a tunnel" % name, "fabric", arriving(Raw(bytes(n / ack) + b"\0" * 6), 16), "decap", delivered(n / ack / Padding(b"\0" * 6)))
+    case("a trailer behind a tunnel's packet, " + name, "fabric", arriving(n / ack, 16) / Padding(b"fcs!"), "decap", delivered(n / ack / Padding(b"fcs!")))
+    case("udp that ends before its packet, " + name, "vif1", from_sender(p / UDP(len=20) / payload33), "tunnel", tunnel(n / UDP(len=20) / payload33, 17), any_bytes=SPORT)
+case("padding behind a frame's packet", "vif5", left(ip4() / ack / Padding(b"\0" * 6)), "bridge", left(ip4() / ack / Padding(b"\0" * 6)))
+lies = {"udp that is longer than its packet": (UDP(len=42) / payload33, "bad_transport"), "udp of no length": (UDP(len=0) / payload33, "bad_transport"),
+        "udp that is shorter than its header": (UDP(len=7) / payload33, "bad_transport"), "a tcp header of no length": (TCP(dataofs=0) / payload33, "bad_transport"),
+        "a tcp header of 16 bytes": (TCP(dataofs=4) / payload33, "bad_transport"), "a tcp header longer than its packet": (TCP(dataofs=15) / Raw(b"x" * 39), "bad_transport")}
+short = {"udp behind the end": (udp, 4, "truncated"), "udp behind a packet of no length": (udp, 0, "truncated"), "tcp behind the end": (syn80, 0, "truncated"),
+         "tcp's flags behind the end": (syn80, 12, "truncated"), "tcp's last byte behind the end": (syn80, 19, "truncated")}
+for name, (p, reason) in lies.items():
+    for version, one, far in (("ipv4", inner, inner), ("ipv6", inner6, inner6)):
+        drop("%s: %s" % (version, name), "vif1", from_sender(one() / p), reason)
+        drop("%s from a tunnel: %s" % (version, name), "fabric", arriving(one(63) / p, 16), "inner_bad_header")
+    drop("bridged: " + name, "vif5", left(ip4() / p, FAR), reason)
+    drop("bridged from far: " + name, "fabric", brought(right(ip4() / p)), "inner_bad_header")
+for name, (p, rest, reason) in short.items():
+    proto = 17 if p is udp else 6
+    for version, one in (("ipv4", lambda hops=64: inner(hops, len=20 + rest, proto=proto)), ("ipv6", lambda hops=64: inner6(hops, plen=rest, nh=proto))):
+        drop("%s: %s" % (version, name), "vif1", from_sender(one() / p), reason)
+        drop("%s from a tunnel: %s" % (version, name), "fabric", arriving(one(63) / p, 16), "inner_bad_header")
+    drop("bridged: " + name, "vif5", left(ip4(len=20 + rest) / p, FAR), reason)
+drop("an echo behind the end, to the gateway", "vif1", from_sender(inner(dst="10.0.1.254", len=20) / ping_it), "truncated")
+drop("half an echo, to the gateway", "vif1", from_sender(inner(dst="10.0.1.254", len=24) / ping_it), "truncated")
+drop("an extension behind the end", "vif1", from_sender(inner6(plen=4, nh=60) / IPv6ExtHdrDestOpt(nh=17) / udp), "truncated")
+drop("a solicitation's target behind the end, for the gateway", "vif5",
+     left(ip6("ff02::1:ff00:fe", hlim=255, plen=8) / ICMPv6ND_NS(tgt="fd00:4::fe"), "33:33:ff:00:00:fe"), "nd_malformed")
+drop("an advertisement's target behind the end", "vif5", left(ip6(hlim=255, plen=8) / ICMPv6ND_NA(tgt="fd00:4::3")), "nd_malformed")
+for name, p, nh in (("tcp", syn80, 6), ("a tunnel", UDP(dport=6635) / udp, 17), ("mpls in gre", GRE(proto=0x8847) / udp, 47), ("a router advertisement", ICMPv6ND_RA(), 58)):
+    drop("a fragment hides " + name, "vif1", from_sender(inner6(plen=16, nh=44) / hidden(p, nh)), "truncated")
+    drop("a bridged fragment hides " + name, "vif5", left(ip6(plen=16, nh=44) / hidden(p, nh), FAR), "truncated")
+    drop("a fragment from a tunnel hides " + name, "fabric", arriving(inner6(63, plen=16, nh=44) / hidden(p, nh), 16), "inner_bad_header")
+    drop("a bridged fragment from far hides " + name, "fabric", brought(right(ip6(plen=16, nh=44) / hidden(p, nh))), "inner_bad_header")
+
+# The outer headers' lengths, and where they come from.
+there4 = inner(63, src="10.0.1.4", dst="10.0.1.3")
+for wrap, port, name in ((lambda **u: UDP(sport=50000, dport=6635, chksum=0, **u) / MPLS(label=16, s=1, ttl=64), 6635, "mpls in udp"),
+                         (lambda **u: UDP(sport=50000, dport=4789, chksum=0, **u) / VXLAN(vni=5001, flags=0x08) / Ether(src="02:00:00:00:99:99", dst=GATEWAY), 4789, "vxlan")):
+    for length in (0, 7, 8, 100, 9999):
+        drop("%s of udp length %d" % (name, length), "fabric", reached() / wrap(len=length) / there4 / tcp, "outer_length")
+        drop("%s of udp length %d over ipv6" % (name, length), "fabric", reached6() / wrap(len=length) / there4 / tcp, "outer_length")
+    drop(name + " that ends in the inner packet", "fabric", reached(len=80) / wrap(len=60) / there4 / tcp, "inner_bad_header")
+    drop(name + " that ends in the inner packet, over ipv6", "fabric", reached6(plen=60) / wrap(len=60) / there4 / tcp, "inner_bad_header")
+    drop(name + " that ends before the inner packet", "fabric", reached(len=32) / wrap(len=12) / there4 / tcp, "inner_bad_header")
+    for source in ("127.0.0.1", "224.1.1.1", "0.0.0.0", "0.1.2.3", "255.255.255.255", "10.0.0.1"):
+        drop("%s from %s" % (name, source), "fabric", Ether(src=NODE[2], dst=NODE[1]) / IP(src=source, dst="10.0.0.1", id=0) / wrap() / there4 / tcp, "outer_source")
+    for source in ("::1", "::", "ff02::1", "fd00:f::1"):
+        drop("%s from %s" % (name, source), "fabric", reached6(src=source) / wrap() / there4 / tcp, "outer_source")
+    # RFC 1812, section 4.2.2.9: what has arrived is received, whatever its time to live.
+    case(name + " with no time to live left outside", "fabric", Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.2", dst="10.0.0.1", ttl=0, id=0) / wrap() / there4 / tcp,
+         "decap", delivered(there4 / tcp))
+    nowhere = reached6(plen=0) / wrap() / there4 / tcp
+    case(name + " behind an ipv6 packet of no length", "fabric", nowhere, "pass", nowhere)
+drop("mpls in gre that ends in the inner packet", "fabric", reached(proto=47, len=60) / GRE(proto=0x8847) / MPLS(label=16, s=1, ttl=64) / there4 / tcp, "inner_bad_header")
+drop("mpls in gre from the node itself", "fabric", Ether(src=NODE[2], dst=NODE[1]) / IP(src="10.0.0.1", dst="10.0.0.1", proto=47) / GRE(proto=0x8847) /
+     MPLS(label=16, s=1, ttl=64) / there4 / tcp, "outer_source")
+drop("a tunnel that ends in the frame's header", "fabric", reached(len=49) / UDP(sport=50000, dport=4789, chksum=0, len=29) / VXLAN(vni=6001, flags=0x08) / right(is_at()), "truncated")
+
+# Aggregates are all of their frame. Others are tunnel packets that were joined by their outer headers.
+drop("an aggregate that ends before its frame", "vif1", from_sender(inner(flags="DF", len=1440) / head / aggregate), "joined", gso=1400)
+drop("an ipv6 aggregate that ends before its frame", "vif1", from_sender(inner6(plen=1420) / head / aggregate), "joined", gso=1400)
+drop("a bridged aggregate that ends before its frame", "vif5", left(ip4(len=1440) / head / aggregate, FAR), "joined", gso=1400)
+drop("a bridged aggregate that is no ip", "vif5", left(own, FAR, type=0x88b5), "joined", gso=20)
+there6 = inner6(63, src="fd00:1::4", dst="fd00:1::3")
+for name, port, content in (("ipv4 in mpls", 6635, stack(16) / there4 / tcp), ("ipv6 in mpls", 6635, stack(16) / there6 / tcp),
+                            ("vxlan", 4789, VXLAN(vni=5001, flags=0x08) / Ether(dst=GATEWAY) / there4 / tcp), ("a link's vxlan", 4789, VXLAN(vni=6001, flags=0x08) / right(ip4() / tcp)),
+                            ("vxlan with no ip", 4789, VXLAN(vni=6001, flags=0x08) / right(own, type=0x88b5)), ("a link's frames in mpls", 6635, stack(61) / here(ip6() / tcp))):
+    content = bytes(content)
+    for way, head_to_node in (("", reached()), (" over ipv6", reached6())):
+        drop("joined packets of " + name + way, "fabric", head_to_node / UDP(sport=50000, dport=port, chksum=1) / Raw(3 * content), "joined", gso=len(content))
+
+# An answer is for whom the packet is from, which may be another address of the port.
+for p, gateway, mtu in ((inner(src="10.0.1.34", flags="DF") / UDP() / Raw(b"f" * (1469 - 28)), "10.0.1.254", 1468), (inner6(src="fd00:1::33") / UDP() / Raw(b"f" * (1469 - 48)), "fd00:1::fe", 1468)):
+    if p.version == 4:
+        answer = IP(src=gateway, dst=p.src, ttl=64, id=0, flags="DF") / ICMP(type=3, code=4, nexthopmtu=mtu) / Raw(bytes(p)[:40])
+    else:
+        answer = IPv6(src=gateway, dst=p.src, hlim=64) / ICMPv6PacketTooBig(mtu=mtu) / Raw(bytes(p)[:60])
+    case("ipv%d from another address of the port, one more than the mtu" % p.version, "vif1", from_sender(p), "too_big", delivered(answer))
+
+# Names on the link: an address that is made of a MAC address is its port's, and who has none only asks.
+MINE, ANOTHERS = "fe80::ff:fe00:403", "fe80::ff:fe00:405"
+for name, f in {"its own address of the link": left(ip6("ff02::fb", src=MINE) / udp, "33:33:00:00:00:fb"),
+                "an advertisement of its own address of the link": left(ip6("ff02::1", src=MINE, hlim=255) / ICMPv6ND_NA(tgt=MINE, R=0), ALL_NODES),
+                "whether its address of the link is free": left(solicit(MINE, src="::", option=False)[IPv6], "33:33:ff:00:04:03"),
+                "a router solicitation of who has no address": left(ip6("ff02::2", src="::", hlim=255) / ICMPv6ND_RS(), "33:33:00:00:00:02"),
+                "a report of who has no address": left(ip6("ff02::16", src="::", hlim=1) / IPv6ExtHdrHopByHop(options=[RouterAlert(), PadN()]) / ICMPv6MLReport2(), "33:33:00:00:00:16")}.items():
+    flood("the link takes " + name, "vif5", f, to_all(f))
+for name, f in {"another's address of the link": left(ip6("ff02::fb", src=ANOTHERS) / udp, "33:33:00:00:00:fb"),
+                "an advertisement of another's address of the link": left(ip6("ff02::1", src=MINE, hlim=255) / ICMPv6ND_NA(tgt=ANOTHERS, R=0), ALL_NODES),
+                "whether another's address of the link is free": left(solicit(ANOTHERS, src="::", option=False)[IPv6], "33:33:ff:00:04:05"),
+                "whether another's address is free": left(solicit("fd00:4::5", src="::", option=False)[IPv6], "33:33:ff:00:00:05"),
+                "udp from no address": left(ip6(src="::") / udp, FAR), "an echo from no address": left(ip6(src="::") / ICMPv6EchoRequest(), FAR),
+                "a solicitation from no address that a router forwarded": left(solicit("fd00:4::3", src="::", option=False, hlim=64)[IPv6], "33:33:ff:00:00:03")}.items():
+    drop("the link loses " + name, "vif5", f, "spoofed_address")
 
 # Not ours.
 for name, packet in {

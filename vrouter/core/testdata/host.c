@@ -2,13 +2,13 @@
 /*
  * The core on the host, under the sanitizers: a mover that moves packets through a buffer.
  *
- *	host TABLES < cases
+ *	host TABLES [quick] < cases
  *
  * TABLES holds the tables' memory, one after the other. A case is a line "vif SLOT GSO HEX" or
  * "fabric 0 GSO HEX"; the answer is "OP REASON HEX", and " IFINDEX:HEX" for each copy of a frame
- *that is flooded, the last of which is HEX, too. Every frame is copied into a block of exactly its
- *size, so that a byte read behind its end is found; and every shorter beginning of it, and many
- *damaged copies, are decided as well, only for the sanitizers to see.
+ * that is flooded, the last of which is HEX, too. Every frame is copied into a block of exactly its
+ * size, so that a byte read behind its end is found; and every shorter beginning of it, and many
+ * damaged copies, are decided as well, only for the sanitizers to see: not so if it is to be quick.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,12 @@
 
 #include "../vr_decide.h"
 #include "../vr_build6.h"
-#include "../vr_flow.h"
 #include "../vr_build_bridge.h"
+#ifdef FUZZ_HOST_MAIN
+#include "fuzz_table.h"
+#else
+#include "host_flow.h"
+#endif
 
 #define MAX_FRAME 70000
 
@@ -69,8 +73,7 @@ static struct vr_tables load_tables(const char *path)
 	t.groups = load(f, VR_MAX_GROUPS * sizeof(struct vr_group));
 	t.labels = load(f, VR_MAX_LABELS * sizeof(uint64_t));
 	t.vnis = load(f, VR_MAX_VNIS * sizeof(uint64_t));
-	fseek(f, VR_MAX_POLICIES * sizeof(struct vr_policy),
-	      SEEK_CUR); /* flow mode is the mover's */
+	host_policies = load(f, VR_MAX_POLICIES * sizeof(struct vr_policy));
 	t.macs = load(f, VR_MAX_MACS * sizeof(struct vr_mac));
 	t.floods = load(f, VR_MAX_FLOODS * sizeof(struct vr_flood));
 	load_blocks(f, &t);
@@ -87,6 +90,7 @@ static void unload_tables(struct vr_tables *t)
 	free((void *)t->groups);
 	free((void *)t->labels);
 	free((void *)t->vnis);
+	free((void *)host_policies);
 	free((void *)t->macs);
 	free((void *)t->floods);
 	free((void *)t->blocks);
@@ -128,43 +132,22 @@ static void answer_too_big6(struct packet *p, const struct vr_vif *vif, const st
 {
 	p->length = VR_ETH_LEN + VR_QUOTE6_LEN;
 	adjust(p, VR_IP6_LEN + VR_ICMP_LEN);
-	vr_build_too_big6(p->data, vif->mac, v->vrf->gateway_mac, v->vrf->gateway6, vif->address6,
-			  v->mtu);
+	vr_build_too_big6(p->data, vif->mac, v->vrf->gateway_mac, v->vrf->gateway6, v->mtu);
 }
 
 static void answer_too_big(struct packet *p, const struct vr_vif *vif, const struct vr_verdict *v)
 {
 	p->length = VR_ETH_LEN + VR_QUOTE_LEN;
 	adjust(p, VR_IP4_LEN + VR_ICMP_LEN);
-	vr_build_too_big(p->data, vif->mac, v->vrf->gateway_mac, v->vrf->gateway, vif->address,
-			 v->mtu);
-}
-
-static void push6(struct packet *p, const struct vr_verdict *v)
-{
-	switch (v->nh->encapsulation) {
-	case VR_MPLSOUDP:
-		return vr_build_mplsoudp6(p->data, v->nh, &v->push);
-	case VR_MPLSOGRE:
-		return vr_build_mplsogre6(p->data, v->nh, &v->push);
-	case VR_VXLAN:
-		return vr_build_vxlan6(p->data, v->nh, &v->push);
-	}
+	vr_build_too_big(p->data, vif->mac, v->vrf->gateway_mac, v->vrf->gateway, v->mtu);
 }
 
 static void push(struct packet *p, const struct vr_verdict *v)
 {
 	adjust(p, v->nh->push);
-	if (v->nh->outer == VR_IP6_LEN)
-		return push6(p, v);
-	switch (v->nh->encapsulation) {
-	case VR_MPLSOUDP:
-		return vr_build_mplsoudp(p->data, v->nh, &v->push);
-	case VR_MPLSOGRE:
-		return vr_build_mplsogre(p->data, v->nh, &v->push);
-	case VR_VXLAN:
-		return vr_build_vxlan(p->data, v->nh, &v->push);
-	}
+#define PUSH(ip, kind) (vr_build_tunnel(p->data, v->nh, &v->push, ip, kind), 0)
+	(void)VR_BY_TUNNEL(v->nh, PUSH);
+#undef PUSH
 }
 
 /* The tunnel's headers before the whole frame. */
@@ -174,9 +157,9 @@ static void push_frame(struct packet *p, const struct vr_nh *nh, const struct vr
 
 	vr_read_eth(p->data, &eth);
 	adjust(p, nh->push);
-	if (nh->outer == VR_IP6_LEN)
-		return vr_build_bridge_vxlan6(p->data, nh, &v->push, &eth);
-	vr_build_bridge_vxlan(p->data, nh, &v->push, &eth);
+#define PUSH(ip, kind) (vr_build_frame(p->data, nh, &v->push, &eth, ip, kind), 0)
+	(void)VR_BY_FRAME_TUNNEL(nh, PUSH);
+#undef PUSH
 }
 
 /* And off it. */
@@ -189,8 +172,49 @@ static void pop_frame(struct packet *p, const struct vr_verdict *v)
 	vr_read_eth(p->data + v->pop, &eth);
 	adjust(p, -(int)v->pop);
 	vr_build_own_eth(p->data, &eth);
+	for (; p->length < VR_FRAME_LEAST; p->length++)
+		p->data[p->length] = 0;
 	if (v->version)
 		vr_build_tos(p->data + VR_ETH_LEN, v->tos, v->version);
+}
+
+/* Whether the packet may cross a vif: what flow mode reads of it is not behind its end. */
+static enum vr_drop cross_vif(const struct vr_tables *t, const struct packet *p,
+			      const struct vr_verdict *v, uint32_t slot, uint16_t direction)
+{
+	const struct vr_vif *vif = vr_vif_at(t, slot);
+	uint8_t *exact = malloc(p->length);
+	struct vr_frame f = {
+	    .data = exact, .end = exact + p->length, .length = (uint32_t)p->length};
+	struct vr_flow_at at = {.vif = vif,
+				.policy = vif->policy,
+				.slot = slot,
+				.direction = direction,
+				.asked = v->asked,
+				.bytes = (uint32_t)p->length - v->pop};
+	enum vr_drop lost;
+
+	memcpy(exact, p->data, p->length);
+	lost = vr_flow_decide(&f, VR_ETH_LEN + v->pop, &at);
+	free(exact);
+	return lost;
+}
+
+/* Flow mode, where a packet enters from a port, and where it is delivered to one. The copies of one
+ * that is for all are looked at one by one. */
+static void flow_mode(const struct vr_tables *t, const struct packet *p, const struct vr_vif *vif,
+		      struct vr_verdict *v)
+{
+	enum vr_drop lost = VR_DROP_NONE;
+
+	if (!vr_is_forwarded(v->op) && !vr_is_delivered(v->op) && v->op != VR_OP_FLOOD)
+		return;
+	if (vif && vif->policy)
+		lost = cross_vif(t, p, v, (uint32_t)(vif - t->vifs), VR_FLOW_OUT);
+	if (!lost && v->op != VR_OP_FLOOD && v->nh->flags & VR_NH_FLOW)
+		lost = cross_vif(t, p, v, v->nh->vif, VR_FLOW_IN);
+	if (lost)
+		vr_drop_it(v, lost);
 }
 
 /* Every copy is made of the frame as it came. */
@@ -204,16 +228,21 @@ static void flood(const struct vr_tables *t, struct packet *p, const struct vr_v
 	v->drop = VR_DROP_flood_nobody;
 	for (uint32_t i = 0; i < list.count; i++) {
 		const struct vr_nh *nh = vr_nh_at(t, VR_ROUTE_REF(list.targets[i]));
+		enum vr_drop fails;
 
 		if (!vr_copy_goes(nh, vif ? (uint32_t)(vif - t->vifs) : 0, v->pop != 0))
 			continue;
+		fails = vr_copy_fails(nh, v->longest);
+		if (!fails && nh->flags & VR_NH_FLOW)
+			fails = cross_vif(t, p, v, nh->vif, VR_FLOW_IN);
 		if (v->op == VR_OP_DROP)
-			v->drop = vr_copy_fails(nh, v->longest);
-		if (vr_copy_fails(nh, v->longest))
+			v->drop = (uint8_t)fails;
+		if (fails)
 			continue;
 		copy = *p;
 		copy.data = copy.buffer + (p->data - p->buffer);
 		pop_frame(&copy, v);
+		v->push.label = VR_ROUTE_LABEL(list.targets[i]);
 		if (nh->type == VR_NH_TUNNEL)
 			push_frame(&copy, nh, v);
 		v->op = VR_OP_FLOOD;
@@ -305,7 +334,7 @@ static size_t unhex(const char *hex, uint8_t *out)
 }
 
 static void answer(const struct vr_tables *t, const struct vr_vif *vif, unsigned int gso,
-		   const char *hex)
+		   const char *hex, int quick)
 {
 	static char copies[VR_FLOOD_TARGETS * (2 * MAX_FRAME / 16 + 64)];
 	static struct packet p;
@@ -314,8 +343,10 @@ static void answer(const struct vr_tables *t, const struct vr_vif *vif, unsigned
 	p.data = p.buffer + 128;
 	p.length = unhex(hex, p.data);
 	v = decide(t, vif, p.data, p.length, gso);
-	damage(t, vif, p.data, p.length, gso);
+	if (!quick)
+		damage(t, vif, p.data, p.length, gso);
 	copies[0] = 0;
+	flow_mode(t, &p, vif, &v);
 	if (v.op == VR_OP_FLOOD)
 		flood(t, &p, vif, &v, copies);
 	else
@@ -324,6 +355,15 @@ static void answer(const struct vr_tables *t, const struct vr_vif *vif, unsigned
 	for (size_t i = 0; v.op != VR_OP_DROP && i < p.length; i++)
 		printf("%02x", p.data[i]);
 	printf("%s\n", copies);
+}
+
+/* The protocol of a packet that was decided by the short way, or 0. */
+static void answer_plain(const struct vr_tables *t, const struct vr_vif *vif, unsigned int gso,
+			 const char *hex)
+{
+	static uint8_t data[MAX_FRAME];
+
+	printf("%u\n", decide(t, vif, data, unhex(hex, data), gso).plain);
 }
 
 #define CHECK(x)                                                                                   \
@@ -432,13 +472,19 @@ int main(int argc, char **argv)
 	check_entropy(site, site, 1);
 	check_segments();
 	check_mss();
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
 	t = load_tables(argv[1]);
 	while (fgets(line, sizeof(line), stdin)) {
+		const struct vr_vif *vif;
+
 		if (sscanf(line, "%15s %u %u %140000s", at, &slot, &gso, hex) != 4)
 			return 2;
-		answer(&t, at[0] == 'v' ? vr_vif_at(&t, slot) : NULL, gso, hex);
+		vif = at[0] == 'v' ? vr_vif_at(&t, slot) : NULL;
+		if (argc == 3 && strcmp(argv[2], "plain") == 0)
+			answer_plain(&t, vif, gso, hex);
+		else
+			answer(&t, vif, gso, hex, argc == 3);
 	}
 	unload_tables(&t);
 	return 0;

@@ -6,10 +6,10 @@
  *	routes churn FILE THREADS	looks up while the tables change
  *
  * FILE holds what happens to the tables, as they happen. Its records begin with a word: the number
- *of blocks there is room for, once; then what is done (enum step), and its data.
+ * of blocks there is room for, once; then what is done (enum step), and its data.
  *
  * While the tables change, every address has a route, and every route's nexthop says which prefix
- *it belongs to: so a reader needs nothing but the address to tell that it was misled.
+ * it belongs to: so a reader needs nothing but the address to tell that it was misled.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -54,8 +54,8 @@ func Load(t *testing.T) ([]Case, config.Config) {
 	return load(t, "golden.json")
 }
 
-// LoadFlow reads the cases of flow.json, which are about one port in flow mode and in an order, and the
-// configuration with its policy.
+// LoadFlow reads the cases of flow.json, which are about ports in flow mode and in an order, and the
+// configuration with their policies.
 func LoadFlow(t *testing.T) ([]Case, config.Config) {
 	t.Helper()
 	cases, c := load(t, "flow.json")
@@ -64,8 +64,15 @@ func LoadFlow(t *testing.T) ([]Case, config.Config) {
 		{Direction: "in", Protocol: "tcp", Ports: config.Ports{First: 80, Last: 80}, Action: config.Allow},
 		{Direction: "in", Protocol: "icmp", Action: config.Allow},
 		{Direction: "in", Protocol: "icmp6", Action: config.Allow},
+	}}, {Name: "closed", Default: config.Deny, Rules: []config.Rule{
+		{Direction: "in", Protocol: "udp", Ports: config.Ports{First: 9, Last: 9}, Action: config.Allow},
+	}}, {Name: "open", Default: config.Allow, Rules: []config.Rule{
+		{Direction: "in", Protocol: "udp", Ports: config.Ports{First: 53, Last: 53}, Action: config.Deny},
 	}}}
-	c.Ports[0].Flow.Policy = "web"
+	policies := map[string]string{"sender": "web", "left": "web", "right": "closed", "over6": "open"}
+	for i, p := range c.Ports {
+		c.Ports[i].Flow.Policy = policies[p.Name]
+	}
 	return cases, c
 }
 

@@ -44,15 +44,33 @@ func NewNamespace(t *testing.T) *Namespace {
 		// Neighbour discovery would put packets into the account that no test sent.
 		return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0o644)
 	})
+	n.open()
+	n.Up("lo")
+	return n
+}
+
+// open lets the test change what is in the namespace, until it ends.
+func (n *Namespace) open() {
+	n.t.Helper()
 	var err error
 	if n.links, err = netlink.NewHandleAt(n.handle, unix.NETLINK_ROUTE); err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	n.t.Cleanup(func() {
 		n.links.Close()
 		n.handle.Close()
 	})
-	n.Up("lo")
+}
+
+// Host is the namespace that the test's own process is in.
+func Host(t *testing.T) *Namespace {
+	t.Helper()
+	n := &Namespace{t: t}
+	var err error
+	if n.handle, err = netns.Get(); err != nil {
+		t.Fatal(err)
+	}
+	n.open()
 	return n
 }
 
@@ -205,6 +223,35 @@ func (n *Namespace) Forget(name string) {
 	}
 }
 
+// Move gives an interface to another namespace, where it is set up.
+func (n *Namespace) Move(name string, to *Namespace) {
+	n.t.Helper()
+	n.Must("moving "+name, n.links.LinkSetNsFd(n.Link(name), int(to.handle)))
+	to.Up(name)
+}
+
+// HostTap makes a tap that nobody holds, and sets it up.
+func HostTap(n *Namespace, name string, mtu int) {
+	n.t.Helper()
+	attributes := netlink.NewLinkAttrs()
+	attributes.Name, attributes.MTU = name, mtu
+	n.Do(func() error {
+		return netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: attributes, Mode: netlink.TUNTAP_MODE_TAP})
+	})
+	n.Up(name)
+}
+
+// Names are those of all interfaces.
+func (n *Namespace) Names() (names []string) {
+	n.t.Helper()
+	links, err := n.links.LinkList()
+	n.Must("listing the interfaces", err)
+	for _, l := range links {
+		names = append(names, l.Attrs().Name)
+	}
+	return names
+}
+
 // Delete removes an interface.
 func (n *Namespace) Delete(name string) {
 	n.t.Helper()
@@ -234,3 +281,6 @@ func EnableIPv6(n *Namespace, name string) {
 		return nil
 	})
 }
+
+// Cleanup calls f when the test has ended.
+func (n *Namespace) Cleanup(f func()) { n.t.Cleanup(f) }

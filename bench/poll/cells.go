@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+
+	"windtunnel/bench"
+	"windtunnel/vrouter/packet"
+)
+
+const (
+	fewRoutes  = 10
+	mostRoutes = 1_900_000 // 2,000,000 are the vRouter's limit
+	fewFlows   = 10
+	manyFlows  = 1_000_000
+	peerFlows  = 100_000
+)
+
+// The data planes.
+const (
+	fewName     = "few"
+	manyName    = "many"
+	flowsName   = "flows"
+	testpmdName = "testpmd"
+	ovsName     = "ovs"
+)
+
+// cell is a data plane and what it is sent.
+type cell struct {
+	name   string
+	device string
+	frames frames
+}
+
+const (
+	frameSize   = 60 // and the FCS
+	offsetTo    = 30 // the destination address, behind which come the ports
+	offsetPorts = 34
+	udpSum      = 6 // behind the ports' offset
+	// flowMask are the bits of both ports in which flows differ, and flowStep is the lowest of them: the lower
+	// bits of the destination's stay, so that it is never a tunnel's.
+	flowMask = 0xfffff000
+	flowStep = 0x1000
+)
+
+// template is a frame to an address, without a UDP checksum, since its addresses and ports change (RFC 768).
+func template(to netip.Addr) ([]byte, error) {
+	frame, err := packet.Build(packet.Spec{DestinationMAC: gatewayMAC, SourceMAC: senderMAC, Source: senderIP, Destination: to, Protocol: "udp",
+		SourcePort: 40000, DestinationPort: 0x7041, Size: frameSize - 14, TTL: 64})
+	if err != nil {
+		return nil, err
+	}
+	frame[offsetPorts+udpSum], frame[offsetPorts+udpSum+1] = 0, 0
+	return frame, nil
+}
+
+// cells are all that is measured.
+func cells(routes int) (all []cell, err error) {
+	add := func(name, device string, to netip.Addr, f frames) {
+		if err == nil {
+			f.template, err = template(to)
+			all = append(all, cell{name, device, f})
+		}
+	}
+	one := frames{at: offsetPorts, count: 1}
+	spread := func(n int) frames { return frames{at: offsetTo, count: n, step: spreadFactor, mask: spreadMask} }
+	flows := func(n int) frames { return frames{at: offsetPorts, count: n, step: flowStep, mask: flowMask} }
+	add("bare", fewName, bareIP, one)
+	add("mpls", fewName, mplsIP, one)
+	add("vxlan", fewName, vxlanIP, one)
+	add("vxlan-flows", fewName, vxlanIP, flows(peerFlows))
+	add("few", fewName, destination(0), spread(fewRoutes))
+	add("many", manyName, destination(0), spread(routes))
+	add("few-flows", flowsName, mplsIP, flows(fewFlows))
+	add("many-flows", flowsName, mplsIP, flows(manyFlows))
+	add("testpmd", testpmdName, bareIP, one)
+	add("ovs", ovsName, vxlanIP, one)
+	add("ovs-flows", ovsName, vxlanIP, flows(peerFlows))
+	return all, err
+}
+
+// ratio is one of two cells.
+type ratio struct {
+	what, over, under string
+	goal              float64 // 0: there is none
+}
+
+func ratios(routes int) (goals, costs []ratio) {
+	return []ratio{
+			{"poll mode, MPLSoUDP / without an overlay", "mpls", "bare", 0.75},
+			{"poll mode without an overlay / testpmd, io", "bare", "testpmd", 0.7},
+			{"poll mode, VXLAN / OVS-DPDK, VXLAN, 1 flow", "vxlan", "ovs", 1.2},
+			{fmt.Sprintf("poll mode, VXLAN / OVS-DPDK, VXLAN, %d flows", peerFlows), "vxlan-flows", "ovs-flows", 1.5},
+			{fmt.Sprintf("poll mode, %d routes / %d, random destinations", routes, fewRoutes), "many", "few", 0.8},
+			{fmt.Sprintf("poll mode, %d flows / %d, random flows", manyFlows, fewFlows), "many-flows", "few-flows", 0.6},
+		}, []ratio{
+			{what: "poll mode, VXLAN / MPLSoUDP", over: "vxlan", under: "mpls"},
+			{what: fmt.Sprintf("poll mode, flow mode / packet mode, %d flows", fewFlows), over: "few-flows", under: "mpls"},
+		}
+}
+
+// compared is a ratio's two rows: by busy cycles, which has the goal, and by the rate.
+type compared struct {
+	ratio
+	cycles, rate *bench.Comparison
+}
+
+func newCompared(r ratio) compared {
+	return compared{r, &bench.Comparison{What: "packets per busy cycle, " + r.what, Goal: bench.Goal{Ratio: r.goal}},
+		&bench.Comparison{What: "beside it, packets per second, " + r.what}}
+}
+
+// add takes a round's trials. A cell that was not measured says why.
+func (c compared) add(samples map[string]sample, why map[string]string) {
+	for _, name := range []string{c.over, c.under} {
+		if why[name] != "" {
+			c.cycles.Why, c.rate.Why = why[name], why[name]
+			return
+		}
+	}
+	over, under := samples[c.over], samples[c.under]
+	c.cycles.Add(1/over.cycles, 1/under.cycles)
+	c.rate.Add(over.rate, under.rate)
+}

@@ -1,0 +1,95 @@
+// Command poll compares the vRouter's poll mode with DPDK's testpmd and with Open vSwitch on DPDK, and with itself:
+// with and without an overlay, with many routes and with many flows. All of them are between two vhost-user sockets,
+// whose other sides are one small sender and counter (load/). It writes its section of bench/RESULTS.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"windtunnel/bench"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// settings are the command's flags.
+type settings struct {
+	results string
+	budget  time.Duration
+	rounds  int
+	most    int
+	window  time.Duration
+	routes  int
+	bin     string
+}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	var s settings
+	flags := flag.NewFlagSet("poll", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&s.results, "results", "bench/RESULTS.md", "the `file` whose section is written; empty: none")
+	flags.DurationVar(&s.budget, "budget", 6*time.Minute, "for more rounds while a verdict is open; the least rounds are done all the same")
+	flags.IntVar(&s.rounds, "rounds", 9, "at least so many rounds")
+	flags.IntVar(&s.most, "most", 30, "at most so many, while a verdict is open")
+	flags.DurationVar(&s.window, "window", 500*time.Millisecond, "the measured window of a trial")
+	flags.IntVar(&s.routes, "routes", 1_000_000, "routes of the vRouter that has many")
+	flags.StringVar(&s.bin, "bin", "bin", "the `folder` of the built programs")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if s.routes < fewRoutes || s.routes > mostRoutes || s.rounds < 1 || s.window < 100*time.Millisecond {
+		fmt.Fprintf(stderr, "bench-poll: -routes is from %d to %d, -rounds at least 1, -window at least 100ms\n", fewRoutes, mostRoutes)
+		return 2
+	}
+	return bench.Command("bench-poll", stderr, func(ctx context.Context) error { return compare(ctx, s, stdout, stderr) })
+}
+
+// measured is how the section was measured.
+const measured = "Each data plane is between two vhost-user sockets, alone on a CPU that it polls on, with packets in huge pages; one process of DPDK " +
+	"on the other CPU sends frames of 64 bytes with FCS into one socket, as many as are taken, and counts what comes out of the other. " +
+	"Those that are not measured stand still. Packets per busy cycle are by each program's own count: of the vRouter and of Open vSwitch the cycles of rounds over " +
+	"all ports that found packets, of testpmd those of bursts that were not empty, so that it alone leaves out the other port's empty ones. " +
+	"Packets per second, beside them, are counted at the far socket, by one yardstick for all: the data plane's CPU is the limit. " +
+	"Open vSwitch has its own settings, and puts whole frames into VXLAN; the vRouter routes. Windows are of %s."
+
+func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
+	if s.bin, err = filepath.Abs(s.bin); err != nil {
+		return err
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("it reserves huge pages and makes network namespaces: run it as root")
+	}
+	for _, program := range []string{"vrouter", "vrouter-poll", loadName} {
+		if _, err := os.Stat(filepath.Join(s.bin, program)); err != nil {
+			return fmt.Errorf("%w: `make bench-poll` builds it, or name its folder with -bin", err)
+		}
+	}
+	back, err := reservePages(pagesFolder, allMemory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, back()) }()
+	b, err := newBed(ctx, s, stderr)
+	defer func() { err = errors.Join(err, b.remove()) }()
+	if err != nil {
+		return err
+	}
+	rows, costs, err := b.rounds(ctx, s, stderr)
+	if err != nil {
+		return err
+	}
+	section := bench.Section{Title: "vRouter's poll mode, testpmd and OVS-DPDK", Says: fmt.Sprintf(measured, s.window), Peers: b.versions(ctx), Comparisons: rows, Costs: costs}
+	for _, row := range append(rows, costs...) {
+		fmt.Fprintln(stdout, row.Row())
+	}
+	if s.results == "" {
+		return nil
+	}
+	return section.Write(s.results)
+}

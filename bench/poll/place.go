@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is where one data plane runs: a network namespace, for what it has of interfaces, and a folder
+// for its sockets.
+type place struct {
+	namespace string
+	dir       string
+	running   []*exec.Cmd // in the order of their start
+}
+
+// CPUs: the data plane that is measured has one for itself; everything else shares the other.
+const (
+	loadCPU   = 0
+	deviceCPU = 1
+)
+
+// endTime is how long a program may take to end when it is told to.
+const endTime = 5 * time.Second
+
+func newPlace(ctx context.Context, dir, name string) (*place, error) {
+	p := &place{namespace: "wtst-bench-" + name, dir: filepath.Join(dir, name)}
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		return nil, err
+	}
+	return p, command(ctx, "ip", "netns", "add", p.namespace)
+}
+
+func command(ctx context.Context, name string, args ...string) error {
+	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// inside runs a command of the namespace.
+func (p *place) inside(ctx context.Context, args ...string) error {
+	return command(ctx, "ip", append([]string{"netns", "exec", p.namespace}, args...)...)
+}
+
+// file is a path in the place's folder.
+func (p *place) file(name string) string { return filepath.Join(p.dir, name) }
+
+// program prepares one that ends with this process, however that ends, and what it says besides its
+// output goes to a file.
+func (p *place) program(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	cmd := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", p.namespace}, args...)...)
+	cmd.Env = append(os.Environ(), "RUNTIME_DIRECTORY="+p.dir, "OVS_RUNDIR="+p.dir) // where DPDK and Open vSwitch make their files
+	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	cmd.WaitDelay = endTime
+	cmd.Cancel = func() error { return errors.Join(cmd.Process.Signal(unix.SIGCONT), cmd.Process.Signal(unix.SIGTERM)) }
+	said, err := os.Create(p.file(filepath.Base(args[0]) + ".log"))
+	cmd.Stderr = said
+	return cmd, err
+}
+
+// start runs a program that remove ends.
+func (p *place) start(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.running = append(p.running, cmd)
+	return nil
+}
+
+// failure is an error with what a program has said.
+func (p *place) failure(program string, err error) error {
+	text, _ := os.ReadFile(p.file(program + ".log")) // without, the error stands alone
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return fmt.Errorf("%s: %w: %s", program, err, strings.Join(lines[max(0, len(lines)-4):], "; "))
+}
+
+// remove ends the programs, the last first, and the namespace.
+func (p *place) remove() error {
+	for i := len(p.running) - 1; i >= 0; i-- {
+		cmd := p.running[i]
+		if in, ok := cmd.Stdin.(io.Closer); ok {
+			in.Close()
+		}
+		_ = cmd.Cancel() // it may have ended
+		late := time.AfterFunc(endTime, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // an error is that it was told to end
+		late.Stop()
+	}
+	return command(context.Background(), "ip", "netns", "del", p.namespace)
+}
+
+// await looks again and again until something is so.
+func await(ctx context.Context, what string, is func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		done, err := is()
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until %s: %w", what, ctx.Err())
+		}
+	}
+}
+
+const (
+	patience  = 20 * time.Second
+	lookEvery = 5 * time.Millisecond
+)

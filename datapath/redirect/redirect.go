@@ -1,0 +1,63 @@
+// Package redirect is the floor of what the kernel's switches cost: filters at tc that
+// take every packet from one interface to the other and look at none.
+package redirect
+
+import (
+	"strings"
+
+	"windtunnel/datapath"
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// Path lays a redirection between two interfaces on each node.
+type Path struct{}
+
+var _ datapath.Path = Path{}
+
+// Name is the suite's word.
+func (Path) Name() string { return "redirect" }
+
+// Says describes it.
+func (Path) Says() string {
+	return "one container a node (or two on one), its interface joined to the other by tc's redirection: the floor of the kernel's switches"
+}
+
+// Options are none.
+func (Path) Options() []result.Option { return nil }
+
+// Programs is tc.
+func (Path) Programs() []datapath.Program {
+	return []datapath.Program{{Name: "tc", Install: "apt-get install iproute2"}}
+}
+
+// Lay joins two interfaces on each node: a container's and the wire's, or two containers'.
+func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
+	l, err := datapath.Begin(p.Name(), r)
+	if err != nil {
+		return datapath.Laid{}, err
+	}
+	containers, err := l.Between("interfaces", nil)
+	if err != nil {
+		return datapath.Laid{}, err
+	}
+	for _, node := range l.Graph.Nodes {
+		join(l, node.Name, containers)
+	}
+	return l.Finish(r.Wire.MTU)
+}
+
+// join redirects what each of a node's two interfaces receives to the other one. The
+// filter is u32, of all packets, which older kernels have as well.
+func join(l *datapath.Layout, node string, containers []result.Place) {
+	devices, _ := datapath.Sides(node, containers)
+	var commands []testbed.Command
+	tc := func(words string) {
+		commands = append(commands, testbed.Command{Program: "tc", Args: strings.Fields(words)})
+	}
+	for i, device := range devices {
+		tc("qdisc add dev " + device + " clsact")
+		tc("filter add dev " + device + " ingress protocol all u32 match u32 0 0 action mirred egress redirect dev " + devices[1-i])
+	}
+	l.Graph.Daemons = append(l.Graph.Daemons, testbed.Daemon{Name: "redirect-" + node, Node: node, Drawn: "TC", Before: commands})
+}

@@ -1,0 +1,187 @@
+package oneoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/search"
+)
+
+// SearchConfig is a search for the highest rates from here to a receiver. Of the
+// SendConfig, Window and Interval are the search's own.
+type SearchConfig struct {
+	SendConfig
+	Unit        string // result.BitsPerSecond, result.PacketsPerSecond; "": the kind's first
+	Method      string
+	Goals       []result.SearchGoal
+	Min, Max    float64       // loads; 0: chosen, what the generator reaches flat out
+	Budget      time.Duration // 0: none
+	NoLatencies bool
+}
+
+// SearchShow is told how a search goes; either may be nil.
+type SearchShow struct {
+	Say   func(line string)
+	Trial func(unit string, t result.SearchTrial)
+}
+
+const (
+	// lowest is the smallest load by default, as a share of the largest.
+	lowest = 1e-4
+	// flatOut is how long the generator shows what it reaches, and latencies are measured.
+	flatOut = time.Second / 2
+	// fewest packets of a shortest trial let a loss be seen at all.
+	fewest = 10
+)
+
+// Check refuses what can be refused before anything is sent, and fills in what is chosen.
+func (c SearchConfig) Check() (SearchConfig, error) {
+	c.Window, c.Interval = flatOut, 0
+	var err error
+	if c.SendConfig, err = c.SendConfig.Check(); err != nil {
+		return c, err
+	}
+	kind, err := KindByName(c.Kind)
+	if err != nil {
+		return c, err
+	}
+	if units := search.Units(kind.Options()); c.Unit == "" && len(units) > 0 {
+		c.Unit = units[0]
+	}
+	if err := search.CheckUnit(c.Kind, kind.Options(), c.Unit); err != nil {
+		return c, err
+	}
+	if name := search.Rated(c.Load); name != "" {
+		return c, fmt.Errorf("%s is what is searched for: leave it out, or bound it by the largest load", name)
+	}
+	if len(c.Goals) == 0 {
+		return c, errors.New("a search needs a goal: name a loss")
+	}
+	probe := c.search(max(c.Max, 2*c.Min, 1))
+	if c.Min > 0 && c.Max > 0 && c.Min >= c.Max {
+		probe.MaxLoad = c.Max
+	}
+	return c, probe.Check()
+}
+
+// search is the configuration of the search itself, up to a load.
+func (c SearchConfig) search(most float64) search.Config {
+	least := c.Min
+	if least == 0 {
+		least = max(most*lowest, min(c.least(), most/2))
+	}
+	return search.Config{Method: c.Method, MinLoad: least, MaxLoad: most, Goals: c.Goals, Budget: c.Budget.Seconds()}
+}
+
+// least is a load of a few packets in the shortest trial.
+func (c SearchConfig) least() float64 {
+	shortest := c.Goals[0].InitialTrialSeconds
+	for _, g := range c.Goals {
+		shortest = min(shortest, g.InitialTrialSeconds)
+	}
+	perSecond := fewest / shortest
+	if c.Unit == result.BitsPerSecond {
+		perSecond *= 8 * max(1, c.Load.Float("message"), c.Load.Float("size"))
+	}
+	return perSecond
+}
+
+// Search searches. Where ctx ends early, or a trial fails, the search holds what there is.
+func Search(ctx context.Context, config SearchConfig, show SearchShow) (result.Search, error) {
+	config, err := config.Check()
+	if err != nil {
+		return result.Search{}, err
+	}
+	s := searching{config, show}
+	most, generator := config.Max, 0.0
+	if most == 0 {
+		if most, err = s.flatOut(ctx); err != nil {
+			return result.Search{}, err
+		}
+		generator = most
+	}
+	c := config.search(most)
+	c.Generator = generator
+	if show.Trial != nil {
+		c.Observe = func(t result.SearchTrial) { show.Trial(config.Unit, t) }
+	}
+	found, err := search.Run(ctx, c, s.measure)
+	found.Unit = config.Unit
+	if err == nil && ctx.Err() == nil && !config.NoLatencies {
+		found.Latencies = search.Latencies(ctx, found, s.latency)
+	}
+	return found, err
+}
+
+// searching is a search under way.
+type searching struct {
+	SearchConfig
+	show SearchShow
+}
+
+func (s searching) say(line string) {
+	if s.show.Say != nil {
+		s.show.Say(line)
+	}
+}
+
+// flatOut is what the generator reaches towards the receiver.
+func (s searching) flatOut(ctx context.Context) (float64, error) {
+	s.say("finding out how fast the generator goes")
+	m, _, err := s.send(ctx, flatOut, 0)
+	switch {
+	case err != nil:
+		return 0, err
+	case !(m.Sent > 0 && m.Seconds > 0):
+		return 0, errors.New("the generator sent nothing as fast as it goes: name the largest load")
+	}
+	return m.Sent / m.Seconds, nil
+}
+
+// measure is a trial.
+func (s searching) measure(ctx context.Context, seconds, load float64) (search.Measured, error) {
+	began := time.Now()
+	m, _, err := s.send(ctx, time.Duration(seconds*float64(time.Second)), load)
+	m.Spent = time.Since(began).Seconds()
+	return m, err
+}
+
+func (s searching) send(ctx context.Context, window time.Duration, load float64) (search.Measured, Outcome, error) {
+	c := s.SendConfig
+	c.Window = window
+	c.Load = search.Paced(c.Load, s.Unit, load, 1)
+	outcome, err := Send(ctx, c, Show{})
+	if err == nil && outcome.Interrupted {
+		err = ctx.Err()
+	}
+	return search.Counted(s.Unit, []result.PairSample{outcome.Pair}), outcome, err
+}
+
+// latency is measured by requests beside the load, over UDP as the load is.
+func (s searching) latency(ctx context.Context, load float64) (map[string]result.Figure, float64, error) {
+	probe := s.SendConfig
+	probe.Kind, probe.Window, probe.CPUs = "ping", 2*flatOut, nil
+	probe.Load = result.Options{"protocol": "udp", "rate": 1000.0}
+	probe.Calibrations.Path = ""
+	var asked Outcome
+	var failed error
+	var both sync.WaitGroup
+	both.Go(func() { asked, failed = Send(ctx, probe, Show{}) })
+	m, _, err := s.send(ctx, 2*flatOut, load)
+	both.Wait()
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case failed != nil:
+		return nil, 0, fmt.Errorf("the requests beside the load: %w", failed)
+	}
+	h := asked.Pair.Sender.Latencies[result.LatencyIntended]
+	if h.Count == 0 {
+		return nil, 0, errors.New("no request beside the load was answered")
+	}
+	return search.Quantiles(h), 1 - m.Received/m.Sent, nil
+}

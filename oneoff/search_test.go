@@ -1,0 +1,112 @@
+package oneoff
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/search"
+	"windtunnel/traffic"
+)
+
+// quick is a goal of short trials: what is tested here is no path.
+func quick(loss float64) result.SearchGoal {
+	g := search.Lengthened(search.Goal(loss), 0.1)
+	g.Width = 0.1
+	return g
+}
+
+func searchTo(config SendConfig) SearchConfig {
+	config.Kind, config.Load = "datagram", nil
+	return SearchConfig{SendConfig: config, Method: result.MethodMLR, Goals: []result.SearchGoal{quick(0.2)}, Budget: 20 * time.Second}
+}
+
+// searchKept searches again while a busy machine keeps the sender from its rate, which a search rightly says.
+func searchKept(t *testing.T, c SearchConfig) (found result.Search, shown int) {
+	t.Helper()
+	c.Budget = 5 * time.Second
+	for range 6 {
+		var err error
+		shown = 0
+		found, err = Search(within(t, 60*time.Second), c, SearchShow{Trial: func(string, result.SearchTrial) { shown++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found.Found[0].Limit.Verdict != result.GeneratorLimited {
+			return found, shown
+		}
+	}
+	t.Fatalf("six searches, and the sender kept no rate: %+v", found.Found[0].Limit)
+	return found, shown
+}
+
+func TestSearchOverLoopback(t *testing.T) {
+	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 4})
+	c := searchTo(config)
+	c.Unit, c.Min, c.Max = result.PacketsPerSecond, 100, 1000
+	c, err := c.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, shown := searchKept(t, c)
+	r := found.Found[0]
+	if r.Limit.Verdict != result.RateReached || r.LowerBound != 1000 || shown != len(found.Trials) {
+		t.Errorf("%+v, %d trials shown of %d", r, shown, len(found.Trials))
+	}
+	// A busy machine's sender may offer a packet or two of a hundred less than it was asked for.
+	if least := r.Rate.Mean; least < 900 || least > 1100 {
+		t.Errorf("%+v is not near the 1000 that were asked for", r.Rate)
+	}
+	if len(found.Latencies) != 3 || found.Latencies[0].Reason != "" || !(found.Latencies[0].Seconds["p50"].Mean > 0) {
+		t.Errorf("latencies: %+v", found.Latencies)
+	}
+	var text, object strings.Builder
+	if err := WriteSearch(&text, c, found); err != nil {
+		t.Fatal(err)
+	}
+	half := result.FormatLoad(c.Unit, found.Latencies[1].Load)
+	for _, says := range []string{"at least " + result.FormatLoad(c.Unit, r.Rate.Mean), "at 50 %, " + half, "rate-reached", "IRREGULAR", "exceed ratio 50 %", "duration sum 0.6 s", "final trial duration 0.1 s",
+		"initial trial duration 0.1 s", "width 10 % (relative", "conditional throughput", "latency", "as asked for"} {
+		if !strings.Contains(text.String(), says) {
+			t.Errorf("%q is not in\n%s", says, text.String())
+		}
+	}
+	var back struct{ result.Search }
+	if err := WriteSearchJSON(&object, c, found); err != nil || json.Unmarshal([]byte(object.String()), &back) != nil || back.Found[0].LowerBound != 1000 {
+		t.Errorf("%v: %s", err, object.String())
+	}
+}
+
+func TestSearchKnowsTheGenerator(t *testing.T) {
+	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 4})
+	c := searchTo(config)
+	c.NoLatencies, c.Load = true, result.Options{"message": int64(64)}
+	ctx, cancel := context.WithCancel(within(t, 60*time.Second))
+	found, err := Search(ctx, c, SearchShow{Trial: func(string, result.SearchTrial) { cancel() }})
+	if err != nil || found.Ended != result.SearchInterrupted || len(found.Trials) == 0 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if !(found.GeneratorLimit > 1e6) || found.MaxLoad != found.GeneratorLimit || found.Unit != result.BitsPerSecond {
+		t.Errorf("the generator reaches %g, the largest load is %g %s", found.GeneratorLimit, found.MaxLoad, found.Unit)
+	}
+}
+
+func TestRefusedSearches(t *testing.T) {
+	for says, change := range map[string]func(*SearchConfig){
+		"search with datagram or frame": func(c *SearchConfig) { c.Kind = "stream" },
+		"unknown unit":                  func(c *SearchConfig) { c.Unit = "bits" },
+		"what is searched for":          func(c *SearchConfig) { c.Load = result.Options{"packets": 5.0} },
+		"below the maximum":             func(c *SearchConfig) { c.Min, c.Max = 10, 5 },
+		"needs a goal":                  func(c *SearchConfig) { c.Goals = nil },
+		"no host":                       func(c *SearchConfig) { c.Host = "" },
+	} {
+		c := searchTo(SendConfig{Host: "127.0.0.1"})
+		change(&c)
+		if _, err := c.Check(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"windtunnel/result"
+)
+
+// result is a goal's result.
+func (b *bench) result(g result.SearchGoal, w weather) result.SearchResult {
+	lower, upper := bounds(b.trials, g)
+	r := result.SearchResult{LowerBound: lower, UpperBound: upper, Limit: b.limit(g, lower, upper)}
+	_, at := byLoad(b.trials)
+	if lower > 0 {
+		r.ConditionalThroughput = conditionalThroughput(lower, at[lower], g)
+	}
+	r.Why = b.irregular(g, lower, upper)
+	r.Regular = r.Why == ""
+	switch {
+	case lower == 0 && upper == 0:
+		r.Rate = result.Missing("no load was measured long enough")
+	case upper == 0:
+		least := b.between(lower, lower).low
+		r.Rate = result.Figure{Mean: least, Low: &least, N: len(b.trials)}
+		r.Basis = result.BasisBounds
+	default:
+		s := b.state(g, w)
+		if !(s.low > 0) {
+			r.Rate = result.Missing(fmt.Sprintf("no load met the goal, down to %.4g", upper))
+			break
+		}
+		r.Rate = result.Figure{Mean: s.rate, Low: &s.low, High: &s.high, N: len(b.trials)}
+		r.Basis = s.basis
+	}
+	return r
+}
+
+// irregular says why a goal's result is not regular, "" if it is.
+func (b *bench) irregular(g result.SearchGoal, lower, upper float64) string {
+	switch {
+	case lower == 0 && upper == 0:
+		return "the search ended before any load was measured long enough"
+	case upper == 0 && lower >= b.highest && b.generator > 0:
+		return "there is no upper bound: the generator reaches no higher load"
+	case upper == 0 && lower >= b.highest:
+		return "there is no upper bound: the largest load met the goal"
+	case upper == 0:
+		return "there is no upper bound yet: the search ended before"
+	case lower == 0 && upper <= b.MinLoad:
+		return "there is no lower bound: even the smallest load did not meet the goal"
+	case lower == 0:
+		return "there is no lower bound yet: the search ended before"
+	case upper-lower > g.Width*upper*(1+1e-9):
+		return fmt.Sprintf("the bounds are %.2g %% apart, more than the width of %.2g %%: the search ended before", 100*(1-lower/upper), 100*g.Width)
+	}
+	return ""
+}
+
+// limit says what set a goal's rate.
+func (b *bench) limit(g result.SearchGoal, lower, upper float64) result.Limit {
+	switch {
+	case upper == 0 && lower == 0 && b.generator > 0:
+		return result.Limit{Verdict: result.GeneratorLimited, Says: fmt.Sprintf("the generator kept no load that was tried: it fell short of all, down to %.4g per second", b.generator)}
+	case upper == 0 && lower == 0:
+		return result.Limit{Says: "no verdict: no load was measured long enough"}
+	case upper == 0 && b.generator > 0:
+		return result.Limit{Verdict: result.GeneratorLimited,
+			Says: fmt.Sprintf("the generator reached %.4g per second at most, and what it sent met the goal: the path carries that much or more", b.generator)}
+	case upper == 0:
+		return result.Limit{Verdict: result.RateReached, Says: fmt.Sprintf("%.4g per second met the goal, and no more was tried", lower)}
+	}
+	missed, receiver := 0, 0
+	_, at := byLoad(b.trials)
+	for _, t := range at[upper] {
+		if t.LossRatio > g.LossRatio {
+			missed++
+			if t.Limit == result.ReceiverLimited {
+				receiver++
+			}
+		}
+	}
+	if 2*receiver > missed {
+		return result.Limit{Verdict: result.ReceiverLimited,
+			Says: fmt.Sprintf("at the upper bound, %d of %d lossy trials were lost by the receiver: the path carries as much or more", receiver, missed)}
+	}
+	return result.Limit{Verdict: result.PathLimited, Says: fmt.Sprintf("%d trials at %.4g per second lost more than %g %%", missed, upper, 100*g.LossRatio)}
+}
+
+// doubts says what a reader should know before the rates are used.
+func (b *bench) doubts(s result.Search, w weather) []result.Doubt {
+	var all []result.Doubt
+	say := func(kind, format string, args ...any) {
+		all = append(all, result.Doubt{Kind: kind, Says: fmt.Sprintf(format, args...)})
+	}
+	if w.bimodal {
+		share, _, _ := w.modes.slowShare()
+		say("bimodal", "the path has two modes: in %.0f %% of %d trials its limit was about %.4g per second, else %.4g",
+			100*share, w.modes.trials, math.Exp(w.modes.slow.middle), math.Exp(w.modes.fast.middle))
+	}
+	if w.drifting {
+		say("drifting", "the path's limit moved by %+.1f %% from the first trial to the last: intervals hold both",
+			100*math.Expm1(w.fit.slope))
+	}
+	if w.noisy && w.fit.weight > 0 && !w.bimodal && w.fit.deviation > width {
+		say("noisy", "the path's limit varied by %.1f %% (a standard deviation) from trial to trial", 100*w.fit.deviation)
+	}
+	if b.generator > 0 && slices.ContainsFunc(s.Found, func(r result.SearchResult) bool { return r.Limit.Verdict == result.GeneratorLimited }) {
+		say("generator-limited", "the generator reached %.4g per second at most: nothing is known above it", b.generator)
+	}
+	for i, g := range b.Goals {
+		r := s.Found[i]
+		if inverted(b.trials, g) {
+			say("loss-inversion", "at a loss of %g %%, a load above the upper bound met the goal: the smaller load is believed", 100*g.LossRatio)
+		}
+		if r.Rate.Known() && r.Rate.High != nil && g.LargestIntervalPercent > 0 && *r.Rate.High/(*r.Rate.Low)-1 > g.LargestIntervalPercent/100 {
+			say("wide-interval", "at a loss of %g %%, the interval is wider than %g %%: a longer budget narrows it", 100*g.LossRatio, g.LargestIntervalPercent)
+		}
+	}
+	return all
+}
+
+// inverted reports whether a lower bound lies above the relevant upper one.
+func inverted(trials []result.SearchTrial, g result.SearchGoal) bool {
+	loads, at := byLoad(trials)
+	above := false
+	for _, load := range loads {
+		switch classify(at[load], g) {
+		case upperBound:
+			above = true
+		case lowerBound:
+			if above {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,227 @@
+// Package search finds the highest rate that a path carries at an acceptable
+// loss. It is pure: traffic comes in by one function, and time is what that
+// function says.
+//
+// Three methods: MLRsearch (draft-ietf-bmwg-mlrsearch-15) with several goals at
+// once and trials that grow longer (controller.go); the binary search of RFC 2544,
+// section 26.1, as a strict mode; and that with loss verification, ETSI GS NFV-TST
+// 009, clause 12.3.3 (bisect.go).
+//
+// The draft's bounds say which loads met a goal. Where trials contradict each
+// other, bounds alone are one draw of the noise, so the rate that is stated has an
+// interval of its own (conclude.go), and two modes or a drift are said as doubts.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"windtunnel/result"
+)
+
+// Measure is one trial: traffic at a load, for so many seconds. Load is in any unit
+// per second, sent and received count that unit.
+type Measure func(ctx context.Context, seconds, load float64) (Measured, error)
+
+// Measured is what came of a trial.
+type Measured struct {
+	Sent, Received float64
+	Grain          float64 // one packet: counts are no finer
+	Seconds        float64 // really taken: the trial's effective duration; 0: as asked
+	Spent          float64 // with everything around the trial; 0: Seconds
+	Limit          string  // result.PathLimited and its like, where the ends can tell
+}
+
+// Config is what to search for.
+type Config struct {
+	Method           string // result.MethodMLR and its like
+	MinLoad, MaxLoad float64
+	Goals            []result.SearchGoal
+	Budget           float64                  // seconds, by what Measured.Spent adds up to; 0: none
+	Generator        float64                  // what the generator reaches, where that is what set MaxLoad; 0: it is not
+	Observe          func(result.SearchTrial) // told of each trial; may be nil
+}
+
+// shortBy is the share of a load that may stay unsent: more, and the trial was at
+// another load than it was asked for. Rates are in terms of what was offered, so that they are
+// finer than this.
+const shortBy = 0.01
+
+// asAsked is how far a trial's duration may be off and still count as what was asked
+// for: sums of durations would else miss a goal's by a clock's tick.
+const asAsked = 0.01
+
+// Durations says how effective durations come about, as the draft wants it told.
+const Durations = "as asked for; the window that was really taken where it differs by more than 1 %"
+
+// most bounds the number of trials, so that no search goes on for ever, whatever
+// the measurer says.
+const most = 10_000
+
+// Run searches until the goals are met, the budget or the context ends, or the
+// measurer fails. In any case the search holds the best answer so far. The error is the
+// configuration's or the measurer's.
+func Run(ctx context.Context, c Config, measure Measure) (result.Search, error) {
+	if err := c.Check(); err != nil {
+		return result.Search{}, err
+	}
+	b := &bench{ctx: ctx, Config: c, measure: measure, highest: c.MaxLoad, generator: c.Generator}
+	var err error
+	if c.Method == result.MethodMLR {
+		err = b.control()
+	} else {
+		err = b.bisect(c.Goals[0])
+	}
+	s := b.conclude()
+	switch {
+	case err == nil:
+		s.Ended = result.SearchGoals
+	case errors.Is(err, errBudget):
+		s.Ended, err = result.SearchBudget, nil
+	case ctx.Err() != nil:
+		s.Ended, err = result.SearchInterrupted, nil
+	default:
+		s.Ended, s.Error = result.SearchFailed, err.Error()
+	}
+	return s, err
+}
+
+// bench is a search under way.
+type bench struct {
+	Config
+	ctx       context.Context
+	measure   Measure
+	trials    []result.SearchTrial
+	spent     float64
+	highest   float64 // load: the maximum, or what the generator reaches
+	generator float64 // what it reached when asked for more; 0: it kept up
+	above     float64 // a load above the limit, where trials are compared; 0: none yet
+	bent      bool    // what arrives in trials that lose is not the path's limit
+}
+
+var errBudget = errors.New("the budget ended")
+
+// trial measures once and keeps the result. An unusable one is kept too, and
+// counts for nothing.
+func (b *bench) trial(seconds, load float64) (result.SearchTrial, error) {
+	if err := b.mayMeasure(seconds); err != nil {
+		return result.SearchTrial{}, err
+	}
+	m, err := b.measure(b.ctx, seconds, load)
+	if err != nil {
+		return result.SearchTrial{}, fmt.Errorf("a trial of %g s at %g per second: %w", seconds, load, err)
+	}
+	if !(m.Sent > 0 && m.Received >= 0 && m.Seconds >= 0) {
+		return result.SearchTrial{}, fmt.Errorf("a trial of %g s at %g per second: %g sent, %g received, %g s taken: give a larger minimum load or longer trials",
+			seconds, load, m.Sent, m.Received, m.Seconds)
+	}
+	if m.Seconds == 0 {
+		m.Seconds = seconds
+	}
+	t := weigh(seconds, load, m)
+	b.trials = append(b.trials, t)
+	b.spent += max(m.Spent, m.Seconds)
+	if b.Observe != nil {
+		b.Observe(t)
+	}
+	return t, nil
+}
+
+func (b *bench) mayMeasure(seconds float64) error {
+	if err := b.ctx.Err(); err != nil {
+		return err
+	}
+	if len(b.trials) >= most {
+		return errBudget
+	}
+	around := 0.0 // the mean of what trials took beside their durations
+	if n := float64(len(b.trials)); n > 0 {
+		taken := 0.0
+		for _, t := range b.trials {
+			taken += t.EffectiveSeconds
+		}
+		around = (b.spent - taken) / n
+	}
+	if b.Budget > 0 && b.spent+seconds+around > b.Budget*(1+1e-9) {
+		return errBudget
+	}
+	return nil
+}
+
+// weigh makes a trial of what was counted. What a path pushed back was lost by it
+// (the draft, section 4.7.1, turns what was not offered into loss); what a
+// generator did not manage says nothing of a path.
+func weigh(seconds, load float64, m Measured) result.SearchTrial {
+	t := result.SearchTrial{Load: load, Seconds: seconds, EffectiveSeconds: m.Seconds,
+		Sent: m.Sent, Received: min(m.Received, m.Sent), Limit: m.Limit}
+	if math.Abs(m.Seconds-seconds) <= asAsked*seconds {
+		t.EffectiveSeconds = seconds
+	}
+	expected := m.Sent
+	t.OfferedLoad = m.Sent / m.Seconds
+	intended := load * m.Seconds
+	switch pushedBack := m.Limit == result.PathLimited || m.Limit == result.ReceiverLimited; {
+	case m.Sent >= intended-2*m.Grain:
+	case pushedBack:
+		expected, t.OfferedLoad = intended, load
+	case m.Sent < (1-shortBy)*intended-2*m.Grain:
+		t.Unusable = fmt.Sprintf("the generator sent %.4g of the %.4g per second asked for", m.Sent/m.Seconds, load)
+	}
+	t.LossRatio = 1 - t.Received/expected
+	t.ForwardingRate = load * t.Received / expected
+	return t
+}
+
+// tries is how often a generator that falls short is asked again: another program may have had
+// its CPU.
+const tries = 4
+
+// offer measures at a load. Where the generator falls short again and again, there is no
+// testing above the best that it reached, and the load that was measured is that.
+func (b *bench) offer(seconds, load float64) (result.SearchTrial, error) {
+	for {
+		load = min(load, b.highest)
+		reached := 0.0
+		for range tries {
+			t, err := b.trial(seconds, load)
+			if err != nil || t.Unusable == "" {
+				return t, err
+			}
+			reached = max(reached, t.OfferedLoad)
+		}
+		b.generator = reached
+		b.highest = min(reached, b.highest*(1-shortBy))
+		if b.highest < b.MinLoad {
+			return result.SearchTrial{}, fmt.Errorf("the generator does not even reach the minimum load, %g per second: it sent %.4g", b.MinLoad, reached)
+		}
+	}
+}
+
+// Check refuses what cannot be searched for.
+func (c Config) Check() error {
+	switch {
+	case !(c.MinLoad > 0) || !(c.MaxLoad > c.MinLoad) || math.IsInf(c.MaxLoad, 0):
+		return fmt.Errorf("searching from %g to %g per second: the minimum load must be above 0 and below the maximum", c.MinLoad, c.MaxLoad)
+	case len(c.Goals) == 0:
+		return errors.New("a search needs a goal")
+	case c.Method != result.MethodMLR && c.Method != result.MethodRFC2544 && c.Method != result.MethodTST009:
+		return fmt.Errorf("%s", result.UnknownWord("method of search", c.Method, Methods()))
+	case c.Method != result.MethodMLR && len(c.Goals) > 1:
+		return fmt.Errorf("%s has one goal, here are %d: several at once are mlrsearch's", c.Method, len(c.Goals))
+	case c.Budget < 0:
+		return fmt.Errorf("a budget of %g s is none", c.Budget)
+	}
+	for i, g := range c.Goals {
+		if err := checkGoal(g); err != nil {
+			return fmt.Errorf("goal %d: %w", i+1, err)
+		}
+		for _, other := range c.Goals[:i] {
+			if other == g {
+				return fmt.Errorf("goal %d: a loss of %g %% is asked for twice", i+1, 100*g.LossRatio)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"windtunnel/result"
+)
+
+// strict is a binary search between 1000 and 1e7 per second.
+func strict(g result.SearchGoal, method string) Config {
+	return Config{Method: method, MinLoad: 1000, MaxLoad: 1e7, Goals: []result.SearchGoal{g}}
+}
+
+func TestBisectionIsRFC2544(t *testing.T) {
+	d, truth := sharp(1)
+	s, err := Run(context.Background(), strict(Strict(0), result.MethodRFC2544), d.measure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Found[0]
+	if !r.Regular || r.LowerBound > truth || r.UpperBound <= truth || r.ConditionalThroughput != r.LowerBound {
+		t.Errorf("%+v, the truth is %g", r, truth)
+	}
+	if first := s.Trials[0]; first.Load != 1e7 || first.Seconds != 60 {
+		t.Errorf("the first trial was %+v", first)
+	}
+	want := int(math.Ceil(math.Log2(1e7 / (truth * r.LowerBound / truth * 0.005))))
+	if n := len(s.Trials); n > want+1 {
+		t.Errorf("%d trials, want %d at most", n, want+1)
+	}
+}
+
+// TestLossVerificationRepeats has a device that loses in every other trial.
+func TestLossVerificationRepeats(t *testing.T) {
+	shaky := func(d *device, _ float64) float64 { // twice slower in odd trials
+		if int(math.Round(d.now/60))%2 == 0 {
+			return 5e5
+		}
+		return 1e6
+	}
+	find := func(g result.SearchGoal, method string) float64 {
+		s, err := Run(context.Background(), strict(g, method), (&device{limit: shaky}).measure)
+		if err != nil || !s.Found[0].Regular {
+			t.Fatalf("%v, %+v", err, s.Found)
+		}
+		return s.Found[0].LowerBound
+	}
+	if got := find(Verified(0), result.MethodTST009); got < 0.99e6 || got > 1e6 {
+		t.Errorf("verified: %g", got)
+	}
+	if got := find(Strict(0), result.MethodRFC2544); got > 0.99e6 {
+		t.Errorf("not verified: %g", got)
+	}
+}
+
+func TestAGeneratorIsNoPath(t *testing.T) {
+	for _, method := range Methods() {
+		d, truth := sharp(2)
+		d.fastest = truth / 2
+		c := strict(GoalOf(method, 0), method)
+		s, err := Run(context.Background(), c, d.measure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.Found[0]
+		if r.Limit.Verdict != result.GeneratorLimited || r.UpperBound != 0 || r.Regular || r.Rate.High != nil {
+			t.Errorf("%s: %+v", method, r)
+		}
+		if off := r.LowerBound/d.fastest - 1; off < -0.01 || off > 1e-5 {
+			t.Errorf("%s: %g of the %g that the generator reaches", method, r.LowerBound, d.fastest)
+		}
+		if !doubts(s)["generator-limited"] {
+			t.Errorf("%s: %v", method, s.Doubts)
+		}
+	}
+}
+
+// TestAPathThatPushesBackIsThePath has a sender that is held up by what it sends into.
+func TestAPathThatPushesBackIsThePath(t *testing.T) {
+	d, truth := sharp(3)
+	d.fastest, d.why = truth, result.PathLimited
+	s, err := Run(context.Background(), twoGoals(), d.measure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range s.Found {
+		if want := of(truth, s.Goals[i].LossRatio); r.Limit.Verdict != result.PathLimited || math.Abs(r.Rate.Mean/want-1) > 0.005 {
+			t.Errorf("%+v, the truth is %g", r, want)
+		}
+	}
+}
+
+func TestAReceiverIsNoPath(t *testing.T) {
+	d, _ := sharp(4)
+	measure := func(ctx context.Context, seconds, load float64) (Measured, error) {
+		m, err := d.measure(ctx, seconds, load)
+		if m.Received < m.Sent {
+			m.Limit = result.ReceiverLimited
+		}
+		return m, err
+	}
+	s, err := Run(context.Background(), twoGoals(), measure)
+	if err != nil || s.Found[0].Limit.Verdict != result.ReceiverLimited {
+		t.Errorf("%+v, %v", s.Found, err)
+	}
+}
+
+func TestTheLargestLoadMayBeMet(t *testing.T) {
+	d := &device{limit: func(*device, float64) float64 { return 1e9 }}
+	s, err := Run(context.Background(), twoGoals(), d.measure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Found {
+		if r.Limit.Verdict != result.RateReached || r.LowerBound != 1e7 || r.Regular || r.ConditionalThroughput != 1e7 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestNoLoadMayBeMet(t *testing.T) {
+	d := &device{limit: func(*device, float64) float64 { return 1e5 }, loss: func(float64) float64 { return 0.1 }}
+	for _, method := range Methods() {
+		c := strict(GoalOf(method, 0.005), method)
+		s, err := Run(context.Background(), c, d.measure)
+		r := s.Found[0]
+		if err != nil || r.Regular || r.Rate.Known() || r.UpperBound > 1010 || !strings.Contains(r.Why, "no lower bound") {
+			t.Errorf("%s: %+v, %v", method, r, err)
+		}
+	}
+}
+
+// TestPacketsThatGetLostAtAnyLoad: one in a thousand, so there is a rate for a loss of 0.5 %
+// and none without loss.
+func TestPacketsThatGetLostAtAnyLoad(t *testing.T) {
+	truth := 1e6
+	d := &device{limit: func(*device, float64) float64 { return truth },
+		loss: func(overload float64) float64 { return 1 - 0.999*min(1, 1/overload) }}
+	s, err := Run(context.Background(), twoGoals(), d.measure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Below 1000 packets a trial none gets lost.
+	if r := s.Found[0]; r.UpperBound > 10_000 {
+		t.Errorf("without loss: %+v", r)
+	}
+	if in, wide := holds(s.Found[1].Rate, truth*0.999/0.995); !in || wide > 0.0051 {
+		t.Errorf("with a loss of 0.5 %%: %+v", s.Found[1])
+	}
+}
+
+func TestABudgetGivesTheBestAnswerSoFar(t *testing.T) {
+	for _, budget := range []float64{0.1, 0.3, 1, 3, 5} {
+		d, truth := sharp(5)
+		c := twoGoals()
+		c.Budget = budget
+		s, err := Run(context.Background(), c, d.measure)
+		if err != nil || s.Ended != result.SearchBudget || s.SpentSeconds > budget {
+			t.Fatalf("%g s: ended by %s after %g s, %v", budget, s.Ended, s.SpentSeconds, err)
+		}
+		regular := 0
+		for _, r := range s.Found {
+			if r.Regular {
+				regular++
+			}
+			if r.Regular != (r.Why == "") || r.LowerBound > truth*1.006 {
+				t.Errorf("%g s: %+v, the truth is %g", budget, r, truth)
+			}
+		}
+		if regular == len(s.Found) {
+			t.Errorf("%g s: all is found, and yet the budget ended", budget)
+		}
+	}
+}
+
+// TestTimeAroundTrialsIsSpent: a measurer that needs half a second for each.
+func TestTimeAroundTrialsIsSpent(t *testing.T) {
+	d, _ := noisy(6)
+	measure := func(ctx context.Context, seconds, load float64) (Measured, error) {
+		m, err := d.measure(ctx, seconds, load)
+		m.Spent = m.Seconds + 0.5
+		return m, err
+	}
+	c := twoGoals()
+	c.Budget = 10
+	s, err := Run(context.Background(), c, measure)
+	if err != nil || s.Ended != result.SearchBudget || s.SpentSeconds > 10 || s.TrafficSeconds > 6 {
+		t.Errorf("ended by %s after %g s, %g of traffic, %v", s.Ended, s.SpentSeconds, s.TrafficSeconds, err)
+	}
+}
+
+func TestASearchEndsWithItsContextAndItsMeasurer(t *testing.T) {
+	d, _ := sharp(7)
+	ctx, cancel := context.WithCancel(context.Background())
+	n := 0
+	s, err := Run(ctx, twoGoals(), func(ctx context.Context, seconds, load float64) (Measured, error) {
+		if n++; n == 5 {
+			cancel()
+		}
+		return d.measure(ctx, seconds, load)
+	})
+	if err != nil || s.Ended != result.SearchInterrupted || len(s.Trials) != 5 {
+		t.Errorf("interrupted: %s, %d trials, %v", s.Ended, len(s.Trials), err)
+	}
+	broken := errors.New("the cable is out")
+	s, err = Run(context.Background(), twoGoals(), func(context.Context, float64, float64) (Measured, error) { return Measured{}, broken })
+	if !errors.Is(err, broken) || s.Ended != result.SearchFailed || len(s.Found) != 2 {
+		t.Errorf("failed: %s, %v", s.Ended, err)
+	}
+	_, err = Run(context.Background(), twoGoals(), func(context.Context, float64, float64) (Measured, error) { return Measured{}, nil })
+	if err == nil || !strings.Contains(err.Error(), "0 sent") {
+		t.Errorf("nothing sent: %v", err)
+	}
+}
+
+func TestRefusedConfigurations(t *testing.T) {
+	for says, change := range map[string]func(*Config){
+		"the minimum load":    func(c *Config) { c.MinLoad = 0 },
+		"below the maximum":   func(c *Config) { c.MaxLoad = 50 },
+		"needs a goal":        func(c *Config) { c.Goals = nil },
+		"method of search":    func(c *Config) { c.Method = "guess" },
+		"several at once":     func(c *Config) { c.Method = result.MethodRFC2544 },
+		"asked for twice":     func(c *Config) { c.Goals[1] = c.Goals[0] },
+		"a loss ratio of 1":   func(c *Config) { c.Goals[0].LossRatio = 1 },
+		"an exceed ratio":     func(c *Config) { c.Goals[0].ExceedRatio = -1 },
+		"a duration sum":      func(c *Config) { c.Goals[0].DurationSumSeconds = 0.1 },
+		"no shorter than":     func(c *Config) { c.Goals[0].InitialTrialSeconds = 2 },
+		"a width of 0":        func(c *Config) { c.Goals[0].Width = 0 },
+		"an interval of -1 %": func(c *Config) { c.Goals[0].LargestIntervalPercent = -1 },
+		"repeats":             func(c *Config) { c.Goals[0].Repeats = -1 },
+		"a budget":            func(c *Config) { c.Budget = -1 },
+	} {
+		c := twoGoals()
+		change(&c)
+		if _, err := Run(context.Background(), c, nil); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}

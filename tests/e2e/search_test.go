@@ -1,0 +1,161 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+)
+
+// searchOf is what a search that ended well found.
+func (p *started) searchOf() (s result.Search) {
+	p.t.Helper()
+	out, code := p.wait()
+	if code != 0 {
+		p.t.Fatalf("%v: exit code %d: %s%s", p.cmd.Args, code, out, p.errs.String())
+	}
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		p.t.Fatalf("%v: %s", err, out)
+	}
+	return s
+}
+
+// tell logs every trial.
+func tell(t *testing.T, s result.Search) {
+	for _, trial := range s.Trials {
+		t.Log(trial.Words(s.Unit), trial.Limit)
+	}
+}
+
+// searches is how often the token bucket is searched for: three, in `make soak`, must agree.
+func searches() int {
+	if os.Getenv("SEARCH_SOAK") != "" {
+		return 3
+	}
+	return 1
+}
+
+// TestSearchFindsATokenBucket: 1 Gbit/s as tbf counts it, which is the frame without its FCS:
+// the payload, 8 bytes of UDP, 20 of IP and 14 of Ethernet. What the bucket and the queue hold beside it, 640 KB,
+// hides an excess of 5 Mbit in a trial, so what is found lies up to 0.5 % above.
+func TestSearchFindsATokenBucket(t *testing.T) {
+	needsRoot(t)
+	bed, middle := bridged(t)
+	middle.run("tc qdisc add dev v2 root tbf rate 1gbit burst 128kb limit 512kb")
+	receive(t, bed.to, []string{"native"})
+	const message = 1400
+	const truth = 1e9 * message / (message + 8 + 20 + 14) / (1 - 0.005)
+	var before []result.Figure
+	for range searches() {
+		s := bed.from.windtunnel(t, "search", "10.0.0.2", "--json", "--loss", "0.5%", "--message", fmt.Sprintf("%dB", message), "--max", "3Gbit/s").searchOf()
+		r := s.Found[0]
+		if !r.Rate.Known() || r.Rate.High == nil {
+			tell(t, s)
+			t.Fatalf("nothing was found: %+v, doubts %v", r, s.Doubts)
+		}
+		t.Logf("%s, %.1f s, %d trials, %v", r.RateWords(s.Unit), s.SpentSeconds, len(s.Trials), s.Doubts)
+		if off := r.Rate.Mean/truth - 1; off < -0.01 || off > 0.01 || r.Limit.Verdict != result.PathLimited || s.SpentSeconds > 60 {
+			t.Errorf("%s in %.1f s (%s), the truth is %s; doubts %v", r.RateWords(s.Unit), s.SpentSeconds, r.Limit.Verdict, result.FormatLoad(s.Unit, truth), s.Doubts)
+			tell(t, s)
+		}
+		for _, other := range before {
+			if *r.Rate.Low > *other.High || *r.Rate.High < *other.Low {
+				t.Errorf("%g [%g, %g] and %g [%g, %g] have nothing in common", r.Rate.Mean, *r.Rate.Low, *r.Rate.High, other.Mean, *other.Low, *other.High)
+			}
+		}
+		before = append(before, r.Rate)
+		for _, l := range s.Latencies {
+			if l.Reason != "" || !(l.Seconds["p50"].Mean > 0) {
+				t.Errorf("latency: %+v", l)
+			}
+		}
+	}
+}
+
+// throttle makes a group of processes that get a fifth of a CPU, and returns the file that takes
+// them in.
+func throttle(t *testing.T) string {
+	t.Helper()
+	for _, way := range []struct {
+		root   string
+		limits map[string]string
+	}{
+		{"/sys/fs/cgroup/cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "20000"}},
+		{"/sys/fs/cgroup", map[string]string{"cpu.max": "20000 100000"}},
+	} {
+		dir := filepath.Join(way.root, fmt.Sprintf("windtunnel-test-%d", os.Getpid()))
+		if os.Mkdir(dir, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = os.Remove(dir) })
+		written := 0
+		for _, name := range []string{"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max"} {
+			if value := way.limits[name]; value != "" && os.WriteFile(filepath.Join(dir, name), []byte(value), 0o644) == nil {
+				written++
+			}
+		}
+		if written == len(way.limits) {
+			return filepath.Join(dir, "cgroup.procs")
+		}
+	}
+	t.Skip("skip: no control group of this machine limits CPU time")
+	return ""
+}
+
+// TestAThrottledGeneratorIsNoPath: the sender has a fifth of a CPU, the path all it needs.
+func TestAThrottledGeneratorIsNoPath(t *testing.T) {
+	needsRoot(t)
+	bed := direct(t)
+	receive(t, bed.to, []string{"native"})
+	group := throttle(t)
+	search := fmt.Sprintf("echo $$ > %s && exec %s search 10.0.0.2 --json --loss 0.5%% --unit packets/s --max 1Mpps --message 64B --segmentation off --no-latency --budget 15s",
+		group, filepath.Join(bin, "windtunnel"))
+	s := bed.from.start(t, "sh", "-c", search).searchOf()
+	r := s.Found[0]
+	t.Logf("%s, %s: %s", r.RateWords(s.Unit), r.Limit.Verdict, r.Limit.Says)
+	if r.Limit.Verdict != result.GeneratorLimited || r.Regular || r.Rate.High != nil {
+		t.Errorf("%+v", r)
+		tell(t, s)
+	}
+}
+
+// TestASuiteFindsRates: a search, latencies and blocks at what was found, of a load that any machine
+// carries, by a sender that catches up where other programs had its CPU.
+func TestASuiteFindsRates(t *testing.T) {
+	needsRoot(t)
+	suite := filepath.Join(t.TempDir(), "find.yaml")
+	text := "suite: find\nnodes: {a: {cpus: shared}, b: {cpus: shared}}\n" +
+		"traffic: {kind: datagram, message: 1400B, burst: 500, find: {loss: [0.1%, 2%], max: 20Mbit/s, min: 1Mbit/s}}\n" +
+		"cells:\n  A: {path: bridge, pairs: [{from: {container: sender, on: a}, to: {container: receiver, on: b}}]}\n"
+	if err := os.WriteFile(suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := windtunnel(t, time.Minute, "run", suite, "--budget", "25s", "--json", "--out", filepath.Join(t.TempDir(), "run"))
+	if got.code != 0 {
+		t.Fatalf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+	var report struct {
+		Cells map[string]struct {
+			Trials int           `json:"trials"`
+			Search result.Search `json:"search"`
+			Sent   result.Figure `json:"sent_bits_per_second"`
+		} `json:"cells"`
+	}
+	if err := json.Unmarshal([]byte(got.out), &report); err != nil {
+		t.Fatal(err)
+	}
+	cell := report.Cells["A"]
+	if r := cell.Search.Found; len(r) != 2 || r[1].LowerBound == 0 || len(cell.Search.Latencies) != 3 || cell.Search.Latencies[0].Reason != "" {
+		t.Fatalf("%+v, latencies %+v", r, cell.Search.Latencies)
+	}
+	lower := cell.Search.Found[0].LowerBound
+	if off := cell.Sent.Mean/lower - 1; cell.Trials < 2 || off < -0.1 || off > 0.01 {
+		t.Errorf("%d trials sent %g bit/s, found were %g", cell.Trials, cell.Sent.Mean, lower)
+	}
+}

@@ -1,0 +1,59 @@
+package frame
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"windtunnel/traffic"
+)
+
+// fakeTester agrees to everything, and counts the probes that it is asked for.
+func fakeTester(t *testing.T) (path string, probes *atomic.Uint64) {
+	t.Helper()
+	path, probes = filepath.Join(socketFolder(t), "tester"), &atomic.Uint64{}
+	socket, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	t.Cleanup(func() { socket.Close(); <-ended })
+	go func() {
+		defer close(ended)
+		conn, err := socket.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		for lines := bufio.NewScanner(conn); lines.Scan(); fmt.Fprintln(conn, "ok") {
+			if strings.HasPrefix(lines.Text(), "probe ") {
+				probes.Add(1)
+			}
+		}
+	}()
+	return path, probes
+}
+
+// TestPortsProbeIsSentAgain: a switch that has first to find out where the receiver is, or whose port
+// is not ready, drops the first frames.
+func TestPortsProbeIsSentAgain(t *testing.T) {
+	path, probes := fakeTester(t)
+	ln := testListener(t)
+	ln.probed = func() (uint64, error) { return probes.Load() / 3, nil }
+	w := &sendWorker{load: load{sizes: mix{64}, flows: 1}, session: joinTo(t, ln)}
+	w.session.from = w.session.to.Addr()
+	m, err := newPortMover(t.Context(), w, traffic.Port{Name: "one", Tester: path, MAC: "02:00:00:00:00:01", NextHop: "02:00:00:00:00:02"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.tester.close(); err != nil {
+		t.Error(err)
+	}
+	if n := probes.Load(); n != 3 {
+		t.Errorf("%d probes, where the first frames come of the third", n)
+	}
+}

@@ -1,0 +1,32 @@
+package control
+
+import (
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/offload"
+)
+
+// Offload says what of a configuration a device could be told, on this machine as it is. Nothing is
+// changed, and no vRouter needs to run. DPDK's port 0 is the fabric; the others follow in the order of the
+// configuration.
+func Offload(c config.Config, o offload.Options) (offload.Plan, error) {
+	m, err := openMachine()
+	if err != nil {
+		return offload.Plan{}, err
+	}
+	defer m.close()
+	facts, err := m.facts(c)
+	if err != nil {
+		return offload.Plan{}, err
+	}
+	image, err := c.Image(facts, config.Image{})
+	if err != nil {
+		return offload.Plan{}, err
+	}
+	o.Ports = map[uint32]offload.Port{facts.FabricIfindex: {Name: "fabric", Device: c.Fabric.Interface}}
+	for i, p := range c.Ports {
+		if at, here := facts.Interfaces[p.Interface]; here { // a socket of a VM is no device
+			o.Ports[at.Ifindex] = offload.Port{Name: p.Name, Device: p.Interface, Number: i + 1}
+		}
+	}
+	return offload.Translate(image, o), nil
+}

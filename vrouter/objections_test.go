@@ -1,0 +1,36 @@
+package vrouter_test
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"os/exec"
+	"testing"
+
+	"windtunnel/vrouter/packet"
+)
+
+// A checksum of TCP that comes out as 0 may stand in a segment as 0 or as 0xffff; the next value is wrong.
+func TestObjections(t *testing.T) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("skip: needs tshark")
+	}
+	const at = 14 + 20 + 16 // Ethernet, IPv4, and what stands before TCP's checksum
+	s := packet.Spec{Protocol: "tcp", Source: netip.MustParseAddr("10.0.0.1"), Destination: netip.MustParseAddr("10.0.0.2"), SourcePort: 61000, DestinationPort: 62000, TTL: 64}
+	frame, err := packet.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With the checksum added to a word of what is summed up, it comes out as 0: RFC 1624, section 3.
+	source := uint32(s.SourcePort) + uint32(binary.BigEndian.Uint16(frame[at:]))
+	s.SourcePort = uint16(source + source>>16)
+	if frame, err = packet.Build(s); err != nil || binary.BigEndian.Uint16(frame[at:]) != 0 {
+		t.Fatalf("the checksum is %#x, not 0; %v", frame[at:at+2], err)
+	}
+	for sum, objected := range map[uint16]int{0: 0, 0xffff: 0, 1: 1} {
+		binary.BigEndian.PutUint16(frame[at:], sum)
+		if bad := decoder(t, tshark, pcapOf(frame), nil)(objections, "_ws.expert.message"); len(bad) != objected {
+			t.Errorf("of the checksum %#x tshark says %q", sum, bad)
+		}
+	}
+}
