@@ -24,7 +24,8 @@ func TestLagIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	for _, seconds := range []int64{1, 10, 60, 3000} {
+	up := monotonic() / 1e9 // no frame is later than the clock is old
+	for _, seconds := range []int64{1, 10, min(60, up), min(3000, up)} {
 		clear(l.record.Lag[:])
 		l.setPhase(window)
 		l.rate(1e-9, 1) // the next frame is not due for decades
