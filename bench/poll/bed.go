@@ -25,12 +25,12 @@ type bed struct {
 }
 
 // allMemory is what they take of huge pages, in MiB.
-const allMemory = 3*pollMemory + testpmdMemory + ovsMemory + loadMemory + 64
+const allMemory = 4*pollMemory + testpmdMemory + ovsMemory + loadMemory + 64
 
 // newBed starts them, each with its CPU for itself, and then the sender.
 func newBed(ctx context.Context, s settings, stderr io.Writer) (b *bed, err error) {
 	b = &bed{missing: map[string]string{}}
-	if b.cells, err = cells(s.routes); err != nil {
+	if b.cells, err = cells(s); err != nil {
 		return b, err
 	}
 	if b.dir, err = os.MkdirTemp("", "windtunnel-bench-"); err != nil {
@@ -42,11 +42,18 @@ func newBed(ctx context.Context, s settings, stderr io.Writer) (b *bed, err erro
 		make func() (*device, error)
 	}{
 		{fewName, func() (*device, error) { return newPoll(ctx, b.dir, s.bin, fewName, table{routes: fewRoutes}) }},
+		{otherName, func() (*device, error) {
+			return newPoll(ctx, b.dir, s.against, otherName, table{routes: fewRoutes})
+		}},
 		{manyName, func() (*device, error) { return newPoll(ctx, b.dir, s.bin, manyName, table{routes: s.routes}) }},
 		{flowsName, func() (*device, error) { return newPoll(ctx, b.dir, s.bin, flowsName, table{flows: manyFlows}) }},
 		{testpmdName, func() (*device, error) { return newTestpmd(ctx, b.dir) }},
 		{ovsName, func() (*device, error) { return newOVS(ctx, b.dir) }},
 	} {
+		if why := s.leavesOut(m.name); why != "" {
+			b.missing[m.name] = why
+			continue
+		}
 		if why := lacks(m.name); why != "" {
 			b.missing[m.name] = why
 			continue
@@ -91,7 +98,7 @@ func (b *bed) connect(ctx context.Context, s settings) error {
 		return err
 	}
 	for _, c := range b.cells {
-		if c.name == "many-flows" { // of n that are drawn at random, 5n draws leave out one in 148
+		if c.name == "many-flows" && b.of(c) != nil { // of n that are drawn at random, 5n draws leave out one in 148
 			return b.begin(ctx, c, 5*manyFlows)
 		}
 	}
@@ -132,7 +139,7 @@ func (b *bed) of(c cell) *device {
 
 // rounds are trials of all cells in turn, as long as a verdict is open.
 func (b *bed) rounds(ctx context.Context, s settings, stderr io.Writer) (rows, costs []*bench.Comparison, err error) {
-	goals, others := ratios(s.routes)
+	goals, others := ratios(s)
 	var all []compared
 	var decide []*bench.Comparison
 	for _, r := range append(goals, others...) {

@@ -23,6 +23,7 @@ const (
 	flowsName   = "flows"
 	testpmdName = "testpmd"
 	ovsName     = "ovs"
+	otherName   = "other" // another build of the vRouter
 )
 
 // cell is a data plane and what it is sent.
@@ -55,7 +56,7 @@ func template(to netip.Addr) ([]byte, error) {
 }
 
 // cells are all that is measured.
-func cells(routes int) (all []cell, err error) {
+func cells(s settings) (all []cell, err error) {
 	add := func(name, device string, to netip.Addr, f frames) {
 		if err == nil {
 			f.template, err = template(to)
@@ -70,12 +71,17 @@ func cells(routes int) (all []cell, err error) {
 	add("vxlan", fewName, vxlanIP, one)
 	add("vxlan-flows", fewName, vxlanIP, flows(peerFlows))
 	add("few", fewName, destination(0), spread(fewRoutes))
-	add("many", manyName, destination(0), spread(routes))
+	add("many", manyName, destination(0), spread(s.routes))
 	add("few-flows", flowsName, mplsIP, flows(fewFlows))
 	add("many-flows", flowsName, mplsIP, flows(manyFlows))
 	add("testpmd", testpmdName, bareIP, one)
 	add("ovs", ovsName, vxlanIP, one)
 	add("ovs-flows", ovsName, vxlanIP, flows(peerFlows))
+	if s.against != "" {
+		for name, to := range map[string]netip.Addr{"other-bare": bareIP, "other-mpls": mplsIP, "other-vxlan": vxlanIP} {
+			add(name, otherName, to, one)
+		}
+	}
 	return all, err
 }
 
@@ -85,18 +91,25 @@ type ratio struct {
 	goal              float64 // 0: there is none
 }
 
-func ratios(routes int) (goals, costs []ratio) {
-	return []ratio{
-			{"poll mode, MPLSoUDP / without an overlay", "mpls", "bare", 0.75},
-			{"poll mode without an overlay / testpmd, io", "bare", "testpmd", 0.7},
-			{"poll mode, VXLAN / OVS-DPDK, VXLAN, 1 flow", "vxlan", "ovs", 1.2},
-			{fmt.Sprintf("poll mode, VXLAN / OVS-DPDK, VXLAN, %d flows", peerFlows), "vxlan-flows", "ovs-flows", 1.5},
-			{fmt.Sprintf("poll mode, %d routes / %d, random destinations", routes, fewRoutes), "many", "few", 0.8},
-			{fmt.Sprintf("poll mode, %d flows / %d, random flows", manyFlows, fewFlows), "many-flows", "few-flows", 0.6},
-		}, []ratio{
-			{what: "poll mode, VXLAN / MPLSoUDP", over: "vxlan", under: "mpls"},
-			{what: fmt.Sprintf("poll mode, flow mode / packet mode, %d flows", fewFlows), over: "few-flows", under: "mpls"},
-		}
+func ratios(s settings) (goals, costs []ratio) {
+	goals, costs = []ratio{
+		{"poll mode, MPLSoUDP / without an overlay", "mpls", "bare", 0.75},
+		{"poll mode without an overlay / testpmd, io", "bare", "testpmd", 0.7},
+		{"poll mode, VXLAN / OVS-DPDK, VXLAN, 1 flow", "vxlan", "ovs", 1.2},
+		{fmt.Sprintf("poll mode, VXLAN / OVS-DPDK, VXLAN, %d flows", peerFlows), "vxlan-flows", "ovs-flows", 1.5},
+		{fmt.Sprintf("poll mode, %d routes / %d, random destinations", s.routes, fewRoutes), "many", "few", 0.8},
+		{fmt.Sprintf("poll mode, %d flows / %d, random flows", manyFlows, fewFlows), "many-flows", "few-flows", 0.6},
+	}, []ratio{
+		{what: "poll mode, VXLAN / MPLSoUDP", over: "vxlan", under: "mpls"},
+		{what: fmt.Sprintf("poll mode, flow mode / packet mode, %d flows", fewFlows), over: "few-flows", under: "mpls"},
+	}
+	if s.against == "" {
+		return goals, costs
+	}
+	for _, way := range []string{"bare", "mpls", "vxlan"} {
+		costs = append(costs, ratio{what: "this build / the other one, " + way, over: way, under: "other-" + way})
+	}
+	return goals, costs
 }
 
 // compared is a ratio's two rows: by busy cycles, which has the goal, and by the rate.

@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"windtunnel/bench"
@@ -27,6 +29,8 @@ type settings struct {
 	window  time.Duration
 	routes  int
 	bin     string
+	against string
+	only    string
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
@@ -40,6 +44,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.DurationVar(&s.window, "window", 500*time.Millisecond, "the measured window of a trial")
 	flags.IntVar(&s.routes, "routes", 1_000_000, "routes of the vRouter that has many")
 	flags.StringVar(&s.bin, "bin", "bin", "the `folder` of the built programs")
+	flags.StringVar(&s.against, "against", "", "the `folder` of another build, whose poll mode is measured beside this one's; the results are then not written")
+	flags.StringVar(&s.only, "only", "", "`names` of data planes, by commas; empty: all. Else the results are not written")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -48,6 +54,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	return bench.Command("bench-poll", stderr, func(ctx context.Context) error { return compare(ctx, s, stdout, stderr) })
+}
+
+// leavesOut says why a data plane is not asked for.
+func (s settings) leavesOut(name string) string {
+	if name == otherName && s.against == "" {
+		return "there is no other build"
+	}
+	if s.only == "" || slices.Contains(strings.Split(s.only, ","), name) {
+		return ""
+	}
+	return "not asked for (-only)"
 }
 
 // measured is how the section was measured.
@@ -88,7 +105,7 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err err
 	for _, row := range append(rows, costs...) {
 		fmt.Fprintln(stdout, row.Row())
 	}
-	if s.results == "" {
+	if s.results == "" || s.only != "" || s.against != "" {
 		return nil
 	}
 	return section.Write(s.results)

@@ -11,7 +11,7 @@ import (
 
 // TestRatiosHaveTheirCells: every cell that a ratio names is one, of whole frames.
 func TestRatiosHaveTheirCells(t *testing.T) {
-	all, err := cells(fewRoutes)
+	all, err := cells(settings{routes: fewRoutes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestRatiosHaveTheirCells(t *testing.T) {
 			t.Errorf("%s: frames of %d bytes that differ at %d, %d of them", c.name, len(c.frames.template), c.frames.at, c.frames.count)
 		}
 	}
-	goals, costs := ratios(fewRoutes)
+	goals, costs := ratios(settings{routes: fewRoutes})
 	for _, r := range append(goals, costs...) {
 		if !names[r.over] || !names[r.under] {
 			t.Errorf("%s: there is no cell %s or %s", r.what, r.over, r.under)
@@ -88,7 +88,7 @@ func TestSample(t *testing.T) {
 
 // TestMissing: a ratio of a peer that is not here says why, and others are measured.
 func TestMissing(t *testing.T) {
-	goals, _ := ratios(fewRoutes)
+	goals, _ := ratios(settings{routes: fewRoutes})
 	samples := map[string]sample{"bare": {cycles: 200, rate: 10}, "mpls": {cycles: 250, rate: 8}}
 	with, without := newCompared(goals[0]), newCompared(goals[1])
 	for range 9 {

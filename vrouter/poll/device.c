@@ -68,6 +68,12 @@ uint16_t poll_port_receive(const struct poll_port *p, uint32_t queue, struct rte
 		return poll_socket_receive(q->socket, buffers, mbufs, count);
 	if (q->tap)
 		return poll_tap_receive(q->tap, buffers, mbufs, count);
+	if (q->vhost) {
+		count = poll_vhost_receive(q->vhost, buffers, mbufs, count);
+		for (uint16_t i = 0; i < count; i++)
+			mbufs[i]->hash.usr = 0;
+		return count;
+	}
 	count = rte_eth_rx_burst(p->device, (uint16_t)queue, mbufs, count);
 	for (uint16_t i = 0; i < count; i++) {
 		mbufs[i]->hash.usr = p->sums; /* a device does not say where a checksum is */
@@ -93,6 +99,8 @@ static int send_by(const struct poll_port *p, uint32_t queue, struct rte_mbuf **
 		return poll_socket_send(q->socket, mbufs, count);
 	if (q->tap)
 		return poll_tap_send(q->tap, mbufs, count);
+	if (q->vhost)
+		return poll_vhost_send(q->vhost, mbufs, count);
 	return rte_eth_tx_burst(p->device, (uint16_t)queue, mbufs, count);
 }
 
@@ -118,9 +126,10 @@ void poll_device_close(struct poll_port *p)
 			poll_socket_close(p->queues[i].socket);
 		if (p->queues[i].tap)
 			poll_tap_close(p->queues[i].tap);
+		if (p->queues[i].vhost)
+			poll_vhost_close(p->queues[i].vhost);
 	}
 	if (p->name[0]) {
-		poll_vhost_end(p);
 		rte_eth_dev_stop(p->device);
 		rte_eth_dev_close(p->device);
 		rte_eal_hotplug_remove(p->bus, p->name);
@@ -135,6 +144,7 @@ const char *poll_device_link(const struct poll_port *p, int *up)
 
 	if (p->name[0] && rte_eth_link_get_nowait(p->device, &link))
 		return "the device does not tell its link";
-	*up = link.link_status == RTE_ETH_LINK_UP;
+	*up = p->queues[0].vhost ? poll_vhost_linked(p->queues[0].vhost)
+				 : link.link_status == RTE_ETH_LINK_UP;
 	return NULL;
 }

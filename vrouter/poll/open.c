@@ -122,27 +122,15 @@ static const char *add_device(struct poll_port *p, const char *bus, const char *
 	return "DPDK cannot open it";
 }
 
-/* Either side may be started anew: the one that connects does so again and again. Checksums and
- * aggregates of TCP are offered both ways; unless it is told that somebody looks after the former,
- * the driver finishes them. A frame that is too long for a buffer comes in several.
- */
+/* Either side may be started anew. A frame that is too long for a buffer comes in several. */
 static const char *open_vhost(struct poll_port *p, const char *path, int client)
 {
-	struct rte_eth_rxmode receive = {.offloads = RTE_ETH_RX_OFFLOAD_TCP_CKSUM |
-						     RTE_ETH_RX_OFFLOAD_UDP_CKSUM};
-	char arguments[ARGUMENTS];
-	const char *bad;
-
 	if (path[0] != '/')
 		return "a socket's path must begin with /";
-	snprintf(p->name, sizeof(p->name), "net_vhost%u", p->vif);
-	snprintf(arguments, sizeof(arguments), "iface=%s,client=%d,queues=1,tso=1", path, client);
-	bad = add_device(p, "vdev", arguments);
-	if (!bad)
-		bad = start(p, poll_device_buffers(), 1, receive);
-	if (!bad)
-		poll_vhost_begin(p, path);
-	return bad;
+	if (make_queues(p, 1, 1))
+		return "no memory";
+	p->queues[0].vhost = poll_vhost_open(p, path, client);
+	return p->queues[0].vhost ? NULL : "DPDK cannot open it";
 }
 
 /* As a server, the driver would wait for the switch, and all that is asked for with it. */

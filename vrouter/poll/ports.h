@@ -62,7 +62,8 @@ struct poll_lane {
 /* One queue of a device, both ways. */
 struct poll_queue {
 	struct poll_socket *socket; /* where the device is none of DPDK's; or */
-	struct poll_tap *tap;
+	struct poll_tap *tap;	    /* or */
+	struct poll_vhost *vhost;
 	uint32_t core;		/* that receives from it */
 	rte_spinlock_t sending; /* if cores share it */
 } __rte_cache_aligned;
