@@ -24,6 +24,7 @@ const (
 	KindVXLAN     Kind = "vxlan"
 	KindDaemon    Kind = "daemon"
 	KindPort      Kind = "port"
+	KindEngine    Kind = "engine"
 )
 
 // The names of attributes that can be set on a living object. Offloads go by

@@ -21,6 +21,7 @@ func (g Graph) Clone() Graph {
 	g.VXLANs = each(g.VXLANs, func(v *VXLAN) { v.Offloads = maps.Clone(v.Offloads) })
 	g.Daemons = each(g.Daemons, func(d *Daemon) { *d = d.clone() })
 	g.Ports = each(g.Ports, func(p *Port) { p.CPUs = slices.Clone(p.CPUs) })
+	g.Engines = each(g.Engines, func(e *Engine) { *e = e.clone() })
 	return g
 }
 

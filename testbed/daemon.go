@@ -21,11 +21,14 @@ type Daemon struct {
 	Files       map[string]string `json:"files,omitempty"`       // written into {dir} first, by name
 	Before      []Command         `json:"before,omitempty"`      // run to their end, in turn, before it starts
 	Up          Up                `json:"up,omitzero"`
-	After       []Command         `json:"after,omitempty"`  // run to their end, in turn, once it is up
-	Polls       bool              `json:"polls,omitempty"`  // it never sleeps: it is stopped while other cells are measured
-	Ends        string            `json:"ends,omitempty"`   // how it is asked to end: Ends*
-	Probe       string            `json:"probe,omitempty"`  // who reads its counters: vrouter, openvswitch
-	Socket      string            `json:"socket,omitempty"` // where
+	After       []Command         `json:"after,omitempty"` // run to their end, in turn, once it is up
+	Polls       bool              `json:"polls,omitempty"` // it never sleeps: it is stopped while other cells are measured
+	Ends        string            `json:"ends,omitempty"`  // how it is asked to end: Ends*
+	// Alone says that it is the first process of process and mount namespaces of its own: what it
+	// starts and mounts ends with it, however it ends.
+	Alone  bool   `json:"alone,omitempty"`
+	Probe  string `json:"probe,omitempty"`  // who reads its counters: vrouter, openvswitch
+	Socket string `json:"socket,omitempty"` // where
 }
 
 // Command is a program that runs to its end in the stack and folder of a daemon, with
@@ -46,6 +49,7 @@ type Up struct {
 const (
 	EndsWithInput = ""     // its standard input ends
 	EndsBySignal  = "term" // it is sent SIGTERM
+	EndsByKill    = "kill" // it is killed: nothing that it keeps is wanted
 )
 
 func (d Daemon) clone() Daemon {
@@ -76,8 +80,11 @@ func (c *checker) daemon(d Daemon) {
 	if d.Up.Socket != "" && d.Up.Says != "" {
 		c.fault("daemon %s is up by a socket and by what it says: name one of them", d.Name)
 	}
-	if d.Ends != EndsWithInput && d.Ends != EndsBySignal {
-		c.fault("daemon %s ends by %q, which is unknown; use %q, or nothing for the end of its input", d.Name, d.Ends, EndsBySignal)
+	if d.Alone && d.Program == "" {
+		c.fault("daemon %s has no program that could be alone", d.Name)
+	}
+	if d.Ends != EndsWithInput && d.Ends != EndsBySignal && d.Ends != EndsByKill {
+		c.fault("daemon %s ends by %q, which is unknown; use %q or %q, or nothing for the end of its input", d.Name, d.Ends, EndsBySignal, EndsByKill)
 	}
 	for name := range d.Files {
 		if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
@@ -109,6 +116,12 @@ func Configuration(g Graph) string {
 			for line := range strings.Lines(strings.TrimRight(d.Files[name], "\n") + "\n") {
 				b.WriteString("    " + line)
 			}
+		}
+	}
+	for _, e := range g.Engines {
+		fmt.Fprintf(&b, "containers of the engine on node %s:\n", e.Node)
+		for _, line := range e.lines() {
+			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
 	return b.String()

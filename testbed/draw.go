@@ -67,7 +67,7 @@ func sketchNode(g Graph, n Node) sketch {
 		s.title += " (CPU " + ranges(n.CPUs) + ")"
 	}
 	if len(s.core) == 0 {
-		s.core, s.stack = []string{"OS", "STACK"}, true
+		s.core, s.stack = stackLines(g, n.Name), true
 		return s
 	}
 	var containers int
@@ -101,6 +101,40 @@ func switchLines(g Graph, node string) []string {
 			add(d.Drawn)
 		}
 	}
+	for _, e := range g.Engines {
+		for _, c := range e.Containers {
+			if e.Node == node && c.OwnStack() {
+				add("DOCKER")
+				add(c.Network)
+				break
+			}
+		}
+	}
+	return lines
+}
+
+// stackLines are a node's own stack where nothing switches, and the containers in it.
+func stackLines(g Graph, node string) []string {
+	lines := []string{"OS", "STACK"}
+	for _, e := range g.Engines {
+		for _, c := range e.Containers {
+			if e.Node == node && !c.OwnStack() {
+				lines = append(lines, shorten(c.Name))
+			}
+		}
+	}
+	return lines
+}
+
+// box is an engine's container: its address, or where the engine takes one from, and its ports.
+func (c EngineContainer) box() []string {
+	lines := []string{shorten(c.Name)}
+	if c.Address != "" {
+		lines = append(lines, c.Address)
+	}
+	for _, port := range c.Publish {
+		lines = append(lines, fmt.Sprintf("port %d", port))
+	}
 	return lines
 }
 
@@ -124,6 +158,13 @@ func containerBoxes(g Graph, node string) ([][]string, int) {
 			}
 		}
 		boxes = append(boxes, lines)
+	}
+	for _, e := range g.Engines {
+		for _, c := range e.Containers {
+			if e.Node == node && c.OwnStack() {
+				boxes = append(boxes, c.box())
+			}
+		}
 	}
 	if len(boxes) <= 2 {
 		return boxes, len(boxes)

@@ -3,7 +3,7 @@ package testbed
 // Features are the words for what a testbed may need of a machine's kernel, or of its NICs, what
 // others build on first. Backends find out which are missing.
 var Features = []string{
-	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN,
+	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureMacvlan,
 	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureSmartNIC,
 }
 
@@ -13,6 +13,7 @@ const (
 	FeatureVeth     = "veth"          // virtual Ethernet pairs
 	FeatureBridge   = "bridge"        // Linux bridges
 	FeatureVXLAN    = "vxlan"         // VXLAN devices
+	FeatureMacvlan  = "macvlan"       // macvlan devices
 	FeatureBPF      = "bpf"           // BPF programs for tc
 	FeatureTCX      = "tcx"           // their attachment by tcx
 	FeatureThreaded = "threaded-napi" // receive work in kernel threads

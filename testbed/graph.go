@@ -18,6 +18,7 @@ type Graph struct {
 	VXLANs     []VXLAN     `json:"vxlans,omitempty"`
 	Daemons    []Daemon    `json:"daemons,omitempty"`
 	Ports      []Port      `json:"ports,omitempty"`
+	Engines    []Engine    `json:"engines,omitempty"`
 }
 
 // Node is a compute node's own network stack and the CPUs that do its work.
@@ -121,7 +122,8 @@ func (g Graph) NodeOf(place string) string {
 			return c.Node
 		}
 	}
-	return ""
+	_, engine, _ := g.Contained(place)
+	return engine.Node
 }
 
 // Node returns the node of that name.

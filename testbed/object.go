@@ -59,6 +59,9 @@ func objects(g Graph) []object {
 	for _, p := range g.Ports {
 		all = append(all, p.object(g))
 	}
+	for _, e := range g.Engines {
+		all = append(all, e.object(g))
+	}
 	return all
 }
 
@@ -198,6 +201,9 @@ func bridgeKey(g Graph, node, bridge string) string {
 func (g Graph) placeKey(place string) string {
 	if _, isNode := g.Node(place); isNode {
 		return object{kind: KindNode, name: place}.key()
+	}
+	if _, engine, ok := g.Contained(place); ok {
+		return object{kind: KindEngine, name: engine.Name}.key()
 	}
 	return object{kind: KindContainer, name: place}.key()
 }

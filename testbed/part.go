@@ -15,6 +15,7 @@ func (g Graph) Part(node string) Graph {
 		VXLANs:  keep(g.VXLANs, func(v VXLAN) bool { return v.Node == node }),
 		Daemons: keep(g.Daemons, func(d Daemon) bool { return d.Node == node }),
 		Ports:   keep(g.Ports, func(p Port) bool { return g.NodeOf(p.Place) == node }),
+		Engines: keep(g.Engines, func(e Engine) bool { return e.Node == node }),
 	}
 }
 
@@ -28,8 +29,19 @@ func keep[T any](all []T, wanted func(T) bool) []T {
 	return kept
 }
 
-// Places lists the names of every stack: nodes first, then containers.
+// Places lists the names of every place: nodes first, then containers, an engine's last.
 func (g Graph) Places() []string {
+	places := g.Stacks()
+	for _, e := range g.Engines {
+		for _, c := range e.Containers {
+			places = append(places, c.Name)
+		}
+	}
+	return places
+}
+
+// Stacks lists the places whose network stacks the testbed makes itself.
+func (g Graph) Stacks() []string {
 	var places []string
 	for _, n := range g.Nodes {
 		places = append(places, n.Name)

@@ -40,6 +40,9 @@ func Validate(g Graph) error {
 	for _, p := range g.Ports {
 		c.pollPort(p)
 	}
+	for _, e := range g.Engines {
+		c.engine(e)
+	}
 	if len(c.faults) == 0 {
 		return nil
 	}

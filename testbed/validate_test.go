@@ -53,7 +53,7 @@ func TestInvalid(t *testing.T) {
 		{`a command of daemon agent has no program`, func(g *Graph) { g.Daemons[0].After[0].Program = "" }},
 		{`"=x" is not a variable`, func(g *Graph) { g.Daemons[0].Environment[0] = "=x" }},
 		{`name one of them`, func(g *Graph) { g.Daemons[0].Up = Up{Socket: "{dir}/s", Says: "up"} }},
-		{`ends by "kill"`, func(g *Graph) { g.Daemons[0].Ends = "kill" }},
+		{`ends by "hope"`, func(g *Graph) { g.Daemons[0].Ends = "hope" }},
 		{`no place "z"`, func(g *Graph) { g.Ports[0].Place = "z" }},
 		{`"other" is no daemon`, func(g *Graph) { g.Ports[0].Tester = "other" }},
 		{`no daemon with a socket on the node of c`, func(g *Graph) { g.Daemons[0].Socket = "" }},

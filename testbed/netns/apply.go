@@ -13,7 +13,7 @@ import (
 
 // place makes the stacks of the node and its containers that do not stand yet.
 func (c *cell) place(want testbed.Graph) error {
-	for _, place := range want.Part(c.node).Places() {
+	for _, place := range want.Part(c.node).Stacks() {
 		if c.stacks[place] == nil {
 			if err := c.addStack(place); err != nil {
 				return err

@@ -168,7 +168,7 @@ func (b *Backend) drop(ctx context.Context, c *cell) error {
 		errs = append(errs, d.stop())
 	}
 	for _, stack := range c.stacks {
-		errs = append(errs, stack.close())
+		errs = append(errs, stack.Close())
 	}
 	errs = append(errs, os.RemoveAll(c.dir))
 	delete(b.cells, c.name)

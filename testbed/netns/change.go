@@ -48,7 +48,7 @@ func (c *cell) removeStack(place string) error {
 		return nil
 	}
 	delete(c.stacks, place)
-	return stack.close()
+	return stack.Close()
 }
 
 // make makes one object with all its attributes.

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"windtunnel/testbed"
 )
 
@@ -151,6 +153,11 @@ func (d *daemon) start(stack *Stack) (<-chan string, error) {
 	}
 	// A child of the daemon may hold its output open; that must not keep us.
 	process.WaitDelay = time.Second
+	if d.want.Alone {
+		// The kernel ends whoever is in a process namespace with the first one in it, and
+		// takes a mount namespace away with the last (pid_namespaces(7), mount_namespaces(7)).
+		process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
+	}
 	if err := stack.Start(process); err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
@@ -205,8 +212,12 @@ func (d *daemon) stop() error {
 	}
 	term := func() error { return d.process.Process.Signal(syscall.SIGTERM) }
 	steps := []step{{d.stdin.Close, stopWithin}, {term, killWithin}, {d.process.Process.Kill, killWithin}}
-	if d.want.Ends == testbed.EndsBySignal {
-		steps = []step{{term, stopWithin}, {d.process.Process.Kill, killWithin}}
+	switch d.want.Ends {
+	case testbed.EndsBySignal:
+		steps = steps[1:]
+		steps[0].within = stopWithin
+	case testbed.EndsByKill:
+		steps = steps[2:]
 	}
 	d.resume() // a stopped one hears nothing
 	for _, step := range steps {

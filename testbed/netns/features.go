@@ -24,6 +24,7 @@ var trials = map[string]func(*Stack) error{
 	testbed.FeatureVeth:     tryVeth,
 	testbed.FeatureBridge:   tryBridge,
 	testbed.FeatureVXLAN:    tryVXLAN,
+	testbed.FeatureMacvlan:  tryMacvlan,
 	testbed.FeatureBPF:      tryBPF,
 	testbed.FeatureTCX:      tryTCX,
 	testbed.FeatureThreaded: tryThreaded,
@@ -51,7 +52,7 @@ func Missing(ctx context.Context) map[string]string {
 			missing[feature] = err.Error()
 		}
 	}
-	if err := errors.Join(stack.close(), os.Remove(stack.sysfs), os.Remove(filepath.Dir(stack.sysfs))); err != nil {
+	if err := errors.Join(stack.Close(), os.Remove(stack.sysfs), os.Remove(filepath.Dir(stack.sysfs))); err != nil {
 		missing[testbed.FeatureNetns] = err.Error()
 	}
 	return missing
@@ -106,6 +107,22 @@ func tryVXLAN(*Stack) error {
 			return fmt.Errorf("making a VXLAN device (CONFIG_VXLAN): %w", err)
 		}
 		return nil
+	})
+}
+
+func tryMacvlan(*Stack) error {
+	return withLinks(func(h *handle) error {
+		parent, err := h.LinkByName(trialDevice)
+		if err != nil {
+			return fmt.Errorf("there is no virtual pair to stand on: %w", err)
+		}
+		attrs := netlink.NewLinkAttrs()
+		attrs.Name, attrs.ParentIndex = "trymv", parent.Attrs().Index
+		device := &netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_BRIDGE}
+		if err := h.LinkAdd(device); err != nil {
+			return fmt.Errorf("making a macvlan device (CONFIG_MACVLAN): %w", err)
+		}
+		return h.LinkDel(device)
 	})
 }
 

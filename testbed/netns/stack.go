@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,6 +32,28 @@ var errStackClosed = errors.New("the network stack is closed: place the graph ag
 
 // newStack starts a stack's thread; its mounts lie at mountpoint/sys.
 func newStack(place, mountpoint string) (*Stack, error) {
+	return holdStack(place, mountpoint, func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("unsharing namespaces (root is needed): %w", err)
+		}
+		return nil
+	})
+}
+
+// JoinStack returns the stack of a network namespace that somebody else made, and holds it. The
+// caller closes it.
+func JoinStack(place, mountpoint, path string) (*Stack, error) {
+	return holdStack(place, mountpoint, func() error {
+		there, err := netns.GetFromPath(path)
+		if err != nil {
+			return fmt.Errorf("opening its network namespace: %w", err)
+		}
+		return errors.Join(netns.Set(there), there.Close())
+	})
+}
+
+// holdStack starts the thread of a stack, which enter brings into its network namespace.
+func holdStack(place, mountpoint string, enter func() error) (*Stack, error) {
 	s := &Stack{
 		place: place, sysfs: mountpoint + "/sys",
 		work: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
@@ -39,7 +62,7 @@ func newStack(place, mountpoint string) (*Stack, error) {
 		return nil, fmt.Errorf("making a folder for sysfs of %s: %w", place, err)
 	}
 	ready := make(chan error)
-	go s.hold(ready)
+	go s.hold(enter, ready)
 	if err := <-ready; err != nil {
 		<-s.ended
 		return nil, fmt.Errorf("making the network stack of %s: %w", place, err)
@@ -49,20 +72,23 @@ func newStack(place, mountpoint string) (*Stack, error) {
 
 // hold is the stack's thread. It never unlocks, so that the runtime ends the
 // thread with the goroutine rather than give a changed thread to others.
-func (s *Stack) hold(ready chan<- error) {
+func (s *Stack) hold(enter func() error, ready chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
 		// The process's first thread cannot end before the process does
 		// and would keep the namespaces; another goroutine gets another.
 		done := make(chan struct{})
-		go func() { defer close(done); s.hold(ready) }()
+		go func() { defer close(done); s.hold(enter, ready) }()
 		<-done
 		runtime.UnlockOSThread()
 		return
 	}
 	defer close(s.ended)
 	s.tid = unix.Gettid()
-	err := unshare(s.sysfs)
+	err := enter()
+	if err == nil {
+		err = mounts(s.sysfs)
+	}
 	ready <- err
 	if err != nil {
 		return
@@ -77,10 +103,10 @@ func (s *Stack) hold(ready chan<- error) {
 	}
 }
 
-// unshare gives the calling thread network and mount namespaces of its own, a
-// view of the former at sysfs, and a BPF file system in which pins die with it.
-func unshare(sysfs string) error {
-	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
+// mounts gives the calling thread a mount namespace of its own, with a view of its network
+// namespace at sysfs, and a BPF file system in which pins die with it.
+func mounts(sysfs string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("unsharing namespaces (root is needed): %w", err)
 	}
 	// Slaves rather than private: nothing gets out, but what the host unmounts
@@ -141,9 +167,9 @@ func (s *Stack) pin(cpus []int) error {
 	return s.Do(func() error { return pinThread(0, cpus) })
 }
 
-// close ends the stack and waits until the kernel has let the thread go. It is
+// Close ends the stack and waits until the kernel has let the thread go. It is
 // called once.
-func (s *Stack) close() error {
+func (s *Stack) Close() error {
 	close(s.quit)
 	<-s.ended
 	task := fmt.Sprintf("/proc/self/task/%d", s.tid)

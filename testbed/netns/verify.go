@@ -29,7 +29,7 @@ func (b *Backend) Verify(ctx context.Context, g testbed.Graph) error {
 	c, stands := b.cells[g.Cell]
 	part := g.Part(b.node)
 	if !stands {
-		if len(part.Places()) == 0 {
+		if len(part.Stacks()) == 0 {
 			return nil
 		}
 		return fmt.Errorf("cell %s does not stand on node %s: apply it first", g.Cell, b.node)
