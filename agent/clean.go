@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/testbed/docker"
 )
 
 // killPatience is how long a left-over process may take to end by itself once
@@ -76,6 +79,10 @@ func undoJournal(path string) (said []string, err error) {
 			said = append(said, fmt.Sprintf("ended process %d (%s)", e.PID, e.What))
 		}
 	}
+	for _, e := range entries {
+		lines, failed := e.undoContainers()
+		said, err = append(said, lines...), errors.Join(err, failed)
+	}
 	for _, e := range slices.Backward(entries) {
 		if e.File == "" {
 			continue
@@ -87,6 +94,31 @@ func undoJournal(path string) (said []string, err error) {
 		}
 	}
 	return said, err
+}
+
+// removePatience is how long an engine may take to remove containers.
+const removePatience = time.Minute
+
+// undoContainers removes what an engine of others' still runs for the entry, and the control groups of
+// one that has ended.
+func (e entry) undoContainers() (said []string, err error) {
+	if e.Engine.Socket != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), removePatience)
+		defer cancel()
+		said, err = docker.Remove(ctx, e.Engine.Socket, e.Engine.Lease)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED) {
+			said, err = []string{fmt.Sprintf("left alone: what the engine at %s, which does not run, may have of %s: "+
+				"docker rm -f $(docker ps -aq --filter label=%s=%s), once it does", e.Engine.Socket, e.Engine.Lease, docker.LeaseLabel, e.Engine.Lease)}, nil
+		}
+	}
+	if e.Cgroup == "" {
+		return said, err
+	}
+	there, failed := docker.RemoveCgroups(e.Cgroup)
+	if there && failed == nil {
+		said = append(said, "removed the control groups "+e.Cgroup)
+	}
+	return said, errors.Join(err, failed)
 }
 
 // leaseOwner reads a lease's owner, or takes it from the folder's name: a lease

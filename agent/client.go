@@ -118,6 +118,12 @@ func (c *Client) Verify(ctx context.Context, g testbed.Graph) error {
 	return err
 }
 
+// Found tells what container engines made of a cell by themselves.
+func (c *Client) Found(ctx context.Context, cell string) (string, error) {
+	reply, err := c.ask(ctx, proto.Request{Do: proto.DoFound, Cell: cell})
+	return reply.Found, err
+}
+
 // Probe opens (receive) or tries (send) a pair's check; see proto.Probe.
 func (c *Client) Probe(ctx context.Context, cell, place string, probe proto.Probe) (string, error) {
 	reply, err := c.ask(ctx, proto.Request{Do: proto.DoProbe, Cell: cell, Place: place, Probe: &probe})
@@ -173,7 +179,8 @@ func (c *Client) Close() error {
 
 // child is a process of ours that speaks over its standard streams.
 type child struct {
-	cmd    *exec.Cmd
+	pid    int // 0: it is in a container, whose engine knows
+	kill   func() error
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	stderr *netns.Tail
@@ -193,7 +200,7 @@ func startChild(cmd *exec.Cmd, start func(*exec.Cmd) error) (*child, error) {
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
-	c := &child{cmd: cmd, stdin: stdin, stdout: stdout, stderr: &netns.Tail{Limit: 8 << 10}, exited: make(chan struct{})}
+	c := &child{stdin: stdin, stdout: stdout, stderr: &netns.Tail{Limit: 8 << 10}, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirs, c.stderr, time.Second
 	err = start(cmd)
 	theirs.Close()
@@ -202,6 +209,7 @@ func startChild(cmd *exec.Cmd, start func(*exec.Cmd) error) (*child, error) {
 		stdout.Close()
 		return nil, err
 	}
+	c.pid, c.kill = cmd.Process.Pid, cmd.Process.Kill
 	go func() {
 		c.err = cmd.Wait() // which also waits for the last of its standard error
 		close(c.exited)
@@ -218,7 +226,7 @@ func (c *child) end(limit time.Duration) error {
 	case <-c.exited:
 		return c.err
 	case <-time.After(limit):
-		_ = c.cmd.Process.Kill()
+		_ = c.kill()
 		<-c.exited
 		return fmt.Errorf("it did not end within %s and was killed", limit)
 	}

@@ -26,11 +26,19 @@ type journal struct {
 	changed []Setting // in the order of the changes
 }
 
-// entry is a line of a journal: a process that was started, or a setting of the
-// host that was changed.
+// entry is a line of a journal: a process that was started, a setting of the
+// host that was changed, or what a container engine leaves.
 type entry struct {
 	Process
 	Setting
+	Engine Engine `json:"engine,omitzero"`
+	Cgroup string `json:"cgroup,omitempty"` // of containers of the testbed's own engine
+}
+
+// Engine is one that runs without us, and the label of what it runs for us.
+type Engine struct {
+	Socket string `json:"socket"`
+	Lease  string `json:"lease"`
 }
 
 // openJournal makes the node's folder. It must not exist or be empty: the agent
@@ -94,7 +102,7 @@ func readJournal(path string) ([]entry, error) {
 	scanner := bufio.NewScanner(file)
 	for scanner.Scan() && len(all) < maxJournal {
 		var e entry
-		if json.Unmarshal(scanner.Bytes(), &e) == nil && (e.PID > 1 || e.File != "") {
+		if json.Unmarshal(scanner.Bytes(), &e) == nil && (e.PID > 1 || e.File != "" || e.Cgroup != "" || e.Engine.Socket != "") {
 			all = append(all, e)
 		}
 	}

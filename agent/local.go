@@ -3,19 +3,87 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 
+	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
 	"windtunnel/traffic"
 )
 
 // local is the backend of a simulated node on this host.
-type local struct{ *netns.Backend }
+type local struct {
+	*netns.Backend
+	engines *engines
+}
 
 var _ Backend = local{}
 
+// Apply makes a graph live. What engines run stands on everything else: if something else of theirs is
+// asked for, it goes first and comes last.
+func (l local) Apply(ctx context.Context, g testbed.Graph, peers map[string]string) error {
+	if !l.engines.same(g) {
+		swept, err := l.engines.remove(ctx, g.Cell)
+		if err = errors.Join(err, swept()); err != nil {
+			return err
+		}
+	}
+	if err := l.Backend.Apply(ctx, g, peers); err != nil {
+		return err
+	}
+	if err := l.engines.run(ctx, g); err != nil {
+		return errors.Join(l.said(ctx, g, err), l.Restore(context.WithoutCancel(ctx), g.Cell))
+	}
+	return nil
+}
+
+// said adds to a failure of an engine what the engine's own process said, if it has ended.
+func (l local) said(ctx context.Context, g testbed.Graph, err error) error {
+	return errors.Join(err, l.Backend.Verify(ctx, g))
+}
+
+// Verify compares what lives with g.
+func (l local) Verify(ctx context.Context, g testbed.Graph) error {
+	return errors.Join(l.Backend.Verify(ctx, g), l.engines.verify(ctx, g.Cell))
+}
+
+// Restore takes a cell down.
+func (l local) Restore(ctx context.Context, cell string) error {
+	swept, err := l.engines.remove(ctx, cell)
+	return errors.Join(err, l.Backend.Restore(ctx, cell), swept())
+}
+
+// Close takes every cell down.
+func (l local) Close() error {
+	var failed error
+	for _, cell := range l.engines.names() {
+		failed = errors.Join(failed, l.Restore(context.Background(), cell))
+	}
+	return errors.Join(failed, l.Backend.Close())
+}
+
+// Found tells what a cell's engines made by themselves.
+func (l local) Found(ctx context.Context, cell string) (string, error) {
+	return l.engines.found(ctx, cell)
+}
+
+// Inside returns the container that a place is, nil if no engine runs it.
+func (l local) Inside(cell, place string) Inside {
+	if running := l.engines.of(cell, place); running != nil {
+		return inside{running, place}
+	}
+	return nil
+}
+
 func (l local) stack(cell, place string) (*netns.Stack, error) {
+	if stack := l.engines.stack(cell, place); stack != nil {
+		return stack, nil
+	}
+	if l.engines.of(cell, place) != nil {
+		place = l.engines.config.Name // in the node's own stack
+	}
 	if stack := l.Stack(cell, place); stack != nil {
 		return stack, nil
 	}
@@ -39,10 +107,11 @@ func (l local) Do(cell, place string, f func() error) error {
 }
 
 func (l local) Sysfs(cell, place string) string {
-	if stack := l.Stack(cell, place); stack != nil {
-		return stack.Sysfs()
+	stack, err := l.stack(cell, place)
+	if err != nil {
+		return ""
 	}
-	return ""
+	return stack.Sysfs()
 }
 
 func (l local) Port(cell, place string) *traffic.Port {

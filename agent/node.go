@@ -45,6 +45,10 @@ type Backend interface {
 	LetPoll(cell string) error
 	// Port is a place's port of poll mode, nil where it has none.
 	Port(cell, place string) *traffic.Port
+	// Inside is how to get into a place that an engine runs, nil for every other one.
+	Inside(cell, place string) Inside
+	// Found tells what a cell's engines made by themselves: rules, proxies; "" without engines.
+	Found(ctx context.Context, cell string) (string, error)
 	// Switches are a cell's daemons.
 	Switches(cell string) []Switch
 	Close() error
@@ -86,7 +90,8 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 		return err
 	}
 	if config.Backend == nil {
-		config.Backend = local{netns.New(config.Name, config.CPUs, config.Dir)}
+		backend := netns.New(config.Name, config.CPUs, config.Dir)
+		config.Backend = local{backend, newEngines(backend, config, notes)}
 	}
 	n := &node{config: config, journal: notes, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{}}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -117,7 +122,7 @@ func (n *node) hello() proto.Hello {
 	return proto.Hello{
 		Windtunnel: proto.Version, Role: "node", Release: n.config.Release, PID: os.Getpid(),
 		Capabilities: []string{proto.DoPlace, proto.DoApply, proto.DoVerify, proto.DoProbe, proto.DoCalibrate, proto.DoPrepare,
-			proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat},
+			proto.DoFound, proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat},
 		Fingerprint: measure.ReadFingerprint(),
 	}
 }
@@ -131,6 +136,12 @@ func (n *node) handle(ctx context.Context, ask proto.Request) proto.Reply {
 		return n.build(ctx, ask)
 	case proto.DoProbe, proto.DoPrepare, proto.DoCalibrate:
 		return n.relay(ctx, ask)
+	case proto.DoFound:
+		said, err := n.config.Backend.Found(ctx, ask.Cell)
+		if err != nil {
+			return refuse("%v", err)
+		}
+		return proto.Reply{Found: said}
 	case proto.DoStart:
 		return n.start(ctx, ask)
 	case proto.DoResult:
@@ -196,7 +207,7 @@ func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 	if ask.Do != proto.DoProbe && ask.Order == nil {
 		return refuse("prepare needs an order")
 	}
-	w, err := n.worker(ask.Cell, ask.Place)
+	w, err := n.worker(ctx, ask.Cell, ask.Place)
 	if err != nil {
 		return refuse("%v", err)
 	}

@@ -33,6 +33,8 @@ func (plain) LetPoll(string) error                                            { 
 func (plain) Switches(string) []Switch                                        { return nil }
 func (plain) Port(_, _ string) *traffic.Port                                  { return nil }
 func (plain) Sysfs(_, _ string) string                                        { return "/sys" }
+func (plain) Inside(_, _ string) Inside                                       { return nil }
+func (plain) Found(context.Context, string) (string, error)                   { return "", nil }
 func (plain) Close() error                                                    { return nil }
 
 // TestMain lets this program be a worker, or something that only looks like one.

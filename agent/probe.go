@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -67,13 +68,19 @@ type probeServer struct {
 	serving sync.WaitGroup
 }
 
-func openProbe(ip string) (*probeServer, error) {
-	tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(ip)})
+// openProbe listens at an IP, or at an IP:port where the caller wants the port.
+func openProbe(address string) (*probeServer, error) {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		ip, _ := netip.ParseAddr(address) // an address that is none is refused by the socket
+		at = netip.AddrPortFrom(ip, 0)
+	}
+	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 	if err != nil {
 		return nil, err
 	}
 	port := tcp.Addr().(*net.TCPAddr).Port
-	udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(ip), Port: port})
+	udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at.Addr(), uint16(port))))
 	if err != nil {
 		tcp.Close()
 		return nil, err

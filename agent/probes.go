@@ -32,13 +32,20 @@ func (n *node) measured(cell string) measure.Config {
 	g := n.graph(cell)
 	config := measure.Config{CPUs: n.config.CPUs}
 	for _, place := range g.Places() {
-		if g.NodeOf(place) == n.config.Name {
+		if g.NodeOf(place) == n.config.Name && apart(g, place) {
 			config.Stacks = append(config.Stacks, measure.Stack{Place: place, Sysfs: n.config.Backend.Sysfs(cell, place),
 				Do: func(f func() error) error { return n.config.Backend.Do(cell, place, f) }})
 		}
 	}
 	for _, link := range g.Links {
 		config.Links = append(config.Links, ends(g, link, n.config.Name)...)
+	}
+	for _, engine := range g.Part(n.config.Name).Engines {
+		for _, c := range engine.Containers {
+			if c.OwnStack() && c.Network != testbed.NetworkNone {
+				config.Links = append(config.Links, measure.Link{Place: c.Name, Device: engineDevice, Role: result.RoleEndpoint})
+			}
+		}
 	}
 	for _, s := range n.config.Backend.Switches(cell) {
 		if s.Probe == "" {
@@ -47,6 +54,16 @@ func (n *node) measured(cell string) measure.Config {
 		config.Switches = append(config.Switches, measure.Switch{Name: s.Name, Kind: s.Probe, Socket: s.Socket})
 	}
 	return config
+}
+
+// engineDevice is what engines call a container's interface.
+const engineDevice = "eth0"
+
+// apart tells whether a place's stack counts what this place receives. In a node's own stack, with
+// nobody on another node, it would count what its senders receive as well, under each of its names.
+func apart(g testbed.Graph, place string) bool {
+	c, _, contained := g.Contained(place)
+	return !contained || c.OwnStack() || len(g.Nodes) > 1
 }
 
 // ends are a link's interfaces on a node. The node's end of a container's link is

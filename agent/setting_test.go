@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"windtunnel/testbed/docker"
 )
 
 func setting(t *testing.T, value string) string {
@@ -95,5 +97,20 @@ func TestAnUnreadableSettingIsAnError(t *testing.T) {
 	defer notes.close()
 	if err := notes.raise("/nonexistent", 1); err == nil || !strings.Contains(err.Error(), "reading a setting") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestContainersAreUndone: control groups that are gone are no failure, and an engine that does not run is
+// left alone with what to do about it.
+func TestContainersAreUndone(t *testing.T) {
+	if said, err := (entry{Cgroup: docker.CgroupPrefix + "none-such"}).undoContainers(); err != nil || len(said) != 0 {
+		t.Errorf("%q, %v", said, err)
+	}
+	if _, err := (entry{Cgroup: "/docker"}).undoContainers(); err == nil {
+		t.Error("it removes others' control groups")
+	}
+	said, err := (entry{Engine: Engine{Socket: filepath.Join(t.TempDir(), "s"), Lease: "L"}}).undoContainers()
+	if err != nil || len(said) != 1 || !strings.Contains(said[0], "--filter label=windtunnel.lease=L") {
+		t.Errorf("%q, %v", said, err)
 	}
 }

@@ -33,7 +33,7 @@ func (w *workerProcess) ask(ctx context.Context, limit time.Duration, request pr
 	defer cancel()
 	reply, err := w.peer.ask(ctx, request)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		_ = w.process.cmd.Process.Kill()
+		_ = w.process.kill()
 		_ = within(lastWordsPatience, "dying", func() error { <-w.peer.ended; return nil })
 	}
 	return reply, err
@@ -48,7 +48,7 @@ func (w *workerProcess) lastWords() string {
 
 // worker returns the living worker of a place, starting one where there is none
 // or the last one died.
-func (n *node) worker(cell, place string) (*workerProcess, error) {
+func (n *node) worker(ctx context.Context, cell, place string) (*workerProcess, error) {
 	key := cell + "/" + place
 	n.mu.Lock()
 	w := n.workers[key]
@@ -63,7 +63,7 @@ func (n *node) worker(cell, place string) (*workerProcess, error) {
 	if w != nil {
 		_ = w.process.end(0) // its stream is broken, whatever became of the process
 	}
-	w, err := n.startWorker(cell, place)
+	w, err := n.startWorker(ctx, cell, place)
 	if err != nil {
 		return nil, fmt.Errorf("starting the worker in %s: %w", place, err)
 	}
@@ -75,16 +75,14 @@ func (n *node) worker(cell, place string) (*workerProcess, error) {
 
 // startWorker starts a worker inside its place. The kernel kills it if this
 // agent dies (PR_SET_PDEATHSIG), and it ends by itself when its input does.
-func (n *node) startWorker(cell, place string) (*workerProcess, error) {
-	cmd := exec.Command(n.config.Worker[0], n.config.Worker[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	process, err := startChild(cmd, func(cmd *exec.Cmd) error {
-		return n.config.Backend.Start(cell, place, cmd)
-	})
+func (n *node) startWorker(ctx context.Context, cell, place string) (*workerProcess, error) {
+	process, err := n.startInside(ctx, cell, place)
 	if err != nil {
 		return nil, err
 	}
-	err = n.journal.note(cmd.Process.Pid, "worker "+cell+"/"+place)
+	if process.pid != 0 {
+		err = n.journal.note(process.pid, "worker "+cell+"/"+place)
+	}
 	if err != nil {
 		return nil, errors.Join(err, process.end(workerPatience))
 	}
@@ -94,6 +92,18 @@ func (n *node) startWorker(cell, place string) (*workerProcess, error) {
 		return nil, fmt.Errorf("%w%s", err, process.said())
 	}
 	return &workerProcess{cell: cell, place: place, peer: p, process: process}, nil
+}
+
+// startInside starts the worker's process: in a container by its engine, else in the place's stack.
+func (n *node) startInside(ctx context.Context, cell, place string) (*child, error) {
+	if container := n.config.Backend.Inside(cell, place); container != nil {
+		return container.start(ctx, n.config.Worker[1:])
+	}
+	cmd := exec.Command(n.config.Worker[0], n.config.Worker[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return startChild(cmd, func(cmd *exec.Cmd) error {
+		return n.config.Backend.Start(cell, place, cmd)
+	})
 }
 
 // cellWorkers are the workers of a cell, living or dead.

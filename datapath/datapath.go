@@ -55,6 +55,7 @@ const (
 type Laid struct {
 	Graph     testbed.Graph
 	Addresses map[string]string // place name -> the IP at which traffic reaches it
+	Published []Published       // by pair: where its receiver is reached if not at its address; none, or all
 	MTU       result.MTU
 	Facts     map[string]string // for the report: encapsulation, overhead in bytes
 	Doubts    []result.Doubt    // what makes any figure of the path less sure

@@ -21,6 +21,7 @@ type Layout struct {
 	facts     map[string]string
 	doubts    []result.Doubt
 	programs  []Program
+	published []Published
 }
 
 // The source document's addresses (001, "Test scenarios"): its nodes are .11 and
@@ -169,7 +170,8 @@ func (l *Layout) Finish(endpointMTU int) (Laid, error) {
 	}
 	return Laid{
 		Graph: l.Graph, Addresses: l.addresses, Facts: l.facts, Programs: l.programs, Doubts: l.doubts,
-		MTU: result.MTU{Wire: l.Request.Wire.MTU, Endpoint: endpointMTU},
+		Published: l.published,
+		MTU:       result.MTU{Wire: l.Request.Wire.MTU, Endpoint: endpointMTU},
 	}, nil
 }
 

@@ -131,6 +131,19 @@ func (l *Layout) OnUnderlay6(end *testbed.Interface) {
 	end.Addresses = []string{Within(Underlay6, l.Node6(end.Place))}
 }
 
+// Move gives the nodes' interfaces addresses of another /24 than Underlay, with the same host numbers.
+func (l *Layout) Move(subnet netip.Prefix) {
+	for i := range l.Graph.Links {
+		for side := range l.Graph.Links[i].Ends {
+			end := &l.Graph.Links[i].Ends[side]
+			for n, address := range end.Addresses {
+				old := netip.MustParsePrefix(address) // OnUnderlay wrote it
+				end.Addresses[n] = Within(subnet, Host(subnet, int(old.Addr().As4()[3])))
+			}
+		}
+	}
+}
+
 // Bridge adds a bridge to a node.
 func (l *Layout) Bridge(node string, mtu int) {
 	l.Graph.Bridges = append(l.Graph.Bridges, testbed.Bridge{Name: BridgeName(node), Node: node, Device: "br0", MTU: mtu})

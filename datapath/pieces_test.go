@@ -113,3 +113,17 @@ func TestSegmentationOffLeavesNoDeviceOut(t *testing.T) {
 		}
 	}
 }
+
+// A pair whose receiver is behind a published port binds to that port on any address, and its sender connects
+// to another one.
+func TestPublishedPairs(t *testing.T) {
+	pair := result.Pair{From: result.Place{Node: "a"}, To: result.Place{Node: "b", Container: "c"}}
+	plain := Laid{Addresses: map[string]string{"c": "10.0.0.2"}}
+	if plain.Listen(pair, 0, false) != "10.0.0.2" || plain.Connect(0, true, "10.0.0.2:9") != "10.0.0.2:9" {
+		t.Errorf("%s, %s", plain.Listen(pair, 0, false), plain.Connect(0, true, "10.0.0.2:9"))
+	}
+	published := Laid{Published: []Published{{Address: netip.MustParseAddr("127.0.0.1"), Port: 80, Beside: 81}}}
+	if published.Listen(pair, 0, true) != "0.0.0.0:81" || published.Connect(0, false, "0.0.0.0:80") != "127.0.0.1:80" {
+		t.Errorf("%s, %s", published.Listen(pair, 0, true), published.Connect(0, false, "0.0.0.0:80"))
+	}
+}

@@ -59,6 +59,7 @@ type cellObject struct {
 	Published          map[result.Metric]float64 `json:"published"`
 	Search             *result.Search            `json:"search,omitempty"`        // for the highest rates: result/FORMAT.md has its fields
 	Configuration      string                    `json:"configuration,omitempty"` // every program that the path ran
+	Engines            string                    `json:"engines,omitempty"`       // what container engines made by themselves
 }
 
 // packetsObject is what became of numbered packets. Shares are percentages of
@@ -184,7 +185,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Configuration: c.Spec.Configuration,
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines,
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),

@@ -94,6 +94,7 @@ func (m markdown) topologies(f analysis.Findings) {
 // configured, and a reader may know better.
 func (m markdown) configurations(f analysis.Findings) {
 	m.drawn("## Configurations", f, func(c result.Cell) string { return c.Configuration })
+	m.drawn("## Container engines", f, func(c result.Cell) string { return c.Engines })
 }
 
 // drawn writes a text of each cell that has one as indented code, which no text inside

@@ -69,7 +69,7 @@ func cleanValue(v reflect.Value) {
 }
 
 func cleanField(name string, v reflect.Value) {
-	if name == "Topology" || name == "Configuration" {
+	if name == "Topology" || name == "Configuration" || name == "Engines" {
 		v.SetString(cleanLines(v.String()))
 		return
 	}

@@ -85,11 +85,14 @@ type Cell struct {
 	Topology     string            `json:"topology"`         // as `windtunnel plan` draws it
 	Layout       map[string]string `json:"layout,omitempty"` // what the path adds: encapsulation, bytes of overhead
 	// Configuration is every program that the path runs, as a person would type it.
-	Configuration string             `json:"configuration,omitempty"`
-	Published     map[Metric]float64 `json:"published,omitempty"`
-	Skipped       string             `json:"skipped,omitempty"`
-	Failed        string             `json:"failed,omitempty"`
-	Doubts        []Doubt            `json:"doubts,omitempty"`
+	Configuration string `json:"configuration,omitempty"`
+	// Engines is what container engines are and made by themselves, node by node, once the testbed
+	// stood: addresses, rules for packets, proxies.
+	Engines   string             `json:"engines,omitempty"`
+	Published map[Metric]float64 `json:"published,omitempty"`
+	Skipped   string             `json:"skipped,omitempty"`
+	Failed    string             `json:"failed,omitempty"`
+	Doubts    []Doubt            `json:"doubts,omitempty"`
 }
 
 // MTU is the largest IP packet of the wire and of the endpoints' interfaces, in bytes.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"windtunnel/result"
@@ -50,6 +51,27 @@ func (c *Conductor) buildCell(ctx context.Context, cell PlannedCell) error {
 	return c.probeCell(ctx, cell)
 }
 
+// lookAt keeps what engines made of a cell that stands. What cannot be had is said in its place.
+func (c *Conductor) lookAt(ctx context.Context, cell *PlannedCell) {
+	if cell.Record.Failed != "" || len(cell.Laid.Graph.Engines) == 0 {
+		return
+	}
+	var text strings.Builder
+	for _, node := range c.nodesOf(cell.Laid.Graph) {
+		said, err := node.Found(ctx, cell.Record.Name)
+		if err != nil {
+			said = fmt.Sprintf("could not be looked at: %v", err)
+		}
+		if said != "" {
+			fmt.Fprintf(&text, "on node %s:\n", node.Name())
+			for line := range strings.Lines(strings.TrimRight(said, "\n") + "\n") {
+				text.WriteString("  " + line)
+			}
+		}
+	}
+	cell.Record.Engines = text.String()
+}
+
 // verifyCell compares what lives on every node with the graph.
 func (c *Conductor) verifyCell(ctx context.Context, cell PlannedCell) error {
 	return each(c.nodesOf(cell.Laid.Graph), func(n Node) error { return n.Verify(ctx, cell.Laid.Graph) })
@@ -58,24 +80,24 @@ func (c *Conductor) verifyCell(ctx context.Context, cell PlannedCell) error {
 // probeCell checks that every pair of a cell can talk, at its full MTU and
 // unharmed.
 func (c *Conductor) probeCell(ctx context.Context, cell PlannedCell) error {
-	for _, pair := range cell.Record.Pairs {
-		if err := c.probePair(ctx, cell, pair); err != nil {
+	for i, pair := range cell.Record.Pairs {
+		if err := c.probePair(ctx, cell, i, pair); err != nil {
 			return fmt.Errorf("trying %s to %s: %w", pair.From.Name(), pair.To.Name(), err)
 		}
 	}
 	return nil
 }
 
-func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, pair result.Pair) error {
+func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, i int, pair result.Pair) error {
 	receiver, sender := c.node(pair.To.Node), c.node(pair.From.Node)
 	name := cell.Record.Name
 	address, err := receiver.Probe(ctx, name, pair.To.Name(),
-		Probe{Role: traffic.Receive, Address: cell.Laid.Addresses[pair.To.Name()], MTU: cell.Record.MTU.Endpoint})
+		Probe{Role: traffic.Receive, Address: cell.Laid.Listen(pair, i, false), MTU: cell.Record.MTU.Endpoint})
 	if err != nil {
 		return err
 	}
 	_, err = sender.Probe(ctx, name, pair.From.Name(),
-		Probe{Role: traffic.Send, Address: address, MTU: cell.Record.MTU.Endpoint})
+		Probe{Role: traffic.Send, Address: cell.Laid.Connect(i, false, address), MTU: cell.Record.MTU.Endpoint})
 	return errors.Join(err, receiver.Stop(ctx, name))
 }
 

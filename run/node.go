@@ -40,6 +40,8 @@ type Node interface {
 	Apply(ctx context.Context, g Graph, peers map[string]string) error
 	// Verify compares what lives with g.
 	Verify(ctx context.Context, g Graph) error
+	// Found tells what container engines made of the cell by themselves, as text; "" without any.
+	Found(ctx context.Context, cell string) (string, error)
 	// Probe opens or tries one end of a check that a pair can talk.
 	Probe(ctx context.Context, cell, place string, probe Probe) (address string, err error)
 	// Prepare makes one end of a pair ready; the request's Pair, Place and Order

@@ -26,11 +26,12 @@ type Settings struct {
 
 // What the planner reckons with, beside the window.
 const (
-	setUpPerCell  = 60 * time.Millisecond  // building, verifying, taking down
-	trialOverhead = 210 * time.Millisecond // preparing, connecting, and the tail in which senders go on
-	closingTime   = time.Second            // the report and the last teardown
-	startDelay    = 30 * time.Millisecond  // from the start message to traffic
-	interval      = 100 * time.Millisecond // of the records within a trial: 10 to 30 a window
+	setUpPerCell  = 60 * time.Millisecond   // building, verifying, taking down
+	setUpEngines  = 1500 * time.Millisecond // more, where container engines have to begin
+	trialOverhead = 210 * time.Millisecond  // preparing, connecting, and the tail in which senders go on
+	closingTime   = time.Second             // the report and the last teardown
+	startDelay    = 30 * time.Millisecond   // from the start message to traffic
+	interval      = 100 * time.Millisecond  // of the records within a trial: 10 to 30 a window
 	shortWarmUp   = 200 * time.Millisecond
 	longWarmUp    = 500 * time.Millisecond
 	shortWindow   = time.Second
@@ -42,6 +43,9 @@ const (
 
 // rawFrames is the kind of load that enters a path below the sender's stack.
 const rawFrames = "frame"
+
+// datagrams is the kind of load whose receiver has a port for each of its threads.
+const datagrams = "datagram"
 
 // Plan is a suite, laid out on a host: nothing is left to decide but the order
 // of trials.
@@ -123,6 +127,9 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 	if err != nil {
 		return PlannedCell{}, err
 	}
+	if err := checkPorts(cell, laid); err != nil {
+		return PlannedCell{}, err
+	}
 	find, err := p.checkFind(cell)
 	if err != nil {
 		return PlannedCell{}, err
@@ -135,6 +142,16 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Configuration: testbed.Configuration(laid.Graph), Doubts: laid.Doubts, Published: cell.Published,
 	}
 	return PlannedCell{Record: record, Laid: laid}, nil
+}
+
+// checkPorts refuses a load with more ports than are published.
+func checkPorts(cell scenario.Cell, laid datapath.Laid) error {
+	for kind, load := range map[string]result.Options{cell.Traffic: cell.Load, cell.Beside: cell.BesideLoad} {
+		if n := load.Int("threads"); len(laid.Published) > 0 && kind == datagrams && n > 1 {
+			return fmt.Errorf("the %d threads of its datagrams have a port each, and one is published: take `threads: 1`", n)
+		}
+	}
+	return nil
 }
 
 // skip says why a cell is not measured here.
@@ -210,7 +227,7 @@ func (p Plan) times(settings Settings) result.Plan {
 	if cells == 0 {
 		return t
 	}
-	left := settings.Budget - closingTime - cells*setUpPerCell
+	left := settings.Budget - closingTime - p.setUp()
 	left -= p.searchTime(left)
 	// Calibrating takes what the least number of blocks leaves.
 	least := cells * stats.MinimumBlocks * (shortWindow + shortWarmUp + trialOverhead + startDelay)
@@ -229,8 +246,19 @@ func (p Plan) times(settings Settings) result.Plan {
 // leastBudget is what the least number of blocks takes, with everything around them.
 func (p Plan) leastBudget() time.Duration {
 	cells := time.Duration(len(p.Runnable()))
-	all := closingTime + cells*(setUpPerCell+stats.MinimumBlocks*trialTime(p.Times)) + p.generators()*calibrationTime
+	all := closingTime + p.setUp() + cells*stats.MinimumBlocks*trialTime(p.Times) + p.generators()*calibrationTime
 	return all.Truncate(10*time.Second) + 10*time.Second
+}
+
+// setUp is what building, verifying and taking down all cells takes, about.
+func (p Plan) setUp() (all time.Duration) {
+	for _, cell := range p.Runnable() {
+		all += setUpPerCell
+		if len(cell.Laid.Graph.Engines) > 0 {
+			all += setUpEngines
+		}
+	}
+	return all
 }
 
 // generators counts the distinct loads of the cells that will run.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -199,6 +200,27 @@ func TestWhatSpoilsATrial(t *testing.T) {
 		spoil(&trial)
 		if got := spoiled(trial); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A published port is one: what has a port for each of its threads is refused before the machine is touched.
+func TestDatagramsOfManyPortsAreRefused(t *testing.T) {
+	for threads, want := range map[int]string{1: "", 2: "take `threads: 1`"} {
+		text := fmt.Sprintf(`
+suite: ports
+nodes: {a: {}, b: {}}
+traffic: {kind: datagram, flows: 4, threads: %d}
+cells:
+  A: {path: published-port, pairs: [{from: a, to: {container: s, on: b}}]}
+`, threads)
+		suite, err := scenario.Parse([]byte(text), "ports.yaml", Vocabulary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = MakePlan(suite, Host{CPUs: []int{0, 1}}, Settings{Budget: time.Minute})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d threads: %v, not %q", threads, err, want)
 		}
 	}
 }

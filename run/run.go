@@ -121,6 +121,7 @@ func (c *Conductor) build(ctx context.Context) (standing []PlannedCell, fatal er
 			cell.Record.Failed = "the run ended before it was built"
 			if fatal == nil && ctx.Err() == nil {
 				cell.Record.Failed, fatal = c.tryBuilding(ctx, cell)
+				c.lookAt(ctx, &cell)
 			}
 			if cell.Record.Failed == "" {
 				standing = append(standing, cell)

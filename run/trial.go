@@ -68,11 +68,11 @@ func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l 
 		return c.node(place.Node).Prepare(ctx, cell.Record.Name,
 			Request{Pair: i, Beside: l.beside, Place: place.Name(), Order: &order})
 	}
-	address, err := prepare(traffic.Receive, pair.To, cell.Laid.Addresses[pair.To.Name()])
+	address, err := prepare(traffic.Receive, pair.To, cell.Laid.Listen(pair, i, l.beside))
 	if err != nil {
 		return err
 	}
-	_, err = prepare(traffic.Send, pair.From, address)
+	_, err = prepare(traffic.Send, pair.From, cell.Laid.Connect(i, l.beside, address))
 	return err
 }
 

@@ -15,6 +15,9 @@ compgen -G '/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a' >/de
 need clang-format-19 clang-format-19
 need ip iproute2
 need ovs-vswitchd openvswitch-switch
+need dockerd docker.io
+need iptables iptables
+need podman podman
 need dpdk-testpmd dpdk-dev # a parser of rte_flow's rules
 need cc gcc
 # An older kernel in a guest: scripts/kernels.sh.
@@ -35,9 +38,12 @@ fi
 echo "installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 install() { apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
-# Open vSwitch's package starts a system-wide one, which nothing here uses.
-quiet() { systemctl disable --now openvswitch-switch >/dev/null 2>&1 || true; }
-[[ " ${missing[*]} " != *" openvswitch-switch "* ]] || trap quiet EXIT
+# These packages start system-wide daemons, which nothing here uses.
+quiet() {
+	[[ " ${missing[*]} " != *" openvswitch-switch "* ]] || systemctl disable --now openvswitch-switch || true
+	[[ " ${missing[*]} " != *" docker.io "* ]] || systemctl disable --now docker.socket docker containerd || true
+} >/dev/null 2>&1
+trap quiet EXIT
 apt-get update -qq || true
 install "${missing[@]}" 2>/dev/null && exit 0
 # One that cannot be had must not keep the others away.

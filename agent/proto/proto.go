@@ -37,6 +37,7 @@ const (
 	DoResult    = "result"    // wait for the trial's end, answer what was measured
 	DoStop      = "stop"      // drop prepared or running workers of a cell
 	DoCalibrate = "calibrate" // tell how fast a generator is by itself
+	DoFound     = "found"     // tell what container engines made of a cell by themselves
 	DoHeartbeat = "heartbeat" // the conductor lives
 )
 
@@ -88,6 +89,7 @@ type Reply struct {
 	Ends    []WorkerEnd       `json:"ends,omitempty"`    // result of a worker
 	// PerSecond answers calibrate; 0: this kind cannot tell.
 	PerSecond float64 `json:"per_second,omitempty"`
+	Found     string  `json:"found,omitempty"` // found: text, a line each
 }
 
 // NodeTrial is one node's part of a trial.

@@ -56,6 +56,13 @@ func TestLaid(t *testing.T) {
 	golden(t, "vrouter-poll-alone", "vrouter", alone(atPorts(request("nic", datapath.SegmentationFound, bothWays()...)), "mplsoudp"))
 	golden(t, "vrouter-poll-alone-over-ipv6-wide-node", "vrouter", over(alone(atPorts(wide(request("nic", datapath.SegmentationFound, containers("a", "a")))), "vxlan"), "ipv6"))
 	golden(t, "vrouter-two-pairs", "vrouter", request("nic", datapath.SegmentationFound, twoPairs()...))
+	golden(t, "published-port", "published-port", request("nic", datapath.SegmentationFound, served("a", "b")))
+	golden(t, "published-port-proxy", "published-port", with(request("nic", datapath.SegmentationFound, served("b", "b")), "proxy", true))
+	golden(t, "published-port-user-network", "published-port", limited(request("nic", datapath.SegmentationFound, twoPairs()...)))
+	golden(t, "macvlan", "macvlan", request("nic", datapath.SegmentationFound, containers("a", "b")))
+	golden(t, "macvlan-colocated-subnet", "macvlan", moved(request("nic", datapath.SegmentationFound, containers("a", "a"))))
+	golden(t, "host-network", "host-network", request("nic", datapath.SegmentationFound, served("a", "b")))
+	golden(t, "host-network-colocated", "host-network", request("nic", datapath.SegmentationFound, served("b", "b")))
 	golden(t, "bridge-three-pairs-wide-nodes", "bridge", wide(request("nic", datapath.SegmentationFound, threePairs()...)))
 }
 
@@ -81,6 +88,22 @@ func alone(r datapath.Request, encapsulation string) datapath.Request {
 
 func over(r datapath.Request, underlay string) datapath.Request {
 	r.Options["underlay"] = underlay
+	return r
+}
+
+// served is a client in a node's own stack and a server in a container.
+func served(from, to string) result.Pair {
+	return result.Pair{From: result.Place{Node: from}, To: result.Place{Node: to, Container: "server"}}
+}
+
+// limited asks for everything that an engine's container can have.
+func limited(r datapath.Request) datapath.Request {
+	r.Options = result.Options{"network": "user", "proxy": false, "port": int64(7000), "cpus": "0.5", "memory": int64(256 << 20), "image": "/tmp/server.tar"}
+	return r
+}
+
+func moved(r datapath.Request) datapath.Request {
+	r.Options = result.Options{"subnet": "10.1.2.0/24", "gateway": "10.1.2.1"}
 	return r
 }
 
@@ -124,6 +147,9 @@ func describe(laid datapath.Laid) string {
 	fmt.Fprintf(&text, "\nMTU %d on the wire, %d at the endpoints\n", laid.MTU.Wire, laid.MTU.Endpoint)
 	for _, place := range slices.Sorted(maps.Keys(laid.Addresses)) {
 		fmt.Fprintf(&text, "reach %s at %s\n", place, laid.Addresses[place])
+	}
+	for i, p := range laid.Published {
+		fmt.Fprintf(&text, "pair %d connects to %s, ports %d and %d\n", i, p.Address, p.Port, p.Beside)
 	}
 	for _, doubt := range laid.Doubts {
 		fmt.Fprintf(&text, "doubt: %s\n", doubt.Says)
@@ -207,11 +233,7 @@ func TestDrawingsFitAPage(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	process := result.Place{Node: "a"}
-	for _, c := range []struct {
-		name, path string
-		change     func(*datapath.Request)
-		want       string
-	}{
+	refused(t, []refusal{
 		{"a container on the wire", "wire", func(r *datapath.Request) { r.Pairs = []result.Pair{containers("a", "b")} }, "cannot reach the container sender"},
 		{"a wire within a node", "wire", func(r *datapath.Request) { r.Pairs = []result.Pair{{From: process, To: process}} }, "no wire within a node"},
 		{"a process on a bridge", "bridge", func(r *datapath.Request) { r.Pairs[0].From = process }, "cannot reach the process on node a"},
@@ -252,7 +274,46 @@ func TestRefused(t *testing.T) {
 			r.Nodes = append(r.Nodes, testbed.Node{Name: "c"})
 			r.Pairs = append(r.Pairs, result.Pair{From: result.Place{Node: "c", Container: "x"}, To: r.Pairs[0].To})
 		}, "use 3 nodes"},
-	} {
+	})
+}
+
+func TestEnginesRefuse(t *testing.T) {
+	refused(t, []refusal{
+		{"a published port of a process", "published-port", func(r *datapath.Request) { r.Pairs[0].To = result.Place{Node: "b"} }, "b receives in the node's own stack"},
+		{"a published port without segmentation", "published-port", func(r *datapath.Request) { r.Segmentation = datapath.SegmentationOff }, "take `segmentation: as-found`"},
+		{"another node's 127.0.0.1", "published-port", func(r *datapath.Request) { *r = with(*r, "connect", "loopback"); r.Pairs[0] = served("a", "b") }, "only a client in the stack of node b can"},
+		{"a container's 127.0.0.1", "published-port", func(r *datapath.Request) { *r = with(*r, "connect", "loopback") }, "sender cannot connect to 127.0.0.1"},
+		{"raw frames to a published port", "published-port", func(r *datapath.Request) { *r = frames(*r) }, "raw frames do not enter"},
+		{"more ports than there are", "published-port", func(r *datapath.Request) {
+			r.Pairs = nil
+			for range 300 {
+				r.Pairs = append(r.Pairs, served("a", "b"))
+			}
+			*r = with(*r, "port", int64(65000))
+		}, "65535 is the last"},
+		{"no CPUs", "published-port", func(r *datapath.Request) { *r = with(*r, "cpus", "none") }, `"none": write a number`},
+		{"too few CPUs", "host-network", func(r *datapath.Request) { *r = with(*r, "cpus", "0.001") }, "from 0.01 on"},
+		{"no container in the host's network", "host-network", func(r *datapath.Request) { r.Pairs = []result.Pair{processes()} }, "no end is a container"},
+		{"a node's stack and its own macvlan", "macvlan", func(r *datapath.Request) { r.Pairs[0] = served("b", "b") }, "do not reach each other"},
+		{"two private neighbours", "macvlan", func(r *datapath.Request) { *r = with(*r, "mode", "private"); r.Pairs[0] = containers("a", "a") }, "take the mode bridge"},
+		{"two that pass through", "macvlan", func(r *datapath.Request) { *r = with(*r, "mode", "passthru"); r.Pairs = twoPairs() }, "one container has all of an interface"},
+		{"a subnet that is none", "macvlan", func(r *datapath.Request) { *r = with(*r, "subnet", "10.0.0.1/8") }, `"10.0.0.1/8" is no IPv4 prefix of 24 bits`},
+		{"a gateway elsewhere", "macvlan", func(r *datapath.Request) { *r = with(*r, "gateway", "10.0.0.1") }, `"10.0.0.1" is no address of the subnet`},
+		{"an endpoint's gateway", "macvlan", func(r *datapath.Request) { *r = with(*r, "gateway", "172.16.0.21") }, "may be an endpoint's address"},
+		{"macvlan without segmentation", "macvlan", func(r *datapath.Request) { r.Segmentation = datapath.SegmentationOff }, "take `segmentation: as-found`"},
+	})
+}
+
+// refusal is a request that a path cannot serve: one between two containers on two nodes, changed.
+type refusal struct {
+	name, path string
+	change     func(*datapath.Request)
+	want       string
+}
+
+func refused(t *testing.T, all []refusal) {
+	t.Helper()
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			r := request("nic", datapath.SegmentationFound, containers("a", "b"))
 			c.change(&r)

@@ -4,7 +4,10 @@ package paths
 import (
 	"windtunnel/datapath"
 	"windtunnel/datapath/bridge"
+	"windtunnel/datapath/hostnetwork"
+	"windtunnel/datapath/macvlan"
 	"windtunnel/datapath/ovs"
+	"windtunnel/datapath/publishedport"
 	"windtunnel/datapath/redirect"
 	"windtunnel/datapath/testpmd"
 	"windtunnel/datapath/vrouter"
@@ -22,6 +25,9 @@ var all = []datapath.Path{
 	ovs.Path{},
 	ovs.DPDK{},
 	vrouter.Path{},
+	publishedport.Path{},
+	macvlan.Path{},
+	hostnetwork.Path{},
 }
 
 // All lists every path, the plainest first.

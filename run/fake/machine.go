@@ -24,6 +24,7 @@ type Truth struct {
 	Loss                float64 // share of such packets
 	LatencySeconds      float64 // median, of a load that measures it
 	Calibrated          float64 // what its generator reaches without a path; 0: not known
+	Found               string  // what engines made of it by themselves, on each node
 	BuildFails          string  // why its testbed cannot be built
 	MTUFails            bool    // its probe does not pass
 	BreaksAfter         int     // after so many trials its testbed breaks, until it is rebuilt; 0: never

@@ -63,6 +63,10 @@ func (n *node) Verify(_ context.Context, g run.Graph) error {
 	return nil
 }
 
+func (n *node) Found(_ context.Context, cell string) (string, error) {
+	return n.machine.truth(cell).Found, nil
+}
+
 func (n *node) Probe(_ context.Context, cell, _ string, probe run.Probe) (string, error) {
 	if probe.Role == send && n.machine.truth(cell).MTUFails {
 		return "", fmt.Errorf("a UDP packet of the endpoint's MTU, %d bytes, does not pass", probe.MTU)
