@@ -39,9 +39,12 @@ type Arrived struct {
 	Corrupt     uint64  `json:"corrupt"`        // payload or header was not what was sent
 	SocketDrops uint64  `json:"socket_drops"`   // lost in the receiving socket's buffer (SO_RXQ_OVFL); part of Lost
 	Jitter      float64 `json:"jitter_seconds"` // RFC 3550, section 6.4.1; mean over flows
-	Flows       int     `json:"flows"`
-	Method      string  `json:"method,omitempty"` // "udp-gro", "recvmmsg", "xdp", "tc", "af-packet"
-	Why         string  `json:"why,omitempty"`
+	// Backlog is by how much the shortest time under way grew from the window's beginning to its end, the mean over
+	// flows: a queue that took in more than it gave out. 0 too where the kind does not see it.
+	Backlog float64 `json:"backlog_seconds,omitempty"`
+	Flows   int     `json:"flows"`
+	Method  string  `json:"method,omitempty"` // "udp-gro", "recvmmsg", "xdp", "tc", "af-packet"
+	Why     string  `json:"why,omitempty"`
 }
 
 // Frames says what a frame's size means and where it was counted.

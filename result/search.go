@@ -103,6 +103,7 @@ type SearchTrial struct {
 	OfferedLoad      float64 `json:"offered_load"` // what was really sent by the second; intervals are in its terms
 	Sent             float64 `json:"sent"`
 	Received         float64 `json:"received"`
+	Queued           float64 `json:"queued,omitempty"` // of Received: by how much a queue grew, which counts as lost
 	LossRatio        float64 `json:"loss_ratio"`
 	ForwardingRate   float64 `json:"forwarding_rate"` // load times the share that came
 	Limit            string  `json:"limit,omitempty"` // the measurer's verdict

@@ -84,6 +84,9 @@ func (s Search) Attributes() string {
 // Words are a trial in one line.
 func (t SearchTrial) Words(unit string) string {
 	text := fmt.Sprintf("%5.2f s at %s: %s lost", t.EffectiveSeconds, FormatLoad(unit, t.Load), percentOf(math.Round(t.LossRatio*1e5)/1e5))
+	if t.Queued > 0 {
+		text += fmt.Sprintf(", %s of that in a queue that grew", percentOf(math.Round(t.Queued/t.Sent*1e5)/1e5))
+	}
 	if t.Unusable != "" {
 		text += ", not usable: " + t.Unusable
 	}

@@ -13,6 +13,9 @@ func (b *bench) conclude() result.Search {
 	for _, t := range b.trials {
 		s.TrafficSeconds += t.EffectiveSeconds
 	}
+	if b.Method == result.MethodMLR {
+		s.Durations += "; " + QueuedCount
+	}
 	w := b.observe()
 	for _, g := range b.Goals {
 		s.Found = append(s.Found, b.result(g, w))

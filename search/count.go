@@ -87,7 +87,12 @@ func Counted(unit string, pairs []result.PairSample) Measured {
 			lost, atSocket := lostShare(way)
 			m.Sent += sent
 			m.Received += sent * (1 - lost)
+			queued := sent * (1 - lost) * queuedShare(way)
+			m.Queued += queued
 			ofReceivers += sent * atSocket
+			if queued > 0 && busyReceiver(way.Receiver) {
+				ofReceivers += queued
+			}
 			m.Seconds += way.Sender.WindowSeconds / float64(len(ways)*len(pairs))
 		}
 		if p.Limit != nil {
@@ -107,7 +112,7 @@ func Counted(unit string, pairs []result.PairSample) Measured {
 // have pushed back only where nothing was lost: else who fell short cannot be told.
 func limitOf(m Measured, ofReceivers float64, ofGenerator, ofPath int) string {
 	const hardly = 0.01
-	lost := m.Sent - m.Received
+	lost := m.Sent - m.Received + m.Queued
 	switch {
 	case ofGenerator > 0:
 		return result.GeneratorLimited
@@ -117,6 +122,23 @@ func limitOf(m Measured, ofReceivers float64, ofGenerator, ofPath int) string {
 		return result.PathLimited
 	}
 	return ""
+}
+
+// queuedShare is the share of one way's arrivals by which a queue grew: what comes out of it
+// in the window is that much less than what went in. Less than a thousandth is the scheduler's.
+func queuedShare(way result.Way) float64 {
+	const seen = 0.001
+	a := way.Receiver.Arrived
+	if a == nil || a.Backlog < seen*way.Sender.WindowSeconds {
+		return 0
+	}
+	return a.Backlog / (way.Sender.WindowSeconds + a.Backlog)
+}
+
+// busyReceiver reports whether it is the receiver before whom packets queue.
+func busyReceiver(r result.PairEnd) bool {
+	const busy = 0.9
+	return r.Threads > 0 && r.CPUSeconds > busy*float64(r.Threads)*r.WindowSeconds
 }
 
 // lostShare is the share of one way's packets that never came, and that was lost in the

@@ -20,6 +20,10 @@ type device struct {
 	// fastest is what its generator reaches; 0: any rate.
 	fastest float64
 	why     string // the generator's own verdict, where it falls short
+	// erratic is by how much the generator varies below fastest, as a share.
+	erratic float64
+	// room is what the path's queue holds before it loses; empty at each trial's beginning.
+	room float64
 }
 
 func (d *device) measure(_ context.Context, seconds, load float64) (Measured, error) {
@@ -27,10 +31,13 @@ func (d *device) measure(_ context.Context, seconds, load float64) (Measured, er
 	d.now += seconds
 	m := Measured{Seconds: seconds}
 	if d.fastest > 0 && load > d.fastest {
-		load, m.Limit = d.fastest, d.why
+		load, m.Limit = d.fastest*(1-d.erratic*d.random.Float64()), d.why
 	}
 	m.Sent = math.Round(load * seconds)
-	if d.loss != nil {
+	if excess := m.Sent - limit*seconds; d.room > 0 && excess > 0 {
+		m.Queued = min(excess, d.room)
+		m.Received = m.Sent - math.Floor(excess-m.Queued)
+	} else if d.loss != nil {
 		m.Received = m.Sent - math.Floor(m.Sent*d.loss(load/limit))
 	} else {
 		m.Received = min(m.Sent, math.Floor(limit*seconds))

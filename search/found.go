@@ -19,10 +19,15 @@ func (b *bench) result(g result.SearchGoal, w weather) result.SearchResult {
 	r.Why = b.irregular(g, lower, upper)
 	r.Regular = r.Why == ""
 	switch {
-	case lower == 0 && upper == 0:
-		r.Rate = result.Missing("no load was measured long enough")
 	case upper == 0:
-		least := b.between(lower, lower).low
+		least, _ := b.short(g)
+		if lower > 0 {
+			least = max(least, b.between(lower, lower).low)
+		}
+		if least == 0 {
+			r.Rate = result.Missing("no load was measured long enough")
+			break
+		}
 		r.Rate = result.Figure{Mean: least, Low: &least, N: len(b.trials)}
 		r.Basis = result.BasisBounds
 	default:
@@ -35,6 +40,29 @@ func (b *bench) result(g result.SearchGoal, w weather) result.SearchResult {
 		r.Basis = s.basis
 	}
 	return r
+}
+
+// short is what the path typically carried within a goal's loss in trials in which the generator sent
+// less than it was asked for: they are at no load of the search, but the path did carry that. 0 trials: 0.
+func (b *bench) short(g result.SearchGoal) (carried float64, trials int) {
+	var rates []float64
+	for _, t := range b.trials {
+		if t.Unusable != "" && t.LossRatio <= g.LossRatio {
+			rates = append(rates, t.OfferedLoad)
+		}
+	}
+	return median(rates), len(rates)
+}
+
+// fellShort is in how many trials the generator did.
+func (b *bench) fellShort() int {
+	n := 0
+	for _, t := range b.trials {
+		if t.Unusable != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // irregular says why a goal's result is not regular, "" if it is.
@@ -61,8 +89,12 @@ func (b *bench) irregular(g result.SearchGoal, lower, upper float64) string {
 // limit says what set a goal's rate.
 func (b *bench) limit(g result.SearchGoal, lower, upper float64) result.Limit {
 	switch {
-	case upper == 0 && lower == 0 && b.generator > 0:
-		return result.Limit{Verdict: result.GeneratorLimited, Says: fmt.Sprintf("the generator kept no load that was tried: it fell short of all, down to %.4g per second", b.generator)}
+	case upper == 0 && lower == 0 && b.fellShort() > 0:
+		says := fmt.Sprintf("the generator sent less than it was asked for in %d of %d trials, and kept no load long enough", b.fellShort(), len(b.trials))
+		if carried, trials := b.short(g); trials > 0 {
+			says += fmt.Sprintf("; what it sent met the goal in %d of these, so the path carries %.4g per second or more", trials, carried)
+		}
+		return result.Limit{Verdict: result.GeneratorLimited, Says: says}
 	case upper == 0 && lower == 0:
 		return result.Limit{Says: "no verdict: no load was measured long enough"}
 	case upper == 0 && b.generator > 0:

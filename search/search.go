@@ -28,6 +28,7 @@ type Measure func(ctx context.Context, seconds, load float64) (Measured, error)
 // Measured is what came of a trial.
 type Measured struct {
 	Sent, Received float64
+	Queued         float64 // of what was received: by how much a queue grew meanwhile; 0 too where that is not seen
 	Grain          float64 // one packet: counts are no finer
 	Seconds        float64 // really taken: the trial's effective duration; 0: as asked
 	Spent          float64 // with everything around the trial; 0: Seconds
@@ -55,6 +56,11 @@ const asAsked = 0.01
 
 // Durations says how effective durations come about, as the draft wants it told.
 const Durations = "as asked for; the window that was really taken where it differs by more than 1 %"
+
+// QueuedCount says what becomes of what a queue hides: a path takes in more than it gives out
+// for as long as it has room, and trials of half a second see no loss then. RFC 2544's and TST009's
+// trials are long, and counted by the letter.
+const QueuedCount = "what a growing queue took in beyond what it gave out counts as lost"
 
 // most bounds the number of trials, so that no search goes on for ever, whatever
 // the measurer says.
@@ -97,6 +103,7 @@ type bench struct {
 	spent     float64
 	highest   float64 // load: the maximum, or what the generator reaches
 	generator float64 // what it reached when asked for more; 0: it kept up
+	fell      bool    // the generator did not keep a load
 	above     float64 // a load above the limit, where trials are compared; 0: none yet
 	bent      bool    // what arrives in trials that lose is not the path's limit
 }
@@ -113,12 +120,15 @@ func (b *bench) trial(seconds, load float64) (result.SearchTrial, error) {
 	if err != nil {
 		return result.SearchTrial{}, fmt.Errorf("a trial of %g s at %g per second: %w", seconds, load, err)
 	}
-	if !(m.Sent > 0 && m.Received >= 0 && m.Seconds >= 0) {
+	if !(m.Sent > 0 && m.Received >= 0 && m.Queued >= 0 && m.Seconds >= 0) {
 		return result.SearchTrial{}, fmt.Errorf("a trial of %g s at %g per second: %g sent, %g received, %g s taken: give a larger minimum load or longer trials",
 			seconds, load, m.Sent, m.Received, m.Seconds)
 	}
 	if m.Seconds == 0 {
 		m.Seconds = seconds
+	}
+	if b.Method != result.MethodMLR {
+		m.Queued = 0
 	}
 	t := weigh(seconds, load, m)
 	b.trials = append(b.trials, t)
@@ -155,7 +165,7 @@ func (b *bench) mayMeasure(seconds float64) error {
 // generator did not manage says nothing of a path.
 func weigh(seconds, load float64, m Measured) result.SearchTrial {
 	t := result.SearchTrial{Load: load, Seconds: seconds, EffectiveSeconds: m.Seconds,
-		Sent: m.Sent, Received: min(m.Received, m.Sent), Limit: m.Limit}
+		Sent: m.Sent, Received: min(m.Received, m.Sent), Queued: min(m.Queued, m.Received, m.Sent), Limit: m.Limit}
 	if math.Abs(m.Seconds-seconds) <= asAsked*seconds {
 		t.EffectiveSeconds = seconds
 	}
@@ -169,8 +179,9 @@ func weigh(seconds, load float64, m Measured) result.SearchTrial {
 	case m.Sent < (1-shortBy)*intended-2*m.Grain:
 		t.Unusable = fmt.Sprintf("the generator sent %.4g of the %.4g per second asked for", m.Sent/m.Seconds, load)
 	}
-	t.LossRatio = 1 - t.Received/expected
-	t.ForwardingRate = load * t.Received / expected
+	came := t.Received - t.Queued
+	t.LossRatio = 1 - came/expected
+	t.ForwardingRate = load * came / expected
 	return t
 }
 
@@ -191,10 +202,13 @@ func (b *bench) offer(seconds, load float64) (result.SearchTrial, error) {
 			}
 			reached = max(reached, t.OfferedLoad)
 		}
-		b.generator = reached
+		if !b.fell {
+			b.fell, b.generator = true, 0 // what was known before the trials is not what it keeps
+		}
+		b.generator = max(b.generator, reached)
 		b.highest = min(reached, b.highest*(1-shortBy))
 		if b.highest < b.MinLoad {
-			return result.SearchTrial{}, fmt.Errorf("the generator does not even reach the minimum load, %g per second: it sent %.4g", b.MinLoad, reached)
+			return result.SearchTrial{}, fmt.Errorf("the generator does not even reach the minimum load, %g per second: it sent %.4g", b.MinLoad, b.generator)
 		}
 	}
 }

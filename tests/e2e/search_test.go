@@ -42,40 +42,50 @@ func searches() int {
 }
 
 // TestSearchFindsATokenBucket: 1 Gbit/s as tbf counts it, which is the frame without its FCS:
-// the payload, 8 bytes of UDP, 20 of IP and 14 of Ethernet. What the bucket and the queue hold beside it, 640 KB,
-// hides an excess of 5 Mbit in a trial, so what is found lies up to 0.5 % above.
+// the payload, 8 bytes of UDP, 20 of IP and 14 of Ethernet. Its queue of 512 KB, which hides an excess of
+// 4 Mbit from a trial's losses, must not be taken for the path's rate.
 func TestSearchFindsATokenBucket(t *testing.T) {
 	needsRoot(t)
+	var before []result.Figure
+	for i := range searches() {
+		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
+			r := searchTokenBucket(t)
+			for _, other := range before {
+				if *r.Low > *other.High || *r.High < *other.Low {
+					t.Errorf("%g [%g, %g] and %g [%g, %g] have nothing in common", r.Mean, *r.Low, *r.High, other.Mean, *other.Low, *other.High)
+				}
+			}
+			before = append(before, r)
+		})
+	}
+}
+
+// searchTokenBucket lays one out, and searches it.
+func searchTokenBucket(t *testing.T) result.Figure {
 	bed, middle := bridged(t)
 	middle.run("tc qdisc add dev v2 root tbf rate 1gbit burst 128kb limit 512kb")
 	receive(t, bed.to, []string{"native"})
 	const message = 1400
 	const truth = 1e9 * message / (message + 8 + 20 + 14) / (1 - 0.005)
-	var before []result.Figure
-	for range searches() {
-		s := bed.from.windtunnel(t, "search", "10.0.0.2", "--json", "--loss", "0.5%", "--message", fmt.Sprintf("%dB", message), "--max", "3Gbit/s").searchOf()
-		r := s.Found[0]
-		if !r.Rate.Known() || r.Rate.High == nil {
-			tell(t, s)
-			t.Fatalf("nothing was found: %+v, doubts %v", r, s.Doubts)
-		}
-		t.Logf("%s, %.1f s, %d trials, %v", r.RateWords(s.Unit), s.SpentSeconds, len(s.Trials), s.Doubts)
-		if off := r.Rate.Mean/truth - 1; off < -0.01 || off > 0.01 || r.Limit.Verdict != result.PathLimited || s.SpentSeconds > 60 {
-			t.Errorf("%s in %.1f s (%s), the truth is %s; doubts %v", r.RateWords(s.Unit), s.SpentSeconds, r.Limit.Verdict, result.FormatLoad(s.Unit, truth), s.Doubts)
-			tell(t, s)
-		}
-		for _, other := range before {
-			if *r.Rate.Low > *other.High || *r.Rate.High < *other.Low {
-				t.Errorf("%g [%g, %g] and %g [%g, %g] have nothing in common", r.Rate.Mean, *r.Rate.Low, *r.Rate.High, other.Mean, *other.Low, *other.High)
-			}
-		}
-		before = append(before, r.Rate)
-		for _, l := range s.Latencies {
-			if l.Reason != "" || !(l.Seconds["p50"].Mean > 0) {
-				t.Errorf("latency: %+v", l)
-			}
+	s := bed.from.windtunnel(t, "search", "10.0.0.2", "--json", "--loss", "0.5%", "--message", fmt.Sprintf("%dB", message), "--max", "3Gbit/s").searchOf()
+	r := s.Found[0]
+	if !r.Rate.Known() || r.Rate.High == nil {
+		tell(t, s)
+		t.Fatalf("nothing was found: %+v, doubts %v", r, s.Doubts)
+	}
+	t.Logf("%s, %.1f s, %d trials, %v; the truth is %s", r.RateWords(s.Unit), s.SpentSeconds, len(s.Trials), s.Doubts, result.FormatLoad(s.Unit, truth))
+	if off := r.Rate.Mean/truth - 1; off < -0.01 || off > 0.01 || r.Limit.Verdict != result.PathLimited || s.SpentSeconds > 60 {
+		t.Errorf("%s in %.1f s (%s), the truth is %s; doubts %v", r.RateWords(s.Unit), s.SpentSeconds, r.Limit.Verdict, result.FormatLoad(s.Unit, truth), s.Doubts)
+	}
+	if os.Getenv("SEARCH_TELL") != "" || t.Failed() {
+		tell(t, s)
+	}
+	for _, l := range s.Latencies {
+		if l.Reason != "" || !(l.Seconds["p50"].Mean > 0) {
+			t.Errorf("latency: %+v", l)
 		}
 	}
+	return r.Rate
 }
 
 // throttle makes a group of processes that get a fifth of a CPU, and returns the file that takes

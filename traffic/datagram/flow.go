@@ -76,6 +76,7 @@ type FlowCounts struct {
 	SocketDrops uint64 // messages for which the socket's buffer was full (what SO_RXQ_OVFL tells); their datagrams are part of Lost
 	Highest     uint64 // number that came; below the first where none did
 	Jitter      float64
+	Backlog     float64 // s: by how much the shortest time under way rose in the window
 	// iperf3's own arithmetic: duplicates and late datagrams cancel errors.
 	IperfErrors, IperfOutOfOrder int64
 

@@ -103,6 +103,7 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	for _, f := range flows {
 		all.add(f.Marked[markWindow])
 		arrived.Jitter += f.Jitter / float64(len(flows))
+		arrived.Backlog += f.Backlog / float64(len(flows))
 	}
 	end.Packets, end.Bytes = all.Packets, all.Packets*uint64(r.load().message)
 	arrived.Late, arrived.Reordered, arrived.Duplicate, arrived.Corrupt = all.Late, all.Reordered, all.Duplicate, all.Corrupt
@@ -115,6 +116,9 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.CPUSeconds = max(0, (r.ended.receiveCPU - r.began.receiveCPU).Seconds())
 	end.Threads = r.load().threads
 	end.Intervals = r.in.done
+	if end.Packets < fewDatagrams || r.cutShort {
+		arrived.Backlog = 0
+	}
 	end.Arrived = arrived
 	r.betweenMarks(&end, traffic.Receive)
 	return end
@@ -147,7 +151,7 @@ func (r *run) expected(all Marked) uint64 {
 	return came + missing
 }
 
-// fewDatagrams do not tell a time within 1 %.
+// fewDatagrams do not tell a time within 1 %, nor what is the shortest one under way.
 const fewDatagrams = 200
 
 // betweenMarks replaces the schedule's window by the time from the first datagram

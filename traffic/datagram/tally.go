@@ -17,6 +17,7 @@ type tally struct {
 	jitter  int64 // ns, times 16
 	first   uint64
 	timed   bool
+	floor   floor // of the window's datagrams
 }
 
 // Marked counts the datagrams that carried one mark, as FlowCounts does; corrupt
@@ -68,6 +69,9 @@ func (t *tally) take(s Stamp, size int, now int64) (difference int64) {
 	t.bytes += uint64(size)
 	if s.Sent == t.sent && now == t.arrived {
 		return -1
+	}
+	if s.Mark == markWindow {
+		t.floor.note(s.Sent, now-s.Sent)
 	}
 	return t.time(s.Sent, now)
 }
