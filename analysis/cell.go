@@ -39,6 +39,7 @@ func (d data) cell(spec result.Cell) Cell {
 	for _, m := range metrics {
 		c.Figures[m] = c.figure(trials, m)
 	}
+	c.Figures[result.FoundRate] = c.found()
 	for _, q := range Quantiles {
 		for _, m := range []result.Metric{result.Latency(result.LatencyIntended, q), result.Latency(result.LatencyActual, q), result.BesideLatency(q)} {
 			c.Figures[m] = c.figure(trials, m)

@@ -19,7 +19,7 @@ func (f Findings) ratioOf(d data, r result.Ratio) Ratio {
 		found.Published = &value
 		found.PublishedVerdict = stats.Change(value, words)
 	}
-	if found.Estimate.Known() {
+	if found.Estimate.Known() && r.Metric != result.FoundRate { // else the search has the doubts
 		over, _ := f.Cell(r.Over)
 		under, _ := f.Cell(r.Under)
 		found.Evidence = comparison{d, over, under}.evidence()
@@ -31,6 +31,9 @@ func (f Findings) ratioOf(d data, r result.Ratio) Ratio {
 // estimate is the ratio in the run's data. Where a cell was not measured it says
 // so; the cell says why.
 func (f Findings) estimate(d data, r result.Ratio) stats.Estimate {
+	if r.Metric == result.FoundRate {
+		return f.foundRatio(r)
+	}
 	for _, name := range []string{r.Over, r.Under} {
 		c, ok := f.Cell(name)
 		if ok && c.Status == Skipped {

@@ -54,6 +54,7 @@ var (
 		result.PacketsPerBusyCore: {Less: "fewer packets per busy second", More: "more packets per busy second", As: "as many packets per busy second"},
 		result.LineShare10G:       rateWords,
 		result.LineShare40G:       rateWords,
+		result.FoundRate:          rateWords,
 		result.Retransmits:        {Less: "fewer retransmits", More: "more retransmits", As: "as many retransmits"},
 	}
 )

@@ -109,7 +109,7 @@ func causes(f analysis.Findings) section {
 		}
 		cells := [2]string{r.Ratio.Over, r.Ratio.Under}
 		i.lines = evidence(r, said[cells])
-		if said[cells] == "" {
+		if said[cells] == "" && len(r.Evidence) > 0 {
 			said[cells] = i.name
 		}
 		s.items = append(s.items, i)

@@ -37,6 +37,7 @@ const (
 	DeviceCycles        Metric = "cycles_per_packet.device"
 	LineShare10G        Metric = "line_percent.10g"
 	LineShare40G        Metric = "line_percent.40g"
+	FoundRate           Metric = "found_per_second" // of a search's first goal, in its unit: of no trial
 	cpuPercent                 = "cpu_percent."
 	cpuWord                    = "cpu."
 	defaultMetricOfCell        = ReceivedRate
@@ -84,6 +85,7 @@ var metricWords = withLatencies(map[string]Metric{
 	"cycles.packet":             DeviceCycles,
 	"line.10g":                  LineShare10G,
 	"line.40g":                  LineShare40G,
+	"found":                     FoundRate,
 })
 
 // MetricByWord returns the metric that a suite's word stands for; "" is the

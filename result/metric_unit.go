@@ -22,6 +22,12 @@ func (m Metric) Parse(text string) (float64, error) {
 	case m == WirePacketSize || m == EndpointPacketSize:
 		return quantity(text, "packet size", "1500B", sizeUnits, meant)
 	}
+	if m == FoundRate {
+		if v, err := ParseBitRate(text); err == nil {
+			return v, nil
+		}
+		return ParsePacketRate(text)
+	}
 	if m == DeviceCycles {
 		return quantity(text, "cost", "400 cycles/packet", []unit{{"cycles/packet", 0, 1}}, nil)
 	}

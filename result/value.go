@@ -62,6 +62,8 @@ func (c Cell) packetValue(t Trial, m Metric) (float64, error) {
 		return c.lineShare(t, Ethernet10G)
 	case LineShare40G:
 		return c.lineShare(t, Ethernet40G)
+	case FoundRate:
+		return 0, errors.New("it is found by the cell's search, not by its trials")
 	}
 	return 0, fmt.Errorf("no metric %q", string(m))
 }

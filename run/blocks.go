@@ -96,7 +96,7 @@ func (c *Conductor) note(t result.Trial) {
 }
 
 func (c *Conductor) showRatios() {
-	for _, ratio := range c.Plan.Ratios {
+	for _, ratio := range c.series.ratios {
 		c.Progress.Ratio(ratio, c.series.estimate(ratio))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"windtunnel/result"
@@ -65,6 +66,23 @@ func searchConfig(f result.Find, most float64) search.Config {
 	return search.Config{Method: f.Method, MinLoad: least, MaxLoad: most, Goals: searchGoals(f), Budget: f.BudgetSeconds}
 }
 
+// blockRatios are the ratios that blocks make more exact: those of found rates are known, or not, before them.
+func (p Plan) blockRatios() []result.Ratio {
+	return slices.DeleteFunc(slices.Clone(p.Ratios), func(r result.Ratio) bool { return r.Metric == result.FoundRate })
+}
+
+// checkFound refuses a ratio, or a sentence, about rates that nobody searches for.
+func (p Plan) checkFound() error {
+	for _, r := range p.Suite.AllRatios() {
+		for _, name := range []string{r.Over, r.Under} {
+			if cell, ok := p.Suite.Cell(name); ok && r.Metric == result.FoundRate && cell.Find == nil && cell.Published[r.Metric] == 0 {
+				return fmt.Errorf("%s: %s: the cell %s has no `find` in its traffic; say `find: {loss: [0.5%%]}` there", p.Suite.File, r.Short(), name)
+			}
+		}
+	}
+	return nil
+}
+
 // searchTime is about what the cells' searches may take, latencies included: never so much that
 // nothing is left for blocks.
 func (p Plan) searchTime(left time.Duration) time.Duration {
@@ -113,12 +131,16 @@ func (c *Conductor) find(ctx context.Context, cells []PlannedCell) ([]PlannedCel
 	return standing, nil
 }
 
-// foundLoad is the load that met the first goal.
+// foundLoad is the load that met the first goal; of a generator that kept no load, what the path carried of it.
 func foundLoad(s result.Search) float64 {
 	if len(s.Found) == 0 {
 		return 0
 	}
-	return s.Found[0].LowerBound
+	first := s.Found[0]
+	if first.LowerBound == 0 && first.Rate.Known() && first.UpperBound == 0 {
+		return first.Rate.Mean
+	}
+	return first.LowerBound
 }
 
 // searchBudget is what the next of so many searches may take: its share of what the least

@@ -99,6 +99,9 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		}
 		p.Cells = append(p.Cells, planned)
 	}
+	if err := p.checkFound(); err != nil {
+		return Plan{}, err
+	}
 	p.Hypotheses = p.hypotheses(host)
 	p.Times = p.times(settings)
 	p.Doubts = p.doubts()

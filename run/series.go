@@ -15,7 +15,7 @@ type series struct {
 }
 
 func newSeries(p Plan) *series {
-	s := &series{ratios: p.Ratios}
+	s := &series{ratios: p.blockRatios()}
 	for _, cell := range p.Cells {
 		s.cells = append(s.cells, cell.Record)
 	}

@@ -1,0 +1,50 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"windtunnel/result"
+	"windtunnel/scenario"
+)
+
+func TestTheLoadOfBlocks(t *testing.T) {
+	for name, c := range map[string]struct {
+		found []result.SearchResult
+		want  float64
+	}{
+		"met":               {[]result.SearchResult{{LowerBound: 90, UpperBound: 91, Rate: result.Figure{Mean: 90.5, N: 9}}}, 90},
+		"no load met it":    {[]result.SearchResult{{UpperBound: 10, Rate: result.Missing("no load met the goal")}}, 0},
+		"generator by fits": {[]result.SearchResult{{Rate: result.Figure{Mean: 40, N: 9}}}, 40},
+		"ended at once":     {nil, 0},
+	} {
+		if got := foundLoad(result.Search{Found: c.found}); got != c.want {
+			t.Errorf("%s: %g, want %g", name, got, c.want)
+		}
+	}
+}
+
+const foundSuite = `suite: f
+nodes: {a: {}, b: {}}
+traffic: {kind: datagram}
+cells:
+  A: {path: wire, pairs: [{from: a, to: b}], traffic: {find: {loss: [0.5%]}}}
+  B: {like: A, FIND}
+ratios: ["found: B/A", B/A]
+`
+
+func TestAFoundRatioNeedsSearches(t *testing.T) {
+	for find, says := range map[string]string{"says: b": "", "traffic: {find: none}": "cell B has no `find`"} {
+		spec, err := scenario.Parse([]byte(strings.Replace(foundSuite, "FIND", find, 1)), "f.yaml", Vocabulary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := MakePlan(spec, Host{CPUs: []int{0, 1}}, Settings{Budget: 60e9})
+		switch {
+		case says == "" && err != nil, says != "" && (err == nil || !strings.Contains(err.Error(), says)):
+			t.Errorf("%s: %v, want %q", find, err, says)
+		case says == "" && (len(plan.Ratios) != 2 || len(plan.blockRatios()) != 1):
+			t.Errorf("%v, blocks for %v", plan.Ratios, plan.blockRatios())
+		}
+	}
+}
