@@ -18,6 +18,7 @@
 #include <rte_eal.h>
 
 #include "control.h"
+#include "guest_memory.h"
 #include "image.h"
 #include "lcore.h"
 #include "ports.h"
@@ -76,6 +77,10 @@ int main(int argc, char **argv)
 	argv[3] = argv[0];
 	if (rte_eal_init(argc - 3, argv + 3) < 0) {
 		fprintf(stderr, "vrouter-poll: DPDK does not start; the lines above say why\n");
+		return 1;
+	}
+	if (poll_guest_memory_guard()) {
+		perror("vrouter-poll: guarding against VMs that cut their memory off");
 		return 1;
 	}
 	status = forward(&work, control);

@@ -29,7 +29,7 @@ func watched(t *testing.T, program string) string {
 	t.Helper()
 	folder := t.TempDir()
 	script := filepath.Join(folder, "vrouter-poll")
-	// A VM that takes its memory away ends the process by SIGBUS, which a test expects: no sanitizer's matter.
+	// A VM that takes its memory away raises SIGBUS, which the process looks after itself: no sanitizer's matter.
 	options := "log_path=" + filepath.Join(folder, "finding") + ":print_stacktrace=1:handle_sigbus=0"
 	text := fmt.Sprintf("#!/bin/sh\nASAN_OPTIONS=%s UBSAN_OPTIONS=%s exec %s \"$@\"\n", options, options, program)
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
