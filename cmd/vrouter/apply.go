@@ -20,7 +20,7 @@ type applyFlags struct {
 func newApply() *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
-		Use: "apply FILE [flags]", Short: "Give a running vRouter another configuration, while packets flow", Args: cobra.ExactArgs(1),
+		Use: "apply FILE [flags]", Short: "Give a running vRouter another configuration, while packets flow", Args: one("FILE"),
 		Long: `Give a running vRouter another configuration, while packets flow, and tell what that changed.
 FILE is the whole configuration, - for the standard input.
 

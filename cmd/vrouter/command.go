@@ -125,6 +125,16 @@ func noSuchCommand(root *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s", args[0], hint)
 }
 
+// one wants one argument, and says which.
+func one(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("%s takes one argument, %s, not %d; `%s --help` has examples", c.CommandPath(), what, len(args), c.CommandPath())
+	}
+}
+
 // nearestFlag adds the flag that was probably meant.
 func nearestFlag(c *cobra.Command, err error) error {
 	word, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")

@@ -17,7 +17,7 @@ func newRouteAdd() *cobra.Command {
 	var socket, network string
 	var way wayFlags
 	c := &cobra.Command{
-		Use: "add PREFIX [flags]", Short: "Give a prefix a route, new or instead of another one", Args: cobra.ExactArgs(1),
+		Use: "add PREFIX [flags]", Short: "Give a prefix a route, new or instead of another one", Args: one("PREFIX"),
 		Example: `  vrouter rt add 10.0.1.4/32 --network network1 --tunnel 10.0.0.2 --encapsulation mplsoudp --label 17
   vrouter rt add 10.0.2.0/24 --network network1 --to-network network2
   vrouter rt add 10.0.1.9/32 --network network1 --way port=web1 --way tunnel=10.0.0.2,encapsulation=mplsoudp,label=17`,
@@ -50,7 +50,7 @@ func newRouteAdd() *cobra.Command {
 func newRouteDel() *cobra.Command {
 	var socket, network string
 	c := &cobra.Command{
-		Use: "del PREFIX [flags]", Short: "Take a prefix's route away, if it has one", Args: cobra.ExactArgs(1),
+		Use: "del PREFIX [flags]", Short: "Take a prefix's route away, if it has one", Args: one("PREFIX"),
 		Example: "  vrouter rt del 10.0.1.4/32 --network network1",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return changeRoute(socket, args[0], config.Change{Network: network, Remove: true})

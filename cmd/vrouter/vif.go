@@ -11,7 +11,15 @@ import (
 const vifHead = "VIF\tNAME\tINTERFACE\tNETWORK\tADDRESS\tMAC\tMTU\tLABEL\tDELIVERY\tFAST\tRX\tTX"
 
 func vifRow(v control.Vif) string {
-	return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d\t%d", v.Vif, v.Name, v.Interface, v.Network, v.Address, v.MAC, v.MTU, v.Label, v.Delivery, v.Fast.Way, v.Rx.Packets, v.Tx.Packets)
+	return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d\t%d", v.Vif, v.Name, v.Interface, v.Network, addressesOf(v), v.MAC, v.MTU, v.Label, v.Delivery, v.Fast.Way, v.Rx.Packets, v.Tx.Packets)
+}
+
+// addressesOf are the port's, of one or both families, with no blank: so a column stays one word.
+func addressesOf(v control.Vif) string {
+	if v.Address6 == "" {
+		return v.Address
+	}
+	return v.Address + "," + v.Address6
 }
 
 // printVifs prints the ports, and below them why some are not fast: a line a reason.

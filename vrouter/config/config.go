@@ -40,8 +40,8 @@ type Fabric struct {
 	Peers   []netip.Prefix `json:"peers,omitempty"`
 	Receive Receive        `json:"receive,omitempty"`
 	Fast    Fast           `json:"fast,omitempty"`
-	// UDPChecksum asks for a checksum in the outer UDP header, which the kernel mode cannot make:
-	// Validate refuses it, and says why.
+	// UDPChecksum asks for a checksum in the outer UDP header. Poll mode only: the kernel mode cannot make
+	// it, and refuses it.
 	UDPChecksum bool `json:"udp_checksum,omitempty"`
 }
 

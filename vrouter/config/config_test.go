@@ -123,7 +123,6 @@ func TestFabricErrors(t *testing.T) {
 		{"tunnel over ipv6 from ipv4", `"10.0.0.2"`, `"fd00:f::2"`, `f:5:73: routes[0].via.tunnel: fd00:f::2 is IPv6, and this node has no such address to send from; give the fabric an "address6"`},
 		{"tunnel over ipv4 from ipv6", `"address":"10.0.0.1"`, `"address6":"fd00:f::1"`, `routes[0].via.tunnel: 10.0.0.2 is IPv4, and this node has no such address to send from; give the fabric an "address"`},
 		{"link-local tunnel", `"10.0.0.2"`, `"fe80::2"`, `routes[0].via.tunnel: fe80::2 is no host's address, IPv4 or IPv6, of more than one link`},
-		{"outer checksum", `"10.0.0.1"}`, `"10.0.0.1","udp_checksum":true}`, `f:2:68: fabric.udp_checksum: no outer UDP checksum can be made: an aggregate (GSO)`},
 		{"fast fabric", `"10.0.0.1"}`, `"10.0.0.1","fast":"yes"}`, `f:2:60: fabric.fast: there is no "yes" fast path; there is auto, off, on`},
 		{"fast port", `"network":"network1","address"`, `"fast":"atuo","network":"network1","address"`, `ports[0].fast: there is no "atuo" fast path; did you mean "auto"?`},
 		{"fabric interface", `"wire0"`, `"a/b"`, `fabric.interface: "a/b" is no interface's name`},

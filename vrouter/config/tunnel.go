@@ -24,6 +24,10 @@ var wraps = map[Encapsulation]uint8{
 	frameMPLSoGRE: core.FrameMPLSoGRE, wordMPLSoUDP: core.WordMPLSoUDP, wordMPLSoGRE: core.WordMPLSoGRE,
 }
 
+func (e Encapsulation) hasUDP() bool {
+	return e != NoEncapsulation && e != MPLSoGRE && e != frameMPLSoGRE && e != wordMPLSoGRE
+}
+
 // EncapsulationOf tells what a nexthop of the fabric wraps packets in.
 func EncapsulationOf(n core.Nexthop) Encapsulation {
 	for name, number := range wraps {
@@ -54,6 +58,7 @@ func (b *builder) remote(via Via) core.Nexthop {
 		t.VNI, t.InnerDestination, t.InnerSource = via.VNI, via.MAC, GatewayMAC
 	}
 	t.Apply(&n)
+	n.Flags |= flag(b.config.Fabric.UDPChecksum && via.Encapsulation.hasUDP(), core.NexthopSum)
 	n.MTU -= min(uint32(n.Push), n.MTU)
 	return n
 }

@@ -96,10 +96,6 @@ func (k *checker) node() *Error {
 		return bad("fabric.interface", "%q is no interface's name", c.Fabric.Interface)
 	case c.Fabric.Receive != "" && !slices.Contains(receives, string(c.Fabric.Receive)):
 		return bad("fabric.receive", "there is no way to receive %q%s", c.Fabric.Receive, nearest(string(c.Fabric.Receive), slices.Clone(receives)))
-	case c.Fabric.UDPChecksum:
-		// Without that type every packet gets a copy of the same: __skb_udp_tunnel_segment, net/ipv4/udp_offload.c.
-		return bad("fabric.udp_checksum", "no outer UDP checksum can be made: an aggregate (GSO) is cut into packets behind BPF, "+
-			"which has no way to ask for a checksum of each (SKB_GSO_UDP_TUNNEL_CSUM); leave it out or false, inner packets have their own")
 	case len(c.Networks) >= core.MaxVRFs:
 		return bad("networks", "%d are more than the %d there is room for", len(c.Networks), core.MaxVRFs-1)
 	case len(c.Ports) >= core.MaxVifs:

@@ -9,6 +9,9 @@ import (
 // changed, and no vRouter needs to run. DPDK's port 0 is the fabric; the others follow in the order of the
 // configuration.
 func Offload(c config.Config, o offload.Options) (offload.Plan, error) {
+	if c.Fabric.UDPChecksum { // rules push headers as they are, and leave a device the lengths and the IPv4 checksum only
+		return offload.Plan{}, Refuse(&config.Error{Path: "fabric.udp_checksum", Message: "no rule can make an outer UDP checksum; leave it out"})
+	}
 	m, err := openMachine()
 	if err != nil {
 		return offload.Plan{}, err

@@ -51,6 +51,7 @@ const (
 	NexthopAddr6  = 4
 	NexthopFlow   = 8
 	NexthopWord   = 16
+	NexthopSum    = 32
 	VifPeer       = 1
 	NodeVXLAN     = 1
 	NodeFrames    = 2

@@ -5,7 +5,7 @@
  * The UDP checksum is 0, which tunnels may have over IPv6 (RFC 6935, section 5) where RFC 6936's
  * conditions hold: README.md says what that asks of the underlay, and vr_outer_checked of
  * receivers. A checksum of the packets that an aggregate is cut into cannot be made here
- * (config/validate.go says why).
+ * (control/poll.go says why); the poll mode, which has cut it before, fills it in (VR_NH_SUM).
  */
 #ifndef VR_BUILD_TUNNEL_H
 #define VR_BUILD_TUNNEL_H

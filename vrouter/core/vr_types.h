@@ -137,6 +137,7 @@ enum vr_nh_flag {
 	VR_NH_ADDR6 = 4,  /* addr is an IPv6 address */
 	VR_NH_FLOW = 8,	  /* to a vif that has a policy */
 	VR_NH_WORD = 16,  /* of VR_NH_FRAMES: a control word comes before each */
+	VR_NH_SUM = 32,	  /* of a tunnel with UDP: it has a checksum (poll mode only) */
 };
 
 /* A nexthop holds all that a packet needs on its way out: two cache lines. Only dmac and mtu change

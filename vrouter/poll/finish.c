@@ -10,6 +10,7 @@
 
 #include <rte_ip.h>
 
+#include "../core/vr_ip6.h"
 #include "../core/vr_mss.h"
 
 static uint32_t place(const struct poll_layers *l)
@@ -52,6 +53,17 @@ void poll_finish(struct rte_mbuf *m, const struct poll_layers *l)
 	vr_put_raw16(at, pseudo_sum(m, l));
 	sum = (uint16_t)~sum_of(m, l->l4, l->end);
 	vr_put_raw16(at, sum == 0 && l->proto == VR_PROTO_UDP ? 0xffff : sum);
+}
+
+void poll_sum_tunnel(struct rte_mbuf *m, const struct vr_nh *nh)
+{
+	struct poll_layers l = {.ip = VR_ETH_LEN,
+				.l4 = (uint16_t)(VR_ETH_LEN + nh->outer),
+				.end = m->pkt_len,
+				.version = nh->outer == VR_IP6_LEN ? 6 : 4,
+				.proto = VR_PROTO_UDP};
+
+	poll_finish(m, &l);
 }
 
 int poll_sum_is_begun(const struct rte_mbuf *m, const struct poll_layers *l)

@@ -46,7 +46,8 @@ static uint32_t send_copy(struct poll_core *c, struct rte_mbuf *copy, struct tar
 		rte_pktmbuf_free(copy);
 		return VR_DROP_rewrite_failed;
 	}
-	poll_hand_over(copy, c->ports->of[t->vif], l, at - copy->data_off);
+	poll_hand_over(copy, c->ports->of[t->vif], l, at - copy->data_off,
+		       t->nh->type == VR_NH_TUNNEL ? t->nh : NULL);
 	return poll_send_now(c, copy, t->vif) ? VR_DROP_tx_full : VR_DROP_NONE;
 }
 

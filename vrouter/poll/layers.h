@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 
 #include "../core/vr_drops.h"
+#include "../core/vr_types.h"
 
 /* Into how many packets an aggregate may be cut: 64 KiB in segments of 64 bytes. Without a bound, a
  * VM could have 65,000 packets made of each of its own. */
@@ -78,6 +79,9 @@ int poll_sum_is_begun(const struct rte_mbuf *m, const struct poll_layers *l);
 void poll_begin_sum(struct rte_mbuf *m, const struct poll_layers *l);
 void poll_finish(struct rte_mbuf *m, const struct poll_layers *l);
 int poll_sum_is_right(const struct rte_mbuf *m, const struct poll_layers *l);
+
+/* The checksum of a tunnel's UDP header, whose headers are on, and behind which all is finished. */
+void poll_sum_tunnel(struct rte_mbuf *m, const struct vr_nh *nh);
 
 /* The same of any sum: from a place in the frame to its end. */
 void poll_finish_at(struct rte_mbuf *m, uint32_t start, uint32_t offset);

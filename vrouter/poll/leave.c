@@ -49,27 +49,35 @@ static void tell(struct rte_mbuf *m, const struct poll_layers *l)
 	m->ol_flags |= l->proto == VR_PROTO_TCP ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG;
 }
 
+static void finish_or_tell(struct rte_mbuf *m, const struct poll_layers *l, int taken)
+{
+	if (!taken) {
+		poll_finish(m, l);
+		return;
+	}
+	poll_begin_sum(m, l);
+	tell(m, l);
+}
+
 void poll_hand_over(struct rte_mbuf *m, const struct poll_port *p, const struct poll_layers *l,
-		    int grown)
+		    int grown, const struct vr_nh *tunnel)
 {
 	uint32_t want = grown > 0 ? POLL_TAKES_INNER : POLL_TAKES_CHECKSUM;
+	int summed = tunnel && tunnel->flags & VR_NH_SUM;
 	struct poll_layers now = *l;
 
 	m->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
-	if (!l->unfinished)
-		return;
 	poll_layers_shift(&now, grown);
-	if (!(takes_of(p) & want)) {
-		poll_finish(m, &now);
-		return;
-	}
-	poll_begin_sum(m, &now);
-	tell(m, &now);
+	if (l->unfinished)
+		finish_or_tell(m, &now, !summed && takes_of(p) & want);
+	if (summed)
+		poll_sum_tunnel(m, tunnel);
 }
 
-static int is_tunnel(const struct vr_verdict *v)
+/* The way of a packet that leaves by a tunnel; else NULL. */
+static const struct vr_nh *tunnel_of(const struct vr_verdict *v)
 {
-	return v->op == VR_OP_TUNNEL || v->op == VR_OP_BRIDGE_TUNNEL;
+	return v->op == VR_OP_TUNNEL || v->op == VR_OP_BRIDGE_TUNNEL ? v->nh : NULL;
 }
 
 static void leave_one(struct poll_core *c, struct rte_mbuf *m, struct poll_fate *fate,
@@ -83,7 +91,7 @@ static void leave_one(struct poll_core *c, struct rte_mbuf *m, struct poll_fate 
 		poll_lost(c->account, fate, VR_DROP_rewrite_failed);
 		return;
 	}
-	poll_hand_over(m, port_to(c, fate->to), l, at - m->data_off);
+	poll_hand_over(m, port_to(c, fate->to), l, at - m->data_off, tunnel_of(v));
 	poll_enqueue(c, m, fate, l);
 }
 
@@ -125,7 +133,7 @@ void poll_leave(struct poll_core *c, struct rte_mbuf *m, struct poll_fate *fate,
 		const struct vr_vif *vif, const struct vr_verdict *v, const struct poll_layers *l)
 {
 	fate->to = poll_way_out(v);
-	if (l->segment && !poll_is_whole(port_to(c, fate->to), l, is_tunnel(v)))
+	if (l->segment && !poll_is_whole(port_to(c, fate->to), l, tunnel_of(v) != NULL))
 		leave_cut(c, m, fate, vif, v, l);
 	else
 		leave_one(c, m, fate, vif, v, l);
@@ -141,5 +149,7 @@ void poll_leave_finished(struct poll_core *c, struct rte_mbuf *m, struct poll_fa
 		return;
 	}
 	m->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+	if (tunnel_of(v) && unlikely(v->nh->flags & VR_NH_SUM))
+		poll_sum_tunnel(m, v->nh);
 	poll_enqueue(c, m, fate, NULL);
 }

@@ -14,9 +14,10 @@ int poll_is_whole(const struct poll_port *p, const struct poll_layers *l, int tu
 int poll_joins_at(const struct poll_port *p, uint8_t version);
 
 /* Says what is left to the port, in DPDK's flags of packets to send, or finishes it. The headers
- * are on, so many bytes of them since it was looked at; fewer, if it is below 0. */
+ * are on, so many bytes of them since it was looked at; fewer, if it is below 0. A tunnel's, if
+ * they are one's: their own checksum covers all behind it, which is finished then. */
 void poll_hand_over(struct rte_mbuf *m, const struct poll_port *p, const struct poll_layers *l,
-		    int grown);
+		    int grown, const struct vr_nh *tunnel);
 
 /* Where a verdict sends a packet: a vif, or POLL_FABRIC. */
 VR_INLINE uint32_t poll_way_out(const struct vr_verdict *v)

@@ -59,7 +59,7 @@ static void end_joins(struct poll_lane *lane, struct poll_port *port)
 		if (!lane->joins[i].count)
 			continue;
 		poll_join_end(lane->mbufs[i], &lane->joins[i]);
-		poll_hand_over(lane->mbufs[i], port, &lane->joins[i].layers, 0);
+		poll_hand_over(lane->mbufs[i], port, &lane->joins[i].layers, 0, NULL);
 	}
 	lane->looked = 0;
 }

@@ -219,6 +219,8 @@ static void try_frame(struct rte_mbuf *m, const struct vr_vif *from, uint32_t vi
 		lose((uint32_t)lost);
 		return;
 	}
+	if (v.nh && v.nh->type == VR_NH_TUNNEL && v.nh->flags & VR_NH_SUM)
+		poll_sum_tunnel(m, v.nh);
 	VR_STEP(leave, answers ? from->ifindex : v.nh->ifindex, 0);
 	poll_tracing->left = rte_pktmbuf_data_len(m);
 	memcpy(poll_tracing->frame, rte_pktmbuf_mtod(m, void *), poll_tracing->left);
