@@ -61,21 +61,28 @@ func statusPoll(line func(string), p control.Poll) {
 	for _, c := range p.Cores {
 		if all := c.Busy + c.Idle; all > 0 {
 			line(fmt.Sprintf("cpu %d\t%.1f %% of its cycles for packets, %d received, %d missed", c.CPU, 100*float64(c.Busy)/float64(all), c.Packets, c.Missed))
+			if len(p.Cores) > 1 && len(c.StageCycles) > 0 {
+				line("\t" + stagesText(c.StageCycles))
+			}
 		}
 	}
 	if p.CyclesPerPacket > 0 {
 		line(fmt.Sprintf("packet\t%.0f cycles on average", p.CyclesPerPacket))
 	}
 	if len(p.StageCycles) > 0 {
-		var stages []string
-		for _, name := range poll.Stages {
-			stages = append(stages, fmt.Sprintf("%s %.0f", name, p.StageCycles[name]))
-		}
-		line("stages\t" + strings.Join(stages, ", ") + " cycles a packet")
+		line("stages\t" + stagesText(p.StageCycles))
 	}
 	if len(p.Unlinked) > 0 {
 		line("unlinked\t" + strings.Join(p.Unlinked, ", ") + ": nobody is at their sockets")
 	}
+}
+
+func stagesText(cycles map[string]float64) string {
+	var stages []string
+	for _, name := range poll.Stages {
+		stages = append(stages, fmt.Sprintf("%s %.0f", name, cycles[name]))
+	}
+	return strings.Join(stages, ", ") + " cycles a packet"
 }
 
 func ordinal(n int) string {

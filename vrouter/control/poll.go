@@ -49,6 +49,8 @@ type Core struct {
 	Bursts  uint64 `json:"bursts"`      // that were not empty
 	Packets uint64 `json:"packets"`     // that it has received
 	Missed  uint64 `json:"missed"`      // packets that the kernel dropped, because a socket had no room for them
+	// StageCycles are as [Poll.StageCycles], of this core's packets.
+	StageCycles map[string]float64 `json:"stage_cycles_per_packet,omitempty"`
 }
 
 func (a *Agent) mode() string {
@@ -80,7 +82,7 @@ func (p *Poll) cycles(cores []poll.Core) {
 	var busy, packets, timed uint64
 	var stages [len(poll.Stages)]uint64
 	for _, c := range cores {
-		p.Cores = append(p.Cores, Core{c.CPU, c.Busy, c.Idle, c.Hertz, c.Bursts, c.Packets, c.Missed})
+		p.Cores = append(p.Cores, Core{c.CPU, c.Busy, c.Idle, c.Hertz, c.Bursts, c.Packets, c.Missed, stageCycles(c.Stages, c.Timed)})
 		busy, packets, timed = busy+c.Busy, packets+c.Packets, timed+c.Timed
 		p.HostSent, p.HostLost = p.HostSent+c.HostSent, p.HostLost+c.HostLost
 		for i := range stages {
@@ -90,13 +92,19 @@ func (p *Poll) cycles(cores []poll.Core) {
 	if packets > 0 {
 		p.CyclesPerPacket = float64(busy) / float64(packets)
 	}
+	p.StageCycles = stageCycles(stages, timed)
+}
+
+// stageCycles are a packet's, by stage, if any were timed.
+func stageCycles(stages [len(poll.Stages)]uint64, timed uint64) map[string]float64 {
 	if timed == 0 {
-		return
+		return nil
 	}
-	p.StageCycles = make(map[string]float64)
+	cycles := make(map[string]float64)
 	for i, name := range poll.Stages {
-		p.StageCycles[name] = float64(stages[i]) / float64(timed)
+		cycles[name] = float64(stages[i]) / float64(timed)
 	}
+	return cycles
 }
 
 // pollProblem is what keeps the process from running, if anything does.
