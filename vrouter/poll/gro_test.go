@@ -210,11 +210,14 @@ func (b *bed) join(t *testing.T, segments []segment, outer []byte, six bool, wan
 		t.Fatal(err)
 	}
 	lab.Await(t, "all threads stand still", func() bool { return stopped(t, pid) })
+	for b.arrived.Pending() != nil { // of the case before
+	}
 	bytes := uint64(0)
 	for _, s := range segments {
 		frame := s.build(t, outer, six)
 		bytes += uint64(len(frame))
 		b.send["fabric"](frame)
+		b.arrived.Next() // a busy kernel may take its time
 	}
 	if err := unix.Kill(pid, unix.SIGCONT); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ type bed struct {
 	plane       *Plane
 	here, there *lab.Namespace
 	far         map[string]*lab.Tap
+	arrived     *lab.Tap // what has come to the fabric
 	send        map[string]func([]byte)
 	ifindex     map[string]uint32
 }
@@ -47,6 +48,7 @@ func newBed(t *testing.T, c config.Config) *bed {
 		b.far[name] = lab.NewTap(there, name)
 		b.send[name] = sender(there, name)
 	}
+	b.arrived = lab.NewTap(here, "fabric") // made before the process's sockets, it is given a frame after them
 	var image config.Image
 	here.Do(func() (err error) {
 		b.plane, err = Start(options)
