@@ -2,14 +2,24 @@ package agent
 
 import (
 	"windtunnel/result"
+	"windtunnel/traffic/generator"
 	"windtunnel/traffic/kinds"
 )
 
-// Traffic lists the kinds of load that workers run, with their options.
+// Traffic lists the kinds of load that workers run, with their options, and the choice of
+// the program that makes them.
 func Traffic() map[string][]result.Option {
 	words := map[string][]result.Option{}
 	for _, kind := range kinds.All() {
-		words[kind.Name()] = kind.Options()
+		words[kind.Name()] = append(kind.Options(), generator.Options(kind.Name())...)
 	}
 	return words
 }
+
+// CheckLoad refuses a load whose generator cannot express it, by the option's name.
+func CheckLoad(kind string, load result.Options) error {
+	return generator.Check(kind, Traffic()[kind], load)
+}
+
+// Foreign is the program of others that makes a load, and how to get it; "" for none.
+func Foreign(load result.Options) (program, install string) { return generator.Program(load) }

@@ -9,6 +9,7 @@ import (
 
 	"windtunnel/agent/proto"
 	"windtunnel/traffic"
+	"windtunnel/traffic/generator"
 	"windtunnel/traffic/kinds"
 )
 
@@ -87,7 +88,7 @@ func (w *worker) prepare(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	end, err := kind.Prepare(ctx, *ask.Order)
+	end, err := prepareEnd(ctx, kind, *ask.Order)
 	if err != nil {
 		return refuse("preparing to %s: %v", ask.Order.Role, err)
 	}
@@ -97,6 +98,15 @@ func (w *worker) prepare(ctx context.Context, ask proto.Request) proto.Reply {
 	return proto.Reply{Address: end.Address()}
 }
 
+// prepareEnd readies our own engine, or the program of others that the load names.
+func prepareEnd(ctx context.Context, kind traffic.Kind, order traffic.Order) (traffic.Worker, error) {
+	if generator.Drives(order.Load) {
+		return generator.Prepare(ctx, order)
+	}
+	order.Load = generator.Own(order.Load)
+	return kind.Prepare(ctx, order)
+}
+
 // calibrate tells how fast the order's generator is by itself.
 func calibrate(ctx context.Context, ask proto.Request) proto.Reply {
 	if ask.Order == nil {
@@ -104,12 +114,15 @@ func calibrate(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	kind, _ := kinds.ByName(ask.Order.Kind)
 	known, ok := kind.(traffic.Calibrator)
+	if generator.Drives(ask.Order.Load) {
+		return proto.Reply{} // nobody can tell but by running it
+	}
 	if !ok || ask.Order.Port != nil && ask.Order.Port.Device == "" { // a tester tells how busy it is: nobody has to guess
 		return proto.Reply{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	perSecond, err := known.Calibrate(ctx, ask.Order.Load, ask.Order.CPUs)
+	perSecond, err := known.Calibrate(ctx, generator.Own(ask.Order.Load), ask.Order.CPUs)
 	if err != nil {
 		return refuse("calibrating %s: %v", ask.Order.Kind, err)
 	}

@@ -57,6 +57,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.Profile = profileOf(trials)
 	c.Methods = methods(trials)
 	c.Limits = limits(trials)
+	c.Generators = generators(trials)
 	if len(trials) > 0 {
 		c.WindowSeconds = trials[len(trials)-1].WindowSeconds
 	}

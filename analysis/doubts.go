@@ -40,6 +40,7 @@ func (f Findings) doubts(d data) []result.Doubt {
 	for _, c := range f.Cells {
 		derived = append(derived, cellDoubts(c, d.of[c.Spec.Name])...)
 	}
+	derived = append(derived, f.disagreements(d)...)
 	return merge(f.current(recorded), derived)
 }
 

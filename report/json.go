@@ -50,11 +50,12 @@ type cellObject struct {
 	Drops              map[string]result.Figure  `json:"drops"`            // packets in a trial's window
 	Counts             map[string]result.Figure  `json:"counts,omitempty"` // what else its switches count
 	Traffic            string                    `json:"traffic"`
-	Packets            *packetsObject            `json:"packets"`        // null: the load has none of its own
-	Latency            *latencyObject            `json:"latency"`        // null: the load measures none
-	LatencyBeside      map[string]result.Figure  `json:"latency_beside"` // of the probe beside the load, seconds by quantile; null: none
-	Methods            []string                  `json:"methods"`        // how packets left and arrived
-	Limits             map[string]analysis.Limit `json:"limits"`         // what bounded the traffic, by verdict
+	Packets            *packetsObject            `json:"packets"`              // null: the load has none of its own
+	Latency            *latencyObject            `json:"latency"`              // null: the load measures none
+	LatencyBeside      map[string]result.Figure  `json:"latency_beside"`       // of the probe beside the load, seconds by quantile; null: none
+	Methods            []string                  `json:"methods"`              // how packets left and arrived
+	Generators         []analysis.Generator      `json:"generators,omitempty"` // programs of others that made the load, as in the last trial
+	Limits             map[string]analysis.Limit `json:"limits"`               // what bounded the traffic, by verdict
 	Pairs              []pairObject              `json:"pairs"`
 	Published          map[result.Metric]float64 `json:"published"`
 	Search             *result.Search            `json:"search,omitempty"`        // for the highest rates: result/FORMAT.md has its fields
@@ -194,7 +195,7 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		WirePacketRate: c.Figure(result.WirePacketRate), WirePacketSize: c.Figure(result.WirePacketSize),
 		EndpointPacketSize: c.Figure(result.EndpointPacketSize), Retransmits: c.Figure(result.Retransmits),
 		Drops: c.Drops, Counts: c.Counts, Pairs: []pairObject{}, Published: c.Spec.Published,
-		Search: c.Search, Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits,
+		Search: c.Search, Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits, Generators: c.Generators,
 	}
 	addPackets(&o, c)
 	if o.Published == nil {

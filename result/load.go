@@ -45,6 +45,15 @@ type Arrived struct {
 	Flows   int     `json:"flows"`
 	Method  string  `json:"method,omitempty"` // "udp-gro", "recvmmsg", "xdp", "tc", "af-packet"
 	Why     string  `json:"why,omitempty"`
+	// Untold are the figures that whoever counted does not tell: they are not 0.
+	Untold []Metric `json:"untold,omitempty"`
+}
+
+// Generator is a program of others that makes a load, and how it was run.
+type Generator struct {
+	Name    string `json:"name"`
+	Version string `json:"version"` // as it says; "": it does not
+	Command string `json:"command"` // as a person would type it
 }
 
 // Frames says what a frame's size means and where it was counted.

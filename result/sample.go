@@ -30,6 +30,11 @@ type PairEnd struct {
 	Connections   []Connection `json:"connections,omitempty"`
 	Error         string       `json:"error,omitempty"`
 
+	// Generator is the program of others that was this end, nil for our own engine; Told is what
+	// a sender's tells of the receiver, which is there when the ends have been put together.
+	Generator *Generator `json:"generator,omitempty"`
+	Told      *PairEnd   `json:"told,omitempty"`
+
 	Opposite  *PairEnd             `json:"opposite,omitempty"` // the other direction of a load that flows both ways: what this end took as a receiver, or sent as one
 	Offered   *Offered             `json:"offered,omitempty"`  // of a sender
 	Arrived   *Arrived             `json:"arrived,omitempty"`  // of a receiver of numbered packets

@@ -3,6 +3,7 @@ package result
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // packetRate sums the pairs' datagrams, frames or transactions at one end, per
@@ -63,6 +64,7 @@ func (t Trial) Arrivals() (Arrived, bool) {
 			sum.Jitter += a.Jitter
 			sum.Flows += a.Flows
 			sum.Method, sum.Why = a.Method, a.Why
+			sum.Untold = append(sum.Untold, a.Untold...)
 		}
 	}
 	if ends > 0 {
@@ -92,6 +94,9 @@ func arrival(t Trial, m Metric) (float64, error) {
 	}
 	if m == Jitter && timeless(t) {
 		return 0, errors.New("frames are counted, not timed")
+	}
+	if slices.Contains(a.Untold, m) {
+		return 0, errors.New("the generator does not tell it")
 	}
 	if a.Expected == 0 {
 		return 0, errors.New("no packet was expected")

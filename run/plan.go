@@ -94,6 +94,9 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		if planned.Record.Skipped == "" {
 			planned.Record.Skipped = host.lacks(featuresOf(planned.Laid.Graph))
 		}
+		if planned.Record.Skipped == "" {
+			planned.Record.Skipped = host.lacksGenerators(cell.Load, cell.BesideLoad)
+		}
 		if path, _ := paths.ByName(cell.Path); planned.Record.Skipped == "" {
 			planned.Record.Skipped = host.lacksPrograms(path, planned.Laid)
 		}
@@ -131,6 +134,9 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 		return PlannedCell{}, err
 	}
 	if err := checkPorts(cell, laid); err != nil {
+		return PlannedCell{}, err
+	}
+	if err := checkGenerators(cell, laid); err != nil {
 		return PlannedCell{}, err
 	}
 	find, err := p.checkFind(cell)
@@ -241,6 +247,9 @@ func (p Plan) times(settings Settings) result.Plan {
 		window = min(max(window.Round(100*time.Millisecond), shortWindow), longWindow)
 	}
 	warmUp := min(max(window/5, shortWarmUp), longWarmUp)
+	if p.foreign() {
+		window, warmUp = foreignTimes(window)
+	}
 	t.WindowSeconds, t.WarmupSeconds = window.Seconds(), warmUp.Seconds()
 	t.BlocksPlanned = max(0, int(left/(cells*trialTime(t))))
 	return t

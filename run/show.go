@@ -107,14 +107,29 @@ func (s *Shown) Trial(t result.Trial, blocks int, left time.Duration) {
 	}
 }
 
+// received is the figure that the trial is about: frames a second, answered requests a
+// second, or else bits.
 func received(t result.Trial) string {
-	sum := 0.0
+	bits, packets, unit := 0.0, 0.0, ""
 	for _, pair := range t.Pairs {
-		if rate, err := pair.Receiver.Rate(); err == nil {
-			sum += rate
+		for _, way := range pair.Ways() {
+			end := way.Receiver
+			switch {
+			case end.Frames != nil:
+				unit = "packets/s"
+			case len(pair.Sender.Latencies) > 0:
+				unit, end = "requests/s", pair.Sender // who asks knows what was answered
+			}
+			if rate, err := end.Rate(); err == nil {
+				bits += rate
+				packets += float64(end.Packets) / end.WindowSeconds
+			}
 		}
 	}
-	return fmt.Sprintf("%.0f Mbit/s", sum/1e6)
+	if unit != "" {
+		return fmt.Sprintf("%.0f %s", packets, unit)
+	}
+	return fmt.Sprintf("%.0f Mbit/s", bits/1e6)
 }
 
 // Ratio is one line, when there is news: the first estimate, and then each time

@@ -17,7 +17,7 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 	t.ElapsedSeconds = c.elapsed().Seconds()
 	ctx, cancel := context.WithTimeout(ctx, trialLength(t.WarmupSeconds, t.WindowSeconds)+trialPatience)
 	defer cancel()
-	if err := c.prepare(ctx, cell); err != nil {
+	if err := c.prepare(ctx, cell, t); err != nil {
 		t.Excluded = fmt.Sprintf("it could not be prepared: %v", err)
 		return t, c.stop(ctx, cell)
 	}
@@ -36,7 +36,7 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 
 // prepare makes receivers ready, then senders: every pair's load, and then the
 // lighter ones beside them.
-func (c *Conductor) prepare(ctx context.Context, cell PlannedCell) error {
+func (c *Conductor) prepare(ctx context.Context, cell PlannedCell, t result.Trial) error {
 	loads := []load{{kind: cell.Record.Traffic, options: cell.Record.Load}}
 	if cell.Record.Beside != "" {
 		loads = append(loads, load{kind: cell.Record.Beside, options: cell.Record.BesideLoad, beside: true})
@@ -44,7 +44,7 @@ func (c *Conductor) prepare(ctx context.Context, cell PlannedCell) error {
 	dealt := map[string]int{}
 	for _, l := range loads {
 		for i := range cell.Record.Pairs {
-			if err := c.preparePair(ctx, cell, i, l, dealt); err != nil {
+			if err := c.preparePair(ctx, cell, i, l, t, dealt); err != nil {
 				return err
 			}
 		}
@@ -59,11 +59,11 @@ type load struct {
 	beside  bool
 }
 
-func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l load, dealt map[string]int) error {
+func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l load, t result.Trial, dealt map[string]int) error {
 	pair := cell.Record.Pairs[i]
 	prepare := func(role traffic.Role, place result.Place, address string) (string, error) {
 		order := traffic.Order{Role: role, Kind: l.kind, Load: l.options, Address: address,
-			CPUs: rotated(c.cpus(place.Node), dealt[place.Node])}
+			CPUs: rotated(c.cpus(place.Node), dealt[place.Node]), WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds}
 		dealt[place.Node]++
 		return c.node(place.Node).Prepare(ctx, cell.Record.Name,
 			Request{Pair: i, Beside: l.beside, Place: place.Name(), Order: &order})
@@ -151,6 +151,24 @@ func (c *Conductor) assemble(cell PlannedCell, parts map[string]NodeTrial, t *re
 			place(t.Pairs, end)
 		}
 	}
+	for i := range t.Pairs {
+		pair := &t.Pairs[i]
+		tell(&pair.Sender, &pair.Receiver)
+		if b := pair.Beside; b != nil {
+			tell(&b.Sender, &b.Receiver)
+		}
+	}
+}
+
+// tell hands what a sender's program tells of the receiver over to the receiver, whose own
+// program tells nothing: what the kernel counted there stays.
+func tell(sender, receiver *result.PairEnd) {
+	told := sender.Told
+	if sender.Told = nil; told == nil || receiver.Error != "" {
+		return
+	}
+	receiver.WindowSeconds, receiver.Bytes, receiver.Packets = told.WindowSeconds, told.Bytes, told.Packets
+	receiver.Arrived, receiver.Intervals = told.Arrived, told.Intervals
 }
 
 func place(pairs []result.PairSample, end WorkerEnd) {

@@ -40,13 +40,21 @@ func vocabulary() scenario.Vocabulary {
 				{Name: "nodelay", Type: result.Switch, Default: false},
 				{Name: "buffer", Type: result.Size, Min: 1},
 				{Name: "congestion", Type: result.Word, Default: "cubic"},
+				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "iperf3", "ntttcp", "nuttcp", "sockperf"}},
 			},
 			"datagram": {
 				{Name: "message", Type: result.Size, Min: 1, Max: 65507, Default: int64(1400)},
 				{Name: "segmentation", Type: result.Word, Words: []string{"auto", "off"}, Default: "auto"},
 				{Name: "aggregation", Type: result.Word, Words: []string{"auto", "off"}, Default: "auto"},
+				{Name: "rate", Type: result.BitRate},
+				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "iperf3", "ntttcp", "nuttcp", "sockperf"}},
 			},
-			"ping": {{Name: "rate", Type: result.PacketRate}},
+			"ping": {
+				{Name: "rate", Type: result.PacketRate},
+				{Name: "message", Type: result.Size, Min: 1, Max: 1 << 20},
+				{Name: "protocol", Type: result.Word, Words: []string{"tcp", "udp"}, Default: "tcp"},
+				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "iperf3", "ntttcp", "nuttcp", "sockperf"}},
+			},
 			"frame": {
 				{Name: "size", Type: result.Size, Words: []string{"imix"}, Min: 64, Max: 9018, Default: int64(64)},
 				{Name: "flows", Type: result.Count, Min: 1, Max: 1_000_000, Default: int64(1)},

@@ -26,6 +26,10 @@ type Order struct {
 	Load    result.Options `json:"load"`
 	Address string         `json:"address"` // a receiver binds to this IP; a sender connects to this IP:port
 	CPUs    []int          `json:"cpus"`    // its hot threads are pinned here, in turn
+	// WarmUpSeconds and WindowSeconds are what the schedule will have, for a program of others,
+	// which is told when it starts; 0: not known yet.
+	WarmUpSeconds float64 `json:"warmup_seconds,omitempty"`
+	WindowSeconds float64 `json:"window_seconds,omitempty"`
 	// Port is the endpoint's port of poll mode; nil: it has an interface. The agent sets it.
 	Port *Port `json:"port,omitempty"`
 }

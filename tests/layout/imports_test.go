@@ -45,7 +45,7 @@ var rules = []rule{
 	{"traffic/*", "traffic traffic/lobby result", "kinds do not know each other"},
 	{"measure", "result", "probes read counters, not code"},
 	{"agent/proto", "result testbed traffic", "types only"},
-	{"agent", "agent/proto testbed testbed/* traffic traffic/kinds measure result", "an agent builds, runs and samples"},
+	{"agent", "agent/proto testbed testbed/* traffic traffic/kinds traffic/generator measure result", "an agent builds, runs and samples"},
 	{"run/fake", "run result", "the fake stands beside the interface"},
 	{"run", "scenario datapath datapath/paths testbed agent agent/proto search stats result traffic", "the only conductor"},
 	{"oneoff", "traffic traffic/kinds search result", "traffic by hand"},

@@ -1,0 +1,161 @@
+package generator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"windtunnel/result"
+)
+
+// iperf3 is esnet's. Each of its ends prints a JSON of its own (-J) with what it counted in
+// each interval.
+type iperf3 struct{}
+
+func (iperf3) name() string    { return "iperf3" }
+func (iperf3) install() string { return "Debian has it as iperf3: apt-get install iperf3" }
+
+// iperf3Streams is how many it makes at once (MAX_STREAMS in iperf.h).
+const iperf3Streams = 128
+
+func (iperf3) able(kind string) (ability, bool) {
+	check := func(load result.Options) error {
+		if n := (task{load: load}).streams(); n > iperf3Streams {
+			return fmt.Errorf("iperf3 makes at most %d streams, not %d", iperf3Streams, n)
+		}
+		return nil
+	}
+	switch kind {
+	case "stream":
+		return ability{
+			takes: []string{"message", "streams", "nodelay", "rate", "buffer", "congestion", "mss", "dscp"},
+			does:  map[string][]string{"copy": {"sendfile"}, "pacing": {"bucket"}},
+			check: check,
+		}, true
+	case "datagram": // one datagram a call, and it looks at headers only
+		return ability{
+			takes: []string{"message", "rate", "packets", "flows", "buffer", "dscp"},
+			does:  map[string][]string{"segmentation": {"off"}, "aggregation": {"off"}, "verify": {"header"}},
+			check: check,
+		}, true
+	}
+	return ability{}, false
+}
+
+func (iperf3) server(t task) []string {
+	return []string{"iperf3", "-s", "-1", "-p", t.control(), "-B", t.host, "-i", spanLength, "-J"}
+}
+
+func (iperf3) client(t task) []string {
+	args := []string{"iperf3", "-c", t.host, "-p", t.control(), "-t", strconv.Itoa(t.whole()), "-i", spanLength, "-J",
+		"-l", strconv.FormatInt(t.load.Int("message"), 10), "-P", strconv.Itoa(t.streams())}
+	add := func(when bool, more ...string) {
+		if when {
+			args = append(args, more...)
+		}
+	}
+	perStream := strconv.FormatFloat(math.Round(t.bitsPerSecond()/float64(t.streams())), 'f', 0, 64) // 0: as fast as it goes
+	add(t.kind == "datagram", "-u", "-b", perStream)
+	add(t.kind == "stream" && t.bitsPerSecond() > 0, "-b", perStream)
+	add(t.load.Bool("nodelay"), "-N")
+	add(t.load.Text("copy") == "sendfile", "-Z")
+	add(t.load.Int("buffer") > 0, "-w", strconv.FormatInt(t.load.Int("buffer"), 10))
+	add(t.kind == "stream" && t.load.Text("congestion") != "", "-C", t.load.Text("congestion"))
+	add(t.load.Int("mss") > 0, "-M", strconv.FormatInt(t.load.Int("mss"), 10))
+	add(t.load["dscp"] != nil, "--dscp", strconv.FormatInt(t.load.Int("dscp"), 10))
+	return args
+}
+
+// iperf3JSON is what is read of its output.
+type iperf3JSON struct {
+	Start struct {
+		Version string `json:"version"`
+	} `json:"start"`
+	Intervals []struct {
+		Sum *iperf3Sum `json:"sum"`
+	} `json:"intervals"`
+	Error string `json:"error"`
+}
+
+// iperf3Sum is an interval of all streams. Of UDP, a receiver's packets are those that it
+// expected.
+type iperf3Sum struct {
+	Seconds float64 `json:"seconds"`
+	Bytes   float64 `json:"bytes"`
+	Packets float64 `json:"packets"`
+	Lost    float64 `json:"lost_packets"`
+	Jitter  float64 `json:"jitter_ms"`
+	Sender  *bool   `json:"sender"`
+}
+
+func (iperf3) read(t task, receives bool, said output) (result.PairEnd, error) {
+	var printed iperf3JSON
+	if err := json.Unmarshal([]byte(said.out), &printed); err != nil {
+		return result.PairEnd{}, fmt.Errorf("what it printed is not its JSON: %w", err)
+	}
+	if printed.Error != "" {
+		return result.PairEnd{}, fmt.Errorf("it says: %.200s", printed.Error)
+	}
+	var spans []span
+	for i, interval := range printed.Intervals {
+		s, err := interval.Sum.span(receives, t)
+		if err != nil {
+			return result.PairEnd{}, fmt.Errorf("interval %d: %w", i, err)
+		}
+		spans = append(spans, s)
+	}
+	all, from, err := lastSpan(spans, t.window.Seconds())
+	if err != nil {
+		return result.PairEnd{}, err
+	}
+	end := result.PairEnd{WindowSeconds: all.seconds, Bytes: all.bytes, Packets: all.packets, Intervals: intervals(spans[from:], t)}
+	if receives && t.kind == "datagram" {
+		end.Arrived = &result.Arrived{
+			Expected: all.packets + all.lost, Lost: all.lost, Jitter: all.jitter, Flows: t.streams(),
+			Untold: []result.Metric{result.LatePackets, result.Reordered, result.Duplicates, result.Corrupt},
+		}
+	}
+	return end, nil
+}
+
+// span checks an interval. Datagrams are counted by their bytes, which both ends count.
+func (s *iperf3Sum) span(receives bool, t task) (span, error) {
+	switch {
+	case s == nil || s.Sender == nil:
+		return span{}, errors.New("it has no sum")
+	case *s.Sender == receives:
+		return span{}, errors.New("it is the other end's")
+	case !(s.Seconds >= 0 && s.Seconds < 1e6) || !(s.Bytes >= 0 && s.Bytes < 1e18) || !(s.Jitter >= 0 && s.Jitter < 1e9):
+		return span{}, fmt.Errorf("%g bytes in %g s, with a jitter of %g ms, are impossible", s.Bytes, s.Seconds, s.Jitter)
+	case !(s.Packets >= 0 && s.Packets < 1e15 && math.Abs(s.Lost) < 1e15):
+		return span{}, fmt.Errorf("%g packets with %g lost are impossible", s.Packets, s.Lost)
+	}
+	one := span{seconds: s.Seconds, bytes: uint64(s.Bytes), jitter: s.Jitter / 1e3}
+	if t.kind == "datagram" {
+		one.packets = one.bytes / uint64(max(1, t.load.Int("message")))
+		one.lost = uint64(max(0, s.Lost)) // below zero: what an interval before it took for lost came late
+	}
+	return one, nil
+}
+
+// intervals are the window's, as the tool cut it.
+func intervals(spans []span, t task) []result.Interval {
+	var all []result.Interval
+	at := 0.0
+	for _, s := range spans {
+		all = append(all, result.Interval{From: at, To: at + s.seconds, Bytes: s.bytes, Packets: s.packets, Lost: s.lost})
+		at += s.seconds
+	}
+	return all
+}
+
+func (iperf3) version(said output) string {
+	var printed iperf3JSON
+	if json.Unmarshal([]byte(said.out), &printed) != nil {
+		return ""
+	}
+	return strings.TrimPrefix(printed.Start.Version, "iperf ")
+}
