@@ -12,7 +12,7 @@ func (c Cell) Packets() bool { return c.Figure(result.ReceivedPacketRate).Known(
 
 // Latencies reports whether the cell's load measures latency itself.
 func (c Cell) Latencies() bool {
-	return c.Figure(result.Latency(result.LatencyIntended, "p50")).Known()
+	return c.Figure(result.Latency(result.LatencyIntended, "p50")).Known() || c.Figure(result.Latency(result.LatencyActual, "p50")).Known()
 }
 
 // LatencyBeside reports whether a probe beside the load measured it.

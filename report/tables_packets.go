@@ -65,17 +65,17 @@ func latencies(f analysis.Findings) section {
 		t.columns = append(t.columns, column{"µs from the intended time", q, false})
 	}
 	t.columns = append(t.columns,
-		column{"µs from the actual time", "p99", false}, column{"µs from the actual time", "max", false},
+		column{"µs from the actual time", "p50", false}, column{"µs from the actual time", "p99", false}, column{"µs from the actual time", "max", false},
 		column{"CPU, ns per request", "sender", false}, column{"CPU, ns per request", "receiver", false})
 	for _, c := range f.Cells {
 		if c.Latencies() {
 			t.rows = append(t.rows, latencyRow(c, "load", thousands(c.Figure(result.TransactionRate)),
 				func(q string) result.Metric { return result.Latency(result.LatencyIntended, q) },
-				micros(c.Figure(result.Latency(result.LatencyActual, "p99"))), micros(c.Figure(result.Latency(result.LatencyActual, "max"))),
+				micros(c.Figure(result.Latency(result.LatencyActual, "p50"))), micros(c.Figure(result.Latency(result.LatencyActual, "p99"))), micros(c.Figure(result.Latency(result.LatencyActual, "max"))),
 				whole(c.Figure(result.SenderPacketCost)), whole(c.Figure(result.ReceiverPacketCost))))
 		}
 		if c.LatencyBeside() {
-			t.rows = append(t.rows, latencyRow(c, "beside", dash, result.BesideLatency, dash, dash, dash, dash))
+			t.rows = append(t.rows, latencyRow(c, "beside", dash, result.BesideLatency, dash, dash, dash, dash, dash))
 		}
 	}
 	if len(t.rows) == 0 {

@@ -68,11 +68,14 @@ func TestEnginesContainersHaveNoGenerator(t *testing.T) {
 
 // TestTheReceiverHasWhatTheSenderTells beside what its own kernel counted.
 func TestTheReceiverHasWhatTheSenderTells(t *testing.T) {
-	sender := result.PairEnd{Bytes: 9, Told: &result.PairEnd{WindowSeconds: 1, Bytes: 7, Packets: 3}}
-	receiver := result.PairEnd{CPUSeconds: 0.5}
+	sender := result.PairEnd{Bytes: 9, Told: &result.PairEnd{WindowSeconds: 1, Bytes: 7, Packets: 3, Arrived: &result.Arrived{Expected: 5, Lost: 2}}}
+	receiver := result.PairEnd{CPUSeconds: 0.5, Arrived: &result.Arrived{SocketDrops: 9}}
 	tell(&sender, &receiver)
 	if sender.Told != nil || receiver.Bytes != 7 || receiver.Packets != 3 || receiver.WindowSeconds != 1 || receiver.CPUSeconds != 0.5 {
 		t.Errorf("%+v, %+v", sender, receiver)
+	}
+	if a := receiver.Arrived; a.Lost != 2 || a.SocketDrops != 2 {
+		t.Errorf("%+v", a)
 	}
 	sender.Told = &result.PairEnd{Bytes: 8}
 	receiver.Error = "it died"

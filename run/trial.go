@@ -168,6 +168,9 @@ func tell(sender, receiver *result.PairEnd) {
 		return
 	}
 	receiver.WindowSeconds, receiver.Bytes, receiver.Packets = told.WindowSeconds, told.Bytes, told.Packets
+	if seen := receiver.Arrived; seen != nil && told.Arrived != nil {
+		told.Arrived.SocketDrops = min(seen.SocketDrops, told.Arrived.Lost)
+	}
 	receiver.Arrived, receiver.Intervals = told.Arrived, told.Intervals
 }
 

@@ -9,9 +9,10 @@ import (
 	"sync"
 )
 
-// How much a program may print, in bytes: a log of sockperf has 40 for each request.
+// How much a program may print, in bytes: iperf3 has 400 for each stream and interval, a log
+// of sockperf 40 for each request.
 const (
-	maxPrinted = 8 << 20
+	maxPrinted = 32 << 20
 	maxLog     = 64 << 20
 	maxWords   = 300 // of it, in an error
 )

@@ -19,8 +19,8 @@ const (
 	killPatience  = 2 * time.Second
 )
 
-// path is where programs look for others: none of what a person has set, not even a
-// language, has a say in what they print.
+// environment is all that programs get: nothing that a person has set, not even a language,
+// has a say in what they print.
 var environment = []string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/nonexistent"}
 
 // process is a foreign program that runs, or has.
@@ -101,7 +101,7 @@ func (p *process) said() output {
 // result is why a program that has ended did not end well.
 func (p *process) result() error {
 	if p.out.full() || p.err.full() || p.log.full() {
-		return fmt.Errorf("it printed more than %d MiB, and was cut off", maxPrinted>>20)
+		return fmt.Errorf("it printed more than the %d MiB, or logged more than the %d, that are read, and was cut off", maxPrinted>>20, maxLog>>20)
 	}
 	return p.failed
 }

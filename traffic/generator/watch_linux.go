@@ -146,10 +146,21 @@ func (w watch) fill(end *result.PairEnd, before, after sight, t task) {
 	if end.Offered != nil {
 		end.Offered.WaitSeconds = waited.Seconds()
 	}
-	if a := end.Arrived; a != nil && w.receives && after.drops >= before.drops {
-		a.SocketDrops = min(after.drops-before.drops, a.Lost)
+	if w.receives && w.udp && after.drops >= before.drops {
+		w.fillDrops(end, after.drops-before.drops)
 	}
 	w.fillConnections(end, before, after, t)
+}
+
+// fillDrops adds what the sockets had no room for. Of a receiver that tells nothing, its
+// sender's program knows what became of the rest.
+func (w watch) fillDrops(end *result.PairEnd, drops uint64) {
+	switch {
+	case end.Arrived != nil:
+		end.Arrived.SocketDrops = min(drops, end.Arrived.Lost)
+	case end.WindowSeconds == 0:
+		end.Arrived = &result.Arrived{SocketDrops: drops}
+	}
 }
 
 // fillConnections keeps the connections that moved most, one a stream: the others agree
