@@ -106,9 +106,12 @@ func (p *process) result() error {
 	return p.failed
 }
 
-// stop kills it.
+// stop kills it, and what it has forked.
 func (p *process) stop() error {
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if p.over() {
+		return nil
+	}
+	if err := kill(p.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("ending %s: %w", p.args[0], err)
 	}
 	return p.wait(killPatience)

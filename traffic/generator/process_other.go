@@ -4,6 +4,7 @@ package generator
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 var errNotHere = errors.New("programs of others make loads on Linux only")
 
 func confine(*exec.Cmd, []int) error { return errNotHere }
+
+func kill(p *os.Process) error { return p.Kill() }
 
 func awaitPort(*process, task, time.Duration) error { return errNotHere }
 
