@@ -48,6 +48,9 @@ type Comparison struct {
 	Ours []float64
 	Peer []float64
 	Why  string // it was not measured here, if it was not
+	// Limit is what keeps the ratio from its goal, and where that was found out. It is said of a ratio
+	// that falls short.
+	Limit string
 }
 
 // Add takes one pair.
@@ -116,6 +119,12 @@ func Decided(comparisons []*Comparison) bool {
 		}
 	}
 	return true
+}
+
+// short says that the goal is missed, or that the ratio itself does not reach it though its interval may.
+func (c *Comparison) short() bool {
+	verdict, e := c.Verdict(), c.Estimate()
+	return verdict == Missed || verdict == Level && e.Known() && c.Goal.worse(e.Estimate, c.Goal.Ratio)
 }
 
 // Row is the comparison's line of a Markdown table.

@@ -92,3 +92,24 @@ func TestRowsWithoutAVerdict(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestLimits: what falls short has its reason, those with the same one together; what does not, has none.
+func TestLimits(t *testing.T) {
+	row := func(what, limit string, ratio, goal float64) *Comparison {
+		ours, peer := series(ratio)
+		return &Comparison{What: what, Goal: Goal{Ratio: goal}, Ours: ours, Peer: peer, Limit: limit}
+	}
+	s := Section{Comparisons: []*Comparison{
+		row("first", "the memory", 0.5, 1.5), row("reached", "no reason to say", 2, 1.5), row("second", "the copy", 0.5, 1.5), row("third", "the memory", 0.5, 2),
+		{What: "elsewhere", Goal: Goal{Ratio: 1}, Why: "there is no such thing", Limit: "no figure, no reason"},
+		{What: "without bounds", Goal: Goal{Ratio: 1.5}, Ours: []float64{1.2}, Peer: []float64{1}, Limit: "the copy"},
+		{What: "a good one without", Goal: Goal{Ratio: 1.5}, Ours: []float64{1.6}, Peer: []float64{1}, Limit: "no reason to say"},
+	}}
+	want := "\nWhat keeps ratios from their goals:\n\n- **first; third.** the memory\n- **second; without bounds.** the copy\n"
+	if text := s.text(); !strings.HasSuffix(text, want) {
+		t.Errorf("got\n%s\nwant at its end\n%s", text, want)
+	}
+	if text := (Section{Comparisons: s.Comparisons[1:2]}).text(); strings.Contains(text, "keeps") {
+		t.Error(text)
+	}
+}

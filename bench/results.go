@@ -27,7 +27,8 @@ Written by ` + "`make bench`" + `. A ratio is ours over the peer's, over rounds 
 valid under a look after every round. Where there are several peers, the best of them counts: the one over which our
 ratio is the worst. A goal holds when the whole interval reaches it, is missed when the whole interval falls short, and
 is level else. A goal of 1.00 asks for parity: it holds when the interval reaches 1.00 and the median is at least 0.97
-(of a cost: at most 1.03). What is not measured says why. LEARNED.md says what was tried where goals are missed.
+(of a cost: at most 1.03). What is not measured says why. What keeps ratios from their goals stands below a
+section's tables in short, and in LEARNED.md with what was tried and the profiles, all by hand in single runs.
 `
 
 func (s Section) text() string {
@@ -42,6 +43,30 @@ func (s Section) text() string {
 	}
 	for _, c := range s.Costs {
 		b.WriteString(c.Row() + "\n")
+	}
+	b.WriteString(s.limits())
+	return b.String()
+}
+
+// limits says of the ratios that fall short what keeps them there: those with the same reason together.
+func (s Section) limits() string {
+	var reasons []string
+	of := map[string][]string{}
+	for _, c := range s.Comparisons {
+		if c.Limit == "" || !c.short() {
+			continue
+		}
+		if of[c.Limit] == nil {
+			reasons = append(reasons, c.Limit)
+		}
+		of[c.Limit] = append(of[c.Limit], c.What)
+	}
+	var b strings.Builder
+	for i, reason := range reasons {
+		if i == 0 {
+			b.WriteString("\nWhat keeps ratios from their goals:\n\n")
+		}
+		fmt.Fprintf(&b, "- **%s.** %s\n", strings.Join(of[reason], "; "), reason)
 	}
 	return b.String()
 }

@@ -26,6 +26,7 @@ type network struct {
 type sprayRatio struct {
 	what, over, under string
 	goal              bench.Goal
+	limit             string // bench.Comparison.Limit, of a ratio with a goal
 	cost              bool
 }
 
@@ -57,8 +58,8 @@ var (
 
 func sprayRatios(routes, flows int) []sprayRatio {
 	return []sprayRatio{
-		{what: fmt.Sprintf("packets per second with %d routes / with %d, random destinations", routes, fewRoutes), over: "many", under: "few", goal: bench.Goal{Ratio: 0.8}},
-		{what: fmt.Sprintf("packets per second with %d flows / with %d, random flows", flows, fewFlows), over: "many-flows", under: "few-flows", goal: bench.Goal{Ratio: 0.6}},
+		{what: fmt.Sprintf("packets per second with %d routes / with %d, random destinations", routes, fewRoutes), over: "many", under: "few", goal: bench.Goal{Ratio: 0.8}, limit: limitOfRoutes},
+		{what: fmt.Sprintf("packets per second with %d flows / with %d, random flows", flows, fewFlows), over: "many-flows", under: "few-flows", goal: bench.Goal{Ratio: 0.6}, limit: limitOfFlows},
 		{what: "packets per second, SYNs, their segment size clamped / left alone", over: "clamped", under: "left", cost: true},
 		{what: "packets per second, MPLSoGRE / MPLSoUDP", over: "gre", under: "plain", cost: true},
 		{what: "packets per second, VXLAN / MPLSoUDP", over: "vxlan", under: "plain", cost: true},

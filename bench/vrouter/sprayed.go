@@ -46,7 +46,7 @@ func (sprayPart) measure(ctx context.Context, s settings, stderr io.Writer) (o o
 	var all []*bench.Comparison
 	ratios := sprayRatios(s.routes, s.flows)
 	for _, r := range ratios {
-		c := &bench.Comparison{What: r.what, Goal: r.goal}
+		c := &bench.Comparison{What: r.what, Goal: r.goal, Limit: r.limit}
 		all = append(all, c)
 		if r.cost {
 			o.costs = append(o.costs, c)

@@ -19,6 +19,8 @@ type suitePart struct {
 	title string
 	suite string // a shipped one's name, or a file
 	wire  string
+	// window is each trial's; empty: what the planner makes of the budget, which is fewer and longer trials.
+	window string
 	// ways are the cells of which the best, by its rate over the kernel's VXLAN, stands for the
 	// vRouter; ratios name it so.
 	ways   []string
@@ -34,6 +36,7 @@ type ratio struct {
 	over, under string
 	metric      result.Metric
 	goal        bench.Goal
+	limit       string // bench.Comparison.Limit, of a ratio with a goal
 }
 
 func (p suitePart) name() string { return p.title }
@@ -66,8 +69,11 @@ func (p suitePart) measure(ctx context.Context, s settings, stderr io.Writer) (o
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "run")
-	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "windtunnel"), "run", p.suite, "--cells", strings.Join(p.cells(), ","),
-		"--wire", p.wire, "--budget", s.budget.String(), "--precision", "2%", "--out", out)
+	args := []string{"run", p.suite, "--cells", strings.Join(p.cells(), ","), "--wire", p.wire, "--budget", s.budget.String(), "--precision", "2%", "--out", out}
+	if p.window != "" {
+		args = append(args, "--window", p.window)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "windtunnel"), args...)
 	cmd.Stderr = stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != fewTrials {
@@ -120,7 +126,7 @@ type trials struct{ file result.File }
 
 // comparison pairs two cells by block.
 func (t trials) comparison(r ratio, note, title string) *bench.Comparison {
-	c := &bench.Comparison{What: fmt.Sprintf("%s%s, %s / %s, %s", note, quantities[r.metric], cellSays(r.over), cellSays(r.under), title), Goal: r.goal}
+	c := &bench.Comparison{What: fmt.Sprintf("%s%s, %s / %s, %s", note, quantities[r.metric], cellSays(r.over), cellSays(r.under), title), Goal: r.goal, Limit: r.limit}
 	if r.metric == "" {
 		r.metric = result.ReceivedRate
 	}

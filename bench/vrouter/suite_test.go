@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"windtunnel/bench"
 	"windtunnel/result"
 	plan "windtunnel/run"
 	"windtunnel/scenario"
@@ -73,5 +74,37 @@ func TestBestOfTheWays(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
+	}
+}
+
+// TestGoalsHaveTheirLimits: whatever may be missed can say why.
+func TestGoalsHaveTheirLimits(t *testing.T) {
+	for _, p := range parts {
+		if p, ok := p.(suitePart); ok {
+			for _, r := range slices.Concat(p.ratios, p.costs) {
+				if (r.goal != bench.Goal{}) != (r.limit != "") {
+					t.Errorf("%s: %s/%s has the goal %s and the limit %q", p.title, r.over, r.under, r.goal, r.limit)
+				}
+			}
+		}
+	}
+	for _, r := range sprayRatios(fewRoutes, fewFlows) {
+		if (r.goal != bench.Goal{}) != (r.limit != "") {
+			t.Errorf("%s has the goal %s and the limit %q", r.what, r.goal, r.limit)
+		}
+	}
+}
+
+// TestFilteredSaysWhatIs: the bridge's hooks are told of where they are.
+func TestFilteredSaysWhatIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bridge-nf-call-iptables")
+	if text := filtered(file); text != "" {
+		t.Error(text)
+	}
+	if err := os.WriteFile(file, []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text := filtered(file); !strings.HasPrefix(text, " Frames on the bridge") {
+		t.Error(text)
 	}
 }
