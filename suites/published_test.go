@@ -105,6 +105,12 @@ func TestSentencesOnPublishedFigures(t *testing.T) {
 			"kernel-unsuitable": "supported", "dpdk-better": "supported",
 			"dpdk-short-of-smartnic": "supported", "smartnic-beyond-10g": "supported",
 		},
+		"container-published-port": {
+			// The source has no server without a container.
+			"no-bottleneck-tcp": "unknown", "no-bottleneck-udp": "unknown", "no-bottleneck-highest": "unknown",
+			"similar": "supported", "windows-decrease": "supported", "windows-sender": "supported", "hyperkit-tcp": "supported",
+			"hyperkit-collapse": "supported", "virtualbox-beats-hyperkit": "supported", "linux-is-best": "supported",
+		},
 		"contrail-vmq": {
 			"pairs-double": "refuted", "adapter-bound": "refuted", // by the source itself
 			"adapter-cap": "supported", "single-stream-drop": "supported", "receiver-pays": "supported",

@@ -24,9 +24,15 @@ func vocabulary() scenario.Vocabulary {
 				{Name: "fast", Type: result.Word, Words: []string{"auto", "off", "on"}, Default: "auto"},
 				{Name: "far", Type: result.Word, Words: []string{"vrouter", "tester"}, Default: "vrouter"},
 			},
-			"redirect": nil,
-			"testpmd":  nil,
-			"ovs-dpdk": {{Name: "encapsulation", Type: result.Word, Words: []string{"none", "vxlan"}, Default: "none"}},
+			"published-port": {
+				{Name: "proxy", Type: result.Switch, Default: true},
+				{Name: "connect", Type: result.Word, Words: []string{"address", "loopback"}},
+			},
+			"host-network": nil,
+			"macvlan":      nil,
+			"redirect":     nil,
+			"testpmd":      nil,
+			"ovs-dpdk":     {{Name: "encapsulation", Type: result.Word, Words: []string{"none", "vxlan"}, Default: "none"}},
 			"ovs": {
 				{Name: "encapsulation", Type: result.Word, Words: []string{"none", "vxlan"}, Default: "none"},
 				{Name: "tso", Type: result.Switch, Default: false},
@@ -60,7 +66,7 @@ func vocabulary() scenario.Vocabulary {
 				{Name: "flows", Type: result.Count, Min: 1, Max: 1_000_000, Default: int64(1)},
 			},
 		},
-		Features: []string{"smartnic"},
+		Features: []string{"smartnic", "desktop-engine"},
 	}
 }
 

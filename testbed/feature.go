@@ -4,7 +4,7 @@ package testbed
 // others build on first. Backends find out which are missing.
 var Features = []string{
 	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureMacvlan,
-	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureSmartNIC,
+	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureSmartNIC, FeatureDesktopEngine,
 }
 
 // The features.
@@ -19,4 +19,6 @@ const (
 	FeatureThreaded = "threaded-napi" // receive work in kernel threads
 	FeatureRPS      = "rps"           // receive packet steering
 	FeatureSmartNIC = "smartnic"      // a NIC that forwards by rules of its own
+	// FeatureDesktopEngine is a container engine in a virtual machine of another system.
+	FeatureDesktopEngine = "desktop-engine"
 )

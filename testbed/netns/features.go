@@ -20,16 +20,17 @@ import (
 // trials try each feature in a throw-away stack, on its thread, in the order of
 // testbed.Features: the pair that veth makes stays for those that come later.
 var trials = map[string]func(*Stack) error{
-	testbed.FeatureNetns:    func(*Stack) error { return nil },
-	testbed.FeatureVeth:     tryVeth,
-	testbed.FeatureBridge:   tryBridge,
-	testbed.FeatureVXLAN:    tryVXLAN,
-	testbed.FeatureMacvlan:  tryMacvlan,
-	testbed.FeatureBPF:      tryBPF,
-	testbed.FeatureTCX:      tryTCX,
-	testbed.FeatureThreaded: tryThreaded,
-	testbed.FeatureRPS:      tryRPS,
-	testbed.FeatureSmartNIC: trySmartNIC,
+	testbed.FeatureNetns:         func(*Stack) error { return nil },
+	testbed.FeatureVeth:          tryVeth,
+	testbed.FeatureBridge:        tryBridge,
+	testbed.FeatureVXLAN:         tryVXLAN,
+	testbed.FeatureMacvlan:       tryMacvlan,
+	testbed.FeatureBPF:           tryBPF,
+	testbed.FeatureTCX:           tryTCX,
+	testbed.FeatureThreaded:      tryThreaded,
+	testbed.FeatureRPS:           tryRPS,
+	testbed.FeatureSmartNIC:      trySmartNIC,
+	testbed.FeatureDesktopEngine: tryDesktopEngine,
 }
 
 // Missing tries each of testbed.Features on this machine, in a stack that is
@@ -56,6 +57,11 @@ func Missing(ctx context.Context) map[string]string {
 		missing[testbed.FeatureNetns] = err.Error()
 	}
 	return missing
+}
+
+// tryDesktopEngine always has a reason: testbeds are Linux, whose engines run containers in its own kernel.
+func tryDesktopEngine(*Stack) error {
+	return errors.New("this is Linux, whose containers are in its own kernel; the figures are of an engine in a virtual machine of Windows or macOS")
 }
 
 func trialStack() (*Stack, error) {
