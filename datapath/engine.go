@@ -70,7 +70,7 @@ func (l *Layout) Engine(node string, settings EngineSettings) *testbed.Engine {
 		Args: []string{"{dir}/start", "{dir}", "--bip=" + bridgeSubnet, "--mtu=" + strconv.Itoa(settings.MTU),
 			"--userland-proxy=" + strconv.FormatBool(settings.Proxy), "--exec-opt=native.cgroupdriver=cgroupfs"},
 		Files: map[string]string{"start": startEngine, "daemon.json": "{}\n"},
-		Up:    testbed.Up{Socket: "{dir}/docker.sock"}, Socket: "{dir}/docker.sock",
+		Up:    testbed.Up{Socket: "{root}/mnt/docker.sock"}, Socket: "{root}/mnt/docker.sock",
 	})
 	l.Graph.Engines = append(l.Graph.Engines, testbed.Engine{Name: "engine-" + node, Node: node, Daemon: name})
 	return &l.Graph.Engines[len(l.Graph.Engines)-1]

@@ -42,6 +42,7 @@ install() { apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
 quiet() {
 	[[ " ${missing[*]} " != *" openvswitch-switch "* ]] || systemctl disable --now openvswitch-switch || true
 	[[ " ${missing[*]} " != *" docker.io "* ]] || systemctl disable --now docker.socket docker containerd || true
+	[[ " ${missing[*]} " != *" podman "* ]] || systemctl disable --now podman.socket podman-auto-update.timer podman-restart || true
 } >/dev/null 2>&1
 trap quiet EXIT
 apt-get update -qq || true

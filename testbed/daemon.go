@@ -25,7 +25,8 @@ type Daemon struct {
 	Polls       bool              `json:"polls,omitempty"` // it never sleeps: it is stopped while other cells are measured
 	Ends        string            `json:"ends,omitempty"`  // how it is asked to end: Ends*
 	// Alone says that it is the first process of process and mount namespaces of its own: what it
-	// starts and mounts ends with it, however it ends.
+	// starts and mounts ends with it, however it ends. In its sockets {root} stands for its root folder as
+	// others see it, so that the paths of those are short, however long the folder's is.
 	Alone  bool   `json:"alone,omitempty"`
 	Probe  string `json:"probe,omitempty"`  // who reads its counters: vrouter, openvswitch
 	Socket string `json:"socket,omitempty"` // where

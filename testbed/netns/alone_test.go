@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,30 @@ func TestAnAloneDaemonTakesEverythingWithIt(t *testing.T) {
 	}
 	if n := running(word); n != 0 {
 		t.Errorf("%d processes outlive it", n)
+	}
+}
+
+// A socket's path may have 107 bytes, and a cell's folder more: it is reached by the daemon's root.
+func TestAnAloneDaemonsSocketHasAShortPath(t *testing.T) {
+	needRoot(t)
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, b := context.Background(), New("a", nil, t.TempDir())
+	defer b.Close()
+	g := daemonGraph(t, "")
+	g.Cell = strings.Repeat("long", 30)
+	g.Daemons[0] = testbed.Daemon{
+		Name: "alone", Node: "a", Program: "sh", Args: []string{"{dir}/start", "{dir}", own}, Alone: true, Ends: testbed.EndsByKill,
+		Up: testbed.Up{Socket: "{root}/mnt/s"}, Socket: "{root}/mnt/s",
+		Files: map[string]string{"start": "mount --bind \"$1\" /mnt && exec \"$2\" play-listener /mnt/s\n"},
+	}
+	if err := b.Apply(ctx, g, nil); err != nil {
+		t.Fatal(err)
+	}
+	if socket := b.Daemons(g.Cell)[0].Socket; !takesConnections(socket) || len(b.Daemons(g.Cell)[0].Dir) < maxSocketPath {
+		t.Errorf("nobody listens at %s", socket)
 	}
 }
 

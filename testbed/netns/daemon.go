@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -89,6 +90,7 @@ func (c *cell) makeDaemon(ctx context.Context, want testbed.Daemon) error {
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", want.Program, err)
 	}
+	d.seeRoot()
 	if err := d.awaitUp(ctx, said); err != nil {
 		return err
 	}
@@ -167,6 +169,13 @@ func (d *daemon) start(stack *Stack) (<-chan string, error) {
 		d.err = process.Wait()
 	}()
 	return said, nil
+}
+
+// seeRoot writes the daemon's root folder into its sockets.
+func (d *daemon) seeRoot() {
+	root := fmt.Sprintf("/proc/%d/root", d.PID)
+	d.Socket = strings.ReplaceAll(d.Socket, "{root}", root)
+	d.want.Up.Socket = strings.ReplaceAll(d.want.Up.Socket, "{root}", root)
 }
 
 // alive returns why a daemon is not.
