@@ -35,6 +35,11 @@ func (d data) cell(spec result.Cell) Cell {
 			c.Search = &d.Searches[i]
 		}
 	}
+	for i := range d.File.Latencies {
+		if d.File.Latencies[i].Cell == spec.Name {
+			c.Latency = &d.File.Latencies[i]
+		}
+	}
 	c.Status, c.Reason = status(spec, len(trials), why, c.Search)
 	for _, m := range metrics {
 		c.Figures[m] = c.figure(trials, m)
@@ -50,6 +55,7 @@ func (d data) cell(spec result.Cell) Cell {
 		c.Figures[m] = atMost(100, c.figure(trials, m))
 	}
 	c.Drops, c.Counts = drops(trials), switchCounts(trials)
+	c.Stages = c.stages(trials)
 	c.Pairs = c.pairs(trials)
 	c.Directions = c.directions(trials)
 	c.Ceiling10G, c.Ceiling40G = c.ceiling(trials, result.Ethernet10G), c.ceiling(trials, result.Ethernet40G)

@@ -38,6 +38,7 @@ type Cell struct {
 	Figures       map[result.Metric]result.Figure
 	Drops         map[string]result.Figure // a trial's, by name; a name that never counted is absent
 	Counts        map[string]result.Figure // a trial's, of what else its switches count
+	Stages        map[string]result.Figure // cycles of a packet by what the polling cores spent them on; empty where they do not tell
 	Pairs         []Pair
 	Directions    []Direction
 	Ceiling10G    result.Figure    // frames a second that 10 Gbit/s Ethernet would carry one way at the fabric
@@ -46,7 +47,8 @@ type Cell struct {
 	Generators    []Generator      // programs of others that made the load, in the last trial
 	Limits        map[string]Limit // what bounded the traffic, by verdict (result.PathLimited, ...)
 	Profile       Profile
-	Search        *result.Search // for the highest rates; nil: none was asked for, or it did not begin
+	Latency       *result.LatencyAt // of its own frames, at a share of what arrived; nil: it was not measured
+	Search        *result.Search    // for the highest rates; nil: none was asked for, or it did not begin
 }
 
 // Limit is in how many trials a verdict was given, and the last one's evidence.

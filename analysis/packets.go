@@ -10,9 +10,11 @@ import (
 // Packets reports whether the cell's load consists of numbered packets.
 func (c Cell) Packets() bool { return c.Figure(result.ReceivedPacketRate).Known() }
 
-// Latencies reports whether the cell's load measures latency itself.
+// Latencies reports whether the cell's load consists of transactions, whose latency it measures; frames
+// that tell when they left are none.
 func (c Cell) Latencies() bool {
-	return c.Figure(result.Latency(result.LatencyIntended, "p50")).Known() || c.Figure(result.Latency(result.LatencyActual, "p50")).Known()
+	return c.Figure(result.TransactionRate).Known() &&
+		(c.Figure(result.Latency(result.LatencyIntended, "p50")).Known() || c.Figure(result.Latency(result.LatencyActual, "p50")).Known())
 }
 
 // LatencyBeside reports whether a probe beside the load measured it.

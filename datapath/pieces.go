@@ -196,7 +196,7 @@ func noAggregates() map[string]bool {
 
 // unthread steers without NAPI threads: without GRO a virtual pair has no NAPI.
 func unthread(end *testbed.Interface) {
-	if end.Steering == testbed.SteerThreaded {
+	if end.Threaded() {
 		end.Steering = testbed.SteerRPS
 	}
 }

@@ -22,17 +22,18 @@ const (
 type cpuProbe struct {
 	cycles *cyclesProbe // nil where the CPUs cannot count them
 	idle   *procFile
+	hertz  float64 // of reference cycles, as the machine tells it; 0: it does not
 }
 
 // cpuReading is what the exact sources said; the tick is in Snapshot.ticks.
 type cpuReading struct {
 	cycles map[int]cycleCount // nil: none
-	hertz  float64            // of them
+	hertz  float64            // of reference cycles; 0: not known
 	idle   reading[idleReading]
 }
 
 func openCPU(cpus []int) cpuProbe {
-	p := cpuProbe{idle: openProc("/proc/timer_list")}
+	p := cpuProbe{idle: openProc("/proc/timer_list"), hertz: readReferenceRate()}
 	if cycles, err := openCycles(cpus); err == nil {
 		p.cycles = cycles
 	}
@@ -40,7 +41,7 @@ func openCPU(cpus []int) cpuProbe {
 }
 
 func (p cpuProbe) read() cpuReading {
-	r := cpuReading{idle: read(readIdle(p.idle))}
+	r := cpuReading{idle: read(readIdle(p.idle)), hertz: p.hertz}
 	if p.cycles != nil {
 		r.cycles, r.hertz = p.cycles.read(), p.cycles.hz
 	}
@@ -70,6 +71,7 @@ func busyBetween(before, after Snapshot) (busyTimes, error) {
 		return b, nil
 	}
 	if b, ok := idleBetween(before, after); ok {
+		b.hertz = after.cpu.hertz
 		return b, nil
 	}
 	return tickBetween(before, after, window)

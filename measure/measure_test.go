@@ -5,6 +5,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -187,10 +188,11 @@ func TestVRouterCores(t *testing.T) {
 		}
 		return reading[switchReading]{value: switchReading{polling: cores}}
 	}
-	before := of(`{"ok":true,"status":{"poll":{"cores":[{"cpu":1,"busy_cycles":5,"idle_cycles":9,"hertz":3000},{"cpu":2,"busy_cycles":1,"idle_cycles":0,"hertz":3000}]}}}`)
-	after := of(`{"ok":true,"status":{"poll":{"cores":[{"cpu":1,"busy_cycles":15,"idle_cycles":10,"hertz":3000},{"cpu":2,"busy_cycles":4,"idle_cycles":6,"hertz":3000}]}}}`)
+	before := of(`{"ok":true,"status":{"poll":{"cores":[{"cpu":1,"busy_cycles":5,"idle_cycles":9,"hertz":3000,"timed_packets":10,"stage_cycles":{"receive":100,"send":7}},{"cpu":2,"busy_cycles":1,"idle_cycles":0,"hertz":3000}]}}}`)
+	after := of(`{"ok":true,"status":{"poll":{"cores":[{"cpu":1,"busy_cycles":15,"idle_cycles":10,"hertz":3000,"timed_packets":14,"stage_cycles":{"receive":300,"send":7}},{"cpu":2,"busy_cycles":4,"idle_cycles":6,"hertz":3000}]}}}`)
 	s, err := switchBetween("v", before, after)
-	if want := (result.Polling{Cores: 2, Busy: 13, Idle: 7, Hertz: 3000}); err != nil || s.Polling == nil || *s.Polling != want {
+	want := &result.Polling{Cores: 2, Busy: 13, Idle: 7, Hertz: 3000, Timed: 4, Stages: map[string]uint64{"receive": 200}}
+	if err != nil || !reflect.DeepEqual(s.Polling, want) {
 		t.Errorf("%+v, %v", s.Polling, err)
 	}
 	if _, err := switchBetween("v", after, before); err == nil {

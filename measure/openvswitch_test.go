@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,7 @@ func TestOpenVSwitchCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (result.Polling{Cores: 1, Busy: 2e9 - 1000, Idle: 2e9 - 1000, Hertz: 2e9 - 1000}); s.Polling == nil || *s.Polling != want {
+	if want := (result.Polling{Cores: 1, Busy: 2e9 - 1000, Idle: 2e9 - 1000, Hertz: 2e9 - 1000}); s.Polling == nil || !reflect.DeepEqual(*s.Polling, want) {
 		t.Errorf("%+v, not %+v", s.Polling, want)
 	}
 	if want := map[string]uint64{"failed upcalls": 2, "lost upcalls": 1, "nic0 tx dropped": 8}; !maps.Equal(s.Drops, want) {

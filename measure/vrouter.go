@@ -78,9 +78,11 @@ type vrouterStatus struct {
 	Status struct {
 		Poll *struct {
 			Cores []struct {
-				Busy  uint64 `json:"busy_cycles"`
-				Idle  uint64 `json:"idle_cycles"`
-				Hertz uint64
+				Busy   uint64 `json:"busy_cycles"`
+				Idle   uint64 `json:"idle_cycles"`
+				Hertz  uint64
+				Timed  uint64            `json:"timed_packets"`
+				Stages map[string]uint64 `json:"stage_cycles"`
 			}
 		}
 	}
@@ -110,10 +112,14 @@ func parseCores(line []byte) (*result.Polling, error) {
 	if got.Status.Poll == nil || len(got.Status.Poll.Cores) == 0 {
 		return nil, errors.New("the vRouter tells of no core that polls")
 	}
-	sum := &result.Polling{}
+	sum := &result.Polling{Stages: map[string]uint64{}}
 	for _, c := range got.Status.Poll.Cores {
 		sum.Cores++
 		sum.Busy, sum.Idle, sum.Hertz = sum.Busy+c.Busy, sum.Idle+c.Idle, c.Hertz
+		sum.Timed += c.Timed
+		for stage, cycles := range c.Stages {
+			sum.Stages[stage] += cycles
+		}
 	}
 	return sum, nil
 }
@@ -148,7 +154,8 @@ func switchBetween(name string, before, after reading[switchReading]) (result.Sw
 	s.Drops = d.named(before.value.drops, after.value.drops)
 	s.Counts = d.named(before.value.counts, after.value.counts)
 	if was, is := before.value.polling, after.value.polling; was != nil && is != nil {
-		s.Polling = &result.Polling{Cores: is.Cores, Busy: d.of(was.Busy, is.Busy), Idle: d.of(was.Idle, is.Idle), Hertz: is.Hertz}
+		s.Polling = &result.Polling{Cores: is.Cores, Busy: d.of(was.Busy, is.Busy), Idle: d.of(was.Idle, is.Idle), Hertz: is.Hertz,
+			Timed: d.of(was.Timed, is.Timed), Stages: d.named(was.Stages, is.Stages)}
 		if took := after.value.at.Sub(before.value.at); is.Hertz == 0 && took > 0 {
 			// Each cycle of a core that polls is one or the other.
 			s.Polling.Hertz = uint64(float64(s.Polling.Busy+s.Polling.Idle) / float64(is.Cores) / took.Seconds())

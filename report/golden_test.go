@@ -88,6 +88,17 @@ func searched() *maker {
 	return m.ended("precision")
 }
 
+// timed has a cell whose frames told their latency, and one whose frames did not.
+func timed() *maker {
+	m := contrail().trials("A", 1, 7, raw).trials("B", 1, 7, containers)
+	m.file.Latencies = []result.LatencyAt{
+		{Cell: "A", Unit: "packets/s", At: result.SearchLatency{Share: 0.5, Load: 1.25e6, LossRatio: 0.0004, Seconds: map[string]result.Figure{
+			"p50": {Mean: 9.5e-6, N: 1000}, "p90": {Mean: 18e-6, N: 1000}, "p99": {Mean: 130e-6, N: 1000}, "max": {Mean: 2.1e-3, N: 1000}}}},
+		{Cell: "B", Unit: "packets/s", At: result.SearchLatency{Share: 0.5, Load: 3e5, Reason: "the load measures no latency"}},
+	}
+	return m.ended("precision")
+}
+
 func oneBlock() *maker {
 	return contrail().trials("A", 1, 1, raw).trials("B", 1, 1, containers).trials("D", 1, 1, overlay).ended("budget")
 }
@@ -181,6 +192,7 @@ func TestGoldens(t *testing.T) {
 	golden(t, "no-ratios", "text", noRatios())
 	golden(t, "searched", "text", searched())
 	golden(t, "searched", "md", searched())
+	golden(t, "timed", "text", timed())
 	golden(t, "kinds", "md", otherKinds())
 	golden(t, "kinds", "json", otherKinds())
 	golden(t, "normal", "md", normal())

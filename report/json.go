@@ -58,6 +58,7 @@ type cellObject struct {
 	Limits             map[string]analysis.Limit `json:"limits"`               // what bounded the traffic, by verdict
 	Pairs              []pairObject              `json:"pairs"`
 	Published          map[result.Metric]float64 `json:"published"`
+	LatencyAt          *result.LatencyAt         `json:"latency_at,omitempty"`    // of the cell's own frames at a load
 	Search             *result.Search            `json:"search,omitempty"`        // for the highest rates: result/FORMAT.md has its fields
 	Configuration      string                    `json:"configuration,omitempty"` // every program that the path ran
 	Engines            string                    `json:"engines,omitempty"`       // what container engines made by themselves
@@ -86,6 +87,7 @@ type lineObject struct {
 	PerBusyCore result.Figure            `json:"per_busy_core_second"`
 	Cost        result.Figure            `json:"cpu_ns_per_packet"`
 	Cycles      result.Figure            `json:"cycles_per_packet"`
+	Stages      map[string]result.Figure `json:"stage_cycles_per_packet,omitempty"` // where the cores tell
 	Ceiling10G  result.Figure            `json:"ceiling_10g_per_second"`
 	Share10G    result.Figure            `json:"share_10g_percent"`
 	Ceiling40G  result.Figure            `json:"ceiling_40g_per_second"`
@@ -195,7 +197,7 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		WirePacketRate: c.Figure(result.WirePacketRate), WirePacketSize: c.Figure(result.WirePacketSize),
 		EndpointPacketSize: c.Figure(result.EndpointPacketSize), Retransmits: c.Figure(result.Retransmits),
 		Drops: c.Drops, Counts: c.Counts, Pairs: []pairObject{}, Published: c.Spec.Published,
-		Search: c.Search, Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits, Generators: c.Generators,
+		LatencyAt: c.Latency, Search: c.Search, Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits, Generators: c.Generators,
 	}
 	addPackets(&o, c)
 	if o.Published == nil {
@@ -237,7 +239,7 @@ func lineOf(c analysis.Cell) *lineObject {
 	o := &lineObject{
 		Received: map[string]result.Figure{},
 		PerCore:  c.Figure(result.PacketsPerCore), PerBusyCore: c.Figure(result.PacketsPerBusyCore),
-		Cost: c.Figure(result.DevicePacketCost), Cycles: c.Figure(result.DeviceCycles),
+		Cost: c.Figure(result.DevicePacketCost), Cycles: c.Figure(result.DeviceCycles), Stages: c.Stages,
 		Ceiling10G: c.Ceiling10G, Share10G: c.Figure(result.LineShare10G),
 		Ceiling40G: c.Ceiling40G, Share40G: c.Figure(result.LineShare40G),
 	}

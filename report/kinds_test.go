@@ -30,7 +30,7 @@ func otherKinds() *maker {
 		}
 		if t.Cell == "V" {
 			b := t.Nodes["b"]
-			b.Switches = []result.SwitchSample{{Switch: "vrouter@b", Polling: &result.Polling{Cores: 1, Busy: 6e9, Idle: 1e9, Hertz: 3e9}}}
+			b.Switches = []result.SwitchSample{{Switch: "vrouter@b", Polling: &result.Polling{Cores: 1, Busy: 6e9, Idle: 1e9, Hertz: 3e9, Timed: 1000, Stages: map[string]uint64{"receive": 62e3, "decide": 151e3, "send": 40e3}}}}
 			t.Nodes["b"] = b
 		}
 	}

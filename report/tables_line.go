@@ -1,7 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"windtunnel/analysis"
@@ -55,15 +58,38 @@ func lineRow(c analysis.Cell) []string {
 // lineNotes say at which point frames are compared with a link, and why figures are missing.
 func lineNotes(f analysis.Findings, published bool) []string {
 	notes := []string{"The Mpps under 10 and 40 GbE are what such a link carries of these frames in one direction at the fabric: with FCS, preamble, gap and what the encapsulation adds. The % are received frames, the mean over the directions."}
+	for _, c := range f.Cells {
+		if c.Figure(result.DeviceCycles).Known() {
+			notes = append(notes, "Cycles are those of the time stamp counter, in which the cores that only forward were not idle.")
+			break
+		}
+	}
 	if published {
 		notes = append(notes, "The published % compare the sum of all receivers with the line rate of one direction.")
 	}
 	return append(notes, together(f, func(c analysis.Cell) []string {
+		if says := stages(c); says != "" {
+			return []string{says}
+		}
 		if figure := c.Figure(result.DevicePacketCost); c.Framed() && !figure.Known() {
 			return []string{"no cost of a packet: " + figure.Reason}
 		}
 		return nil
 	})...)
+}
+
+// stages are a packet's cycles by stage, the most first.
+func stages(c analysis.Cell) string {
+	names := slices.SortedFunc(maps.Keys(c.Stages), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Stages[b].Mean, c.Stages[a].Mean), cmp.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = name + " " + whole(c.Stages[name])
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "cycles of a received packet by stage, of some rounds: " + strings.Join(names, ", ")
 }
 
 func hasPublishedPackets(f analysis.Findings) bool {

@@ -26,6 +26,8 @@ func full() File {
 	s.Found[0].Rate.Reason = "" // a figure has a number or a reason
 	s.Latencies[0].Seconds = map[string]Figure{"p50": s.Found[0].Rate}
 	f.Trials[0].Record, f.Trials[0].Cell = RecordTrial, f.Cells[0].Name
+	l := &f.Latencies[0]
+	l.Record, l.Cell, l.At.Seconds = RecordLatency, f.Cells[0].Name, s.Latencies[0].Seconds
 	for i := range f.Trials[0].Pairs {
 		f.Trials[0].Pairs[i].flatten()
 	}
@@ -89,6 +91,9 @@ func write(t *testing.T, f File) string {
 	}
 	for _, trial := range f.Trials {
 		errs = append(errs, w.Trial(trial))
+	}
+	for _, l := range f.Latencies {
+		errs = append(errs, w.Latency(l))
 	}
 	if f.End != nil {
 		errs = append(errs, w.End(*f.End))

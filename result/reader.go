@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // What a reader takes at most: a file from elsewhere must not exhaust the machine.
@@ -19,13 +20,14 @@ const (
 
 // File is a whole run file.
 type File struct {
-	Run      Run
-	Cells    []Cell
-	Searches []Search // one of a cell at most
-	Trials   []Trial
-	End      *End           // nil: the run did not end by itself
-	Unknown  map[string]int // records of kinds that this version does not know, by kind
-	Doubts   []Doubt        // about the file itself
+	Run       Run
+	Cells     []Cell
+	Searches  []Search // one of a cell at most
+	Trials    []Trial
+	Latencies []LatencyAt    // one of a cell at most
+	End       *End           // nil: the run did not end by itself
+	Unknown   map[string]int // records of kinds that this version does not know, by kind
+	Doubts    []Doubt        // about the file itself
 }
 
 // Read reads a run: its folder, or the run file itself.
@@ -138,6 +140,8 @@ func (d *decoder) record(line []byte) error {
 		return d.search(line)
 	case RecordTrial:
 		return d.trial(line)
+	case RecordLatency:
+		return d.latency(line)
 	case RecordEnd:
 		return d.end(line)
 	}
@@ -214,6 +218,21 @@ func (d *decoder) search(line []byte) error {
 	}
 	d.searched[s.Cell] = true
 	d.file.Searches = append(d.file.Searches, s)
+	return nil
+}
+
+func (d *decoder) latency(line []byte) error {
+	var l LatencyAt
+	if err := into(line, &l); err != nil {
+		return err
+	}
+	switch {
+	case !d.cells[l.Cell]:
+		return fmt.Errorf("a latency of cell %q, which no line before describes", l.Cell)
+	case slices.ContainsFunc(d.file.Latencies, func(o LatencyAt) bool { return o.Cell == l.Cell }):
+		return fmt.Errorf("a second latency of cell %s", l.Cell)
+	}
+	d.file.Latencies = append(d.file.Latencies, l)
 	return nil
 }
 

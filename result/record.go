@@ -6,11 +6,12 @@ const Format = 1
 
 // The kinds of lines in a run file, in the field "record".
 const (
-	RecordRun    = "run"
-	RecordCell   = "cell"
-	RecordSearch = "search"
-	RecordTrial  = "trial"
-	RecordEnd    = "end"
+	RecordRun     = "run"
+	RecordCell    = "cell"
+	RecordSearch  = "search"
+	RecordLatency = "latency"
+	RecordTrial   = "trial"
+	RecordEnd     = "end"
 )
 
 // Run is the first line of a run file: what was asked, of whom, and how. With

@@ -41,7 +41,7 @@ type PairEnd struct {
 	Frames    *Frames              `json:"frames,omitempty"`   // of the load frame
 	Cycles    *Cycles              `json:"cycles,omitempty"`   // of a worker that polls
 	ZeroCopy  *ZeroCopy            `json:"zero_copy,omitempty"`
-	Latencies map[string]Histogram `json:"latencies,omitempty"` // by LatencyIntended, LatencyActual
+	Latencies map[string]Histogram `json:"latencies,omitempty"` // by LatencyIntended, LatencyActual; of frames the receiver's
 	Intervals []Interval           `json:"intervals,omitempty"`
 }
 
@@ -81,7 +81,7 @@ type Connection struct {
 type NodeSample struct {
 	WindowSeconds float64     `json:"window_seconds"`  // between the two readings
 	CPUSource     string      `json:"cpu_source"`      // hardware-cycles, idle-clock or tick
-	Hertz         float64     `json:"hertz,omitempty"` // reference cycles a second, of hardware-cycles
+	Hertz         float64     `json:"hertz,omitempty"` // reference cycles a second; 0: not known
 	CPUs          []CPUSample `json:"cpus,omitempty"`
 	// KernelThreadSeconds is the CPU time of the kernel's packet threads on the
 	// node's CPUs: ksoftirqd and NAPI's.
@@ -172,4 +172,8 @@ type Polling struct {
 	Busy  uint64 `json:"busy_cycles"` // of rounds that found packets
 	Idle  uint64 `json:"idle_cycles"` // of the others
 	Hertz uint64 `json:"hertz"`       // cycles a second
+	// Stages are the cycles of some of the busy rounds by what they went to, and Timed those rounds'
+	// packets; absent where the switch does not tell.
+	Timed  uint64            `json:"timed_packets,omitempty"`
+	Stages map[string]uint64 `json:"stage_cycles,omitempty"`
 }

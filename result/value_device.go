@@ -58,6 +58,15 @@ func (t Trial) polling() (sum device, polls bool) {
 	return sum, sum.cores > 0
 }
 
+// DeviceBusy is the busy share of the cores that forwarded, from 0 to 1.
+func (c Cell) DeviceBusy(t Trial) (float64, error) {
+	d, err := c.deviceOf(t)
+	if err != nil {
+		return 0, err
+	}
+	return min(1, d.busy/float64(d.cores)), nil
+}
+
 // Cores is how many cores the data plane may use: those that poll, those that only
 // forward, else all that the cell's nodes have, of which generator and sink use some.
 func (c Cell) Cores(t Trial) (int, error) {

@@ -81,6 +81,9 @@ func (t Trial) Latencies(from string, beside bool) (Histogram, error) {
 			end = p.Beside.Sender
 		}
 		h, ok := end.Latencies[from]
+		if !ok && !beside { // of a load in one direction, the receiver tells
+			h, ok = p.Receiver.Latencies[from]
+		}
 		switch {
 		case end.Error != "" && !ok:
 			return Histogram{}, fmt.Errorf("%s to %s: %s", p.From, p.To, end.Error)

@@ -74,6 +74,12 @@ func (w *Writer) Search(s Search) error {
 	return w.line(s)
 }
 
+// Latency writes one cell's latency at a load. It fills in Record.
+func (w *Writer) Latency(l LatencyAt) error {
+	l.Record = RecordLatency
+	return w.line(l)
+}
+
 // Trial writes one trial. It fills in Record.
 func (w *Writer) Trial(t Trial) error {
 	t.Record = RecordTrial

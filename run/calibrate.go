@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"windtunnel/result"
+	"windtunnel/testbed"
 	"windtunnel/traffic"
 )
 
@@ -111,6 +113,21 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 		}
 		c.beaten(cell, p.Sender)
 		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)
+		if busy, told := c.deviceBusy(cell, *t); told {
+			limit = traffic.JudgeDevice(limit, p.Sender, p.Receiver, busy)
+		}
 		p.Limit = &limit
 	}
+}
+
+// deviceBusy is the busy share of the cores that only forwarded, where there are such. A core that a
+// foreign program polls on is always busy, which tells nothing.
+func (c *Conductor) deviceBusy(cell PlannedCell, t result.Trial) (share float64, told bool) {
+	graph := cell.Laid.Graph
+	if slices.ContainsFunc(graph.Daemons, func(d testbed.Daemon) bool { return d.Polls }) ||
+		slices.ContainsFunc(graph.Nodes, func(n testbed.Node) bool { return len(c.cpus(n.Name)) < 2 }) {
+		return 0, false
+	}
+	share, err := cell.Record.DeviceBusy(t)
+	return share, err == nil
 }

@@ -221,8 +221,8 @@ func (c *Conductor) alone(ctx context.Context, cell PlannedCell, seconds float64
 func (c *Conductor) latencyAt(ctx context.Context, cell PlannedCell, unit string, load float64) (map[string]result.Figure, float64, error) {
 	cell.Record.Load = search.Paced(cell.Record.Load, unit, load, len(cell.Record.Pairs))
 	if cell.Record.Beside == "" {
-		if len(cell.Laid.Graph.Ports) > 0 {
-			return nil, 0, errors.New("the endpoints are ports for frames, so no request can go beside them")
+		if len(cell.Laid.Graph.Ports) > 0 { // no request could go beside frames there
+			return c.framesAt(ctx, cell, unit, load, latencyTime)
 		}
 		options, err := result.Fill(c.Plan.Loads[besideKind], result.Options{"protocol": "udp", "rate": probeRate})
 		if err != nil {

@@ -237,6 +237,7 @@ func (p Plan) times(settings Settings) result.Plan {
 		return t
 	}
 	left := settings.Budget - closingTime - p.setUp()
+	left -= p.halvesTime(settings.Budget)
 	left -= p.searchTime(left)
 	// Calibrating takes what the least number of blocks leaves.
 	least := cells * stats.MinimumBlocks * (shortWindow + shortWarmUp + trialOverhead + startDelay)
@@ -259,6 +260,7 @@ func (p Plan) times(settings Settings) result.Plan {
 func (p Plan) leastBudget() time.Duration {
 	cells := time.Duration(len(p.Runnable()))
 	all := closingTime + p.setUp() + cells*stats.MinimumBlocks*trialTime(p.Times) + p.generators()*calibrationTime
+	all += p.halvesTime(halfMostOf * all)
 	return all.Truncate(10*time.Second) + 10*time.Second
 }
 

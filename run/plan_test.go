@@ -83,7 +83,7 @@ func TestFewBlocksAreDoubted(t *testing.T) {
 
 // TestTheBudgetThatIsNamedIsEnough: a plan with too few blocks says what would hold them.
 func TestTheBudgetThatIsNamedIsEnough(t *testing.T) {
-	for _, name := range []string{"nfv-pps", "nfv-pps-flows", "nfv-pps-kernel", "contrail-windows"} {
+	for _, name := range []string{"nfv-pps", "nfv-pps-flows", "contrail-windows"} {
 		few := planned(t, name, small, Settings{Budget: 5 * time.Second, Precision: 0.05})
 		enough := few.leastBudget()
 		if again := planned(t, name, small, Settings{Budget: enough, Precision: 0.05}); again.Times.BlocksPlanned < again.Times.MinimumBlocks {

@@ -24,6 +24,7 @@ type Writer interface {
 	Cell(result.Cell) error
 	Search(result.Search) error
 	Trial(result.Trial) error
+	Latency(result.LatencyAt) error
 	End(result.End) error
 }
 
@@ -39,6 +40,7 @@ type Conductor struct {
 	Known Calibrations
 
 	began      time.Time
+	reserved   time.Duration // of the budget, for what comes after the blocks
 	random     *rand.Rand
 	series     *series
 	last       []PlannedCell      // the last block's order
@@ -53,6 +55,7 @@ type Conductor struct {
 func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	c.began = c.Clock.Now()
 	c.random = rand.New(rand.NewPCG(c.Plan.Seed, c.Plan.Seed^0x9e3779b97f4a7c15))
+	c.reserved = c.Plan.halvesTime(time.Duration(c.Plan.Times.BudgetSeconds * float64(time.Second)))
 	c.series, c.broken = newSeries(c.Plan), map[string]bool{}
 	if err := c.Out.Run(c.header()); err != nil {
 		return result.End{}, err
@@ -65,6 +68,9 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	}
 	if err == nil {
 		end.Why, end.Blocks, err = c.measure(ctx, cells)
+	}
+	if err == nil && ctx.Err() == nil {
+		err = c.half(ctx, cells)
 	}
 	if ctx.Err() != nil {
 		err = nil // what was cut off is no failure; what is left behind, below, is
@@ -109,7 +115,7 @@ func (c *Conductor) grace(block int) time.Duration {
 }
 
 func (c *Conductor) left() time.Duration {
-	return time.Duration(c.Plan.Times.BudgetSeconds*float64(time.Second)) - closingTime - c.elapsed()
+	return time.Duration(c.Plan.Times.BudgetSeconds*float64(time.Second)) - closingTime - c.reserved - c.elapsed()
 }
 
 // build makes every runnable cell's testbed stand, idle, beside the others. A

@@ -48,6 +48,18 @@ func (s *series) counted(block int) int {
 	return n
 }
 
+// packets is the mean of what a cell's trials received, by the second; 0 where none did.
+func (s *series) packets(cell string) float64 {
+	sum, n := 0.0, 0
+	for _, t := range s.trials {
+		spec, _ := result.FindCell(s.cells, cell)
+		if v, err := spec.Value(t, result.ReceivedPacketRate); t.Cell == cell && err == nil {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / float64(max(1, n))
+}
+
 func (s *series) estimate(r result.Ratio) stats.Estimate {
 	return stats.OfTrials(s.cells, s.trials, r)
 }

@@ -61,8 +61,12 @@ type Interface struct {
 const (
 	SteerNone     = ""         // wherever the sender's CPU leaves it
 	SteerThreaded = "threaded" // threaded NAPI, its kernel thread pinned
+	SteerFirst    = "first"    // the same, before whatever else its CPU has to do
 	SteerRPS      = "rps"      // receive packet steering on every queue
 )
+
+// Threaded tells whether kernel threads receive for the interface.
+func (i Interface) Threaded() bool { return i.Steering == SteerThreaded || i.Steering == SteerFirst }
 
 // Offload names, as ethtool(8) abbreviates them.
 const (

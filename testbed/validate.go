@@ -173,10 +173,10 @@ func (c *checker) end(owner string, i Interface) {
 	if i.Queues < 0 || i.Queues > maxQueues {
 		c.fault("%s: %d queues are not possible", owner, i.Queues)
 	}
-	if !slices.Contains([]string{SteerNone, SteerThreaded, SteerRPS}, i.Steering) {
-		c.fault("%s: steering %q is unknown; use %s or %s", owner, i.Steering, SteerThreaded, SteerRPS)
+	if !slices.Contains([]string{SteerNone, SteerThreaded, SteerFirst, SteerRPS}, i.Steering) {
+		c.fault("%s: steering %q is unknown; use %s, %s or %s", owner, i.Steering, SteerThreaded, SteerFirst, SteerRPS)
 	}
-	if gro, named := i.Offloads[GRO]; i.Steering == SteerThreaded && (!named || !gro) {
+	if gro, named := i.Offloads[GRO]; i.Threaded() && (!named || !gro) {
 		// drivers/net/veth.c: the device has NAPI only with GRO or XDP.
 		c.fault("%s: threaded NAPI needs GRO on a virtual pair; switch gro on or steer by rps", owner)
 	}

@@ -97,12 +97,18 @@ func (a alone) hostPart(l *datapath.Layout) {
 	l.Need(datapath.Program{Name: "ip", Install: "apt-get install iproute2"}, datapath.Program{Name: "sysctl", Install: "apt-get install procps"})
 }
 
+// Receive work: the device's shares its CPU among its interfaces; the tester's comes before what sends.
+const (
+	ofDevice = testbed.SteerThreaded
+	ofTester = testbed.SteerFirst
+)
+
 // alongside keeps the kernel mode's work and the tester's apart: what an interface receives is the work
 // of one CPU, whoever sent it. A virtual pair hands packets to its other end's NAPI only where its own
 // segmentation is off (veth_skb_is_eligible_for_gro in drivers/net/veth.c).
-func alongside(end *testbed.Interface, cpus []int) {
+func alongside(end *testbed.Interface, steering string, cpus []int) {
 	end.Offloads = map[string]bool{testbed.TSO: false, testbed.GSO: false, testbed.UDPSeg: false, testbed.GRO: true}
-	end.Steering, end.CPUs = testbed.SteerThreaded, cpus
+	end.Steering, end.CPUs = steering, cpus
 }
 
 // shares are which of a node's CPUs forwards, the last, and which sends and counts, the first.
@@ -121,8 +127,8 @@ func (a alone) link(l *datapath.Layout, near testbed.Interface) testbed.Link {
 		address = datapath.Within(datapath.Underlay6, a.way.beyond(l))
 	}
 	far := testbed.Interface{Place: a.endpoint.Container, Device: datapath.Endpoint, MAC: farMAC(l), Addresses: []string{address}, MTU: near.MTU}
-	alongside(&near, forwards)
-	alongside(&far, tests)
+	alongside(&near, ofDevice, forwards)
+	alongside(&far, ofTester, tests)
 	l.Graph.Containers = append(l.Graph.Containers, testbed.Container{Name: a.endpoint.Container, Node: a.endpoint.Node})
 	if len(l.Graph.Nodes[0].CPUs) > 1 {
 		l.Fact(result.LayoutDevice, fmt.Sprint(forwards[0]))
@@ -135,8 +141,8 @@ func (a alone) link(l *datapath.Layout, near testbed.Interface) testbed.Link {
 func (a alone) container(l *datapath.Layout, containers []result.Place, i, mtu int) {
 	if !a.at(containers[i]) {
 		forwards, tests := shares(l.Graph.Nodes[0])
-		alongside(l.Container(containers[i], subnet, host(i), mtu), forwards)
-		alongside(&l.Graph.Links[len(l.Graph.Links)-1].Ends[0], tests)
+		alongside(l.Container(containers[i], subnet, host(i), mtu), ofDevice, forwards)
+		alongside(&l.Graph.Links[len(l.Graph.Links)-1].Ends[0], ofTester, tests)
 	}
 	a.kernelPort(l, containers, i, mtu)
 }

@@ -23,6 +23,7 @@ type Truth struct {
 	PacketBytes         float64 // payload of a datagram, frame or request; TCP has none
 	Loss                float64 // share of such packets
 	LatencySeconds      float64 // median, of a load that measures it
+	LatencyFails        bool    // frames do not tell when they left
 	Calibrated          float64 // what its generator reaches without a path; 0: not known
 	Found               string  // what engines made of it by themselves, on each node
 	BuildFails          string  // why its testbed cannot be built

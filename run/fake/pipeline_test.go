@@ -18,18 +18,20 @@ import (
 
 // records is a Writer that keeps what it is given.
 type records struct {
-	run      result.Run
-	cells    []result.Cell
-	searches []result.Search
-	trials   []result.Trial
-	end      result.End
-	full     int // trials after which the disk is full; 0: never
+	run       result.Run
+	cells     []result.Cell
+	searches  []result.Search
+	trials    []result.Trial
+	latencies []result.LatencyAt
+	end       result.End
+	full      int // trials after which the disk is full; 0: never
 }
 
-func (r *records) Run(h result.Run) error       { r.run = h; return nil }
-func (r *records) Cell(c result.Cell) error     { r.cells = append(r.cells, c); return nil }
-func (r *records) Search(s result.Search) error { r.searches = append(r.searches, s); return nil }
-func (r *records) End(e result.End) error       { r.end = e; return nil }
+func (r *records) Run(h result.Run) error           { r.run = h; return nil }
+func (r *records) Cell(c result.Cell) error         { r.cells = append(r.cells, c); return nil }
+func (r *records) Search(s result.Search) error     { r.searches = append(r.searches, s); return nil }
+func (r *records) Latency(l result.LatencyAt) error { r.latencies = append(r.latencies, l); return nil }
+func (r *records) End(e result.End) error           { r.end = e; return nil }
 func (r *records) Trial(t result.Trial) error {
 	if r.full > 0 && len(r.trials) >= r.full {
 		return fmt.Errorf("no space left on device")

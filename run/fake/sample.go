@@ -70,6 +70,9 @@ func (t *trial) shape(e run.Request, end *result.PairEnd) {
 		lost := uint64(sent*t.truth.Loss + max(0, sent-carried))
 		end.Packets -= min(lost, end.Packets)
 		end.Bytes = uint64(float64(end.Packets) * t.truth.PacketBytes)
+		if e.Order.Kind == "frame" && e.Order.Load.Float("packets") > 0 && !t.truth.LatencyFails {
+			end.Latencies = t.latencies()
+		}
 		end.Arrived = &result.Arrived{Expected: uint64(sent), Lost: lost, Jitter: t.truth.LatencySeconds / 10, Flows: 1, Method: "simulated"}
 	}
 }

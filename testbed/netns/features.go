@@ -182,7 +182,7 @@ func tryThreaded(stack *Stack) error {
 	if err != nil {
 		return fmt.Errorf("switching GRO on: %w", err)
 	}
-	_, err = steerThreaded(stack, trialDevice, true, nil)
+	_, err = steerThreaded(stack, testbed.Interface{Device: trialDevice, Steering: testbed.SteerThreaded}, nil)
 	return err
 }
 

@@ -40,7 +40,7 @@ func wireGraph() testbed.Graph {
 		Links: []testbed.Link{
 			{Name: "wire", Role: result.RoleWire, Kind: "nic", Ends: [2]testbed.Interface{
 				{Place: "a", Device: "nic0", MTU: 1500, MAC: "02:00:00:00:00:0a", Bridge: "switch", Offloads: nic, Steering: testbed.SteerThreaded},
-				{Place: "b", Device: "nic0", MTU: 1500, MAC: "02:00:00:00:00:0b", Queues: 1, Offloads: nic, Steering: testbed.SteerThreaded,
+				{Place: "b", Device: "nic0", MTU: 1500, MAC: "02:00:00:00:00:0b", Queues: 1, Offloads: nic, Steering: testbed.SteerFirst,
 					Addresses: []string{"10.9.0.2/24"}, Routes: []testbed.Route{{Prefix: "10.8.0.0/16", Gateway: "10.9.0.1"}}},
 			}},
 			{Name: "endpoint", Role: result.RoleEndpoint, Ends: [2]testbed.Interface{

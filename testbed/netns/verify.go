@@ -206,14 +206,16 @@ func asList(err error) []error {
 func (c *cell) steeringDifferences(stack *Stack, p testbed.Interface) []error {
 	switch p.Steering {
 	case testbed.SteerThreaded:
-		return threadDifferences(stack, p.Device, c.receive(p))
+		return threadDifferences(stack, p.Device, c.receive(p), unix.SCHED_NORMAL)
+	case testbed.SteerFirst:
+		return threadDifferences(stack, p.Device, c.receive(p), unix.SCHED_FIFO)
 	case testbed.SteerRPS:
 		return rpsDifferences(stack, p.Device, c.receive(p))
 	}
 	return nil
 }
 
-func threadDifferences(stack *Stack, device string, cpus []int) []error {
+func threadDifferences(stack *Stack, device string, cpus []int, policy uint32) []error {
 	text, err := os.ReadFile(stack.device(device) + "/threaded")
 	if err != nil || strings.TrimSpace(string(text)) != "1" {
 		return []error{fmt.Errorf("its NAPI is not threaded (%q, %v)", strings.TrimSpace(string(text)), err)}
@@ -235,8 +237,8 @@ func threadDifferences(stack *Stack, device string, cpus []int) []error {
 		}
 		if attr, err := unix.SchedGetAttr(thread, 0); err != nil {
 			all = append(all, fmt.Errorf("reading the priority of NAPI thread %d: %w", thread, err))
-		} else if attr.Policy != unix.SCHED_NORMAL {
-			all = append(all, fmt.Errorf("NAPI thread %d has the scheduling policy %d, not an ordinary one", thread, attr.Policy))
+		} else if attr.Policy != policy {
+			all = append(all, fmt.Errorf("NAPI thread %d has the scheduling policy %d, not %d", thread, attr.Policy, policy))
 		}
 	}
 	return all

@@ -61,6 +61,9 @@ func TestAVRouterAlone(t *testing.T) {
 			if a.Corrupt+a.Duplicate+a.Late != 0 || a.Expected != p.Sender.Packets || p.Receiver.Packets+a.Lost != p.Sender.Packets {
 				t.Errorf("%s, %s to %s: sent %d, got %d, %+v", trial.Cell, p.From, p.To, p.Sender.Packets, p.Receiver.Packets, *a)
 			}
+			if h := p.Receiver.Latencies[result.LatencyActual]; h.Count != p.Receiver.Packets || !(h.P50 > 0) {
+				t.Errorf("%s, %s to %s: %d frames of %d told their latency, p50 %g s", trial.Cell, p.From, p.To, h.Count, p.Receiver.Packets, h.P50)
+			}
 			lost += a.Lost
 		}
 		for _, s := range trial.Nodes["a"].Switches {

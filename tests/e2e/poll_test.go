@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"windtunnel/result"
 )
 
 // pollSuite has one cell in poll mode: two endpoints at vhost-user sockets of one node's vRouter, and
@@ -109,12 +111,14 @@ func TestPacketsPerSecondSuite(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("not measured here: the suite needs 2 CPUs")
 	}
-	o := windtunnel(t, time.Minute, "run", "nfv-pps", "--cells", "64B-poll-mplsoudp,imix-poll-vxlan,smartnic-10g", "--budget", "8s", "--json")
+	o := windtunnel(t, time.Minute, "run", "nfv-pps", "--cells", "64B-poll-mplsoudp,64B-xdp-mplsoudp,imix-poll-vxlan,smartnic-10g", "--budget", "15s", "--json")
 	var r struct {
 		Cells map[string]struct {
 			Status, Reason string
+			Latency        struct{ At result.SearchLatency } `json:"latency_at"`
 			Packets        struct {
 				Received figure `json:"received_per_second"`
+				Sent     figure `json:"sent_per_second"`
 				Line     struct {
 					Received map[string]figure `json:"received_per_second"`
 					Cycles   figure            `json:"cycles_per_packet"`
@@ -127,12 +131,18 @@ func TestPacketsPerSecondSuite(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 		t.Fatalf("exit code %d, %v\n%s%s", o.code, err, o.out, o.err)
 	}
-	for name, ceiling := range map[string]float64{"64B-poll-mplsoudp": 10.78e6, "imix-poll-vxlan": 2.949e6} {
+	for name, ceiling := range map[string]float64{"64B-poll-mplsoudp": 10.78e6, "64B-xdp-mplsoudp": 10.78e6, "imix-poll-vxlan": 2.949e6} {
 		cell := r.Cells[name]
 		line := cell.Packets.Line
 		sum := mean(line.Received["near to far"]) + mean(line.Received["far to near"])
 		if cell.Status != "measured" || len(line.Received) != 2 || math.Abs(sum/mean(cell.Packets.Received)-1) > 0.01 {
 			t.Fatalf("%s: %+v\n%s", name, cell, o.err)
+		}
+		if at := cell.Latency.At; at.Share != 0.5 || !(at.Seconds["p50"].Mean > 0) && !strings.Contains(at.Reason, "budget ended") || math.Abs(at.Load/mean(cell.Packets.Received)-0.5) > 0.01 {
+			t.Errorf("%s: the latency at half the rate is %+v", name, at)
+		}
+		if mean(cell.Packets.Received) < mean(cell.Packets.Sent)/2 {
+			t.Errorf("%s: of %.0f frames a second %.0f are counted: does the sink get its time?", name, mean(cell.Packets.Sent), mean(cell.Packets.Received))
 		}
 		if math.Abs(mean(line.Ceiling)/ceiling-1) > 0.001 || math.Abs(mean(line.Share)/(50*sum/ceiling)-1) > 0.01 || mean(line.Cycles) < 10 {
 			t.Errorf("%s: %+v, want a ceiling of %g", name, line, ceiling)

@@ -78,14 +78,20 @@ func newEngine(sources []source, cpus []int, yields bool) *engine {
 	return e
 }
 
-// lowest is the priority of a thread that yields (setpriority(2)).
-const lowest = 19
+// A thread that yields has the lowest priority (setpriority(2)), and short time slices, so that senders
+// with one CPU take turns within what a ring holds (EEVDF's custom slices, Linux 6.12; older kernels
+// choose their own).
+const (
+	lowest = 19
+	turn   = 100 * time.Microsecond
+)
 
 // runThread ends without unlocking, so that the OS thread, its affinity and its priority end with it.
 func runThread(s source, cpu int, yields bool) error {
 	runtime.LockOSThread()
 	if yields {
-		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, lowest); err != nil {
+		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: lowest, Runtime: uint64(turn)}
+		if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
 			return fmt.Errorf("lowering the priority of a sender's thread: %w", err)
 		}
 	}

@@ -24,9 +24,6 @@
  */
 #define REFUSED_PAUSE 10000 /* ns */
 #define PAUSE_LOOKS 1024    /* at the clock, at most; each takes 10 ns or more */
-/* Four buckets for each power of two of 1024 ps; see lag_linux.go. */
-#define LAG_BUCKETS 256 /* fewer are used */
-#define LAG_UNIT 10
 
 /* A size of frames. */
 struct frame_shape {
@@ -49,6 +46,7 @@ struct frame_sender {
 	__u32 first;	/* flow of this thread */
 	__u32 end;	/* the flow after its last */
 	__u32 drop;	/* frames go nowhere: the null sink */
+	__u32 stamped;	/* frames tell when they left */
 	__u32 hold;	/* nothing is sent yet, or any more */
 	__u64 epoch;	/* ns of CLOCK_MONOTONIC at which the first frame is due */
 	__u64 interval; /* ps from one frame to the next; 0: as fast as it goes */
@@ -66,7 +64,7 @@ struct frame_sender {
 	__u32 current; /* phase of the kernel's present batch of frames */
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
-	__u64 lag[LAG_BUCKETS]; /* frames of the window by how late they were */
+	__u64 lag[FRAME_BUCKETS]; /* frames of the window by how late they were */
 };
 
 struct {
@@ -83,24 +81,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } frame_out SEC(".maps");
-
-static __always_inline __u32 lag_bucket(__u64 late)
-{
-	__u64 v = late >> LAG_UNIT;
-	__u32 power = 0, bucket;
-
-	if (v < 4)
-		return v;
-#pragma unroll
-	for (int step = 32; step; step /= 2) {
-		if (v >> step) {
-			v >>= step;
-			power += step;
-		}
-	}
-	bucket = power * 4 - 4 + ((late >> LAG_UNIT >> (power - 2)) & 3);
-	return bucket;
-}
 
 /*
  * A token bucket: whether the next frame is due. A frame that is not goes back to the pool at once
@@ -121,11 +101,11 @@ static __always_inline bool due(struct frame_sender *s)
 	if (passed < s->due)
 		return false;
 	if ((s->current & (FRAME_PHASES - 1)) == FRAME_WINDOW) {
-		__u32 bucket = lag_bucket(passed - s->due);
+		__u32 bucket = frame_bucket(passed - s->due);
 
 		asm volatile(""
 			     : "+r"(bucket)); /* or the bound, which is so, would not be checked */
-		s->lag[bucket & (LAG_BUCKETS - 1)]++;
+		s->lag[bucket & (FRAME_BUCKETS - 1)]++;
 	}
 	if (passed - s->due > s->depth)
 		s->due = passed - s->depth;
@@ -173,6 +153,8 @@ static __always_inline struct number take(struct frame_sender *s)
 		s->sequence = n.sequence + 1;
 	}
 	s->flow = next;
+	if (s->stamped)
+		n.sequence |= frame_left(bpf_ktime_get_ns());
 	return n;
 }
 

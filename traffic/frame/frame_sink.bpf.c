@@ -66,6 +66,14 @@ struct {
 	__uint(value_size, 3 * sizeof(__u64));
 } frame_flow SEC(".maps");
 
+/* The window's frames that tell when they left, by how long they were on their way. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FRAME_BUCKETS);
+	__type(key, __u32);
+	__type(value, __u64);
+} frame_flights SEC(".maps");
+
 /* What frames wear, if there is a shift. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -133,10 +141,21 @@ static __always_inline void advance(struct frame_totals *sum, __u32 hook, __u64 
 	}
 }
 
-static __always_inline void count(struct frame_totals *sum, __u32 hook, __u32 index, __u64 number,
-				  __u32 length)
+static __always_inline void note_flight(__u64 sequence)
+{
+	__u32 bucket = frame_bucket(1000 * frame_flight(sequence, bpf_ktime_get_ns()));
+	__u64 *frames = bpf_map_lookup_elem(&frame_flights, &bucket);
+
+	if (frames)
+		(*frames)++;
+}
+
+static __always_inline void count(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
+				  __u32 index, __u32 length)
 {
 	__u64 *flow = bpf_map_lookup_elem(&frame_flow, &index);
+	__u64 sequence = bpf_be64_to_cpu(*(const __be64 *)(numbering + 10));
+	__u64 number = sequence & FRAME_SEQUENCE;
 
 	if (!flow)
 		return;
@@ -148,6 +167,8 @@ static __always_inline void count(struct frame_totals *sum, __u32 hook, __u32 in
 		return;
 	sum->packets++;
 	sum->bytes += length + FRAME_FCS;
+	if (sequence > FRAME_SEQUENCE && numbering[1] == FRAME_WINDOW)
+		note_flight(sequence);
 	advance(sum, hook, flow, number);
 }
 
@@ -200,14 +221,13 @@ static __always_inline void take(struct frame_totals *sum, __u32 hook, const __u
 				 bool whole, __u32 length)
 {
 	__u32 flow = bpf_ntohl(*(const __be32 *)(numbering + 6));
-	__u64 number = bpf_be64_to_cpu(*(const __be64 *)(numbering + 10));
 
 	if (!whole || flow >= frame_flows || numbering[1] >= FRAME_PHASES)
 		sum->corrupt++;
 	else if (numbering[1] == FRAME_PROBE)
 		sum->packets++;
 	else
-		count(sum, hook, flow, number, length);
+		count(sum, hook, numbering, flow, length);
 }
 
 /* What is looked at: a frame, and its inner packet where it would be without what the frame wears.

@@ -16,6 +16,21 @@
 #define FRAME_WINDOW 1
 #define FRAME_PROBE 3
 
+/*
+ * Above so many bits of the sequence is when the frame left, in units of 64 ns of its node's clock,
+ * 0 where that is not told. A sink on the same machine subtracts it from its own now, which is
+ * right up to half a second.
+ */
+#define FRAME_LEFT_SHIFT 40
+#define FRAME_LEFT_UNIT 6
+#define FRAME_LEFT_MASK 0xffffff
+#define FRAME_LEFT_EARLY 16 /* units by which two CPUs' clocks may differ */
+#define FRAME_SEQUENCE ((1ULL << FRAME_LEFT_SHIFT) - 1)
+
+/* Four buckets for each power of two of 1024 ps; lag_linux.go. */
+#define FRAME_BUCKETS 256 /* fewer are used */
+#define FRAME_BUCKET_UNIT 10
+
 #define FRAME_IPV4_UDP (FRAME_ETHERNET + FRAME_IPV4)
 #define FRAME_IPV6_UDP (FRAME_ETHERNET + FRAME_IPV6)
 #define FRAME_IPV4_HEAD (FRAME_IPV4_UDP + FRAME_UDP + FRAME_NUMBERING)
@@ -58,6 +73,39 @@ static __always_inline __u16 frame_fold32(__u32 sum)
 static __always_inline __u32 frame_words(__u32 value)
 {
 	return (value >> 16) + (value & 0xffff);
+}
+
+/* frame_left is what is put above a sequence. */
+static __always_inline __u64 frame_left(__u64 ns)
+{
+	__u64 units = ns >> FRAME_LEFT_UNIT & FRAME_LEFT_MASK;
+
+	return (units ? units : 1) << FRAME_LEFT_SHIFT;
+}
+
+/* frame_flight is for how many ns a frame with such a sequence was on its way. */
+static __always_inline __u64 frame_flight(__u64 sequence, __u64 now)
+{
+	__u64 units = ((now >> FRAME_LEFT_UNIT) - (sequence >> FRAME_LEFT_SHIFT)) & FRAME_LEFT_MASK;
+
+	return units > FRAME_LEFT_MASK - FRAME_LEFT_EARLY ? 0 : units << FRAME_LEFT_UNIT;
+}
+
+/* frame_bucket is the bucket of a time in ps. */
+static __always_inline __u32 frame_bucket(__u64 ps)
+{
+	__u64 v = ps >> FRAME_BUCKET_UNIT;
+	__u32 power = 0;
+
+	if (v < 4)
+		return v;
+	for (int step = 32; step; step /= 2) {
+		if (v >> step) {
+			v >>= step;
+			power += step;
+		}
+	}
+	return power * 4 - 4 + ((ps >> FRAME_BUCKET_UNIT >> (power - 2)) & 3);
 }
 
 #endif

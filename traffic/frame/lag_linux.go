@@ -11,7 +11,7 @@ const (
 	bucketsPerPower = 4
 )
 
-// lagOf is the middle of a bucket, in ns; lag_bucket in frame_send.bpf.c is its reverse.
+// lagOf is the middle of a bucket, in ns; frame_bucket in frame_wire.h is its reverse.
 func lagOf(bucket int) int64 {
 	if bucket < bucketsPerPower {
 		return int64(float64(bucket) * lagUnitNS)

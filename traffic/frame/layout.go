@@ -11,7 +11,8 @@ import (
 //	Ethernet II, 14 bytes, without a VLAN tag
 //	IPv4 without options (RFC 791) or IPv6 without extensions (RFC 8200)
 //	UDP (RFC 768), its checksum always there
-//	0 magic 'W'  1 phase  2 session  6 flow  10 sequence (8 bytes); in network order
+//	0 magic 'W'  1 phase  2 session  6 flow  10 sequence (8 bytes, the first three of which are when
+//	the frame left, at ports where a rate is kept); in network order
 //	zeros up to the size; FCS, which the device adds
 const (
 	ethernetSize  = 14
@@ -28,6 +29,9 @@ const (
 	largestFrame = 65535
 
 	magic = 'W'
+
+	// mostSequence is the highest; above its bits is when the frame left, or nothing (frame_wire.h).
+	mostSequence = 1<<40 - 1
 )
 
 // A phase says in which part of a trial a frame was sent.
@@ -68,6 +72,7 @@ type header struct {
 	sizes               mix
 	addresses           bool
 	outer               *outer // nil: frames wear nothing
+	stamped             bool   // frames tell when they left
 }
 
 // fits refuses sizes that the headers, or the device's MTU, do not take.

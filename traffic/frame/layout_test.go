@@ -67,11 +67,17 @@ func TestGoldenFrames(t *testing.T) {
 				t.Fatalf("got\n%s, want\n%s", got, c.want)
 			}
 			n, err := expectedOf(c.header, 1_000_000).parse(b, len(b))
-			if n != c.number || err != nil {
+			if n != c.number.read() || err != nil {
 				t.Errorf("read %+v, %v", n, err)
 			}
 		})
 	}
+}
+
+// read is a number without when its frame left.
+func (n number) read() number {
+	n.sequence &= mostSequence
+	return n
 }
 
 func expectedOf(h header, flows uint32) expected {
@@ -149,7 +155,7 @@ func TestEveryFrameIsRight(t *testing.T) {
 		if got := fold(sum(addresses) + 17 + uint32(len(udp)) + sum(udp)); got != 0xffff {
 			t.Errorf("the UDP packet sums up to %#x", got)
 		}
-		if got, err := expectedOf(h, maxFlows).parse(b, len(b)); got != n || err != nil {
+		if got, err := expectedOf(h, maxFlows).parse(b, len(b)); got != n.read() || err != nil {
 			t.Errorf("read %+v, %v, wrote %+v", got, err, n)
 		}
 	})

@@ -44,7 +44,29 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 	if end.Error == "" && end.Packets == 0 {
 		end.Error = errNone.Error()
 	}
-	return end, nil
+	end.Latencies, err = w.latencies()
+	return end, err
+}
+
+// latencies are those of the window's frames from when they left, nil where frames did not tell.
+func (w *receiveWorker) latencies() (map[string]result.Histogram, error) {
+	s, times := w.sink.(timer)
+	if !times {
+		return nil, nil
+	}
+	flights, err := s.flights()
+	if err != nil {
+		return nil, err
+	}
+	all := result.NewRecorder()
+	for bucket, frames := range flights {
+		recordMany(all, lagOf(bucket), frames)
+	}
+	h := all.Histogram()
+	if h.Count == 0 {
+		return nil, nil
+	}
+	return map[string]result.Histogram{result.LatencyActual: h}, nil
 }
 
 // since subtracts an earlier reading.

@@ -35,7 +35,7 @@ func (e expected) parse(b []byte, length int) (number, error) {
 	if numbering[0] != magic || binary.BigEndian.Uint32(numbering[2:]) != e.session {
 		return number{}, errForeign
 	}
-	n := number{numbering[1], binary.BigEndian.Uint32(numbering[6:]), binary.BigEndian.Uint64(numbering[10:])}
+	n := number{numbering[1], binary.BigEndian.Uint32(numbering[6:]), binary.BigEndian.Uint64(numbering[10:]) & mostSequence}
 	size := e.sizes.of(n)
 	if length < size-fcsSize || !e.whole(b, udp, size) || n.flow >= e.flows || n.phase >= phases {
 		return n, errCorrupt

@@ -85,6 +85,7 @@ func headerAtPort(w *sendWorker, p traffic.Port) (header, error) {
 	h := header{
 		from: w.session.from, to: w.session.to.Addr(), port: w.session.to.Port(),
 		session: w.session.number, sizes: w.load.sizes, addresses: w.load.addresses,
+		stamped: w.load.rate > 0, // both ends are on one machine; flat out, latency would be that of full rings
 	}
 	var err error
 	if h.source, h.destination, err = portMACs(p); err != nil || p.Tunnel == nil {

@@ -24,7 +24,10 @@ type portSink struct {
 	last   reading // of clock, should the tester not answer
 }
 
-var _ sink = (*portSink)(nil)
+var (
+	_ sink  = (*portSink)(nil)
+	_ timer = (*portSink)(nil)
+)
 
 // listenAtPort makes a receiver at a port.
 func listenAtPort(l load, p traffic.Port) (traffic.Worker, error) {
@@ -106,6 +109,8 @@ func (s *portSink) clock() (time.Time, result.Cycles) {
 	}
 	return s.last.at, s.last.cycle
 }
+
+func (s *portSink) flights() ([]uint64, error) { return s.tester.ask("flights") }
 
 func (s *portSink) method() (how, why string) { return byPort, "" }
 

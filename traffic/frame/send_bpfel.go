@@ -39,8 +39,8 @@ type sendFrameSender struct {
 	First     uint32
 	End       uint32
 	Drop      uint32
+	Stamped   uint32
 	Hold      uint32
-	_         [4]byte
 	Epoch     uint64
 	Interval  uint64
 	Depth     uint64

@@ -29,6 +29,7 @@ type sinkFrameTotals struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	sinkMapFrameFlights      = "frame_flights"
 	sinkMapFrameFlow         = "frame_flow"
 	sinkMapFrameSums         = "frame_sums"
 	sinkMapFrameWorn         = "frame_worn"
@@ -94,9 +95,10 @@ type sinkProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type sinkMapSpecs struct {
-	FrameFlow *ebpf.MapSpec `ebpf:"frame_flow"`
-	FrameSums *ebpf.MapSpec `ebpf:"frame_sums"`
-	FrameWorn *ebpf.MapSpec `ebpf:"frame_worn"`
+	FrameFlights *ebpf.MapSpec `ebpf:"frame_flights"`
+	FrameFlow    *ebpf.MapSpec `ebpf:"frame_flow"`
+	FrameSums    *ebpf.MapSpec `ebpf:"frame_sums"`
+	FrameWorn    *ebpf.MapSpec `ebpf:"frame_worn"`
 }
 
 // sinkVariableSpecs contains global variables before they are loaded into the kernel.
@@ -133,13 +135,15 @@ func (o *sinkObjects) Close() error {
 //
 // It can be passed to loadSinkObjects or ebpf.CollectionSpec.LoadAndAssign.
 type sinkMaps struct {
-	FrameFlow *ebpf.Map `ebpf:"frame_flow"`
-	FrameSums *ebpf.Map `ebpf:"frame_sums"`
-	FrameWorn *ebpf.Map `ebpf:"frame_worn"`
+	FrameFlights *ebpf.Map `ebpf:"frame_flights"`
+	FrameFlow    *ebpf.Map `ebpf:"frame_flow"`
+	FrameSums    *ebpf.Map `ebpf:"frame_sums"`
+	FrameWorn    *ebpf.Map `ebpf:"frame_worn"`
 }
 
 func (m *sinkMaps) Close() error {
 	return _SinkClose(
+		m.FrameFlights,
 		m.FrameFlow,
 		m.FrameSums,
 		m.FrameWorn,

@@ -18,6 +18,14 @@ type sink interface {
 	close() error
 }
 
+// timer is a sink that reads when frames left.
+type timer interface {
+	// flights are the window's frames that tell it, by how long they were on their way (lagOf).
+	flights() ([]uint64, error)
+}
+
+var _ timer = (*bpfSink)(nil)
+
 // bpfSink counts in the kernel, at one hook or two.
 type bpfSink struct {
 	objects sinkObjects
@@ -168,6 +176,20 @@ func (s *bpfSink) tally() (tally, error) {
 		}
 	}
 	return all, nil
+}
+
+func (s *bpfSink) flights() ([]uint64, error) {
+	sums := make([]uint64, s.objects.FrameFlights.MaxEntries())
+	for bucket := range sums {
+		var each []uint64
+		if err := s.objects.FrameFlights.Lookup(uint32(bucket), &each); err != nil {
+			return nil, fmt.Errorf("reading how long frames were on their way: %w", err)
+		}
+		for _, frames := range each {
+			sums[bucket] += frames
+		}
+	}
+	return sums, nil
 }
 
 func (s *bpfSink) method() (how, why string) { return s.how, s.why }

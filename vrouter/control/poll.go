@@ -51,6 +51,9 @@ type Core struct {
 	Missed  uint64 `json:"missed"`      // packets that the kernel dropped, because a socket had no room for them
 	// StageCycles are as [Poll.StageCycles], of this core's packets.
 	StageCycles map[string]float64 `json:"stage_cycles_per_packet,omitempty"`
+	// Timed are those packets, and Stages the cycles of all of them, for who wants those of a while.
+	Timed  uint64            `json:"timed_packets"`
+	Stages map[string]uint64 `json:"stage_cycles"`
 }
 
 func (a *Agent) mode() string {
@@ -82,12 +85,14 @@ func (p *Poll) cycles(cores []poll.Core) {
 	var busy, packets, timed uint64
 	var stages [len(poll.Stages)]uint64
 	for _, c := range cores {
-		p.Cores = append(p.Cores, Core{c.CPU, c.Busy, c.Idle, c.Hertz, c.Bursts, c.Packets, c.Missed, stageCycles(c.Stages, c.Timed)})
+		core := Core{c.CPU, c.Busy, c.Idle, c.Hertz, c.Bursts, c.Packets, c.Missed, stageCycles(c.Stages, c.Timed), c.Timed, map[string]uint64{}}
 		busy, packets, timed = busy+c.Busy, packets+c.Packets, timed+c.Timed
 		p.HostSent, p.HostLost = p.HostSent+c.HostSent, p.HostLost+c.HostLost
 		for i := range stages {
 			stages[i] += c.Stages[i]
+			core.Stages[poll.Stages[i]] = c.Stages[i]
 		}
+		p.Cores = append(p.Cores, core)
 	}
 	if packets > 0 {
 		p.CyclesPerPacket = float64(busy) / float64(packets)

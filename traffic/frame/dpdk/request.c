@@ -34,7 +34,7 @@ struct request {
 	struct frame_cycles cycles;
 	struct frame_totals totals[FRAME_PHASES];
 	uint64_t foreign, calls, sent[FRAME_PHASES], refused[FRAME_PHASES];
-	uint64_t lag[FRAME_LAG_BUCKETS];
+	uint64_t lag[FRAME_BUCKETS];
 	char *answer;
 	int length;
 };
@@ -457,7 +457,24 @@ static void lag(struct request *r)
 	if (!ended(r) || !OWN_SOURCE(r))
 		return;
 	on_core(r, core_sent);
-	for (uint32_t i = 0; i < FRAME_LAG_BUCKETS; i++)
+	for (uint32_t i = 0; i < FRAME_BUCKETS; i++)
+		say(r, " %" PRIu64, r->lag[i]);
+}
+
+static void core_flights(struct frame_core *c, void *about)
+{
+	struct request *r = about;
+
+	(void)c;
+	memcpy(r->lag, r->port->sink.flights, sizeof(r->lag));
+}
+
+static void flights(struct request *r)
+{
+	if (!ended(r) || !OWN_SINK(r))
+		return;
+	on_core(r, core_flights);
+	for (uint32_t i = 0; i < FRAME_BUCKETS; i++)
 		say(r, " %" PRIu64, r->lag[i]);
 }
 
@@ -479,9 +496,10 @@ static const struct {
 	const char *word;
 	void (*handle)(struct request *r);
 } requests[] = {
-    {"sink", sink},   {"tally", tally},	    {"source", source}, {"turn", turn}, {"rate", rate},
-    {"probe", probe}, {"release", release}, {"phase", phase},	{"sent", sent}, {"lag", lag},
-    {"halt", halt},   {"wear", wear},	    {"strip", strip},
+    {"sink", sink},   {"tally", tally},	    {"source", source},	  {"turn", turn},
+    {"rate", rate},   {"probe", probe},	    {"release", release}, {"phase", phase},
+    {"sent", sent},   {"lag", lag},	    {"halt", halt},	  {"wear", wear},
+    {"strip", strip}, {"flights", flights},
 };
 
 static void find_port(struct request *r)

@@ -6,6 +6,8 @@
  * - sink PORT SESSION FLOWS WORDS IPV6 LENGTH...: counts a session's frames from now on
  * - strip PORT OUTER: frames wear this, of the sink
  * - tally PORT: 7 totals for each of the 4 phases, and the frames of nobody
+ * - flights PORT: 256 numbers, the window's frames that tell when they left by their time on the
+ * way
  * - source PORT IPV6 ADDRESSES UDP-PORT FIRST END SIZE: readies a session
  * - turn PORT SIZE: frames have this size as well, in turn
  * - wear PORT OUTER: frames wear this, of the source, once it has all sizes

@@ -13,9 +13,9 @@
 struct found {
 	struct frame_totals *totals; /* NULL: not a frame of the session */
 	uint64_t *flow;		     /* NULL: corrupt */
-	uint64_t number;
-	uint32_t length; /* without FCS */
-	int probe;
+	uint64_t sequence;	     /* the number, and above it when it left */
+	uint32_t length;	     /* without FCS */
+	uint32_t phase;
 };
 
 int frame_sink_begin(struct frame_sink *s)
@@ -40,6 +40,7 @@ const char *frame_sink_expect(struct frame_sink *s, const struct frame_expected 
 			return "frames of a length that has no room for the headers, or too long";
 	memset(s->memory, 0, sizeof(uint64_t) * e->flows * (1 + e->words));
 	memset(s->totals, 0, sizeof(s->totals));
+	memset(s->flights, 0, sizeof(s->flights));
 	s->foreign = 0;
 	s->expected = *e;
 	s->outer.length = 0;
@@ -75,34 +76,36 @@ static int mark(struct frame_totals *t, uint64_t *word, uint64_t number)
 	return 1;
 }
 
-static void count(const struct frame_sink *s, const struct found *f)
+static void count(struct frame_sink *s, const struct found *f, uint64_t now)
 {
 	struct frame_totals *t = f->totals;
-	uint64_t next;
+	uint64_t next, number = f->sequence & FRAME_SEQUENCE;
 
 	if (!f->flow) {
 		t->corrupt++;
 		return;
 	}
-	if (f->probe) {
+	if (f->phase == FRAME_PROBE) {
 		t->packets++;
 		return;
 	}
 	next = *f->flow;
-	if (f->number >= next + JUMP) {
+	if (number >= next + JUMP) {
 		t->corrupt++;
 		return;
 	}
-	if (!mark(t, f->flow + 1 + ((f->number >> 5) & (s->expected.words - 1)), f->number))
+	if (!mark(t, f->flow + 1 + ((number >> 5) & (s->expected.words - 1)), number))
 		return;
 	t->packets++;
 	t->bytes += f->length + FRAME_FCS;
-	if (f->number < next) {
+	if (f->sequence > FRAME_SEQUENCE && f->phase == FRAME_WINDOW)
+		s->flights[frame_bucket(1000 * frame_flight(f->sequence, now)) % FRAME_BUCKETS]++;
+	if (number < next) {
 		t->reordered++;
 		return;
 	}
-	t->skipped += f->number - next;
-	*f->flow = f->number + 1;
+	t->skipped += number - next;
+	*f->flow = number + 1;
 }
 
 static uint64_t add(const uint8_t *at, uint32_t words)
@@ -193,10 +196,10 @@ static struct found look(struct frame_sink *s, const struct rte_mbuf *m)
 	if (numbering[0] != FRAME_MAGIC || frame_get32(numbering + 2) != e->session)
 		return f;
 	f.totals = &s->totals[numbering[1] & (FRAME_PHASES - 1)];
-	f.probe = numbering[1] == FRAME_PROBE;
-	f.number = frame_get64(numbering + 10);
+	f.phase = numbering[1];
+	f.sequence = frame_get64(numbering + 10);
 	flow = frame_get32(numbering + 6);
-	f.length = e->lengths[frame_turn(e->turns, flow, (uint32_t)f.number)];
+	f.length = e->lengths[frame_turn(e->turns, flow, (uint32_t)f.sequence)];
 	if (numbering[1] >= FRAME_PHASES || flow >= e->flows ||
 	    !whole(s, frame, b, m->pkt_len - shift, f.length))
 		return f;
@@ -208,16 +211,18 @@ static struct found look(struct frame_sink *s, const struct rte_mbuf *m)
 void frame_sink_take(struct frame_sink *s, struct rte_mbuf **mbufs, uint16_t count_)
 {
 	struct found all[FRAME_BURST];
+	uint64_t now;
 
 	if (!s->active)
 		return;
+	now = frame_now();
 	for (uint16_t i = 0; i < count_; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
 	for (uint16_t i = 0; i < count_; i++)
 		all[i] = look(s, mbufs[i]);
 	for (uint16_t i = 0; i < count_; i++) {
 		if (all[i].totals)
-			count(s, &all[i]);
+			count(s, &all[i], now);
 		else
 			s->foreign++;
 	}

@@ -42,6 +42,8 @@ struct frame_sink {
 	struct frame_outer outer;
 	struct frame_totals totals[FRAME_PHASES];
 	uint64_t foreign; /* frames of nobody */
+	/* The window's frames that tell when they left, by how long they were on their way. */
+	uint64_t flights[FRAME_BUCKETS];
 	uint64_t *memory; /* a flow: the number after the highest, then its words */
 };
 

@@ -94,17 +94,6 @@ void frame_source_end(struct frame_source *s)
 	s->active = s->running = 0;
 }
 
-static uint32_t lag_bucket(uint64_t late_ps)
-{
-	uint64_t v = late_ps >> 10;
-	uint32_t power;
-
-	if (v < 4)
-		return (uint32_t)v;
-	power = 63 - (uint32_t)__builtin_clzll(v);
-	return power * 4 - 4 + ((v >> (power - 2)) & 3);
-}
-
 /* How many frames are due now. */
 static uint32_t ready(struct frame_source *s)
 {
@@ -118,7 +107,7 @@ static uint32_t ready(struct frame_source *s)
 	for (; n < FRAME_BURST && now >= s->due; n++) {
 		late = now - s->due;
 		if (s->next.phase == FRAME_WINDOW)
-			s->lag[lag_bucket((uint64_t)(late * to_ps)) % FRAME_LAG_BUCKETS]++;
+			s->lag[frame_bucket((uint64_t)(late * to_ps)) % FRAME_BUCKETS]++;
 		if (late > s->depth)
 			s->due = now - s->depth;
 		s->due += s->interval;
@@ -202,11 +191,13 @@ static void fill(struct frame_port *p, uint32_t most)
 {
 	struct frame_source *s = &p->source;
 	uint32_t shift = shift_of(&s->plan);
+	uint64_t left = s->interval > 0 ? frame_left(frame_now()) : 0;
 
 	if (most == 0 || rte_pktmbuf_alloc_bulk(p->sends, s->waiting, most))
 		return; /* all buffers are in the port's ring */
 	for (uint32_t i = 0; i < most; i++) {
 		struct rte_mbuf *m = s->waiting[i];
+		struct frame_number number;
 		uint8_t *b = rte_pktmbuf_mtod(m, uint8_t *);
 		const struct frame_shape *shape = &s->plan.shapes[frame_turn(
 		    s->plan.turns, s->next.flow, (uint32_t)s->next.sequence)];
@@ -214,7 +205,9 @@ static void fill(struct frame_port *p, uint32_t most)
 		prepare(s, shape, m, b + shift);
 		m->data_len = (uint16_t)(shape->length + shift);
 		m->pkt_len = shape->length + shift;
-		write(&s->plan, shape, b + shift, &s->next);
+		number = s->next;
+		number.sequence |= left;
+		write(&s->plan, shape, b + shift, &number);
 		if (shift)
 			wrap(&s->plan, shape, b, s->next.flow);
 		if (++s->next.flow == s->plan.end) {

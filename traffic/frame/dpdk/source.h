@@ -12,8 +12,7 @@
 
 #include "wire.h"
 
-#define FRAME_LAG_BUCKETS 256 /* four for each power of two of 1024 ps; lag_linux.go */
-#define FRAME_HEAD_MOST 80    /* bytes, from the frame's begin to the number's end */
+#define FRAME_HEAD_MOST 80 /* bytes, from the frame's begin to the number's end */
 
 /* A size of frames. */
 struct frame_shape {
@@ -55,7 +54,7 @@ struct frame_source {
 	uint32_t at, count, phase;
 	uint64_t sent[FRAME_PHASES];
 	uint64_t refused[FRAME_PHASES];
-	uint64_t lag[FRAME_LAG_BUCKETS]; /* frames of the window by how late they were */
+	uint64_t lag[FRAME_BUCKETS]; /* frames of the window by how late they were */
 	uint64_t calls;
 };
 

@@ -11,8 +11,16 @@
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
+#include <rte_cycles.h>
+
 #include "../frame_outer.h"
 #include "../frame_wire.h"
+
+/* ns of the clock by which frames tell when they left. */
+static inline uint64_t frame_now(void)
+{
+	return (uint64_t)((double)rte_rdtsc() * 1e9 / (double)rte_get_tsc_hz());
+}
 
 static inline uint16_t frame_get16(const uint8_t *at)
 {
