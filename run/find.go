@@ -125,7 +125,7 @@ func (c *Conductor) find(ctx context.Context, cells []PlannedCell) ([]PlannedCel
 			cell.Record.Load = search.Paced(cell.Record.Load, s.Unit, load, len(cell.Record.Pairs))
 			standing = append(standing, cell)
 		} else {
-			c.Progress.Say(fmt.Sprintf("cell %s: no load met the first goal: it is left out from here on", cell.Record.Name))
+			c.Progress.Say(fmt.Sprintf("cell %s: %s: it is left out from here on", cell.Record.Name, notFound(s)))
 		}
 	}
 	return standing, nil
@@ -141,6 +141,14 @@ func foundLoad(s result.Search) float64 {
 		return first.Rate.Mean
 	}
 	return first.LowerBound
+}
+
+// notFound says why there is no load to measure a cell at.
+func notFound(s result.Search) string {
+	if len(s.Found) > 0 && s.Found[0].Limit.Verdict == result.GeneratorLimited {
+		return s.Found[0].Limit.Says
+	}
+	return "no load met the first goal"
 }
 
 // searchBudget is what the next of so many searches may take: its share of what the least
