@@ -13,10 +13,13 @@ import (
 // Latency at half of what arrived flat out is measured once a cell, in a trial of its own after the
 // blocks, if that takes no more than a fifth of the budget.
 const (
-	half        = 0.5
-	halfWindow  = 500 * time.Millisecond
-	halfMostOf  = 5
-	halfOverall = searchWarmUp + halfWindow + trialOverhead + startDelay
+	half       = 0.5
+	halfWindow = 500 * time.Millisecond
+	halfMostOf = 5
+	// halfSpare is what a trial of frames takes beyond the planner's overhead: sessions, probes, and the
+	// kernel's work before and after live frames. Blocks get fewer by it; this trial would not be.
+	halfSpare   = 500 * time.Millisecond
+	halfOverall = searchWarmUp + halfWindow + trialOverhead + startDelay + halfSpare
 )
 
 // halves tells whether a cell's frames can tell their latency, and go as fast as they can until then.
