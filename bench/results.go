@@ -20,6 +20,7 @@ type Section struct {
 	Comparisons []*Comparison
 	// Costs are ratios without a goal: with a switch over without it.
 	Costs []*Comparison
+	Where string // Markdown behind them: where the time goes; may be empty
 }
 
 const head = `# Comparisons with peers
@@ -45,6 +46,9 @@ func (s Section) text() string {
 		b.WriteString(c.Row() + "\n")
 	}
 	b.WriteString(s.limits())
+	if s.Where != "" {
+		b.WriteString("\n" + s.Where)
+	}
 	return b.String()
 }
 

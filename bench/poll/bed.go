@@ -22,6 +22,7 @@ type bed struct {
 	loader  *loader
 	missing map[string]string // data planes that this machine has not, and why
 	cells   []cell
+	spent   spent
 }
 
 // allMemory is what they take of huge pages, in MiB.
@@ -29,7 +30,7 @@ const allMemory = 4*pollMemory + testpmdMemory + ovsMemory + loadMemory + 64
 
 // newBed starts them, each with its CPU for itself, and then the sender.
 func newBed(ctx context.Context, s settings, stderr io.Writer) (b *bed, err error) {
-	b = &bed{missing: map[string]string{}}
+	b = &bed{missing: map[string]string{}, spent: spent{}}
 	if b.cells, err = cells(s); err != nil {
 		return b, err
 	}
@@ -177,6 +178,7 @@ func (b *bed) round(ctx context.Context, s settings, round int, stderr io.Writer
 			return nil, nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		samples[c.name] = got
+		b.spent.add(c.name, got)
 		fmt.Fprintf(stderr, "round %d: %s: %s\n", round+1, c.name, got)
 	}
 	return samples, why, nil

@@ -22,6 +22,7 @@ type reading struct {
 	busy    uint64  // cycles in which it had packets
 	packets uint64  // that it has received
 	at      float64 // the instant, in cycles
+	stages  stages  // of the vRouter
 }
 
 // halt makes the device stand still: others need its CPU.
@@ -40,5 +41,5 @@ func (d *device) signal(s unix.Signal) (err error) {
 
 // less is what was added since another reading.
 func (r reading) less(before reading) reading {
-	return reading{r.busy - before.busy, r.packets - before.packets, r.at - before.at}
+	return reading{r.busy - before.busy, r.packets - before.packets, r.at - before.at, r.stages.less(before.stages)}
 }

@@ -77,6 +77,7 @@ type sample struct {
 	busy   float64 // share of its cycles
 	rate   float64
 	sent   float64 // a second
+	stages stages
 }
 
 func (s sample) String() string {
@@ -127,5 +128,5 @@ func (s sample) of(d *device, account reading, answer string) (sample, error) {
 		return s, fmt.Errorf("%s: no frame came through; %d were sent", d.name, int(sent))
 	}
 	return sample{cycles: float64(account.busy) / float64(account.packets), busy: float64(account.busy) / account.at,
-		rate: got * 1e9 / ns, sent: sent * 1e9 / ns}, nil
+		rate: got * 1e9 / ns, sent: sent * 1e9 / ns, stages: account.stages}, nil
 }

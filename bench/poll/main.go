@@ -29,6 +29,7 @@ type settings struct {
 	window  time.Duration
 	routes  int
 	bin     string
+	kernel  time.Duration
 	against string
 	only    string
 }
@@ -44,6 +45,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.DurationVar(&s.window, "window", 500*time.Millisecond, "the measured window of a trial")
 	flags.IntVar(&s.routes, "routes", 1_000_000, "routes of the vRouter that has many")
 	flags.StringVar(&s.bin, "bin", "bin", "the `folder` of the built programs")
+	flags.DurationVar(&s.kernel, "kernel", time.Minute, "besides, for the comparison with kernel mode")
 	flags.StringVar(&s.against, "against", "", "the `folder` of another build, whose poll mode is measured beside this one's; the results are then not written")
 	flags.StringVar(&s.only, "only", "", "`names` of data planes, by commas; empty: all. Else the results are not written")
 	if err := flags.Parse(args); err != nil {
@@ -73,6 +75,7 @@ const measured = "Each data plane is between two vhost-user sockets, alone on a 
 	"Those that are not measured stand still. Packets per busy cycle are by each program's own count: of the vRouter and of Open vSwitch the cycles of rounds over " +
 	"all ports that found packets, of testpmd those of bursts that were not empty, so that it alone leaves out the other port's empty ones. " +
 	"Packets per second, beside them, are counted at the far socket, by one yardstick for all: the data plane's CPU is the limit. " +
+	"With kernel mode poll mode is compared by a suite (kernel.yaml): one vRouter alone, frames at its port and at the far end of its fabric, in random blocks of trials; busy is what its CPU was. " +
 	"Open vSwitch has its own settings, and puts whole frames into VXLAN; the vRouter routes. Windows are of %s."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
@@ -87,21 +90,16 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err err
 			return fmt.Errorf("%w: `make bench-poll` builds it, or name its folder with -bin", err)
 		}
 	}
-	back, err := reservePages(pagesFolder, allMemory)
+	between, err := betweenSockets(ctx, s, stderr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, back()) }()
-	b, err := newBed(ctx, s, stderr)
-	defer func() { err = errors.Join(err, b.remove()) }()
+	kernel, err := againstKernel(ctx, s, stderr)
 	if err != nil {
 		return err
 	}
-	rows, costs, err := b.rounds(ctx, s, stderr)
-	if err != nil {
-		return err
-	}
-	section := bench.Section{Title: "vRouter's poll mode, testpmd and OVS-DPDK", Says: fmt.Sprintf(measured, s.window), Peers: b.versions(ctx), Comparisons: rows, Costs: costs}
+	rows, costs := append(between.rows, kernel...), between.costs
+	section := bench.Section{Title: "vRouter's poll mode, testpmd and OVS-DPDK", Says: fmt.Sprintf(measured, s.window), Peers: between.versions, Comparisons: rows, Costs: costs, Where: between.where}
 	for _, row := range append(rows, costs...) {
 		fmt.Fprintln(stdout, row.Row())
 	}
@@ -109,4 +107,30 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err err
 		return nil
 	}
 	return section.Write(s.results)
+}
+
+// measurement is what was found between vhost-user sockets.
+type measurement struct {
+	rows, costs     []*bench.Comparison
+	versions, where string
+}
+
+// betweenSockets measures all that is there, if any of it is asked for.
+func betweenSockets(ctx context.Context, s settings, stderr io.Writer) (m measurement, err error) {
+	if s.only == kernelName {
+		return m, nil
+	}
+	back, err := reservePages(pagesFolder, allMemory)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, back()) }()
+	b, err := newBed(ctx, s, stderr)
+	defer func() { err = errors.Join(err, b.remove()) }()
+	if err != nil {
+		return m, err
+	}
+	m.rows, m.costs, err = b.rounds(ctx, s, stderr)
+	m.versions, m.where = b.versions(ctx), b.spent.text(b.cells)
+	return m, err
 }

@@ -103,3 +103,16 @@ func TestMissing(t *testing.T) {
 		t.Errorf("%s", without.cycles.Row())
 	}
 }
+
+// TestStages: cycles are of the packets whose rounds were timed, medians, and what tells none has no row.
+func TestStages(t *testing.T) {
+	s := spent{}
+	for _, cycles := range []uint64{10, 30, 20} {
+		s.add("bare", sample{cycles: 200, stages: stages{cycles: [4]uint64{10 * cycles, 20, 30, 40}, timed: 10}})
+	}
+	s.add("ovs", sample{cycles: 300})
+	text := s.text([]cell{{name: "bare"}, {name: "ovs"}})
+	if !strings.Contains(text, "| bare | 200 | 20 | 2 | 3 | 4 |\n") || strings.Contains(text, "ovs") {
+		t.Error(text)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/control"
+	"windtunnel/vrouter/poll"
 )
 
 // The addresses of the one network, its port and the nodes.
@@ -176,6 +177,10 @@ func readPoll(socket string) (r reading, err error) {
 	}
 	for _, c := range s.Poll.Cores {
 		r.busy, r.packets, r.at = r.busy+c.Busy, r.packets+c.Packets, r.at+float64(c.Busy+c.Idle)
+		r.stages.timed += c.Timed
+		for i, name := range poll.Stages {
+			r.stages.cycles[i] += c.Stages[name]
+		}
 	}
 	if len(s.Poll.Unlinked) > 0 {
 		return r, fmt.Errorf("nobody is at %v", s.Poll.Unlinked)

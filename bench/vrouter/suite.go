@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,32 +56,13 @@ func (p suitePart) cells() (cells []string) {
 	return cells
 }
 
-// fewTrials is the exit code of a run whose cells have no two usable trials each: rows say so, and the
-// other parts go on.
-const fewTrials = 4
-
 func (p suitePart) measure(ctx context.Context, s settings, stderr io.Writer) (outcome, error) {
-	dir, err := os.MkdirTemp("", "windtunnel-bench-")
+	run := bench.Suite{Program: filepath.Join(s.bin, "windtunnel"), Suite: p.suite, Cells: p.cells(), Wire: p.wire, Window: p.window, Budget: s.budget}
+	t, err := run.Run(ctx, stderr)
 	if err != nil {
 		return outcome{}, err
 	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "run")
-	args := []string{"run", p.suite, "--cells", strings.Join(p.cells(), ","), "--wire", p.wire, "--budget", s.budget.String(), "--precision", "2%", "--out", out}
-	if p.window != "" {
-		args = append(args, "--window", p.window)
-	}
-	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "windtunnel"), args...)
-	cmd.Stderr = stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != fewTrials {
-		return outcome{}, fmt.Errorf("running the suite %s: %w", p.suite, err)
-	}
-	file, err := result.Read(out)
-	if err != nil {
-		return outcome{}, err
-	}
-	return p.read(trials{file}), nil
+	return p.read(trials{t}), nil
 }
 
 // read makes the rows of a run.
@@ -122,7 +101,7 @@ func (p suitePart) best(t trials) string {
 }
 
 // trials are a run's.
-type trials struct{ file result.File }
+type trials struct{ bench.Trials }
 
 // comparison pairs two cells by block.
 func (t trials) comparison(r ratio, note, title string) *bench.Comparison {
@@ -130,30 +109,8 @@ func (t trials) comparison(r ratio, note, title string) *bench.Comparison {
 	if r.metric == "" {
 		r.metric = result.ReceivedRate
 	}
-	over, under := t.values(r.over, r.metric), t.values(r.under, r.metric)
-	for block := 1; block <= len(t.file.Trials); block++ {
-		ours, a := over[block]
-		peer, b := under[block]
-		if a && b && peer != 0 {
-			c.Add(ours, peer)
-		}
-	}
-	if len(c.Ours) == 0 {
-		c.Why = t.why(r)
-	}
+	t.Pair(c, r.over, r.under, r.metric)
 	return c
-}
-
-// why says what kept a ratio from being measured.
-func (t trials) why(r ratio) string {
-	for _, name := range []string{r.over, r.under} {
-		for _, cell := range t.file.Cells {
-			if cell.Name == name && cell.Skipped+cell.Failed != "" {
-				return cell.Skipped + cell.Failed
-			}
-		}
-	}
-	return "no trial of " + r.over + " and " + r.under + " in one block counts"
 }
 
 // cellSays names a cell by the last part of its name: as-found-mplsoudp is the vRouter.
@@ -164,20 +121,4 @@ func cellSays(cell string) string {
 		}
 	}
 	return cell
-}
-
-// values are a cell's figures of a metric by block, of the trials that count.
-func (t trials) values(name string, metric result.Metric) map[int]float64 {
-	found := map[int]float64{}
-	for _, cell := range t.file.Cells {
-		for _, trial := range t.file.Trials {
-			if cell.Name != name || trial.Cell != name || trial.Excluded != "" {
-				continue
-			}
-			if value, err := cell.Value(trial, metric); err == nil {
-				found[trial.Block] = value
-			}
-		}
-	}
-	return found
 }

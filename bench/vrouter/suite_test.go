@@ -64,7 +64,7 @@ func TestBestOfTheWays(t *testing.T) {
 		}
 	}
 	file.Cells = append(file.Cells, result.Cell{Name: "fast", Failed: "there is no such thing"})
-	rows := p.read(trials{file}).rows
+	rows := p.read(trials{bench.Trials{File: file}}).rows
 	var got []string
 	for _, row := range rows {
 		got = append(got, row.Row())
