@@ -120,7 +120,7 @@ func (l local) Port(cell, place string) *traffic.Port {
 		return nil
 	}
 	return &traffic.Port{Name: p.Place, Tester: tester, MAC: p.MAC, NextHop: p.NextHop, Address: address.String(), MTU: p.MTU,
-		Device: p.Device, CPUs: p.CPUs, Tunnel: p.Tunnel}
+		Device: p.Device, Socket: p.Socket, CPUs: p.CPUs, Tunnel: p.Tunnel}
 }
 
 func (l local) Switches(cell string) []Switch {

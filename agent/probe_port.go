@@ -27,10 +27,11 @@ func (w *worker) probePort(ctx context.Context, probe proto.Probe) proto.Reply {
 	kind, _ := kinds.ByName(portLoad)
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	end, err := kind.Prepare(ctx, traffic.Order{
-		Role: probe.Role, Kind: portLoad, Address: probe.Address, Port: probe.Port,
-		Load: result.Options{"size": int64(probe.MTU + beyondIP)},
-	})
+	load := result.Options{"size": int64(probe.MTU + beyondIP)}
+	if probe.Generator != "" {
+		load["generator"] = probe.Generator
+	}
+	end, err := kind.Prepare(ctx, traffic.Order{Role: probe.Role, Kind: portLoad, Address: probe.Address, Port: probe.Port, Load: load})
 	if err != nil {
 		return refuse("frames of the endpoint's MTU, %d bytes: %v", probe.MTU, err)
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"windtunnel/result"
+	"windtunnel/traffic"
 	"windtunnel/traffic/generator"
 	"windtunnel/traffic/kinds"
 )
@@ -23,3 +24,13 @@ func CheckLoad(kind string, load result.Options) error {
 
 // Foreign is the program of others that makes a load, and how to get it; "" for none.
 func Foreign(load result.Options) (program, install string) { return generator.Program(load) }
+
+// Generator is the program of others that makes a load, and how to get it, "" for our own engine. An error is that
+// it cannot be told such a load.
+func Generator(kind string, load result.Options) (program, install string, err error) {
+	k, _ := kinds.ByName(kind)
+	if foreign, ok := k.(traffic.Foreign); ok {
+		return foreign.Generator(load)
+	}
+	return "", "", nil
+}

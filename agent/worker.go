@@ -103,7 +103,9 @@ func prepareEnd(ctx context.Context, kind traffic.Kind, order traffic.Order) (tr
 	if generator.Drives(order.Load) {
 		return generator.Prepare(ctx, order)
 	}
-	order.Load = generator.Own(order.Load)
+	if _, knows := kind.(traffic.Foreign); !knows { // one that knows its generators has the choice among its options
+		order.Load = generator.Own(order.Load)
+	}
 	return kind.Prepare(ctx, order)
 }
 

@@ -32,6 +32,9 @@ type Request struct {
 	Frames bool
 	// OnlyFrames says that no endpoint needs an interface of its own for other loads.
 	OnlyFrames bool
+	// Generator is the program of others that sends the frames, at ports of poll mode; its zero value
+	// is none.
+	Generator Program
 }
 
 // Wire is the link between nodes.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"windtunnel/agent"
 	"windtunnel/result"
 	"windtunnel/scenario"
 	"windtunnel/traffic"
@@ -91,13 +92,17 @@ func (c *Conductor) probeCell(ctx context.Context, cell PlannedCell) error {
 func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, i int, pair result.Pair) error {
 	receiver, sender := c.node(pair.To.Node), c.node(pair.From.Node)
 	name := cell.Record.Name
+	generator := ""
+	if program, _, err := agent.Generator(cell.Record.Traffic, cell.Record.Load); err == nil && program != "" {
+		generator = cell.Record.Load.Text("generator") // what has the sender's port tries the path, too
+	}
 	address, err := receiver.Probe(ctx, name, pair.To.Name(),
-		Probe{Role: traffic.Receive, Address: cell.Laid.Listen(pair, i, false), MTU: cell.Record.MTU.Endpoint})
+		Probe{Role: traffic.Receive, Address: cell.Laid.Listen(pair, i, false), MTU: cell.Record.MTU.Endpoint, Generator: generator})
 	if err != nil {
 		return err
 	}
 	_, err = sender.Probe(ctx, name, pair.From.Name(),
-		Probe{Role: traffic.Send, Address: cell.Laid.Connect(i, false, address), MTU: cell.Record.MTU.Endpoint})
+		Probe{Role: traffic.Send, Address: cell.Laid.Connect(i, false, address), MTU: cell.Record.MTU.Endpoint, Generator: generator})
 	return errors.Join(err, receiver.Stop(ctx, name))
 }
 

@@ -124,11 +124,16 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 	for _, n := range p.Nodes {
 		nodes = append(nodes, testbed.Node{Name: n.Name, CPUs: n.CPUs})
 	}
+	generator, err := generatorOf(cell)
+	if err != nil {
+		return PlannedCell{}, err
+	}
 	laid, err := path.Lay(datapath.Request{
 		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire,
 		Segmentation: datapath.Segmentation(cell.Segmentation), Options: cell.PathOptions,
 		Frames:     cell.Traffic == rawFrames || cell.Beside == rawFrames,
 		OnlyFrames: cell.Traffic == rawFrames && (cell.Beside == rawFrames || cell.Beside == ""),
+		Generator:  generator,
 	})
 	if err != nil {
 		return PlannedCell{}, err
@@ -137,6 +142,9 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 		return PlannedCell{}, err
 	}
 	if err := checkGenerators(cell, laid); err != nil {
+		return PlannedCell{}, err
+	}
+	if err := checkGenerated(generator.Name, laid.Graph); err != nil {
 		return PlannedCell{}, err
 	}
 	find, err := p.checkFind(cell)

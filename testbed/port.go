@@ -10,11 +10,13 @@ import (
 
 // Port is where an endpoint's frames enter and leave, if that is more than an interface with an
 // address and a stack behind it: a port at a data plane of poll mode, which a daemon of its node, the
-// tester, holds; or an interface where the other end is not reached by IP.
+// tester, holds, or a program of the endpoint's own; or an interface where the other end is not reached
+// by IP.
 type Port struct {
 	Name    string `json:"name"`
 	Place   string `json:"place"`            // the container whose endpoint it is, by whose name the tester knows it
 	Tester  string `json:"tester,omitempty"` // the daemon's name; its Socket is where it is asked
+	Socket  string `json:"socket,omitempty"` // the data plane's, at which the endpoint's own program is, where there is no tester; {dir:NAME} is a daemon's folder
 	Device  string `json:"device,omitempty"` // the interface, where there is no tester
 	CPUs    []int  `json:"cpus,omitempty"`   // of its node, that the endpoint sends by; empty: all of them
 	MAC     string `json:"mac"`
@@ -27,7 +29,7 @@ type Port struct {
 }
 
 func (p Port) object(g Graph) object {
-	detail, wears := fmt.Sprintf("%s at %s, %s, MTU %d", p.Place, p.Tester+p.Device, p.Address, p.MTU), ""
+	detail, wears := fmt.Sprintf("%s at %s, %s, MTU %d", p.Place, p.Tester+p.Device+p.Socket, p.Address, p.MTU), ""
 	if t := p.Tunnel; t != nil {
 		wears = fmt.Sprint(*t)
 		detail += fmt.Sprintf(", in %s from %s to %s, number %d, and back by %d", t.Encapsulation, t.From, t.To, t.Sends, t.Receives)
@@ -35,7 +37,7 @@ func (p Port) object(g Graph) object {
 	return object{
 		kind: KindPort, name: p.Name,
 		detail: detail,
-		fixed:  fmt.Sprint(p.Place, p.Tester, p.Device, p.CPUs, p.MAC, p.NextHop, p.Address, p.MTU, wears),
+		fixed:  fmt.Sprint(p.Place, p.Tester, p.Device, p.Socket, p.CPUs, p.MAC, p.NextHop, p.Address, p.MTU, wears),
 		needs:  p.needs(g),
 	}
 }
@@ -66,6 +68,10 @@ func (c *checker) pollPort(p Port) {
 	if d, ok := c.graph.daemon(p.Tester); p.Device != "" {
 		if c.devices[p.Place+"/"+p.Device] == "" || p.Tester != "" {
 			c.fault("%s: %q is no interface of %s, or it has a tester besides", owner, p.Device, p.Place)
+		}
+	} else if p.Socket != "" {
+		if p.Tester != "" {
+			c.fault("%s: it has a tester, and is at the socket %q itself", owner, p.Socket)
 		}
 	} else if !ok || d.Node != node || d.Socket == "" {
 		c.fault("%s: %q is no daemon with a socket on the node of %s", owner, p.Tester, p.Place)

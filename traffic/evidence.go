@@ -27,6 +27,7 @@ type evidence struct {
 	spins          bool    // busy polling: a busy thread says nothing
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
 	refusals       uint64
+	turnedAway     float64 // of what a generator of others offered, which polls and never waits
 }
 
 // evidenceOf gathers it, or says what is missing for a verdict.
@@ -56,6 +57,9 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 
 func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	e.calibrated, e.refusals = o.CalibratedPerSecond, o.Refused
+	if offered := sender.Packets + o.Refused; sender.Generator != nil && offered > 0 {
+		e.turnedAway = float64(o.Refused) / float64(offered)
+	}
 	if sender.Threads > 0 {
 		e.behindPath = o.PathSeconds / (float64(sender.Threads) * sender.WindowSeconds)
 		e.wait = max(0, o.WaitSeconds-o.PathSeconds) / (float64(sender.Threads) * sender.WindowSeconds)

@@ -14,6 +14,7 @@ const (
 	mostOfTime  = 0.50  // of the connections' time, as TCP_INFO has it
 	lossy       = 0.01  // of the packets, and more than a load's own edges lose
 	overflowing = 0.001 // of the packets, dropped at the receiving socket
+	overflows   = 0.01  // of the frames, turned away by a full port
 	calibrated  = 0.80  // of the generator's own rate: the generator is the limit
 )
 
@@ -69,6 +70,7 @@ var rules = []struct {
 	{result.ReceiverLimited, evidence.overflowed},
 	{result.ReceiverLimited, evidence.drowned},
 	{result.PathLimited, evidence.leaky},
+	{result.PathLimited, evidence.fullPort},
 	{result.GeneratorLimited, evidence.heldUp},
 	{result.GeneratorLimited, evidence.starved},
 	{result.GeneratorLimited, evidence.ownRate},
@@ -109,6 +111,14 @@ func (e evidence) leaky() string {
 		return ""
 	}
 	return fmt.Sprintf("%s of the packets were lost on the way: %s", percent(e.loss), e.ends())
+}
+
+// fullPort: a generator that polls is always busy; that it was too fast for its port shows by what that did not take.
+func (e evidence) fullPort() string {
+	if e.turnedAway < overflows {
+		return ""
+	}
+	return fmt.Sprintf("the sender's port was full: it turned away %s of what the generator offered", percent(e.turnedAway))
 }
 
 // heldUp: a paced sender that falls behind by more than its burst does not catch

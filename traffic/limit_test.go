@@ -30,6 +30,11 @@ func arriving(end result.PairEnd, lost, socketDrops uint64) result.PairEnd {
 	return end
 }
 
+func generated(end result.PairEnd) result.PairEnd {
+	end.Generator = &result.Generator{Name: "testpmd"}
+	return end
+}
+
 func connected(end result.PairEnd, c result.Connection) result.PairEnd {
 	end.Connections = []result.Connection{c}
 	return end
@@ -77,6 +82,9 @@ func TestJudge(t *testing.T) {
 		{"the window was closed", connected(bulk(1000, 0.5), result.Connection{RwndLimitedSeconds: 1.5}), bulk(1000, 0.6), result.ReceiverLimited, "closed for 75 %"},
 		{"the receiver was busier", bulk(1000, 0.92), bulk(1000, 0.99), result.ReceiverLimited, "busy 99 % of the time, the sender's 92 %"},
 		{"a small send buffer", connected(bulk(1000, 0.5), result.Connection{SndbufLimitedSeconds: 1.9}), bulk(1000, 0.6), result.GeneratorLimited, "sndbuf-limited"},
+		{"a generator of others that its port cannot keep up with", generated(offering(packets(90, 1), result.Offered{Refused: 20e3, WaitSeconds: 1})), packets(90, 0.5),
+			result.PathLimited, "the sender's port was full: it turned away 10 % of what the generator offered"},
+		{"a generator of others that its port keeps up with", generated(offering(packets(90, 1), result.Offered{})), packets(90, 0.5), result.GeneratorLimited, "busy 100 %"},
 		{"sends were refused", offering(bulk(1000, 0.5), result.Offered{Refused: 7}), bulk(1000, 0.6), result.PathLimited, "turned 7 sends away"},
 		{"nobody was busy", bulk(1000, 0.4), bulk(1000, 0.6), result.PathLimited, "the sender's threads were busy 40 % of the time, the receiver's 60 %"},
 		{"nothing was sent", bulk(0, 0), bulk(0, 0), "", "no verdict: the sender sent nothing"},

@@ -9,6 +9,7 @@ type Port struct {
 	Name    string `json:"name"`             // as the tester knows it
 	Tester  string `json:"tester"`           // the Unix socket at which the tester is asked; in its folder, both ends meet
 	Device  string `json:"device,omitempty"` // the interface, where there is no tester
+	Socket  string `json:"socket,omitempty"` // the data plane's vhost-user socket, where there is no tester: a program of others is to be there
 	CPUs    []int  `json:"cpus,omitempty"`   // the endpoint's hot threads belong there; empty: anywhere
 	MAC     string `json:"mac"`              // the endpoint's
 	NextHop string `json:"next_hop"`         // the MAC that its frames are addressed to
@@ -17,6 +18,14 @@ type Port struct {
 	// Tunnel is what the endpoint's frames wear, nil for nothing: it is then no port of an
 	// endpoint's own, but the far end of the data plane's fabric.
 	Tunnel *result.Tunnel `json:"tunnel,omitempty"`
+}
+
+// Foreign is a kind of which a program of others may make the load, at a port of poll mode.
+type Foreign interface {
+	Kind
+	// Generator is the program that a load asks for, and how to get it, "" for our own engine. An
+	// error is that the program cannot be told such a load.
+	Generator(load result.Options) (program, install string, err error)
 }
 
 // AtPorts is a kind whose workers can be at a Port. Others need an interface.

@@ -77,6 +77,8 @@ type Probe struct {
 	// Port is the place's port of poll mode, nil if it has an interface. The agent sets it. At a
 	// port, frames that fill the MTU are tried, their checksums too.
 	Port *traffic.Port `json:"port,omitempty"`
+	// Generator is the program of others that sends at the sender's port, "" for our own engine.
+	Generator string `json:"generator,omitempty"`
 }
 
 // Reply is the one line that answers a Request.

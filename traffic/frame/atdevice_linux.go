@@ -40,7 +40,7 @@ func listenAtDevice(l load, p traffic.Port, ip netip.Addr) (traffic.Worker, erro
 	if err != nil {
 		return nil, errors.Join(err, counting.close())
 	}
-	ln := newListener(socket, nil, helloOf(l, ip), e.session, counting)
+	ln := newListener(socket, nil, l, helloOf(l, ip), e.session, counting)
 	return &receiveWorker{load: l, device: d, listener: ln, address: m.String(), sink: counting, closing: make(chan struct{})}, nil
 }
 

@@ -71,16 +71,19 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		closeAll(reserved)
 		return nil, err
 	}
-	ln := newListener(socket, reserved, helloOf(l, ip), e.session, counting)
+	ln := newListener(socket, reserved, l, helloOf(l, ip), e.session, counting)
 	return &receiveWorker{load: l, device: d, listener: ln, address: ln.door.Address().String(), sink: counting, closing: make(chan struct{})}, nil
 }
 
-func newListener(socket net.Listener, reserved []*net.UDPConn, want hello, session uint32, counting sink) *listener {
+func newListener(socket net.Listener, reserved []*net.UDPConn, l load, want hello, session uint32, counting sink) *listener {
 	ln := &listener{
 		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: want, session: session,
 		joined: make(chan struct{}), last: make(chan parting, 1),
 		probed: func() (uint64, error) {
 			all, err := counting.tally()
+			if _, foreign := l.tool(); foreign { // whose frames say nothing of a phase
+				return all.phases[window].packets, err
+			}
 			return all.phases[probing].packets, err
 		},
 	}

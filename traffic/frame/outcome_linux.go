@@ -17,6 +17,13 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 	ours, seconds := all.phases[window], float64(last.final.windowNS)/1e9
 	lost := last.final.sent - min(last.final.sent, ours.packets+ours.late)
 	end := result.PairEnd{Calls: used.calls - before.calls, CPUSeconds: max(0, (used.cpu - before.cpu).Seconds()), Intervals: c.intervals}
+	_, foreign := w.load.tool()
+	if foreign {
+		// The window is this end's own, by its clock, and what was lost is of all that was ever sent.
+		came := ours.packets + ours.corrupt
+		lost = last.final.sent - min(last.final.sent, came)
+		ours, seconds = used.all.since(before.all), used.at.Sub(before.at).Seconds()
+	}
 	if last.err != nil {
 		end.Error = last.err.Error()
 		ours, seconds = used.all.since(before.all), used.at.Sub(before.at).Seconds()
@@ -37,6 +44,9 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		Expected: ours.packets + lost + ours.late, Lost: lost, Late: ours.late, Reordered: ours.reordered,
 		Duplicate: ours.duplicate, Corrupt: ours.corrupt, SocketDrops: min(used.drops-before.drops, lost),
 		Flows: int(w.load.flows), Method: where, Why: why,
+	}
+	if foreign {
+		unnumbered(end.Arrived, w.load.generator, last.final.sent)
 	}
 	if ours.merged > 0 {
 		end.Error = fmt.Sprintf("%d frames came to tc as parts of aggregates, which cannot be counted: switch GRO off at %s, or use sink xdp", ours.merged, w.device.name)
@@ -94,4 +104,11 @@ func (w *receiveWorker) where(t tally) (where, why string) {
 		why = "the path puts frames behind the driver's XDP, so they were counted at tc"
 	}
 	return strings.Join(names, "+"), why
+}
+
+// unnumbered says what is not known of frames without numbers.
+func unnumbered(a *result.Arrived, generator string, sent uint64) {
+	a.Expected = sent
+	a.Untold = []result.Metric{result.LatePackets, result.Reordered, result.Duplicates}
+	a.Why = "frames of " + generator + " have no numbers: what was lost is of all that it sent, the warm-up too"
 }

@@ -130,9 +130,12 @@ func testPorts(t *testing.T, names ...string) (*exec.Cmd, []traffic.Port) {
 }
 
 // startTester runs frame-poll with a port at each place.
-func startTester(t *testing.T, program, dir string, names, places []string) (*exec.Cmd, []traffic.Port) {
+func startTester(t *testing.T, program, dir string, names, places []string, flags ...string) (*exec.Cmd, []traffic.Port) {
 	t.Helper()
-	args, ports := []string{"--shares", dir + "/tester", "0"}, make([]traffic.Port, len(names))
+	if flags == nil {
+		flags = []string{"--shares"}
+	}
+	args, ports := append(flags, dir+"/tester", "0"), make([]traffic.Port, len(names))
 	for i, name := range names {
 		p := traffic.Port{Name: name, Tester: dir + "/tester", MAC: fmt.Sprintf("02:00:00:00:00:0%d", i+1),
 			NextHop: "02:00:00:00:00:0f", Address: fmt.Sprintf("192.0.2.%d", i+1), MTU: 1500}

@@ -28,6 +28,9 @@ func connectAtPort(ctx context.Context, l load, order traffic.Order) (traffic.Wo
 	if err != nil {
 		return nil, err
 	}
+	if t, foreign := l.tool(); foreign {
+		return connectForeign(ctx, t, l, *order.Port, order.CPUs, s)
+	}
 	if order.Port.Device != "" {
 		return connectAtDevice(ctx, l, order, s)
 	}

@@ -51,7 +51,7 @@ func listenAtPort(l load, p traffic.Port) (traffic.Worker, error) {
 		return nil, errors.Join(err, t.close())
 	}
 	counting := &portSink{tester: t}
-	ln := newListener(socket, nil, helloOf(l, ip), session, counting)
+	ln := newListener(socket, nil, l, helloOf(l, ip), session, counting)
 	return &receiveWorker{load: l, device: portDevice(p), listener: ln, address: m.String(), sink: counting, closing: make(chan struct{})}, nil
 }
 
@@ -68,6 +68,9 @@ func meet(p traffic.Port, ip netip.Addr, session uint32) (meeting, net.Listener,
 // expectAtPort begins a session's sink.
 func expectAtPort(t *tester, l load, p traffic.Port, session uint32, ipv6 bool) error {
 	about := []any{session, l.flows, wordsPerFlow(l.flows), flag(ipv6)}
+	if _, foreign := l.tool(); foreign { // without numbers
+		about = []any{session, 0, 0, flag(ipv6)}
+	}
 	for _, size := range l.sizes {
 		about = append(about, size-fcsSize)
 	}

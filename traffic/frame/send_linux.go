@@ -17,17 +17,18 @@ const lead = 80 * time.Millisecond
 
 // sendWorker is a prepared sender.
 type sendWorker struct {
-	load    load
-	cpus    []int
-	yields  bool // to the sink: both have one CPU
-	session *session
-	device  device
-	header  header
-	sources []source
-	start   func() (mover, error) // sets everything going, held back
-	method  string
-	why     string
-	opened  func() error // puts the peer's GRO back; nil: it was not changed
+	load      load
+	cpus      []int
+	yields    bool // to the sink: both have one CPU
+	session   *session
+	device    device
+	header    header
+	sources   []source
+	start     func() (mover, error) // sets everything going, held back
+	method    string
+	why       string
+	generator *result.Generator // nil: ourselves
+	opened    func() error      // puts the peer's GRO back; nil: it was not changed
 
 	closing chan struct{}
 	once    sync.Once
@@ -96,7 +97,7 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 	e.halt()
 	end := w.end(e, c, before, used)
 	if early == nil {
-		early = w.session.tell(final{sent: end.Packets, windowNS: uint64(used.at.Sub(before.at).Nanoseconds())})
+		early = w.session.tell(final{sent: told(e, end.Packets), windowNS: uint64(used.at.Sub(before.at).Nanoseconds())})
 	}
 	if early == nil && end.Packets == 0 {
 		early = errors.New("no frame was sent in the window")
@@ -105,6 +106,14 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		end.Error = early.Error()
 	}
 	return end, ctx.Err()
+}
+
+// told is what a receiver is told of: the frames of the window, if it can tell which these are, else all.
+func told(e mover, inWindow uint64) uint64 {
+	if m, foreign := e.(*foreignMover); foreign {
+		return m.total()
+	}
+	return inWindow
 }
 
 func (w *sendWorker) end(e mover, c *course, before, used usage) result.PairEnd {
@@ -117,6 +126,7 @@ func (w *sendWorker) end(e mover, c *course, before, used usage) result.PairEnd 
 		CPUSeconds:    max(0, (used.cpu - before.cpu).Seconds()),
 		Threads:       w.load.threads,
 		Intervals:     c.intervals,
+		Generator:     w.generator,
 		Frames:        w.load.frames(w.method + " " + w.device.name),
 		Offered: &result.Offered{
 			TargetPacketsPerSecond: w.load.rate,

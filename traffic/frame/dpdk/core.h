@@ -21,6 +21,7 @@ struct frame_core {
 	struct frame_port ports[FRAME_PORTS];
 	uint32_t count;
 	int shares; /* another process that polls has the same CPU */
+	int sleeps; /* a process that polls has it, whenever this one lets go of it */
 	int stop;
 	struct frame_cycles cycles;
 	/* A call that is asked for. */

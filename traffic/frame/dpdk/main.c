@@ -3,7 +3,7 @@
  * frame-poll: sends and counts raw frames for the load "frame" at ports of DPDK, on one core for
  * all ports.
  *
- *	frame-poll [--shares] [--no-huge] SOCKET CPU NAME=MAC,PLACE...
+ *	frame-poll [--shares | --sleeps] [--no-huge] SOCKET CPU NAME=MAC,PLACE...
  *
  * Each port is a virtio-user device at the vhost-user socket PLACE, where a data plane listens, or
  * the NIC of which PLACE is the PCI address, and which vfio-pci has. What
@@ -37,6 +37,7 @@
 
 struct arguments {
 	int shares;
+	int sleeps;
 	int plain_pages;
 	const char *socket;
 	unsigned int cpu;
@@ -46,9 +47,10 @@ struct arguments {
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: frame-poll [--shares] [--no-huge] SOCKET CPU NAME=MAC,PLACE...\n"
-			"windtunnel starts it, for the load frame at vhost-user sockets; a PLACE "
-			"may be a PCI address, too\n");
+	fprintf(stderr,
+		"usage: frame-poll [--shares | --sleeps] [--no-huge] SOCKET CPU NAME=MAC,PLACE...\n"
+		"windtunnel starts it, for the load frame at vhost-user sockets; a PLACE "
+		"may be a PCI address, too\n");
 	return 2;
 }
 
@@ -60,6 +62,8 @@ static int parse(struct arguments *a, int argc, char **argv)
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--shares"))
 			a->shares = 1;
+		else if (!strcmp(argv[i], "--sleeps"))
+			a->sleeps = 1;
 		else if (!strcmp(argv[i], "--no-huge"))
 			a->plain_pages = 1;
 		else
@@ -178,6 +182,7 @@ int main(int argc, char **argv)
 	if (parse(&a, argc, argv))
 		return usage();
 	core.shares = a.shares;
+	core.sleeps = a.sleeps;
 	if (frame_huge_memory() < frame_ports_memory(a.count))
 		a.plain_pages = 1;
 	if (begin(&a) < 0) {

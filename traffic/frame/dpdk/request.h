@@ -4,6 +4,7 @@
  * and why not. PORT is an endpoint's name.
  *
  * - sink PORT SESSION FLOWS WORDS IPV6 LENGTH...: counts a session's frames from now on
+ *   FLOWS 0: of somebody else's frames, without numbers, which all count for the window
  * - strip PORT OUTER: frames wear this, of the sink
  * - tally PORT: 7 totals for each of the 4 phases, and the frames of nobody
  * - flights PORT: 256 numbers, the window's frames that tell when they left by their time on the

@@ -30,10 +30,13 @@ const char *frame_sink_expect(struct frame_sink *s, const struct frame_expected 
 {
 	uint32_t head = e->ipv6 ? FRAME_IPV6_HEAD : FRAME_IPV4_HEAD;
 
-	if (e->flows == 0 || e->flows > FRAME_FLOWS)
-		return "a number of flows that is 0 or too large";
-	if (e->words < 2 || e->words > FRAME_WORDS_PER_FLOW || (e->words & (e->words - 1)) ||
-	    (uint64_t)e->words * e->flows > FRAME_WORDS_TOGETHER)
+	if (e->flows > FRAME_FLOWS)
+		return "a number of flows that is too large";
+	if (!e->flows && e->turns > 1)
+		return "frames of several sizes, without numbers that tell which is whose";
+	if (e->flows &&
+	    (e->words < 2 || e->words > FRAME_WORDS_PER_FLOW || (e->words & (e->words - 1)) ||
+	     (uint64_t)e->words * e->flows > FRAME_WORDS_TOGETHER))
 		return "a number of words that is no power of two, or too large";
 	for (uint32_t i = 0; i < e->turns; i++)
 		if (e->lengths[i] < head || e->lengths[i] > FRAME_ROOM)
@@ -208,6 +211,29 @@ static struct found look(struct frame_sink *s, const struct rte_mbuf *m)
 	return f;
 }
 
+/* A frame of somebody else's is known by its length and by what it wears; what it says of its own
+ * lengths is to be so, and its checksum is not looked at. */
+static void take_unnumbered(struct frame_sink *s, const struct rte_mbuf *m)
+{
+	const uint32_t shift = frame_outer_shift(s->outer.length), length = s->expected.lengths[0];
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *), *b = frame + shift, *udp;
+	struct frame_totals *t = &s->totals[FRAME_WINDOW];
+
+	udp = m->data_len < shift ? NULL
+				  : udp_of(b, m->data_len - shift, s->expected.ipv6, shift > 0);
+	if (!udp || m->pkt_len < length + shift ||
+	    frame_get16(udp + 4) != length - (uint32_t)(udp - b)) {
+		s->foreign++;
+		return;
+	}
+	if (s->outer.length && !frame_outer_right(&s->outer, frame, length - FRAME_ETHERNET)) {
+		t->corrupt++;
+		return;
+	}
+	t->packets++;
+	t->bytes += length + FRAME_FCS;
+}
+
 void frame_sink_take(struct frame_sink *s, struct rte_mbuf **mbufs, uint16_t count_)
 {
 	struct found all[FRAME_BURST];
@@ -218,6 +244,10 @@ void frame_sink_take(struct frame_sink *s, struct rte_mbuf **mbufs, uint16_t cou
 	now = frame_now();
 	for (uint16_t i = 0; i < count_; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
+	for (uint16_t i = 0; i < count_ && !s->expected.flows; i++)
+		take_unnumbered(s, mbufs[i]);
+	if (!s->expected.flows)
+		return;
 	for (uint16_t i = 0; i < count_; i++)
 		all[i] = look(s, mbufs[i]);
 	for (uint16_t i = 0; i < count_; i++) {
