@@ -85,20 +85,28 @@ func cells(s settings) (all []cell, err error) {
 	return all, err
 }
 
+// What keeps ratios from their goals, in short; LEARNED.md has what was tried.
+const (
+	libraryLimit = "Most of a packet's cycles are the vhost library's, which all three data planes call alike: of 240 to 265 it has about 140, in two copies and two rings. " +
+		"Tried: the library without DPDK's driver around it (15 to 20 cycles fewer, kept), bursts of 64, one program for the compiler (kept), instructions of x86-64-v3, -O2 instead of -O3 (nothing)."
+	tablesLimit = "A random one of a million is in no cache: it is asked for in advance, for a burst at once, from huge pages, which hides most of a wait and not all."
+)
+
 // ratio is one of two cells.
 type ratio struct {
 	what, over, under string
 	goal              float64 // 0: there is none
+	limit             string  // what keeps it from the goal, where it falls short
 }
 
 func ratios(s settings) (goals, costs []ratio) {
 	goals, costs = []ratio{
-		{"poll mode, MPLSoUDP / without an overlay", "mpls", "bare", 0.75},
-		{"poll mode without an overlay / testpmd, io", "bare", "testpmd", 0.7},
-		{"poll mode, VXLAN / OVS-DPDK, VXLAN, 1 flow", "vxlan", "ovs", 1.2},
-		{fmt.Sprintf("poll mode, VXLAN / OVS-DPDK, VXLAN, %d flows", peerFlows), "vxlan-flows", "ovs-flows", 1.5},
-		{fmt.Sprintf("poll mode, %d routes / %d, random destinations", s.routes, fewRoutes), "many", "few", 0.8},
-		{fmt.Sprintf("poll mode, %d flows / %d, random flows", manyFlows, fewFlows), "many-flows", "few-flows", 0.6},
+		{"poll mode, MPLSoUDP / without an overlay", "mpls", "bare", 0.75, ""},
+		{"poll mode without an overlay / testpmd, io", "bare", "testpmd", 0.7, libraryLimit},
+		{"poll mode, VXLAN / OVS-DPDK, VXLAN, 1 flow", "vxlan", "ovs", 1.2, libraryLimit},
+		{fmt.Sprintf("poll mode, VXLAN / OVS-DPDK, VXLAN, %d flows", peerFlows), "vxlan-flows", "ovs-flows", 1.5, ""},
+		{fmt.Sprintf("poll mode, %d routes / %d, random destinations", s.routes, fewRoutes), "many", "few", 0.8, tablesLimit},
+		{fmt.Sprintf("poll mode, %d flows / %d, random flows", manyFlows, fewFlows), "many-flows", "few-flows", 0.6, tablesLimit},
 	}, []ratio{
 		{what: "poll mode, VXLAN / MPLSoUDP", over: "vxlan", under: "mpls"},
 		{what: fmt.Sprintf("poll mode, flow mode / packet mode, %d flows", fewFlows), over: "few-flows", under: "mpls"},
@@ -119,7 +127,7 @@ type compared struct {
 }
 
 func newCompared(r ratio) compared {
-	return compared{r, &bench.Comparison{What: "packets per busy cycle, " + r.what, Goal: bench.Goal{Ratio: r.goal}},
+	return compared{r, &bench.Comparison{What: "packets per busy cycle, " + r.what, Goal: bench.Goal{Ratio: r.goal}, Limit: r.limit},
 		&bench.Comparison{What: "beside it, packets per second, " + r.what}}
 }
 
