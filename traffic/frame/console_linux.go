@@ -159,9 +159,9 @@ func (c *console) used() (cpu, wait time.Duration) {
 	return cpu, wait
 }
 
-// yield lets others of the CPU come first, always, before the threads that poll, whose names say so: a thread of
-// SCHED_IDLE runs while nobody else wants to (sched(7)).
-func (c *console) yield(worker string) error {
+// schedule gives the threads that poll, whose names say so, a policy: of SCHED_IDLE they run while nobody else
+// of the CPU wants to (sched(7)).
+func (c *console) schedule(worker string, policy uint32) error {
 	var failed error
 	found := false
 	c.tasks(func(folder string) {
@@ -171,7 +171,7 @@ func (c *console) yield(worker string) error {
 		}
 		tid, _ := strconv.Atoi(filepath.Base(folder))
 		found = true
-		failed = errors.Join(failed, unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0))
+		failed = errors.Join(failed, unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: policy}, 0))
 	})
 	if !found {
 		return c.failure(fmt.Errorf("it has no thread whose name has %q in it", worker))

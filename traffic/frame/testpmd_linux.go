@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // testpmd is DPDK's test program in its mode txonly, driven by its console (DPDK's "Testpmd Application User Guide").
@@ -38,9 +40,6 @@ func newTestpmd(_ context.Context, a aim) (driver, error) {
 	if err := c.hear("its start", t.begun); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	if err := c.yield("worker"); err != nil {
-		return nil, errors.Join(err, c.close())
-	}
 	return t, nil
 }
 
@@ -53,10 +52,17 @@ func (t *testpmd) begun(line string) bool {
 }
 
 func (t *testpmd) start() error {
-	return t.console.ask("start", func(line string) bool { return strings.Contains(line, "packet forwarding - ") })
+	if err := t.console.ask("start", func(line string) bool { return strings.Contains(line, "packet forwarding - ") }); err != nil {
+		return err
+	}
+	return t.console.schedule("worker", unix.SCHED_IDLE)
 }
 
 func (t *testpmd) stop() error {
+	// It waits for the thread that polls, which on a busy machine might get no CPU to hear of it.
+	if err := t.console.schedule("worker", unix.SCHED_NORMAL); err != nil {
+		return err
+	}
 	return t.console.ask("stop", func(line string) bool { return strings.TrimSpace(line) == "Done." })
 }
 
