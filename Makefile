@@ -35,7 +35,7 @@ test: peers build unit e2e fuzz
 
 # The packages that take longest begin first, or they would run alone at the end.
 unit:
-	$(GO) test -timeout 600s ./vrouter ./vrouter/core ./vrouter/poll ./...
+	$(GO) test -timeout 1200s ./vrouter ./vrouter/core ./vrouter/poll ./...
 
 # Side by side run only tests that wait more than they work.
 e2e: build
