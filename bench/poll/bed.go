@@ -26,7 +26,7 @@ type bed struct {
 }
 
 // allMemory is what they take of huge pages, in MiB.
-const allMemory = 4*pollMemory + testpmdMemory + ovsMemory + loadMemory + 64
+const allMemory = 5*pollMemory + testpmdMemory + ovsMemory + loadMemory + 64
 
 // newBed starts them, each with its CPU for itself, and then the sender.
 func newBed(ctx context.Context, s settings, stderr io.Writer) (b *bed, err error) {
@@ -48,6 +48,9 @@ func newBed(ctx context.Context, s settings, stderr io.Writer) (b *bed, err erro
 		}},
 		{manyName, func() (*device, error) { return newPoll(ctx, b.dir, s.bin, manyName, table{routes: s.routes}) }},
 		{flowsName, func() (*device, error) { return newPoll(ctx, b.dir, s.bin, flowsName, table{flows: manyFlows}) }},
+		{sumName, func() (*device, error) {
+			return newPoll(ctx, b.dir, s.bin, sumName, table{routes: fewRoutes, sum: true})
+		}},
 		{testpmdName, func() (*device, error) { return newTestpmd(ctx, b.dir) }},
 		{ovsName, func() (*device, error) { return newOVS(ctx, b.dir) }},
 	} {

@@ -21,6 +21,7 @@ const (
 	fewName     = "few"
 	manyName    = "many"
 	flowsName   = "flows"
+	sumName     = "sum"
 	testpmdName = "testpmd"
 	ovsName     = "ovs"
 	otherName   = "other" // another build of the vRouter
@@ -69,6 +70,7 @@ func cells(s settings) (all []cell, err error) {
 	add("bare", fewName, bareIP, one)
 	add("mpls", fewName, mplsIP, one)
 	add("vxlan", fewName, vxlanIP, one)
+	add("vxlan-sum", sumName, vxlanIP, one)
 	add("vxlan-flows", fewName, vxlanIP, flows(peerFlows))
 	add("few", fewName, destination(0), spread(fewRoutes))
 	add("many", manyName, destination(0), spread(s.routes))
@@ -109,6 +111,7 @@ func ratios(s settings) (goals, costs []ratio) {
 		{fmt.Sprintf("poll mode, %d flows / %d, random flows", manyFlows, fewFlows), "many-flows", "few-flows", 0.6, tablesLimit},
 	}, []ratio{
 		{what: "poll mode, VXLAN / MPLSoUDP", over: "vxlan", under: "mpls"},
+		{what: "poll mode, VXLAN with an outer UDP checksum / without", over: "vxlan-sum", under: "vxlan"},
 		{what: fmt.Sprintf("poll mode, flow mode / packet mode, %d flows", fewFlows), over: "few-flows", under: "mpls"},
 	}
 	if s.against == "" {

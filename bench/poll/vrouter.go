@@ -59,15 +59,16 @@ func destination(i int) netip.Addr {
 
 // table is what a vRouter has to do.
 type table struct {
-	routes int // of the spread ones
-	flows  int // in flow mode: so many; 0: packet mode
+	routes int  // of the spread ones
+	flows  int  // in flow mode: so many; 0: packet mode
+	sum    bool // tunnel packets have an outer UDP checksum
 }
 
 func (t table) config(p *place) config.Config {
 	mpls := config.Via{Tunnel: farIP, Encapsulation: config.MPLSoUDP, Label: farLabel}
 	c := config.Config{
 		Format: config.Format, Name: p.namespace,
-		Fabric:   config.Fabric{Interface: tap, Address: nearIP, Device: &config.Device{Vhost: p.file("out")}},
+		Fabric:   config.Fabric{Interface: tap, Address: nearIP, Device: &config.Device{Vhost: p.file("out")}, UDPChecksum: t.sum},
 		Limits:   config.Limits{Routes: 1000 + t.routes, Flows: 1000 + t.flows},
 		Networks: []config.Network{{Name: "network", Subnet: subnet, Gateway: subnetGateway}},
 		Ports:    []config.Port{{Name: "port", Vhost: p.file("in"), Network: "network", Address: senderIP, MAC: senderMAC, Label: farLabel}},
