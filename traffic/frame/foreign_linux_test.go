@@ -28,6 +28,12 @@ func TestForeignRefused(t *testing.T) {
 			t.Errorf("%v: %q, %q, %v; want %q", load, program, install, err, says)
 		}
 	}
+	for _, role := range []traffic.Role{traffic.Send, traffic.Receive} {
+		_, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: role, Load: result.Options{"generator": "testpmd", "packets": 1e6}})
+		if err == nil || !strings.Contains(err.Error(), "`packets: ") {
+			t.Errorf("a rate that %s is not told: %v", role, err)
+		}
+	}
 	if program, _, err := (Kind{}).Generator(result.Options{"generator": "windtunnel"}); program != "" || err != nil {
 		t.Errorf("our own sender is the program %q, %v", program, err)
 	}

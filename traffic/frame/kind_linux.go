@@ -11,6 +11,9 @@ import (
 // it can send. The order's address is of the endpoint's own Ethernet interface.
 func (Kind) Prepare(ctx context.Context, order traffic.Order) (traffic.Worker, error) {
 	l, err := parseLoad(order.Load)
+	if err == nil {
+		_, _, err = Kind{}.Generator(order.Load)
+	}
 	if err != nil {
 		return nil, err
 	}
