@@ -15,7 +15,7 @@ import (
 // system's is not measured, and judged on the published figures.
 func TestThePublishedPortSuite(t *testing.T) {
 	needsDocker(t)
-	before := lookAtHost(t)
+	before := hostAtRest(t)
 	o := windtunnel(t, 2*time.Minute, "run", "container-published-port", "--cells", "tcp-host,tcp-proxy,udp-100M,find-published,hyperkit-*",
 		"--budget", "30s", "--window", "250ms", "--json", "--out", t.TempDir()+"/run")
 	var r struct {

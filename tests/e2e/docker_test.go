@@ -58,7 +58,7 @@ func dockerRun(t *testing.T, suite string, args ...string) []string {
 // TestContainersOfAnEngineAreMeasured: every path, with what the engine made, and nothing stays.
 func TestContainersOfAnEngineAreMeasured(t *testing.T) {
 	needsDocker(t)
-	before := lookAtHost(t)
+	before := hostAtRest(t)
 	o := windtunnel(t, 2*time.Minute, dockerRun(t, dockerSuite, "--budget", "20s", "--window", "250ms", "--json")...)
 	var r struct {
 		Cells map[string]struct {
@@ -108,7 +108,7 @@ func engineProcesses() []string {
 // takes away.
 func TestAnEngineDiesWithItsRun(t *testing.T) {
 	needsDocker(t)
-	before := lookAtHost(t)
+	before := hostAtRest(t)
 	if left := engineProcesses(); len(left) > 0 {
 		t.Skipf("not looked at here: somebody else's run has an engine: %v", left)
 	}
@@ -144,7 +144,7 @@ func TestAnEngineThatDiesInTheMiddle(t *testing.T) {
 	if left := engineProcesses(); len(left) > 0 {
 		t.Skipf("not looked at here: somebody else's run has an engine: %v", left)
 	}
-	before := lookAtHost(t)
+	before := hostAtRest(t)
 	killed := make(chan bool, 1)
 	go func() {
 		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

@@ -28,7 +28,7 @@ type generatorsReport struct {
 // of both ends, and says what was run.
 func TestForeignGenerators(t *testing.T) {
 	needsRoot(t)
-	before := lookAtHost(t)
+	before := hostAtRest(t)
 	programs := map[string]string{"tcp-nuttcp": "nuttcp", "udp-iperf3": "iperf3", "ask-sockperf": "sockperf"}
 	o := windtunnel(t, time.Minute, "run", "generators", "--cells", "tcp-nuttcp,udp-iperf3,ask-sockperf", "--window", "1s", "--budget", "16s", "--json")
 	var r generatorsReport
@@ -83,7 +83,7 @@ func TestNoGeneratorIsLeft(t *testing.T) {
 	}
 	for _, victim := range []string{"bin/windtunnel run generators", "bin/windtunnel agent --worker", "bin/windtunnel agent --node"} {
 		t.Run(victim, func(t *testing.T) {
-			before := lookAtHost(t)
+			before := hostAtRest(t)
 			cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", "generators", "--cells", "tcp-iperf3", "--window", "1s", "--budget", "6s",
 				"--out", filepath.Join(t.TempDir(), "run"))
 			if err := cmd.Start(); err != nil {

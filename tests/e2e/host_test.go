@@ -160,6 +160,22 @@ func (s hostState) diff(after hostState) []string {
 	return differs
 }
 
+// hostAtRest is the host once the kernel has taken away what an earlier test's processes had: a BPF map outlives
+// its last user by a grace period of RCU.
+func hostAtRest(t *testing.T) hostState {
+	t.Helper()
+	state := lookAtHost(t)
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		time.Sleep(500 * time.Millisecond)
+		next := lookAtHost(t)
+		if len(state.diff(next)) == 0 {
+			return next
+		}
+		state = next
+	}
+	return state
+}
+
 // mustBeAsBefore waits until the host is as it was: the kernel takes namespaces
 // away a little after the last process in them has gone.
 func mustBeAsBefore(t *testing.T, before hostState) {

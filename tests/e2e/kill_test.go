@@ -105,7 +105,7 @@ func TestAgentsOutliveNoStoppedConductor(t *testing.T) {
 // and waits until the run is over. It returns the run's exit code.
 func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
 	t.Helper()
-	before := lookAtHost(t)
+	before := hostAtRest(t)
 	var said bytes.Buffer
 	cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", "contrail-windows",
 		"--cells", "B,D", "--budget", budget.String(), "--window", window.String(), "--out", filepath.Join(t.TempDir(), "run"))

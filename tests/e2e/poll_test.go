@@ -111,7 +111,8 @@ func TestPacketsPerSecondSuite(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("not measured here: the suite needs 2 CPUs")
 	}
-	o := windtunnel(t, time.Minute, "run", "nfv-pps", "--cells", "64B-poll-mplsoudp,64B-xdp-mplsoudp,imix-poll-vxlan,smartnic-10g", "--budget", "15s", "--json")
+	// Latencies take at most a fifth of the budget, and are left out where it is too short for all of them.
+	o := windtunnel(t, 90*time.Second, "run", "nfv-pps", "--cells", "64B-poll-mplsoudp,64B-xdp-mplsoudp,imix-poll-vxlan,smartnic-10g", "--budget", "30s", "--json")
 	var r struct {
 		Cells map[string]struct {
 			Status, Reason string

@@ -16,7 +16,7 @@ import (
 // time, and the host is as before.
 func TestContrailWindowsInAMinute(t *testing.T) {
 	needsRoot(t)
-	before := lookAtHost(t)
+	before := hostAtRest(t)
 	o := windtunnel(t, 2*time.Minute, "run", "contrail-windows", "--budget", "60s", "--json")
 	r := parsed(t, o)
 	if o.code != 0 || o.took > 75*time.Second {
@@ -126,7 +126,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(taken, "mine"), []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	before := lookAtHost(t)
+	before := hostAtRest(t)
 	for name, c := range map[string]struct {
 		dir, says string
 		code      int

@@ -193,7 +193,7 @@ func TestFramesAreSearched(t *testing.T) {
 	middle.run("tc qdisc add dev v2 root tbf rate 20mbit burst 8kb limit 8kb")
 	receive(t, bed.to, []string{"native"})
 	const truth = 20e6 / (8 * 60) / (1 - 0.01)
-	s := bed.searchKept(t, "--kind", "frame", "--burst", "64", "--loss", "1%", "--min", "1k/s", "--max", "200k/s", "--budget", "20s", "--no-latency")
+	s := bed.searchKept(t, "--kind", "frame", "--burst", "64", "--loss", "1%", "--min", "1k/s", "--max", "200k/s", "--budget", "40s", "--no-latency")
 	r := s.Found[0]
 	t.Logf("%s, %.1f s, %d trials, %v; the truth is %s", r.RateWords(s.Unit), s.SpentSeconds, len(s.Trials), s.Doubts, result.FormatLoad(s.Unit, truth))
 	switch {
