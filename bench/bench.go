@@ -5,7 +5,6 @@ package bench
 
 import (
 	"fmt"
-	"slices"
 
 	"windtunnel/stats"
 )
@@ -58,8 +57,9 @@ func (c *Comparison) Add(ours, peer float64) {
 	c.Ours, c.Peer = append(c.Ours, ours), append(c.Peer, peer)
 }
 
-// Estimate is the ratio over all pairs.
-func (c *Comparison) Estimate() stats.Estimate { return stats.RatioOf(c.Ours, c.Peer) }
+// Estimate is the ratio over all pairs: the median, since a shared machine disturbs single trials by
+// any factor.
+func (c *Comparison) Estimate() stats.Estimate { return stats.MedianRatio(c.Ours, c.Peer) }
 
 // Verdict judges the ratio; a ratio without bounds is level.
 func (c *Comparison) Verdict() string {
@@ -73,7 +73,7 @@ func (c *Comparison) Verdict() string {
 	if !e.Bounded() {
 		return Level
 	}
-	reached, short := c.Goal.judge(*e.Low, *e.High, c.median())
+	reached, short := c.Goal.judge(*e.Low, *e.High, e.Estimate)
 	switch {
 	case reached:
 		return Holds
@@ -101,13 +101,6 @@ func (c *Comparison) ratios() (ratios []float64) {
 		ratios = append(ratios, c.Ours[i]/c.Peer[i])
 	}
 	return ratios
-}
-
-// median is that of the pairs' ratios.
-func (c *Comparison) median() float64 {
-	ratios := slices.Sorted(slices.Values(c.ratios()))
-	n := len(ratios)
-	return (ratios[(n-1)/2] + ratios[n/2]) / 2
 }
 
 // Decided reports whether more pairs would change no verdict. The interval

@@ -32,9 +32,12 @@ is level else. A goal of 1.00 asks for parity: it holds when the interval reache
 section's tables in short, and in LEARNED.md with what was tried and the profiles, all by hand in single runs.
 `
 
+// method is said in each section, since sections are written at different times.
+const method = "Ratios are the medians of the rounds' ratios, and their bounds two of these, whatever the noise."
+
 func (s Section) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n%s\n\n%s\n\n", s.Title, s.Says, environment(s.Peers))
+	fmt.Fprintf(&b, "## %s\n%s %s\n\n%s\n\n", s.Title, s.Says, method, environment(s.Peers))
 	b.WriteString("| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
 	for _, c := range s.Comparisons {
 		b.WriteString(c.Row() + "\n")
