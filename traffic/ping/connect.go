@@ -44,10 +44,14 @@ func (l load) network() string {
 
 // greeting is the hello of one flow.
 func (l load) greeting(i int, session token) hello {
-	return hello{
+	h := hello{
 		Version: version, Index: uint32(i), Total: uint32(l.flows),
 		Message: uint32(l.message), Response: uint32(l.response), Token: session,
 	}
+	if l.mixed {
+		h.Mix = uint16(l.reads) + 1
+	}
+	return h
 }
 
 // dial keeps the connections made so far beside an error.

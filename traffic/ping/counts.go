@@ -10,18 +10,20 @@ import (
 type responderCounts struct {
 	_        [64]byte
 	requests atomic.Uint64 // that were answered
-	bytes    atomic.Uint64 // of requests
+	bytes    atomic.Uint64 // of requests; of mixed ones their payload
+	back     atomic.Uint64 // payload of mixed ones' answers
 	corrupt  atomic.Uint64 // datagrams of another size
 	refused  atomic.Uint64 // responses that the socket did not take
 	_        [64]byte
 }
 
 // seen is what responders had done at one instant.
-type seen struct{ requests, bytes, corrupt, refused uint64 }
+type seen struct{ requests, bytes, back, corrupt, refused uint64 }
 
 func (s *seen) add(c *responderCounts) {
 	s.requests += c.requests.Load()
 	s.bytes += c.bytes.Load()
+	s.back += c.back.Load()
 	s.corrupt += c.corrupt.Load()
 	s.refused += c.refused.Load()
 }

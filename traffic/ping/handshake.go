@@ -17,12 +17,12 @@ import (
 // whose cookie the next hello returns: so the sender's address is its own, and
 // nobody makes the receiver send responses to a stranger. A farewell ends a flow.
 //
-//	hello   0 magic "wt-ping\n"  8 version  10 purpose  12 index  16 total  20 message  24 response  28 token (16)  44 cookie (16)
+//	hello   0 magic "wt-ping\n"  8 version  10 purpose  12 index  16 total  20 message  24 response  28 token (16)  44 cookie (16)  60 mix
 //	answer  0 magic "wt-ping\n"  8 version  10 status   12 index  16 cookie (16)
 const (
 	magic      = "wt-ping\n"
-	version    = 1
-	helloSize  = 60
+	version    = 2
+	helloSize  = 62
 	answerSize = 32
 )
 
@@ -64,6 +64,7 @@ type hello struct {
 	Total    uint32
 	Message  uint32 // bytes of a request
 	Response uint32 // bytes of a response
+	Mix      uint16 // 0: requests are alike; else one more than the percent of them that read
 	Token    token
 	Cookie   token
 }
@@ -79,6 +80,7 @@ func (h hello) encode() [helloSize]byte {
 	binary.BigEndian.PutUint32(b[24:], h.Response)
 	copy(b[28:], h.Token[:])
 	copy(b[44:], h.Cookie[:])
+	binary.BigEndian.PutUint16(b[60:], h.Mix)
 	return b
 }
 
@@ -95,8 +97,9 @@ func decodeHello(b []byte) (hello, error) {
 		Total:    binary.BigEndian.Uint32(b[16:]),
 		Message:  binary.BigEndian.Uint32(b[20:]),
 		Response: binary.BigEndian.Uint32(b[24:]),
-		Token:    token(b[28:]),
-		Cookie:   token(b[44:]),
+		Token:    token(b[28:44]),
+		Cookie:   token(b[44:60]),
+		Mix:      binary.BigEndian.Uint16(b[60:]),
 	}
 	if h.Version == version && !h.sane() {
 		return hello{}, errForeign
@@ -106,7 +109,7 @@ func decodeHello(b []byte) (hello, error) {
 
 func (h hello) sane() bool {
 	return h.Purpose <= farewell && h.Index < h.Total && h.Total <= maxFlows &&
-		h.Message >= 1 && h.Message <= maxMessage && h.Response >= 1 && h.Response <= maxMessage
+		h.Mix <= 101 && h.Message >= 1 && h.Message <= maxMessage && h.Response >= 1 && h.Response <= maxMessage
 }
 
 // answer is the receiver's word on one hello.

@@ -40,14 +40,15 @@ func (g *pinger) closedBurst() syscall.Errno {
 	return 0
 }
 
-// kick lets an idle flow of a closed loop ask.
+// kick lets a flow of a closed loop ask, as often as it may.
 //
 //go:nosplit
 func (g *pinger) kick(f *flow) syscall.Errno {
-	if f.out.alive != 0 || g.now >= g.tally.plan.stop {
+	for g.now < g.tally.plan.stop && f.out.book(g.now) {
+	}
+	if f.out.unsent == f.out.next || f.blocked {
 		return 0
 	}
-	f.out.book(g.now)
 	return g.send(f)
 }
 
@@ -138,12 +139,18 @@ func (g *pinger) hear(f *flow) syscall.Errno {
 		if e != 0 {
 			return e
 		}
-		if f.out.alive == 0 {
-			if g.arrivals == nil {
-				return g.kick(f)
+		idle := f.out.alive == 0
+		if g.arrivals == nil {
+			if e := g.kick(f); e != 0 {
+				return e
 			}
+		}
+		if idle {
 			return 0
 		}
+	}
+	if g.tally.room() == 0 {
+		g.idles = true
 	}
 	return 0
 }
@@ -176,7 +183,7 @@ func (g *pinger) transmit(f *flow) syscall.Errno {
 		if f.left == 0 {
 			g.begin(f)
 		}
-		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(g.request)+uintptr(g.load.message-f.left), uintptr(f.left), g.flags, 0, 0)
+		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(g.request)+uintptr(f.size-f.left), uintptr(f.left), g.flags, 0, 0)
 		switch e {
 		case 0:
 		case unix.EINTR:
@@ -187,14 +194,18 @@ func (g *pinger) transmit(f *flow) syscall.Errno {
 			f.left = 0
 			continue
 		default:
-			if f.left == g.load.message {
+			if f.left == f.size {
 				f.left = 0 // nothing has left yet
 			}
 			return e
 		}
 		if f.left -= int(n); f.left == 0 {
-			f.out.left(f.begun)
+			f.out.left(f.begun).read = g.load.isRead(f.asked)
+			f.asked++
 		}
+	}
+	if f.out.unsent < f.out.next {
+		g.idles = true
 	}
 	return 0
 }
@@ -207,7 +218,8 @@ func (g *pinger) begin(f *flow) {
 	if g.arrivals != nil {
 		g.now = nanotime()
 	}
-	f.begun, f.left = g.now, g.load.message
+	f.size = g.load.shape.request(f.asked)
+	f.begun, f.left = g.now, f.size
 	if !g.load.udp {
 		return
 	}
@@ -222,7 +234,7 @@ func (g *pinger) begin(f *flow) {
 //go:nosplit
 func (g *pinger) take(f *flow) syscall.Errno {
 	size := bufferSize
-	if most := g.tally.room()*g.load.response - f.got; !g.load.udp && most < size {
+	if most := g.load.answer(f.heard) - f.got + (g.tally.room()-1)*g.shortest; !g.load.udp && most < size {
 		size = most
 	}
 	n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(g.buffer), uintptr(size), g.flags&^unix.MSG_NOSIGNAL, 0, 0)
@@ -240,11 +252,14 @@ func (g *pinger) take(f *flow) syscall.Errno {
 	if n == 0 {
 		return unix.EPIPE
 	}
-	for f.got += int(n); f.got >= g.load.response; f.got -= g.load.response {
+	f.got += int(n)
+	for whole := g.load.answer(f.heard); f.got >= whole; whole = g.load.answer(f.heard) {
 		r := f.out.answerOldest()
 		if r == nil {
 			return unix.EPROTO
 		}
+		f.got -= whole
+		f.heard++
 		g.tally.note(r, g.now, answered)
 	}
 	return 0

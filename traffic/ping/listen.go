@@ -43,13 +43,19 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 }
 
 // sizes are what the flows of a sender agree on.
-type sizes struct{ message, response uint32 }
+type sizes struct {
+	message, response uint32
+	mix               uint16
+}
 
-func (h hello) sizes() sizes { return sizes{h.Message, h.Response} }
+func (h hello) sizes() sizes { return sizes{h.Message, h.Response, h.Mix} }
 
 // of is the receiver's load with what the sender said of its own.
 func (l load) of(said sizes, flows int) load {
 	l.message, l.response, l.flows = int(said.message), int(said.response), flows
+	if l.mixed = said.mix > 0 && !l.udp; l.mixed {
+		l.reads = uint64(said.mix) - 1
+	}
 	l.threads = min(l.threads, l.flows)
 	return l
 }

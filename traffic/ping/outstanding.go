@@ -39,6 +39,7 @@ type request struct {
 	intended int64
 	sent     int64
 	state    uint8
+	read     bool // its answer carries the payload
 }
 
 // outstanding are the newest requests of one flow, by number: first <= unsent <=

@@ -19,6 +19,7 @@ package ping
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,13 +56,19 @@ const (
 	maxRate        = 10e6
 	maxWait        = 60 // s
 	maxOutstanding = 1 << 22
+	maxDepth       = 4096
 	numberedSize   = 8 // bytes, of a message that numbers its request in full
+	// askSize is what asks for a read, or says that a write has come, in bytes: iSCSI's header (RFC 7143,
+	// section 11.2).
+	askSize = 48
 )
 
 var options = []result.Option{
 	{Name: "protocol", Type: result.Word, Words: []string{overTCP, overUDP}, Default: overTCP, Says: "what carries requests and responses"},
 	{Name: "message", Type: result.Size, Min: 1, Max: maxMessage, Says: "bytes of a request; absent: 1, or 8 over UDP at a rate, where requests need room for a number"},
-	{Name: "response", Type: result.Size, Min: 1, Max: maxMessage, Says: "bytes of its response; absent: like message"},
+	{Name: "response", Type: result.Size, Min: 1, Max: maxMessage, Says: "bytes of its response; absent: like message, or 48 with reads"},
+	{Name: "reads", Type: result.Count, Min: 0, Max: 100, Says: "percent of the requests that read, as of storage: those have the size of response, and their answers that of message; the others write message and are answered by response. Over TCP"},
+	{Name: "depth", Type: result.Count, Min: 1, Max: maxDepth, Default: int64(1), Says: "requests of a closed loop that are under way at once on each flow"},
 	{Name: "rate", Type: result.PacketRate, Min: 0.1, Max: maxRate, Says: "transactions per second over all flows, in an open loop; absent: a closed loop, as netperf, whose latencies leave out what a stall would have cost others (coordinated omission)"},
 	{Name: "arrivals", Type: result.Word, Words: []string{fixed, poisson}, Default: fixed, Says: "when requests of an open loop are due: evenly, or at random with that mean"},
 	{Name: "flows", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "connections, or pairs of UDP ports; requests take them in turn"},
@@ -95,16 +102,16 @@ func (Kind) Prepare(ctx context.Context, order traffic.Order) (traffic.Worker, e
 
 // load is the options of one worker, typed.
 type load struct {
+	shape
 	udp         bool
-	message     int     // bytes
-	response    int     // bytes
 	rate        float64 // transactions per second; 0: a closed loop
 	poisson     bool
 	flows       int
 	threads     int
 	busy        bool
 	wait        time.Duration
-	outstanding int // over all flows; 1 a flow in a closed loop
+	outstanding int // over all flows; depth a flow in a closed loop
+	depth       int // of a closed loop, a flow
 	congestion  string
 }
 
@@ -113,6 +120,8 @@ func (l load) open() bool { return l.rate > 0 }
 // method names the loop in a result.
 func (l load) method() (method, why string) {
 	switch {
+	case !l.open() && l.depth > 1:
+		return "closed-loop", fmt.Sprintf("%d requests were under way on each flow, and each further one waited for an answer: what a stall would have cost others is left out (coordinated omission); a rate makes an open loop", l.depth)
 	case !l.open():
 		return "closed-loop", "each request waited for the answer before it, as netperf does: what a stall would have cost others is left out (coordinated omission); a rate makes an open loop"
 	case l.poisson:
@@ -136,8 +145,11 @@ func parseLoad(given result.Options) (load, error) {
 		wait:        time.Duration(given.Float("wait") * float64(time.Second)),
 		outstanding: int(given.Int("outstanding")),
 		congestion:  given.Text("congestion"),
-		message:     int(given.Int("message")),
-		response:    int(given.Int("response")),
+		depth:       int(given.Int("depth")),
+	}
+	l.message, l.response = int(given.Int("message")), int(given.Int("response"))
+	if _, l.mixed = given["reads"]; l.mixed {
+		l.reads = uint64(given.Int("reads"))
 	}
 	return l.settled()
 }
@@ -152,11 +164,20 @@ func (l load) settled() (load, error) {
 	}
 	if l.response == 0 {
 		l.response = l.message
+		if l.mixed {
+			l.response = askSize
+		}
 	}
 	if !l.open() {
-		l.outstanding = l.flows
+		l.outstanding = l.flows * l.depth
 	}
 	switch {
+	case l.mixed && l.udp:
+		return load{}, errors.New("reads and writes go over TCP, which keeps their order: set protocol to tcp, or leave reads out")
+	case l.open() && l.depth > 1:
+		return load{}, errors.New("depth is of a closed loop, and a rate makes an open one: leave out either; outstanding bounds an open loop")
+	case l.udp && l.depth > 1:
+		return load{}, errors.New("more than one request at once on a flow of UDP cannot be told apart in a closed loop: set flows instead of depth, or protocol to tcp")
 	case l.threads > l.flows:
 		return load{}, fmt.Errorf("%d threads for %d flows: a thread without a flow does nothing; set flows to at least %d", l.threads, l.flows, l.threads)
 	case l.udp && max(l.message, l.response) > maxDatagram:

@@ -24,10 +24,13 @@ const (
 type flow struct {
 	out     outstanding
 	fd      uintptr
-	got     int   // bytes of an answer that is not whole yet
-	left    int   // bytes of the waiting request that the socket has not taken; 0: not begun
-	begun   int64 // when its first byte left
-	blocked bool  // the socket is full: epoll tells when it is not
+	got     int    // bytes of an answer that is not whole yet
+	size    int    // bytes of the waiting request
+	left    int    // of them that the socket has not taken; 0: not begun
+	asked   uint64 // requests that the socket has taken
+	heard   uint64 // answers that have come
+	begun   int64  // when its first byte left
+	blocked bool   // the socket is full: epoll tells when it is not
 }
 
 // pinger is the hot part of a thread that sends requests. Its nosplit methods follow
@@ -44,6 +47,8 @@ type pinger struct {
 	bits     uint64 // that are compared
 	flags    uintptr
 	patience int64 // ns
+	shortest int   // bytes of an answer
+	idles    bool  // a flow of a closed loop may have had no room to ask
 
 	now      int64 // the last reading of the clock
 	arrivals *arrivals
@@ -57,17 +62,18 @@ type pinger struct {
 func newPinger(l load, p plan, thread int, fds []int, halted *atomic.Bool) (*pinger, error) {
 	g := &pinger{
 		load: l, tally: newTally(l, p), halted: halted, patience: min(patience, l.wait).Nanoseconds(),
-		request: newBuffer(l.message), buffer: newBuffer(bufferSize), flags: unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT,
+		request: newBuffer(max(l.message, l.longest())), buffer: newBuffer(bufferSize), flags: unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT,
 	}
 	g.width = uint(l.width())
 	g.bits = ^uint64(0) >> (64 - 8*g.width)
+	g.shortest = l.shortest()
 	limit, size := l.remembered()
 	for _, fd := range fds {
 		g.flows = append(g.flows, flow{fd: uintptr(fd), out: newOutstanding(limit, size)})
 	}
 	if l.open() {
 		g.arrivals = newArrivals(l, thread, len(fds), p.start)
-	} else if len(fds) == 1 {
+	} else if len(fds) == 1 && l.depth == 1 {
 		if !l.busy {
 			g.flags = unix.MSG_NOSIGNAL // blocking, bounded by patience
 		}
@@ -100,16 +106,18 @@ func (g *pinger) work() error {
 func (g *pinger) ping() error {
 	g.now = nanotime()
 	if g.arrivals == nil {
-		for i := range g.flows {
-			if errno := g.kick(&g.flows[i]); errno != 0 {
-				return judge(errno)
-			}
+		if errno := g.kickAll(); errno != 0 {
+			return judge(errno)
 		}
 	}
 	for !g.halted.Load() && !g.over() {
 		g.refill()
 		errno := g.burst()
 		g.tally.flush(g.now)
+		if errno == 0 && g.idles && g.arrivals == nil && g.poller != nil {
+			g.idles = false
+			errno = g.kickAll()
+		}
 		if err := judge(errno); err != nil {
 			return err
 		}
@@ -118,6 +126,15 @@ func (g *pinger) ping() error {
 		}
 	}
 	return nil
+}
+
+func (g *pinger) kickAll() syscall.Errno {
+	for i := range g.flows {
+		if errno := g.kick(&g.flows[i]); errno != 0 {
+			return errno
+		}
+	}
+	return 0
 }
 
 // neverLeft counts the requests that were due when the trial ended and had no turn.

@@ -75,16 +75,28 @@ func (e *portableEngine) answerDatagrams() error {
 // answerStream answers one flow until its sender ends it.
 func (e *portableEngine) answerStream(conn net.Conn, counts *responderCounts) error {
 	l := e.setup.load
-	b, reply, got := make([]byte, 64<<10), make([]byte, max(l.response, 64<<10)), 0
+	b, reply := make([]byte, 64<<10), make([]byte, max(l.longest(), 64<<10))
+	got, asked := 0, uint64(0)
 	for !e.stop.Load() {
 		conn.SetReadDeadline(time.Now().Add(portablePatience))
 		n, err := conn.Read(b)
 		got += n
-		requests := got / l.message
-		got -= requests * l.message
-		counts.bytes.Add(uint64(n))
-		counts.requests.Add(uint64(requests))
-		for owed := requests * l.response; owed > 0; {
+		if !l.mixed {
+			counts.bytes.Add(uint64(n))
+		}
+		owed := 0
+		for whole := l.request(asked); got >= whole; whole = l.request(asked) {
+			got -= whole
+			owed += l.answer(asked)
+			counts.requests.Add(1)
+			if l.isRead(asked) {
+				counts.back.Add(uint64(l.message))
+			} else if l.mixed {
+				counts.bytes.Add(uint64(l.message))
+			}
+			asked++
+		}
+		for owed > 0 {
 			sent, err := e.pay(conn, reply[:min(owed, len(reply))])
 			if err != nil {
 				return err

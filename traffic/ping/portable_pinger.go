@@ -30,13 +30,15 @@ type portableFlow struct {
 	request []byte
 	out     outstanding
 	got     int
+	asked   uint64 // requests that have left
+	heard   uint64 // answers that have come
 }
 
 func newPortablePinger(l load, p plan, thread int, conns []net.Conn, halted *atomic.Bool) *portablePinger {
 	g := &portablePinger{load: l, halted: halted, tally: newTally(l, p)}
 	limit, size := l.remembered()
 	for _, conn := range conns {
-		f := &portableFlow{conn: conn, request: make([]byte, l.message), out: newOutstanding(limit, size)}
+		f := &portableFlow{conn: conn, request: make([]byte, max(l.message, l.longest())), out: newOutstanding(limit, size)}
 		fillPattern(f.request)
 		g.flows = append(g.flows, f)
 	}
@@ -115,12 +117,14 @@ func (g *portablePinger) ask(f *portableFlow, intended int64, enough func() bool
 		return nil
 	}
 	number, _ := f.out.waiting()
-	f.out.left(nanotime())
+	f.out.left(nanotime()).read = g.load.isRead(f.asked)
+	rest := f.request[:g.load.shape.request(f.asked)]
+	f.asked++
 	g.mu.Unlock()
 	if g.load.udp {
 		f.write(number, g.load.width())
 	}
-	for rest := f.request; len(rest) > 0 && !enough(); {
+	for len(rest) > 0 && !enough() {
 		f.conn.SetWriteDeadline(time.Now().Add(portablePatience))
 		n, err := f.conn.Write(rest)
 		rest = rest[n:]
@@ -150,7 +154,7 @@ func (g *portablePinger) makeRoom() {
 
 // hear takes answers until the plan is over. In a closed loop it asks, too.
 func (g *portablePinger) hear(f *portableFlow, enough func() bool) error {
-	b := make([]byte, max(64<<10, g.load.response+1))
+	b := make([]byte, max(64<<10, g.load.longest()+1))
 	heard := nanotime()
 	for !enough() {
 		if g.arrivals == nil && g.idle(f) && nanotime() < g.tally.plan.stop {
@@ -204,11 +208,14 @@ func (g *portablePinger) take(f *portableFlow, b []byte, now int64) error {
 		g.makeRoom()
 		g.datagram(f, b, now)
 	} else {
-		for f.got += len(b); f.got >= g.load.response; f.got -= g.load.response {
+		f.got += len(b)
+		for whole := g.load.answer(f.heard); f.got >= whole; whole = g.load.answer(f.heard) {
 			r := f.out.answerOldest()
 			if r == nil {
 				return errUnasked
 			}
+			f.got -= whole
+			f.heard++
 			g.makeRoom()
 			g.tally.note(r, now, answered)
 		}

@@ -11,8 +11,9 @@ import (
 // peerFlow is one socket over which requests come.
 type peerFlow struct {
 	fd    uintptr
-	got   int // bytes of a request that is not whole yet
-	owed  int // bytes of responses that the socket has not taken
+	got   int    // bytes of a request that is not whole yet
+	owed  int    // bytes of responses that the socket has not taken
+	asked uint64 // whole requests that have come
 	ended bool
 }
 
@@ -39,11 +40,11 @@ const (
 
 func newResponder(l load, session token, fds []int, stop *atomic.Bool) (*responder, error) {
 	p := &responder{
-		load: l, token: session, stop: stop, buffer: newBuffer(bufferSize), most: l.response,
+		load: l, token: session, stop: stop, buffer: newBuffer(bufferSize), most: l.longest(),
 		flags: unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT,
 	}
 	if !l.udp { // the responses to several requests that came together leave together
-		p.most = max(l.response, bufferSize)
+		p.most = max(l.longest(), bufferSize)
 	}
 	p.reply = newBuffer(p.most)
 	for _, fd := range fds {
@@ -187,12 +188,38 @@ func (p *responder) serve(f *peerFlow) syscall.Errno {
 		return flowEnded
 	}
 	f.got += int(n)
+	if p.load.mixed {
+		p.takeMixed(f)
+		return p.pay(f)
+	}
 	requests := f.got / p.load.message
 	f.got -= requests * p.load.message
 	f.owed = requests * p.load.response
 	p.counts.requests.Add(uint64(requests))
 	p.counts.bytes.Add(uint64(n))
 	return p.pay(f)
+}
+
+// takeMixed takes the requests that are whole, of which some read and some write. Payload counts when all of it
+// has come, or when its answer is due.
+//
+//go:nosplit
+func (p *responder) takeMixed(f *peerFlow) {
+	requests, written, read := uint64(0), uint64(0), uint64(0)
+	for whole := p.load.request(f.asked); f.got >= whole; whole = p.load.request(f.asked) {
+		f.got -= whole
+		f.owed += p.load.answer(f.asked)
+		if p.load.isRead(f.asked) {
+			read += uint64(p.load.message)
+		} else {
+			written += uint64(p.load.message)
+		}
+		f.asked++
+		requests++
+	}
+	p.counts.requests.Add(requests)
+	p.counts.bytes.Add(written)
+	p.counts.back.Add(read)
 }
 
 // pay sends what a stream is owed; EAGAIN: the socket is full.

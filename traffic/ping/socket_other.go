@@ -16,6 +16,9 @@ func (l load) supported() error {
 	if l.busy {
 		return errors.New("this system's engine does not spin: set poll to block")
 	}
+	if l.depth > 1 {
+		return errors.New("this system's engine has one request at a time on each flow of a closed loop: set flows instead of depth")
+	}
 	return nil
 }
 

@@ -18,6 +18,7 @@ const lateAnswer uint8 = 100 // answered after it had been given up
 type ended struct {
 	intended, sent, done int64
 	state                uint8
+	read                 bool
 }
 
 // flushEvery is how many requests may end before the histograms must take them.
@@ -33,6 +34,7 @@ type tally struct {
 
 	intended, actual, lag        *result.Recorder
 	answered, late, lost, refuse uint64 // of the window's requests
+	reads                        uint64 // of those answered
 	duplicate, corrupt           uint64
 	steps                        *steps // nil: no intervals
 }
@@ -54,7 +56,7 @@ func (t *tally) room() int { return flushEvery - t.n }
 //
 //go:nosplit
 func (t *tally) note(r *request, done int64, state uint8) {
-	t.ended[t.n] = ended{r.intended, r.sent, done, state}
+	t.ended[t.n] = ended{r.intended, r.sent, done, state, r.read}
 	t.n++
 }
 
@@ -95,6 +97,9 @@ func (t *tally) count(e *ended) {
 	switch e.state {
 	case answered:
 		t.answered++
+		if e.read {
+			t.reads++
+		}
 	case lateAnswer:
 		t.lost--
 		t.late++
@@ -137,13 +142,14 @@ func (t *tally) unanswered(r *request, now int64, stream bool) {
 			t.intended.Record(now - r.intended)
 		}
 	default:
-		t.count(&ended{r.intended, r.sent, now, open})
+		t.count(&ended{r.intended, r.sent, now, open, r.read})
 	}
 }
 
 // outcome is the sum of what several threads counted.
 type outcome struct {
 	answered, late, lost, refused uint64
+	reads                         uint64 // of those answered
 	duplicate, corrupt            uint64
 	latencies                     map[string]result.Histogram
 	lag                           *result.Histogram
@@ -154,6 +160,7 @@ func sum(tallies []*tally) outcome {
 	var o outcome
 	for i, t := range tallies {
 		o.answered += t.answered
+		o.reads += t.reads
 		o.late += t.late
 		o.lost += t.lost
 		o.refused += t.refuse

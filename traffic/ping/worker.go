@@ -146,6 +146,9 @@ func (w *worker) ask(ctx context.Context, e engine, s setup, when traffic.Schedu
 	end := w.asked(e, before, after)
 	end.Intervals = intervals
 	end.WindowSeconds = min(when.Window, max(0, after.at.Sub(from))).Seconds()
+	if end.Opposite != nil {
+		end.Opposite.WindowSeconds = end.WindowSeconds
+	}
 	if err == nil {
 		err = w.judge(end)
 	}
@@ -168,8 +171,8 @@ func (w *worker) settle(ctx context.Context, e engine, to time.Time) error {
 func (w *worker) asked(e engine, before, after snapshot) result.PairEnd {
 	o := sum(e.tallies())
 	method, why := w.load.method()
-	return result.PairEnd{
-		Bytes:       o.requests() * uint64(w.load.message),
+	end := result.PairEnd{
+		Bytes:       (o.requests() - o.reads) * uint64(w.load.message),
 		Packets:     o.answered,
 		Calls:       o.requests(),
 		CPUSeconds:  max(0, (after.cpu - before.cpu).Seconds()),
@@ -192,6 +195,15 @@ func (w *worker) asked(e engine, before, after snapshot) result.PairEnd {
 			Flows:     w.load.flows,
 		},
 		Latencies: o.latencies,
+	}
+	w.readBack(&end, o.reads*uint64(w.load.message))
+	return end
+}
+
+// readBack notes the payload that flows back to who asks.
+func (w *worker) readBack(end *result.PairEnd, bytes uint64) {
+	if w.load.mixed {
+		end.Opposite = &result.PairEnd{Bytes: bytes, CPUSeconds: end.CPUSeconds, Threads: end.Threads}
 	}
 }
 
@@ -232,6 +244,10 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 		Threads:       e.threads(),
 		Connections:   connections(before, after),
 		Intervals:     append(warm, steps...),
+	}
+	w.readBack(&end, after.seen.back-before.seen.back)
+	if end.Opposite != nil {
+		end.Opposite.WindowSeconds = end.WindowSeconds
 	}
 	if w.load.udp { // that never came, only the sender can tell
 		end.Arrived = &result.Arrived{Expected: end.Packets, Corrupt: after.seen.corrupt - before.seen.corrupt, Flows: w.load.flows}
