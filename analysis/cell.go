@@ -61,6 +61,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.Ceiling10G, c.Ceiling40G = c.ceiling(trials, result.Ethernet10G), c.ceiling(trials, result.Ethernet40G)
 	c.Congestion = congestion(trials)
 	c.Profile = profileOf(trials)
+	c.Queues = c.queues(trials)
 	c.Methods = methods(trials)
 	c.Limits = limits(trials)
 	c.Generators = generators(trials)

@@ -42,15 +42,19 @@ type Wire struct {
 	Kind   string // nic or memory
 	MTU    int    // bytes of an IP packet
 	Queues int    // 0: one for each CPU of the node with fewer
+	VMQ    string // on, off; auto or empty: left to the path
+	Spread string // none, receive, send, both; auto or empty: left to the path
 }
 
 // Segmentation says what offloads the links have.
 type Segmentation string
 
-// As found: links inside a node keep the kernel's defaults. Off: no TSO, GSO or
-// GRO anywhere, so every hop handles every packet.
+// As found: links inside a node keep the kernel's defaults. No LSO: endpoints cut
+// what they send to the MTU themselves, and receivers still aggregate. Off: no TSO,
+// GSO or GRO anywhere, so every hop handles every packet.
 const (
 	SegmentationFound Segmentation = "as-found"
+	SegmentationNoLSO Segmentation = "no-lso"
 	SegmentationOff   Segmentation = "off"
 )
 
@@ -60,6 +64,7 @@ type Laid struct {
 	Addresses map[string]string // place name -> the IP at which traffic reaches it
 	Published []Published       // by pair: where its receiver is reached if not at its address; none, or all
 	MTU       result.MTU
+	Queueing  *result.Queueing  // what the suite asks of the wire's queues; nil: nothing
 	Facts     map[string]string // for the report: encapsulation, overhead in bytes
 	Doubts    []result.Doubt    // what makes any figure of the path less sure
 	Programs  []Program         // that this cell needs beside those of every cell of the path

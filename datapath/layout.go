@@ -22,6 +22,7 @@ type Layout struct {
 	doubts    []result.Doubt
 	programs  []Program
 	published []Published
+	queueing  *result.Queueing
 }
 
 // The source document's addresses (001, "Test scenarios"): its nodes are .11 and
@@ -161,8 +162,11 @@ func (l *Layout) Fact(name, value string) { l.facts[name] = value }
 // Finish returns the laid path: every device has the offloads that the cell asks
 // for, and the endpoints the MTU given.
 func (l *Layout) Finish(endpointMTU int) (Laid, error) {
-	if l.Request.Segmentation == SegmentationOff {
-		l.segmentationOff()
+	if err := l.segmentation(); err != nil {
+		return Laid{}, err
+	}
+	if err := l.queueAsAsked(); err != nil {
+		return Laid{}, err
 	}
 	l.Fact(FactInnerMTU, strconv.Itoa(endpointMTU))
 	if err := testbed.Validate(l.Graph); err != nil {
@@ -170,8 +174,8 @@ func (l *Layout) Finish(endpointMTU int) (Laid, error) {
 	}
 	return Laid{
 		Graph: l.Graph, Addresses: l.addresses, Facts: l.facts, Programs: l.programs, Doubts: l.doubts,
-		Published: l.published,
-		MTU:       result.MTU{Wire: l.Request.Wire.MTU, Endpoint: endpointMTU},
+		Published: l.published, Queueing: l.queueing,
+		MTU: result.MTU{Wire: l.Request.Wire.MTU, Endpoint: endpointMTU},
 	}, nil
 }
 

@@ -164,36 +164,6 @@ func (l *Layout) InnerMTU(overhead int) (int, error) {
 	return inner, nil
 }
 
-// segmentationOff takes TSO, GSO and GRO from every device, so that every hop
-// handles every packet.
-func (l *Layout) segmentationOff() {
-	for i := range l.Graph.Links {
-		for end := range l.Graph.Links[i].Ends {
-			unaggregated(&l.Graph.Links[i].Ends[end])
-		}
-	}
-	for i := range l.Graph.Bridges {
-		l.Graph.Bridges[i].Offloads = noAggregates()
-	}
-	for i := range l.Graph.VXLANs {
-		l.Graph.VXLANs[i].Offloads = noAggregates()
-	}
-}
-
-// unaggregated takes from an interface what makes packets longer than the MTU.
-func unaggregated(end *testbed.Interface) {
-	offloads := noAggregates()
-	if checksum, named := end.Offloads[testbed.TxChecksum]; named {
-		offloads[testbed.TxChecksum] = checksum
-	}
-	end.Offloads = offloads
-	unthread(end)
-}
-
-func noAggregates() map[string]bool {
-	return map[string]bool{testbed.TSO: false, testbed.GSO: false, testbed.UDPSeg: false, testbed.GRO: false}
-}
-
 // unthread steers without NAPI threads: without GRO a virtual pair has no NAPI.
 func unthread(end *testbed.Interface) {
 	if end.Threaded() {

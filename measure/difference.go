@@ -3,7 +3,7 @@ package measure
 import "windtunnel/result"
 
 // The probes' names in NodeSample.Missing. Those of a link, a stack or a switch
-// have its name after a space: "link a/wire0", "stack a", "switch vrouter-a".
+// have its name after a space: "link a/wire0", "queues a/wire0", "stack a", "switch vrouter-a".
 const (
 	probeCPU        = "cpu"
 	probeSplit      = "cpu-split"
@@ -28,9 +28,14 @@ func Difference(before, after Snapshot) result.NodeSample {
 	s.counts()
 	for _, l := range after.config.Links {
 		link, err := linkBetween(l, before.stacks[l.Place], after.stacks[l.Place])
-		if s.has("link "+l.Place+"/"+l.Device, err) {
-			s.sample.Links = append(s.sample.Links, link)
+		if !s.has("link "+l.Place+"/"+l.Device, err) {
+			continue
 		}
+		if queues, several := after.stacks[l.Place].queues[l.Device]; several {
+			link.RxQueues, err = queuesBetween(before.stacks[l.Place].queues[l.Device], queues)
+			s.has("queues "+l.Place+"/"+l.Device, err)
+		}
+		s.sample.Links = append(s.sample.Links, link)
 	}
 	for _, st := range after.config.Stacks {
 		stack, err := stackBetween(st.Place, before.stacks[st.Place], after.stacks[st.Place])
@@ -61,6 +66,9 @@ func (s *sampler) cpus() {
 	if s.has(probeCPU, err) {
 		s.sample.CPUSource, s.sample.Hertz = busy.source, busy.hertz
 		s.sample.CPUs = cpuSamples(s.before, s.after, busy)
+		for i := range s.sample.CPUs {
+			s.sample.CPUs[i].Processed = processedOn(s.before.softnet, s.after.softnet, s.sample.CPUs[i].CPU)
+		}
 	}
 }
 

@@ -103,7 +103,7 @@ func NewNode(config Config) (*Node, error) {
 		threads: findPacketThreads(config.CPUs),
 	}
 	for _, s := range config.Stacks {
-		p, err := openStack(s, config.devices(s.Place))
+		p, err := openStack(s, config.linksOf(s.Place))
 		if err != nil {
 			n.Close()
 			return nil, fmt.Errorf("opening the counters of the stack %s: %w", s.Place, err)
@@ -113,15 +113,15 @@ func NewNode(config Config) (*Node, error) {
 	return n, nil
 }
 
-// devices are a stack's links.
-func (c Config) devices(place string) []string {
-	var names []string
+// linksOf are a stack's.
+func (c Config) linksOf(place string) []Link {
+	var links []Link
 	for _, l := range c.Links {
 		if l.Place == place {
-			names = append(names, l.Device)
+			links = append(links, l)
 		}
 	}
-	return names
+	return links
 }
 
 // Read takes a snapshot. The CPUs come first: what the other probes cost then

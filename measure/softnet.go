@@ -70,3 +70,14 @@ func softnetBetween(before, after reading[map[int]softnetRow], cpus []int) (resu
 	}
 	return s, nil
 }
+
+// processedOn is how many packets one CPU received, nil if it is not known.
+func processedOn(before, after reading[map[int]softnetRow], cpu int) *uint64 {
+	was, ok := before.value[cpu]
+	is, ok2 := after.value[cpu]
+	if before.err != nil || after.err != nil || !ok || !ok2 {
+		return nil
+	}
+	n := uint64(is.processed - was.processed)
+	return &n
+}

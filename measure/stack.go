@@ -16,7 +16,8 @@ type stackProbe struct {
 	netstat *procFile
 	snmp6   *procFile
 	devices *procFile
-	carrier map[string]*procFile // by device
+	carrier map[string]*procFile   // by device
+	queues  map[string]*queueProbe // of those wires' ends that have several
 }
 
 // stackReading is one network stack's counters and those of its links, by name.
@@ -24,17 +25,28 @@ type stackReading struct {
 	counters reading[map[string]uint64]
 	devices  reading[map[string]linkRow]
 	carrier  map[string]reading[uint64] // how often a link went down or came up
+	queues   map[string]reading[[]uint64]
 }
 
 // openStack opens the stack's files, and its devices' in the stack's own sysfs.
-func openStack(s Stack, devices []string) (stackProbe, error) {
-	p := stackProbe{place: s.Place, carrier: map[string]*procFile{}}
+func openStack(s Stack, links []Link) (stackProbe, error) {
+	p := stackProbe{place: s.Place, carrier: map[string]*procFile{}, queues: map[string]*queueProbe{}}
 	err := s.Do(func() error {
-		for _, device := range devices {
+		for _, l := range links {
 			if s.Sysfs == "" {
 				break
 			}
-			p.carrier[device] = openProc(filepath.Join(s.Sysfs, "class/net", device, "carrier_changes"))
+			p.carrier[l.Device] = openProc(filepath.Join(s.Sysfs, "class/net", l.Device, "carrier_changes"))
+			if l.Role != result.RoleWire {
+				continue
+			}
+			queues, err := openQueues(s.Sysfs, l.Device)
+			if err != nil {
+				return err
+			}
+			if queues != nil {
+				p.queues[l.Device] = queues
+			}
 		}
 		p.snmp = openProc("/proc/thread-self/net/snmp")
 		p.netstat = openProc("/proc/thread-self/net/netstat")
@@ -52,10 +64,16 @@ func (p stackProbe) close() {
 	for _, f := range p.carrier {
 		f.close()
 	}
+	for _, q := range p.queues {
+		q.close()
+	}
 }
 
 func (p stackProbe) read() stackReading {
-	r := stackReading{read(p.readCounters()), read(readDevices(p.devices)), map[string]reading[uint64]{}}
+	r := stackReading{read(p.readCounters()), read(readDevices(p.devices)), map[string]reading[uint64]{}, map[string]reading[[]uint64]{}}
+	for device, q := range p.queues {
+		r.queues[device] = read(q.read())
+	}
 	for device, f := range p.carrier {
 		r.carrier[device] = read(readNumber(f))
 	}

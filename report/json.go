@@ -34,6 +34,9 @@ type cellObject struct {
 	Says               string                    `json:"says"`
 	Path               string                    `json:"path"`
 	Wire               string                    `json:"wire"`
+	Segmentation       string                    `json:"segmentation,omitempty"`
+	Queueing           *result.Queueing          `json:"queueing,omitempty"` // asked of the wire's queues and the CPUs
+	Queues             []analysis.Queues         `json:"received,omitempty"` // shares of the packets by queue and by CPU, where queueing is asked for
 	Trials             int                       `json:"trials"`
 	Excluded           int                       `json:"excluded"`
 	WindowSeconds      float64                   `json:"window_seconds"`
@@ -188,7 +191,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines,
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Queues: c.Queues, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines,
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),

@@ -138,10 +138,13 @@ func kibCost(c analysis.Cell, m result.Metric) string {
 
 // variants name the cells that are not as the intro says.
 func variants(f analysis.Findings) []string {
-	var unsegmented, wired, notes []string
+	var unsegmented, cut, wired, notes []string
 	for _, c := range f.Cells {
 		if c.Spec.Segmentation == "off" {
 			unsegmented = append(unsegmented, c.Spec.Name)
+		}
+		if c.Spec.Segmentation == "no-lso" {
+			cut = append(cut, c.Spec.Name)
 		}
 		if c.Spec.Wire != f.Run.Wire && !c.Spec.Colocated() {
 			wired = append(wired, c.Spec.Name+" ("+c.Spec.Wire+")")
@@ -149,6 +152,9 @@ func variants(f analysis.Findings) []string {
 	}
 	if len(unsegmented) > 0 {
 		notes = append(notes, "Segmentation is off (no TSO, GSO, GRO) in "+strings.Join(unsegmented, ", ")+".")
+	}
+	if len(cut) > 0 {
+		notes = append(notes, "Large-send offload is off at the containers (packets leave them at the size of the MTU) in "+strings.Join(cut, ", ")+".")
 	}
 	if len(wired) > 0 {
 		notes = append(notes, "The wire is another in "+strings.Join(wired, ", ")+".")

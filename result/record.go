@@ -79,8 +79,9 @@ type Cell struct {
 	Find         *Find             `json:"find,omitempty"`   // the search for the load's rate
 	Beside       string            `json:"beside,omitempty"` // the kind of the load beside it
 	BesideLoad   Options           `json:"beside_load,omitempty"`
-	Segmentation string            `json:"segmentation"` // as-found or off
+	Segmentation string            `json:"segmentation"` // as-found, no-lso or off
 	Wire         string            `json:"wire"`
+	Queueing     *Queueing         `json:"queueing,omitempty"` // nil: the path's own
 	MTU          MTU               `json:"mtu"`
 	Pairs        []Pair            `json:"pairs"`
 	Topology     string            `json:"topology"`         // as `windtunnel plan` draws it

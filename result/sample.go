@@ -107,6 +107,9 @@ type CPUSample struct {
 	IRQ     float64 `json:"irq"`
 	Idle    float64 `json:"idle"`
 	Steal   float64 `json:"steal"`
+	// Processed are the packets that the network stack received on this CPU, once at every device; nil:
+	// not known.
+	Processed *uint64 `json:"processed_packets,omitempty"`
 }
 
 // Softnet sums /proc/net/softnet_stat over the node's CPUs.
@@ -137,6 +140,8 @@ type LinkSample struct {
 	TxDropped      uint64 `json:"tx_dropped"`
 	TxErrors       uint64 `json:"tx_errors"`
 	CarrierChanges uint64 `json:"carrier_changes,omitempty"` // the link went down or came back
+	// RxQueues are the packets of each receive queue, where the driver tells.
+	RxQueues []uint64 `json:"rx_queue_packets,omitempty"`
 }
 
 // StackSample is one network stack's IP and TCP counters over the window. Packets

@@ -92,6 +92,9 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		}
 		planned.Record.Skipped = p.skip(cell, host, unsharable(suite.Nodes, shares))
 		if planned.Record.Skipped == "" {
+			planned.Record.Skipped = p.tooNarrow(planned.Record)
+		}
+		if planned.Record.Skipped == "" {
 			planned.Record.Skipped = host.lacks(featuresOf(planned.Laid.Graph))
 		}
 		if planned.Record.Skipped == "" {
@@ -107,7 +110,7 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 	}
 	p.Hypotheses = p.hypotheses(host)
 	p.Times = p.times(settings)
-	p.Doubts = p.doubts()
+	p.Doubts = append(p.doubts(), p.narrowDoubts()...)
 	return p, nil
 }
 
@@ -116,7 +119,7 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 	if !ok {
 		return PlannedCell{}, fmt.Errorf("there is no path %q", cell.Path)
 	}
-	wire := datapath.Wire{Kind: cell.Wire.Kind, MTU: cell.Wire.MTU, Queues: cell.Wire.Queues}
+	wire := datapath.Wire{Kind: cell.Wire.Kind, MTU: cell.Wire.MTU, Queues: cell.Wire.Queues, VMQ: cell.Wire.VMQ, Spread: cell.Wire.Spread}
 	if settings.Wire != "" {
 		wire.Kind = settings.Wire
 	}
@@ -155,7 +158,7 @@ func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
 		Name: cell.Name, Says: cell.Says,
 		Path: cell.Path, PathOptions: cell.PathOptions, Traffic: cell.Traffic, Load: cell.Load,
 		Find: find, Beside: cell.Beside, BesideLoad: cell.BesideLoad,
-		Segmentation: cell.Segmentation, Wire: wire.Kind, MTU: laid.MTU, Pairs: cell.Pairs,
+		Segmentation: cell.Segmentation, Wire: wire.Kind, Queueing: laid.Queueing, MTU: laid.MTU, Pairs: cell.Pairs,
 		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Configuration: testbed.Configuration(laid.Graph), Doubts: laid.Doubts, Published: cell.Published,
 	}
 	return PlannedCell{Record: record, Laid: laid}, nil

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,6 +72,9 @@ func featuresOf(g Graph) []string {
 	}
 	if len(g.VXLANs) > 0 {
 		needs = append(needs, testbed.FeatureVXLAN)
+	}
+	if slices.ContainsFunc(g.Interfaces(), func(i testbed.Interface) bool { return i.QueueBy != testbed.QueueByKernel }) {
+		needs = append(needs, testbed.FeatureTCX)
 	}
 	for _, d := range g.Daemons {
 		needs = append(needs, d.Needs...)

@@ -6,19 +6,12 @@ import (
 	"windtunnel/result"
 )
 
-// The two ways of Cell.Segmentation.
+// The ways of Cell.Segmentation.
 const (
 	SegmentationFound = "as-found"
+	SegmentationNoLSO = "no-lso"
 	SegmentationOff   = "off"
 )
-
-// The two kinds of Wire.
-const (
-	WireNIC    = "nic"
-	WireMemory = "memory"
-)
-
-const defaultMTU = 1500
 
 // draft is a cell in the making: what was set so far, by the suite, by the cell
 // that it is like, and by its own layers. Copies share nothing that changes.
@@ -37,7 +30,7 @@ func (r *reader) newDraft() draft {
 		r: r,
 		cell: Cell{
 			Segmentation: SegmentationFound,
-			Wire:         Wire{Kind: WireNIC, MTU: defaultMTU},
+			Wire:         Wire{Kind: WireNIC, MTU: defaultMTU, VMQ: Auto, Spread: Auto},
 		},
 		path:    kinded{what: "path", known: r.vocab.Paths},
 		traffic: kinded{what: "traffic", known: r.vocab.Kinds},
@@ -59,30 +52,9 @@ func (d *draft) setBeside(n *node) {
 func (d *draft) setPath(n *node) { d.path.apply(d.r, n) }
 
 func (d *draft) setSegmentation(n *node) {
-	if v, ok := d.r.word(n, "segmentation", []string{SegmentationFound, SegmentationOff}); ok {
+	if v, ok := d.r.word(n, "segmentation", []string{SegmentationFound, SegmentationNoLSO, SegmentationOff}); ok {
 		d.cell.Segmentation = v
 	}
-}
-
-func (d *draft) setWire(n *node) {
-	r, wire := d.r, &d.cell.Wire
-	r.readKeys(n, "`wire`", []handler{
-		{key: "kind", read: func(n *node) {
-			if v, ok := r.word(n, "wire", []string{WireNIC, WireMemory}); ok {
-				wire.Kind = v
-			}
-		}},
-		{key: "mtu", read: func(n *node) {
-			if v, ok := r.count(n, "the wire's MTU", minMTU, maxMTU); ok {
-				wire.MTU = v
-			}
-		}},
-		{key: "queues", read: func(n *node) {
-			if v, ok := r.count(n, "`queues`", 1, maxQueues); ok {
-				wire.Queues = v
-			}
-		}},
-	})
 }
 
 func (d *draft) setWindow(n *node) {

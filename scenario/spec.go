@@ -51,19 +51,12 @@ type Cell struct {
 	Beside       string         // the kind of the light load that runs beside it, "" for none
 	BesideLoad   result.Options // every option of that kind, defaulted
 	Wire         Wire
-	Segmentation string // "as-found" or "off"
+	Segmentation string // "as-found", "no-lso" or "off"
 	Pairs        []result.Pair
 	Requires     Requirements
 	Published    map[result.Metric]float64
 	Window       time.Duration // 0: the planner's
 	Line, Column int           // where the cell stands, for messages
-}
-
-// Wire is the link between the nodes.
-type Wire struct {
-	Kind   string // nic or memory
-	MTU    int    // bytes of an IP packet; default 1500
-	Queues int    // 0: the planner's
 }
 
 // Requirements are what a cell, a node or a hypothesis needs of the machine.

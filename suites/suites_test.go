@@ -45,6 +45,7 @@ func vocabulary() scenario.Vocabulary {
 				{Name: "threads", Type: result.Count, Min: 1, Max: 1024, Default: int64(1)},
 				{Name: "nodelay", Type: result.Switch, Default: false},
 				{Name: "buffer", Type: result.Size, Min: 1},
+				{Name: "direction", Type: result.Word, Words: []string{"forward", "reverse", "both"}, Default: "forward"},
 				{Name: "congestion", Type: result.Word, Default: "cubic"},
 				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "iperf3", "ntttcp", "nuttcp", "sockperf"}},
 			},
@@ -59,6 +60,8 @@ func vocabulary() scenario.Vocabulary {
 				{Name: "rate", Type: result.PacketRate},
 				{Name: "message", Type: result.Size, Min: 1, Max: 1 << 20},
 				{Name: "protocol", Type: result.Word, Words: []string{"tcp", "udp"}, Default: "tcp"},
+				{Name: "reads", Type: result.Count, Min: 0, Max: 100},
+				{Name: "depth", Type: result.Count, Min: 1, Max: 4096, Default: int64(1)},
 				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "iperf3", "ntttcp", "nuttcp", "sockperf"}},
 			},
 			"frame": {

@@ -37,6 +37,7 @@ const (
 	AttributeAddresses = "addresses"
 	AttributeRoutes    = "routes"
 	AttributeSteering  = "steering"
+	AttributeQueueBy   = "queue by"
 )
 
 // Change is one step from a testbed to another, as data.

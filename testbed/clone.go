@@ -15,6 +15,7 @@ func (g Graph) Clone() Graph {
 		for i := range l.Ends {
 			end := &l.Ends[i]
 			end.Addresses, end.Routes = slices.Clone(end.Addresses), slices.Clone(end.Routes)
+			end.Destinations = slices.Clone(end.Destinations)
 			end.Offloads, end.CPUs = maps.Clone(end.Offloads), slices.Clone(end.CPUs)
 		}
 	})

@@ -50,12 +50,24 @@ type Interface struct {
 	Addresses []string        `json:"addresses,omitempty"` // prefixes: 10.0.0.1/24
 	Routes    []Route         `json:"routes,omitempty"`
 	MTU       int             `json:"mtu"`
-	Queues    int             `json:"queues,omitempty"`   // 0: one
-	Bridge    string          `json:"bridge,omitempty"`   // the switch it is a port of
-	Offloads  map[string]bool `json:"offloads,omitempty"` // by the names of Offloads; what is not named stays as found
-	Steering  string          `json:"steering,omitempty"` // where receive work runs: Steer*
-	CPUs      []int           `json:"cpus,omitempty"`     // of its node, that steering brings it to; empty: all of them
+	Queues    int             `json:"queues,omitempty"`      // 0: one
+	Bridge    string          `json:"bridge,omitempty"`      // the switch it is a port of
+	Offloads  map[string]bool `json:"offloads,omitempty"`    // by the names of Offloads; what is not named stays as found
+	Steering  string          `json:"steering,omitempty"`    // where receive work runs: Steer*
+	CPUs      []int           `json:"cpus,omitempty"`        // of its node, that steering brings it to; empty: all of them
+	CPUAQueue bool            `json:"cpu_a_queue,omitempty"` // each queue's receive thread has one of the CPUs, in turn
+	// QueueBy is what chooses the transmit queue, which is the other end's receive queue: QueueBy*.
+	QueueBy string `json:"queue_by,omitempty"`
+	// Destinations are MACs that have a queue each, from the second one on, in turn; what is for others has the first.
+	Destinations []string `json:"destinations,omitempty"`
 }
+
+// What chooses the queue by which an interface sends.
+const (
+	QueueByKernel      = ""            // the kernel, also by the queue in which a packet came
+	QueueByFlow        = "flow"        // addresses and ports alone, by the kernel's hash
+	QueueByDestination = "destination" // the MAC
+)
 
 // How an interface's receive work is brought to its own node's CPUs.
 const (

@@ -122,7 +122,11 @@ func (i Interface) attributes() []attribute {
 	if len(i.CPUs) > 0 {
 		steering += " on " + ranges(i.CPUs)
 	}
-	return append(all, at(AttributeSteering, steering))
+	if i.CPUAQueue {
+		steering += " a queue"
+	}
+	all = append(all, at(AttributeSteering, strings.TrimSpace(steering)))
+	return append(all, at(AttributeQueueBy, strings.TrimSpace(i.QueueBy+" "+strings.Join(i.Destinations, ","))))
 }
 
 func offloadAttributes(place, device string, offloads map[string]bool) []attribute {

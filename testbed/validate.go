@@ -183,7 +183,32 @@ func (c *checker) end(owner string, i Interface) {
 	if node, _ := c.graph.Node(c.graph.NodeOf(i.Place)); slices.ContainsFunc(i.CPUs, func(cpu int) bool { return !slices.Contains(node.CPUs, cpu) }) {
 		c.fault("%s: it is steered to the CPUs %v, and node %s has %v", owner, i.CPUs, node.Name, node.CPUs)
 	}
+	c.queueBy(owner, i)
 	c.addresses(owner, i)
+}
+
+// maxDestinations bounds the program that looks for them one after the other.
+const maxDestinations = 256
+
+func (c *checker) queueBy(owner string, i Interface) {
+	if !slices.Contains([]string{QueueByKernel, QueueByFlow, QueueByDestination}, i.QueueBy) {
+		c.fault("%s: queues are not chosen by %q; use %s or %s", owner, i.QueueBy, QueueByFlow, QueueByDestination)
+	}
+	if i.QueueBy != QueueByKernel && i.Queues < 2 {
+		c.fault("%s: it chooses by %s among %d queues: take at least 2", owner, i.QueueBy, max(1, i.Queues))
+	}
+	if len(i.Destinations) > maxDestinations || len(i.Destinations) > 0 && i.QueueBy != QueueByDestination {
+		c.fault("%s: it has %d destinations and chooses queues by %q: at most %d, by %s",
+			owner, len(i.Destinations), i.QueueBy, maxDestinations, QueueByDestination)
+	}
+	for _, mac := range i.Destinations {
+		if parsed, err := net.ParseMAC(mac); err != nil || len(parsed) != 6 {
+			c.fault("%s: the destination %q is no Ethernet address", owner, mac)
+		}
+	}
+	if i.CPUAQueue && !i.Threaded() {
+		c.fault("%s: a CPU for each queue needs receive threads: steer it by %s", owner, SteerThreaded)
+	}
 }
 
 func (c *checker) addresses(owner string, i Interface) {

@@ -63,6 +63,9 @@ func TestLaid(t *testing.T) {
 	golden(t, "macvlan-colocated-subnet", "macvlan", moved(request("nic", datapath.SegmentationFound, containers("a", "a"))))
 	golden(t, "host-network", "host-network", request("nic", datapath.SegmentationFound, served("a", "b")))
 	golden(t, "host-network-colocated", "host-network", request("nic", datapath.SegmentationFound, served("b", "b")))
+	golden(t, "bridge-queued-by-destination", "bridge", queued(wide(request("nic", datapath.SegmentationNoLSO, twoPairs()...)), "on", "both"))
+	golden(t, "bridge-queued-by-flow", "bridge", queued(wide(request("nic", datapath.SegmentationFound, containers("a", "b"))), "auto", "receive"))
+	golden(t, "bridge-one-queue", "bridge", queued(wide(request("nic", datapath.SegmentationFound, containers("a", "b"))), "off", "auto"))
 	golden(t, "bridge-three-pairs-wide-nodes", "bridge", wide(request("nic", datapath.SegmentationFound, threePairs()...)))
 }
 

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -46,6 +47,8 @@ type cell struct {
 	ends    map[string]int // indices of this node's ends of others' wires, by place/device
 	// receivers are the receive threads of this node's devices, by place/device.
 	receivers map[string][]int
+	// choosers hold the programs that choose queues attached, by place/device.
+	choosers map[string]io.Closer
 }
 
 // New returns a backend for a node. CPUs serve it where a graph names none. Files
@@ -138,6 +141,7 @@ func (b *Backend) cell(g testbed.Graph) *cell {
 			name: g.Cell, node: b.node, dir: filepath.Join(b.dir, folder(g.Cell)),
 			graph:  testbed.Graph{Cell: g.Cell},
 			stacks: map[string]*Stack{}, daemons: map[string]*daemon{}, ends: map[string]int{}, receivers: map[string][]int{},
+			choosers: map[string]io.Closer{},
 		}
 		b.cells[g.Cell] = c
 	}
@@ -169,6 +173,9 @@ func (b *Backend) drop(ctx context.Context, c *cell) error {
 	}
 	for _, stack := range c.stacks {
 		errs = append(errs, stack.Close())
+	}
+	for key := range c.choosers { // of devices that are gone by now
+		errs = append(errs, c.dropChooser(key))
 	}
 	errs = append(errs, os.RemoveAll(c.dir))
 	delete(b.cells, c.name)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,11 +24,12 @@ const (
 	netdevFamily       = "netdev"
 	netdevCmdNAPIGet   = 11
 	netdevANAPIIfindex = 1
+	netdevANAPIID      = 2
 	netdevANAPIPID     = 4
 )
 
-// napiThreads returns the kernel threads that poll exactly this device, on the
-// stack's thread. Their names do not tell: devices of other cells are called the
+// napiThreads returns the kernel threads that poll exactly this device, in the order in which
+// their NAPIs were made, which is that of a virtual pair's queues, on the stack's thread. Their names do not tell: devices of other cells are called the
 // same.
 func napiThreads(stack *Stack, device string) ([]int, error) {
 	threads, err := napiByNetlink(device)
@@ -111,7 +113,7 @@ func netlinkError(data []byte) error {
 
 // napiPIDs reads the answers to napi-get: a NAPI that is not threaded has no PID.
 func napiPIDs(messages [][]byte, index uint32) ([]int, error) {
-	var pids []int
+	pids := map[uint32]int{} // by the NAPI's number, which counts up
 	for _, message := range messages {
 		if len(message) < nl.SizeofGenlmsg {
 			return nil, errors.New("netlink sends a NAPI without a header")
@@ -120,12 +122,16 @@ func napiPIDs(messages [][]byte, index uint32) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading a NAPI: %w", err)
 		}
-		of, pid := attributes[netdevANAPIIfindex].Value, attributes[netdevANAPIPID].Value
-		if len(of) == 4 && len(pid) == 4 && binary.NativeEndian.Uint32(of) == index {
-			pids = append(pids, int(binary.NativeEndian.Uint32(pid)))
+		of, id, pid := attributes[netdevANAPIIfindex].Value, attributes[netdevANAPIID].Value, attributes[netdevANAPIPID].Value
+		if len(of) == 4 && len(id) == 4 && len(pid) == 4 && binary.NativeEndian.Uint32(of) == index {
+			pids[binary.NativeEndian.Uint32(id)] = int(binary.NativeEndian.Uint32(pid))
 		}
 	}
-	return pids, nil
+	var ordered []int
+	for _, id := range slices.Sorted(maps.Keys(pids)) {
+		ordered = append(ordered, pids[id])
+	}
+	return ordered, nil
 }
 
 // napiByComparing finds the threads on kernels that cannot be asked: those of the
@@ -184,5 +190,6 @@ func kernelThreads(prefix string) ([]int, error) {
 		pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
 		pids = append(pids, pid)
 	}
+	slices.Sort(pids) // by their making
 	return pids, nil
 }

@@ -18,7 +18,7 @@ import (
 func (c *cell) configure(p testbed.Interface) error {
 	order := []string{
 		testbed.AttributeMAC, testbed.AttributeMTU, testbed.AttributeBridge, up,
-		testbed.AttributeAddresses, offloads,
+		testbed.AttributeAddresses, testbed.AttributeQueueBy, offloads,
 	}
 	for _, attribute := range order {
 		if err := c.setPort(attribute, p); err != nil {
@@ -53,6 +53,8 @@ func (c *cell) setPort(attribute string, p testbed.Interface) error {
 		return c.onDevice(p, setRoutes) // routes go with the address they need
 	case testbed.AttributeSteering:
 		return c.steerEnd(p)
+	case testbed.AttributeQueueBy:
+		return c.queueBy(p)
 	}
 	if err := errors.Join(c.setOffloads(p), c.onDevice(p, setJoins)); err != nil {
 		return err

@@ -82,12 +82,20 @@ func steerThreaded(stack *Stack, p testbed.Interface, cpus []int) (threads []int
 	if len(threads) == 0 {
 		return nil, fmt.Errorf("%s has no NAPI thread: the device must be up, with GRO on", device)
 	}
-	for _, thread := range threads {
-		if err := errors.Join(pinThread(thread, cpus), share(thread)); err != nil {
+	for i, thread := range threads {
+		if err := errors.Join(pinThread(thread, ofQueue(p, cpus, i)), share(thread)); err != nil {
 			return nil, fmt.Errorf("setting up the receive threads of %s: %w", device, err)
 		}
 	}
 	return threads, nil
+}
+
+// ofQueue are the CPUs of a queue's receive thread.
+func ofQueue(p testbed.Interface, cpus []int, queue int) []int {
+	if !p.CPUAQueue || len(cpus) == 0 {
+		return cpus
+	}
+	return cpus[queue%len(cpus):][:1]
 }
 
 // receiveSlice lets a receive thread run soon and shortly when there is work, as

@@ -100,6 +100,9 @@ func (c *cell) portDifferences(stack *Stack, p testbed.Interface) []error {
 		return []error{err}
 	}
 	all = append(all, offloadDifferences(p)...)
+	if _, attached := c.choosers[p.Place+"/"+p.Device]; attached != (p.QueueBy != testbed.QueueByKernel) {
+		all = append(all, fmt.Errorf("what chooses its queues by %q is not attached as it should be", p.QueueBy))
+	}
 	return append(all, c.steeringDifferences(stack, p)...)
 }
 
@@ -206,21 +209,21 @@ func asList(err error) []error {
 func (c *cell) steeringDifferences(stack *Stack, p testbed.Interface) []error {
 	switch p.Steering {
 	case testbed.SteerThreaded:
-		return threadDifferences(stack, p.Device, c.receive(p), unix.SCHED_NORMAL)
+		return threadDifferences(stack, p, c.receive(p), unix.SCHED_NORMAL)
 	case testbed.SteerFirst:
-		return threadDifferences(stack, p.Device, c.receive(p), unix.SCHED_FIFO)
+		return threadDifferences(stack, p, c.receive(p), unix.SCHED_FIFO)
 	case testbed.SteerRPS:
 		return rpsDifferences(stack, p.Device, c.receive(p))
 	}
 	return nil
 }
 
-func threadDifferences(stack *Stack, device string, cpus []int, policy uint32) []error {
-	text, err := os.ReadFile(stack.device(device) + "/threaded")
+func threadDifferences(stack *Stack, p testbed.Interface, cpus []int, policy uint32) []error {
+	text, err := os.ReadFile(stack.device(p.Device) + "/threaded")
 	if err != nil || strings.TrimSpace(string(text)) != "1" {
 		return []error{fmt.Errorf("its NAPI is not threaded (%q, %v)", strings.TrimSpace(string(text)), err)}
 	}
-	threads, err := napiByNetlink(device)
+	threads, err := napiByNetlink(p.Device)
 	if errors.Is(err, errNoNAPIGet) {
 		return nil // they were pinned when found, and cannot be found again without disturbing them
 	}
@@ -228,12 +231,16 @@ func threadDifferences(stack *Stack, device string, cpus []int, policy uint32) [
 		return []error{fmt.Errorf("it has no NAPI thread (%v)", err)}
 	}
 	var all []error
-	for _, thread := range threads {
+	if p.CPUAQueue && len(threads) != int(queues(p)) {
+		all = append(all, fmt.Errorf("it has %d NAPI threads, not one for each of its %d queues", len(threads), queues(p)))
+	}
+	for i, thread := range threads {
+		want := ofQueue(p, cpus, i)
 		var have unix.CPUSet
 		if err := unix.SchedGetaffinity(thread, &have); err != nil {
 			all = append(all, fmt.Errorf("reading where NAPI thread %d runs: %w", thread, err))
-		} else if len(cpus) > 0 && have != cpuSet(cpus) {
-			all = append(all, fmt.Errorf("NAPI thread %d is not pinned to the CPUs %v", thread, cpus))
+		} else if len(want) > 0 && have != cpuSet(want) {
+			all = append(all, fmt.Errorf("NAPI thread %d is not pinned to the CPUs %v", thread, want))
 		}
 		if attr, err := unix.SchedGetAttr(thread, 0); err != nil {
 			all = append(all, fmt.Errorf("reading the priority of NAPI thread %d: %w", thread, err))

@@ -1,0 +1,50 @@
+package run
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// On two CPUs a node has one, over which no work can be spread: those cells have a doubt and no number, and the
+// rest is a table within ten minutes.
+func TestSpreadNeedsCPUs(t *testing.T) {
+	p := planned(t, "converged-jumbo", small, Settings{Budget: 10 * time.Minute})
+	for _, cell := range p.Cells {
+		r := cell.Record
+		spreads := !strings.Contains(r.Name, "-none-") && !strings.HasPrefix(r.Name, "lso-") && !strings.HasPrefix(r.Name, "requests-")
+		if spreads != strings.Contains(r.Skipped, "spreading work needs 2 CPUs a node") || !spreads && r.Skipped != "" {
+			t.Errorf("%s: %q", r.Name, r.Skipped)
+		}
+	}
+	if n := len(p.Runnable()); n != 14 || p.Times.BlocksPlanned < p.Times.MinimumBlocks {
+		t.Errorf("%d cells, %+v", n, p.Times)
+	}
+	var kinds []string
+	for _, d := range p.Doubts {
+		kinds = append(kinds, d.Kind)
+	}
+	if got := strings.Join(kinds, " "); got != "queues spread" {
+		t.Error(got)
+	}
+	for _, h := range p.Hypotheses {
+		if (h.ID == "jumbo-helps" || h.ID == "fewer-cycles") != (h.NotMeasured == "") {
+			t.Errorf("%s: %q", h.ID, h.NotMeasured)
+		}
+	}
+	wide := planned(t, "converged-jumbo", large, Settings{Budget: 10 * time.Minute})
+	if len(wide.Runnable()) != len(wide.Cells) || len(wide.Doubts) > 0 || wide.Times.BlocksPlanned < wide.Times.MinimumBlocks {
+		t.Errorf("%d of %d cells, %v, %+v", len(wide.Runnable()), len(wide.Cells), wide.Doubts, wide.Times)
+	}
+}
+
+// A receive queue by destination is a program at tc.
+func TestQueuesNeedTCX(t *testing.T) {
+	old := small
+	old.Missing = map[string]string{"tcx": "this is Linux 6.1"}
+	for _, cell := range planned(t, "converged-jumbo", old, Settings{}).Cells {
+		if r := cell.Record; r.Queueing != nil && r.Queueing.VMQ && r.Skipped == "" {
+			t.Errorf("%s is measured without tcx", r.Name)
+		}
+	}
+}
