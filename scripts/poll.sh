@@ -4,6 +4,7 @@
 # it says so and gives the exit code 77. For tests it builds one other program:
 #   poll.sh sanitized   bin/vrouter-poll-sanitized: the same under the address and undefined sanitizers
 #   poll.sh stand       bin/vrouter-poll-stand: what forwards, between ports that are no devices
+#   poll.sh switch      bin/vrouter-poll-switch: a NIC's embedded switch, a library for vrouter-poll
 #   poll.sh load        bin/frame-load: what `make bench-poll` sends and counts with
 #   poll.sh fuzz        bin/vrouter-poll-fuzz: the same with libFuzzer and the sanitizers
 set -euo pipefail
@@ -60,6 +61,7 @@ sanitized)
 	build vrouter-poll-sanitized vrouter/poll bin/poll-sanitized vrouter-poll "${sanitize[@]}"
 	;;
 stand) build vrouter-poll-stand vrouter/poll bin/poll stand ;;
+switch) build vrouter-poll-switch vrouter/poll bin/poll embedded_switch.so ;;
 load) build frame-load bench/poll/load bin/load frame-load ;;
 fuzz)
 	if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang-19 -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null; then
@@ -70,7 +72,7 @@ fuzz)
 	build vrouter-poll-fuzz vrouter/poll bin/poll-sanitized fuzz "${sanitize[@]}"
 	;;
 *)
-	echo "poll.sh: there is no program \"$what\": use sanitized, stand, load or fuzz, or nothing for the process itself" >&2
+	echo "poll.sh: there is no program \"$what\": use sanitized, stand, switch, load or fuzz, or nothing for the process itself" >&2
 	exit 2
 	;;
 esac

@@ -60,6 +60,8 @@ func TestGoldenOutputs(t *testing.T) {
 		{"status", "status", "status", exitDone},
 		{"status-poll", "status", "status-poll", exitDone},
 		{"status-poll-begin", "status", "status-poll-begin", exitDone},
+		{"status-offload", "status", "status-offload", exitDone},
+		{"rule", "rule", "rule", exitDone},
 		{"stats", "stats", "stats", exitDone},
 		{"flow", "flow", "flow", exitDone},
 		{"flow-none", "flow --network network1", "flow-none", exitDone},

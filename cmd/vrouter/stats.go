@@ -45,10 +45,33 @@ func printStatus(reply []byte, out io.Writer, _ control.Scope) error {
 		if s.Poll != nil {
 			statusPoll(line, *s.Poll)
 		}
+		if s.Offload != nil {
+			statusOffload(line, *s.Offload)
+		}
 		for text := range strings.Lines(s.Problem) {
 			line("problem\t" + strings.TrimSpace(text))
 		}
 	})
+}
+
+// statusOffload says what devices do in software's place, and why not more.
+func statusOffload(line func(string), o control.Offloaded) {
+	at := ""
+	if !o.Settled {
+		at = "; the tables have just changed, and rules are yet to be given"
+	}
+	line(fmt.Sprintf("offload\tdevices have %d rules, which took %d packets%s", o.Rules, o.Packets, at))
+	for _, p := range o.Ports {
+		if !p.Takes {
+			line(fmt.Sprintf("\t%s: %s", p.Port, p.Why))
+		}
+	}
+	for _, r := range o.Refused {
+		line(fmt.Sprintf("\t%d rules refused: %s", r.Count, r.Why))
+	}
+	for _, r := range o.Software {
+		line(fmt.Sprintf("\t%d ways without a rule: %s", r.Count, r.Why))
+	}
 }
 
 // statusPoll says what the poll mode's process does. Its cores never rest, so their cycles tell.

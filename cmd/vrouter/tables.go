@@ -60,6 +60,8 @@ var tables = []table{
 		example: "  vrouter drops\n  vrouter drops --network network1\n  vrouter drops --port sender --json"},
 	{name: "stats", short: "Show the whole account of packets, by network and port", scoped: true, print: printStats,
 		example: "  vrouter stats\n  vrouter stats --network network1"},
+	{name: "rule", short: "Show the rules that devices were given, and what they took", limited: true, print: printRules,
+		example: "  vrouter rule\n  vrouter rule --limit 10000 --json"},
 	{name: "flow", short: "Show the flows of ports in flow mode, and how many there are", scoped: true, limited: true, print: printFlows,
 		example: "  vrouter flow --port sender\n  vrouter flow --network network1 --limit 1000 --json"},
 }

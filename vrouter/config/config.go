@@ -23,6 +23,10 @@ type Config struct {
 	Policies []Policy  `json:"policies,omitempty"`
 	Idle     Idle      `json:"idle_seconds,omitzero"`
 	Limits   Limits    `json:"limits,omitzero"`
+	// Offload is whether devices are given rules, and OffloadFlows are flows that get rules of their own, such as
+	// "sender,tcp,10.0.1.3:40000,10.0.1.4:5201": see vrouter/offload.
+	Offload      Offload  `json:"offload,omitempty"`
+	OffloadFlows []string `json:"offload_flows,omitempty"`
 }
 
 // Fabric is the node's link to the other nodes: the underlay.

@@ -53,7 +53,7 @@ func (c Config) check() (*checker, *Error) {
 		interfaces: map[string]bool{c.Fabric.Interface: true}, labels: make(map[uint32]string),
 		vnis: make(map[uint32]string), policies: make(map[string]bool), ports: make(map[string]Port), hosts: make(map[string]string),
 	}
-	if err := cmp.Or(k.node(), k.config.Fabric.Fast.check("fabric.fast")); err != nil {
+	if err := cmp.Or(k.node(), k.offload(), k.config.Fabric.Fast.check("fabric.fast")); err != nil {
 		return nil, err
 	}
 	if err := k.fabric(); err != nil {

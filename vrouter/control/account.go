@@ -173,6 +173,7 @@ func (a *Agent) Stats(scope Scope) (Stats, error) {
 	if err := a.view().check(scope); err != nil {
 		return Stats{}, err
 	}
+	a.countRules()
 	totals, err := a.plane.Totals()
 	if err != nil {
 		return Stats{}, fmt.Errorf("adding up: %w", err)

@@ -39,6 +39,8 @@ type Agent struct {
 	first   Changes
 	past    map[string]Account // of ports that are gone, by network
 
+	hardware hardware
+
 	watching sync.Mutex // held while somebody watches live packets
 	stop     context.CancelFunc
 	watch    sync.WaitGroup
@@ -64,7 +66,7 @@ func StartPoll(ctx context.Context, c config.Config, options poll.Options) (*Age
 	options.Name, options.Pinned = c.Name, c.Pinned()
 	return start(ctx, c, func(a *Agent) (err error) {
 		a.poll, err = poll.Start(options)
-		a.plane = a.poll
+		a.plane, a.hardware.board = a.poll, a.poll
 		return err
 	})
 }
@@ -211,6 +213,7 @@ func (a *Agent) install(w wish) error {
 		w.image.Discard()
 		return err
 	}
+	a.withdraw()
 	a.plane.Hosts().Forget(plan.Hosts)
 	if err := a.plane.Switch(plan.Switch); err != nil {
 		return err
@@ -303,7 +306,7 @@ func (a *Agent) refreshLocked() {
 		err = a.refreshTo(facts)
 	}
 	a.problem = ""
-	if err = errors.Join(err, a.release(), a.machine.hasAddresses(a.config), a.joins(), a.pollProblem()); err != nil {
+	if err = errors.Join(err, a.release(), a.machine.hasAddresses(a.config), a.joins(), a.pollProblem(), a.rulesLocked()); err != nil {
 		a.problem = err.Error()
 	}
 }

@@ -140,7 +140,8 @@ func (a *Agent) changesTo(w wish) Changes {
 		Nexthops: config.Compare(named.nexthops(), next.nexthops(), func(n Nexthop) string { return strconv.Itoa(int(n.Nexthop)) }, "nh"),
 		Tables:   tableWork(w.plan), Effects: []string{}, Adopted: adopted,
 	}
-	c.Changed = !w.plan.Empty() || !c.Fabric.Empty() || !c.Networks.Empty() || !c.Ports.Empty() || !c.Policies.Empty() || now.config.Idle != next.config.Idle || !c.Routes.Empty()
+	c.Changed = !w.plan.Empty() || !c.Fabric.Empty() || !c.Networks.Empty() || !c.Ports.Empty() || !c.Policies.Empty() || now.config.Idle != next.config.Idle || !c.Routes.Empty() ||
+		now.config.Offload != next.config.Offload || !slices.Equal(now.config.OffloadFlows, next.config.OffloadFlows)
 	c.effects(now, next, w.facts)
 	return c
 }

@@ -25,11 +25,17 @@ func Offload(c config.Config, o offload.Options) (offload.Plan, error) {
 	if err != nil {
 		return offload.Plan{}, err
 	}
-	o.Ports = map[uint32]offload.Port{facts.FabricIfindex: {Name: "fabric", Device: c.Fabric.Interface}}
-	for i, p := range c.Ports {
-		if at, here := facts.Interfaces[p.Interface]; here { // a socket of a VM is no device
-			o.Ports[at.Ifindex] = offload.Port{Name: p.Name, Device: p.Interface, Number: i + 1}
+	o.Ports = view{c, image}.devices()
+	return offload.Translate(image, o), nil
+}
+
+// devices are what people and devices call the vifs; 0 is the fabric.
+func (v view) devices() map[uint32]offload.Port {
+	ports, slots := map[uint32]offload.Port{0: {Name: "fabric", Device: v.config.Fabric.Interface}}, v.slots()
+	for i, p := range v.config.Ports {
+		if slot, there := slots[config.ID(p.Name)]; there {
+			ports[slot] = offload.Port{Name: p.Name, Device: p.Place(), Number: i + 1}
 		}
 	}
-	return offload.Translate(image, o), nil
+	return ports
 }

@@ -122,6 +122,9 @@ func (a *Agent) pollProblem() error {
 
 // canDo refuses what the mode cannot do, before anything is changed.
 func (a *Agent) canDo(c config.Config, facts config.Facts) error {
+	if _, err := offloadFlows(c); err != nil {
+		return err
+	}
 	if a.kernel != nil {
 		return a.kernelMay(c, facts)
 	}
@@ -139,6 +142,9 @@ func (a *Agent) kernelMay(c config.Config, facts config.Facts) error {
 // kernelCan refuses what only poll mode has: kinds of ports, and the outer UDP checksum. Of an aggregate, all packets would
 // get a copy of the same one without SKB_GSO_UDP_TUNNEL_CSUM: __skb_udp_tunnel_segment, net/ipv4/udp_offload.c.
 func kernelCan(c config.Config) error {
+	if c.Offload == config.OffloadAuto {
+		return &config.Error{Path: "offload", Message: `the kernel mode gives devices no rules; run it with --mode poll, or leave it out (vrouter offload --format tc shows those for tc)`}
+	}
 	if c.Fabric.UDPChecksum {
 		return &config.Error{Path: "fabric.udp_checksum", Message: "the kernel mode can make no outer UDP checksum: an aggregate (GSO) is cut into packets behind BPF, " +
 			"which has no way to ask for a checksum of each (SKB_GSO_UDP_TUNNEL_CSUM); run it with --mode poll, or leave it out, since inner packets have their own"}

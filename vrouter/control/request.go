@@ -16,7 +16,7 @@ type Request struct {
 	Get     string          `json:"get,omitempty"`
 	Network string          `json:"network,omitempty"` // of stats, drops and flow: only this network's
 	Port    string          `json:"port,omitempty"`    // only this port's
-	Limit   int             `json:"limit,omitempty"`   // of flow: how many are listed
+	Limit   int             `json:"limit,omitempty"`   // of flow and rule: how many are listed
 	Apply   json.RawMessage `json:"apply,omitempty"`
 	DryRun  bool            `json:"dry_run,omitempty"` // apply nothing, and tell what would change
 	Routes  json.RawMessage `json:"routes,omitempty"`
@@ -85,8 +85,8 @@ func (r Request) check() error {
 		return fmt.Errorf("there is no %q to get%s", r.Get, config.Nearest(r.Get, Tables))
 	case (r.Network != "" || r.Port != "") && !slices.Contains(narrowed, r.Get):
 		return fmt.Errorf(`"network" and "port" are of %s only`, strings.Join(narrowed, ", "))
-	case r.Limit != 0 && r.Get != "flow":
-		return errors.New(`"limit" is of "flow" only`)
+	case r.Limit != 0 && r.Get != "flow" && r.Get != "rule":
+		return errors.New(`"limit" is of "flow" and "rule" only`)
 	}
 	return nil
 }

@@ -44,6 +44,7 @@ func (a *Agent) putRoutes(next config.Image, plan config.Plan) error {
 		next.Discard()
 		return err
 	}
+	a.withdraw()
 	a.plane.Hosts().Forget(plan.Hosts)
 	if err := a.plane.Switch(plan.Switch); err != nil {
 		return err

@@ -177,7 +177,7 @@ func (a *Agent) changeRoutes(text []byte) (reply, error) {
 }
 
 // Tables are what can be asked for.
-var Tables = []string{"status", "vif", "nh", "rt", "mpls", "vxlan", "mac", "flood", "flow", "drops", "stats"}
+var Tables = []string{"status", "vif", "nh", "rt", "mpls", "vxlan", "mac", "flood", "flow", "rule", "drops", "stats"}
 
 func (a *Agent) get(what string, scope Scope, limit int) (any, error) {
 	switch what {
@@ -199,6 +199,8 @@ func (a *Agent) get(what string, scope Scope, limit int) (any, error) {
 		return a.Floods(), nil
 	case "flow":
 		return a.Flows(scope, limit)
+	case "rule":
+		return a.Rules(limit)
 	case "drops":
 		return a.Drops(scope)
 	case "stats":

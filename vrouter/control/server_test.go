@@ -54,7 +54,7 @@ func TestWrongRequests(t *testing.T) {
 		`{"routes":[],"dry_run":true}`:           `"dry_run" is of "apply" only`,
 		`{"get":"vif","network":"n1"}`:           `"network" and "port" are of stats, drops, flow only`,
 		`{"trace":{},"port":"a"}`:                `"network" and "port" are of stats, drops, flow only`,
-		`{"get":"vif","limit":1}`:                `"limit" is of "flow" only`,
+		`{"get":"vif","limit":1}`:                `"limit" is of "flow" and "rule" only`,
 		`{"get":"vif"}{}`:                        `reading the request`,
 		`[]`:                                     `reading the request`,
 		`{"trace":5}`:                            `reading the request, trace`,

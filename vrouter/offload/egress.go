@@ -16,6 +16,7 @@ type egress struct {
 	to     netip.Prefix
 	flow   *Flow // nil: all flows to the prefix
 	name   string
+	slot   uint32 // of vif
 	way    way
 }
 
@@ -123,7 +124,7 @@ func (e *egress) pattern(l l4, ttl, ecn *class) []Item {
 }
 
 func (e *egress) rule(l l4, ttl, ecn *class) Rule {
-	r := Rule{Name: e.name + ", " + l.name, Ifindex: e.vif.Ifindex, Pattern: e.pattern(l, ttl, ecn)}
+	r := Rule{Name: e.name + ", " + l.name, Vif: e.slot, Ifindex: e.vif.Ifindex, Pattern: e.pattern(l, ttl, ecn)}
 	out := e.way.nexthop
 	if e.vif.MTU > out.MTU {
 		r.Actions = append(r.Actions, Action{Do: Fits, Bytes: int(out.MTU) + ethLen})
@@ -139,7 +140,7 @@ func (e *egress) rule(l l4, ttl, ecn *class) Rule {
 		r.Tunnel = described(out, p)
 		r.Name += fmt.Sprintf(", ecn %d", ecn.value)
 	}
-	r.Actions = append(r.Actions, encap, Action{Do: CountIt, Counter: Forwarded}, Action{Do: ToPort, Ifindex: out.Ifindex})
+	r.Actions = append(r.Actions, encap, Action{Do: CountIt, Counter: Forwarded}, Action{Do: ToPort, Vif: out.Vif, Ifindex: out.Ifindex})
 	r.Assumes, r.Open = e.assumes(), e.open()
 	return r
 }

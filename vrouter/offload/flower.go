@@ -40,7 +40,7 @@ func (p Plan) Flower(out io.Writer) error {
 
 // flowerRule is a rule's command. The kernel wants one priority for each protocol; all others are free.
 func (p Plan) flowerRule(r Rule, i int) string {
-	items, device, outer := r.Pattern, p.Ports[r.Ifindex].Device, []string(nil)
+	items, device, outer := r.Pattern, p.Ports[r.Vif].Device, []string(nil)
 	if arriving := r.Tunnel != nil && r.Actions[0].Do == RawDecap; arriving {
 		device, outer = tunnelDevices[r.Tunnel.Encapsulation].name, flowerOuter(r)
 		items = items[4:] // what stands inside: eth, ip, udp and the VNI are the device's
@@ -126,7 +126,7 @@ func (p Plan) flowerActions(r Rule, protocol string) []string {
 			leaves = p.flowerPush(r, a, add)
 		case ToPort:
 			if leaves == "" {
-				leaves = p.Ports[a.Ifindex].Device
+				leaves = p.Ports[a.Vif].Device
 			}
 			add("mirred egress redirect dev %s", leaves)
 		case DropIt:

@@ -161,7 +161,7 @@ func (a arrival) rule(m config.Image, l l4, pop int) Rule {
 	r.Assumes = append(append(r.Assumes, checks(a.target, a.six)...), a.assumes()...)
 	r.Actions = []Action{
 		{Do: RawDecap, Bytes: ethLen + pop}, {Do: RawEncap, Header: ethernet(a.port, a.six)},
-		{Do: CountIt, Counter: Forwarded}, {Do: ToPort, Ifindex: a.port.Ifindex},
+		{Do: CountIt, Counter: Forwarded}, {Do: ToPort, Vif: a.port.Vif, Ifindex: a.port.Ifindex},
 	}
 	return r
 }

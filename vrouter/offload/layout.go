@@ -19,6 +19,46 @@ var layouts = map[Kind]map[string]place{
 	VXLAN: {"vni": {32, 24}},
 }
 
+// Lengths of the headers, without options.
+var headerLen = map[Kind]int{Eth: ethLen, IPv4: 20, IPv6: 40, TCP: 20, UDP: 8, ICMP: 8, GRE: 4, MPLS: 4, VXLAN: 8}
+
+// Header is the item as bits of its header, as many bytes each as that has without options: where the mask
+// has ones, the header must be spec's. What is no part of a header is not in it.
+func (i Item) Header() (spec, mask Bytes) {
+	spec, mask = make(Bytes, headerLen[i.Kind]), make(Bytes, headerLen[i.Kind])
+	for _, f := range i.Fields {
+		if at, there := layouts[i.Kind][f.Name]; there {
+			at.put(spec, f.Spec)
+			at.put(mask, f.Mask)
+		}
+	}
+	return spec, mask
+}
+
+// put writes a field's value into a header that has zeros there.
+func (p place) put(header, value Bytes) {
+	for i := range p.width {
+		from, to := len(value)*8-1-i, p.at+p.width-1-i
+		header[to/8] |= value[from/8] >> (7 - from%8) & 1 << (7 - to%8)
+	}
+}
+
+// Field finds one of an item; false if that does not ask for it.
+func (i Item) Field(name string) (Field, bool) { return of([]Item{i}, i.Kind, name) }
+
+// Front is what the rule's packets begin with, as far as the pattern says: so many bytes, zeros where it says
+// nothing. Its end must be that of a header.
+func (r Rule) Front(bytes int) Bytes {
+	var front Bytes
+	for _, item := range r.Pattern {
+		if len(front) < bytes {
+			spec, _ := item.Header()
+			front = append(front, spec...)
+		}
+	}
+	return front
+}
+
 // Bits of rte_flow's integrity item: struct rte_flow_item_integrity of rte_flow.h.
 const (
 	integrityL3         = 1 << 2

@@ -34,13 +34,14 @@ func goldenNode(t *testing.T, target Target) (config.Image, Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, Options{Target: target, Ports: portsOf(c, facts), Flows: flowsOf(c)}
+	return m, Options{Target: target, Ports: portsOf(c, m), Flows: flowsOf(c)}
 }
 
-func portsOf(c config.Config, facts config.Facts) map[uint32]Port {
-	ports := map[uint32]Port{facts.FabricIfindex: {Name: "fabric", Device: c.Fabric.Interface}}
-	for i, p := range c.Ports {
-		ports[facts.Interfaces[p.Interface].Ifindex] = Port{Name: p.Name, Device: p.Interface, Number: i + 1}
+func portsOf(c config.Config, m config.Image) map[uint32]Port {
+	ports := map[uint32]Port{fabricVif: {Name: "fabric", Device: c.Fabric.Interface}}
+	for slot, vif := range m.Vifs {
+		i := slices.IndexFunc(c.Ports, func(p config.Port) bool { return config.ID(p.Name) == vif.ID })
+		ports[slot] = Port{Name: c.Ports[i].Name, Device: c.Ports[i].Interface, Number: i + 1}
 	}
 	return ports
 }
@@ -104,7 +105,7 @@ func smallNode(t *testing.T, target Target) (config.Image, Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, Options{Target: target, Ports: portsOf(c, facts)}
+	return m, Options{Target: target, Ports: portsOf(c, m)}
 }
 
 func flow(port string, protocol uint8, from, to string) Flow {

@@ -27,7 +27,7 @@ func (e *egress) denied(p core.Policy) ([]Rule, *Refusal) {
 	var rules []Rule
 	for i := range ttls {
 		rules = append(rules, Rule{
-			Name: e.name + ", " + l.name + ", denied", Ifindex: e.vif.Ifindex, Pattern: e.pattern(l, &ttls[i], nil),
+			Name: e.name + ", " + l.name + ", denied", Vif: e.slot, Ifindex: e.vif.Ifindex, Pattern: e.pattern(l, &ttls[i], nil),
 			Actions: []Action{{Do: CountIt, Counter: Denied}, {Do: DropIt}}, Assumes: append(e.assumes(), AssumeNoRecord),
 		})
 	}

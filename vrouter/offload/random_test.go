@@ -26,7 +26,7 @@ func randomConfigurations(t *testing.T, host string) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for _, target := range []Target{RTEFlow, Flower} {
-			p := Translate(m, Options{Target: target, Ports: portsOf(c, facts), Flows: flowsOf(c)})
+			p := Translate(m, Options{Target: target, Ports: portsOf(c, m), Flows: flowsOf(c)})
 			hits += property(t, random, host, m, p, 3)
 			for _, r := range p.Rules {
 				kinds[kindOf(r)]++

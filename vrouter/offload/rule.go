@@ -25,6 +25,7 @@ func (b Bytes) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, b), 
 // A Rule is a pattern and what becomes of packets that it matches.
 type Rule struct {
 	Name    string       `json:"name"` // what it is about
+	Vif     uint32       `json:"vif"`  // that packets come by; 0 is the fabric
 	Ifindex uint32       `json:"ifindex"`
 	Pattern []Item       `json:"pattern"` // headers, from the first on
 	Actions []Action     `json:"actions"` // in order
@@ -74,7 +75,7 @@ const (
 	RawDecap  Do = "raw_decap" // takes Bytes off the front
 	RawEncap  Do = "raw_encap" // puts Header in front, and fills it in
 	CountIt   Do = "count"     // packets and bytes, as Counter
-	ToPort    Do = "port"      // out of the interface with Ifindex
+	ToPort    Do = "port"      // out of Vif, whose interface has Ifindex
 	DropIt    Do = "drop"      // lost, for the reason that is counted
 	Forwarded    = "forwarded" // a Counter: core.Totals' of the same name
 	Denied       = "policy_denied"
@@ -87,6 +88,7 @@ type Action struct {
 	Header  Bytes  `json:"header,omitempty"`
 	Fill    []Fill `json:"fill,omitempty"`
 	Counter string `json:"counter,omitempty"`
+	Vif     uint32 `json:"vif,omitempty"` // 0 is the fabric
 	Ifindex uint32 `json:"ifindex,omitempty"`
 }
 

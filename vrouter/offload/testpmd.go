@@ -41,11 +41,11 @@ func (p Plan) testpmdRule(w *writer, r Rule) {
 		case a.Do == RawEncap:
 			w.line("set raw_encap 0 %s / end_set", strings.Join(pushed(a.Header), " / "))
 		case a.Do == ToPort:
-			word = fmt.Sprintf("represented_port ethdev_port_id %d", p.Ports[a.Ifindex].Number)
+			word = fmt.Sprintf("represented_port ethdev_port_id %d", p.Ports[a.Vif].Number)
 		}
 		actions = append(actions, word)
 	}
-	at := p.Ports[r.Ifindex].Number
+	at := p.Ports[r.Vif].Number
 	text := fmt.Sprintf("flow create %d transfer pattern represented_port ethdev_port_id is %d / %s / end actions %s / end",
 		at, at, strings.Join(testpmdPattern(r.Pattern), " / "), strings.Join(actions, " / "))
 	if len(text) > longestCommand {

@@ -14,6 +14,9 @@ import (
 // thousand to some hundred thousand.
 const MaxRules = 10_000
 
+// fabricVif stands for the fabric among the vifs.
+const fabricVif = 0
+
 // A Port is what people and devices call an interface of the tables.
 type Port struct {
 	Name   string `json:"name"`   // the port's, or "fabric"
@@ -24,16 +27,17 @@ type Port struct {
 // Options say what is to be translated.
 type Options struct {
 	Target Target
-	Flows  []Flow          // of which there are to be rules of their own
-	Ports  map[uint32]Port // by ifindex
-	Only   string          // a port's name: only its packets; "" for all, and the fabric's
-	Limit  int             // of rules; MaxRules if it is 0
+	Flows  []Flow            // of which there are to be rules of their own
+	Ports  map[uint32]Port   // by vif; 0 is the fabric
+	Only   string            // a port's name: only its packets; "" for all, and the fabric's
+	From   func(uint32) bool // whether packets that come by a vif are to have rules; nil: all
+	Limit  int               // of rules; MaxRules if it is 0
 }
 
 // A Plan is all that a device can be told.
 type Plan struct {
 	Target  Target          `json:"target"`
-	Ports   map[uint32]Port `json:"ports"` // by ifindex
+	Ports   map[uint32]Port `json:"ports"` // by vif; 0 is the fabric
 	Rules   []Rule          `json:"rules"`
 	Refused []Refusal       `json:"refused"`
 	Cut     bool            `json:"cut"` // there would be more rules than the limit
@@ -57,24 +61,26 @@ func Translate(m config.Image, o Options) Plan {
 		}
 	}
 	for _, slot := range slices.Sorted(maps.Keys(m.Vifs)) {
-		if t.wanted(m.Vifs[slot].Ifindex) {
+		if t.wanted(slot) {
 			t.vif(slot)
 		}
 	}
-	if o.Only == "" || o.Only == t.nameOf(m.Node.Ifindex) {
+	if t.wanted(fabricVif) {
 		t.fabric()
 	}
 	return t.plan
 }
 
-func (t *translator) nameOf(ifindex uint32) string {
-	if p, there := t.Ports[ifindex]; there {
+func (t *translator) nameOf(vif uint32) string {
+	if p, there := t.Ports[vif]; there {
 		return p.Name
 	}
-	return fmt.Sprintf("interface %d", ifindex)
+	return fmt.Sprintf("vif %d", vif)
 }
 
-func (t *translator) wanted(ifindex uint32) bool { return t.Only == "" || t.Only == t.nameOf(ifindex) }
+func (t *translator) wanted(vif uint32) bool {
+	return (t.Only == "" || t.Only == t.nameOf(vif)) && (t.From == nil || t.From(vif))
+}
 
 // add takes what one part gives.
 func (t *translator) add(what string, rules []Rule, bad *Refusal) {
@@ -129,15 +135,15 @@ func (t *translator) vifOf(port string) (uint32, bool) {
 func (t *translator) egress(slot uint32, to netip.Prefix) *egress {
 	vif := t.image.Vifs[slot]
 	return &egress{
-		target: t.Target, vif: vif, vrf: t.image.VRFs[vif.VRF], to: to,
-		name: fmt.Sprintf("%s > %s", t.nameOf(vif.Ifindex), to),
+		target: t.Target, slot: slot, vif: vif, vrf: t.image.VRFs[vif.VRF], to: to,
+		name: fmt.Sprintf("%s > %s", t.nameOf(slot), to),
 	}
 }
 
 // vif translates all routes of a port's network.
 func (t *translator) vif(slot uint32) {
 	vif := t.image.Vifs[slot]
-	name := t.nameOf(vif.Ifindex)
+	name := t.nameOf(slot)
 	if vif.Policy != 0 {
 		t.add(name, nil, refuse(FlowMode, "the port's flows are kept in software; of flows that are named, those that its policy denies can be dropped"))
 		return

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ports.h"
+#include "rules.h"
 #include "trace.h"
 
 #define LINE 512
@@ -84,7 +85,7 @@ static const char *only_vif(char **rest, uint32_t *slot)
 
 	bad = vif_of(vif, slot);
 	if (!bad && strtok_r(NULL, " ", rest))
-		return "remove, link and try take a vif only";
+		return "remove, link, try and offers take a vif only";
 	return bad;
 }
 
@@ -93,7 +94,10 @@ static const char *take_away(char **rest)
 	uint32_t slot;
 	const char *bad = only_vif(rest, &slot);
 
-	return bad ? bad : poll_port_remove(slot);
+	if (bad)
+		return bad;
+	poll_rules_forget(slot);
+	return poll_port_remove(slot);
 }
 
 static const char *link_of(char **rest, const char **says)
@@ -118,6 +122,14 @@ static const char *try_frame(char **rest)
 	return bad ? bad : poll_try(slot);
 }
 
+static const char *offers(char **rest, const char **says)
+{
+	uint32_t slot;
+	const char *bad = only_vif(rest, &slot);
+
+	return bad ? bad : poll_rules_offers(slot, says);
+}
+
 /* What is wrong with a request; if nothing is, the answer is what it says. */
 static const char *handle(char *line, const char **says)
 {
@@ -131,7 +143,16 @@ static const char *handle(char *line, const char **says)
 		return link_of(&rest, says);
 	if (word && !strcmp(word, "try"))
 		return try_frame(&rest);
-	return "no such request; there are add, remove, link and try";
+	if (word && !strcmp(word, "offers"))
+		return offers(&rest, says);
+	if (word && !strcmp(word, "rules"))
+		return poll_rules_give(received);
+	if (word && !strcmp(word, "count"))
+		return poll_rules_count();
+	if (word && !strcmp(word, "withdraw"))
+		return poll_rules_withdraw();
+	return "no such request; there are add, remove, link, try, offers, rules, count and "
+	       "withdraw";
 }
 
 static int answer(int fd, const char *bad, const char *says)

@@ -28,7 +28,13 @@ func sum[T any](accounts []account, at int, add func(T)) error {
 
 // Totals are all packets' account.
 func (p *Plane) Totals() (t core.Totals, err error) {
-	return t, sum(p.image.accounts, totalsAt, t.Add)
+	if err := sum(p.image.accounts, totalsAt, t.Add); err != nil {
+		return t, err
+	}
+	p.offloaded.mu.Lock()
+	defer p.offloaded.mu.Unlock()
+	t.Add(p.offloaded.totals)
+	return t, nil
 }
 
 // record is a vif's place in a list of an account.
@@ -45,7 +51,13 @@ func (p *Plane) VifCount(vif uint32) (c core.VifCount, err error) {
 	if err != nil {
 		return c, err
 	}
-	return c, sum(p.image.accounts, at, c.Add)
+	if err := sum(p.image.accounts, at, c.Add); err != nil {
+		return c, err
+	}
+	p.offloaded.mu.Lock()
+	defer p.offloaded.mu.Unlock()
+	c.Add(p.offloaded.vifs[vif])
+	return c, nil
 }
 
 // VifDrops are one vif's losses.
@@ -54,7 +66,13 @@ func (p *Plane) VifDrops(vif uint32) (d core.VifDrops, err error) {
 	if err != nil {
 		return d, err
 	}
-	return d, sum(p.image.accounts, at, d.Add)
+	if err := sum(p.image.accounts, at, d.Add); err != nil {
+		return d, err
+	}
+	p.offloaded.mu.Lock()
+	defer p.offloaded.mu.Unlock()
+	d.Add(p.offloaded.drops[vif])
+	return d, nil
 }
 
 // ClearVifCount starts a vif's account anew, for a slot that another port had. No packet is counted
@@ -68,6 +86,7 @@ func (p *Plane) ClearVifCount(vif uint32) error {
 	if err != nil {
 		return err
 	}
+	p.offloaded.forget(vif)
 	for _, a := range p.image.accounts {
 		clear(a[count : count+core.SizeVifCount])
 		clear(a[losses : losses+core.SizeVifDrops])

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "flow_table.h"
 #include "map.h"
+#include "rules.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -59,6 +60,8 @@ void poll_image_describe(void)
 	       offsetof(struct poll_account, losses), POLL_CORES, POLL_ACCOUNT_STRIDE);
 	describe("tables", expected, POLL_TABLES);
 	describe("shared", expected_shared, POLL_SHARED);
+	printf(",\"rule\":%zu,\"counted\":%zu,\"why\":%zu", sizeof(struct poll_rule),
+	       offsetof(struct poll_rule, packets), offsetof(struct poll_rule, why));
 	printf("}\n");
 }
 

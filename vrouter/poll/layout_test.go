@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
@@ -20,8 +21,8 @@ func TestLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c struct {
-		Layout, Version, Header, Account, Totals, Vifs, Losses, Cores, Stride int
-		Tables                                                                []struct {
+		Layout, Version, Header, Account, Totals, Vifs, Losses, Cores, Stride, Rule, Counted, Why int
+		Tables                                                                                    []struct {
 			Name          string
 			Record, Count int
 		}
@@ -35,6 +36,7 @@ func TestLayout(t *testing.T) {
 		"account":        {c.Account, accountSize}, "totals": {c.Totals, totalsAt}, "vifs": {c.Vifs, vifsAt}, "losses": {c.Losses, lossesAt},
 		"cores": {c.Cores, MaxCores}, "stride": {c.Stride, accountStride},
 		"tables": {len(c.Tables), int(config.TableCount)},
+		"rule":   {c.Rule, ruleSize}, "counted": {c.Counted, int(unsafe.Offsetof(ruleRecord{}.Packets))}, "why": {c.Why, int(unsafe.Offsetof(ruleRecord{}.Why))},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s: C has %d, Go %d", name, pair[0], pair[1])

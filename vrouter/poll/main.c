@@ -22,6 +22,7 @@
 #include "image.h"
 #include "lcore.h"
 #include "ports.h"
+#include "rules.h"
 
 static int usage(void)
 {
@@ -48,6 +49,7 @@ static int forward(const struct poll_work *work, int control)
 		return 1;
 	poll_control_serve(control);
 	poll_lcores_end();
+	poll_rules_withdraw();
 	poll_ports_end();
 	return 0;
 }

@@ -60,6 +60,9 @@ type Plane struct {
 	taps     map[uint32]*os.File // of those that have one
 	problem  error
 	restarts int
+	rules    *ruleTable // that devices were given; nil: none
+
+	offloaded offloaded // by all rules that there were
 }
 
 // Start makes the tables, and runs the process.
@@ -104,6 +107,9 @@ func (p *Plane) Close() error {
 	err = errors.Join(err, p.leaveXDP(), p.silence.close(), p.hush.close())
 	for _, tap := range p.taps {
 		err = errors.Join(err, tap.Close())
+	}
+	if p.rules != nil {
+		p.rules.close()
 	}
 	p.image.close()
 	return err
@@ -251,6 +257,9 @@ func (p *Plane) revive() {
 				err = nil // it is tried again
 			}
 		}
+	}
+	if err == nil {
+		err = p.giveAgain(process)
 	}
 	if err != nil {
 		p.problem = fmt.Errorf("starting the poll mode's process anew: %w", err)

@@ -61,6 +61,19 @@ func PollFuzzer(t *testing.T) string {
 	return pollTool(t, "fuzz")
 }
 
+// PollSwitch gives a program that is vrouter-poll with a NIC's embedded switch behind its ports
+// (vrouter/poll/testdata/embedded_switch.c, which has the settings).
+func PollSwitch(t *testing.T, settings ...string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "vrouter-poll")
+	words := strings.Join(append(settings, "LD_PRELOAD="+pollTool(t, "switch")), " ")
+	text := fmt.Sprintf("#!/bin/sh\nexec env %s %s \"$@\"\n", words, PollProgram(t))
+	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 // pollTool builds one of the programs of scripts/poll.sh.
 func pollTool(t *testing.T, what string) string {
 	t.Helper()

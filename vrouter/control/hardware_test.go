@@ -1,0 +1,107 @@
+package control
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/offload"
+)
+
+// fakeBoard is a switchboard without devices.
+type fakeBoard struct {
+	offers    map[uint32]error
+	given     []offload.Given
+	asked     int
+	keepsThem error
+}
+
+func (b *fakeBoard) Offers() map[uint32]error { b.asked++; return b.offers }
+
+func (b *fakeBoard) GiveRules(rules []offload.Rule) error {
+	for i, r := range rules {
+		b.given = append(b.given, offload.Given{Rule: r, Taken: i%2 == 0, Why: map[bool]string{false: "full"}[i%2 == 0]})
+	}
+	return nil
+}
+
+func (b *fakeBoard) WithdrawRules() error   { b.given = nil; return b.keepsThem }
+func (b *fakeBoard) CountRules() error      { return nil }
+func (b *fakeBoard) Rules() []offload.Given { return b.given }
+
+func hardwareAgent(t *testing.T, board *fakeBoard) *Agent {
+	t.Helper()
+	text := `{"format":1,"name":"a","offload":"auto","fabric":{"interface":"wire0","address":"10.0.0.1"},
+		"networks":[{"name":"n","subnet":"10.0.1.0/24","gateway":"10.0.1.254"}],
+		"ports":[{"name":"p","interface":"v-p","network":"n","address":"10.0.1.3","mac":"02:00:00:00:01:03","label":16},
+			{"name":"q","interface":"v-q","network":"n","address":"10.0.1.4","mac":"02:00:00:00:01:04","label":17}]}`
+	c, err := config.Parse([]byte(text), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := config.Facts{FabricIfindex: 1, FabricMTU: 1500, Interfaces: map[string]config.Interface{"v-p": {Ifindex: 2, MTU: 1500}, "v-q": {Ifindex: 3, MTU: 1500}}}
+	image, err := c.Image(facts, config.Image{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Agent{config: c, image: image, facts: facts, settled: true, hardware: hardware{board: board}}
+}
+
+// TestRulesWaitForTheTables: rules are given once the tables were left alone, to those who take them, and are
+// gone before the next change.
+func TestRulesWaitForTheTables(t *testing.T) {
+	board := &fakeBoard{offers: map[uint32]error{0: errors.New("no switch"), 1: nil, 2: errors.New("no switch")}}
+	a := hardwareAgent(t, board)
+	a.withdraw()
+	if err := a.rulesLocked(); err != nil || board.asked != 0 {
+		t.Errorf("amid changes devices were asked %d times: %v", board.asked, err)
+	}
+	if o := a.offloadStatus(); o.Settled {
+		t.Errorf("%+v is settled", o)
+	}
+	a.hardware.changed = time.Now().Add(-2 * settle)
+	if err := a.rulesLocked(); err != nil || len(board.given) == 0 {
+		t.Fatalf("%d rules were given: %v", len(board.given), err)
+	}
+	if i := slices.IndexFunc(board.given, func(g offload.Given) bool { return g.Vif != 1 }); i >= 0 {
+		t.Errorf("a rule for who takes none: %+v", board.given[i])
+	}
+	o := a.offloadStatus()
+	if taken := (len(board.given) + 1) / 2; !o.Settled || o.Rules != taken || o.Refused[0] != (OffloadReason{"full", len(board.given) - taken}) {
+		t.Errorf("%d rules were given, and the status has %+v", len(board.given), o)
+	}
+	if rules, err := a.Rules(2); err != nil || len(rules.Rules) != 2 || rules.All != len(board.given) {
+		t.Errorf("%+v: %v", rules, err)
+	}
+	if a.withdraw(); len(board.given) != 0 || a.hardware.given {
+		t.Errorf("%d rules are left", len(board.given))
+	}
+}
+
+// TestKeptRuleIsAProblem: a device that did not let go of a rule is the status' problem until there are others.
+func TestKeptRuleIsAProblem(t *testing.T) {
+	board := &fakeBoard{offers: map[uint32]error{1: nil}, keepsThem: errors.New("the device is deaf")}
+	a := hardwareAgent(t, board)
+	a.withdraw()
+	if err := a.rulesLocked(); err == nil || !strings.Contains(err.Error(), "deaf") {
+		t.Errorf("%v", err)
+	}
+	a.hardware.changed = time.Now().Add(-2 * settle)
+	if err := a.rulesLocked(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOffloadOff: nobody is asked where nobody has to be.
+func TestOffloadOff(t *testing.T) {
+	board := &fakeBoard{offers: map[uint32]error{1: nil}}
+	a := hardwareAgent(t, board)
+	a.config.Offload = config.OffloadOff
+	a.hardware.changed = time.Now().Add(-2 * settle)
+	if err := a.rulesLocked(); err != nil || board.asked != 0 || len(board.given) != 0 || a.offloadStatus() != nil {
+		t.Errorf("%v; asked %d times", err, board.asked)
+	}
+}
