@@ -205,11 +205,38 @@ func TestPollRulesDeny(t *testing.T) {
 	}
 }
 
-// TestRulesInKernelMode are refused, before anything is changed.
-func TestRulesInKernelMode(t *testing.T) {
+// TestOffloadInKernelMode: devices are asked to run the fast path, what they say is shown, and packets go on as
+// they did. Flows by name are refused, before anything is changed.
+func TestOffloadInKernelMode(t *testing.T) {
 	b := newBed(t, config.MPLSoUDP)
-	b.a.config.Offload = config.OffloadAuto
-	b.a.refused(2, []string{"offload: the kernel mode gives devices no rules"}, "--lease")
+	b.a.config.Offload, b.a.config.OffloadFlows = config.OffloadAuto, []string{"a1,icmp,10.0.1.3,10.0.1.4"}
+	b.a.refused(2, []string{"offload_flows: the kernel mode gives devices no rules of flows"}, "--lease")
+	b.a.config.OffloadFlows = nil
+	b.a1.SetMTU("eth0", innerMTU(config.MPLSoUDP))
+	b.asFast(config.FastOn)
+	b.run("--lease")
+	o := ask[control.Status](b.a, "status").Offload
+	if o == nil || len(o.XDP) != 3 || len(o.Ports) != 3 {
+		t.Fatalf("the status has %+v", o)
+	}
+	for i, p := range o.XDP {
+		if p.Takes || !strings.Contains(p.Why, "loading XDP into the device") && !strings.Contains(p.Why, "its fast path is off") {
+			t.Errorf("XDP in the device of %s: %+v", p.Port, p)
+		}
+		if o.Ports[i].Takes || !strings.Contains(o.Ports[i].Why, "hw-tc-offload is off") {
+			t.Errorf("filters of tc: %+v", o.Ports[i])
+		}
+	}
+	if !strings.Contains(o.XDP[0].Why, "loading XDP into the device") {
+		t.Errorf("the fabric was not tried: %+v", o.XDP[0])
+	}
+	b.a.Must("to b1", ping(b.a1, b.b1.address, 56))
+	b.a.addsUp()
+	b.a.config.Offload = config.OffloadOff
+	b.a.Must("switching it off", b.a.apply())
+	if s := ask[control.Status](b.a, "status"); s.Offload != nil {
+		t.Errorf("it is off, and the status has %+v", s.Offload)
+	}
 }
 
 // TestPollRulesNobody: where no device takes rules, all goes by software, and the status says why.

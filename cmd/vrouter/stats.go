@@ -66,6 +66,13 @@ func statusOffload(line func(string), o control.Offloaded) {
 			line(fmt.Sprintf("\t%s: %s", p.Port, p.Why))
 		}
 	}
+	for _, p := range o.XDP {
+		if p.Takes {
+			line(fmt.Sprintf("\t%s: its device runs XDP", p.Port))
+		} else {
+			line(fmt.Sprintf("\t%s: no XDP in its device: %s", p.Port, p.Why))
+		}
+	}
 	for _, r := range o.Refused {
 		line(fmt.Sprintf("\t%d rules refused: %s", r.Count, r.Why))
 	}

@@ -36,8 +36,10 @@ type Agent struct {
 	problem string // of the machine, at the last look
 	receive kernel.Receive
 	fast    map[uint32]kernel.Fast // by interface
-	first   Changes
-	past    map[string]Account // of ports that are gone, by network
+	// inDevice is, by interface, why its device does not run the fast path; nil: it does. Empty if it is not to.
+	inDevice map[uint32]error
+	first    Changes
+	past     map[string]Account // of ports that are gone, by network
 
 	hardware hardware
 

@@ -40,6 +40,10 @@ func (a *Agent) setFast(to wish) (err error) {
 	for ifindex := range flows {
 		a.fast[ifindex] = kernel.Fast{Why: "its flows are at tc"}
 	}
+	if err != nil {
+		return err
+	}
+	a.inDevice, err = a.kernel.SetHardware(to.config.Offload == config.OffloadAuto, to.facts.FabricIfindex, a.fast)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/kernel"
 	"windtunnel/vrouter/offload"
 	"windtunnel/vrouter/poll"
 )
@@ -57,6 +58,8 @@ type Offloaded struct {
 	// made for.
 	Refused  []OffloadReason `json:"refused"`
 	Software []OffloadReason `json:"software"`
+	// XDP is, in kernel mode, which devices run the fast path's programs themselves, and why others do not.
+	XDP []OffloadPort `json:"xdp,omitempty"`
 }
 
 // OffloadPort is a port's device.
@@ -157,18 +160,15 @@ func (a *Agent) knownFlows(flows []offload.Flow) error {
 // offloadStatus is nil where nothing is to be offloaded.
 func (a *Agent) offloadStatus() *Offloaded {
 	h := &a.hardware
-	if a.config.Offload != config.OffloadAuto || h.board == nil {
+	if a.config.Offload != config.OffloadAuto {
 		return nil
 	}
 	o := &Offloaded{Settled: h.given || len(h.offers) > 0, Ports: []OffloadPort{}, Refused: []OffloadReason{}, Software: []OffloadReason{}}
-	names := a.view().devices()
-	for _, vif := range slices.Sorted(maps.Keys(h.offers)) {
-		port := OffloadPort{Port: cmp.Or(names[vif].Name, fmt.Sprint(vif)), Takes: h.offers[vif] == nil}
-		if !port.Takes {
-			port.Why = h.offers[vif].Error()
-		}
-		o.Ports = append(o.Ports, port)
+	if h.board == nil {
+		a.offloadKernel(o)
+		return o
 	}
+	o.Ports = a.offloadPorts(func(vif, _ uint32) (error, bool) { why, asked := h.offers[vif]; return why, asked })
 	refused := make(map[string]int)
 	for _, r := range h.board.Rules() {
 		o.Packets, o.Bytes = o.Packets+r.Packets, o.Bytes+r.Bytes
@@ -187,6 +187,39 @@ func (a *Agent) offloadStatus() *Offloaded {
 	}
 	o.Refused, o.Software = reasons(refused), reasons(software)
 	return o
+}
+
+// offloadKernel says what the kernel mode's devices do. XDP is all that it gives them.
+func (a *Agent) offloadKernel(o *Offloaded) {
+	o.Settled = a.settled
+	o.Ports = a.offloadPorts(func(_, ifindex uint32) (error, bool) {
+		if err := kernel.OffloadsFilters(ifindex); err != nil {
+			return err, true
+		}
+		return errors.New("the kernel mode gives devices no filters; `vrouter offload --format tc` shows them"), true
+	})
+	o.XDP = a.offloadPorts(func(_, ifindex uint32) (error, bool) { why, tried := a.inDevice[ifindex]; return why, tried })
+}
+
+// offloadPorts asks of each port and the fabric why its device does not take something; nil: it does.
+func (a *Agent) offloadPorts(ask func(vif, ifindex uint32) (why error, asked bool)) []OffloadPort {
+	ports, names := []OffloadPort{}, a.view().devices()
+	for _, vif := range slices.Sorted(maps.Keys(names)) {
+		ifindex := a.facts.FabricIfindex
+		if vif != 0 {
+			ifindex = a.image.Vifs[vif].Ifindex
+		}
+		why, asked := ask(vif, ifindex)
+		if !asked {
+			continue
+		}
+		port := OffloadPort{Port: names[vif].Name, Takes: why == nil}
+		if why != nil {
+			port.Why = why.Error()
+		}
+		ports = append(ports, port)
+	}
+	return ports
 }
 
 // reasons are the most frequent first.

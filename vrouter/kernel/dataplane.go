@@ -44,6 +44,7 @@ type Dataplane struct {
 	links   heldLinks          // where tcx is used
 	xdp     heldLinks          // where XDP receives tunnels or is the fast path
 	fast    fastPath           // where some interface takes it
+	devices inDevices          // that run the fast path themselves
 	hands   bool               // tunnels are received by XDP, before GRO
 	filters map[uint32]string  // by interface index, the program's name, where clsact is
 	tracers map[string]*tracer // by program, those that were used
@@ -58,7 +59,7 @@ type Dataplane struct {
 // Load puts the programs into the kernel, with the tables of a vRouter of the same name if such are
 // pinned, or else new ones.
 func Load(options Options) (*Dataplane, error) {
-	d := &Dataplane{options: options, filters: make(map[uint32]string), tracers: make(map[string]*tracer)}
+	d := &Dataplane{options: options, devices: inDevices{at: driverXDP{}}, filters: make(map[uint32]string), tracers: make(map[string]*tracer)}
 	d.links, d.xdp = holdLinks(hookTCX, d.pins()), holdLinks(hookXDP, d.pins())
 	d.tcx = !options.Clsact && HaveTCX()
 	if err := d.load(); err != nil {
@@ -289,7 +290,7 @@ func (d *Dataplane) ClearVifCount(vif uint32) error {
 
 // Close ends the process's hold. What is pinned stays and goes on forwarding; what is not is gone.
 func (d *Dataplane) Close() error {
-	failed := []error{d.xdp.close()} // before tc, which understands what XDP hands over
+	failed := []error{d.devices.close(), d.xdp.close()} // before tc, which understands what XDP hands over
 	if !d.options.Pin {
 		for ifindex := range d.filters {
 			failed = append(failed, d.Detach(ifindex))
