@@ -3,12 +3,40 @@ package poll
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/internal/lab"
 )
+
+// TestNoAnswer: a process that does not answer in time is ended, because its answer would be taken for another's.
+func TestNoAnswer(t *testing.T) {
+	lab.NeedRoot(t)
+	n := lab.NewNamespace(t)
+	p := &Plane{}
+	options := testOptions(t)
+	n.Do(func() (err error) {
+		p, err = Start(options)
+		return err
+	})
+	defer p.Close()
+	n.Must("awaiting the first answer", p.process.ask("withdraw"))
+	p.mu.Lock() // nobody else asks it, or starts another one
+	defer p.mu.Unlock()
+	first := p.process
+	first.waits = 50 * time.Millisecond
+	n.Must("stopping it", first.command.Process.Signal(unix.SIGSTOP))
+	if err := first.ask("count"); err == nil || !strings.Contains(err.Error(), "has not answered") {
+		t.Errorf("%v", err)
+	}
+	select {
+	case <-first.done:
+	case <-time.After(endTime):
+		t.Error("it was not ended")
+	}
+}
 
 // TestControl asks a process for what it cannot do: each line gets one answer, and it goes on.
 func TestControl(t *testing.T) {
@@ -33,6 +61,10 @@ func TestControl(t *testing.T) {
 		"add 1 af_packet lo lo":                "a number is missing",
 		"add 1 af_packet lo 65536":             "none, or too large",
 		"add -1 af_packet lo 0":                "a number is missing",
+		"offers":                               "a number is missing",
+		"offers 1":                             "the vif has no port",
+		"offers 1 2":                           "take a vif only",
+		"rules":                                "there is no file of rules",
 		"add 1x af_packet lo 0":                "none, or too large",
 		"add 1024 af_packet lo 0":              "none, or too large",
 		"add 99999999999999999999 tap lo 0":    "none, or too large",

@@ -35,6 +35,7 @@ const (
 type process struct {
 	command *exec.Cmd
 	memory  Memory
+	waits   time.Duration // for an answer
 	control *net.UnixConn
 	answers *bufio.Reader
 	said    tail
@@ -61,7 +62,7 @@ func startProcess(options Options, image *image) (*process, error) {
 		control.Close()
 		return nil, err
 	}
-	p := &process{memory: memory, control: control, answers: bufio.NewReader(control), done: make(chan struct{})}
+	p := &process{memory: memory, waits: askTime, control: control, answers: bufio.NewReader(control), done: make(chan struct{})}
 	p.said.next = options.Log
 	p.command = exec.Command(options.Program, arguments(options, memory)...)
 	p.command.Stdout, p.command.Stderr = &p.said, &p.said
@@ -138,7 +139,7 @@ func vifWord(vif uint32) string {
 
 // hand sends an open file, which belongs to the request that follows.
 func (p *process) hand(file *os.File) error {
-	if err := p.control.SetDeadline(time.Now().Add(askTime)); err != nil {
+	if err := p.control.SetDeadline(time.Now().Add(p.waits)); err != nil {
 		return fmt.Errorf("asking the poll mode's process: %w", err)
 	}
 	raw, err := file.SyscallConn()
@@ -171,7 +172,7 @@ func (p *process) ask(format string, args ...any) error {
 
 // askFor sends a request and waits for its answer.
 func (p *process) askFor(format string, args ...any) (string, error) {
-	if err := p.control.SetDeadline(time.Now().Add(askTime)); err != nil {
+	if err := p.control.SetDeadline(time.Now().Add(p.waits)); err != nil {
 		return "", fmt.Errorf("asking the poll mode's process: %w", err)
 	}
 	if _, err := fmt.Fprintf(p.control, format+"\n", args...); err != nil {
@@ -188,10 +189,12 @@ func (p *process) askFor(format string, args ...any) (string, error) {
 	return line, nil
 }
 
-// silent is for when there was no answer.
+// silent is for when there was no answer. A process that has not answered in time is ended: its answer, if it came, would
+// be taken for the next request's.
 func (p *process) silent(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("the poll mode's process has not answered within %v", askTime)
+		_ = p.command.Process.Kill()
+		return fmt.Errorf("the poll mode's process has not answered within %v, and was killed", p.waits)
 	}
 	select {
 	case <-p.done:

@@ -292,10 +292,15 @@ func (p *Plane) giveAgain(process *process) error {
 		return nil
 	}
 	p.account(p.rules) // what was read of the devices that the last one had
-	if err := p.rules.fill(); err != nil {
-		return err
+	err := p.rules.fill()
+	if err == nil {
+		err = process.giveRules(p.rules)
 	}
-	return process.giveRules(p.rules)
+	if err != nil { // the process after this one does without, so that it runs
+		p.rules.close()
+		p.rules = nil
+	}
+	return err
 }
 
 // WithdrawRules takes all rules from the devices, and reads their counters for the last time. It must be done

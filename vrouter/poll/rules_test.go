@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"net/netip"
 	"os"
+	"strings"
 	"testing"
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/internal/lab"
 	"windtunnel/vrouter/offload"
 )
 
@@ -131,5 +133,56 @@ func TestOffloadedAccount(t *testing.T) {
 	}
 	if o.forget(3); o.drops[3] != (core.VifDrops{}) {
 		t.Error("the account of a vif that is another port's now is still there")
+	}
+}
+
+// TestWrongRules hands the process files of rules that are none, or lie: it refuses each, and goes on.
+func TestWrongRules(t *testing.T) {
+	lab.NeedRoot(t)
+	n := lab.NewNamespace(t)
+	p := &Plane{}
+	options := testOptions(t)
+	n.Do(func() (err error) {
+		p, err = Start(options)
+		return err
+	})
+	defer p.Close()
+	n.Must("adding a port", p.process.ask("add 1 af_packet lo 0"))
+	rules := plannedRules(t)[:2]
+	for _, c := range []struct {
+		name, says, why string // the file is refused, or the first rule
+		spoil           func(*ruleTable)
+	}{
+		{"mark", "the file holds no rules", "", func(r *ruleTable) { r.memory[0]++ }},
+		{"record", "the file holds no rules", "", func(r *ruleTable) { r.memory[8]++ }},
+		{"count", "not as many as it says", "", func(r *ruleTable) { r.memory[12] = 3 }},
+		{"many", "not as many as it says", "", func(r *ruleTable) { r.memory[15] = 255 }},
+		{"none", "not as many as it says", "", func(r *ruleTable) { r.memory[12] = 0 }},
+		{"items", "", "more in it than there is room for", func(r *ruleTable) { r.record(0).Items = 1 << 31 }},
+		{"push", "", "more in it than there is room for", func(r *ruleTable) { r.record(0).Encap = ruleHeader + 1 }},
+		{"kind", "", "a kind that there is not", func(r *ruleTable) { r.record(0).Item[0].Kind = 10 }},
+		{"vif", "", "the vif has no port", func(r *ruleTable) { r.record(0).From = 1 << 20 }},
+		{"port", "", "is no device of DPDK's", func(r *ruleTable) { r.record(0).From = 1 }},
+	} {
+		table, err := newRuleTable(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.spoil(table)
+		err = p.process.giveRules(table)
+		if c.says == "" {
+			n.Must("giving "+c.name, err)
+			if got := table.record(0); got.State != ruleRefused || !strings.Contains(string(got.Why[:]), c.why) {
+				t.Errorf("%s: state %d, %s", c.name, got.State, got.Why)
+			}
+			if err := p.process.giveRules(table); err == nil || !strings.Contains(err.Error(), "there are rules already") {
+				t.Errorf("%s twice: %v", c.name, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		n.Must("counting", p.process.ask("count"))
+		n.Must("withdrawing", p.process.ask("withdraw"))
+		table.close()
 	}
 }
