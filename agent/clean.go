@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -74,7 +75,7 @@ func undoJournal(path string) (said []string, err error) {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	for _, e := range entries {
-		if e.PID > 1 && e.Process.Lives() {
+		if e.PID > 1 && e.PID != os.Getpid() && e.Process.Lives() {
 			endProcess(e.Process)
 			said = append(said, fmt.Sprintf("ended process %d (%s)", e.PID, e.What))
 		}
@@ -84,6 +85,8 @@ func undoJournal(path string) (said []string, err error) {
 		said, err = append(said, lines...), errors.Join(err, failed)
 	}
 	for _, e := range slices.Backward(entries) {
+		lines, failed := e.undoHost()
+		said, err = append(said, lines...), errors.Join(err, failed)
 		if e.File == "" {
 			continue
 		}
@@ -95,6 +98,51 @@ func undoJournal(path string) (said []string, err error) {
 	}
 	return said, err
 }
+
+// undoHost puts an interface of the host's back, and removes programs that were brought here.
+func (e entry) undoHost() (said []string, err error) {
+	if e.NIC.Device != "" {
+		if err = e.NIC.Return(); err == nil {
+			said = append(said, "put the interface "+e.NIC.Device+" back")
+		}
+	}
+	if e.Copied != "" {
+		if failed := removeCopied(e.Copied); failed != nil {
+			return said, errors.Join(err, failed)
+		}
+		said = append(said, "removed "+e.Copied)
+	}
+	return said, err
+}
+
+// removeCopied removes a folder of programs that were brought here, and the folder of such folders if it
+// was the last.
+func removeCopied(folder string) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return fmt.Errorf("removing the programs that were brought here: %w", err)
+	}
+	_ = os.Remove(filepath.Dir(folder)) // others' are in it
+	return nil
+}
+
+// forgotten is after how long programs that were brought to a host, and whose agent was never started,
+// are nobody's any more.
+const forgotten = time.Hour
+
+// removeForgotten removes such programs beside this one's, best effort.
+func removeForgotten(own string) {
+	folders, _ := os.ReadDir(filepath.Dir(own))
+	for _, folder := range folders {
+		info, err := folder.Info()
+		path := filepath.Join(filepath.Dir(own), folder.Name())
+		if err == nil && path != own && copiedName.MatchString(folder.Name()) && time.Since(info.ModTime()) > forgotten {
+			_ = os.RemoveAll(path)
+		}
+	}
+}
+
+// copiedName is what folders of brought programs are called (agent/ssh).
+var copiedName = regexp.MustCompile(`^([0-9a-f]{16}|\.new\.[A-Za-z0-9]{6})$`)
 
 // removePatience is how long an engine may take to remove containers.
 const removePatience = time.Minute

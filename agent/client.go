@@ -124,6 +124,56 @@ func (c *Client) Found(ctx context.Context, cell string) (string, error) {
 	return reply.Found, err
 }
 
+// Look tells what the node's host can do, and which of the programs are missing there.
+func (c *Client) Look(ctx context.Context, programs []string) (proto.Host, error) {
+	reply, err := c.ask(ctx, proto.Request{Do: proto.DoLook, Programs: programs})
+	if err == nil {
+		err = checkHost(reply.Host)
+	}
+	if err != nil {
+		return proto.Host{}, fmt.Errorf("looking at the host of node %s: %w", c.name, err)
+	}
+	cleanHost(reply.Host)
+	return *reply.Host, nil
+}
+
+// cleanHost makes a stranger's texts fit for a terminal.
+func cleanHost(h *proto.Host) {
+	h.Kernel, h.NoNIC = result.Clean(h.Kernel), result.Clean(h.NoNIC)
+	for _, texts := range []map[string]string{h.Missing, h.Programs} {
+		for name, why := range texts {
+			texts[name] = result.Clean(why)
+		}
+	}
+	if h.NIC != nil {
+		h.NIC.Device, h.NIC.Address, h.NIC.Driver = result.Clean(h.NIC.Device), result.Clean(h.NIC.Address), result.Clean(h.NIC.Driver)
+	}
+}
+
+// maxCPUs is how many CPUs Linux serves, at most (NR_CPUS in arch/x86/Kconfig).
+const maxCPUs = 8192
+
+// checkHost refuses what no host can be: it is planned with.
+func checkHost(h *proto.Host) error {
+	if h == nil {
+		return errors.New("its answer says nothing of it")
+	}
+	if n := len(h.CPUs); n == 0 || n > maxCPUs {
+		return fmt.Errorf("it says that it has %d CPUs", n)
+	}
+	seen := map[int]bool{}
+	for _, cpu := range h.CPUs {
+		if cpu < 0 || cpu >= maxCPUs || seen[cpu] {
+			return fmt.Errorf("it says that it has a CPU %d, or has it twice", cpu)
+		}
+		seen[cpu] = true
+	}
+	if h.MemoryBytes <= 0 || h.NIC != nil && !(h.NIC.MTU > 0 && h.NIC.BitsPerSecond >= 0) {
+		return errors.New("it says that its memory, or its interface, is less than nothing")
+	}
+	return nil
+}
+
 // Probe opens (receive) or tries (send) a pair's check; see proto.Probe.
 func (c *Client) Probe(ctx context.Context, cell, place string, probe proto.Probe) (string, error) {
 	reply, err := c.ask(ctx, proto.Request{Do: proto.DoProbe, Cell: cell, Place: place, Probe: &probe})
@@ -169,9 +219,12 @@ func (c *Client) Stop(ctx context.Context, cell string) error {
 }
 
 // Close ends the node's lease: the agent takes away what it made, and ends.
-func (c *Client) Close() error {
+func (c *Client) Close() error { return c.CloseWithin(closeTimeout) }
+
+// CloseWithin is Close for an agent that may take so long, as one on another host.
+func (c *Client) CloseWithin(limit time.Duration) error {
 	close(c.beating)
-	if err := c.process.end(closeTimeout); err != nil {
+	if err := c.process.end(limit); err != nil {
 		return fmt.Errorf("ending the agent of node %s: %w%s", c.name, err, c.process.said())
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"windtunnel/testbed/netns"
 )
 
 // journalName is the file in a node's folder of a lease that lists what its
@@ -19,6 +21,10 @@ const journalName = "journal.jsonl"
 
 // maxJournal bounds how much of a journal is read, in lines.
 const maxJournal = 10000
+
+// maxEntry bounds a line: that of an interface with its routes is long, and a line that was cut off
+// would end the reading.
+const maxEntry = 4 << 20
 
 type journal struct {
 	mu      sync.Mutex
@@ -33,6 +39,14 @@ type entry struct {
 	Setting
 	Engine Engine `json:"engine,omitzero"`
 	Cgroup string `json:"cgroup,omitempty"` // of containers of the testbed's own engine
+	// NIC is a host's interface that was taken, and Copied the folder of programs that were brought here.
+	NIC    netns.NIC `json:"nic,omitzero"`
+	Copied string    `json:"copied,omitempty"`
+}
+
+// empty reports whether there is nothing to undo.
+func (e entry) empty() bool {
+	return e.PID <= 1 && e.File == "" && e.Cgroup == "" && e.Engine.Socket == "" && e.NIC.Device == "" && e.Copied == ""
 }
 
 // Engine is one that runs without us, and the label of what it runs for us.
@@ -100,9 +114,10 @@ func readJournal(path string) ([]entry, error) {
 	defer file.Close()
 	var all []entry
 	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, maxEntry)
 	for scanner.Scan() && len(all) < maxJournal {
 		var e entry
-		if json.Unmarshal(scanner.Bytes(), &e) == nil && (e.PID > 1 || e.File != "" || e.Cgroup != "" || e.Engine.Socket != "") {
+		if json.Unmarshal(scanner.Bytes(), &e) == nil && !e.empty() {
 			all = append(all, e)
 		}
 	}

@@ -17,9 +17,18 @@ import (
 type local struct {
 	*netns.Backend
 	engines *engines
+	nic     *hostNIC // nil: the node is simulated
 }
 
 var _ Backend = local{}
+
+// Place makes the stacks of a graph; the first one takes a real host's interface.
+func (l local) Place(ctx context.Context, g testbed.Graph) (map[string]string, error) {
+	if err := l.nic.take(); err != nil {
+		return nil, err
+	}
+	return l.Backend.Place(ctx, g)
+}
 
 // Apply makes a graph live. What engines run stands on everything else: if something else of theirs is
 // asked for, it goes first and comes last.

@@ -72,6 +72,10 @@ type NodeConfig struct {
 	Worker []string
 	// Backend builds the testbeds; nil: network namespaces on this host.
 	Backend Backend
+	// Way is by which interface a real host's data goes; nil: the node is simulated.
+	Way *netns.Way
+	// Copied is the folder of this program, if it was brought here and goes at the end; else "".
+	Copied string
 }
 
 // ServeNode is a node's agent: it builds its part of graphs, starts workers in
@@ -89,11 +93,19 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 	if err := notes.note(os.Getpid(), "agent of node "+config.Name); err != nil {
 		return err
 	}
+	if config.Copied != "" {
+		if err := notes.write(entry{Copied: config.Copied}); err != nil {
+			return err
+		}
+		removeForgotten(config.Copied)
+	}
+	var nic *hostNIC
 	if config.Backend == nil {
 		backend := netns.New(config.Name, config.CPUs, config.Dir)
-		config.Backend = local{backend, newEngines(backend, config, notes)}
+		nic = findNIC(config, backend, notes)
+		config.Backend = local{backend, newEngines(backend, config, notes), nic}
 	}
-	n := &node{config: config, journal: notes, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{}}
+	n := &node{config: config, journal: notes, nic: nic, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	n.watchdog = time.AfterFunc(heartbeatLimit, func() {
 		cancel(fmt.Errorf("no word from the conductor for %s", heartbeatLimit))
@@ -110,6 +122,7 @@ type node struct {
 	config   NodeConfig
 	journal  *journal
 	watchdog *time.Timer
+	nic      *hostNIC // nil: the node is simulated
 
 	mu       sync.Mutex
 	graphs   map[string]testbed.Graph // by cell, as applied
@@ -122,8 +135,8 @@ func (n *node) hello() proto.Hello {
 	return proto.Hello{
 		Windtunnel: proto.Version, Role: "node", Release: n.config.Release, PID: os.Getpid(),
 		Capabilities: []string{proto.DoPlace, proto.DoApply, proto.DoVerify, proto.DoProbe, proto.DoCalibrate, proto.DoPrepare,
-			proto.DoFound, proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat},
-		Fingerprint: measure.ReadFingerprint(),
+			proto.DoFound, proto.DoLook, proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat},
+		Fingerprint: n.nic.mark(measure.ReadFingerprint()),
 	}
 }
 
@@ -142,6 +155,8 @@ func (n *node) handle(ctx context.Context, ask proto.Request) proto.Reply {
 			return refuse("%v", err)
 		}
 		return proto.Reply{Found: said}
+	case proto.DoLook:
+		return n.look(ctx, ask.Programs)
 	case proto.DoStart:
 		return n.start(ctx, ask)
 	case proto.DoResult:
@@ -237,5 +252,12 @@ func (n *node) close() error {
 	for _, cell := range cells {
 		n.endWorkers(cell)
 	}
-	return errors.Join(n.config.Backend.Close(), n.journal.close(), os.RemoveAll(n.config.Dir))
+	failed := errors.Join(n.config.Backend.Close(), n.journal.close())
+	if n.config.Copied != "" && failed == nil { // else the journal says what is left, and this program can clean it
+		failed = removeCopied(n.config.Copied)
+	}
+	if failed != nil && n.nic != nil {
+		return failed
+	}
+	return errors.Join(failed, os.RemoveAll(n.config.Dir))
 }

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"windtunnel/agent/proto"
+	"windtunnel/result"
 )
 
 // helloTimeout bounds how long a started agent may take to greet.
@@ -127,7 +129,7 @@ func (p *peer) ask(ctx context.Context, request proto.Request) (proto.Reply, err
 	select {
 	case reply := <-answer:
 		if reply.Error != "" {
-			return reply, errors.New(reply.Error)
+			return reply, errors.New(fit(reply.Error))
 		}
 		return reply, nil
 	case <-p.ended:
@@ -138,6 +140,15 @@ func (p *peer) ask(ctx context.Context, request proto.Request) (proto.Reply, err
 		}
 		return proto.Reply{}, fmt.Errorf("waiting for the answer to %s: %w", request.Do, ctx.Err())
 	}
+}
+
+// fit makes a stranger's lines fit for a terminal.
+func fit(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = result.Clean(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (p *peer) forget(id int) {

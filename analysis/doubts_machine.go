@@ -87,12 +87,24 @@ func memory(run result.Run, want string) string {
 	return fmt.Sprintf("the source's nodes had %.1f GB of memory; here %s has %.1f GB", source/1e9, where, here/1e9)
 }
 
-// link says what the source's was where this run's is none: a veth pair has no
+// link says what the source's was where this run's is another or none: a veth pair that is made has no
 // rate of its own.
 func link(run result.Run, want string) string {
 	rate, err := strconv.ParseFloat(want, 64)
-	if err != nil || !run.Simulated {
+	if err != nil {
 		return ""
+	}
+	if !run.Simulated {
+		return perNode(run, fmt.Sprintf("the source's link had %g Gbit/s", rate/1e9), fmt.Sprintf("%g Gbit/s", rate/1e9), func(n result.RunNode) string {
+			here, err := strconv.ParseFloat(n.Fingerprint["nic.bits_per_second"], 64)
+			if n.Host == "" {
+				return ""
+			}
+			if err != nil {
+				return "an interface that does not say its speed"
+			}
+			return fmt.Sprintf("%g Gbit/s", here/1e9)
+		})
 	}
 	return fmt.Sprintf("the source's link had %g Gbit/s; here the CPUs are the only limit of the wire", rate/1e9)
 }

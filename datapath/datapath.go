@@ -20,6 +20,13 @@ type Path interface {
 	Lay(Request) (Laid, error)
 }
 
+// OverHosts tells whether a path can be laid between real hosts, whose wire is found: those say so by a
+// method OverHosts.
+func OverHosts(p Path) bool {
+	_, able := p.(interface{ OverHosts() })
+	return able
+}
+
 // Request is what a cell asks of its path.
 type Request struct {
 	Cell         string
@@ -39,7 +46,7 @@ type Request struct {
 
 // Wire is the link between nodes.
 type Wire struct {
-	Kind   string // nic or memory
+	Kind   string // nic or memory; between real hosts testbed.WireNetwork
 	MTU    int    // bytes of an IP packet
 	Queues int    // 0: one for each CPU of the node with fewer
 	VMQ    string // on, off; auto or empty: left to the path

@@ -64,10 +64,34 @@ func Begin(path string, r Request) (*Layout, error) {
 	if len(l.Graph.Nodes) > maxNodes {
 		return nil, l.Errorf("its pairs use %d nodes, and one wire joins two: split the cell", len(l.Graph.Nodes))
 	}
+	if err := l.checkHosts(); err != nil {
+		return nil, err
+	}
 	if r.Wire.MTU > 65535 || r.Wire.MTU < MinimumMTU {
 		return nil, l.Errorf("a wire of MTU %d is not possible: choose %d to 65535", r.Wire.MTU, MinimumMTU)
 	}
 	return l, nil
+}
+
+// checkHosts refuses data addresses that no path can lay. Real hosts' nodes have a wire of the kind
+// network, simulated ones another.
+func (l *Layout) checkHosts() error {
+	for i, n := range l.Graph.Nodes {
+		if !l.Joined() {
+			l.Graph.Nodes[i].NIC = nil // nothing of the cell leaves the node
+			continue
+		}
+		if n.NIC == nil {
+			if l.Request.Wire.Kind == testbed.WireNetwork {
+				return l.Errorf("node %s is simulated, and a wire of the kind %s has real hosts at both ends", n.Name, testbed.WireNetwork)
+			}
+			continue
+		}
+		if address, err := netip.ParsePrefix(n.NIC.Address); err != nil || !address.Addr().Is4() {
+			return l.Errorf("node %s: its data address %q is no IPv4 address with its prefix length, like 10.0.0.1/24", n.Name, n.NIC.Address)
+		}
+	}
+	return nil
 }
 
 // places lists the endpoints in the order of the pairs, each once.
@@ -179,8 +203,13 @@ func (l *Layout) Finish(endpointMTU int) (Laid, error) {
 	}, nil
 }
 
-// Node returns the underlay address of the i-th node of the suite: .11, .12.
-func (l *Layout) Node(name string) netip.Addr { return Host(Underlay, l.nodeHost(name)) }
+// Node returns the underlay address of the i-th node of the suite: .11, .12; a real host has its own.
+func (l *Layout) Node(name string) netip.Addr {
+	if n, _ := l.Graph.Node(name); n.NIC != nil {
+		return netip.MustParsePrefix(n.NIC.Address).Addr() // Begin has read it
+	}
+	return Host(Underlay, l.nodeHost(name))
+}
 
 // Node6 returns its address where the underlay is IPv6: ::b, ::c, which are the same numbers.
 func (l *Layout) Node6(name string) netip.Addr { return host6(l.nodeHost(name)) }

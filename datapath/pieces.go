@@ -36,22 +36,36 @@ func (l *Layout) Joined() bool { return len(l.Graph.Nodes) == maxNodes }
 // the path wants of each end: an address, a bridge.
 func (l *Layout) Wire(shape func(*testbed.Interface)) error {
 	kind := l.Request.Wire.Kind
-	if kind != WireNIC && kind != WireMemory {
+	if kind != WireNIC && kind != WireMemory && kind != testbed.WireNetwork {
 		return l.Errorf("a wire of kind %q is unknown: choose %s or %s", kind, WireNIC, WireMemory)
 	}
 	link := testbed.Link{Name: "wire", Role: result.RoleWire, Kind: kind}
 	for i, node := range l.Graph.Nodes {
-		link.Ends[i] = testbed.Interface{
-			Place: node.Name, Device: NIC, MAC: MAC(0, l.Node(node.Name)),
-			MTU: l.Request.Wire.MTU, Queues: l.queues(),
+		if kind == testbed.WireNetwork {
+			link.Ends[i] = found(node, l.Request.Wire.MTU)
+		} else {
+			link.Ends[i] = testbed.Interface{
+				Place: node.Name, Device: NIC, MAC: MAC(0, l.Node(node.Name)),
+				MTU: l.Request.Wire.MTU, Queues: l.queues(),
+			}
+			asWire(&link.Ends[i], kind)
 		}
-		asWire(&link.Ends[i], kind)
 		if shape != nil {
 			shape(&link.Ends[i])
 		}
 	}
 	l.Graph.Links = append(l.Graph.Links, link)
 	return nil
+}
+
+// found is a real host's end of the wire, as it is but for the MTU. One end of a virtual pair is made to
+// be as a NIC.
+func found(node testbed.Node, mtu int) testbed.Interface {
+	end := testbed.Interface{Place: node.Name, Device: node.NIC.Device, MTU: mtu, Offloads: map[string]bool{}}
+	if node.NIC.Virtual {
+		asWire(&end, WireNIC)
+	}
+	return end
 }
 
 // asWire gives an end the offloads of its kind of wire. Left alone, a virtual
@@ -123,7 +137,19 @@ func SegmentMAC(i int) string { return MAC(0, containerHost(i)) }
 
 // OnUnderlay shapes an end of the wire: it has its node's address.
 func (l *Layout) OnUnderlay(end *testbed.Interface) {
-	end.Addresses = []string{Within(Underlay, l.Node(end.Place))}
+	subnet := Underlay
+	if node, _ := l.Graph.Node(end.Place); node.NIC != nil {
+		subnet = netip.MustParsePrefix(node.NIC.Address) // Begin has read it
+	}
+	end.Addresses = []string{Within(subnet, l.Node(end.Place))}
+}
+
+// NIC is a node's end of the wire.
+func (l *Layout) NIC(node string) string {
+	if n, _ := l.Graph.Node(node); n.NIC != nil {
+		return n.NIC.Device
+	}
+	return NIC
 }
 
 // OnUnderlay6 shapes an end of a wire whose nodes reach each other over IPv6.

@@ -42,6 +42,7 @@ type RunNode struct {
 	Name        string      `json:"name"`
 	CPUs        []int       `json:"cpus"`
 	Shared      bool        `json:"shared_cpus,omitempty"` // its CPUs also serve another node
+	Host        string      `json:"host,omitempty"`        // the real host that it is, as the user named it
 	Fingerprint Fingerprint `json:"fingerprint"`
 }
 
@@ -53,6 +54,8 @@ type Plan struct {
 	WindowSeconds float64 `json:"window_seconds"`
 	BlocksPlanned int     `json:"blocks_planned"`
 	MinimumBlocks int     `json:"minimum_blocks"`
+	// RebuildSeconds is what building a cell anew takes, where one cell stands at a time; 0: all stand.
+	RebuildSeconds float64 `json:"rebuild_seconds,omitempty"`
 }
 
 // Hypothesis is a sentence that the run's data and the published data are each

@@ -51,6 +51,10 @@ func (c *Conductor) calibrate(ctx context.Context, cells []PlannedCell) {
 // not be, which is no reason to end a run.
 func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, key string) float64 {
 	from := cell.Record.Pairs[0].From
+	if err := c.stand(ctx, cell); err != nil {
+		c.Progress.Say(fmt.Sprintf("the generator of cell %s is not calibrated: %v", cell.Record.Name, err))
+		return 0
+	}
 	order := Order{Role: traffic.Send, Kind: cell.Record.Traffic, Load: cell.Record.Load, CPUs: c.cpus(from.Node)}
 	perSecond, err := c.node(from.Node).Calibrate(ctx, cell.Record.Name, from.Name(), order)
 	if err != nil {

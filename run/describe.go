@@ -16,7 +16,11 @@ func Describe(out io.Writer, p Plan) error {
 		fmt.Fprintf(&b, "source: %s\n", p.Suite.Source)
 	}
 	for _, n := range p.Nodes {
-		fmt.Fprintf(&b, "node %s: CPUs %v, simulated on this host\n", n.Name, n.CPUs)
+		where := "simulated on this host"
+		if n.Host != "" {
+			where = "on " + n.Host
+		}
+		fmt.Fprintf(&b, "node %s: CPUs %v, %s\n", n.Name, n.CPUs, where)
 	}
 	for _, cell := range p.Cells {
 		describeCell(&b, cell)

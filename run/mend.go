@@ -19,6 +19,9 @@ func (c *Conductor) mend(ctx context.Context, cell PlannedCell) bool {
 	name := cell.Record.Name
 	c.Progress.Say(fmt.Sprintf("cell %s: rebuilding its testbed: %v", name, gone))
 	c.clear(cell)
+	if c.Plan.OneAtATime {
+		c.stands = name
+	}
 	if err := c.buildCell(ctx, cell); err != nil {
 		c.Progress.Say(fmt.Sprintf("cell %s is left out from here on: %v", name, err))
 		c.broken[name] = true

@@ -59,6 +59,7 @@ type Plan struct {
 	Times      result.Plan
 	Seed       uint64
 	Doubts     []result.Doubt
+	OneAtATime bool // cells stand one after the other, and are built anew for each trial
 }
 
 // PlannedCell is a cell and its testbed. Record.Skipped says why it will not run.
@@ -77,31 +78,18 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		}
 		suite = only
 	}
-	shares, err := shareCPUs(host.CPUs, suite.Nodes)
+	shares, err := host.shares(suite.Nodes)
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Suite: suite, Loads: Vocabulary().Kinds, Ratios: suite.Ratios, Seed: settings.Seed}
+	p := Plan{Suite: suite, Loads: Vocabulary().Kinds, Ratios: suite.Ratios, Seed: settings.Seed, OneAtATime: host.Nodes != nil}
 	for _, s := range shares {
 		p.Nodes = append(p.Nodes, result.RunNode{Name: s.name, CPUs: s.cpus, Shared: s.shared})
 	}
 	for _, cell := range suite.Cells {
-		planned, err := p.lay(cell, settings)
+		planned, err := p.planCell(cell, host, settings, unsharable(suite.Nodes, shares))
 		if err != nil {
 			return Plan{}, fmt.Errorf("%s:%d:%d: cell %s: %w", suite.File, cell.Line, cell.Column, cell.Name, err)
-		}
-		planned.Record.Skipped = p.skip(cell, host, unsharable(suite.Nodes, shares))
-		if planned.Record.Skipped == "" {
-			planned.Record.Skipped = p.tooNarrow(planned.Record)
-		}
-		if planned.Record.Skipped == "" {
-			planned.Record.Skipped = host.lacks(featuresOf(planned.Laid.Graph))
-		}
-		if planned.Record.Skipped == "" {
-			planned.Record.Skipped = host.lacksGenerators(cell.Load, cell.BesideLoad)
-		}
-		if path, _ := paths.ByName(cell.Path); planned.Record.Skipped == "" {
-			planned.Record.Skipped = host.lacksPrograms(path, planned.Laid)
 		}
 		p.Cells = append(p.Cells, planned)
 	}
@@ -114,18 +102,54 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 	return p, nil
 }
 
-func (p Plan) lay(cell scenario.Cell, settings Settings) (PlannedCell, error) {
+// planCell lays a cell out, or says why it is not measured here.
+func (p Plan) planCell(cell scenario.Cell, host Host, settings Settings, unsharable string) (PlannedCell, error) {
 	path, ok := paths.ByName(cell.Path)
 	if !ok {
 		return PlannedCell{}, fmt.Errorf("there is no path %q", cell.Path)
 	}
-	wire := datapath.Wire{Kind: cell.Wire.Kind, MTU: cell.Wire.MTU, Queues: cell.Wire.Queues, VMQ: cell.Wire.VMQ, Spread: cell.Wire.Spread}
-	if settings.Wire != "" {
-		wire.Kind = settings.Wire
+	wire := host.wire(cell, settings)
+	if why := host.unlaid(path, wire, cell); why != "" {
+		laid, err := p.planCell(cell, Host{}, settings, why) // as it would be with simulated nodes
+		return laid, err
 	}
+	planned, err := p.lay(cell, path, host, wire)
+	if err != nil {
+		return planned, err
+	}
+	nodes := nodeNames(planned.Laid.Graph)
+	for _, look := range []func() string{
+		func() string { return p.skip(cell, host, unsharable) },
+		func() string { return p.tooNarrow(planned.Record) },
+		func() string {
+			return host.look(nodes, func(h Host) string { return h.lacks(featuresOf(planned.Laid.Graph)) })
+		},
+		func() string {
+			return host.look(nodes, func(h Host) string { return h.lacksGenerators(cell.Load, cell.BesideLoad) })
+		},
+		func() string {
+			return host.look(nodes, func(h Host) string { return h.lacksPrograms(path, planned.Laid) })
+		},
+	} {
+		if planned.Record.Skipped = look(); planned.Record.Skipped != "" {
+			break
+		}
+	}
+	return planned, nil
+}
+
+func nodeNames(g Graph) []string {
+	var all []string
+	for _, n := range g.Nodes {
+		all = append(all, n.Name)
+	}
+	return all
+}
+
+func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapath.Wire) (PlannedCell, error) {
 	var nodes []testbed.Node
 	for _, n := range p.Nodes {
-		nodes = append(nodes, testbed.Node{Name: n.Name, CPUs: n.CPUs})
+		nodes = append(nodes, host.node(n))
 	}
 	generator, err := generatorOf(cell)
 	if err != nil {
@@ -244,6 +268,11 @@ func (p Plan) Runnable() []PlannedCell {
 func (p Plan) times(settings Settings) result.Plan {
 	cells := time.Duration(len(p.Runnable()))
 	t := result.Plan{BudgetSeconds: settings.Budget.Seconds(), Precision: settings.Precision, MinimumBlocks: stats.MinimumBlocks}
+	rebuild := time.Duration(0)
+	if p.OneAtATime {
+		rebuild = rebuildTime
+		t.RebuildSeconds = rebuild.Seconds()
+	}
 	if cells == 0 {
 		return t
 	}
@@ -251,11 +280,11 @@ func (p Plan) times(settings Settings) result.Plan {
 	left -= p.halvesTime(settings.Budget)
 	left -= p.searchTime(left)
 	// Calibrating takes what the least number of blocks leaves.
-	least := cells * stats.MinimumBlocks * (shortWindow + shortWarmUp + trialOverhead + startDelay)
+	least := cells * stats.MinimumBlocks * (shortWindow + shortWarmUp + trialOverhead + startDelay + rebuild)
 	left -= min(p.generators()*calibrationTime, max(0, left-least))
 	window := settings.Window
 	if window == 0 {
-		window = left/(cells*blocksAimed) - trialOverhead - startDelay - longWarmUp
+		window = left/(cells*blocksAimed) - trialOverhead - startDelay - longWarmUp - rebuild
 		window = min(max(window.Round(100*time.Millisecond), shortWindow), longWindow)
 	}
 	warmUp := min(max(window/5, shortWarmUp), longWarmUp)
@@ -279,6 +308,9 @@ func (p Plan) leastBudget() time.Duration {
 func (p Plan) setUp() (all time.Duration) {
 	for _, cell := range p.Runnable() {
 		all += setUpPerCell
+		if p.OneAtATime {
+			all += rebuildTime
+		}
 		if len(cell.Laid.Graph.Engines) > 0 {
 			all += setUpEngines
 		}
@@ -296,7 +328,9 @@ func (p Plan) generators() time.Duration {
 }
 
 // trialTime is what one trial takes in all.
-func trialTime(t result.Plan) time.Duration { return trialLength(t.WarmupSeconds, t.WindowSeconds) }
+func trialTime(t result.Plan) time.Duration {
+	return trialLength(t.WarmupSeconds, t.WindowSeconds) + time.Duration(t.RebuildSeconds*float64(time.Second))
+}
 
 func trialLength(warmUpSeconds, windowSeconds float64) time.Duration {
 	return time.Duration((warmUpSeconds+windowSeconds)*float64(time.Second)) + trialOverhead + startDelay

@@ -14,6 +14,11 @@ import (
 
 // Host is what the planner knows of the machine that the nodes are on.
 type Host struct {
+	// Nodes are the real hosts that the nodes are on, each with what else stands here; nil: nodes are
+	// simulated on this one.
+	Nodes map[string]Host
+	NIC   *NIC // a real host's end of the wire
+
 	CPUs        []int
 	MemoryBytes int64
 	Kernel      string            // its release: 6.18.44
@@ -30,13 +35,29 @@ func (h Host) unmet(needs scenario.Requirements, nodes []result.RunNode) string 
 			return fmt.Sprintf("needs %d CPUs a node, node %s has %d", needs.CPUs, node.Name, len(node.CPUs))
 		}
 	}
-	if perNode := h.MemoryBytes / int64(max(1, len(nodes))); needs.MemoryBytes > 0 && h.MemoryBytes > 0 && perNode < needs.MemoryBytes {
+	if h.Nodes == nil {
+		return h.unmetHere(needs, len(nodes))
+	}
+	return h.look(names(nodes), func(h Host) string { return h.unmetHere(needs, 1) })
+}
+
+// unmetHere says what one machine with so many nodes does not meet.
+func (h Host) unmetHere(needs scenario.Requirements, nodes int) string {
+	if perNode := h.MemoryBytes / int64(max(1, nodes)); needs.MemoryBytes > 0 && h.MemoryBytes > 0 && perNode < needs.MemoryBytes {
 		return fmt.Sprintf("needs %d MiB of memory a node, there are %d", needs.MemoryBytes>>20, perNode>>20)
 	}
 	if needs.Kernel != "" && h.Kernel != "" && olderThan(h.Kernel, needs.Kernel) {
 		return fmt.Sprintf("needs Linux %s, this is %s", needs.Kernel, h.Kernel)
 	}
 	return h.lacks(needs.Features)
+}
+
+func names(nodes []result.RunNode) []string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, n.Name)
+	}
+	return all
 }
 
 // lacks says which of the features is missing, "" if none is.

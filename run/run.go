@@ -45,6 +45,7 @@ type Conductor struct {
 	series     *series
 	last       []PlannedCell      // the last block's order
 	generators map[string]float64 // what each reaches without a path, per second, by key
+	stands     string             // the one cell that stands, where it is one at a time
 	broken     map[string]bool    // cells whose testbed is gone and could not be rebuilt
 }
 
@@ -152,7 +153,13 @@ func (c *Conductor) tryBuilding(ctx context.Context, cell PlannedCell) (why stri
 	c.Progress.Building(cell.Record.Name)
 	building, cancel := context.WithTimeout(ctx, min(c.left(), buildPatience))
 	defer cancel()
-	failed := c.buildCell(building, cell)
+	failed := c.vacate(removePatience)
+	if c.Plan.OneAtATime {
+		c.stands = cell.Record.Name
+	}
+	if failed == nil {
+		failed = c.buildCell(building, cell)
+	}
 	if ctx.Err() != nil {
 		return "the run ended while it was built", nil
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,10 @@ import (
 func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial) (result.Trial, error) {
 	t.Cell = cell.Record.Name
 	t.ElapsedSeconds = c.elapsed().Seconds()
+	if err := c.stand(ctx, cell); err != nil {
+		t.Excluded = err.Error()
+		return t, c.stop(ctx, cell)
+	}
 	ctx, cancel := context.WithTimeout(ctx, trialLength(t.WarmupSeconds, t.WindowSeconds)+trialPatience)
 	defer cancel()
 	if err := c.prepare(ctx, cell, t); err != nil {
@@ -28,7 +33,7 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 	}
 	c.assemble(cell, parts, &t)
 	c.judge(cell, &t)
-	if t.Excluded = spoiled(t); t.Excluded != "" {
+	if t.Excluded = cmp.Or(spoiled(t), c.astray(cell, t)); t.Excluded != "" {
 		return t, c.stop(ctx, cell)
 	}
 	return t, nil

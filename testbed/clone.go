@@ -8,7 +8,13 @@ import (
 // Clone returns a copy of g that shares nothing with it: a backend keeps what
 // stands while its caller lays the next graph.
 func (g Graph) Clone() Graph {
-	g.Nodes = each(g.Nodes, func(n *Node) { n.CPUs = slices.Clone(n.CPUs) })
+	g.Nodes = each(g.Nodes, func(n *Node) {
+		n.CPUs = slices.Clone(n.CPUs)
+		if n.NIC != nil {
+			nic := *n.NIC
+			n.NIC = &nic
+		}
+	})
 	g.Containers = slices.Clone(g.Containers)
 	g.Bridges = each(g.Bridges, func(b *Bridge) { b.Offloads = maps.Clone(b.Offloads) })
 	g.Links = each(g.Links, func(l *Link) {

@@ -25,7 +25,22 @@ type Graph struct {
 type Node struct {
 	Name string `json:"name"`
 	CPUs []int  `json:"cpus"`
+	// NIC is a real host's end of the wire, which is there already; nil: the node is simulated, and
+	// its end is made.
+	NIC *NIC `json:"nic,omitempty"`
 }
+
+// NIC is an interface of a real host.
+type NIC struct {
+	Device  string `json:"device"`
+	Address string `json:"address"` // with its prefix's length: 10.0.0.2/24
+	// Virtual says that it is one end of a virtual Ethernet pair, which is like a NIC only with the
+	// settings of a wire that is made.
+	Virtual bool `json:"virtual,omitempty"`
+}
+
+// WireNetwork is the kind of a wire whose ends are NICs of real hosts: it is found, not made.
+const WireNetwork = "network"
 
 // Container is a network stack of its own on a node.
 type Container struct {
@@ -38,7 +53,7 @@ type Container struct {
 type Link struct {
 	Name string       `json:"name"`
 	Role string       `json:"role"`           // result.RoleWire, RoleEndpoint or RoleInner
-	Kind string       `json:"kind,omitempty"` // of a wire: nic or memory
+	Kind string       `json:"kind,omitempty"` // of a wire: nic, memory or WireNetwork
 	Ends [2]Interface `json:"ends"`
 }
 

@@ -83,6 +83,9 @@ func (c *checker) places() {
 	}
 	for _, n := range c.graph.Nodes {
 		c.once(KindNode, n.Name)
+		if n.NIC != nil {
+			c.hostNIC(n)
+		}
 		if slices.ContainsFunc(n.CPUs, func(cpu int) bool { return cpu < 0 }) {
 			c.fault("node %s has the CPUs %v: CPUs count from 0", n.Name, n.CPUs)
 		}
@@ -158,6 +161,17 @@ func (c *checker) link(l Link) {
 	}
 	for _, end := range l.Ends {
 		c.end(owner, end)
+		if node, _ := c.graph.Node(end.Place); l.Kind == WireNetwork && (node.NIC == nil || node.NIC.Device != end.Device) {
+			c.fault("%s is found, not made, and %s/%s is not the interface of a real host's wire", owner, end.Place, end.Device)
+		}
+	}
+}
+
+// hostNIC is checked by what paths derive from it: IPv4 addresses and MACs.
+func (c *checker) hostNIC(n Node) {
+	address, err := netip.ParsePrefix(n.NIC.Address)
+	if err != nil || !address.Addr().Is4() {
+		c.fault("node %s: its data address %q is no IPv4 address with its prefix length, like 10.0.0.1/24", n.Name, n.NIC.Address)
 	}
 }
 

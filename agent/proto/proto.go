@@ -38,6 +38,7 @@ const (
 	DoStop      = "stop"      // drop prepared or running workers of a cell
 	DoCalibrate = "calibrate" // tell how fast a generator is by itself
 	DoFound     = "found"     // tell what container engines made of a cell by themselves
+	DoLook      = "look"      // tell what this host can do
 	DoHeartbeat = "heartbeat" // the conductor lives
 )
 
@@ -55,6 +56,8 @@ type Request struct {
 	Beside bool   `json:"beside,omitempty"` // prepare
 	Probe  *Probe `json:"probe,omitempty"`  // probe
 	Start  *Start `json:"start,omitempty"`  // start
+	// Programs are those that cells need, by name.
+	Programs []string `json:"programs,omitempty"` // look
 }
 
 // Start runs the prepared workers: InSeconds from the message's arrival on every
@@ -92,6 +95,26 @@ type Reply struct {
 	// PerSecond answers calibrate; 0: this kind cannot tell.
 	PerSecond float64 `json:"per_second,omitempty"`
 	Found     string  `json:"found,omitempty"` // found: text, a line each
+	Host      *Host   `json:"host,omitempty"`  // look
+}
+
+// Host is what there is to plan with: what a node's machine has and can do.
+type Host struct {
+	CPUs        []int             `json:"cpus"` // that the agent may use
+	MemoryBytes int64             `json:"memory_bytes"`
+	Kernel      string            `json:"kernel"`             // its release: 6.18.44
+	Missing     map[string]string `json:"missing,omitempty"`  // features of testbed.Features that it lacks, with the reason
+	Programs    map[string]string `json:"programs,omitempty"` // of those asked for, the missing ones, with the reason
+	NIC         *NIC              `json:"nic,omitempty"`      // its end of the wire, if it is a real host's node
+	NoNIC       string            `json:"no_nic,omitempty"`   // why there is none
+}
+
+// NIC is the interface for data of a real host.
+type NIC struct {
+	testbed.NIC
+	Driver        string  `json:"driver,omitempty"`
+	MTU           int     `json:"mtu"`
+	BitsPerSecond float64 `json:"bits_per_second,omitempty"` // 0: it does not say
 }
 
 // NodeTrial is one node's part of a trial.

@@ -13,7 +13,8 @@ import (
 )
 
 func agentCommand(s streams) *cobra.Command {
-	var node, dir, cpus string
+	var n nodeFlags
+	var cpus string
 	var worker bool
 	c := &cobra.Command{
 		Use:   "agent",
@@ -28,7 +29,7 @@ func agentCommand(s streams) *cobra.Command {
 			// nor a terminal that closes, nor an answer that nobody reads any more.
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 			var list []int
-			if cpus != "" || !worker {
+			if cpus != "" {
 				var err error
 				if list, err = parseCPUs(cpus); err != nil {
 					return refused(err)
@@ -37,17 +38,31 @@ func agentCommand(s streams) *cobra.Command {
 			if worker {
 				return ended(agent.ServeWorker(c.Context(), s.in, s.out, release, list))
 			}
-			if node == "" || dir == "" {
-				return refused(fmt.Errorf("say --worker, or --node NAME with --dir DIR"))
+			if n.name == "" || (n.dir == "") == (n.lease == "") || n.lease == "" && len(list) == 0 {
+				return refused(fmt.Errorf("say --worker, or --node NAME with --dir DIR and --cpus LIST, or --node NAME with --lease WHAT on a host of its own"))
 			}
-			return ended(serveNode(c.Context(), s, node, dir, list))
+			n.cpus = list
+			return ended(serveNode(c.Context(), s, n))
 		},
 	}
-	c.Flags().StringVar(&node, "node", "", "be the agent of this node")
+	c.Flags().StringVar(&n.name, "node", "", "be the agent of this node")
 	c.Flags().BoolVar(&worker, "worker", false, "be an endpoint's worker")
 	c.Flags().StringVar(&cpus, "cpus", "", "the CPUs that do the node's work (0,1); a worker without them runs on any")
-	c.Flags().StringVar(&dir, "dir", "", "the node's folder of the lease")
+	c.Flags().StringVar(&n.dir, "dir", "", "the node's folder of the lease")
+	c.Flags().StringVar(&n.lease, "lease", "", "be a real host's node: take the host for this work, as a run on simulated nodes does, and all CPUs that --cpus leaves")
+	c.Flags().StringVar(&n.data, "data", "", "the address of the host's interface for data")
+	c.Flags().StringVar(&n.toward, "toward", "", "the other node's data address")
+	c.Flags().BoolVar(&n.copied, "copied", false, "this program was brought here: remove its folder at the end")
 	return c
+}
+
+// nodeFlags are what a node's agent is started with.
+type nodeFlags struct {
+	name, dir    string
+	cpus         []int
+	lease        string
+	data, toward string
+	copied       bool
 }
 
 func ended(err error) error {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,11 +53,20 @@ func foreign() []tool {
 }
 
 func doctorCommand(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor",
-		Short: "Say what this machine can do, and what to install for the rest",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+	var nodes string
+	c := &cobra.Command{
+		Use:   "doctor [SUITE --nodes LIST]",
+		Short: "Say what this machine can do, and what to install for the rest; with --nodes, what other hosts can",
+		Example: "  windtunnel doctor\n" +
+			"  windtunnel doctor contrail-windows --nodes a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if nodes != "" {
+				return doctorHosts(c.Context(), s, nodes, args)
+			}
+			if len(args) > 0 {
+				return refused(errors.New("a suite is compared with other hosts: name them with --nodes, or see `windtunnel plan` for what runs here"))
+			}
 			host, err := run.LocalHost()
 			if err != nil {
 				return failed(err)
@@ -84,6 +94,8 @@ func doctorCommand(s streams) *cobra.Command {
 			return ended(table.Flush())
 		},
 	}
+	c.Flags().StringVar(&nodes, "nodes", "", "look at these hosts, as run reaches them: a=ssh://root@h1?data=10.0.0.1,...")
+	return c
 }
 
 // found says whether a program is beside this one or on PATH.

@@ -37,7 +37,7 @@ func needsLinux(name, says string) *cobra.Command {
 	}
 }
 
-func serveNode(context.Context, streams, string, string, []int) error {
+func serveNode(context.Context, streams, nodeFlags) error {
 	return linuxOnly("a node's agent")
 }
 

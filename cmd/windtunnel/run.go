@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ type runFlags struct {
 	budget, window time.Duration
 	precision      string
 	cells          []string
-	wire           string
+	wire, nodes    string
 	seed           uint64
 	out            string
 	json           bool
@@ -50,6 +51,7 @@ func runCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&f.precision, "precision", "5%", "stop when every ratio is known this well")
 	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells (A,B,..., or a pattern: '64B-*')")
 	c.Flags().StringVar(&f.wire, "wire", "", "nic or memory, instead of the suite's")
+	c.Flags().StringVar(&f.nodes, "nodes", "", "real hosts for the suite's nodes, by ssh: a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2")
 	c.Flags().DurationVar(&f.window, "window", 0, "length of a trial's window, instead of the planner's 1 to 3 s")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "order of the trials (0: drawn, and recorded)")
 	c.Flags().StringVar(&f.out, "out", "", "the run's folder, which must not exist or be empty (default ./runs/<time>-<suite>)")
@@ -67,6 +69,9 @@ func (f runFlags) settings() (run.Settings, error) {
 	s.Precision = percent / 100
 	if f.wire != "" && f.wire != "nic" && f.wire != "memory" {
 		return s, fmt.Errorf("--wire %q is neither nic nor memory", f.wire)
+	}
+	if f.wire != "" && f.nodes != "" {
+		return s, errors.New("--wire is of simulated nodes, and --nodes names real ones, whose wire is what there is: leave one of them out")
 	}
 	if f.budget < 5*time.Second || f.budget > 24*time.Hour {
 		return s, fmt.Errorf("--budget %s is not between 5s and 24h", f.budget)
@@ -91,19 +96,22 @@ func runSuite(ctx context.Context, s streams, suite string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	plan, err := planHere(ctx, spec, settings)
-	if err != nil {
-		return err
-	}
-	if err := mayRun(plan); err != nil {
-		return err
-	}
 	dir := f.out
 	if dir == "" {
 		dir = filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+spec.Suite)
 	}
 	if err := result.Vacant(dir); err != nil {
 		return refused(err)
+	}
+	if f.nodes != "" {
+		return runOnHosts(ctx, s, spec, settings, f, dir)
+	}
+	plan, err := planHere(ctx, spec, settings)
+	if err != nil {
+		return err
+	}
+	if err := mayRun(plan); err != nil {
+		return err
 	}
 	end, err := execute(ctx, s, plan, dir)
 	if end.Why == "" {
@@ -130,14 +138,22 @@ func planHere(ctx context.Context, spec scenario.Spec, settings run.Settings) (r
 	return plan, nil
 }
 
+// anyRuns says why no cell of a plan can run, if none can.
+func anyRuns(plan run.Plan) error {
+	if len(plan.Runnable()) > 0 {
+		return nil
+	}
+	var why []string
+	for _, cell := range plan.Cells {
+		why = append(why, fmt.Sprintf("  %s: %s", cell.Record.Name, cell.Record.Skipped))
+	}
+	return failed(fmt.Errorf("no cell can be measured here:\n%s", strings.Join(why, "\n")))
+}
+
 // mayRun says why a plan cannot run here at all.
 func mayRun(plan run.Plan) error {
-	if len(plan.Runnable()) == 0 {
-		var why []string
-		for _, cell := range plan.Cells {
-			why = append(why, fmt.Sprintf("  %s: %s", cell.Record.Name, cell.Record.Skipped))
-		}
-		return failed(fmt.Errorf("no cell can be measured here:\n%s", strings.Join(why, "\n")))
+	if err := anyRuns(plan); err != nil {
+		return err
 	}
 	if os.Geteuid() != 0 {
 		return failed(errors.New("building network namespaces needs root: run it with sudo, or see `windtunnel plan` for what it would do"))
@@ -164,21 +180,25 @@ func execute(ctx context.Context, s streams, plan run.Plan, dir string) (end res
 	if err != nil {
 		return end, err
 	}
+	return conduct(ctx, progressTo, plan, nodes, out, header(dir, true))
+}
+
+// conduct runs a plan on its nodes.
+func conduct(ctx context.Context, progressTo io.Writer, plan run.Plan, nodes []run.Node, out *result.Writer, header result.Run) (result.End, error) {
 	progress := run.NewProgress(progressTo)
 	defer progress.Close()
-	c := run.Conductor{Plan: plan, Nodes: nodes, Clock: run.SystemClock{}, Out: out, Progress: progress,
-		Header: header(dir)}
+	c := run.Conductor{Plan: plan, Nodes: nodes, Clock: run.SystemClock{}, Out: out, Progress: progress, Header: header}
 	if path := calibrationFile(); path != "" {
 		c.Known = traffic.Calibrations{Path: path}
 	}
 	return c.Run(ctx)
 }
 
-func header(dir string) result.Run {
+func header(dir string, simulated bool) result.Run {
 	return result.Run{
 		ID: filepath.Base(dir), StartedAt: time.Now().UTC().Format(time.RFC3339),
 		Command: append([]string{"windtunnel"}, os.Args[1:]...), Version: release,
-		Simulated: true,
+		Simulated: simulated,
 	}
 }
 

@@ -53,6 +53,9 @@ type Path struct{}
 
 var _ datapath.Path = Path{}
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "vrouter" }
 
@@ -259,7 +262,7 @@ func configuration(l *datapath.Layout, node, name string, containers []result.Pl
 	c := config.Config{
 		Format: config.Format, Name: name,
 		Fabric: config.Fabric{
-			Interface: datapath.NIC, Receive: config.Receive(l.Request.Options.Text(optionReceive)),
+			Interface: l.NIC(node), Receive: config.Receive(l.Request.Options.Text(optionReceive)),
 			Fast: config.Fast(l.Request.Options.Text(optionFast)),
 		},
 		Networks: []config.Network{{Name: network, Subnet: subnet, Gateway: datapath.Host(subnet, gatewayHost)}},

@@ -24,6 +24,9 @@ type Path struct{}
 
 var _ datapath.Path = Path{}
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "vxlan" }
 
@@ -86,7 +89,7 @@ func tunnel(l *datapath.Layout, mtu int) error {
 		l.Graph.VXLANs = append(l.Graph.VXLANs, testbed.VXLAN{
 			Name: "vxlan-" + node.Name, Node: node.Name, Device: "vxlan0", VNI: vni, Port: port,
 			Local: l.Node(node.Name).String(), Remote: l.Node(nodes[1-i].Name).String(),
-			Underlay: datapath.NIC, Bridge: datapath.BridgeName(node.Name), MTU: mtu,
+			Underlay: l.NIC(node.Name), Bridge: datapath.BridgeName(node.Name), MTU: mtu,
 		})
 	}
 	return nil

@@ -65,6 +65,7 @@ type Machine struct {
 	broken map[string]bool
 	stands map[string]bool // cells of which anything was built and not taken away
 	beside []string        // those, when the last trial started
+	most   int             // how many they were at any trial's start
 }
 
 // New is a machine whose noise is drawn from seed. Cells without a truth carry
@@ -99,6 +100,13 @@ func (m *Machine) Beside() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.beside
+}
+
+// MostBeside is how many cells stood at once, at most, when a trial started.
+func (m *Machine) MostBeside() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.most
 }
 
 func (m *Machine) truth(cell string) Truth {

@@ -107,6 +107,7 @@ func (n *node) Start(_ context.Context, cell string, start run.Start) error {
 	}
 	t.start = start
 	m.beside = slices.Sorted(maps.Keys(m.stands))
+	m.most = max(m.most, len(m.beside))
 	t.left++
 	return n.dead()
 }

@@ -174,6 +174,31 @@ func TestACellThatCannotBeBuiltDoesNotEndTheSuite(t *testing.T) {
 	}
 }
 
+// TestOneCellStandsAtATime where cells need the same interfaces: each stands for its trials alone, also
+// one that was mended, and those that could not be built do not come back.
+func TestOneCellStandsAtATime(t *testing.T) {
+	m := fake.New(4, map[string]fake.Truth{"B": {BreaksAfter: 3}, "C": {BuildFails: "no such device"}}, fake.Noise{})
+	out := &records{}
+	p := plan(4, 30*time.Second, 0.0001, over, "A", "B", "C")
+	p.OneAtATime, p.Times.RebuildSeconds = true, 0.5
+	end, err := conduct(m, p, out, silent{})
+	if err != nil || end.Blocks < 5 || end.Blocks > 10 {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if most := m.MostBeside(); most != 1 {
+		t.Errorf("%d cells stood at once", most)
+	}
+	spoiled := 0
+	for _, trial := range out.trials {
+		if trial.Excluded != "" {
+			spoiled++
+		}
+	}
+	if spoiled > 1 {
+		t.Errorf("%d trials do not count", spoiled)
+	}
+}
+
 func TestABrokenTestbedIsRebuilt(t *testing.T) {
 	m := fake.New(8, map[string]fake.Truth{"B": {BreaksAfter: 3}}, fake.Noise{Trial: 0.05})
 	out := &records{}

@@ -27,6 +27,10 @@ func (c *cell) place(want testbed.Graph) error {
 }
 
 func (c *cell) addStack(place string) error {
+	if place == c.node && c.host != nil {
+		c.stacks[place] = c.host.stack
+		return c.host.stack.pin(c.cpus)
+	}
 	stack, err := newStack(place, filepath.Dir(c.dir))
 	if err != nil {
 		return err

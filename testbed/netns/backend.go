@@ -8,7 +8,9 @@
 // addresses and device names, and none disturbs another.
 //
 // Nothing here changes the host's own network stack, so there is nothing to put
-// back: what exists, exists in the stacks, and dies with this process.
+// back: what exists, exists in the stacks, and dies with this process. A node that
+// is a real host is the exception (Take): one interface of its is moved into the
+// node's stack, which all cells then share, one after the other.
 package netns
 
 import (
@@ -32,6 +34,7 @@ type Backend struct {
 
 	mu    sync.Mutex
 	cells map[string]*cell
+	host  *host // nil: the node is simulated
 }
 
 // cell is one standing testbed.
@@ -42,6 +45,7 @@ type cell struct {
 	cpus    []int
 	graph   testbed.Graph // as it stands, other nodes' parts included
 	stacks  map[string]*Stack
+	host    *host // whose stack is the node's
 	daemons map[string]*daemon
 	peers   map[string]string
 	ends    map[string]int // indices of this node's ends of others' wires, by place/device
@@ -118,6 +122,7 @@ func (b *Backend) Close() error {
 	for _, c := range b.cells {
 		errs = append(errs, b.drop(context.Background(), c))
 	}
+	errs = append(errs, b.giveBack())
 	// Best effort: the folder stays if others put something there.
 	_ = os.Remove(filepath.Join(b.dir, "sys"))
 	return errors.Join(errs...)
@@ -145,7 +150,7 @@ func (b *Backend) cell(g testbed.Graph) *cell {
 		}
 		b.cells[g.Cell] = c
 	}
-	c.cpus = b.cpus
+	c.cpus, c.host = b.cpus, b.host
 	if node, ok := g.Node(b.node); ok && len(node.CPUs) > 0 {
 		c.cpus = node.CPUs
 	}
@@ -172,7 +177,9 @@ func (b *Backend) drop(ctx context.Context, c *cell) error {
 		errs = append(errs, d.stop())
 	}
 	for _, stack := range c.stacks {
-		errs = append(errs, stack.Close())
+		if c.host == nil || stack != c.host.stack {
+			errs = append(errs, stack.Close())
+		}
 	}
 	for key := range c.choosers { // of devices that are gone by now
 		errs = append(errs, c.dropChooser(key))

@@ -19,6 +19,9 @@ func (c *cell) remove(change testbed.Change, have testbed.Graph) error {
 		return c.removeDevice(v.Node, v.Device)
 	case testbed.KindLink:
 		l := byName(have.Links, change.Name, func(l testbed.Link) string { return l.Name })
+		if l.Kind == testbed.WireNetwork {
+			return c.release(l)
+		}
 		// Either end takes the other along. A wire belongs to its first
 		// end's node, which may have made it anew by now: the other node
 		// leaves it alone.

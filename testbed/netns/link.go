@@ -23,6 +23,9 @@ const peerDeadline = 5 * time.Second
 // configures the ends that are this node's.
 func (c *cell) makeLink(ctx context.Context, l testbed.Link) error {
 	near, far := l.Ends[0], l.Ends[1]
+	if l.Kind == testbed.WireNetwork {
+		return c.adopt(l)
+	}
 	if stack := c.stacks[near.Place]; stack != nil {
 		if err := c.makePair(stack, near, far); err != nil {
 			return err

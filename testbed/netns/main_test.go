@@ -10,11 +10,16 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
 	"windtunnel/testbed"
 )
+
+// init keeps the process's first thread for TestMain: tests change the namespaces of their threads, and
+// those of the first one are the process's.
+func init() { runtime.LockOSThread() }
 
 // TestMain lets the test binary play the other processes of a testbed: daemons,
 // and a second node's agent.

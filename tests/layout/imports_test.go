@@ -45,6 +45,7 @@ var rules = []rule{
 	{"traffic/*", "traffic traffic/lobby result", "kinds do not know each other"},
 	{"measure", "result", "probes read counters, not code"},
 	{"agent/proto", "result testbed traffic", "types only"},
+	{"agent/ssh", "result", "a transport carries what others say"},
 	{"agent", "agent/proto testbed testbed/* traffic traffic/kinds traffic/generator measure result", "an agent builds, runs and samples"},
 	{"run/fake", "run result", "the fake stands beside the interface"},
 	{"run", "scenario datapath datapath/paths testbed agent agent/proto search stats result traffic", "the only conductor"},

@@ -1,0 +1,121 @@
+//go:build linux
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/agent/proto"
+	"windtunnel/result"
+	"windtunnel/testbed/netns"
+)
+
+// ThisHost looks at this machine: the CPUs that this process may use, its
+// memory and kernel. Features, programs and interfaces are not looked at.
+func ThisHost() (proto.Host, error) {
+	var h proto.Host
+	var set unix.CPUSet
+	var info unix.Sysinfo_t
+	var name unix.Utsname
+	err := errors.Join(unix.SchedGetaffinity(0, &set), unix.Sysinfo(&info), unix.Uname(&name))
+	if err != nil {
+		return h, fmt.Errorf("looking at this host: %w", err)
+	}
+	for cpu := 0; len(h.CPUs) < set.Count(); cpu++ {
+		if set.IsSet(cpu) {
+			h.CPUs = append(h.CPUs, cpu)
+		}
+	}
+	h.MemoryBytes = int64(info.Totalram) * int64(info.Unit)
+	h.Kernel = unix.ByteSliceToString(name.Release[:])
+	return h, nil
+}
+
+// look tells what this node's host can do, and which of the programs it lacks.
+func (n *node) look(ctx context.Context, programs []string) proto.Reply {
+	h, err := ThisHost()
+	if err != nil {
+		return refuse("%v", err)
+	}
+	h.CPUs = n.config.CPUs
+	h.Missing, h.Programs = netns.Missing(ctx), map[string]string{}
+	for _, name := range programs {
+		if _, err := netns.FindProgram(name); err != nil {
+			h.Programs[name] = err.Error()
+		}
+	}
+	if n.nic != nil {
+		h.NIC, h.NoNIC = n.nic.facts()
+	}
+	return proto.Reply{Host: &h}
+}
+
+// hostNIC is the interface by which a real host's data goes.
+type hostNIC struct {
+	nic     netns.NIC
+	refused error // why there is none
+	backend *netns.Backend
+	journal *journal
+
+	mu    sync.Mutex
+	taken bool
+}
+
+// findNIC finds the interface of a real host's node, without touching it; nil for a simulated node.
+func findNIC(config NodeConfig, backend *netns.Backend, notes *journal) *hostNIC {
+	if config.Way == nil {
+		return nil
+	}
+	h := &hostNIC{backend: backend, journal: notes}
+	h.nic, h.refused = netns.FindNIC(*config.Way)
+	h.nic.Pin = filepath.Join(config.Dir, "netns")
+	return h
+}
+
+func (h *hostNIC) facts() (*proto.NIC, string) {
+	if h.refused != nil {
+		return nil, h.refused.Error()
+	}
+	return &proto.NIC{NIC: h.nic.Data, Driver: h.nic.Driver, MTU: h.nic.MTU, BitsPerSecond: h.nic.BitsPerSecond}, ""
+}
+
+// mark adds the interface to a node's fingerprint.
+func (h *hostNIC) mark(print result.Fingerprint) result.Fingerprint {
+	if h == nil || h.refused != nil {
+		return print
+	}
+	print["nic.device"], print["nic.address"] = h.nic.Device, h.nic.Data.Address
+	print["nic.driver"], print["nic.mtu"] = h.nic.Driver, strconv.Itoa(h.nic.MTU)
+	if h.nic.BitsPerSecond > 0 {
+		print["nic.bits_per_second"] = strconv.FormatFloat(h.nic.BitsPerSecond, 'f', -1, 64)
+	}
+	return print
+}
+
+// take moves the interface into the node's stack, once, having noted how it was.
+func (h *hostNIC) take() error {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.refused != nil || h.taken {
+		return h.refused
+	}
+	if err := h.journal.write(entry{NIC: h.nic}); err != nil {
+		return err
+	}
+	h.taken = true
+	if err := h.backend.Take(h.nic); err != nil {
+		h.taken = false
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package ssh
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Agent is the line that starts a node's agent from the folder where its programs were brought. Toward
+// is the other node's data address, and may be none.
+func (h Host) Agent(folder, work string, toward netip.Addr) []string {
+	words := []string{"exec", folder + "/windtunnel", "agent", "--node", h.Node, "--lease", Quote(work), "--copied"}
+	if h.Data.IsValid() {
+		words = append(words, "--data", h.Data.String())
+	}
+	if toward.IsValid() {
+		words = append(words, "--toward", toward.String())
+	}
+	return h.Command(strings.Join(words, " "))
+}
+
+// sweepWithin is how long a host may take to clean up after an agent that could not.
+const sweepWithin = 15 * time.Second
+
+// Sweep has the host take away what a killed agent left there, and the programs that were brought.
+func (h Host) Sweep(folder string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sweepWithin)
+	defer cancel()
+	_, err := h.Run(ctx, "p="+folder+"/windtunnel; if [ -x $p ]; then $p clean >/dev/null || exit 1; fi; rm -rf "+folder, nil)
+	return err
+}

@@ -1,0 +1,182 @@
+package ssh
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How long looking at a host and bringing programs there may take.
+const (
+	lookWithin  = 20 * time.Second
+	bringWithin = 3 * time.Minute
+)
+
+// architectures are Go's names for what uname(1) says.
+var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
+
+// Look says for which architecture the host wants programs, by Go's name. It refuses one that is no
+// Linux or lets us be nobody but an ordinary user.
+func (h Host) Look(ctx context.Context) (architecture string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	said, err := h.Run(ctx, "uname -s && uname -m && id -u", nil)
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(said)
+	if len(words) > 3 { // what a shell's own files print comes first
+		words = words[len(words)-3:]
+	}
+	if len(words) < 3 || words[0] != "Linux" {
+		return "", fmt.Errorf("%s is no Linux (it says %.60q): testbeds are made of Linux's network namespaces", h, said)
+	}
+	architecture, known := architectures[words[1]]
+	if !known {
+		return "", fmt.Errorf("%s has the architecture %.20q: there are programs for x86_64 and aarch64", h, words[1])
+	}
+	if words[2] != "0" {
+		return "", fmt.Errorf("on %s this is no root (user %.20s), whom testbeds need: write ssh://root@%s, and let root in by key", h, words[2], h.Name)
+	}
+	return architecture, nil
+}
+
+// Program is one that is brought: its name there, and the file here.
+type Program struct{ Name, File string }
+
+// Programs finds those of ours for an architecture beside this very program: itself and its like for
+// this architecture, NAME-linux-ARCHITECTURE, as `make dist` calls them, for another.
+func Programs(architecture string, names []string) ([]Program, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	folder := filepath.Dir(self)
+	var all []Program
+	for _, name := range names {
+		file := filepath.Join(folder, name)
+		if architecture != runtime.GOARCH || runtime.GOOS != "linux" {
+			file += "-linux-" + architecture
+		}
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("it needs %s for linux/%s, and there is none at %s: build it with `make dist`, and put it there", name, architecture, file)
+		}
+		all = append(all, Program{name, file})
+	}
+	return all, nil
+}
+
+// Bring puts programs into a folder of the host's that is called after what they are, and returns it. A
+// folder that is there already is taken if its programs' checksums are right. The lease of the agent that
+// is started there removes it.
+func (h Host) Bring(ctx context.Context, programs []Program) (folder string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, bringWithin)
+	defer cancel()
+	sums, name, err := checksums(programs)
+	if err != nil {
+		return "", err
+	}
+	folder = h.Dir + "/" + name
+	check := fmt.Sprintf("cd %s 2>/dev/null && printf %%s %s | sha256sum -c >/dev/null 2>&1 && echo there || echo absent", folder, Quote(sums))
+	said, err := h.Run(ctx, check, nil)
+	if err != nil {
+		return "", fmt.Errorf("looking for programs: %w", err)
+	}
+	if lastLine(said) == "there" {
+		return folder, nil
+	}
+	from, to := io.Pipe()
+	go func() { to.CloseWithError(pack(to, programs)) }()
+	said, err = h.Run(ctx, receive(h.Dir, name, sums), from)
+	from.CloseWithError(errors.New("the host takes no more"))
+	if err != nil {
+		return "", fmt.Errorf("bringing programs to %s%s: %w", folder, full(err), err)
+	}
+	if lastLine(said) != "there" {
+		return "", fmt.Errorf("bringing programs to %s on %s: it says %.80q, not that they are there", folder, h, said)
+	}
+	return folder, nil
+}
+
+// full says what to do where tar had no room: GNU's then tells of no more than a write that was short.
+func full(err error) string {
+	if text := err.Error(); strings.Contains(text, "No space left") || strings.Contains(text, "Wrote only") || strings.Contains(text, "quota") {
+		return ", where the disk is full (name another folder with ?dir=/...)"
+	}
+	return ""
+}
+
+// lastLine is what a command said, without what a shell's own files print before.
+func lastLine(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// receive is the line that unpacks programs: into a folder of its own, which gets its name only once the
+// checksums are right, and is removed if it comes to nothing.
+func receive(dir, name, sums string) string {
+	return strings.Join([]string{
+		"set -e", "umask 077", "mkdir -p " + dir, "cd " + dir,
+		"new=$(mktemp -d " + dir + "/.new.XXXXXX)", `trap 'rm -rf "$new"' EXIT`, "trap 'exit 1' HUP INT TERM",
+		`tar -x -f - -C "$new"`, `cd "$new"`, "printf %s " + Quote(sums) + " | sha256sum -c >/dev/null", "chmod 0700 *", "cd ..",
+		"rm -rf " + name, `mv "$new" ` + name, "echo there",
+	}, "; ")
+}
+
+// checksums are as sha256sum(1) writes them, and the name of a folder with these programs.
+func checksums(programs []Program) (sums, name string, err error) {
+	for _, p := range programs {
+		file, err := os.Open(p.File)
+		if err != nil {
+			return "", "", err
+		}
+		sum := sha256.New()
+		_, err = io.Copy(sum, file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return "", "", fmt.Errorf("reading %s: %w", p.File, err)
+		}
+		sums += hex.EncodeToString(sum.Sum(nil)) + "  " + p.Name + "\n"
+	}
+	all := sha256.Sum256([]byte(sums))
+	return sums, hex.EncodeToString(all[:8]), nil
+}
+
+// pack writes programs as a tar archive.
+func pack(to io.Writer, programs []Program) error {
+	buffered := bufio.NewWriterSize(to, 256<<10)
+	archive := tar.NewWriter(buffered)
+	for _, p := range slices.Clone(programs) {
+		if err := packOne(archive, p); err != nil {
+			return fmt.Errorf("reading %s: %w", p.File, err)
+		}
+	}
+	return errors.Join(archive.Close(), buffered.Flush())
+}
+
+func packOne(archive *tar.Writer, p Program) error {
+	file, err := os.Open(p.File)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(&tar.Header{Name: p.Name, Mode: 0o700, Size: info.Size(), Typeflag: tar.TypeReg}); err != nil {
+		return err
+	}
+	_, err = io.CopyN(archive, file, info.Size())
+	return err
+}

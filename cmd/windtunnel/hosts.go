@@ -1,0 +1,276 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"windtunnel/agent"
+	"windtunnel/agent/proto"
+	"windtunnel/agent/ssh"
+	"windtunnel/datapath"
+	"windtunnel/datapath/paths"
+	"windtunnel/result"
+	"windtunnel/run"
+	"windtunnel/scenario"
+)
+
+// lookWithin is how long hosts may take to say what they can do, and closeWithin how long an agent there
+// to put everything back: a physical interface's carrier may take seconds.
+const (
+	lookWithin  = 30 * time.Second
+	closeWithin = 20 * time.Second
+)
+
+// remote is a node's agent on another host.
+type remote struct {
+	host   ssh.Host
+	folder string // where its programs are there
+	client *agent.Client
+	found  proto.Host
+}
+
+// remotes are the agents on all hosts.
+type remotes []*remote
+
+// runOnHosts is `windtunnel run --nodes`. Everything that can be refused without the hosts is refused
+// before they are touched.
+func runOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings run.Settings, f runFlags, dir string) error {
+	hosts, err := ssh.Parse(f.nodes)
+	if err != nil {
+		return refused(fmt.Errorf("--nodes: %w", err))
+	}
+	needs, err := rehearse(spec, settings, hosts)
+	if err != nil {
+		return refused(err)
+	}
+	end, err := executeOnHosts(ctx, s, spec, settings, hosts, needs, dir)
+	if end.Why == "" {
+		var known coded
+		if errors.As(err, &known) {
+			return err
+		}
+		return failed(err)
+	}
+	return conclude(s, dir, end, err, f.json)
+}
+
+func executeOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings run.Settings, hosts []ssh.Host, needs needed, dir string) (end result.End, err error) {
+	ctx, progressTo, stop := untilCutOff(ctx, s.err)
+	defer stop()
+	there, err := reach(ctx, hosts, needs, spec.Suite)
+	defer func() { err = errors.Join(err, there.close()) }()
+	if err != nil {
+		return end, err
+	}
+	plan, err := there.plan(spec, settings)
+	if err != nil {
+		return end, err
+	}
+	out, err := result.Create(dir)
+	if err != nil {
+		return end, err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	return conduct(ctx, progressTo, plan, there.nodes(plan), out, header(dir, false))
+}
+
+// needed are the programs of a suite: those that are brought to hosts, and those that these may have.
+type needed struct{ ours, others []string }
+
+// pollPrograms are ours, but are built apart and run on DPDK's libraries.
+var pollPrograms = []string{"vrouter-poll", "frame-poll"}
+
+// rehearse plans the suite on hosts that have everything, which finds every mistake of the suite and the
+// flags and every program.
+func rehearse(spec scenario.Spec, settings run.Settings, hosts []ssh.Host) (needed, error) {
+	needs := needed{ours: []string{"windtunnel"}}
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	find := func(name string) error { add(&needs.others, name); return nil }
+	all := run.Host{Nodes: map[string]run.Host{}}
+	for i, h := range hosts {
+		nic := run.NIC{Device: "eth0", Address: fmt.Sprintf("192.0.2.%d/24", i+1)}
+		cpus := make([]int, 64)
+		for cpu := range cpus {
+			cpus[cpu] = cpu
+		}
+		all.Nodes[h.Node] = run.Host{CPUs: cpus, MemoryBytes: 1 << 50, NIC: &nic, Find: find}
+	}
+	plan, err := run.MakePlan(spec, all, settings)
+	if err != nil {
+		return needs, err
+	}
+	for _, cell := range plan.Runnable() {
+		for _, d := range cell.Laid.Graph.Daemons {
+			if d.Program == "vrouter" {
+				add(&needs.ours, d.Program)
+			}
+		}
+	}
+	if err := anyRuns(plan); err != nil {
+		return needs, err
+	}
+	return needs, nil
+}
+
+// everything is what any suite may need.
+func everything() needed {
+	needs := needed{ours: []string{"windtunnel", "vrouter"}}
+	for _, path := range paths.All() {
+		if !datapath.OverHosts(path) {
+			continue
+		}
+		for _, p := range datapath.Programs(path) {
+			needs.others = append(needs.others, p.Name)
+		}
+	}
+	needs.others = append(needs.others, pollPrograms...)
+	return needs
+}
+
+// reach starts the agents on all hosts, and has them look. What it returns is to be closed, also if some
+// could not be reached.
+func reach(ctx context.Context, hosts []ssh.Host, needs needed, work string) (remotes, error) {
+	all := make(remotes, len(hosts))
+	bad := make([]error, len(hosts))
+	var reaching sync.WaitGroup
+	for i, h := range hosts {
+		all[i] = &remote{host: h}
+		reaching.Go(func() {
+			if err := all[i].reach(ctx, needs, work, toward(hosts, i)); err != nil {
+				bad[i] = fmt.Errorf("node %s: %w", h.Node, err)
+			}
+		})
+	}
+	reaching.Wait()
+	return all, errors.Join(bad...)
+}
+
+// toward is the data address of another node that has one.
+func toward(hosts []ssh.Host, i int) netip.Addr {
+	for j, other := range hosts {
+		if j != i && other.Data.IsValid() {
+			return other.Data
+		}
+	}
+	return netip.Addr{}
+}
+
+func (r *remote) reach(ctx context.Context, needs needed, work string, toward netip.Addr) error {
+	architecture, err := r.host.Look(ctx)
+	if err != nil {
+		return err
+	}
+	programs, err := ssh.Programs(architecture, needs.ours)
+	if err != nil {
+		return err
+	}
+	for _, name := range pollPrograms {
+		if slices.Contains(needs.others, name) {
+			if extra, err := ssh.Programs(architecture, []string{name}); err == nil { // else the plan says what is missing
+				programs = append(programs, extra...)
+			}
+		}
+	}
+	if r.folder, err = r.host.Bring(ctx, programs); err != nil {
+		return err
+	}
+	if r.client, err = agent.Spawn(r.host.Node, r.host.Agent(r.folder, work, toward)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	r.found, err = r.client.Look(ctx, needs.others)
+	return err
+}
+
+// close ends the agents, and has hosts swept whose agent did not end by itself.
+func (all remotes) close() error {
+	bad := make([]error, len(all))
+	var closing sync.WaitGroup
+	for i, r := range all {
+		closing.Go(func() { bad[i] = r.close() })
+	}
+	closing.Wait()
+	return errors.Join(bad...)
+}
+
+func (r *remote) close() error {
+	if r.folder == "" {
+		return nil
+	}
+	var err error
+	if r.client != nil {
+		if err = r.client.CloseWithin(closeWithin); err == nil {
+			return nil
+		}
+	}
+	if swept := r.host.Sweep(r.folder); swept != nil {
+		return errors.Join(err, fmt.Errorf("node %s: looking after what is left: %w; an agent that is cut off takes everything away by itself, and `windtunnel clean` there what a killed one left", r.host.Node, swept))
+	}
+	return err
+}
+
+// plan lays the suite out on the hosts as they are.
+func (all remotes) plan(spec scenario.Spec, settings run.Settings) (run.Plan, error) {
+	host := run.Host{Nodes: map[string]run.Host{}}
+	var without error
+	for _, r := range all {
+		if r.found.NIC == nil && len(all) > 1 {
+			without = errors.Join(without, fmt.Errorf("node %s (%s): %s", r.host.Node, r.host, r.found.NoNIC))
+		}
+		host.Nodes[r.host.Node] = r.planned()
+	}
+	if without != nil {
+		return run.Plan{}, failed(without)
+	}
+	plan, err := run.MakePlan(spec, host, settings)
+	if err != nil {
+		return plan, refused(err)
+	}
+	for i := range plan.Nodes {
+		for _, r := range all {
+			if r.host.Node == plan.Nodes[i].Name {
+				plan.Nodes[i].Host = r.host.String()
+			}
+		}
+	}
+	return plan, anyRuns(plan)
+}
+
+func (r *remote) planned() run.Host {
+	h := run.Host{CPUs: r.found.CPUs, MemoryBytes: r.found.MemoryBytes, Kernel: r.found.Kernel, Missing: r.found.Missing}
+	if r.found.NIC != nil {
+		h.NIC = &r.found.NIC.NIC
+	}
+	h.Find = func(program string) error {
+		if why := r.found.Programs[program]; why != "" {
+			return errors.New(why)
+		}
+		return nil
+	}
+	return h
+}
+
+// nodes are the clients in the plan's order.
+func (all remotes) nodes(plan run.Plan) []run.Node {
+	var nodes []run.Node
+	for _, n := range plan.Nodes {
+		for _, r := range all {
+			if r.host.Node == n.Name {
+				nodes = append(nodes, r.client)
+			}
+		}
+	}
+	return nodes
+}

@@ -1,0 +1,103 @@
+package run
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"windtunnel/datapath"
+	"windtunnel/result"
+	"windtunnel/scenario"
+	"windtunnel/testbed"
+)
+
+// NIC is the interface of a real host that is its node's end of the wire, as a path needs it.
+type NIC = testbed.NIC
+
+// look asks each of the nodes' machines, and names the one that says something: this one for all, if
+// nodes are simulated.
+func (h Host) look(nodes []string, at func(Host) string) string {
+	if h.Nodes == nil {
+		return at(h)
+	}
+	for _, node := range nodes {
+		if why := at(h.Nodes[node]); why != "" {
+			return fmt.Sprintf("node %s: %s", node, why)
+		}
+	}
+	return ""
+}
+
+// shares are which CPUs do the nodes' work: each real host's own.
+func (h Host) shares(nodes []scenario.Node) ([]nodeCPUs, error) {
+	if h.Nodes == nil {
+		return shareCPUs(h.CPUs, nodes)
+	}
+	if err := h.Named(nodes); err != nil {
+		return nil, err
+	}
+	var shares []nodeCPUs
+	for _, node := range nodes {
+		cpus := h.Nodes[node.Name].CPUs
+		if len(cpus) == 0 {
+			return nil, fmt.Errorf("the host of node %s shows no usable CPU", node.Name)
+		}
+		shares = append(shares, nodeCPUs{name: node.Name, cpus: cpus})
+	}
+	return shares, nil
+}
+
+// Named refuses hosts that are not exactly those of the suite's nodes.
+func (h Host) Named(nodes []scenario.Node) error {
+	var wanted []string
+	for _, node := range nodes {
+		wanted = append(wanted, node.Name)
+	}
+	for _, given := range slices.Sorted(maps.Keys(h.Nodes)) {
+		if !slices.Contains(wanted, given) {
+			return fmt.Errorf("--nodes names %s, and the suite's nodes are %s", given, strings.Join(wanted, ", "))
+		}
+	}
+	for _, want := range wanted {
+		if _, given := h.Nodes[want]; !given {
+			return fmt.Errorf("--nodes names no host for node %s: the suite's nodes are %s", want, strings.Join(wanted, ", "))
+		}
+	}
+	return nil
+}
+
+// node is a node as paths see it.
+func (h Host) node(n result.RunNode) testbed.Node {
+	return testbed.Node{Name: n.Name, CPUs: n.CPUs, NIC: h.Nodes[n.Name].NIC}
+}
+
+// wire is the one of a cell: between real hosts, the one that there is.
+func (h Host) wire(cell scenario.Cell, settings Settings) datapath.Wire {
+	wire := datapath.Wire{Kind: cell.Wire.Kind, MTU: cell.Wire.MTU, Queues: cell.Wire.Queues, VMQ: cell.Wire.VMQ, Spread: cell.Wire.Spread}
+	if settings.Wire != "" {
+		wire.Kind = settings.Wire
+	}
+	if h.Nodes != nil {
+		wire.Kind = testbed.WireNetwork
+	}
+	return wire
+}
+
+// unlaid says why a path cannot be laid between real hosts.
+func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell) string {
+	switch {
+	case h.Nodes == nil:
+		return ""
+	case !datapath.OverHosts(path):
+		return fmt.Sprintf("the path %s is laid on simulated nodes only", path.Name())
+	case cell.Wire.Kind == datapath.WireMemory:
+		return "its wire is memory, and real hosts have a network between them"
+	case wire.Queues > 0 || asked(wire.VMQ) || asked(wire.Spread):
+		return "it says how many queues its wire has, or who serves them, and real hosts' interfaces have their own"
+	}
+	return ""
+}
+
+// asked reports whether a suite says what a wire's queues do.
+func asked(word string) bool { return word != "" && word != scenario.Auto }

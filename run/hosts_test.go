@@ -1,0 +1,119 @@
+package run
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// twoHosts are real ones, of unequal size.
+func twoHosts() Host {
+	return Host{Nodes: map[string]Host{
+		"a": {CPUs: []int{0, 1, 2, 3}, MemoryBytes: 8 << 30, Kernel: "6.1.0", NIC: &NIC{Device: "eth1", Address: "10.0.0.1/24"}},
+		"b": {CPUs: []int{4}, MemoryBytes: 4 << 30, Kernel: "6.8.0", NIC: &NIC{Device: "ens5", Address: "10.0.0.2/24"}},
+	}}
+}
+
+func TestPlanOnHosts(t *testing.T) {
+	p := planned(t, "contrail-windows", twoHosts(), Settings{})
+	if !p.OneAtATime || p.Times.RebuildSeconds == 0 || !slices.Equal(p.Nodes[1].CPUs, []int{4}) {
+		t.Errorf("%+v %+v", p.Nodes, p.Times)
+	}
+	simulated := planned(t, "contrail-windows", large, Settings{})
+	if p.Times.BlocksPlanned >= simulated.Times.BlocksPlanned || simulated.OneAtATime || simulated.Times.RebuildSeconds != 0 {
+		t.Errorf("building anew costs no block: %+v and %+v", p.Times, simulated.Times)
+	}
+	for _, cell := range p.Runnable() {
+		if cell.Record.Wire != testbed.WireNetwork {
+			t.Errorf("%s: the wire is %s", cell.Record.Name, cell.Record.Wire)
+		}
+		for _, l := range cell.Laid.Graph.Links {
+			if l.Role == result.RoleWire && (l.Ends[0].Device != "eth1" || l.Ends[1].Device != "ens5") {
+				t.Errorf("%s: the wire is %+v", cell.Record.Name, l)
+			}
+		}
+	}
+	if len(p.Runnable()) != 8 {
+		t.Errorf("%d cells run", len(p.Runnable()))
+	}
+}
+
+// TestEachHostMeetsRequirements by itself: what one lacks is said with its node's name.
+func TestEachHostMeetsRequirements(t *testing.T) {
+	host := twoHosts()
+	b := host.Nodes["b"]
+	b.Missing = map[string]string{testbed.FeatureVXLAN: "no such device"}
+	b.Find = func(string) error { return errors.New("not there") }
+	host.Nodes["b"] = b
+	p := planned(t, "contrail-windows", host, Settings{})
+	for _, cell := range p.Cells {
+		want := ""
+		if cell.Record.Name == "D-vxlan" {
+			want = "node b: needs vxlan: no such device"
+		}
+		if cell.Record.Skipped != want {
+			t.Errorf("%s: skipped for %q", cell.Record.Name, cell.Record.Skipped)
+		}
+	}
+	for _, h := range p.Hypotheses {
+		if h.ID == "switch-bottleneck" && !strings.Contains(h.NotMeasured, "node b has 1") {
+			t.Errorf("%s: %q", h.ID, h.NotMeasured)
+		}
+	}
+	memory := planned(t, "nfv-pps", Host{Nodes: map[string]Host{"a": twoHosts().Nodes["a"]}}, Settings{})
+	if len(memory.Runnable()) == 0 {
+		t.Error("cells of one node do not run on one host")
+	}
+}
+
+func TestHostsAreTheSuitesNodes(t *testing.T) {
+	host := twoHosts()
+	delete(host.Nodes, "b")
+	if _, err := MakePlan(shipped(t, "contrail-windows"), host, Settings{Budget: time.Minute}); err == nil || !strings.Contains(err.Error(), "names no host for node b") {
+		t.Errorf("%v", err)
+	}
+	host = twoHosts()
+	host.Nodes["c"] = host.Nodes["a"]
+	if _, err := MakePlan(shipped(t, "contrail-windows"), host, Settings{Budget: time.Minute}); err == nil || !strings.Contains(err.Error(), "--nodes names c") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPathsOfSimulatedNodes say so where there are hosts.
+func TestPathsOfSimulatedNodes(t *testing.T) {
+	for _, cell := range planned(t, "switches", twoHosts(), Settings{}).Cells {
+		simulated := strings.Contains(cell.Record.Skipped, "is laid on simulated nodes only")
+		if able := slices.Contains([]string{"wire", "bridge", "vxlan", "vrouter"}, cell.Record.Path); able == simulated {
+			t.Errorf("%s, path %s: skipped for %q", cell.Record.Name, cell.Record.Path, cell.Record.Skipped)
+		}
+	}
+}
+
+// TestAstray: bytes that arrived and that the wire's ends did not carry spoil a trial.
+func TestAstray(t *testing.T) {
+	p := planned(t, "contrail-windows", twoHosts(), Settings{Cells: []string{"A", "B"}})
+	c := Conductor{Plan: p}
+	cell := p.Cells[0]
+	trial := func(in, out uint64) result.Trial {
+		link := func(node, device string, rx, tx uint64) result.NodeSample {
+			return result.NodeSample{Links: []result.LinkSample{{Place: node, Device: device, Role: result.RoleWire, RxBytes: rx, TxBytes: tx}}}
+		}
+		return result.Trial{
+			Pairs: []result.PairSample{{Sender: result.PairEnd{Bytes: 1000000}, Receiver: result.PairEnd{Bytes: 1000000}}},
+			Nodes: map[string]result.NodeSample{"a": link("a", "eth1", 1000, out), "b": link("b", "ens5", in, 1000)},
+		}
+	}
+	if why := c.astray(cell, trial(1050000, 1050000)); why != "" {
+		t.Error(why)
+	}
+	for _, off := range []result.Trial{trial(1050000, 70), trial(70, 1050000)} {
+		if why := c.astray(cell, off); !strings.Contains(why, "another way") {
+			t.Errorf("%q", why)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Way is by which interface of a host its data goes.
+type Way struct {
+	// Address is the host's own on that interface; none: the one by which Toward is reached.
+	Address netip.Addr
+	Toward  netip.Addr // the other node's, if it is known
+	// Near and Far are the ends of the connection that controls this host, which must not go that way.
+	Near, Far netip.Addr
+}
+
+// FindNIC finds the interface for data on the host's own stack. It refuses one that carries the control
+// connection, or that is in other use: nothing was touched then.
+func FindNIC(way Way) (n NIC, err error) {
+	err = withLinks(func(h *handle) error {
+		if !way.Address.IsValid() {
+			if way.Address, err = sourceFor(h, way.Toward); err != nil {
+				return err
+			}
+		}
+		if !way.Address.Is4() {
+			return fmt.Errorf("the data address %s is no IPv4 address: paths are laid over IPv4 data addresses", way.Address)
+		}
+		link, err := ownerOf(h, way.Address)
+		if err != nil {
+			return err
+		}
+		if err := refuseControl(h, link, way); err != nil {
+			return err
+		}
+		if err := refuseUsed(h, link); err != nil {
+			return err
+		}
+		if n, err = lookAt(h, link); err != nil {
+			return err
+		}
+		if n.Features["netns-local"] {
+			return fmt.Errorf("the interface %s, of the driver %s, cannot be moved to a network namespace: name the address of another one", n.Device, n.Driver)
+		}
+		n.Data.Address = n.prefixOf(way.Address)
+		return refuseDetour(h, link, n, way.Toward)
+	})
+	return n, err
+}
+
+func sourceFor(h *handle, toward netip.Addr) (netip.Addr, error) {
+	if !toward.IsValid() {
+		return netip.Addr{}, errors.New("no data address was given: say ?data=ADDRESS, the host's own in the network for data")
+	}
+	found, err := h.RouteGet(net.IP(toward.AsSlice()))
+	if err != nil || len(found) == 0 {
+		return netip.Addr{}, fmt.Errorf("there is no route to the other node's data address %s (%v): say ?data=ADDRESS, this host's own in the network for data", toward, err)
+	}
+	source, _ := netip.AddrFromSlice(found[0].Src)
+	return source.Unmap(), nil
+}
+
+// ownerOf is the interface that has an address.
+func ownerOf(h *handle, address netip.Addr) (netlink.Link, error) {
+	all, err := h.AddrList(nil, netlink.FAMILY_ALL)
+	if err != nil {
+		return nil, fmt.Errorf("reading the host's addresses: %w", err)
+	}
+	var have []string
+	for _, a := range all {
+		if ip, _ := netip.AddrFromSlice(a.IP); ip.Unmap() == address {
+			return h.LinkByIndex(a.LinkIndex)
+		}
+		have = append(have, a.IP.String())
+	}
+	return nil, fmt.Errorf("no interface has the address %s; this host has %s", address, strings.Join(have, ", "))
+}
+
+// refuseControl refuses the interface by which this host is controlled, one on which that stands or
+// which stands on it, and one by which it answers.
+func refuseControl(h *handle, link netlink.Link, way Way) error {
+	name := link.Attrs().Name
+	refusal := func(why string) error {
+		return fmt.Errorf("data would go over the management network: the interface %s of the data address %s %s; name one of another interface", name, way.Address, why)
+	}
+	if link.Attrs().Flags&net.FlagLoopback != 0 {
+		return refusal("is the loopback interface, which leaves no host")
+	}
+	if !way.Near.IsValid() || way.Near.IsLoopback() {
+		return nil
+	}
+	control, err := ownerOf(h, way.Near)
+	if err != nil {
+		return fmt.Errorf("finding the interface of the control connection: %w", err)
+	}
+	below, err := standsOn(h, control)
+	if err != nil {
+		return err
+	}
+	if below[link.Attrs().Index] {
+		return refusal(fmt.Sprintf("carries the control connection from %s to %s", way.Far, way.Near))
+	}
+	answers, err := h.RouteGet(net.IP(way.Far.AsSlice()))
+	if err != nil {
+		return fmt.Errorf("finding the route of the control connection to %s: %w", way.Far, err)
+	}
+	for _, r := range answers {
+		if r.LinkIndex == link.Attrs().Index {
+			return refusal(fmt.Sprintf("has the route to %s, from where this host is controlled", way.Far))
+		}
+	}
+	return nil
+}
+
+// standsOn are the indices of a link and of all those that it is made of: ports of a bridge or a bond,
+// what a VLAN or a macvlan is on.
+func standsOn(h *handle, top netlink.Link) (map[int]bool, error) {
+	all, err := h.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("listing the host's interfaces: %w", err)
+	}
+	found := map[int]bool{top.Attrs().Index: true}
+	for grown := true; grown; {
+		grown = false
+		for _, l := range all {
+			a := l.Attrs()
+			if found[a.Index] && a.ParentIndex > 0 && a.NetNsID < 0 && !found[a.ParentIndex] {
+				found[a.ParentIndex], grown = true, true
+			}
+			if found[a.MasterIndex] && !found[a.Index] {
+				found[a.Index], grown = true, true
+			}
+		}
+	}
+	return found, nil
+}
+
+// refuseUsed refuses an interface that the host uses for more than addresses and routes, which would
+// be lost, or missed, while it is taken.
+func refuseUsed(h *handle, link netlink.Link) error {
+	a := link.Attrs()
+	refusal := func(format string, values ...any) error {
+		return fmt.Errorf("the interface %s cannot be taken for data: "+format, append([]any{a.Name}, values...)...)
+	}
+	if a.MasterIndex != 0 {
+		return refusal("it is a port of another one: name an interface that is free")
+	}
+	if a.Xdp != nil && a.Xdp.Attached {
+		return refusal("an XDP program is attached to it: take that off first")
+	}
+	all, err := h.LinkList()
+	if err != nil {
+		return fmt.Errorf("listing the host's interfaces: %w", err)
+	}
+	for _, l := range all {
+		if up := l.Attrs(); up.ParentIndex == a.Index && up.Index != a.Index && l.Type() != "veth" {
+			return refusal("%s (%s) stands on it: name an interface that is free", up.Name, l.Type())
+		}
+	}
+	qdiscs, err := h.QdiscList(link)
+	if err != nil {
+		return fmt.Errorf("reading the qdiscs of %s: %w", a.Name, err)
+	}
+	for _, q := range qdiscs {
+		if q.Attrs().Handle != 0 { // 0 is the kernel's own default
+			return refusal("it has a qdisc of somebody's, %s, which moving it would remove: remove it first", q.Type())
+		}
+	}
+	routed, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{LinkIndex: a.Index}, netlink.RT_FILTER_OIF)
+	if err != nil {
+		return fmt.Errorf("reading the routes of %s: %w", a.Name, err)
+	}
+	for _, r := range routed {
+		if r.Type == unix.RTN_UNICAST && (r.Dst == nil || lengthOf(r.Dst) == 0) {
+			return refusal("the host's default route goes over it: name an interface of a network for data alone")
+		}
+	}
+	return nil
+}
+
+func lengthOf(prefix *net.IPNet) int {
+	bits, _ := prefix.Mask.Size()
+	return bits
+}
+
+// refuseDetour refuses a data address from which the other node's is not reached directly.
+func refuseDetour(h *handle, link netlink.Link, n NIC, toward netip.Addr) error {
+	if !toward.IsValid() {
+		return nil
+	}
+	found, err := h.RouteGet(net.IP(toward.AsSlice()))
+	if err != nil || len(found) == 0 {
+		return fmt.Errorf("there is no route to the other node's data address %s: %v", toward, err)
+	}
+	if out := found[0].LinkIndex; out != link.Attrs().Index {
+		name := fmt.Sprintf("interface %d", out)
+		if other, err := h.LinkByIndex(out); err == nil {
+			name = other.Attrs().Name
+		}
+		return fmt.Errorf("data to %s would leave by %s and not by %s, which has the data address %s: give both nodes data addresses of one network", toward, name, n.Device, n.Data.Address)
+	}
+	if subnet, err := netip.ParsePrefix(n.Data.Address); err != nil || !subnet.Contains(toward) {
+		return fmt.Errorf("the data addresses %s and %s are not in one subnet: paths join nodes on one segment", n.Data.Address, toward)
+	}
+	return nil
+}

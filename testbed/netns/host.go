@@ -1,0 +1,188 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"windtunnel/testbed"
+)
+
+// host is a node that is a real host: its interface for data, as it was found, and the stack in
+// which that is while the run lasts. The host's own stack keeps everything else, its firewall and its
+// daemons included, and the way of the control connection is not touched.
+type host struct {
+	nic   NIC
+	stack *Stack
+}
+
+// Take moves a host's interface into a stack that is the node's in every cell from now on; cells then
+// stand one at a time. The stack's namespace is pinned at nic.Pin, so that the interface is not lost if
+// this process dies: a physical one would fall back to the first namespace, a virtual one would be
+// destroyed (default_device_exit_batch in net/core/dev.c). The caller has noted nic in its journal.
+func (b *Backend) Take(nic NIC) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.host != nil || len(b.cells) > 0 {
+		return fmt.Errorf("node %s has an interface already, or cells without: take it first, and once", b.node)
+	}
+	stack, err := newStack(b.node, b.dir)
+	if err != nil {
+		return err
+	}
+	b.host = &host{nic, stack}
+	err = stack.pin(b.cpus)
+	if err == nil {
+		err = stack.settle(false)
+	}
+	if err == nil {
+		err = nic.moveTo(stack)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("taking the interface %s: %w", nic.Device, err), b.giveBack())
+	}
+	return nil
+}
+
+// giveBack returns the host's interface.
+func (b *Backend) giveBack() error {
+	if b.host == nil {
+		return nil
+	}
+	h := b.host
+	b.host = nil
+	return errors.Join(h.nic.Return(), h.stack.Close())
+}
+
+func (n NIC) moveTo(stack *Stack) error {
+	if err := os.WriteFile(n.Pin, nil, 0o600); err != nil {
+		return fmt.Errorf("making %s: %w", n.Pin, err)
+	}
+	if err := unix.Mount(stack.Path(), n.Pin, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("keeping its network namespace at %s: %w", n.Pin, err)
+	}
+	there, err := netns.GetFromPath(n.Pin)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", n.Pin, err)
+	}
+	defer there.Close()
+	return withLinks(func(h *handle) error {
+		link, err := h.LinkByName(n.Device)
+		if err != nil {
+			return err
+		}
+		if err := h.LinkSetNsFd(link, int(there)); err != nil {
+			return fmt.Errorf("moving it to a network namespace of its own (its driver may not let it): %w", err)
+		}
+		return nil
+	})
+}
+
+// Return puts an interface back to where and how it was found, whatever became of it since, and
+// removes its pin. It is called on a thread of the host's own stack, by the process that took it or by
+// one that cleans up after that.
+func (n NIC) Return() error {
+	failed := errors.Join(n.fetch(), n.restore())
+	// EINVAL: nothing is mounted there, because it had not come to that.
+	if err := unix.Unmount(n.Pin, unix.MNT_DETACH); err != nil && err != unix.EINVAL && err != unix.ENOENT {
+		failed = errors.Join(failed, fmt.Errorf("unmounting %s: %w", n.Pin, err))
+	}
+	if err := os.Remove(n.Pin); err != nil && !errors.Is(err, os.ErrNotExist) {
+		failed = errors.Join(failed, err)
+	}
+	if failed != nil {
+		return fmt.Errorf("putting the interface %s back: %w", n.Device, failed)
+	}
+	return nil
+}
+
+// fetch moves the interface back, if it is in the pinned namespace.
+func (n NIC) fetch() error {
+	there, err := netns.GetFromPath(n.Pin)
+	if err != nil {
+		return nil // there is no pin: it was never moved
+	}
+	defer there.Close()
+	here, err := netns.Get()
+	if err != nil {
+		return fmt.Errorf("finding this network namespace: %w", err)
+	}
+	defer here.Close()
+	h, err := netlink.NewHandleAt(there, unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil // a file without a namespace: it had not come to that
+	}
+	defer h.Close()
+	link, err := h.LinkByName(n.Device)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := h.LinkSetNoMaster(link); err != nil {
+		return fmt.Errorf("taking it from its bridge: %w", err)
+	}
+	if err := h.LinkSetNsFd(link, int(here)); err != nil {
+		return fmt.Errorf("moving it back to the host's network namespace: %w", err)
+	}
+	return nil
+}
+
+// adopt configures the ends of a found wire that are this node's.
+func (c *cell) adopt(l testbed.Link) error {
+	for _, end := range l.Ends {
+		if c.stacks[end.Place] == nil {
+			continue
+		}
+		if c.host == nil || c.host.nic.Device != end.Device {
+			return fmt.Errorf("node %s has not taken the interface %s", c.node, end.Device)
+		}
+		if err := c.configure(end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release leaves such an end as the cell found it, for the next cell.
+func (c *cell) release(l testbed.Link) error {
+	for _, end := range l.Ends {
+		stack := c.stacks[end.Place]
+		if stack == nil || c.host == nil {
+			continue
+		}
+		err := stack.Do(func() error {
+			return withLinks(func(h *handle) error {
+				link, err := h.LinkByName(end.Device)
+				if err != nil {
+					return err
+				}
+				return errors.Join(bare(h, link), c.host.nic.reset(stack.sysfs))
+			})
+		})
+		if err != nil {
+			return fmt.Errorf("releasing %s/%s: %w", end.Place, end.Device, err)
+		}
+	}
+	return nil
+}
+
+// bare takes from an interface what a cell, or a program of its that was killed, may have left on it.
+func bare(h *handle, link netlink.Link) error {
+	err := h.LinkSetNoMaster(link)
+	err = errors.Join(err, setAddresses(h, link, testbed.Interface{}))
+	if xdp := link.Attrs().Xdp; xdp != nil && xdp.Attached {
+		err = errors.Join(err, netlink.LinkSetXdpFd(link, -1))
+	}
+	qdisc := &netlink.GenericQdisc{QdiscType: "clsact", QdiscAttrs: netlink.QdiscAttrs{
+		LinkIndex: link.Attrs().Index, Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT}}
+	if gone := h.QdiscDel(qdisc); gone != nil && gone != unix.EINVAL && gone != unix.ENOENT {
+		err = errors.Join(err, fmt.Errorf("removing its clsact qdisc: %w", gone))
+	}
+	return err
+}

@@ -1,0 +1,239 @@
+package netns
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"windtunnel/result"
+	"windtunnel/testbed"
+)
+
+// asHost gives the calling goroutine's thread, which it never gives back, the network namespace of a host
+// with an interface for control and one for data.
+func asHost(t *testing.T) {
+	t.Helper()
+	needRoot(t)
+	runtime.LockOSThread() // not unlocked: the thread ends with the test, and its namespaces with it
+	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("sysfs", "/sys", "sysfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	err := withLinks(func(h *handle) error {
+		for _, l := range []struct{ device, peer, address string }{{"mgmt", "mgmt-far", "10.9.0.2/24"}, {"data", "data-far", "10.0.0.2/24"}} {
+			attrs := netlink.NewLinkAttrs()
+			attrs.Name, attrs.MTU = l.device, 1400
+			if err := h.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: l.peer}); err != nil {
+				return err
+			}
+			link, err := h.LinkByName(l.device)
+			if err != nil {
+				return err
+			}
+			address, _ := netlink.ParseAddr(l.address)
+			if err := h.AddrAdd(link, address); err != nil {
+				return err
+			}
+			if err := h.up(l.device); err != nil {
+				return err
+			}
+			if err := h.up(l.peer); err != nil {
+				return err
+			}
+		}
+		data, _ := h.LinkByName("data")
+		for _, route := range []testbed.Route{{Prefix: "10.77.0.0/16", Gateway: "10.0.0.9"}, {Prefix: "10.78.0.0/16"}} {
+			r, err := kernelRoute(route, data.Attrs().Index)
+			if err != nil {
+				return err
+			}
+			r.Priority = 7
+			if err := h.RouteAdd(r); err != nil {
+				return err
+			}
+		}
+		mgmt, _ := h.LinkByName("mgmt")
+		all, _ := netlink.ParseIPNet("0.0.0.0/0")
+		return h.RouteAdd(&netlink.Route{LinkIndex: mgmt.Attrs().Index, Dst: all, Gw: []byte{10, 9, 0, 1}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var hostWay = Way{Address: netip.MustParseAddr("10.0.0.2"), Toward: netip.MustParseAddr("10.0.0.1"),
+	Near: netip.MustParseAddr("10.9.0.2"), Far: netip.MustParseAddr("10.5.0.1")}
+
+// found is the interface as it is now; what a kernel counts or numbers is left out.
+func found(t *testing.T) NIC {
+	t.Helper()
+	n, err := FindNIC(hostWay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+var asWas = cmpopts.IgnoreFields(NIC{}, "Pin")
+
+// changing has the node of a found wire change all that it may.
+func changing() testbed.Graph {
+	nic := &testbed.NIC{Device: "data", Address: "10.0.0.2/24", Virtual: true}
+	end := func(place, address string) testbed.Interface {
+		return testbed.Interface{Place: place, Device: "data", MTU: 1500, Addresses: []string{address}, Steering: testbed.SteerThreaded,
+			Offloads: map[string]bool{testbed.TSO: false, testbed.GSO: false, testbed.GRO: true}}
+	}
+	return testbed.Graph{Cell: "A",
+		Nodes:   []testbed.Node{{Name: "a", CPUs: []int{0}, NIC: nic}, {Name: "b", CPUs: []int{0}, NIC: nic}},
+		Bridges: []testbed.Bridge{{Name: "br", Node: "b", Device: "br0", MTU: 1500}},
+		Links: []testbed.Link{{Name: "wire", Role: result.RoleWire, Kind: testbed.WireNetwork,
+			Ends: [2]testbed.Interface{end("a", "10.0.0.1/24"), end("b", "10.0.0.2/24")}}}}
+}
+
+// TestAnInterfaceIsTakenAndReturned: cells come and go with it, and the host then has it as before.
+func TestAnInterfaceIsTakenAndReturned(t *testing.T) {
+	asHost(t)
+	before := found(t)
+	before.Pin = filepath.Join(t.TempDir(), "netns")
+	b := New("b", []int{0}, t.TempDir())
+	if err := b.Take(before); err != nil {
+		t.Fatal(err)
+	}
+	if err := withLinks(func(h *handle) error { _, err := h.LinkByName("data"); return err }); !missing(err) {
+		t.Errorf("the host still has the interface: %v", err)
+	}
+	for range 2 {
+		g := changing()
+		if _, err := b.Place(context.Background(), g); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Apply(context.Background(), g, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Verify(context.Background(), g); err != nil {
+			t.Error(err)
+		}
+		if err := b.Restore(context.Background(), "A"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
+		t.Error(differs)
+	}
+	if _, err := os.Stat(before.Pin); err == nil {
+		t.Error("the pin is left")
+	}
+}
+
+// TestAnInterfaceIsReturnedForTheDead: nothing but what the journal has is known of it any more.
+func TestAnInterfaceIsReturnedForTheDead(t *testing.T) {
+	asHost(t)
+	before := found(t)
+	before.Pin = filepath.Join(t.TempDir(), "netns")
+	b := New("b", []int{0}, t.TempDir())
+	if err := b.Take(before); err != nil {
+		t.Fatal(err)
+	}
+	g := changing()
+	g.Links[0].Ends[1].Bridge, g.Links[0].Ends[1].Addresses = "br", nil
+	if err := b.Apply(context.Background(), g, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.Return(); err != nil {
+		t.Fatal(err)
+	}
+	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
+		t.Error(differs)
+	}
+	if err := before.Return(); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+	b.host = nil
+	_ = b.Close() // its cells miss their wire
+}
+
+// TestInterfacesThatAreRefused are left as they are, and the reason says which it is.
+func TestInterfacesThatAreRefused(t *testing.T) {
+	asHost(t)
+	with := func(change func(*Way)) Way { w := hostWay; change(&w); return w }
+	address := netip.MustParseAddr
+	for says, way := range map[string]Way{
+		"carries the control connection":       with(func(w *Way) { w.Address = address("10.9.0.2") }),
+		"has the route to 10.0.0.9":            with(func(w *Way) { w.Far = address("10.0.0.9") }),
+		"no interface has the address":         with(func(w *Way) { w.Address = address("10.4.4.4") }),
+		"no data address was given":            with(func(w *Way) { w.Address, w.Toward = netip.Addr{}, netip.Addr{} }),
+		"would leave by mgmt and not by data":  with(func(w *Way) { w.Toward = address("10.9.0.7") }),
+		"are not in one subnet":                with(func(w *Way) { w.Toward = address("10.78.0.1") }),
+		"would go over the management network": with(func(w *Way) { w.Address, w.Toward = netip.Addr{}, address("10.3.0.1") }),
+		"is the loopback":                      with(func(w *Way) { w.Address = address("127.0.0.1") }),
+	} {
+		if says == "is the loopback" {
+			if err := withLinks(func(h *handle) error { return h.up("lo") }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := FindNIC(way); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v; it should say %q", way, err, says)
+		}
+	}
+	if n, err := FindNIC(with(func(w *Way) { w.Address = netip.Addr{} })); err != nil || n.Device != "data" || n.Data.Address != "10.0.0.2/24" {
+		t.Errorf("by the other node's address: %+v, %v", n.Data, err)
+	}
+	for says, do := range map[string]func(h *handle, data netlink.Link) (undo func() error, err error){
+		"stands on it": func(h *handle, data netlink.Link) (func() error, error) {
+			attrs := netlink.NewLinkAttrs()
+			attrs.Name, attrs.ParentIndex = "data.7", data.Attrs().Index
+			vlan := &netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_BRIDGE}
+			return func() error { return h.LinkDel(vlan) }, h.LinkAdd(vlan)
+		},
+		"a port of another": func(h *handle, data netlink.Link) (func() error, error) {
+			attrs := netlink.NewLinkAttrs()
+			attrs.Name = "br7"
+			bridge := &netlink.Bridge{LinkAttrs: attrs}
+			if err := h.LinkAdd(bridge); err != nil {
+				return nil, err
+			}
+			return func() error { return h.LinkDel(bridge) }, h.LinkSetMaster(data, bridge)
+		},
+		"has a qdisc": func(h *handle, data netlink.Link) (func() error, error) {
+			q := &netlink.GenericQdisc{QdiscType: "clsact", QdiscAttrs: netlink.QdiscAttrs{LinkIndex: data.Attrs().Index,
+				Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT}}
+			return func() error { return h.QdiscDel(q) }, h.QdiscAdd(q)
+		},
+	} {
+		err := withLinks(func(h *handle) error {
+			data, err := h.LinkByName("data")
+			if err != nil {
+				return err
+			}
+			undo, err := do(h, data)
+			if err != nil {
+				return err
+			}
+			if _, err := FindNIC(hostWay); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%v; it should say %q", err, says)
+			}
+			return undo()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hostsBed is two hosts that are reached by real sshd processes, and a place for the conductor, each with a network
+// namespace and, where it is a host, its own /run, /var/cache and /sys:
+//
+//	conductor 10.9.1.1 - mgmt 10.9.1.2 h1 data 10.0.0.1 - 10.0.0.2 data h2 mgmt 10.9.2.2 - 10.9.2.1 conductor
+type hostsBed struct {
+	dir       string // keys, configurations, and a program ssh that has them
+	conductor *holder
+	hosts     [2]*holder
+}
+
+// holder is a process that holds namespaces.
+type holder struct {
+	cmd   *exec.Cmd
+	pid   int // that has the namespaces
+	stdin io.WriteCloser
+	said  *bytes.Buffer
+}
+
+// hold starts a process that dies with this one.
+func hold(t *testing.T, argv ...string) *holder {
+	t.Helper()
+	h := &holder{cmd: exec.Command(argv[0], argv[1:]...), said: &bytes.Buffer{}}
+	stdin, err := h.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.stdin = stdin
+	h.cmd.Stdout, h.cmd.Stderr = h.said, h.said
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = h.cmd.Process.Kill() // whose child is a process namespace's first, so all of them end
+		_ = h.cmd.Wait()
+	})
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		parent := h.cmd.Process.Pid
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent))
+		if h.pid, err = strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			return h
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v has no child: %s", argv, h.said)
+		}
+	}
+}
+
+// sshdConfig is of a daemon that needs nothing of the system's.
+const sshdConfig = `
+ListenAddress 10.9.%[1]d.2
+HostKey %[2]s/host%[1]d
+AuthorizedKeysFile /run/keys
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+MaxStartups 100
+`
+
+// sshConfig is the user's.
+const sshConfig = `
+Host h1
+  HostName 10.9.1.2
+Host h2
+  HostName 10.9.2.2
+Host *
+  IdentityFile %[1]s/user
+  IdentitiesOnly yes
+  UserKnownHostsFile %[1]s/known_hosts
+  GlobalKnownHostsFile /dev/null
+`
+
+// newHosts builds the bed. Each host has one of this machine's CPUs, as simulated nodes have there.
+func newHosts(t *testing.T) *hostsBed {
+	t.Helper()
+	needsRoot(t)
+	for _, program := range []string{"/usr/sbin/sshd", "ssh", "ssh-keygen", "unshare", "nsenter", "taskset", "ip"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("needs %s: apt-get install openssh-server util-linux iproute2", program)
+		}
+	}
+	b := &hostsBed{dir: t.TempDir()}
+	b.keys(t)
+	users, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(t, "passwd", string(users)+"plain:*:65533:65534::/:/bin/sh\n", 0o644)
+	b.conductor = hold(t, "unshare", "-n", "-p", "-f", "--kill-child", "cat")
+	for i := range b.hosts {
+		n := i + 1
+		b.write(t, fmt.Sprintf("sshd%d", n), fmt.Sprintf(sshdConfig, n, b.dir), 0o600)
+		b.hosts[i] = hold(t, "taskset", "-c", cpuOf(t, i), "unshare", "-n", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", `set -e
+			mount --make-rprivate /; mount -t tmpfs tmpfs /run; mkdir -m 755 /run/sshd /run/windtunnel; mount -t tmpfs tmpfs /var/cache
+			mount -t sysfs sysfs /sys; mount --bind `+filepath.Join(b.dir, "passwd")+` /etc/passwd; cp `+filepath.Join(b.dir, "user.pub")+` /run/keys; read go; exec /usr/sbin/sshd -D -e -f `+filepath.Join(b.dir, fmt.Sprintf("sshd%d", n)))
+	}
+	b.wires(t)
+	return b
+}
+
+// cpuOf shares out the CPUs that this process may use.
+func cpuOf(t *testing.T, i int) string {
+	t.Helper()
+	text, err := exec.Command("sh", "-c", "taskset -cp $$ | sed 's/.*: //'").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := regexp.MustCompile(`\d+`).FindAllString(string(text), -1)
+	return map[int]string{0: ends[0], 1: ends[len(ends)-1]}[i]
+}
+
+func (b *hostsBed) write(t *testing.T, name, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *hostsBed) keys(t *testing.T) {
+	t.Helper()
+	known := ""
+	for _, name := range []string{"user", "host1", "host2"} {
+		must(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(b.dir, name))
+		if public, err := os.ReadFile(filepath.Join(b.dir, name+".pub")); err == nil && name != "user" {
+			known += fmt.Sprintf("10.9.%s.2 %s", strings.TrimPrefix(name, "host"), public)
+		}
+	}
+	b.write(t, "known_hosts", known, 0o600)
+	b.write(t, "config", fmt.Sprintf(sshConfig, b.dir), 0o600)
+	b.write(t, "ssh", fmt.Sprintf("#!/bin/sh\nexec /usr/bin/ssh -F %s/config \"$@\"\n", b.dir), 0o755)
+}
+
+// wires joins the namespaces and lets the daemons begin.
+func (b *hostsBed) wires(t *testing.T) {
+	t.Helper()
+	c, h1, h2 := b.conductor.pid, b.hosts[0].pid, b.hosts[1].pid
+	awaitNamespaces(t, c, h1, h2)
+	var lines []string
+	for i, h := range []int{h1, h2} {
+		lines = append(lines, fmt.Sprintf("ip link add mgmt%d netns %d type veth peer name mgmt netns %d", i+1, c, h))
+	}
+	lines = append(lines, fmt.Sprintf("ip link add data netns %d type veth peer name data netns %d", h1, h2))
+	for i, h := range []int{h1, h2} {
+		n := i + 1
+		lines = append(lines,
+			fmt.Sprintf("nsenter -t %d -n ip address add 10.9.%d.1/24 dev mgmt%d", c, n, n), fmt.Sprintf("nsenter -t %d -n ip link set mgmt%d up", c, n),
+			fmt.Sprintf("nsenter -t %d -n ip link set lo up", h),
+			fmt.Sprintf("nsenter -t %d -n ip address add 10.9.%d.2/24 dev mgmt", h, n), fmt.Sprintf("nsenter -t %d -n ip link set mgmt up", h),
+			fmt.Sprintf("nsenter -t %d -n ip route add default via 10.9.%d.1", h, n),
+			fmt.Sprintf("nsenter -t %d -n ip address add 10.0.0.%d/24 dev data label data:x", h, n), fmt.Sprintf("nsenter -t %d -n ip link set data mtu 1400 up", h),
+			fmt.Sprintf("nsenter -t %d -n ip route add 10.77.0.0/16 via 10.0.0.%d metric 7", h, 3-n))
+	}
+	for _, line := range lines {
+		must(t, strings.Fields(line)...)
+	}
+	for i, h := range b.hosts {
+		if _, err := io.WriteString(h.stdin, "go\n"); err != nil {
+			t.Fatal(err)
+		}
+		b.awaitDaemon(t, i)
+	}
+}
+
+func (b *hostsBed) awaitDaemon(t *testing.T, i int) {
+	t.Helper()
+	var said []byte
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		var err error
+		if said, err = b.in(b.conductor.pid, "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=1", fmt.Sprintf("root@h%d", i+1), "true").CombinedOutput(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("sshd of h%d does not answer: %s\n%s", i+1, said, b.hosts[i].said)
+}
+
+// in is a command in the network namespace of a process, with the bed's ssh.
+func (b *hostsBed) in(pid int, argv ...string) *exec.Cmd {
+	cmd := exec.Command("nsenter", append([]string{"-t", fmt.Sprint(pid), "-n"}, argv...)...)
+	cmd.Env = append(os.Environ(), "PATH="+b.dir+":"+os.Getenv("PATH"))
+	return cmd
+}
+
+// on runs a line of a shell on a host, as it sees itself.
+func (b *hostsBed) on(t *testing.T, host int, line string) string {
+	t.Helper()
+	out, err := exec.Command("nsenter", "-t", fmt.Sprint(b.hosts[host].pid), "-n", "-m", "-p", "sh", "-c", line).CombinedOutput()
+	if err != nil {
+		t.Fatalf("on h%d: %s: %v\n%s", host+1, line, err, out)
+	}
+	return string(out)
+}
+
+// state is everything of a host that a run could leave behind or change.
+func (b *hostsBed) state(t *testing.T, host int) string {
+	t.Helper()
+	said := b.on(t, host, `ip -d address | grep -v valid_lft; ip route show table all; ip -6 route show table all; ip rule; tc qdisc; ethtool -k data
+		grep -r . /sys/class/net/data/queues/rx-0/rps_cpus /sys/class/net/data/threaded /proc/sys/net/ipv4/conf/data
+		find /run/windtunnel /var/cache -mindepth 1 ! -name lock; cut -d" " -f1,2,3 /proc/self/mounts; ls /sys/fs/bpf`)
+	lines := strings.Split(regexp.MustCompile(` (link-netnsid|link-netns|qlen|proto) [^ \n]+`).ReplaceAllString(said, ""), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool {
+		return strings.Contains(l, "fe80::") || strings.Contains(l, "ff00::") || strings.HasPrefix(l, "nsfs /run/netns/")
+	}) // settles by itself
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// run runs the program in the conductor's place.
+func (b *hostsBed) run(t *testing.T, limit time.Duration, args ...string) outcome {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := b.in(b.conductor.pid, append([]string{filepath.Join(bin, "windtunnel")}, args...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = t.TempDir(), &out, &errs
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	err := cmd.Wait()
+	o := outcome{out: out.String(), err: errs.String(), took: time.Since(began)}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		o.code = exit.ExitCode()
+	}
+	if o.took >= limit {
+		t.Fatalf("windtunnel %v did not end within %s\n%s%s", args, limit, o.out, o.err)
+	}
+	return o
+}
+
+// bothHosts are the nodes of most suites.
+const bothHosts = "a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2"
+
+func must(t *testing.T, argv ...string) {
+	t.Helper()
+	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", argv, err, out)
+	}
+}
+
+// awaitNamespaces waits until processes have network namespaces of their own.
+func awaitNamespaces(t *testing.T, pids ...int) {
+	t.Helper()
+	own, _ := os.Readlink("/proc/self/ns/net")
+	for _, pid := range pids {
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			if theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && theirs != own {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d has no network namespace of its own", pid)
+			}
+		}
+	}
+}
