@@ -41,6 +41,8 @@ type Backend interface {
 	Do(cell, place string, f func() error) error
 	// Sysfs is where that thread sees the place's own devices.
 	Sysfs(cell, place string) string
+	// Receivers are the kernel threads that receive for a cell's interfaces alone.
+	Receivers(cell string) []int
 	// LetPoll lets a cell's daemons poll, and those of no other cell.
 	LetPoll(cell string) error
 	// Port is a place's port of poll mode, nil where it has none.

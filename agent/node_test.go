@@ -30,6 +30,7 @@ func (plain) Restore(context.Context, string) error                           { 
 func (plain) Start(_, _ string, cmd *exec.Cmd) error                          { return cmd.Start() }
 func (plain) Do(_, _ string, f func() error) error                            { return f() }
 func (plain) LetPoll(string) error                                            { return nil }
+func (plain) Receivers(string) []int                                          { return nil }
 func (plain) Switches(string) []Switch                                        { return nil }
 func (plain) Port(_, _ string) *traffic.Port                                  { return nil }
 func (plain) Sysfs(_, _ string) string                                        { return "/sys" }

@@ -30,7 +30,7 @@ func (n *node) probes(cell string) (*probes, error) {
 // measured says what of a cell lies on this node.
 func (n *node) measured(cell string) measure.Config {
 	g := n.graph(cell)
-	config := measure.Config{CPUs: n.config.CPUs}
+	config := measure.Config{CPUs: n.config.CPUs, Receivers: n.config.Backend.Receivers(cell)}
 	for _, place := range g.Places() {
 		if g.NodeOf(place) == n.config.Name && apart(g, place) {
 			config.Stacks = append(config.Stacks, measure.Stack{Place: place, Sysfs: n.config.Backend.Sysfs(cell, place),
@@ -70,7 +70,7 @@ func apart(g testbed.Graph, place string) bool {
 // an inner one: only what lies in the container itself is the endpoint's.
 func ends(g testbed.Graph, link testbed.Link, node string) []measure.Link {
 	var all []measure.Link
-	for _, end := range link.Ends {
+	for _, end := range link.Interfaces() {
 		if g.NodeOf(end.Place) != node {
 			continue
 		}

@@ -56,6 +56,7 @@ func (d data) cell(spec result.Cell) Cell {
 	}
 	c.Drops, c.Counts = drops(trials), switchCounts(trials)
 	c.Stages = c.stages(trials)
+	c.DeviceSources = deviceSources(spec, trials)
 	c.Pairs = c.pairs(trials)
 	c.Directions = c.directions(trials)
 	c.Ceiling10G, c.Ceiling40G = c.ceiling(trials, result.Ethernet10G), c.ceiling(trials, result.Ethernet40G)

@@ -39,6 +39,7 @@ type Cell struct {
 	Drops         map[string]result.Figure // a trial's, by name; a name that never counted is absent
 	Counts        map[string]result.Figure // a trial's, of what else its switches count
 	Stages        map[string]result.Figure // cycles of a packet by what the polling cores spent them on; empty where they do not tell
+	DeviceSources []result.DeviceSource    // by what the busy time of the cores that forward is known; several if trials differ
 	Pairs         []Pair
 	Directions    []Direction
 	Ceiling10G    result.Figure    // frames a second that 10 Gbit/s Ethernet would carry one way at the fabric

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"errors"
+	"slices"
 
 	"windtunnel/result"
 )
@@ -42,4 +43,15 @@ func stagesOf(t result.Trial) map[string]float64 {
 		sums[stage] /= packets
 	}
 	return sums
+}
+
+// deviceSources are those of all trials, in the order of their names.
+func deviceSources(spec result.Cell, trials []result.Trial) (all []result.DeviceSource) {
+	for _, t := range trials {
+		if source := spec.DeviceSource(t); source != "" && !slices.Contains(all, source) {
+			all = append(all, source)
+		}
+	}
+	slices.Sort(all)
+	return all
 }

@@ -68,6 +68,7 @@ func (s *sampler) cpus() {
 		s.sample.CPUs = cpuSamples(s.before, s.after, busy)
 		for i := range s.sample.CPUs {
 			s.sample.CPUs[i].Processed = processedOn(s.before.softnet, s.after.softnet, s.sample.CPUs[i].CPU)
+			s.sample.CPUs[i].Receive = s.receiveSeconds(s.sample.CPUs[i].CPU)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func (s *sampler) counts() {
 	s.sample.Softnet, err = softnetBetween(before.softnet, after.softnet, after.config.CPUs)
 	s.has(probeSoftnet, err)
 	if err := firstError(before.threads.err, after.threads.err); s.has(probeThreads, err) {
-		s.sample.KernelThreadSeconds = (after.threads.value - before.threads.value).Seconds()
+		s.sample.KernelThreadSeconds = before.threads.value.between(after.threads.value).Seconds()
 	}
 	s.has(probeMemory, after.memory.err)
 	s.sample.MemoryBytes = after.memory.value

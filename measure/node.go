@@ -21,6 +21,8 @@ type Config struct {
 	Stacks   []Stack
 	Links    []Link
 	Switches []Switch
+	// Receivers are the kernel threads that receive for the interfaces of the testbed, and for nobody else.
+	Receivers []int
 }
 
 // Stack is one network stack: the node's own or a container's. Do runs a
@@ -57,21 +59,26 @@ type Node struct {
 	memory  *procFile
 	events  eventsProbe
 	threads reading[packetThreads]
-	stacks  []stackProbe
+	// receivers are the testbed's own threads, by the CPU that each has to itself.
+	receivers map[int]packetThreads
+	stacks    []stackProbe
 }
 
 // Snapshot is every probe's reading at one instant.
 type Snapshot struct {
-	at       time.Duration // CLOCK_MONOTONIC
-	config   Config
-	cpu      cpuReading
-	ticks    reading[statReading]
-	softnet  reading[map[int]softnetRow]
-	memory   reading[uint64]
-	events   eventsReading
-	threads  reading[time.Duration]
-	stacks   map[string]stackReading
-	switches []reading[switchReading]
+	at      time.Duration // CLOCK_MONOTONIC
+	config  Config
+	cpu     cpuReading
+	ticks   reading[statReading]
+	softnet reading[map[int]softnetRow]
+	memory  reading[uint64]
+	events  eventsReading
+	threads reading[threadTimes]
+	// receivers are Node's, and receiving their times.
+	receivers map[int]packetThreads
+	receiving reading[threadTimes]
+	stacks    map[string]stackReading
+	switches  []reading[switchReading]
 }
 
 // reading is a probe's value, or why there is none.
@@ -101,6 +108,8 @@ func NewNode(config Config) (*Node, error) {
 		memory:  openProc("/proc/meminfo"),
 		events:  openEvents(config.CPUs),
 		threads: findPacketThreads(config.CPUs),
+
+		receivers: receiversByCPU(config.Receivers),
 	}
 	for _, s := range config.Stacks {
 		p, err := openStack(s, config.linksOf(s.Place))
@@ -138,6 +147,7 @@ func (n *Node) Read() (Snapshot, error) {
 	s.softnet = read(readSoftnet(n.softnet))
 	s.events = n.events.read(s.ticks)
 	s.threads = readPacketThreads(n.threads)
+	s.receivers, s.receiving = n.receivers, read(packetThreads(n.config.Receivers).used())
 	for _, p := range n.stacks {
 		s.stacks[p.place] = p.read()
 	}

@@ -90,6 +90,7 @@ type lineObject struct {
 	PerBusyCore result.Figure            `json:"per_busy_core_second"`
 	Cost        result.Figure            `json:"cpu_ns_per_packet"`
 	Cycles      result.Figure            `json:"cycles_per_packet"`
+	BusyBy      []result.DeviceSource    `json:"busy_by,omitempty"`                 // what tells how busy those cores were
 	Stages      map[string]result.Figure `json:"stage_cycles_per_packet,omitempty"` // where the cores tell
 	Ceiling10G  result.Figure            `json:"ceiling_10g_per_second"`
 	Share10G    result.Figure            `json:"share_10g_percent"`
@@ -242,7 +243,7 @@ func lineOf(c analysis.Cell) *lineObject {
 	o := &lineObject{
 		Received: map[string]result.Figure{},
 		PerCore:  c.Figure(result.PacketsPerCore), PerBusyCore: c.Figure(result.PacketsPerBusyCore),
-		Cost: c.Figure(result.DevicePacketCost), Cycles: c.Figure(result.DeviceCycles), Stages: c.Stages,
+		Cost: c.Figure(result.DevicePacketCost), Cycles: c.Figure(result.DeviceCycles), BusyBy: c.DeviceSources, Stages: c.Stages,
 		Ceiling10G: c.Ceiling10G, Share10G: c.Figure(result.LineShare10G),
 		Ceiling40G: c.Ceiling40G, Share40G: c.Figure(result.LineShare40G),
 	}

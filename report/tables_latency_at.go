@@ -34,5 +34,6 @@ func latenciesAt(f analysis.Findings) section {
 		return s
 	}
 	s.notes = append(s.notes, "From when a frame left to when it was counted, of all directions together, each time to within an eighth. Frames leave in bursts where two senders have one CPU in turn, and then wait for each other.")
+	s.notes = append(s.notes, pauses(f)...)
 	return s
 }

@@ -67,6 +67,7 @@ func lineNotes(f analysis.Findings, published bool) []string {
 	if published {
 		notes = append(notes, "The published % compare the sum of all receivers with the line rate of one direction.")
 	}
+	notes = append(notes, together(f, busyBy)...)
 	return append(notes, together(f, func(c analysis.Cell) []string {
 		if says := stages(c); says != "" {
 			return []string{says}
@@ -76,6 +77,28 @@ func lineNotes(f analysis.Findings, published bool) []string {
 		}
 		return nil
 	})...)
+}
+
+// deviceSources in words.
+var deviceSources = map[result.DeviceSource]string{
+	result.DevicePolls:    "the rounds over its ports that found packets, by its own count",
+	result.DeviceReceives: "the time of the kernel threads that receive for its interfaces (NAPI), by their own clocks",
+	result.DeviceCPU:      "all that its CPUs did, whoever's work it was",
+}
+
+// busyBy says what counts as a busy core, where there is a cost of packets.
+func busyBy(c analysis.Cell) []string {
+	if !c.Framed() || !c.Figure(result.DevicePacketCost).Known() {
+		return nil
+	}
+	var says []string
+	for _, source := range c.DeviceSources {
+		says = append(says, deviceSources[source])
+	}
+	if len(says) == 0 {
+		return nil
+	}
+	return []string{"busy counts " + strings.Join(says, ", or of other trials ")}
 }
 
 // stages are a packet's cycles by stage, the most first.

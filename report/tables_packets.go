@@ -81,7 +81,18 @@ func latencies(f analysis.Findings) section {
 	if len(t.rows) == 0 {
 		return section{}
 	}
-	return section{heading: "Latency", table: t}
+	return section{heading: "Latency", table: t, notes: pauses(f)}
+}
+
+// pauses tell of what polls and yet sleeps, where there are latencies.
+func pauses(f analysis.Findings) []string {
+	return together(f, func(c analysis.Cell) []string {
+		pause := c.Spec.Layout[result.LayoutPause]
+		if pause == "" || !c.Latencies() && !c.LatencyBeside() && c.Latency == nil {
+			return nil
+		}
+		return []string{"what polls in this path shares its CPU, and sleeps " + pause + " at a time once it has found nothing for a thousand rounds: these times have that in them"}
+	})
 }
 
 func latencyRow(c analysis.Cell, requests, rate string, of func(quantile string) result.Metric, actual ...string) []string {

@@ -110,6 +110,9 @@ type CPUSample struct {
 	// Processed are the packets that the network stack received on this CPU, once at every device; nil:
 	// not known.
 	Processed *uint64 `json:"processed_packets,omitempty"`
+	// Receive is what the kernel threads took that receive for the cell's interfaces (threaded NAPI) and
+	// have this CPU alone, by their own clocks, in seconds; nil where there are none.
+	Receive *float64 `json:"receive,omitempty"`
 }
 
 // Softnet sums /proc/net/softnet_stat over the node's CPUs.

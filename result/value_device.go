@@ -12,11 +12,27 @@ import (
 // and the sink run on others. There is a blank between two.
 const LayoutDevice = "device_cpus"
 
+// LayoutPause is the fact of a cell's layout that tells how long a core which polls may sleep at a time
+// between the packets of a measured window: part of what latency there is.
+const LayoutPause = "poll_pause"
+
+// DeviceSource is by what the busy time of the cores that forward is known.
+type DeviceSource string
+
+// The sources, best first.
+const (
+	DevicePolls    DeviceSource = "polling"         // by their own count of the rounds that found packets
+	DeviceReceives DeviceSource = "receive-threads" // of the cell's interfaces, by the threads' clocks
+	DeviceCPU      DeviceSource = "cpu"             // all that the CPUs did, whoever's work it was
+)
+
 // device is the cores that forwarded in a trial.
 type device struct {
-	cores int
-	busy  float64 // of them, on the mean of the window
-	hertz float64 // reference cycles a second; 0: not known
+	cores  int
+	busy   float64 // of them, on the mean of the window: with packets, as far as the source can tell
+	full   float64 // the same, whoever's work it was
+	hertz  float64 // reference cycles a second; 0: not known
+	source DeviceSource
 }
 
 // deviceOf is what forwarded: cores that poll by their own count of cycles, else the CPUs
@@ -29,19 +45,41 @@ func (c Cell) deviceOf(t Trial) (device, error) {
 	if len(cpus) == 0 {
 		return device{}, errors.New("the generator and the sink have the same CPUs as what forwards")
 	}
-	var sum device
+	sum := device{source: DeviceReceives}
 	for _, node := range t.Nodes {
 		for _, cpu := range node.CPUs {
 			if slices.Contains(cpus, strconv.Itoa(cpu.CPU)) && node.WindowSeconds > 0 {
-				sum.cores, sum.hertz = sum.cores+1, node.Hertz
-				sum.busy += cpu.Busy / node.WindowSeconds
+				sum.add(cpu, node)
 			}
 		}
 	}
 	if sum.cores != len(cpus) {
 		return device{}, fmt.Errorf("the CPUs that forward (%s) were not sampled", strings.Join(cpus, ", "))
 	}
+	if sum.source == DeviceCPU {
+		sum.busy = sum.full
+	}
 	return sum, nil
+}
+
+// add takes a CPU of the kernel's that forwards. One without receive threads makes all of them count whole.
+func (d *device) add(cpu CPUSample, node NodeSample) {
+	d.cores, d.hertz = d.cores+1, node.Hertz
+	d.full += cpu.Busy / node.WindowSeconds
+	if cpu.Receive == nil {
+		d.source = DeviceCPU
+		return
+	}
+	d.busy += *cpu.Receive / node.WindowSeconds
+}
+
+// DeviceSource tells by what the cost of a packet on the cores that forward is known; "" where it is not.
+func (c Cell) DeviceSource(t Trial) DeviceSource {
+	d, err := c.deviceOf(t)
+	if err != nil {
+		return ""
+	}
+	return d.source
 }
 
 // polling adds up the cores that poll; false where there are none.
@@ -55,16 +93,18 @@ func (t Trial) polling() (sum device, polls bool) {
 			}
 		}
 	}
+	sum.full, sum.source = sum.busy, DevicePolls
 	return sum, sum.cores > 0
 }
 
-// DeviceBusy is the busy share of the cores that forwarded, from 0 to 1.
+// DeviceBusy is the busy share of the cores that forwarded, from 0 to 1: a CPU that is full of others' work
+// has no time to spare, either.
 func (c Cell) DeviceBusy(t Trial) (float64, error) {
 	d, err := c.deviceOf(t)
 	if err != nil {
 		return 0, err
 	}
-	return min(1, d.busy/float64(d.cores)), nil
+	return min(1, d.full/float64(d.cores)), nil
 }
 
 // Cores is how many cores the data plane may use: those that poll, those that only

@@ -2,6 +2,7 @@ package result
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -103,6 +104,19 @@ func TestDevice(t *testing.T) {
 	c.Layout[LayoutDevice] = "1"
 	expect(t, c, trial, map[Metric]float64{PacketsPerCore: 2e6, PacketsPerBusyCore: 4e6, DevicePacketCost: 250, DeviceCycles: 500})
 	b := trial.Nodes["b"]
+	if share, err := c.DeviceBusy(trial); err != nil || share != 0.5 || c.DeviceSource(trial) != DeviceCPU {
+		t.Errorf("busy %g by %q, %v", share, c.DeviceSource(trial), err)
+	}
+	half := 0.25 * b.WindowSeconds
+	b.CPUs = slices.Clone(b.CPUs)
+	for i := range b.CPUs {
+		b.CPUs[i].Receive = &half // of its CPU's time, half was others'
+	}
+	trial.Nodes["b"] = b
+	expect(t, c, trial, map[Metric]float64{PacketsPerCore: 2e6, PacketsPerBusyCore: 8e6, DevicePacketCost: 125, DeviceCycles: 250})
+	if share, err := c.DeviceBusy(trial); err != nil || share != 0.5 || c.DeviceSource(trial) != DeviceReceives {
+		t.Errorf("busy %g by %q, %v", share, c.DeviceSource(trial), err)
+	}
 	b.Switches = []SwitchSample{{Polling: &Polling{Cores: 2, Busy: 8e9, Idle: 4e9, Hertz: 3e9}}}
 	trial.Nodes["b"] = b
 	expect(t, c, trial, map[Metric]float64{PacketsPerCore: 1e6, PacketsPerBusyCore: 1.5e6, DevicePacketCost: 666.7, DeviceCycles: 2000})

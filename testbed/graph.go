@@ -49,13 +49,17 @@ type Container struct {
 }
 
 // Link is a virtual Ethernet pair. A link of role wire joins two nodes; every
-// other link stays within one.
+// other link stays within one. One of kind tap has an interface at its first end alone: its second
+// end names the node whose daemon is to open it (tuntap.rst), and nothing else.
 type Link struct {
 	Name string       `json:"name"`
 	Role string       `json:"role"`           // result.RoleWire, RoleEndpoint or RoleInner
-	Kind string       `json:"kind,omitempty"` // of a wire: nic, memory or WireNetwork
+	Kind string       `json:"kind,omitempty"` // of a wire: nic, memory or WireNetwork; LinkTap
 	Ends [2]Interface `json:"ends"`
 }
+
+// LinkTap is the kind of a link whose other side is a program.
+const LinkTap = "tap"
 
 // Interface is one end of a link.
 type Interface struct {

@@ -52,11 +52,19 @@ func (g Graph) Stacks() []string {
 	return places
 }
 
+// Interfaces are those of the link's ends that are interfaces.
+func (l Link) Interfaces() []Interface {
+	if l.Kind == LinkTap {
+		return l.Ends[:1]
+	}
+	return l.Ends[:]
+}
+
 // Interfaces lists every end of every link.
 func (g Graph) Interfaces() []Interface {
 	var all []Interface
 	for _, l := range g.Links {
-		all = append(all, l.Ends[0], l.Ends[1])
+		all = append(all, l.Interfaces()...)
 	}
 	return all
 }

@@ -30,6 +30,18 @@ func (c *cell) steerEnd(p testbed.Interface) error {
 	})
 }
 
+// Receivers are the receive threads of a cell's interfaces on this node.
+func (b *Backend) Receivers(cell string) (threads []int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.cells[cell]; c != nil {
+		for _, of := range c.receivers {
+			threads = append(threads, of...)
+		}
+	}
+	return threads
+}
+
 // receive are the CPUs for a device's receive work.
 func (c *cell) receive(p testbed.Interface) []int {
 	if len(p.CPUs) > 0 {
