@@ -66,6 +66,7 @@ type Lease struct {
 	Run   string  `json:"run"` // what the owner works on, for messages
 	Dir   string  `json:"-"`
 	lock  *os.File
+	notes *journal // of what the owner changed itself; nil: nothing
 }
 
 // Acquire takes the host's lock and makes a lease. The lock's error names the
@@ -110,11 +111,29 @@ func (l *Lease) write() error {
 	return err
 }
 
+// ownNotes is the folder of what a lease's owner changed itself.
+const ownNotes = "owner"
+
+// Raise brings a number in a file of the host's up to least, if it is lower, until the lease is released, or
+// cleaned up after its owner was killed.
+func (l *Lease) Raise(file string, least int) (err error) {
+	if l.notes == nil {
+		if l.notes, err = openJournal(filepath.Join(l.Dir, ownNotes)); err != nil {
+			return err
+		}
+	}
+	return l.notes.raise(file, least)
+}
+
 // Release gives the lease and the lock back, and undoes what an agent that was
 // killed could not.
 func (l *Lease) Release() error {
+	var noted error
+	if l.notes != nil {
+		noted = l.notes.close()
+	}
 	_, err := undoLease(l.Dir)
-	return errors.Join(err, l.lock.Truncate(0), l.lock.Close())
+	return errors.Join(noted, err, l.lock.Truncate(0), l.lock.Close())
 }
 
 // takeLock locks the host for one run. The lock is the kernel's (flock(2)), so

@@ -134,6 +134,15 @@ func newCompared(r ratio) compared {
 		&bench.Comparison{What: "beside it, packets per second, " + r.what}}
 }
 
+// end says why there is no figure, where every round was left out.
+func (c compared) end() {
+	for _, row := range []*bench.Comparison{c.cycles, c.rate} {
+		if len(row.Ours) == 0 && row.Why == "" {
+			row.Why = "others had the CPUs in every round"
+		}
+	}
+}
+
 // add takes a round's trials. A cell that was not measured says why.
 func (c compared) add(samples map[string]sample, why map[string]string) {
 	for _, name := range []string{c.over, c.under} {
@@ -142,7 +151,11 @@ func (c compared) add(samples map[string]sample, why map[string]string) {
 			return
 		}
 	}
-	over, under := samples[c.over], samples[c.under]
+	over, first := samples[c.over]
+	under, second := samples[c.under]
+	if !first || !second {
+		return // others had the CPUs
+	}
 	c.cycles.Add(1/over.cycles, 1/under.cycles)
 	c.rate.Add(over.rate, under.rate)
 }

@@ -16,6 +16,7 @@ type loader struct {
 	place *place
 	in    io.WriteCloser
 	out   *bufio.Reader
+	pids  []int
 	ports map[*device]int // the first of its two
 }
 
@@ -35,7 +36,7 @@ type frames struct {
 
 // startLoader starts it once all devices have their sockets.
 func startLoader(ctx context.Context, dir, program string, devices []*device) (*loader, error) {
-	p, err := newPlace(ctx, dir, "load")
+	p, err := newPlace(dir, "load")
 	l := &loader{place: p, ports: map[*device]int{}}
 	if err != nil {
 		return l, err
@@ -62,6 +63,7 @@ func startLoader(ctx context.Context, dir, program string, devices []*device) (*
 	if err := p.start(cmd); err != nil {
 		return l, err
 	}
+	l.pids = []int{cmd.Process.Pid}
 	for line := ""; line != "ready\n"; {
 		if line, err = l.out.ReadString('\n'); err != nil {
 			return l, p.failure(loadName, err)
@@ -91,8 +93,12 @@ const (
 	margin = 30 * time.Millisecond
 )
 
-// trial lets a device forward, and then stand still again.
-func (l *loader) trial(d *device, f frames, window time.Duration) (s sample, err error) {
+// trial lets a device forward, and then stand still again. It is made anew while others have the CPUs.
+func (l *loader) trial(d *device, f frames, window time.Duration) (sample, error) {
+	return undisturbed(func() (sample, error) { return l.once(d, f, window) })
+}
+
+func (l *loader) once(d *device, f frames, window time.Duration) (s sample, err error) {
 	if err := d.resume(); err != nil {
 		return s, err
 	}
@@ -102,6 +108,10 @@ func (l *loader) trial(d *device, f frames, window time.Duration) (s sample, err
 		return s, l.place.failure(loadName, err)
 	}
 	time.Sleep(warmUp)
+	waits := func() map[string]time.Duration {
+		return map[string]time.Duration{loadName: waited("/proc", l.pids), d.name: waited("/proc", d.pids)}
+	}
+	before := waits()
 	from, err := d.meter()
 	if err != nil {
 		return s, err
@@ -111,11 +121,19 @@ func (l *loader) trial(d *device, f frames, window time.Duration) (s sample, err
 	if err != nil {
 		return s, err
 	}
+	after := waits()
 	line, err := l.out.ReadString('\n')
 	if err != nil {
 		return s, l.place.failure(loadName, err)
 	}
-	return s.of(d, to.less(from), strings.TrimSpace(line))
+	for name := range after {
+		after[name] -= before[name]
+	}
+	s, err = s.of(d, to.less(from), strings.TrimSpace(line))
+	if others := disturbance(window, after); others != nil {
+		return s, others // whatever it came to
+	}
+	return s, err
 }
 
 // of reads the sender's answer beside the device's account.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"windtunnel/agent"
 	"windtunnel/bench"
 )
 
@@ -83,7 +84,7 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err err
 		return err
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("it reserves huge pages and makes network namespaces: run it as root")
+		return errors.New("it takes huge pages and makes network namespaces: run it as root")
 	}
 	for _, program := range []string{"vrouter", "vrouter-poll", loadName} {
 		if _, err := os.Stat(filepath.Join(s.bin, program)); err != nil {
@@ -120,12 +121,15 @@ func betweenSockets(ctx context.Context, s settings, stderr io.Writer) (m measur
 	if s.only == kernelName {
 		return m, nil
 	}
-	back, err := reservePages(pagesFolder, allMemory)
+	lease, err := agent.Acquire(agent.Root, "bench-poll")
 	if err != nil {
 		return m, err
 	}
-	defer func() { err = errors.Join(err, back()) }()
-	b, err := newBed(ctx, s, stderr)
+	defer func() { err = errors.Join(err, lease.Release()) }()
+	if err := allowPages(lease, pagesFolder, allMemory); err != nil {
+		return m, err
+	}
+	b, err := newBed(ctx, lease.Dir, s, stderr)
 	defer func() { err = errors.Join(err, b.remove()) }()
 	if err != nil {
 		return m, err

@@ -27,7 +27,7 @@ const (
 // newOVS starts Open vSwitch with DPDK, which wraps all that the sender's port brings in VXLAN. Its settings are
 // its own defaults; its neighbour is told, as nobody answers ARP here.
 func newOVS(ctx context.Context, dir string) (d *device, err error) {
-	p, err := newPlace(ctx, dir, ovsName)
+	p, err := newPlace(dir, ovsName)
 	d = &device{name: ovsName, place: p, in: p.file(inName), out: p.file(outName)}
 	if err != nil {
 		return d, err

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"windtunnel/agent"
 )
 
 // Huge pages, for all programs alike: what waits for a page's translation is no data plane's doing.
@@ -14,28 +16,19 @@ const (
 	pageMiB     = 2
 )
 
-// reservePages makes so many MiB of huge pages free, and returns how to put back what there was.
-func reservePages(folder string, mebibytes int) (back func() error, err error) {
-	file := filepath.Join(folder, "nr_hugepages")
-	before, err := readPages(file)
+// allowPages has the kernel make huge pages when they are asked for, so many MiB of them. It takes them back from
+// a program that has ended, however it did (Documentation/admin-guide/mm/hugetlbpage.rst), so none are reserved: what
+// is left if this process is killed is the limit, which is in the lease's journal.
+func allowPages(lease *agent.Lease, folder string, mebibytes int) error {
+	used, err := readPages(filepath.Join(folder, "surplus_hugepages"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	set := func(pages int) error { return os.WriteFile(file, []byte(strconv.Itoa(pages)), 0o644) }
-	back = func() error {
-		if err := set(before); err != nil {
-			return fmt.Errorf("putting back the number of huge pages, %d: %w", before, err)
-		}
-		return nil
+	limit := filepath.Join(folder, "nr_overcommit_hugepages")
+	if err := lease.Raise(limit, used+mebibytes/pageMiB); err != nil {
+		return fmt.Errorf("allowing for %d huge pages of 2 MiB: %w", mebibytes/pageMiB, err)
 	}
-	if err := set(before + mebibytes/pageMiB); err != nil {
-		return nil, fmt.Errorf("reserving huge pages: %w", err)
-	}
-	if got, err := readPages(file); err != nil || got < before+mebibytes/pageMiB {
-		_ = back() // that there were too few is the error
-		return nil, fmt.Errorf("only %d huge pages of 2 MiB could be reserved, and %d are needed: free memory, or start the machine anew", got-before, mebibytes/pageMiB)
-	}
-	return back, nil
+	return nil
 }
 
 func readPages(file string) (int, error) {

@@ -12,14 +12,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/testbed/netns"
 )
 
 // place is where one data plane runs: a network namespace, for what it has of interfaces, and a folder
-// for its sockets.
+// for its sockets. The namespace has no name, and ends with this process, however that ends.
 type place struct {
-	namespace string
-	dir       string
-	running   []*exec.Cmd // in the order of their start
+	name    string
+	dir     string
+	stack   *netns.Stack
+	running []*exec.Cmd // in the order of their start
 }
 
 // CPUs: the data plane that is measured has one for itself; everything else shares the other.
@@ -31,35 +34,32 @@ const (
 // endTime is how long a program may take to end when it is told to.
 const endTime = 5 * time.Second
 
-func newPlace(ctx context.Context, dir, name string) (*place, error) {
-	p := &place{namespace: "wtst-bench-" + name, dir: filepath.Join(dir, name)}
+func newPlace(dir, name string) (p *place, err error) {
+	p = &place{name: "wtst-bench-" + name, dir: filepath.Join(dir, name)}
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
-		return nil, err
+		return p, err
 	}
-	return p, command(ctx, "ip", "netns", "add", p.namespace)
+	p.stack, err = netns.NewStack(p.name, p.dir)
+	return p, err
 }
 
-func command(ctx context.Context, name string, args ...string) error {
-	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
-	}
-	return nil
-}
-
-// inside runs a command of the namespace.
+// inside runs a command in the namespace.
 func (p *place) inside(ctx context.Context, args ...string) error {
-	return command(ctx, "ip", append([]string{"netns", "exec", p.namespace}, args...)...)
+	return p.stack.Do(func() error {
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+		}
+		return nil
+	})
 }
 
 // file is a path in the place's folder.
 func (p *place) file(name string) string { return filepath.Join(p.dir, name) }
 
-// program prepares one that ends with this process, however that ends, and what it says besides its
-// output goes to a file.
+// program prepares one; what it says besides its output goes to a file.
 func (p *place) program(ctx context.Context, args ...string) (*exec.Cmd, error) {
-	cmd := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", p.namespace}, args...)...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "RUNTIME_DIRECTORY="+p.dir, "OVS_RUNDIR="+p.dir) // where DPDK and Open vSwitch make their files
-	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	cmd.WaitDelay = endTime
 	cmd.Cancel = func() error { return errors.Join(cmd.Process.Signal(unix.SIGCONT), cmd.Process.Signal(unix.SIGTERM)) }
 	said, err := os.Create(p.file(filepath.Base(args[0]) + ".log"))
@@ -67,9 +67,9 @@ func (p *place) program(ctx context.Context, args ...string) (*exec.Cmd, error) 
 	return cmd, err
 }
 
-// start runs a program that remove ends.
+// start runs a program that remove ends, or the end of this process, however that ends.
 func (p *place) start(cmd *exec.Cmd) error {
-	if err := cmd.Start(); err != nil {
+	if err := p.stack.Start(cmd); err != nil {
 		return err
 	}
 	p.running = append(p.running, cmd)
@@ -85,6 +85,9 @@ func (p *place) failure(program string, err error) error {
 
 // remove ends the programs, the last first, and the namespace.
 func (p *place) remove() error {
+	if p.stack == nil {
+		return nil
+	}
 	for i := len(p.running) - 1; i >= 0; i-- {
 		cmd := p.running[i]
 		if in, ok := cmd.Stdin.(io.Closer); ok {
@@ -95,7 +98,7 @@ func (p *place) remove() error {
 		_ = cmd.Wait() // an error is that it was told to end
 		late.Stop()
 	}
-	return command(context.Background(), "ip", "netns", "del", p.namespace)
+	return p.stack.Close()
 }
 
 // await looks again and again until something is so.

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"windtunnel/agent"
 	"windtunnel/bench"
 )
 
@@ -45,31 +51,75 @@ func TestFlowsDiffer(t *testing.T) {
 	}
 }
 
-// TestReservePages: what there was is put back; too few are an error that says so, and leaves nothing.
-func TestReservePages(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "nr_hugepages")
+// TestPagesAfterAKill: the limit of huge pages is put back at the end, and by `windtunnel clean` or the next lease after
+// this process was killed. None are reserved.
+func TestPagesAfterAKill(t *testing.T) {
+	root, folder := t.TempDir(), t.TempDir()
+	limit := filepath.Join(folder, "nr_overcommit_hugepages")
+	for name, text := range map[string]string{"nr_overcommit_hugepages": "5\n", "surplus_hugepages": "3\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	has := func(want string) {
 		t.Helper()
-		if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != want {
+		if text, err := os.ReadFile(limit); err != nil || strings.TrimSpace(string(text)) != want {
 			t.Errorf("%q, %v; want %s", text, err, want)
 		}
 	}
-	if err := os.WriteFile(file, []byte("5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	back, err := reservePages(dir, 64)
+	lease, err := agent.Acquire(root, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	has("37")
-	if err := back(); err != nil {
+	if err := allowPages(lease, folder, 64); err != nil {
+		t.Fatal(err)
+	}
+	has("35")
+	if err := lease.Release(); err != nil {
 		t.Error(err)
 	}
 	has("5")
-	if _, err := reservePages(filepath.Join(dir, "none"), 64); err == nil {
-		t.Error("huge pages of a machine that has none")
+
+	killed := exec.Command(os.Args[0])
+	killed.Env = append(os.Environ(), killedEnv+"="+root+":"+folder)
+	out, err := killed.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "allowed\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	has("35")
+	_ = killed.Process.Kill()
+	_ = killed.Wait() // it was killed
+	has("35")
+	if said, err := agent.Clean(root); err != nil || len(said) != 2 {
+		t.Errorf("%q, %v", said, err)
+	}
+	has("5")
+}
+
+// killedEnv lets this program take a lease and allow for pages, and then wait to be killed.
+const killedEnv = "BENCH_POLL_KILLED"
+
+func TestMain(m *testing.M) {
+	if root, folder, is := strings.Cut(os.Getenv(killedEnv), ":"); is {
+		lease, err := agent.Acquire(root, "test")
+		if err == nil {
+			err = allowPages(lease, folder, 64)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println("allowed")
+		time.Sleep(time.Minute)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
 }
 
 // TestSample: the sender's answer and the device's account make a sample, or say why not.
@@ -114,5 +164,55 @@ func TestStages(t *testing.T) {
 	text := s.text([]cell{{name: "bare"}, {name: "ovs"}})
 	if !strings.Contains(text, "| bare | 200 | 20 | 2 | 3 | 4 |\n") || strings.Contains(text, "ovs") {
 		t.Error(text)
+	}
+}
+
+// TestDisturbedTrials: a trial in which others had a CPU is made anew, and given up if that goes on; what else is wrong is told
+// at once.
+func TestDisturbedTrials(t *testing.T) {
+	others := disturbance(time.Second, map[string]time.Duration{"one": 99 * time.Millisecond, "two": 300 * time.Millisecond})
+	if !errors.Is(others, errDisturbed) || !strings.Contains(others.Error(), "two waited for its own 30 % of the window") {
+		t.Errorf("%v", others)
+	}
+	if err := disturbance(time.Second, map[string]time.Duration{"one": 99 * time.Millisecond}); err != nil {
+		t.Error(err)
+	}
+	tries := 0
+	s, err := undisturbed(func() (sample, error) {
+		if tries++; tries < 3 {
+			return sample{}, others
+		}
+		return sample{rate: 7}, nil
+	})
+	if err != nil || s.rate != 7 || tries != 3 {
+		t.Errorf("%+v after %d tries, %v", s, tries, err)
+	}
+	if _, err := undisturbed(func() (sample, error) { return sample{}, others }); !errors.Is(err, errDisturbed) || !strings.Contains(err.Error(), "each of 5 trials") {
+		t.Errorf("%v", err)
+	}
+	tries = 0
+	if _, err := undisturbed(func() (sample, error) { tries++; return sample{}, os.ErrClosed }); err == nil || tries != 1 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+	c := newCompared(ratio{over: "a", under: "b"})
+	c.add(map[string]sample{"a": {cycles: 1}}, nil)
+	if c.end(); len(c.rate.Ours) != 0 || !strings.Contains(c.cycles.Row(), "others had the CPUs") {
+		t.Error(c.cycles.Row())
+	}
+}
+
+// TestWaited: the times of all threads of all processes.
+func TestWaited(t *testing.T) {
+	proc := t.TempDir()
+	for file, text := range map[string]string{"7/task/7": "1 2000 3\n", "7/task/8": "1 40 3\n", "9/task/9": "5 600000 1\n", "10/task/10": "9 9 9\n"} {
+		if err := os.MkdirAll(filepath.Join(proc, file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(proc, file, "schedstat"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sum := waited(proc, []int{7, 9, 11}); sum != 602040 {
+		t.Errorf("%d ns", sum)
 	}
 }

@@ -16,7 +16,7 @@ const (
 // newTestpmd starts DPDK's test program, which carries frames from either socket to the other and looks
 // at none.
 func newTestpmd(ctx context.Context, dir string) (d *device, err error) {
-	p, err := newPlace(ctx, dir, testpmdName)
+	p, err := newPlace(dir, testpmdName)
 	d = &device{name: testpmdName, place: p, in: p.file("in"), out: p.file("out")}
 	if err != nil {
 		return d, err

@@ -67,7 +67,7 @@ type table struct {
 func (t table) config(p *place) config.Config {
 	mpls := config.Via{Tunnel: farIP, Encapsulation: config.MPLSoUDP, Label: farLabel}
 	c := config.Config{
-		Format: config.Format, Name: p.namespace,
+		Format: config.Format, Name: p.name,
 		Fabric:   config.Fabric{Interface: tap, Address: nearIP, Device: &config.Device{Vhost: p.file("out")}, UDPChecksum: t.sum},
 		Limits:   config.Limits{Routes: 1000 + t.routes, Flows: 1000 + t.flows},
 		Networks: []config.Network{{Name: "network", Subnet: subnet, Gateway: subnetGateway}},
@@ -88,7 +88,7 @@ func (t table) config(p *place) config.Config {
 
 // newPoll starts a vRouter in poll mode.
 func newPoll(ctx context.Context, dir, bin, name string, t table) (d *device, err error) {
-	p, err := newPlace(ctx, dir, name)
+	p, err := newPlace(dir, name)
 	d = &device{name: name, place: p, in: p.file("in"), out: p.file("out")}
 	if err != nil {
 		return d, err

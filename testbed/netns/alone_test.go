@@ -85,7 +85,7 @@ func TestAnAloneDaemonsSocketHasAShortPath(t *testing.T) {
 func TestJoinedStacksAreThoseOfOthers(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
-	theirs, err := newStack("theirs", filepath.Join(dir, "a"))
+	theirs, err := NewStack("theirs", filepath.Join(dir, "a"))
 	if err != nil {
 		t.Fatal(err)
 	}

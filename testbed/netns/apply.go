@@ -31,7 +31,7 @@ func (c *cell) addStack(place string) error {
 		c.stacks[place] = c.host.stack
 		return c.host.stack.pin(c.cpus)
 	}
-	stack, err := newStack(place, filepath.Dir(c.dir))
+	stack, err := NewStack(place, filepath.Dir(c.dir))
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func trialStack() (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for the trial: %w", err)
 	}
-	stack, err := newStack("trial", dir)
+	stack, err := NewStack("trial", dir)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -30,7 +30,7 @@ func (b *Backend) Take(nic NIC) error {
 	if b.host != nil || len(b.cells) > 0 {
 		return fmt.Errorf("node %s has an interface already, or cells without: take it first, and once", b.node)
 	}
-	stack, err := newStack(b.node, b.dir)
+	stack, err := NewStack(b.node, b.dir)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ type Stack struct {
 // errStackClosed answers work for a stack that is gone.
 var errStackClosed = errors.New("the network stack is closed: place the graph again")
 
-// newStack starts a stack's thread; its mounts lie at mountpoint/sys.
-func newStack(place, mountpoint string) (*Stack, error) {
+// NewStack makes a stack; its mounts lie at mountpoint/sys. The caller closes it.
+func NewStack(place, mountpoint string) (*Stack, error) {
 	return holdStack(place, mountpoint, func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("unsharing namespaces (root is needed): %w", err)

@@ -37,9 +37,9 @@ func chooseMemory(folder string, wish Memory) (Memory, error) {
 		return MemoryOrdinary, nil
 	}
 	const need = hugeMemory / hugePage
-	free, err := freePages(folder)
+	free, more, err := freePages(folder)
 	switch {
-	case err == nil && free >= need:
+	case err == nil && (free >= need || wish == MemoryHuge && free+more >= need):
 		return MemoryHuge, nil
 	case wish == MemoryAuto:
 		return MemoryOrdinary, nil
@@ -49,17 +49,18 @@ func chooseMemory(folder string, wish Memory) (Memory, error) {
 	return "", fmt.Errorf("%d huge pages of 2 MiB are free, and %d are needed; `echo %d > /proc/sys/vm/nr_hugepages` reserves them; or take --poll-memory auto", free, need, free+need)
 }
 
-// freePages are those that nobody has or has a claim to.
-func freePages(folder string) (int, error) {
-	var counts [2]int
-	for i, name := range []string{"free_hugepages", "resv_hugepages"} {
+// freePages are those that nobody has or has a claim to, and those that the kernel may make when they are asked
+// for, if it finds memory for them (nr_overcommit_hugepages in Documentation/admin-guide/mm/hugetlbpage.rst).
+func freePages(folder string) (free, more int, err error) {
+	counts := map[string]int{}
+	for _, name := range []string{"free_hugepages", "resv_hugepages", "nr_overcommit_hugepages", "surplus_hugepages"} {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err == nil {
-			counts[i], err = strconv.Atoi(strings.TrimSpace(string(text)))
+			counts[name], err = strconv.Atoi(strings.TrimSpace(string(text)))
 		}
 		if err != nil {
-			return 0, fmt.Errorf("reading how many there are: %w", err)
+			return 0, 0, fmt.Errorf("reading how many there are: %w", err)
 		}
 	}
-	return counts[0] - counts[1], nil
+	return counts["free_hugepages"] - counts["resv_hugepages"], max(0, counts["nr_overcommit_hugepages"]-counts["surplus_hugepages"]), nil
 }

@@ -12,20 +12,24 @@ func TestChooseMemory(t *testing.T) {
 	for _, c := range []struct {
 		wish           Memory
 		free, reserved string
+		over, surplus  string
 		want           Memory
 		says           string
 	}{
-		{"", "96", "0", MemoryOrdinary, ""},
-		{MemoryOrdinary, "96", "0", MemoryOrdinary, ""},
-		{MemoryHuge, "96", "0", MemoryHuge, ""},
-		{MemoryAuto, "100", "4", MemoryHuge, ""},
-		{MemoryAuto, "100", "5", MemoryOrdinary, ""},
-		{MemoryAuto, "", "", MemoryOrdinary, ""},
-		{MemoryHuge, "100", "5", "", "95 huge pages of 2 MiB are free, and 96 are needed; `echo 191 > /proc/sys/vm/nr_hugepages`"},
-		{MemoryHuge, "", "", "", "looking for huge pages"},
+		{"", "96", "0", "0", "0", MemoryOrdinary, ""},
+		{MemoryOrdinary, "96", "0", "0", "0", MemoryOrdinary, ""},
+		{MemoryHuge, "96", "0", "0", "0", MemoryHuge, ""},
+		{MemoryAuto, "100", "4", "0", "0", MemoryHuge, ""},
+		{MemoryAuto, "100", "5", "0", "0", MemoryOrdinary, ""},
+		{MemoryAuto, "", "", "", "", MemoryOrdinary, ""},
+		{MemoryHuge, "100", "5", "0", "0", "", "95 huge pages of 2 MiB are free, and 96 are needed; `echo 191 > /proc/sys/vm/nr_hugepages`"},
+		{MemoryHuge, "10", "0", "300", "214", MemoryHuge, ""},
+		{MemoryHuge, "10", "0", "300", "215", "", "10 huge pages of 2 MiB are free"},
+		{MemoryAuto, "10", "0", "300", "0", MemoryOrdinary, ""}, // they may not be had
+		{MemoryHuge, "", "", "", "", "", "looking for huge pages"},
 	} {
 		folder := t.TempDir()
-		for name, text := range map[string]string{"free_hugepages": c.free, "resv_hugepages": c.reserved} {
+		for name, text := range map[string]string{"free_hugepages": c.free, "resv_hugepages": c.reserved, "nr_overcommit_hugepages": c.over, "surplus_hugepages": c.surplus} {
 			if text == "" {
 				continue
 			}
