@@ -123,6 +123,20 @@ func (l *Layout) Container(place result.Place, subnet netip.Prefix, address neti
 	return &l.Graph.Links[len(l.Graph.Links)-1].Ends[1]
 }
 
+// TapContainer adds a container whose interface is a tap, which a daemon of its node opens in the container's
+// network namespace, and notes the address as the one to reach it at.
+func (l *Layout) TapContainer(place result.Place, subnet netip.Prefix, address netip.Addr, mtu int) {
+	l.Graph.Containers = append(l.Graph.Containers, testbed.Container{Name: place.Container, Node: place.Node})
+	l.Graph.Links = append(l.Graph.Links, testbed.Link{
+		Name: "endpoint-" + place.Container, Role: result.RoleEndpoint, Kind: testbed.LinkTap,
+		Ends: [2]testbed.Interface{
+			{Place: place.Container, Device: Endpoint, MAC: MAC(0, address), Addresses: []string{Within(subnet, address)}, MTU: mtu},
+			{Place: place.Node},
+		},
+	})
+	l.Reach(place.Container, address)
+}
+
 // OnSegment adds the i-th container with an address of the nodes' own subnet, as paths without a
 // network of their own have it.
 func (l *Layout) OnSegment(place result.Place, i, mtu int) *testbed.Interface {

@@ -88,10 +88,13 @@ func linkObject(g Graph, l Link) object {
 	if l.Kind != "" {
 		o.detail = l.Kind + " " + o.detail
 	}
-	o.detail += fmt.Sprintf("%s/%s - %s/%s, MTU %d",
-		l.Ends[0].Place, l.Ends[0].Device, l.Ends[1].Place, l.Ends[1].Device, l.Ends[0].MTU)
+	far := l.Ends[1].Place
+	if l.Kind != LinkTap {
+		far += "/" + l.Ends[1].Device
+	}
+	o.detail += fmt.Sprintf("%s/%s - %s, MTU %d", l.Ends[0].Place, l.Ends[0].Device, far, l.Ends[0].MTU)
 	o.fixed = l.Role + " " + l.Kind
-	for _, end := range l.Ends {
+	for _, end := range l.Interfaces() {
 		o.fixed += fmt.Sprintf(" %s/%s/%d", end.Place, end.Device, end.Queues)
 		o.attributes = append(o.attributes, end.attributes()...)
 		o.needs = append(o.needs, g.placeKey(end.Place), bridgeKey(g, g.NodeOf(end.Place), end.Bridge))

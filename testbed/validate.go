@@ -156,10 +156,13 @@ func (c *checker) link(l Link) {
 		c.fault("%s has the role %s and joins %s and %s: a wire joins two nodes, and nothing else does",
 			owner, l.Role, l.Ends[0].Place, l.Ends[1].Place)
 	}
-	if l.Ends[0].MTU != l.Ends[1].MTU {
+	if _, isNode := c.graph.Node(l.Ends[1].Place); l.Kind == LinkTap && (!isNode || l.Ends[1].Device != "") {
+		c.fault("%s is a tap, and has %s/%s at its other end: name the node alone whose daemon opens it", owner, l.Ends[1].Place, l.Ends[1].Device)
+	}
+	if l.Kind != LinkTap && l.Ends[0].MTU != l.Ends[1].MTU {
 		c.fault("%s has ends of MTU %d and %d: make them the same", owner, l.Ends[0].MTU, l.Ends[1].MTU)
 	}
-	for _, end := range l.Ends {
+	for _, end := range l.Interfaces() {
 		c.end(owner, end)
 		if node, _ := c.graph.Node(end.Place); l.Kind == WireNetwork && (node.NIC == nil || node.NIC.Device != end.Device) {
 			c.fault("%s is found, not made, and %s/%s is not the interface of a real host's wire", owner, end.Place, end.Device)

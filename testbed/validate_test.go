@@ -33,6 +33,7 @@ func TestInvalid(t *testing.T) {
 		{`an MTU of 0`, func(g *Graph) { g.VXLANs[0].MTU = 0 }},
 		{`ends of MTU 9000 and 1500`, func(g *Graph) { wire(g).MTU = 9000 }},
 		{`there is no place "z"`, func(g *Graph) { wire(g).Place = "z" }},
+		{`is a tap, and has a/v-c at its other end`, func(g *Graph) { g.Links[1].Kind = LinkTap }},
 		{`no such bridge on node a`, func(g *Graph) { g.Links[1].Ends[1].Bridge = "other" }},
 		{`"lro" is not an offload`, func(g *Graph) { wire(g).Offloads["lro"] = true }},
 		{`threaded NAPI needs GRO`, func(g *Graph) { wire(g).Offloads[GRO] = false }},

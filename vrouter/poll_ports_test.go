@@ -93,6 +93,55 @@ func hostTapNode(t *testing.T, name, address string) *node {
 	return n
 }
 
+// taps gives node a's containers taps in place of virtual pairs: they are there before the vRouter.
+func (b *bed) taps() *bed {
+	for i, c := range []*container{b.a1, b.a2} {
+		p := &b.a.config.Ports[i]
+		b.a.Delete(p.Interface)
+		lab.HostTap(c.Namespace, "eth0", containerMTU)
+		c.Address("eth0", c.address.String()+"/24")
+		p.Interface, p.Tap, p.Netns = "", "eth0", c.Path()
+	}
+	return b
+}
+
+// TestPollTapOffloads: what containers behind taps leave to a device, checksums and segmentation of TCP and UDP, is
+// carried as between virtual pairs, both ways, and their taps stay when the process dies.
+func TestPollTapOffloads(t *testing.T) {
+	for _, encapsulation := range []config.Encapsulation{config.MPLSoUDP, config.NoEncapsulation} {
+		t.Run(string(encapsulation), func(t *testing.T) {
+			b := newBed(t, encapsulation).taps().withIPv6().poll()
+			b.asNIC()
+			b.run("--lease")
+			moves(t, b, innerMTU(encapsulation))
+			for _, way := range [][2]*container{{b.a1, b.b1}, {b.b1, b.a1}, {b.a1.six(), b.b1.six()}, {b.b1.six(), b.a1.six()}} {
+				before, came := b.a.vif("a1"), b.a1.Link("eth0").Attrs().Statistics.RxPackets
+				tcp(t, way[0], way[1], bulk)
+				after := b.a.vif("a1")
+				came = b.a1.Link("eth0").Attrs().Statistics.RxPackets - came
+				if segments := after.Tx.Segments - before.Tx.Segments; way[1].Namespace == b.a1.Namespace && segments < 4*came {
+					t.Errorf("%s got %d packets for %d segments", way[1].address, came, segments)
+				}
+				if packets, segments := after.Rx.Packets-before.Rx.Packets, after.Rx.Segments-before.Rx.Segments; way[0].Namespace == b.a1.Namespace && segments < 4*packets {
+					t.Errorf("of %s came %d packets for %d segments", way[0].address, packets, segments)
+				}
+			}
+			pid := b.a.pollPID()
+			b.a.Must("killing the process", unix.Kill(pid, unix.SIGKILL))
+			lab.Await(t, "there is another process", func() bool {
+				now := b.a.pollPID()
+				return now != 0 && now != pid
+			})
+			lab.Await(t, "the containers reach each other again", func() bool { return ping(b.a1, b.b1.address, 56) == nil })
+			b.a.addsUp()
+			b.a.end()
+			if links := b.a1.Names(); !slices.Contains(links, "eth0") {
+				t.Errorf("the tap that somebody else made is gone: %v", links)
+			}
+		})
+	}
+}
+
 // TestPollXDP: ports and fabric by AF_XDP; a process that was killed comes back, and at the end no
 // program is left.
 func TestPollXDP(t *testing.T) {
@@ -162,6 +211,13 @@ func TestPollDeviceRefusals(t *testing.T) {
 		t.Errorf("no tap: exit code %d, %s", code, text)
 	}
 	n.config.Ports[0].Tap = "t0"
+	for path, says := range map[string]string{"/run/netns/none-" + n.config.Name: "opening it: no such file", "/dev/null": "is it the file of a network namespace?"} {
+		n.config.Ports[0].Netns = path
+		if text, code := n.second(); code != 1 || !strings.Contains(text, "in the network namespace "+path) || !strings.Contains(text, says) {
+			t.Errorf("a tap in %s: exit code %d, %s", path, code, text)
+		}
+	}
+	n.config.Ports[0].Netns = ""
 	n.config.Fabric.Device = &config.Device{Vhost: filepath.Join(n.folder, "f")}
 	if text, code := n.second(); code != 1 || !strings.Contains(text, "the interface wire0 is no tap") {
 		t.Errorf("a fabric whose host has no tap: exit code %d, %s", code, text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,12 +26,14 @@ type pollFlags struct {
 	memory        string
 	cpus          []int
 	pause         time.Duration
+	patience      time.Duration
 }
 
 func (f *pollFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.mode, "mode", control.ModeKernel, "what forwards: kernel (eBPF) or poll (DPDK)")
 	c.Flags().IntSliceVar(&f.cpus, "poll-cpu", nil, "poll mode: the CPU that forwards, or several (2,3); the last one without")
 	c.Flags().DurationVar(&f.pause, "poll-pause", 0, "poll mode: how long such a CPU sleeps at a time while there are no packets (such as 50us); it never does without")
+	c.Flags().DurationVar(&f.patience, "poll-patience", 0, "poll mode: how long there have to be no packets before it sleeps for the first time; a thousand rounds, some microseconds, without")
 	c.Flags().StringVar(&f.memory, "poll-memory", string(poll.MemoryOrdinary), "poll mode: pages for packets: ordinary, huge (those that are reserved and free, or it does not start), or auto (huge where there are enough)")
 	c.Flags().StringVar(&f.program, "poll-program", "", "poll mode: the path of "+pollProgram)
 }
@@ -38,12 +41,15 @@ func (f *pollFlags) add(c *cobra.Command) {
 // maxPause keeps a change of the tables, which waits for two rounds, within its limit.
 const maxPause = 100 * time.Millisecond
 
+// maxPatience is what vrouter-poll takes.
+const maxPatience = time.Second
+
 func (f *pollFlags) check(all runFlags) error {
 	switch {
 	case f.mode != control.ModeKernel && f.mode != control.ModePoll:
 		return fmt.Errorf("there is no mode %q%s", f.mode, config.Nearest(f.mode, []string{control.ModeKernel, control.ModePoll}))
-	case f.mode == control.ModeKernel && (len(f.cpus) > 0 || f.pause != 0 || f.program != ""):
-		return errors.New("--poll-cpu, --poll-pause and --poll-program are for --mode poll")
+	case f.mode == control.ModeKernel && (len(f.cpus) > 0 || f.pause != 0 || f.patience != 0 || f.program != ""):
+		return errors.New("--poll-cpu, --poll-pause, --poll-patience and --poll-program are for --mode poll")
 	case f.mode == control.ModeKernel && f.memory != string(poll.MemoryOrdinary):
 		return errors.New("--poll-memory is for --mode poll")
 	case f.mode == control.ModeKernel:
@@ -56,17 +62,21 @@ func (f *pollFlags) check(all runFlags) error {
 		return errors.New("--clsact is for the kernel mode")
 	case f.pause < 0 || f.pause > maxPause:
 		return fmt.Errorf("--poll-pause is %v; it is at most %v", f.pause, maxPause)
+	case f.patience < 0 || f.patience > maxPatience:
+		return fmt.Errorf("--poll-patience is %v; it is at most %v", f.patience, maxPatience)
+	case f.patience > 0 && f.pause == 0:
+		return errors.New("--poll-patience is how long to wait with --poll-pause, which is not given: without it, no CPU sleeps")
 	}
 	_, err := poll.ChooseCPUs(f.cpus)
 	return err
 }
 
-func (f *pollFlags) start(ctx context.Context, c config.Config) (*control.Agent, error) {
+func (f *pollFlags) start(ctx context.Context, c config.Config, stderr io.Writer) (*control.Agent, error) {
 	program, err := f.find()
 	if err != nil {
 		return nil, err
 	}
-	return control.StartPoll(ctx, c, poll.Options{Program: program, CPUs: f.cpus, Pause: f.pause, Memory: poll.Memory(f.memory)})
+	return control.StartPoll(ctx, c, poll.Options{Program: program, CPUs: f.cpus, Pause: f.pause, Patience: f.patience, Memory: poll.Memory(f.memory), Log: stderr})
 }
 
 func (f *pollFlags) find() (string, error) {

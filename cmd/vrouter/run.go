@@ -43,7 +43,7 @@ which takes a CPU for itself. It needs --lease: it keeps nothing when it ends.`,
   vrouter run --config node.json --lease --mode poll --poll-cpu 3
   vrouter run --config node.json --socket /run/a.sock --metrics 127.0.0.1:9475`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runAgent(c.Context(), f, c.InOrStdin(), c.OutOrStdout())
+			return runAgent(c.Context(), f, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	c.Flags().StringVar(&f.config, "config", "", "configuration file (JSON)")
@@ -79,7 +79,7 @@ func readConfig(path string, stdin io.Reader) (config.Config, error) {
 	return c, nil
 }
 
-func runAgent(ctx context.Context, f runFlags, stdin io.Reader, stdout io.Writer) error {
+func runAgent(ctx context.Context, f runFlags, stdin io.Reader, stdout, stderr io.Writer) error {
 	c, err := readConfig(f.config, stdin)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func runAgent(ctx context.Context, f runFlags, stdin io.Reader, stdout io.Writer
 		defer cancel()
 		endWith(stdin, cancel)
 	}
-	agent, err := f.start(ctx, c)
+	agent, err := f.start(ctx, c, stderr)
 	if err != nil {
 		return fmt.Errorf("starting the vRouter %s: %w", c.Name, err)
 	}
@@ -119,9 +119,9 @@ func runAgent(ctx context.Context, f runFlags, stdin io.Reader, stdout io.Writer
 	return errors.Join(err, agent.Close())
 }
 
-func (f runFlags) start(ctx context.Context, c config.Config) (*control.Agent, error) {
+func (f runFlags) start(ctx context.Context, c config.Config, stderr io.Writer) (*control.Agent, error) {
 	if f.poll.mode == control.ModePoll {
-		return f.poll.start(ctx, c)
+		return f.poll.start(ctx, c, stderr)
 	}
 	return control.Start(ctx, c, kernel.Options{Name: c.Name, Pin: !f.lease, Clsact: f.clsact})
 }

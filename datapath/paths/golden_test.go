@@ -49,6 +49,7 @@ func TestLaid(t *testing.T) {
 	golden(t, "vrouter-over-ipv6", "vrouter", over6(request("nic", datapath.SegmentationFound, containers("a", "b")), "mplsoudp"))
 	golden(t, "vrouter-colocated", "vrouter", request("nic", datapath.SegmentationFound, containers("a", "a")))
 	golden(t, "vrouter-poll", "vrouter", with(request("nic", datapath.SegmentationFound, containers("a", "b")), "mode", "poll"))
+	golden(t, "vrouter-poll-veth", "vrouter", attached(request("nic", datapath.SegmentationFound, containers("a", "b")), "veth"))
 	golden(t, "vrouter-poll-ports", "vrouter", atPorts(request("nic", datapath.SegmentationFound, containers("a", "b"))))
 	golden(t, "vrouter-poll-ports-wide-node", "vrouter", atPorts(wide(request("nic", datapath.SegmentationFound, containers("a", "a")))))
 	golden(t, "vrouter-alone", "vrouter", alone(request("nic", datapath.SegmentationFound, bothWays()...), "mplsoudp"))
@@ -204,6 +205,12 @@ func with(r datapath.Request, name string, value any) datapath.Request {
 	return r
 }
 
+// attached is poll mode whose containers are reached in one way.
+func attached(r datapath.Request, attach string) datapath.Request {
+	r.Options = result.Options{"mode": "poll", "attach": attach}
+	return r
+}
+
 func over6(r datapath.Request, encapsulation string) datapath.Request {
 	r.Options = result.Options{"encapsulation": encapsulation, "underlay": "ipv6"}
 	return r
@@ -254,6 +261,7 @@ func TestRefused(t *testing.T) {
 		{"an unknown encapsulation", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"encapsulation": "gre"} }, `"gre"`},
 		{"an unknown mode", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"mode": "fpga"} }, `the mode "fpga"`},
 		{"poll mode that receives at XDP", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"mode": "poll", "receive": "xdp"} }, "receive is of the mode kernel"},
+		{"poll mode at a rope", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"mode": "poll", "attach": "rope"} }, "choose tap or veth"},
 		{"poll mode with a fast path", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"mode": "poll", "fast": "on"} }, "fast is of the mode kernel"},
 		{"a port that would send to two", "ovs-dpdk", func(r *datapath.Request) {
 			*r = frames(*r)

@@ -34,7 +34,7 @@ func withPollMode(t *testing.T) {
 	t.Setenv("PATH", os.Getenv("PATH")+string(os.PathListSeparator)+bin)
 }
 
-// TestPollModeCarriesTCP between containers, whose packets it reads by packet sockets.
+// TestPollModeCarriesTCP between containers, whose packets it reads from taps, or by packet sockets.
 func TestPollModeCarriesTCP(t *testing.T) {
 	withPollMode(t)
 	for name, c := range map[string]struct {
@@ -42,17 +42,24 @@ func TestPollModeCarriesTCP(t *testing.T) {
 		segmentation  datapath.Segmentation
 		pair          result.Pair
 		encapsulation string
+		attach, is    string
 	}{
-		"two nodes":       {"nic", datapath.SegmentationFound, containers("a", "b"), "mplsoudp"},
-		"flat":            {"nic", datapath.SegmentationFound, containers("a", "b"), "none"},
-		"colocated":       {"nic", datapath.SegmentationFound, containers("b", "b"), "mplsoudp"},
-		"memory":          {"memory", datapath.SegmentationFound, containers("a", "b"), "vxlan"},
-		"no segmentation": {"nic", datapath.SegmentationOff, containers("a", "b"), "mplsogre"},
+		"two nodes":       {"nic", datapath.SegmentationFound, containers("a", "b"), "mplsoudp", "", "tap"},
+		"flat":            {"nic", datapath.SegmentationFound, containers("a", "b"), "none", "veth", "veth"},
+		"colocated":       {"nic", datapath.SegmentationFound, containers("b", "b"), "mplsoudp", "tap", "tap"},
+		"memory":          {"memory", datapath.SegmentationFound, containers("a", "b"), "vxlan", "", "tap"},
+		"no segmentation": {"nic", datapath.SegmentationOff, containers("a", "b"), "mplsogre", "", "veth"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := request(c.wire, c.segmentation, c.pair)
 			r.Options = result.Options{"mode": "poll", "encapsulation": c.encapsulation}
+			if c.attach != "" {
+				r.Options["attach"] = c.attach
+			}
 			b := raise(t, "vrouter", r)
+			if is := b.laid.Facts["attach"]; is != c.is {
+				t.Errorf("containers are attached by %s, not %s", is, c.is)
+			}
 			b.send(t, "sender", "receiver", 4<<20)
 			b.send(t, "receiver", "sender", 4<<20)
 		})

@@ -23,16 +23,26 @@ type mode struct {
 	poll bool
 	// ports: the endpoints are at vhost-user sockets, and have no interfaces.
 	ports bool
+	// taps: containers have taps, which poll mode reads and writes itself.
+	taps  bool
 	alone alone
 }
 
-// How long a CPU that polls sleeps at a time while there is nothing to do: cells stand idle while
-// others are measured. It goes to sleep after 1000 rounds in vain, so not while frames come as
-// fast as they go. Where others need it, because endpoints may wait for an answer, or have the
-// same CPU, it is short.
+// How poll mode reaches a container.
 const (
-	pauseAlone  = "500us"
-	pauseOthers = "50us"
+	optionAttach = "attach"
+	attachTap    = "tap"
+	attachVeth   = "veth"
+)
+
+// How long a CPU that polls sleeps at a time while there is nothing to do: cells stand idle while
+// others are measured. Where it is the vRouter's alone it is patient before, so that no frame of a
+// measured window finds it asleep. Where others need it, because endpoints wait for an answer or have
+// the same CPU, it is not, and sleeps shortly: a report of latency says so.
+const (
+	pauseAlone    = "500us"
+	patienceAlone = "100ms"
+	pauseOthers   = "50us"
 )
 
 // pollProgram is the process of poll mode.
@@ -52,7 +62,29 @@ func modeOf(l *datapath.Layout, containers []result.Place, way wrap) (mode, erro
 	case r.Options.Text(optionFast) == string(config.FastOn):
 		return mode{}, l.Errorf("%s is of the mode %s: poll mode has one path only", optionFast, modeKernel)
 	}
-	return mode{poll: true, ports: r.OnlyFrames, alone: alone}, nil
+	m := mode{poll: true, ports: r.OnlyFrames, alone: alone}
+	switch attach := cmp.Or(r.Options.Text(optionAttach), attachTap); attach {
+	case attachTap:
+		m.taps = !m.ports && m.canTap(r)
+	case attachVeth:
+	default:
+		return mode{}, l.Errorf("%s: %q is unknown: choose %s or %s", optionAttach, attach, attachTap, attachVeth)
+	}
+	return m, nil
+}
+
+// canTap tells whether a tap does what the cell asks for. What it leaves to a device is agreed on between its
+// stack and who opens it, so it cannot be told to leave nothing; and frames of XDP's need a pair.
+func (m mode) canTap(r datapath.Request) bool {
+	return r.Segmentation != datapath.SegmentationOff && !r.Frames && r.Wire.MTU <= largestPort
+}
+
+// attach is what there is.
+func (m mode) attach() string {
+	if m.taps {
+		return attachTap
+	}
+	return attachVeth
 }
 
 // largestPort is the MTU of a port that poll mode has at most (vrouter/README.md, "Poll mode").
@@ -87,12 +119,18 @@ func (m mode) arguments(node testbed.Node) []string {
 	if !m.poll {
 		return nil
 	}
-	forwards, shared := m.cpu(node)
-	pause := pauseOthers
-	if m.ports && !shared {
-		pause = pauseAlone
+	forwards, _ := m.cpu(node)
+	args := []string{"--mode", modePoll, "--poll-cpu", strconv.Itoa(forwards), "--poll-pause"}
+	if m.sleeps(node) {
+		return append(args, pauseOthers)
 	}
-	return []string{"--mode", modePoll, "--poll-cpu", strconv.Itoa(forwards), "--poll-pause", pause}
+	return append(args, pauseAlone, "--poll-patience", patienceAlone)
+}
+
+// sleeps tells whether the CPU that polls may sleep between the packets of a measured window.
+func (m mode) sleeps(node testbed.Node) bool {
+	_, shared := m.cpu(node)
+	return m.poll && (!m.ports || shared)
 }
 
 // endpoints adds a node's endpoints at vhost-user sockets, if it has any.

@@ -70,6 +70,9 @@ func (Path) Options() []result.Option {
 		Name: optionMode, Type: result.Word, Default: modeKernel, Words: []string{modeKernel, modePoll},
 		Says: "what forwards: eBPF in the kernel, or a process of DPDK that takes a CPU of each node for itself; with poll, endpoints of raw frames alone are at vhost-user sockets, others are containers as with kernel",
 	}, {
+		Name: optionAttach, Type: result.Word, Default: attachTap, Words: []string{attachTap, attachVeth},
+		Says: "with mode: poll, how the process reaches a container: by a tap, whose packets it reads and writes itself, or by a virtual pair and a packet socket at its end; a pair also where segmentation is off, frames are among the loads, or the MTU is more than poll mode's ports have",
+	}, {
 		Name: optionEncapsulation, Type: result.Word, Default: string(config.MPLSoUDP),
 		Words: encapsulations,
 		Says:  "how packets are wrapped between nodes; none routes them as they are",
@@ -124,6 +127,8 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 		case m.ports:
 		case m.alone.is():
 			m.alone.container(l, containers, i, mtu)
+		case m.taps:
+			l.TapContainer(place, subnet, host(i), mtu)
 		default:
 			l.Container(place, subnet, host(i), mtu)
 		}
@@ -131,6 +136,12 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	if m.poll {
 		l.Need(pollProgram)
 		l.Fact(optionMode, modePoll)
+		if !m.ports {
+			l.Fact(optionAttach, m.attach())
+		}
+		if slices.ContainsFunc(l.Graph.Nodes, m.sleeps) {
+			l.Fact(result.LayoutPause, pauseOthers)
+		}
 	}
 	if err := daemons(l, containers, way, m, mtu); err != nil {
 		return datapath.Laid{}, err
@@ -282,8 +293,11 @@ func configuration(l *datapath.Layout, node, name string, containers []result.Pl
 		label := way.label(i)
 		if place.Node == node && !m.alone.at(place) {
 			p := port(place.Container, host(i), label, c.Fabric.Fast)
-			if m.ports {
+			switch {
+			case m.ports:
 				p.Interface, p.Vhost, p.MTU = "", "{dir}/"+portSocket(i), uint32(mtu)
+			case m.taps:
+				p.Interface, p.Tap, p.Netns, p.MTU = "", datapath.Endpoint, "{netns:"+place.Container+"}", uint32(mtu)
 			}
 			c.Ports = append(c.Ports, p)
 			continue

@@ -17,11 +17,14 @@ const commandWithin = 10 * time.Second
 // daemonDir is the folder of one of the cell's daemons.
 func (c *cell) daemonDir(name string) string { return filepath.Join(c.dir, name) }
 
-// inFolders writes the daemons' folders into a daemon's texts.
+// inFolders writes the daemons' folders, and the files of the places' network namespaces, into a daemon's texts.
 func (c *cell) inFolders(d testbed.Daemon) testbed.Daemon {
 	names := []string{"{dir}", c.daemonDir(d.Name)}
 	for _, other := range c.graph.Part(d.Node).Daemons {
 		names = append(names, "{dir:"+other.Name+"}", c.daemonDir(other.Name))
+	}
+	for place, stack := range c.stacks {
+		names = append(names, "{netns:"+place+"}", stack.Path())
 	}
 	in := strings.NewReplacer(names...)
 	texts := func(all []string) []string {

@@ -26,7 +26,11 @@ func (c *cell) makeLink(ctx context.Context, l testbed.Link) error {
 	if l.Kind == testbed.WireNetwork {
 		return c.adopt(l)
 	}
-	if stack := c.stacks[near.Place]; stack != nil {
+	if stack := c.stacks[near.Place]; stack != nil && l.Kind == testbed.LinkTap {
+		if err := makeTap(stack, near); err != nil {
+			return err
+		}
+	} else if stack != nil {
 		if err := c.makePair(stack, near, far); err != nil {
 			return err
 		}
@@ -35,7 +39,7 @@ func (c *cell) makeLink(ctx context.Context, l testbed.Link) error {
 	} else if err := c.awaitEnd(ctx, far); err != nil {
 		return err
 	}
-	for _, end := range l.Ends {
+	for _, end := range l.Interfaces() {
 		if c.stacks[end.Place] == nil {
 			continue
 		}
@@ -69,6 +73,17 @@ func (c *cell) makePair(stack *Stack, near, far testbed.Interface) error {
 	}
 	return stack.Do(func() error {
 		return withLinks(func(h *handle) error { return h.LinkAdd(pair) })
+	})
+}
+
+// makeTap makes an interface that stays until its stack goes, and has no carrier while no program has it open.
+func makeTap(stack *Stack, near testbed.Interface) error {
+	tap := &netlink.Tuntap{LinkAttrs: attributes(near), Mode: netlink.TUNTAP_MODE_TAP, Flags: netlink.TUNTAP_NO_PI | netlink.TUNTAP_VNET_HDR}
+	return stack.Do(func() error {
+		if err := netlink.LinkAdd(tap); err != nil {
+			return fmt.Errorf("making a tap (`modprobe tun`): %w", err)
+		}
+		return nil
 	})
 }
 

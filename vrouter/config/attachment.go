@@ -8,6 +8,7 @@ type Attachment struct {
 	Driver    Driver // of the poll mode
 	MTU       uint32 // of a device that has none of its own, else 0
 	MAC       MAC    // that a tap gets, the container's
+	Netns     string // that a tap is in; empty: the vRouter's own
 	// Host is the host's interface beside a fabric that is no interface of the host's: what is not the
 	// vRouter's goes there, and comes from there.
 	Host string

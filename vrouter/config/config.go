@@ -106,12 +106,13 @@ func (n Network) clamps() bool { return n.MSSClamp == nil || *n.MSSClamp }
 type Port struct {
 	Name      string `json:"name"`
 	Interface string `json:"interface,omitempty"` // the host's side; or there is one of the following
-	// Driver, Vhost, VirtioUser, VhostMode, Tap and PCI are as in [Device]. Poll mode only.
+	// Driver, Vhost, VirtioUser, VhostMode, Tap, Netns and PCI are as in [Device]. Poll mode only.
 	Driver     Driver     `json:"driver,omitempty"`
 	Vhost      string     `json:"vhost,omitempty"`
 	VirtioUser string     `json:"virtio_user,omitempty"`
 	VhostMode  VhostMode  `json:"vhost_mode,omitempty"`
 	Tap        string     `json:"tap,omitempty"`
+	Netns      string     `json:"netns,omitempty"`
 	PCI        string     `json:"pci,omitempty"`
 	MTU        uint32     `json:"mtu,omitempty"` // of a port without Interface, which has its own; [DefaultDeviceMTU]
 	Network    string     `json:"network"`

@@ -20,7 +20,9 @@ type Device struct {
 	VhostMode  VhostMode `json:"vhost_mode,omitempty"`
 	// Tap is the name of an interface that the vRouter makes.
 	Tap string `json:"tap,omitempty"`
-	PCI string `json:"pci,omitempty"` // the address of a device
+	// Netns is the path of the network namespace that the tap is in, a container's; empty: the vRouter's own.
+	Netns string `json:"netns,omitempty"`
+	PCI   string `json:"pci,omitempty"` // the address of a device
 }
 
 // VhostMode is who makes a vhost-user socket. The other side connects to it.
@@ -45,12 +47,13 @@ const (
 	DefaultDeviceMTU = 1500
 	minDeviceMTU     = 68
 	maxDeviceMTU     = 3840 - 18
-	maxSocketPath    = 107 // sun_path of unix(7), and the zero that ends it
+	maxSocketPath    = 107  // sun_path of unix(7), and the zero that ends it
+	maxPath          = 4095 // PATH_MAX of linux/limits.h, and the zero
 )
 
 // device is the port's.
 func (p Port) device() Device {
-	return Device{p.Interface, p.Driver, p.Vhost, p.VirtioUser, p.VhostMode, p.Tap, p.PCI}
+	return Device{p.Interface, p.Driver, p.Vhost, p.VirtioUser, p.VhostMode, p.Tap, p.Netns, p.PCI}
 }
 
 // places are what a device can be, by their keys; one of them is not empty.
@@ -122,7 +125,7 @@ func (p Port) DeviceMTU() uint32 {
 func (p Port) Attachment(vif, ifindex uint32) Attachment {
 	at := Attachment{Vif: vif, Ifindex: ifindex, Interface: p.Place(), Driver: p.How()}
 	if at.Driver == DriverTap {
-		at.MAC = p.MAC
+		at.MAC, at.Netns = p.MAC, p.Netns
 	}
 	if !at.Driver.IsInterface() {
 		at.MTU = p.DeviceMTU()
@@ -171,10 +174,14 @@ func (k *checker) device(at, whose string, d Device) *Error {
 	if err := d.check(at, key); err != nil {
 		return err
 	}
-	if k.interfaces[d.Place()] {
-		return bad(at+"."+key, "%q is in use already", d.Place())
+	place := d.Place()
+	if d.Netns != "" {
+		place += " in " + d.Netns
 	}
-	k.interfaces[d.Place()] = true
+	if k.interfaces[place] {
+		return bad(at+"."+key, "%q is in use already", place)
+	}
+	k.interfaces[place] = true
 	return nil
 }
 
@@ -190,6 +197,10 @@ func (d Device) check(at, key string) *Error {
 		return bad(at+".driver", `is for an "interface"; a %q has its own`, key)
 	case d.Driver != "" && !d.Driver.IsInterface():
 		return bad(at+".driver", "there is no %q%s", d.Driver, Nearest(string(d.Driver), interfaceDrivers))
+	case d.Netns != "" && key != "tap":
+		return bad(at+".netns", `is for a "tap", which is made in there; what else there is has to be in the vRouter's own`)
+	case d.Netns != "" && (!path.IsAbs(d.Netns) || path.Clean(d.Netns) != d.Netns || len(d.Netns) > maxPath):
+		return bad(at+".netns", "%q is no whole path of a network namespace, such as /run/netns/c1", d.Netns)
 	case (key == "interface" || key == "tap") && !interfacePattern.MatchString(place):
 		return bad(at+"."+key, "%q is no interface's name", place)
 	case key == "pci" && !pciPattern.MatchString(place):

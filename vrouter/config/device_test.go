@@ -23,6 +23,7 @@ func TestVhostPort(t *testing.T) {
 		`"interface":"v-sender","driver":"af_xdp"`:                 {Vif: 3, Interface: "v-sender", Driver: config.DriverXDP},
 		`"virtio_user":"/run/s.sock"`:                              {Vif: 3, Interface: "/run/s.sock", Driver: config.DriverVirtioClient, MTU: 1500},
 		`"tap":"tap0","mtu":1400`:                                  {Vif: 3, Interface: "tap0", Driver: config.DriverTap, MTU: 1400, MAC: parsed.Ports[0].MAC},
+		`"tap":"eth0","netns":"/run/netns/c1"`:                     {Vif: 3, Interface: "eth0", Driver: config.DriverTap, MTU: 1500, MAC: parsed.Ports[0].MAC, Netns: "/run/netns/c1"},
 		`"pci":"0000:03:00.1"`:                                     {Vif: 3, Interface: "0000:03:00.1", Driver: config.DriverPCI, MTU: 1500},
 	} {
 		c, err := config.Parse([]byte(vhostSample(text)), "f")
@@ -67,6 +68,8 @@ func TestVhostErrors(t *testing.T) {
 		{"driver of another kind", at, at + `,"driver":"pci"`, `ports[0].driver: there is no "pci"`},
 		{"driver of a tap", at, `"tap":"tap0","driver":"af_xdp"`, `ports[0].driver: is for an "interface"; a "tap" has its own`},
 		{"tap's name", at, `"tap":"a/b"`, `ports[0].tap: "a/b" is no interface's name`},
+		{"netns of an interface", at, at + `,"netns":"/run/netns/c1"`, `ports[0].netns: is for a "tap"`},
+		{"netns by its name", at, `"tap":"eth0","netns":"c1"`, `ports[0].netns: "c1" is no whole path of a network namespace`},
 		{"pci address", at, `"pci":"03:00.0"`, `ports[0].pci: "03:00.0" is no PCI address such as 0000:03:00.0; ` + "`lspci -D` shows them"},
 		{"socket of a switch", at, `"virtio_user":"x"`, `ports[0].virtio_user: "x" is no whole path of a socket`},
 		{"tap mtu", at, `"tap":"tap0","mtu":9000`, `ports[0].mtu: 9000 is not between 68 and 3822`},
@@ -115,7 +118,7 @@ func TestFabricDevice(t *testing.T) {
 		{"tap", at, at + `,"device":{"tap":"t"}`, `fabric.device.tap: has no other side`},
 		{"interface alone", at, at + `,"device":{"interface":"eth1"}`, `fabric.device.interface: is for "driver": "af_xdp"`},
 		{"the host's own", at, at + `,"device":{"interface":"wire0","driver":"af_xdp"}`, `fabric.device.interface: "wire0" is in use already`},
-		{"unknown", at, at + `,"device":{"pic":"0000:03:00.0"}`, `unknown key "pic"; there is driver, interface, pci`},
+		{"unknown", at, at + `,"device":{"pic":"0000:03:00.0"}`, `unknown key "pic"; there is driver, interface, netns, pci`},
 	})
 }
 

@@ -122,7 +122,7 @@ func newProcess(t *testing.T) *process {
 	if options.CPUs, err = ChooseCPUs(nil); err != nil {
 		t.Fatal(err)
 	}
-	p, err := startProcess(options, image)
+	p, err := startProcess(options, image, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func TestWrongTables(t *testing.T) {
 			}
 			defer m.close()
 			c.spoil(m.memory)
-			run := exec.Command(program, "3", "4", "0")
+			run := exec.Command(program, "3", "4", "0", "0")
 			run.ExtraFiles = []*os.File{m.file}
 			text, err := run.CombinedOutput()
 			if err == nil || !strings.Contains(string(text), "the tables' "+c.says+" is") {
@@ -137,13 +137,13 @@ func TestWrongTables(t *testing.T) {
 // TestByHand: what is not started by vrouter says so.
 func TestByHand(t *testing.T) {
 	program := lab.PollProgram(t)
-	for _, args := range [][]string{nil, {"--help"}, {"3"}, {"x", "4", "0"}, {"3", "-1", "0"}, {"3", "4", "99999999999"}} {
+	for _, args := range [][]string{nil, {"--help"}, {"3"}, {"3", "4", "0"}, {"x", "4", "0", "0"}, {"3", "-1", "0", "0"}, {"3", "4", "99999999999", "0"}, {"3", "4", "0", "-1"}} {
 		text, err := exec.Command(program, args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(text), "vrouter run --mode poll") {
 			t.Errorf("%q: %v, %s", args, err, text)
 		}
 	}
-	text, err := exec.Command(program, "0", "0", "0").CombinedOutput()
+	text, err := exec.Command(program, "0", "0", "0", "0").CombinedOutput()
 	if err == nil || !strings.Contains(string(text), "holds no tables") {
 		t.Errorf("without tables: %v, %s", err, text)
 	}

@@ -12,8 +12,8 @@
 
 #include "forward.h"
 
-/* Rounds without a packet before the core takes a pause, if it may. */
-#define PATIENCE 1000
+/* Rounds without a packet before the core takes a pause, if it may, and its patience is over. */
+#define EMPTY_ROUNDS 1000
 
 /* Of so many rounds that find packets, the stages of one are timed: to read the clock several times
  * a packet takes about as long as a stage does. A power of two. */
@@ -102,7 +102,8 @@ static void keep_stages(struct poll_core *c, uint32_t found)
 static void forward(struct poll_core *c)
 {
 	struct poll_account *account = c->account;
-	uint64_t rounds = account->rounds, then = rte_rdtsc(), asked = then, now;
+	uint64_t rounds = account->rounds, then = rte_rdtsc(), asked = then, had = then, now;
+	const uint64_t patience = account->hertz / US_PER_S * running->patience;
 	uint32_t empty = 0, found;
 
 	while (!stopped()) {
@@ -125,7 +126,9 @@ static void forward(struct poll_core *c)
 		/* Nothing of the next round is read before others can see that this one is over. */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		empty = found ? 0 : empty + 1;
-		if (running->pause && empty > PATIENCE)
+		if (found)
+			had = now;
+		if (running->pause && empty > EMPTY_ROUNDS && now - had >= patience)
 			usleep(running->pause);
 	}
 }

@@ -5,7 +5,7 @@
  * vrouter-poll: the vRouter's poll mode on DPDK. vrouter starts it, and hands it the tables and a
  * socket to be asked by:
  *
- *	vrouter-poll IMAGE-FD CONTROL-FD PAUSE EAL-ARGUMENTS...
+ *	vrouter-poll IMAGE-FD CONTROL-FD PAUSE PATIENCE EAL-ARGUMENTS...
  *	vrouter-poll --layout
  *
  * It ends when the socket's other end is closed.
@@ -58,26 +58,28 @@ int main(int argc, char **argv)
 {
 	static struct poll_image image;
 	static struct poll_work work = {.image = &image};
-	int fd, control, pause, status;
+	int fd, control, pause, patience, status;
 
 	if (argc == 2 && !strcmp(argv[1], "--layout")) {
 		poll_image_describe();
 		return 0;
 	}
-	if (argc < 4)
+	if (argc < 5)
 		return usage();
 	fd = number(argv[1]);
 	control = number(argv[2]);
 	pause = number(argv[3]);
-	if (fd < 0 || control < 0 || pause < 0)
+	patience = number(argv[4]);
+	if (fd < 0 || control < 0 || pause < 0 || patience < 0)
 		return usage();
 	signal(SIGPIPE, SIG_IGN); /* a write says so */
 	signal(SIGINT, SIG_IGN);  /* a terminal's is for the agent, which closes the socket */
 	if (poll_image_open(fd, &image))
 		return 1;
 	work.pause = (unsigned int)pause;
-	argv[3] = argv[0];
-	if (rte_eal_init(argc - 3, argv + 3) < 0) {
+	work.patience = (unsigned int)patience;
+	argv[4] = argv[0];
+	if (rte_eal_init(argc - 4, argv + 4) < 0) {
 		fprintf(stderr, "vrouter-poll: DPDK does not start; the lines above say why\n");
 		return 1;
 	}

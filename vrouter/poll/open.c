@@ -53,12 +53,18 @@ static const char *open_packet(struct poll_port *p, const char *interface)
 	return NULL;
 }
 
+/* What the host sends leaves as it is, so that nothing of it may be left to a device. */
 static const char *open_tap(struct poll_port *p, int fd)
 {
+	if (fd < 0)
+		return "there is no open file of it";
 	if (make_queues(p, 1, 1))
 		return "no memory";
-	p->queues[0].tap = poll_tap_open(fd);
-	return p->queues[0].tap ? NULL : "there is no open file of it";
+	p->queues[0].tap = poll_tap_open(fd, p->vif != POLL_HOST);
+	if (!p->queues[0].tap)
+		return strerror(errno);
+	p->takes = poll_tap_takes(p->queues[0].tap);
+	return NULL;
 }
 
 static const char *set_up_queues(struct poll_port *p, struct rte_mempool *pool)

@@ -23,7 +23,7 @@ func (p *Plane) CanOpen(c config.Config, interfaces []uint32) error {
 	}
 	ours := make(map[string]bool)
 	for _, at := range p.attached {
-		ours[at.Interface] = true
+		ours[at.Interface] = ours[at.Interface] || at.Netns == ""
 	}
 	for _, port := range c.Ports {
 		at := port.Attachment(0, 0)

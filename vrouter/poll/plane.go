@@ -28,12 +28,15 @@ type Options struct {
 	// Pause lets the CPU sleep for so long, once and again, when there were no packets for a while. It
 	// costs latency of about as much; 0 never sleeps.
 	Pause time.Duration
+	// Patience is how long there have to be no packets before the first pause: a thousand rounds, if that is
+	// longer.
+	Patience time.Duration
 	// Memory is what packets are in; empty is ordinary.
 	Memory Memory
 	// Pinned tells that a device is to read and write the packets' memory by itself: then all of it is taken
 	// at the start, so that there is less.
 	Pinned bool
-	// Log gets what DPDK says; nil is nobody.
+	// Log gets what the process says while it lives, lines of bounded length and number; nil is nobody.
 	Log io.Writer
 	// Blocks is the size of the route tables.
 	Blocks uint32
@@ -51,6 +54,7 @@ type Plane struct {
 	flows   *config.Flows
 	silence silence
 	hush    hush
+	log     *log
 	stop    context.CancelFunc
 	watch   sync.WaitGroup
 
@@ -76,17 +80,18 @@ func Start(options Options) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{options: options, image: image, attached: make(map[uint32]config.Attachment), taps: make(map[uint32]*os.File)}
+	p := &Plane{options: options, image: image, attached: make(map[uint32]config.Attachment), taps: make(map[uint32]*os.File), log: newLog(options.Log)}
 	p.silence, err = newSilence(options.Name)
 	if err == nil {
 		err = p.openFlows()
 	}
 	if err == nil {
-		p.process, err = startProcess(options, image)
+		p.process, err = startProcess(options, image, p.log)
 	}
 	if err != nil {
 		_ = p.silence.close() // it has taken nothing
 		image.close()
+		p.log.close()
 		return nil, err
 	}
 	var ctx context.Context
@@ -112,6 +117,7 @@ func (p *Plane) Close() error {
 		p.rules.close()
 	}
 	p.image.close()
+	p.log.close()
 	return err
 }
 
@@ -249,7 +255,7 @@ func (p *Plane) revive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	err := p.leaveXDP()
-	process, failed := startProcess(p.options, p.image)
+	process, failed := startProcess(p.options, p.image, p.log)
 	err = errors.Join(err, failed)
 	for _, vif := range slices.Sorted(maps.Keys(p.attached)) {
 		if at := p.attached[vif]; err == nil {

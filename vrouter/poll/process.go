@@ -2,18 +2,14 @@ package poll
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -44,7 +40,7 @@ type process struct {
 
 // startProcess hands it the tables and one end of a socket. When the other end goes, by whatever end
 // of this process, it ends: nobody else can reach or keep it.
-func startProcess(options Options, image *image) (*process, error) {
+func startProcess(options Options, image *image, said *log) (*process, error) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("making a socket for the poll mode's process: %w", err)
@@ -63,7 +59,7 @@ func startProcess(options Options, image *image) (*process, error) {
 		return nil, err
 	}
 	p := &process{memory: memory, waits: askTime, control: control, answers: bufio.NewReader(control), done: make(chan struct{})}
-	p.said.next = options.Log
+	p.said.next = said
 	p.command = exec.Command(options.Program, arguments(options, memory)...)
 	p.command.Stdout, p.command.Stderr = &p.said, &p.said
 	p.command.WaitDelay = time.Second                     // whoever has its output open as well does not keep us
@@ -77,6 +73,7 @@ func startProcess(options Options, image *image) (*process, error) {
 	}
 	go func() {
 		_ = p.command.Wait() // how it ended is in ProcessState
+		p.said.end()
 		close(p.done)
 	}()
 	return p, nil
@@ -95,7 +92,7 @@ func arguments(o Options, memory Memory) []string {
 		pages = []string{"--in-memory", "--single-file-segments", "-m", strconv.Itoa(hugeMemory)}
 	}
 	return append([]string{
-		"3", "4", strconv.FormatInt(o.Pause.Microseconds(), 10),
+		"3", "4", strconv.FormatInt(o.Pause.Microseconds(), 10), strconv.FormatInt(o.Patience.Microseconds(), 10),
 		"--no-shconf", "--iova-mode=va", "-a", noPCI, "--no-telemetry", "--log-level=5",
 		"--lcores", lcores(o.CPUs),
 	}, pages...)
@@ -220,44 +217,4 @@ func (p *process) close() error {
 		return fmt.Errorf("the poll mode's process did not end within %v, and was killed%s", endTime, p.said.quote())
 	}
 	return nil
-}
-
-// tail keeps the end of what the process says.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-	next io.Writer
-}
-
-const (
-	tailBytes   = 2048
-	quotedLines = 4
-)
-
-// Write takes it.
-func (t *tail) Write(text []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, text...)
-	t.text = t.text[max(0, len(t.text)-tailBytes):]
-	if t.next != nil {
-		return t.next.Write(text)
-	}
-	return len(text), nil
-}
-
-// noFolder is what EAL says of the folder that it is kept from making.
-var noFolder = [][]byte{[]byte("/dev/null/dpdk"), []byte("No DPDK runtime directory")}
-
-// quote is the last lines, for an error.
-func (t *tail) quote() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := slices.DeleteFunc(bytes.Split(t.text, []byte("\n")), func(line []byte) bool {
-		return len(bytes.TrimSpace(line)) == 0 || slices.ContainsFunc(noFolder, func(word []byte) bool { return bytes.Contains(line, word) })
-	})
-	if len(lines) == 0 {
-		return ""
-	}
-	return ": " + string(bytes.Join(lines[max(0, len(lines)-quotedLines):], []byte("; ")))
 }

@@ -9,7 +9,6 @@
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <linux/virtio_net.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <rte_ether.h>
-
-#include "../core/vr_mss.h"
 #include "netdev.h"
-#include "layers.h"
-#include "ports.h"
-
-#define TCP_CWR 0x80
-#define GSO_UDP 5 /* VIRTIO_NET_HDR_GSO_UDP_L4, younger than our headers */
+#include "vnet.h"
 
 /* Tells what the process sends from what the host does: silence.go. */
 #define POLL_MARK 0x76720001
@@ -39,11 +31,6 @@
 /* Frames that a slot is too small for are whole beside the ring, up to so many bytes: about 500
  * aggregates of full size. As much may be under way to the other side. */
 #define LONG_ROOM (32 << 20)
-
-/* The longest frame: an IP packet with all that its header can say, and an Ethernet header with a
- * tag. */
-#define LONGEST (0xffff + RTE_ETHER_HDR_LEN + 4)
-#define PIECES ((LONGEST + POLL_FRAME - 1) / POLL_FRAME)
 
 /* Buffers that one call sends, of all its frames. */
 #define PARTS 1024
@@ -158,37 +145,6 @@ uint32_t poll_socket_takes(const struct poll_socket *s)
 	return s->takes;
 }
 
-/* What an aggregate is cut into, as DPDK has it. Of a kind without a name here, nothing is said,
- * and it is lost by that. */
-static uint32_t kind_of(uint8_t gso_type)
-{
-	switch (gso_type & ~VIRTIO_NET_HDR_GSO_ECN) {
-	case VIRTIO_NET_HDR_GSO_TCPV4:
-		return RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_TCP;
-	case VIRTIO_NET_HDR_GSO_TCPV6:
-		return RTE_PTYPE_L3_IPV6 | RTE_PTYPE_L4_TCP;
-	case GSO_UDP: /* either family's */
-		return RTE_PTYPE_L4_UDP;
-	default:
-		return 0;
-	}
-}
-
-/* What is left to a device, as layers.h has it. */
-static void note(struct rte_mbuf *m, const struct virtio_net_hdr *h)
-{
-	m->hash.usr = 0;
-	if (h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
-		m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_NONE;
-		m->hash.usr = POLL_SUM_AT(h->csum_start, h->csum_offset);
-	}
-	if (h->gso_type == VIRTIO_NET_HDR_GSO_NONE)
-		return;
-	m->ol_flags |= RTE_MBUF_F_RX_LRO;
-	m->packet_type = kind_of(h->gso_type);
-	m->tso_segsz = h->gso_size;
-}
-
 /* The frame of a slot, in a buffer: as much of it as there is. */
 static struct rte_mbuf *take(const struct tpacket2_hdr *slot, struct rte_mempool *pool)
 {
@@ -200,25 +156,10 @@ static struct rte_mbuf *take(const struct tpacket2_hdr *slot, struct rte_mempool
 	if (!m)
 		return NULL;
 	memcpy(&h, frame - sizeof(h), sizeof(h));
-	note(m, &h);
+	poll_vnet_note(m, &h);
 	memcpy(rte_pktmbuf_mtod(m, void *), frame, length);
 	m->data_len = (uint16_t)length;
 	m->pkt_len = slot->tp_len;
-	return m;
-}
-
-/* Chains buffers of which so many bytes are used. */
-static struct rte_mbuf *chain(struct rte_mbuf **pieces, uint32_t count, uint32_t bytes)
-{
-	struct rte_mbuf *m = pieces[0];
-
-	m->pkt_len = bytes;
-	m->nb_segs = (uint16_t)count;
-	for (uint32_t i = 0; i < count; i++) {
-		pieces[i]->data_len = (uint16_t)RTE_MIN(bytes, (uint32_t)POLL_FRAME);
-		pieces[i]->next = i + 1 < count ? pieces[i + 1] : NULL;
-		bytes -= pieces[i]->data_len;
-	}
 	return m;
 }
 
@@ -226,8 +167,8 @@ static struct rte_mbuf *chain(struct rte_mbuf **pieces, uint32_t count, uint32_t
 static struct rte_mbuf *take_long(struct poll_socket *s, uint32_t bytes, struct rte_mempool *pool)
 {
 	uint32_t count = (bytes + POLL_FRAME - 1) / POLL_FRAME;
-	struct rte_mbuf *pieces[PIECES];
-	struct iovec parts[1 + PIECES];
+	struct rte_mbuf *pieces[POLL_PIECES];
+	struct iovec parts[1 + POLL_PIECES];
 	struct virtio_net_hdr h = {0};
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 1 + count};
 
@@ -237,8 +178,8 @@ static struct rte_mbuf *take_long(struct poll_socket *s, uint32_t bytes, struct 
 	for (uint32_t i = 0; i < count; i++)
 		parts[1 + i] = (struct iovec){rte_pktmbuf_mtod(pieces[i], void *), POLL_FRAME};
 	if (recvmsg(s->fd, &message, MSG_DONTWAIT) == (ssize_t)(sizeof(h) + bytes)) {
-		note(pieces[0], &h);
-		return chain(pieces, count, bytes);
+		poll_vnet_note(pieces[0], &h);
+		return poll_chain(pieces, count, bytes);
 	}
 	/* The kernel had it, but could not give it: it is one that was cut, of which nothing is
 	 * left. */
@@ -264,7 +205,7 @@ static struct rte_mbuf *take_any(struct poll_socket *s, const struct tpacket2_hd
 
 	if (!(status & TP_STATUS_COPY))
 		return take(slot, pool);
-	if (slot->tp_len <= LONGEST && slot->tp_len > 0)
+	if (slot->tp_len <= POLL_LONGEST && slot->tp_len > 0)
 		return take_long(s, slot->tp_len, pool);
 	m = take(slot, pool);
 	if (m)
@@ -304,31 +245,6 @@ uint32_t poll_socket_missed(const struct poll_socket *s)
 										: counts.tp_drops;
 }
 
-/* What is left to the kernel, or to a device behind it. */
-static void state(struct virtio_net_hdr *h, const struct rte_mbuf *m)
-{
-	uint64_t sum = m->ol_flags & RTE_MBUF_F_TX_L4_MASK;
-
-	*h = (struct virtio_net_hdr){.gso_type = VIRTIO_NET_HDR_GSO_NONE};
-	if (!sum)
-		return;
-	h->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
-	h->csum_start = (uint16_t)(m->l2_len + m->l3_len);
-	h->csum_offset = sum == RTE_MBUF_F_TX_TCP_CKSUM ? VR_TCP_CSUM : 6;
-	if (!(m->ol_flags & (RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_UDP_SEG)))
-		return;
-	h->hdr_len = (uint16_t)(h->csum_start + m->l4_len);
-	h->gso_size = m->tso_segsz;
-	if (m->ol_flags & RTE_MBUF_F_TX_UDP_SEG)
-		h->gso_type = GSO_UDP;
-	else
-		h->gso_type = m->ol_flags & RTE_MBUF_F_TX_IPV4 ? VIRTIO_NET_HDR_GSO_TCPV4
-							       : VIRTIO_NET_HDR_GSO_TCPV6;
-	if (*rte_pktmbuf_mtod_offset(m, const uint8_t *, h->csum_start + 13) & TCP_CWR &&
-	    h->gso_type != GSO_UDP)
-		h->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
-}
-
 /* A message of each frame, while there are parts for their buffers. */
 static uint16_t gather(struct poll_socket *s, struct rte_mbuf **mbufs, uint16_t count)
 {
@@ -338,7 +254,7 @@ static uint16_t gather(struct poll_socket *s, struct rte_mbuf **mbufs, uint16_t 
 	for (; n < count && part + 1 + mbufs[n]->nb_segs <= PARTS; n++) {
 		struct msghdr *h = &s->messages[n].msg_hdr;
 
-		state(&s->headers[n], mbufs[n]);
+		poll_vnet_state(&s->headers[n], mbufs[n]);
 		h->msg_iov = &s->parts[part];
 		h->msg_iovlen = 1 + mbufs[n]->nb_segs;
 		s->parts[part++] = (struct iovec){&s->headers[n], sizeof(s->headers[n])};

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -17,7 +18,42 @@ import (
 //
 // DPDK's own driver (net_tap) opens an interface by its name: it would lose one that was moved into a
 // container, and the container its interface with each process that ends.
-func openTap(at config.Attachment) (*os.File, error) {
+func openTap(at config.Attachment) (file *os.File, err error) {
+	if at.Netns == "" {
+		return openTapHere(at)
+	}
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the namespace that it went into
+		err := enter(at.Netns)
+		if err == nil {
+			file, err = openTapHere(at)
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		return nil, fmt.Errorf("in the network namespace %s: %w", at.Netns, err)
+	}
+	return file, nil
+}
+
+// enter brings the calling thread into a network namespace. What the path names is opened without waiting, as
+// it may be anything.
+func enter(path string) error {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return fmt.Errorf("opening it: %w; `ip netns add` makes one under /run/netns, and a process has its own at /proc/PID/ns/net", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("going there: %w; is it the file of a network namespace?", err)
+	}
+	return nil
+}
+
+// openTapHere does so in the network namespace of the calling thread. Packets have a header in front of them
+// that says what of them is left to a device (IFF_VNET_HDR).
+func openTapHere(at config.Attachment) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening /dev/net/tun: %w; `modprobe tun`", err)
@@ -41,7 +77,7 @@ func takeTap(fd int, name string, more uint16) error {
 	if err != nil {
 		return fmt.Errorf("the interface %q: %w", name, err)
 	}
-	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | more)
+	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR | more)
 	switch err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); {
 	case errors.Is(err, unix.EBUSY):
 		return fmt.Errorf("the tap %s is somebody else's already; name another, or end who holds it", name)

@@ -87,6 +87,9 @@ func onThread(t *testing.T, f func() error) {
 	}
 }
 
+// Path names it to other processes while the test runs.
+func (n *Namespace) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), int(n.handle)) }
+
 // Do runs f in the namespace.
 func (n *Namespace) Do(f func() error) {
 	n.t.Helper()
