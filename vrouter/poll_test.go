@@ -196,6 +196,15 @@ func TestPollKilled(t *testing.T) {
 	}
 }
 
+// TestPollStopped: a process that somebody has stopped ends with its vRouter, too, however that ends.
+func TestPollStopped(t *testing.T) {
+	b := pollBed(t, config.MPLSoUDP)
+	pid := b.a.pollPID()
+	b.a.Must("stopping the process", unix.Kill(pid, unix.SIGSTOP))
+	b.a.signal(syscall.SIGKILL)
+	lab.Await(t, "the process has ended", func() bool { return !exists(pid) })
+}
+
 // TestPollPortsComeAndGo: ports are taken and given back while packets flow, and an interface that
 // was deleted and made again is found.
 func TestPollPortsComeAndGo(t *testing.T) {

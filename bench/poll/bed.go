@@ -208,8 +208,9 @@ func (b *bed) versions(ctx context.Context) string {
 	return "DPDK " + strings.Join(found, ", ")
 }
 
-// remove ends everything, the sender first.
+// remove ends everything, the sender first. Who stands still could not end what it has started.
 func (b *bed) remove() (err error) {
+	_ = b.each((*device).resume) // one may have ended
 	if b.loader != nil {
 		err = b.loader.place.remove()
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -67,16 +68,32 @@ func startProcess(options Options, image *image, said *log) (*process, error) {
 	// The first keeps EAL from making a folder that it has no use for. libxdp, behind AF_XDP, would pin a
 	// program that calls others (a dispatcher), which stays when the process is killed.
 	p.command.Env = []string{"RUNTIME_DIRECTORY=/dev/null", "LIBXDP_SKIP_DISPATCHER=1"}
-	if err := p.command.Start(); err != nil {
+	if err := p.start(); err != nil {
 		control.Close()
 		return nil, fmt.Errorf("starting the poll mode's process %s: %w; `make poll` builds it", options.Program, err)
 	}
+	return p, nil
+}
+
+// start has the process go on when this one dies, if somebody has stopped it: a stopped one does not see that its
+// socket is closed, and would keep its memory.
+func (p *process) start() error {
+	p.command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGCONT}
+	started := make(chan error, 1)
 	go func() {
+		// The signal comes with the end of the thread that forks (prctl(2), PR_SET_PDEATHSIG), so this one stays.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.command.Start()
+		started <- err
+		if err != nil {
+			return
+		}
 		_ = p.command.Wait() // how it ended is in ProcessState
 		p.said.end()
 		close(p.done)
 	}()
-	return p, nil
+	return <-started
 }
 
 // arguments: EAL keeps nothing in files (--no-shconf, --no-huge or --in-memory), so nothing is left when the
