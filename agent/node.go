@@ -107,7 +107,8 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 		nic = findNIC(config, backend, notes)
 		config.Backend = local{backend, newEngines(backend, config, notes), nic}
 	}
-	n := &node{config: config, journal: notes, nic: nic, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{}}
+	n := &node{config: config, journal: notes, nic: nic, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{},
+		builds: map[string]context.CancelCauseFunc{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	n.watchdog = time.AfterFunc(heartbeatLimit, func() {
 		cancel(fmt.Errorf("no word from the conductor for %s", heartbeatLimit))
@@ -130,7 +131,8 @@ type node struct {
 	graphs   map[string]testbed.Graph // by cell, as applied
 	workers  map[string]*workerProcess
 	trials   map[string]*nodeTrial
-	prepared map[string][]preparedPair // by cell
+	prepared map[string][]preparedPair          // by cell
+	builds   map[string]context.CancelCauseFunc // by cell that is being built: what ends that
 }
 
 func (n *node) hello() proto.Hello {
@@ -174,6 +176,11 @@ func (n *node) build(ctx context.Context, ask proto.Request) proto.Reply {
 	if ask.Graph == nil {
 		return refuse("%s needs a graph", ask.Do)
 	}
+	if len(ask.Graph.Nodes) > 0 { // what takes a cell down ends by itself
+		var built func()
+		ctx, built = n.building(ctx, ask.Cell)
+		defer built()
+	}
 	var reply proto.Reply
 	var err error
 	switch ask.Do {
@@ -188,6 +195,23 @@ func (n *node) build(ctx context.Context, ask proto.Request) proto.Reply {
 		return refuse("%v", err)
 	}
 	return reply
+}
+
+// errStopped ends what a stop came for: whoever asked has given up, and the teardown waits behind it.
+var errStopped = errors.New("it was told to stop")
+
+// building makes a request of a cell one that a stop ends. built is to be called at its end.
+func (n *node) building(ctx context.Context, cell string) (limited context.Context, built func()) {
+	limited, cancel := context.WithCancelCause(ctx)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.builds[cell] = cancel
+	return limited, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.builds, cell)
+		cancel(nil)
+	}
 }
 
 func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]string) error {
@@ -223,6 +247,11 @@ func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]stri
 func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 	if ask.Do != proto.DoProbe && ask.Order == nil {
 		return refuse("prepare needs an order")
+	}
+	if ask.Do == proto.DoProbe {
+		var built func()
+		ctx, built = n.building(ctx, ask.Cell)
+		defer built()
 	}
 	w, err := n.worker(ctx, ask.Cell, ask.Place)
 	if err != nil {

@@ -67,13 +67,18 @@ func testProgram(t *testing.T, as string) []string {
 // serveNode starts a node agent on pipes, with the graph of one cell applied.
 func serveNode(t *testing.T) (p *peer, served <-chan error) {
 	t.Helper()
+	return serveOn(t, plain{})
+}
+
+func serveOn(t *testing.T, backend Backend) (p *peer, served <-chan error) {
+	t.Helper()
 	t.Parallel()
 	toNode, fromUs := io.Pipe()
 	toUs, fromNode := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
 		done <- ServeNode(context.Background(), toNode, fromNode, NodeConfig{
-			Name: "a", Dir: filepath.Join(t.TempDir(), "a"), Worker: testProgram(t, "worker"), Backend: plain{}})
+			Name: "a", Dir: filepath.Join(t.TempDir(), "a"), Worker: testProgram(t, "worker"), Backend: backend})
 		fromNode.Close()
 	}()
 	p, err := connect(toUs, fromUs)
@@ -97,6 +102,45 @@ func TestAnAgentEndsWithoutAWord(t *testing.T) {
 		}
 	case <-time.After(heartbeatLimit + 5*time.Second):
 		t.Error("the agent stays")
+	}
+}
+
+// slow is a backend that is not done with a cell until it is told to stop.
+type slow struct {
+	plain
+	began chan struct{}
+}
+
+func (s slow) Apply(ctx context.Context, g testbed.Graph, _ map[string]string) error {
+	if g.Cell != "slow" || len(g.Nodes) == 0 {
+		return nil
+	}
+	close(s.began)
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// TestStopEndsABuilding: else the teardown would wait behind what nobody waits for any more.
+func TestStopEndsABuilding(t *testing.T) {
+	s := slow{began: make(chan struct{})}
+	p, _ := serveOn(t, s)
+	built := make(chan error, 1)
+	go func() {
+		_, err := p.ask(context.Background(), proto.Request{Do: proto.DoApply, Cell: "slow",
+			Graph: &testbed.Graph{Cell: "slow", Nodes: []testbed.Node{{Name: "a", CPUs: []int{0}}}}})
+		built <- err
+	}()
+	<-s.began
+	ask(t, p, proto.Request{Do: proto.DoStop, Cell: "A"}) // another cell's
+	select {
+	case err := <-built:
+		t.Errorf("the building of one cell ended with the stop of another: %v", err)
+	default:
+	}
+	ask(t, p, proto.Request{Do: proto.DoStop, Cell: "slow"})
+	ask(t, p, proto.Request{Do: proto.DoApply, Cell: "slow", Graph: &testbed.Graph{Cell: "slow"}})
+	if err := <-built; err == nil || !strings.Contains(err.Error(), errStopped.Error()) {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

@@ -152,11 +152,14 @@ func (n *node) result(ctx context.Context, ask proto.Request) proto.Reply {
 	return proto.Reply{Trial: &t.result}
 }
 
-// stop ends a running trial of a cell and drops what its workers hold ready.
+// stop ends a running trial of a cell, or its building, and drops what its workers hold ready.
 func (n *node) stop(ctx context.Context, cell string) proto.Reply {
 	n.mu.Lock()
 	t := n.trials[cell]
 	delete(n.prepared, cell)
+	if end := n.builds[cell]; end != nil {
+		end(errStopped)
+	}
 	n.mu.Unlock()
 	if t != nil {
 		t.cancel()

@@ -151,7 +151,8 @@ func (c *Conductor) tryBuilding(ctx context.Context, cell PlannedCell) (why stri
 		return "the budget ended before it was built", nil
 	}
 	c.Progress.Building(cell.Record.Name)
-	building, cancel := context.WithTimeout(ctx, min(c.left(), buildPatience))
+	limit := min(c.left(), buildPatience)
+	building, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	failed := c.vacate(removePatience)
 	if c.Plan.OneAtATime {
@@ -159,6 +160,9 @@ func (c *Conductor) tryBuilding(ctx context.Context, cell PlannedCell) (why stri
 	}
 	if failed == nil {
 		failed = c.buildCell(building, cell)
+	}
+	if failed != nil && building.Err() != nil && limit < buildPatience {
+		failed = fmt.Errorf("the budget ended while it was built, after %s: give a longer --budget: %w", limit.Round(100*time.Millisecond), failed)
 	}
 	if ctx.Err() != nil {
 		return "the run ended while it was built", nil

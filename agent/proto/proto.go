@@ -35,7 +35,7 @@ const (
 	DoPrepare   = "prepare"   // make one end of a pair ready
 	DoStart     = "start"     // run the prepared workers of a cell, sample the node
 	DoResult    = "result"    // wait for the trial's end, answer what was measured
-	DoStop      = "stop"      // drop prepared or running workers of a cell
+	DoStop      = "stop"      // drop prepared or running workers of a cell, end its building
 	DoCalibrate = "calibrate" // tell how fast a generator is by itself
 	DoFound     = "found"     // tell what container engines made of a cell by themselves
 	DoLook      = "look"      // tell what this host can do

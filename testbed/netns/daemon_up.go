@@ -36,7 +36,7 @@ func (d *daemon) awaitUp(ctx context.Context, said <-chan string) error {
 		case <-d.ended:
 			return fmt.Errorf("%s ended before it was ready (%v)%s", d.Name, d.err, d.stderr.Quoted())
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w", d.Name, ctx.Err())
+			return fmt.Errorf("waiting for %s: %w%s", d.Name, context.Cause(ctx), d.stderr.Quoted())
 		case <-late.C:
 			return fmt.Errorf("%s did not say that it is ready within %s%s", d.Name, readyWithin, d.stderr.Quoted())
 		}
