@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -231,17 +232,29 @@ func TestAtPorts(t *testing.T) {
 	})
 }
 
-// rateIsKept: and it is told how late frames were.
+// rateIsKept: and it is told how late frames were. A sender that another program kept from its CPU at either
+// end of the window sends what was due in another phase, and says so by its lag, or by a window that ended
+// late: then it has to show once more. A rate that is off without either is wrong.
 func rateIsKept(t *testing.T, ports []traffic.Port) {
-	const rate = 20_000.0
-	sent, got := bothEnds(t, result.Options{"packets": rate, "flows": 7, "burst": maxBurst}, ports[0], ports[1], soon(200*time.Millisecond))
-	adds(t, sent, got)
-	if perSecond := sent.PerSecond(); perSecond < 0.9*rate || perSecond > 1.1*rate {
-		t.Errorf("%.0f frames a second, asked for %.0f", perSecond, rate)
+	const rate, within, asked, tries = 20_000.0, 0.1, 200 * time.Millisecond, 5
+	for range tries {
+		sent, got := bothEnds(t, result.Options{"packets": rate, "flows": 7, "burst": maxBurst}, ports[0], ports[1], soon(asked))
+		adds(t, sent, got)
+		lag := sent.Offered.Lag
+		if lag == nil || lag.Count < sent.Packets {
+			t.Fatalf("lag %+v of %d frames", lag, sent.Packets)
+		}
+		off := math.Abs(sent.PerSecond()/rate - 1)
+		if off <= within {
+			return
+		}
+		late := max(lag.Max, sent.WindowSeconds-asked.Seconds())
+		if late < within*asked.Seconds() {
+			t.Fatalf("%.0f frames a second, asked for %.0f, and none was later than %.3g s", sent.PerSecond(), rate, late)
+		}
+		t.Logf("%.0f frames a second, asked for %.0f: the sender was %.3g s late", sent.PerSecond(), rate, late)
 	}
-	if lag := sent.Offered.Lag; lag == nil || lag.Count < sent.Packets {
-		t.Errorf("lag %+v of %d frames", lag, sent.Packets)
-	}
+	t.Skipf("skip: other programs kept the sender from its CPU in each of %d trials", tries)
 }
 
 // bothWays: one core sends and counts in both directions.
