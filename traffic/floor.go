@@ -1,30 +1,30 @@
-package datagram
+package traffic
 
 import (
 	"math"
 	"slices"
 )
 
-// floor is the least transit time in each part of a flow's window, by when its datagrams
-// left. What holds datagrams up now and then, at either end, leaves some of a part alone; a queue
+// Floor is the least transit time in each part of a flow's window, by when its packets
+// left. What holds packets up now and then, at either end, leaves some of a part alone; a queue
 // holds all of them, so a floor that rises is a queue that grows. The clocks of the ends need not
 // agree: only differences count, and clocks drift by less than 1 in 10,000.
-type floor struct {
-	from  int64 // when the first datagram left, ns
+type Floor struct {
+	from  int64 // when the first packet left, ns
 	shift uint  // of a part's length in ns
 	used  int   // parts
-	least [parts]int64
+	least [FloorParts]int64
 }
 
-const (
-	parts      = 32
-	firstShift = 18 // 0.26 ms: doubled as often as the window needs it
-)
+// FloorParts is into how many parts a window is cut at most; more than half as many are used.
+const FloorParts = 32
 
-// note takes the transit time of a datagram.
+const firstShift = 18 // 0.26 ms: doubled as often as the window needs it
+
+// Note takes the transit time of a packet that left at sent, both in ns. It allocates nothing.
 //
 //go:nosplit
-func (f *floor) note(sent, transit int64) {
+func (f *Floor) Note(sent, transit int64) {
 	if f.used == 0 {
 		f.from, f.shift, f.used = sent, firstShift, 1
 		f.least[0] = transit
@@ -33,7 +33,7 @@ func (f *floor) note(sent, transit int64) {
 	if sent < f.from {
 		return
 	}
-	for (sent-f.from)>>f.shift >= parts {
+	for (sent-f.from)>>f.shift >= FloorParts {
 		f.fold()
 	}
 	i := int((sent - f.from) >> f.shift)
@@ -46,25 +46,29 @@ func (f *floor) note(sent, transit int64) {
 // fold makes one part of two.
 //
 //go:nosplit
-func (f *floor) fold() {
-	for ; f.used < parts; f.used++ {
+func (f *Floor) fold() {
+	for ; f.used < FloorParts; f.used++ {
 		f.least[f.used] = math.MaxInt64
 	}
-	for i := range parts / 2 {
+	for i := range FloorParts / 2 {
 		f.least[i] = min(f.least[2*i], f.least[2*i+1])
 	}
-	f.used = parts / 2
+	f.used = FloorParts / 2
 	f.shift++
 }
 
-// rise is by how many ns the floor rose from the first parts of the window to the last; 0 where it
+// Rise is by how many ns the floor rose from the first parts of the window to the last; 0 where it
 // did not.
-func (f *floor) rise() int64 {
+func (f *Floor) Rise() int64 { return Rise(f.least[:f.used]) }
+
+// Rise is that of least times that somebody else kept, one a part of the window, in any unit;
+// math.MaxInt64 is a part in which nothing came. Fewer parts than half of FloorParts are no window.
+func Rise(least []int64) int64 {
 	const ends = 2 // parts at either end, so that one which has hardly begun does not decide
-	if f.used < parts/2 {
+	if len(least) < FloorParts/2 {
 		return 0
 	}
-	before, after := slices.Min(f.least[:ends]), slices.Min(f.least[f.used-ends:f.used])
+	before, after := slices.Min(least[:ends]), slices.Min(least[len(least)-ends:])
 	if before == math.MaxInt64 || after == math.MaxInt64 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package datagram
+package traffic
 
 import (
 	"math/rand/v2"
@@ -18,16 +18,16 @@ func TestFloor(t *testing.T) {
 	} {
 		for _, window := range []int64{5e6, 250e6, 500e6, 3e9, 60e9} {
 			random := rand.New(rand.NewPCG(1, uint64(window)))
-			var f floor
+			var f Floor
 			gap := window / 5000
 			for sent := int64(77); sent < window; sent += gap {
 				held := int64(0)
 				if random.Float64() < 0.7 {
 					held = int64(random.ExpFloat64() * 1e6)
 				}
-				f.note(sent, -1e12+1e8+int64(queue.grows*float64(sent))+held+random.Int64N(gap/100+1))
+				f.Note(sent, -1e12+1e8+int64(queue.grows*float64(sent))+held+random.Int64N(gap/100+1))
 			}
-			if rise := float64(f.rise()) / float64(window); rise < queue.want || rise > queue.more {
+			if rise := float64(f.Rise()) / float64(window); rise < queue.want || rise > queue.more {
 				t.Errorf("%s: a window of %g s rose by %g", name, float64(window)/1e9, rise)
 			}
 		}
@@ -35,18 +35,18 @@ func TestFloor(t *testing.T) {
 }
 
 func TestFloorOfFew(t *testing.T) {
-	var f floor
-	if f.rise() != 0 {
+	var f Floor
+	if f.Rise() != 0 {
 		t.Error("no datagram has a rise")
 	}
 	for i, sent := range []int64{1000, 500, 2000} { // the second came before the first
-		f.note(sent, int64(i)*1e6)
+		f.Note(sent, int64(i)*1e6)
 	}
-	if got := f.rise(); got != 0 {
+	if got := f.Rise(); got != 0 {
 		t.Errorf("three datagrams rose by %d", got)
 	}
-	f.note(1<<62, 5e9) // as far apart as times can be
-	if got := f.rise(); got != 5e9 {
+	f.Note(1<<62, 5e9) // as far apart as times can be
+	if got := f.Rise(); got != 5e9 {
 		t.Errorf("rose by %d", got)
 	}
 }

@@ -49,7 +49,7 @@ func (t *tally) counts(numbered bool) FlowCounts {
 	}
 	c.Highest = t.window.next - 1
 	c.Jitter = float64(t.jitter) / 16e9
-	c.Backlog = float64(t.floor.rise()) / 1e9
+	c.Backlog = float64(t.floor.Rise()) / 1e9
 	c.IperfErrors, c.IperfOutOfOrder = t.iperfError, t.iperfOrder
 	return c
 }

@@ -1,5 +1,7 @@
 package datagram
 
+import "windtunnel/traffic"
+
 // tally is a receiver's account of one flow. It has one writer.
 type tally struct {
 	window window
@@ -17,7 +19,7 @@ type tally struct {
 	jitter  int64 // ns, times 16
 	first   uint64
 	timed   bool
-	floor   floor // of the window's datagrams
+	floor   traffic.Floor // of the window's datagrams
 }
 
 // Marked counts the datagrams that carried one mark, as FlowCounts does; corrupt
@@ -71,7 +73,7 @@ func (t *tally) take(s Stamp, size int, now int64) (difference int64) {
 		return -1
 	}
 	if s.Mark == markWindow {
-		t.floor.note(s.Sent, now-s.Sent)
+		t.floor.Note(s.Sent, now-s.Sent)
 	}
 	return t.time(s.Sent, now)
 }

@@ -26,7 +26,7 @@ func listenAtDevice(l load, p traffic.Port, ip netip.Addr) (traffic.Worker, erro
 	if err != nil {
 		return nil, err
 	}
-	e := expected{session: newSession(), flows: l.flows, sizes: l.sizes, ipv6: ip.Is6()}
+	e := expected{session: newSession(), flows: l.flows, sizes: l.sizes, ipv6: ip.Is6(), timed: true}
 	if p.Tunnel != nil {
 		if e.outer, err = expectedOuter(p, e.ipv6); err != nil {
 			return nil, err

@@ -46,8 +46,9 @@ struct frame_sender {
 	__u32 first;	/* flow of this thread */
 	__u32 end;	/* the flow after its last */
 	__u32 drop;	/* frames go nowhere: the null sink */
-	__u32 stamped;	/* frames tell when they left */
+	__u32 stamped;	/* frames tell when they left, if there is a rate */
 	__u32 hold;	/* nothing is sent yet, or any more */
+	__u64 apart;	/* ns from one frame that tells it to the next, at least */
 	__u64 epoch;	/* ns of CLOCK_MONOTONIC at which the first frame is due */
 	__u64 interval; /* ps from one frame to the next; 0: as fast as it goes */
 	__u64 depth;	/* ps that a late sender makes good at once; what is over is given up */
@@ -58,6 +59,8 @@ struct frame_sender {
 	__s32 error; /* of the last transmission that refused frames */
 	__u64 sequence;
 	__u64 due;     /* ps after the epoch, of the next frame */
+	__u64 now;     /* ns of CLOCK_MONOTONIC at which the present frame was found due */
+	__u64 telling; /* ns of CLOCK_MONOTONIC from which a frame tells when it left */
 	__u64 resume;  /* ns of CLOCK_MONOTONIC until which a pause lasts; 0: there is none */
 	__u64 task;    /* that sends; Go clears it before each run */
 	__u64 runs;    /* of the program in this call of the kernel; Go clears it before */
@@ -110,6 +113,7 @@ static __always_inline bool due(struct frame_sender *s)
 	if (passed - s->due > s->depth)
 		s->due = passed - s->depth;
 	s->due += s->interval;
+	s->now = now;
 	return true;
 }
 
@@ -153,8 +157,10 @@ static __always_inline struct number take(struct frame_sender *s)
 		s->sequence = n.sequence + 1;
 	}
 	s->flow = next;
-	if (s->stamped)
-		n.sequence |= frame_left(bpf_ktime_get_ns());
+	if (s->stamped && s->interval && s->now >= s->telling) {
+		n.sequence |= frame_left(s->now);
+		s->telling = s->now + s->apart;
+	}
 	return n;
 }
 

@@ -33,6 +33,7 @@ const volatile __u32 frame_lengths[FRAME_TURNS]; /* of them, without FCS */
 const volatile __u32 frame_ipv6;
 const volatile __u32 frame_shift;  /* how far back what frames wear puts the inner packet */
 const volatile __u32 frame_shared; /* several CPUs may count one flow at the same time */
+const volatile __u32 frame_timed;  /* the sender's clock is this machine's, so times are told */
 
 /* What became of the frames of one phase at one hook on one CPU. Go has the same layout. */
 struct frame_totals {
@@ -73,6 +74,25 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } frame_flights SEC(".maps");
+
+/*
+ * The shortest time under way in each part of the window, by when frames left, in units of 64 ns of
+ * a clock that need not be the sender's: only differences count. What CPUs do here at once may get
+ * lost, which is one frame of many.
+ */
+struct frame_floor {
+	__s64 latest; /* the time under way of the frame before */
+	__s64 begun;  /* when the window's first frame left; 0: none has come */
+	__u64 shift;  /* of a part's length; Go knows the window */
+	__s64 least[FRAME_PARTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct frame_floor);
+} frame_floors SEC(".maps");
 
 /* What frames wear, if there is a shift. */
 struct {
@@ -141,13 +161,45 @@ static __always_inline void advance(struct frame_totals *sum, __u32 hook, __u64 
 	}
 }
 
-static __always_inline void note_flight(__u64 sequence)
+static __always_inline void note_flight(__u64 sequence, __u64 now)
 {
-	__u32 bucket = frame_bucket(1000 * frame_flight(sequence, bpf_ktime_get_ns()));
+	__u32 bucket = frame_bucket(1000 * frame_flight(sequence, now));
 	__u64 *frames = bpf_map_lookup_elem(&frame_flights, &bucket);
 
 	if (frames)
 		(*frames)++;
+}
+
+/*
+ * note_floor puts the times of frames that follow each other together to one that goes on, though a
+ * frame has the low bits of its own only: no two that follow each other differ by half a second.
+ */
+static __always_inline void note_floor(__u64 sequence, __u64 now)
+{
+	__u32 key = 0;
+	struct frame_floor *f = bpf_map_lookup_elem(&frame_floors, &key);
+	__s64 latest, left;
+	__u64 part;
+
+	if (!f)
+		return;
+	latest = f->latest + frame_later(sequence, now, f->latest);
+	left = (__s64)(now >> FRAME_LEFT_UNIT) - latest;
+	f->latest = latest;
+	if (!f->begun)
+		f->begun = left;
+	part = (__u64)(left - f->begun) >> (f->shift & 63);
+	if (part < FRAME_PARTS && latest < f->least[part])
+		f->least[part] = latest;
+}
+
+static __always_inline void note_times(__u64 sequence)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	note_floor(sequence, now);
+	if (frame_timed)
+		note_flight(sequence, now);
 }
 
 static __always_inline void count(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
@@ -168,7 +220,7 @@ static __always_inline void count(struct frame_totals *sum, __u32 hook, const __
 	sum->packets++;
 	sum->bytes += length + FRAME_FCS;
 	if (sequence > FRAME_SEQUENCE && numbering[1] == FRAME_WINDOW)
-		note_flight(sequence);
+		note_times(sequence);
 	advance(sum, hook, flow, number);
 }
 

@@ -27,6 +27,9 @@
 #define FRAME_LEFT_EARLY 16 /* units by which two CPUs' clocks may differ */
 #define FRAME_SEQUENCE ((1ULL << FRAME_LEFT_SHIFT) - 1)
 
+/* Parts of a window, of each of which the shortest time under way is kept; traffic/floor.go. */
+#define FRAME_PARTS 32
+
 /* Four buckets for each power of two of 1024 ps; lag_linux.go. */
 #define FRAME_BUCKETS 256 /* fewer are used */
 #define FRAME_BUCKET_UNIT 10
@@ -89,6 +92,17 @@ static __always_inline __u64 frame_flight(__u64 sequence, __u64 now)
 	__u64 units = ((now >> FRAME_LEFT_UNIT) - (sequence >> FRAME_LEFT_SHIFT)) & FRAME_LEFT_MASK;
 
 	return units > FRAME_LEFT_MASK - FRAME_LEFT_EARLY ? 0 : units << FRAME_LEFT_UNIT;
+}
+
+/*
+ * frame_later is by how many units more than before a frame with such a sequence was on its way;
+ * right up to half a second.
+ */
+static __always_inline __s64 frame_later(__u64 sequence, __u64 now, __s64 before)
+{
+	__u64 units = (now >> FRAME_LEFT_UNIT) - (sequence >> FRAME_LEFT_SHIFT) - before;
+
+	return (__s64)(units << FRAME_LEFT_SHIFT) >> FRAME_LEFT_SHIFT;
 }
 
 /* frame_bucket is the bucket of a time in ps. */

@@ -10,13 +10,15 @@ clang=${FRAME_CLANG:-clang-19}
 strip=${FRAME_STRIP:-llvm-strip-19}
 # <asm/types.h> of the build machine; the BPF target has no headers of its own.
 multiarch=$(gcc -print-multiarch 2>/dev/null || echo "$(uname -m)-linux-gnu")
-build() { # the program, and the C type that Go shares with it
+build() { # the program, and the C types that Go shares with it, each behind -type
+	stem=$1
+	shift
 	GOPACKAGE=frame go run github.com/cilium/ebpf/cmd/bpf2go \
-		-cc "$clang" -strip "$strip" -target bpfel -tags linux -output-stem "$1" -no-global-types -type "$2" \
-		"$1" "frame_$1.bpf.c" -- \
+		-cc "$clang" -strip "$strip" -target bpfel -tags linux -output-stem "$stem" -no-global-types "$@" \
+		"$stem" "frame_$stem.bpf.c" -- \
 		-O2 -mcpu=v3 -ffreestanding -Wall -Wextra -Werror -Wno-unused-parameter \
 		-ffile-prefix-map="$here"=. -fdebug-compilation-dir=. \
 		-idirafter "/usr/include/$multiarch"
 }
-build send frame_sender
-build sink frame_totals
+build send -type frame_sender
+build sink -type frame_totals -type frame_floor

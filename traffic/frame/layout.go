@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"time"
 )
 
 // A frame as it is sent (frame_wire.h has the same numbers):
@@ -12,7 +13,7 @@ import (
 //	IPv4 without options (RFC 791) or IPv6 without extensions (RFC 8200)
 //	UDP (RFC 768), its checksum always there
 //	0 magic 'W'  1 phase  2 session  6 flow  10 sequence (8 bytes, the first three of which are when
-//	the frame left, at ports where a rate is kept); in network order
+//	the frame left, or 0: stamp.go); in network order
 //	zeros up to the size; FCS, which the device adds
 const (
 	ethernetSize  = 14
@@ -31,7 +32,10 @@ const (
 	magic = 'W'
 
 	// mostSequence is the highest; above its bits is when the frame left, or nothing (frame_wire.h).
-	mostSequence = 1<<40 - 1
+	mostSequence = 1<<leftShift - 1
+	leftShift    = 40
+	leftUnit     = 6 // a bit of it is 64 ns
+	leftMask     = 1<<24 - 1
 )
 
 // A phase says in which part of a trial a frame was sent.
@@ -71,8 +75,9 @@ type header struct {
 	session             uint32
 	sizes               mix
 	addresses           bool
-	outer               *outer // nil: frames wear nothing
-	stamped             bool   // frames tell when they left
+	outer               *outer        // nil: frames wear nothing
+	stamped             bool          // frames tell when they left, if there is a rate
+	apart               time.Duration // of those that do, at least
 }
 
 // fits refuses sizes that the headers, or the device's MTU, do not take.

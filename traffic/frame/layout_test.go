@@ -213,7 +213,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, session uint32, size int, ipv6 bool) {
 		const flows = 1000
-		n, err := expected{session, flows, mix{size}, ipv6, nil}.parse(b, len(b))
+		n, err := expected{session, flows, mix{size}, ipv6, nil, false}.parse(b, len(b))
 		if err == nil && (n.flow >= flows || n.phase >= phases || len(b) < size-fcsSize) {
 			t.Errorf("took %+v of %d bytes, size %d", n, len(b), size)
 		}

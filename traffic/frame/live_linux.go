@@ -76,7 +76,7 @@ func (l *live) describe(h header, out int, first, end uint32) {
 	s, l.template = newStamp(h)
 	*l.record = sendFrameSender{
 		Ipv6: flag(h.ipv6()), Addresses: flag(h.addresses), Turns: uint32(len(s.shapes)),
-		Port: uint32(h.port), Device: uint32(out), Drop: flag(out == 0), Stamped: flag(h.stamped), Hold: 1,
+		Port: uint32(h.port), Device: uint32(out), Drop: flag(out == 0), Stamped: flag(h.stamped), Apart: uint64(h.apart), Hold: 1,
 		First: first, End: end, Flow: first,
 	}
 	for i, of := range s.shapes {

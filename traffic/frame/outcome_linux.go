@@ -54,8 +54,23 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 	if end.Error == "" && end.Packets == 0 {
 		end.Error = errNone.Error()
 	}
-	end.Latencies, err = w.latencies()
+	if end.Latencies, err = w.latencies(); err == nil && last.err == nil {
+		end.Arrived.Backlog, err = w.backlog(ours.packets)
+	}
 	return end, err
+}
+
+// fewFrames do not tell what the shortest time under way is.
+const fewFrames = 200
+
+// backlog is by how many seconds the shortest time under way grew in the window, 0 too where frames do not tell.
+func (w *receiveWorker) backlog(frames uint64) (float64, error) {
+	s, sees := w.sink.(grower)
+	if !sees || frames < fewFrames {
+		return 0, nil
+	}
+	grown, err := s.grown()
+	return grown.Seconds(), err
 }
 
 // latencies are those of the window's frames from when they left, nil where frames did not tell.

@@ -41,6 +41,7 @@ type packetSocket struct {
 	called   atomic.Uint64
 	tally    [phases]struct{ sent, refused atomic.Uint64 }
 	bucket   pacing
+	telling  int64            // from when a frame tells when it left, ns
 	lag      *result.Recorder // nil without a rate
 }
 
@@ -143,7 +144,7 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 	n.phase = uint8(phase)
 	for i := range frames {
 		p.numbers[i] = n
-		p.vectors[i].SetLen(p.stamp.write(p.frames[i], n))
+		p.vectors[i].SetLen(p.stamp.write(p.frames[i], p.told(n, now)))
 		if n.flow++; n.flow == p.end {
 			n.flow = p.first
 			n.sequence++
@@ -165,6 +166,18 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 	p.tally[phase].sent.Add(uint64(sent))
 	p.pass(int(sent), now, phase)
 	return 0
+}
+
+// told is a number that also tells when its frame leaves, if it is time for one that does.
+//
+//go:nosplit
+func (p *packetSocket) told(n number, now int64) number {
+	if !p.stamp.stamped || p.bucket.interval == 0 || now < p.telling {
+		return n
+	}
+	p.telling = now + int64(p.stamp.apart)
+	n.sequence |= left(now) << leftShift
+	return n
 }
 
 // pass spends the frames' time and notes how late those of the window were.

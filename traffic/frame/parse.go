@@ -18,6 +18,7 @@ type expected struct {
 	sizes   mix
 	ipv6    bool
 	outer   *outer // which parse does not know: only a port's frames wear something
+	timed   bool   // the sender's clock is this machine's
 }
 
 // parse reads the begin of a frame that has so many bytes without FCS, as
@@ -41,6 +42,15 @@ func (e expected) parse(b []byte, length int) (number, error) {
 		return n, errCorrupt
 	}
 	return n, nil
+}
+
+// leftOf is when a frame that parse found whole left, in units of its sender's clock, 0 if it does not tell.
+func (e expected) leftOf(b []byte) uint64 {
+	at := ethernetSize + ipv4Size
+	if e.ipv6 {
+		at = ethernetSize + ipv6Size
+	}
+	return binary.BigEndian.Uint64(b[at+udpSize+10:]) >> leftShift
 }
 
 // plain tells UDP in a packet without options, extensions or fragments.

@@ -50,6 +50,11 @@ func (w *receiveWorker) Run(ctx context.Context, when traffic.Schedule) (result.
 	if s, ok := w.sink.(*portSink); ok {
 		c.broken, c.failure = s.tester.ended, s.tester.failure
 	}
+	if s, sees := w.sink.(grower); sees {
+		if err := s.expect(when.Window); err != nil {
+			return result.PairEnd{}, err
+		}
+	}
 	c.start()
 	defer c.stop()
 	if err := w.await(ctx, when.Start.Add(lateSender)); err != nil {

@@ -41,6 +41,7 @@ type sendFrameSender struct {
 	Drop      uint32
 	Stamped   uint32
 	Hold      uint32
+	Apart     uint64
 	Epoch     uint64
 	Interval  uint64
 	Depth     uint64
@@ -50,6 +51,8 @@ type sendFrameSender struct {
 	_         [4]byte
 	Sequence  uint64
 	Due       uint64
+	Now       uint64
+	Telling   uint64
 	Resume    uint64
 	Task      uint64
 	Runs      uint64

@@ -13,6 +13,14 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type sinkFrameFloor struct {
+	_      structs.HostLayout
+	Latest int64
+	Begun  int64
+	Shift  uint64
+	Least  [32]int64
+}
+
 type sinkFrameTotals struct {
 	_         structs.HostLayout
 	Packets   uint64
@@ -30,6 +38,7 @@ type sinkFrameTotals struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	sinkMapFrameFlights      = "frame_flights"
+	sinkMapFrameFloors       = "frame_floors"
 	sinkMapFrameFlow         = "frame_flow"
 	sinkMapFrameSums         = "frame_sums"
 	sinkMapFrameWorn         = "frame_worn"
@@ -41,6 +50,7 @@ const (
 	sinkVarFrameSession      = "frame_session"
 	sinkVarFrameShared       = "frame_shared"
 	sinkVarFrameShift        = "frame_shift"
+	sinkVarFrameTimed        = "frame_timed"
 	sinkVarFrameTurns        = "frame_turns"
 	sinkVarFrameWordsPerFlow = "frame_words_per_flow"
 )
@@ -96,6 +106,7 @@ type sinkProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type sinkMapSpecs struct {
 	FrameFlights *ebpf.MapSpec `ebpf:"frame_flights"`
+	FrameFloors  *ebpf.MapSpec `ebpf:"frame_floors"`
 	FrameFlow    *ebpf.MapSpec `ebpf:"frame_flow"`
 	FrameSums    *ebpf.MapSpec `ebpf:"frame_sums"`
 	FrameWorn    *ebpf.MapSpec `ebpf:"frame_worn"`
@@ -111,6 +122,7 @@ type sinkVariableSpecs struct {
 	FrameSession      *ebpf.VariableSpec `ebpf:"frame_session"`
 	FrameShared       *ebpf.VariableSpec `ebpf:"frame_shared"`
 	FrameShift        *ebpf.VariableSpec `ebpf:"frame_shift"`
+	FrameTimed        *ebpf.VariableSpec `ebpf:"frame_timed"`
 	FrameTurns        *ebpf.VariableSpec `ebpf:"frame_turns"`
 	FrameWordsPerFlow *ebpf.VariableSpec `ebpf:"frame_words_per_flow"`
 }
@@ -136,6 +148,7 @@ func (o *sinkObjects) Close() error {
 // It can be passed to loadSinkObjects or ebpf.CollectionSpec.LoadAndAssign.
 type sinkMaps struct {
 	FrameFlights *ebpf.Map `ebpf:"frame_flights"`
+	FrameFloors  *ebpf.Map `ebpf:"frame_floors"`
 	FrameFlow    *ebpf.Map `ebpf:"frame_flow"`
 	FrameSums    *ebpf.Map `ebpf:"frame_sums"`
 	FrameWorn    *ebpf.Map `ebpf:"frame_worn"`
@@ -144,6 +157,7 @@ type sinkMaps struct {
 func (m *sinkMaps) Close() error {
 	return _SinkClose(
 		m.FrameFlights,
+		m.FrameFloors,
 		m.FrameFlow,
 		m.FrameSums,
 		m.FrameWorn,
@@ -160,6 +174,7 @@ type sinkVariables struct {
 	FrameSession      *ebpf.Variable `ebpf:"frame_session"`
 	FrameShared       *ebpf.Variable `ebpf:"frame_shared"`
 	FrameShift        *ebpf.Variable `ebpf:"frame_shift"`
+	FrameTimed        *ebpf.Variable `ebpf:"frame_timed"`
 	FrameTurns        *ebpf.Variable `ebpf:"frame_turns"`
 	FrameWordsPerFlow *ebpf.Variable `ebpf:"frame_words_per_flow"`
 }

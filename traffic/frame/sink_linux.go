@@ -3,10 +3,14 @@ package frame
 import (
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
+
+	"windtunnel/traffic"
 )
 
 // sink counts the frames of one session.
@@ -24,7 +28,18 @@ type timer interface {
 	flights() ([]uint64, error)
 }
 
-var _ timer = (*bpfSink)(nil)
+// grower is a sink that sees whether frames queued longer and longer.
+type grower interface {
+	// expect readies it for a window of that length, before that begins.
+	expect(window time.Duration) error
+	// grown is by how much the shortest time under way grew from the window's beginning to its end.
+	grown() (time.Duration, error)
+}
+
+var (
+	_ timer  = (*bpfSink)(nil)
+	_ grower = (*bpfSink)(nil)
+)
 
 // bpfSink counts in the kernel, at one hook or two.
 type bpfSink struct {
@@ -90,6 +105,7 @@ func (s *bpfSink) load(e expected, shared bool) error {
 		"frame_ipv6":           flag(e.ipv6),
 		"frame_shift":          uint32(e.outer.shift()),
 		"frame_shared":         flag(shared),
+		"frame_timed":          flag(e.timed),
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("setting %s of the BPF programs: %w", name, err)
@@ -190,6 +206,37 @@ func (s *bpfSink) flights() ([]uint64, error) {
 		}
 	}
 	return sums, nil
+}
+
+func (s *bpfSink) expect(window time.Duration) error {
+	f := sinkFrameFloor{Shift: partShift(window)}
+	for i := range f.Least {
+		f.Least[i] = math.MaxInt64
+	}
+	if err := s.objects.FrameFloors.Put(uint32(0), &f); err != nil {
+		return fmt.Errorf("telling the BPF programs how long the window is: %w", err)
+	}
+	return nil
+}
+
+// partShift is the length of a window's parts as a power of two of the unit in which frames tell when they left.
+func partShift(window time.Duration) (shift uint64) {
+	for window>>leftUnit>>shift >= traffic.FloorParts {
+		shift++
+	}
+	return shift
+}
+
+func (s *bpfSink) grown() (time.Duration, error) {
+	var f sinkFrameFloor
+	if err := s.objects.FrameFloors.Lookup(uint32(0), &f); err != nil {
+		return 0, fmt.Errorf("reading the shortest times under way: %w", err)
+	}
+	used := len(f.Least)
+	for used > 0 && f.Least[used-1] == math.MaxInt64 {
+		used--
+	}
+	return time.Duration(traffic.Rise(f.Least[:used]) << leftUnit), nil
 }
 
 func (s *bpfSink) method() (how, why string) { return s.how, s.why }

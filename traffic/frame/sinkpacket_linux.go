@@ -22,6 +22,8 @@ const (
 	protocolIPv6      = 0x86dd
 )
 
+var _ grower = (*packetSink)(nil)
+
 // packetSink counts in a hot thread what an AF_PACKET socket sees. The frames go
 // on to the stack, where reserved sockets take them.
 type packetSink struct {
@@ -36,11 +38,14 @@ type packetSink struct {
 	vectors  [packetSinkBuffers]unix.Iovec
 	messages [packetSinkBuffers]multiMessage
 	sums     [phases]totals // the thread's own
+	floor    traffic.Floor  // of the window's frames that tell when they left, likewise
+	latest   int64          // how long the one before was on its way, in units of 64 ns
 	thread   sync.WaitGroup
 	unhold   func()
 
 	mu        sync.Mutex
 	published [phases]totals
+	least     traffic.Floor
 	failure   error
 	drops     uint64
 }
@@ -114,15 +119,26 @@ func (s *packetSink) take(b []byte, length int) {
 	switch err {
 	case nil:
 		s.memory.count(&s.sums[n.phase], n, s.expected.sizes.of(n))
+		if from := s.expected.leftOf(b); from != 0 && n.phase == window {
+			s.time(from)
+		}
 	case errCorrupt:
 		s.sums[n.phase&(phases-1)].corrupt++
 	}
 }
 
+//go:nosplit
+func (s *packetSink) time(left uint64) {
+	now := monotonic()
+	s.latest += later(left, now, s.latest)
+	transit := s.latest << leftUnit
+	s.floor.Note(now-transit, transit)
+}
+
 // publish does not wait for a reader, who will come again.
 func (s *packetSink) publish() {
 	if s.mu.TryLock() {
-		s.published = s.sums
+		s.published, s.least = s.sums, s.floor
 		s.mu.Unlock()
 	}
 }
@@ -135,6 +151,15 @@ func (s *packetSink) tally() (tally, error) {
 		all.add(atSocket, phase, t)
 	}
 	return all, s.failure
+}
+
+// expect has nothing to do: a floor finds its parts' length by itself.
+func (s *packetSink) expect(time.Duration) error { return nil }
+
+func (s *packetSink) grown() (time.Duration, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Duration(s.least.Rise()), nil
 }
 
 func (s *packetSink) method() (how, why string) { return byPacket, s.why }

@@ -86,6 +86,19 @@ func (s *stamp) inner(b []byte, of *shape, n number) {
 	binary.BigEndian.PutUint16(udp[6:], checksum(udpSum))
 }
 
+// left is what a number tells of when its frame left, at a time in ns; 0 would be nothing.
+//
+//go:nosplit
+func left(now int64) uint64 { return max(1, uint64(now)>>leftUnit&leftMask) }
+
+// later is by how many units more than before a frame was on its way that left then, as
+// frame_later in frame_wire.h does it.
+//
+//go:nosplit
+func later(left uint64, now, before int64) int64 {
+	return int64((uint64(now)>>leftUnit-left-uint64(before))<<leftShift) >> leftShift
+}
+
 // sum adds 16-bit words without folding (RFC 1071).
 func sum(b []byte) uint32 {
 	var s uint32
