@@ -9,17 +9,10 @@ import (
 // FormatLoad writes a load of a search in its unit, in five digits.
 func FormatLoad(unit string, perSecond float64) string {
 	const digits = 5
-	if perSecond > 0 {
-		step := math.Pow10(int(math.Floor(math.Log10(perSecond))) + 1 - digits)
-		perSecond = math.Round(perSecond/step) * step
-		if step < 1 {
-			perSecond = math.Round(perSecond*1e9) / 1e9 // no tail of the binary fraction
-		}
-	}
 	if unit == BitsPerSecond {
-		return FormatBitRate(perSecond)
+		return inRateUnit(perSecond, digits)
 	}
-	return strings.TrimSuffix(FormatPacketRate(perSecond), "/s") + " packets/s"
+	return strings.TrimSuffix(inPacketUnit(perSecond, digits), "/s") + " packets/s"
 }
 
 // Name is the goal as people call it.

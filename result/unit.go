@@ -95,14 +95,27 @@ func ParsePacketRate(text string) (float64, error) {
 }
 
 // FormatPacketRate writes a packet rate with the prefix that fits.
-func FormatPacketRate(perSecond float64) string {
+func FormatPacketRate(perSecond float64) string { return inPacketUnit(perSecond, exact) }
+
+func inPacketUnit(perSecond float64, digits int) string {
 	best := packetUnits[0]
 	for _, u := range packetUnits[:3] {
 		if perSecond >= u.size() {
 			best = u
 		}
 	}
-	return strconv.FormatFloat(perSecond/best.size(), 'f', -1, 64) + best.word
+	return decimal(perSecond/best.size(), digits) + best.word
+}
+
+// exact stands for as many digits as it takes to read the same number again.
+const exact = -1
+
+// decimal writes a number in so many significant digits at most, without an exponent.
+func decimal(v float64, digits int) string {
+	if digits != exact { // what it has just written can be read
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
 // ParseSeconds reads a duration in seconds: 500ms, 3s, 2m.
@@ -228,14 +241,16 @@ func FormatSize(bytes int64) string {
 }
 
 // FormatBitRate writes bits per second with the prefix that fits.
-func FormatBitRate(bitsPerSecond float64) string {
+func FormatBitRate(bitsPerSecond float64) string { return inRateUnit(bitsPerSecond, exact) }
+
+func inRateUnit(bitsPerSecond float64, digits int) string {
 	best := rateUnits[0]
 	for _, u := range rateUnits {
 		if bitsPerSecond >= u.size() && u.word != "Kbit/s" {
 			best = u
 		}
 	}
-	return strconv.FormatFloat(bitsPerSecond/best.size(), 'f', -1, 64) + best.word
+	return decimal(bitsPerSecond/best.size(), digits) + best.word
 }
 
 // FormatValue writes an option's kept value the way a suite would.

@@ -91,7 +91,7 @@ func (c *Client) loadImage(ctx context.Context, path string) (string, error) {
 		err = lastError(said)
 	}
 	if err != nil {
-		return "", fmt.Errorf("loading the image %s: %w", path, err)
+		return "", fmt.Errorf("loading the image %s: %w: it is to be a file that `docker save -o FILE NAME` wrote", path, err)
 	}
 	for line := range bytes.Lines(said) {
 		var note struct{ Stream string }

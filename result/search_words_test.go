@@ -1,0 +1,26 @@
+package result
+
+import "testing"
+
+// TestFormatLoad has no tail of a binary fraction, and five digits.
+func TestFormatLoad(t *testing.T) {
+	for _, c := range []struct {
+		unit string
+		load float64
+		want string
+	}{
+		{PacketsPerSecond, 8367.7, "8.3677k packets/s"},
+		{PacketsPerSecond, 8461.499999, "8.4615k packets/s"},
+		{PacketsPerSecond, 61.127, "61.127 packets/s"},
+		{PacketsPerSecond, 1174123, "1.1741M packets/s"},
+		{PacketsPerSecond, 0, "0 packets/s"},
+		{PacketsPerSecond, 999.9999, "1000 packets/s"},
+		{BitsPerSecond, 975_191_234, "975.19Mbit/s"},
+		{BitsPerSecond, 123.456, "123.46bit/s"},
+		{BitsPerSecond, 1.4e13, "14Tbit/s"},
+	} {
+		if got := FormatLoad(c.unit, c.load); got != c.want {
+			t.Errorf("%g %s is written %q, not %q", c.load, c.unit, got, c.want)
+		}
+	}
+}
