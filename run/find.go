@@ -210,7 +210,7 @@ func (c *Conductor) searchTrial(ctx context.Context, cell PlannedCell, unit stri
 	return m, nil
 }
 
-// alone is one trial outside of blocks, of a length of its own.
+// alone is one trial outside of blocks, of a length of its own. One that does not count is repeated while there is time.
 func (c *Conductor) alone(ctx context.Context, cell PlannedCell, seconds float64) (t result.Trial, err error) {
 	for attempt := 1; ; attempt++ {
 		t, err = c.trial(ctx, cell, result.Trial{WarmupSeconds: searchWarmUp.Seconds(), WindowSeconds: seconds})
@@ -219,7 +219,7 @@ func (c *Conductor) alone(ctx context.Context, cell PlannedCell, seconds float64
 			return t, errors.Join(err, ctx.Err())
 		case t.Excluded == "":
 			return t, nil
-		case attempt == maxAttempts:
+		case attempt == maxAttempts || c.left()+c.grace(0) <= 0:
 			return t, fmt.Errorf("%d trials did not count; the last: %s", attempt, t.Excluded)
 		}
 	}
