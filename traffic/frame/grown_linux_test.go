@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -9,32 +10,33 @@ import (
 	"windtunnel/traffic"
 )
 
-// TestASinkSeesAQueueGrow has frames leave at half of the time's speed, so that each is longer under way than the one
-// before, by clocks that differ by so much: also where what a frame tells of its time turns over.
+// TestASinkSeesAQueueGrow has frames say that they left at regular times, while they come as fast or as slowly as this machine
+// goes: so their times under way grow, or shrink, by as much as the test itself knows. The ends' clocks differ by half a
+// second and by more, and what a frame tells of its time turns over.
 func TestASinkSeesAQueueGrow(t *testing.T) {
 	needsRoot(t)
-	const elapsed = 100 * time.Millisecond
+	const frames, leaving = 500, 50 * time.Millisecond
 	for _, c := range []struct {
-		apart time.Duration // of the clocks
-		slow  float64       // by how much longer a frame is under way than the one before, a second
-	}{{0, 0.5}, {300 * time.Millisecond, 0.5}, {500 * time.Millisecond, 0.5}, {-500 * time.Millisecond, 0.5}, {3e11, 0.5}, {0, 0}, {0, -0.5}} {
+		apart  time.Duration // of the clocks
+		coming time.Duration // that the frames' coming takes, at least
+	}{{0, 2 * leaving}, {300 * time.Millisecond, 2 * leaving}, {500 * time.Millisecond, 2 * leaving}, {-500 * time.Millisecond, 2 * leaving}, {3e11, 2 * leaving}, {0, 0}} {
 		h := testHeader(four, 40000, 7, 64, false)
 		r := newRig(t, expectedOf(h, 1), false)
-		leaving := time.Duration((1 - c.slow) * float64(elapsed))
 		if err := r.expect(leaving); err != nil {
 			t.Fatal(err)
 		}
-		inGo := &packetSink{expected: r.expected}
+		inGo, truth := &packetSink{expected: r.expected}, traffic.Floor{}
 		s, b := newStamp(h)
 		began := monotonic()
-		for sequence := uint64(0); ; sequence++ {
-			now := monotonic()
-			if now >= began+elapsed.Nanoseconds() {
-				break
+		for i := range int64(frames) {
+			for monotonic() < began+i*int64(c.coming)/frames {
+				continue
 			}
-			transit := c.apart.Nanoseconds() + 60e6 + int64(c.slow*float64(now-began))
-			n := number{window, 0, sequence | left(now-transit)<<leftShift}
-			frame := b[:s.write(b, n)]
+			now := monotonic()
+			departure := began - 60e6 + i*int64(leaving)/frames
+			transit := now - departure + int64(c.apart)
+			frame := b[:s.write(b, number{window, 0, uint64(i) | left(now-transit)<<leftShift})]
+			truth.Note(departure, transit)
 			inGo.time(r.expected.leftOf(frame))
 			if action, err := r.objects.FrameAtXdp.Run(&ebpf.RunOptions{Data: frame}); err != nil || action != 1 {
 				t.Fatalf("action %d, %v", action, err)
@@ -44,10 +46,13 @@ func TestASinkSeesAQueueGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := max(0, c.slow*elapsed.Seconds())
-		for who, got := range map[string]float64{"the program": grown.Seconds(), "Go": time.Duration(inGo.floor.Rise()).Seconds()} {
-			if got < 0.85*want || got > want+0.01*elapsed.Seconds() {
-				t.Errorf("clocks %s apart: %s says %.4f s, grown by %.4f s", c.apart, who, got, want)
+		want := time.Duration(truth.Rise())
+		if c.coming > 0 && want < leaving/2 {
+			t.Errorf("clocks %s apart: in truth grown by %s", c.apart, want)
+		}
+		for who, got := range map[string]time.Duration{"the program": grown, "Go": time.Duration(inGo.floor.Rise())} {
+			if math.Abs(float64(got-want)) > float64(leaving)/20 {
+				t.Errorf("clocks %s apart: %s says %s, grown by %s", c.apart, who, got, want)
 			}
 		}
 	}
