@@ -39,6 +39,41 @@ func TestCleanRemovesWhatWasBrought(t *testing.T) {
 	}
 }
 
+// TestProgramsOfALivingLeaseStay, and those of a dead one and of nobody go.
+func TestProgramsOfALivingLeaseStay(t *testing.T) {
+	root, cache := t.TempDir(), t.TempDir()
+	lease, err := Acquire(root, "a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Release()
+	ours, others := filepath.Join(cache, "ours"), filepath.Join(cache, "others")
+	for _, folder := range []string{ours, others} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, err := openJournal(filepath.Join(lease.Dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	if err := j.write(entry{Copied: ours}); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{ours, others} {
+		if err := RemoveCopied(root, folder); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(ours); err != nil {
+		t.Error("a living lease's programs are gone")
+	}
+	if _, err := os.Stat(others); err == nil {
+		t.Error("programs of nobody are left")
+	}
+}
+
 // TestForgottenProgramsAreRemoved, and neither new ones nor what has another name.
 func TestForgottenProgramsAreRemoved(t *testing.T) {
 	cache := t.TempDir()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -148,6 +149,31 @@ func takeLock(root string) (*os.File, error) {
 		return nil, fmt.Errorf("this host is taken by %s; one run at a time, or they would measure each other", holder(lock))
 	}
 	return lock, lock.Truncate(0)
+}
+
+// RemoveCopied removes a folder of programs that were brought here, unless a living lease has the same
+// ones: that removes them.
+func RemoveCopied(root, folder string) error {
+	leases, err := filepath.Glob(filepath.Join(root, "lease-*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range leases {
+		if owner, err := leaseOwner(dir); err != nil || !owner.Lives() {
+			continue
+		}
+		journals, _ := filepath.Glob(filepath.Join(dir, "*", journalName))
+		for _, path := range journals {
+			entries, err := readJournal(path)
+			if err != nil {
+				return fmt.Errorf("reading who has %s: %w", folder, err)
+			}
+			if slices.ContainsFunc(entries, func(e entry) bool { return e.Copied == folder }) {
+				return nil
+			}
+		}
+	}
+	return removeCopied(folder)
 }
 
 func holder(lock *os.File) string {

@@ -4,6 +4,8 @@ set -euo pipefail
 missing=()
 need() { command -v "$1" >/dev/null 2>&1 || missing+=("$2"); }
 need iperf3 iperf3
+[ -x /usr/sbin/sshd ] || missing+=(openssh-server)
+need ssh openssh-client
 need nuttcp nuttcp
 need sockperf sockperf
 need openssl openssl
@@ -41,6 +43,7 @@ install() { apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
 # These packages start system-wide daemons, which nothing here uses.
 quiet() {
 	[[ " ${missing[*]} " != *" openvswitch-switch "* ]] || systemctl disable --now openvswitch-switch || true
+	[[ " ${missing[*]} " != *" openssh-server "* ]] || systemctl disable --now ssh || true
 	[[ " ${missing[*]} " != *" docker.io "* ]] || systemctl disable --now docker.socket docker containerd || true
 	[[ " ${missing[*]} " != *" podman "* ]] || systemctl disable --now podman.socket podman-auto-update.timer podman-restart || true
 } >/dev/null 2>&1

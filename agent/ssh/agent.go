@@ -27,6 +27,8 @@ const sweepWithin = 15 * time.Second
 func (h Host) Sweep(folder string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepWithin)
 	defer cancel()
-	_, err := h.Run(ctx, "p="+folder+"/windtunnel; if [ -x $p ]; then $p clean >/dev/null || exit 1; fi; rm -rf "+folder, nil)
+	// The program itself removes its folder, unless another run there has the same
+	// programs. 126 and 127 are a shell's, for one that cannot be started.
+	_, err := h.Run(ctx, "p="+folder+"; $p/windtunnel clean --copied >/dev/null; r=$?; if [ $r = 126 ] || [ $r = 127 ]; then rm -rf $p; exit 0; fi; exit $r", nil)
 	return err
 }

@@ -3,7 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +14,8 @@ import (
 )
 
 func cleanCommand(s streams) *cobra.Command {
-	return &cobra.Command{
+	var copied bool
+	c := &cobra.Command{
 		Use: "clean", Short: "Take away what a killed run left, and nothing that a living one holds", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			said, err := agent.Clean(agent.Root)
@@ -21,7 +25,16 @@ func cleanCommand(s streams) *cobra.Command {
 			if len(said) == 0 && err == nil {
 				fmt.Fprintln(s.out, "nothing was left")
 			}
+			if copied {
+				self, found := os.Executable()
+				if found == nil {
+					found = agent.RemoveCopied(agent.Root, filepath.Dir(self))
+				}
+				err = errors.Join(err, found)
+			}
 			return ended(err)
 		},
 	}
+	c.Flags().BoolVar(&copied, "copied", false, "this program was brought here for a run: remove its folder, too, unless another run has the same")
+	return c
 }

@@ -23,13 +23,13 @@ const cellsOnHosts = "A,B,C,D,D-vxlan"
 func TestContrailWindowsBetweenHosts(t *testing.T) {
 	b := newHosts(t)
 	before := b.states(t)
-	o := b.run(t, 2*time.Minute, "run", "contrail-windows", "--cells", cellsOnHosts, "--nodes", bothHosts, "--budget", "45s", "--window", "200ms", "--json")
+	o := b.run(t, 2*time.Minute, "run", "contrail-windows", "--cells", cellsOnHosts, "--nodes", bothHosts, "--budget", "35s", "--window", "200ms", "--json")
 	real := parsed(t, o)
 	if o.code != 0 {
 		t.Fatalf("exit code %d\n%s", o.code, o.err)
 	}
 	b.mustBeAsBefore(t, before)
-	simulated := parsed(t, windtunnel(t, time.Minute, "run", "contrail-windows", "--cells", cellsOnHosts, "--budget", "20s", "--window", "200ms", "--json"))
+	simulated := parsed(t, windtunnel(t, time.Minute, "run", "contrail-windows", "--cells", cellsOnHosts, "--budget", "15s", "--window", "200ms", "--json"))
 	for name, cell := range real.Cells {
 		if cell.Status != "measured" || cell.Received.Mean == nil || *cell.Received.Mean < 1e7 {
 			t.Errorf("cell %s: %s (%s) %+v\n%s", name, cell.Status, cell.Reason, cell.Received, o.err)
@@ -53,6 +53,7 @@ func TestContrailWindowsBetweenHosts(t *testing.T) {
 
 // TestHostsThatCannotBeNodes: each ends soon, says why, and leaves the hosts as they were.
 func TestHostsThatCannotBeNodes(t *testing.T) {
+	besideOthers(t)
 	b := newHosts(t)
 	before := b.states(t)
 	b.write(t, "foreign", "", 0o600)
@@ -110,6 +111,7 @@ func TestHostsThatCannotBeNodes(t *testing.T) {
 // TestACutConnection drops all packets of control in the middle of a trial, so that neither side is told:
 // the run ends in time, and the host that was cut off takes everything away by itself.
 func TestACutConnection(t *testing.T) {
+	besideOthers(t)
 	b := newHosts(t)
 	before := b.states(t)
 	cut := func() {
@@ -117,7 +119,7 @@ func TestACutConnection(t *testing.T) {
 			must(t, append(append([]string{"nsenter", "-t", strconv.Itoa(b.conductor.pid), "-n", "iptables", "-A"}, strings.Fields(way)...), "mgmt2", "-j", "DROP")...)
 		}
 	}
-	began := b.inATrial(t, cut, func(o outcome) {
+	began := b.inATrial(t, "60s", cut, func(o outcome) {
 		if o.code != 1 || !strings.Contains(o.err, "node b") {
 			t.Errorf("exit code %d\n%s", o.code, o.err)
 		}
@@ -139,10 +141,11 @@ func TestACutConnection(t *testing.T) {
 
 // TestAKilledAgentOnAHost: its host is swept over another connection.
 func TestAKilledAgentOnAHost(t *testing.T) {
+	besideOthers(t)
 	b := newHosts(t)
 	before := b.states(t)
 	kill := func() { b.on(t, 1, "kill -9 $(pgrep -f '[w]indtunnel agent --node b')") }
-	b.inATrial(t, kill, func(o outcome) {
+	b.inATrial(t, "60s", kill, func(o outcome) {
 		if o.code != 1 || !strings.Contains(o.err, "node b") {
 			t.Errorf("exit code %d\n%s", o.code, o.err)
 		}
@@ -150,12 +153,31 @@ func TestAKilledAgentOnAHost(t *testing.T) {
 	b.mustBeAsBefore(t, before)
 }
 
+// TestOneRunOnAHostAtATime: another is refused, and the first goes on with the programs that both were brought.
+func TestOneRunOnAHostAtATime(t *testing.T) {
+	besideOthers(t)
+	b := newHosts(t)
+	before := b.states(t)
+	second := func() {
+		o := b.run(t, 40*time.Second, "run", "contrail-windows", "--cells", "A,B", "--nodes", bothHosts, "--budget", "10s")
+		if o.code != 1 || !strings.Contains(o.err, "this host is taken by process") || !strings.Contains(o.err, "contrail-windows") {
+			t.Errorf("the second: exit code %d\n%s", o.code, o.err)
+		}
+	}
+	b.inATrial(t, "14s", second, func(o outcome) {
+		if o.code != 0 {
+			t.Errorf("the first: exit code %d\n%s", o.code, o.err)
+		}
+	}, nil)
+	b.mustBeAsBefore(t, before)
+}
+
 // inATrial starts a run, does something in a trial of the cell with a vRouter, and waits for the end.
-func (b *hostsBed) inATrial(t *testing.T, do func(), judge func(outcome), meanwhile func(done time.Time)) (began time.Time) {
+func (b *hostsBed) inATrial(t *testing.T, budget string, do func(), judge func(outcome), meanwhile func(done time.Time)) (began time.Time) {
 	t.Helper()
 	var said bytes.Buffer
 	out := filepath.Join(t.TempDir(), "run")
-	cmd := b.in(b.conductor.pid, filepath.Join(bin, "windtunnel"), "run", "contrail-windows", "--cells", "B,D", "--nodes", bothHosts, "--budget", "60s", "--out", out)
+	cmd := b.in(b.conductor.pid, filepath.Join(bin, "windtunnel"), "run", "contrail-windows", "--cells", "B,D", "--nodes", bothHosts, "--budget", budget, "--out", out)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = t.TempDir(), &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
@@ -212,6 +234,7 @@ func (b *hostsBed) mustBeAsBefore(t *testing.T, before [2]string) {
 
 // TestDoctorOnHosts says what each has, and whether a suite runs there; nothing is taken.
 func TestDoctorOnHosts(t *testing.T) {
+	besideOthers(t)
 	b := newHosts(t)
 	before := b.states(t)
 	o := b.run(t, time.Minute, "doctor", "contrail-windows", "--nodes", bothHosts)
