@@ -38,13 +38,17 @@ func newPairing(length time.Duration, show func(Paired)) *pairing {
 func (p *pairing) sender(i result.Interval)   { p.take(i, func(pair *Paired) { pair.Sender = &i }) }
 func (p *pairing) receiver(i result.Interval) { p.take(i, func(pair *Paired) { pair.Receiver = &i }) }
 
-// take adds one end's interval, numbered by where it begins.
+// take adds one end's interval, numbered by where its middle lies: an end that was late
+// begins its first one late. The warm-up's never count as the window's.
 func (p *pairing) take(i result.Interval, set func(*Paired)) {
 	const most = 1e9 // a stranger's number
-	if p.show == nil || p.length <= 0 || !(math.Abs(i.From/p.length) < most) {
+	if p.show == nil || p.length <= 0 || !(math.Abs(i.From/p.length) < most) || !(math.Abs(i.To/p.length) < most) {
 		return
 	}
-	number := int(math.Round(i.From / p.length))
+	number := int(math.Floor((i.From + i.To) / 2 / p.length))
+	if i.From < 0 {
+		number = min(number, -1)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.any && number <= p.shown {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,13 +81,27 @@ func (c SendConfig) Check() (SendConfig, error) {
 	if c.Port == 0 {
 		c.Port = DefaultPort
 	}
-	switch {
-	case c.Host == "":
-		return c, errors.New("no host is named")
-	case c.Port < 0 || c.Port > 65535:
+	if err := checkHost(c.Host); err != nil {
+		return c, err
+	}
+	if c.Port < 0 || c.Port > 65535 {
 		return c, fmt.Errorf("port %d is none", c.Port)
 	}
 	return c, times{c.WarmUp, c.Window, c.Interval}.check()
+}
+
+// checkHost refuses what would be looked up as a name and is none.
+func checkHost(host string) error {
+	if host == "" {
+		return errors.New("no host is named")
+	}
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		return fmt.Errorf("%s has a port in it; write %s and the flag --port %s", host, name, port)
+	}
+	if bare := strings.Trim(host, "[]"); bare != host {
+		return fmt.Errorf("%s: write %s without brackets", host, bare)
+	}
+	return nil
 }
 
 // Send measures once. Where ctx ends early, or an end fails, the outcome holds
@@ -127,6 +142,9 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 	place := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 	dialer := net.Dialer{Timeout: dialPatience}
 	conn, err := dialer.DialContext(ctx, "tcp", place)
+	if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) {
+		return Outcome{}, fmt.Errorf("finding the receiver: %w; is %s its name?", unknown, s.Host)
+	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("reaching the receiver: %w; is `windtunnel recv` running there, and may port %d pass?", err, s.Port)
 	}

@@ -15,7 +15,7 @@ func planCommand(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan SUITE",
 		Short: "Draw what a suite would build and say how long it would take, without touching the machine",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("SUITE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			settings, err := f.settings()
 			if err != nil {

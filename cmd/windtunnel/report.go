@@ -13,7 +13,7 @@ import (
 func reportCommand(s streams) *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use: "report RUN", Short: "Print a run's report again: RUN is its folder or its run.jsonl", Args: cobra.ExactArgs(1),
+		Use: "report RUN", Short: "Print a run's report again: RUN is its folder or its run.jsonl", Args: one("RUN"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := report.Check(format); err != nil {
 				return refused(err)

@@ -68,6 +68,16 @@ func windtunnel(args []string, in io.Reader, out, errs io.Writer) int {
 	return c.code
 }
 
+// one wants one argument, and says which.
+func one(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("%s takes one argument, %s, not %d; `%s --help` has examples", c.CommandPath(), what, len(args), c.CommandPath())
+	}
+}
+
 func commands(s streams, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "windtunnel",

@@ -44,7 +44,7 @@ func runCommand(s streams) *cobra.Command {
 		Example: "  windtunnel run contrail-windows --budget 3m\n" +
 			"  windtunnel run overlay --cells bridge-off,mplsoudp-off --precision 3%\n" +
 			"  windtunnel run ./my-suite.yaml --wire memory --json",
-		Args: cobra.ExactArgs(1),
+		Args: one("SUITE"),
 		RunE: func(c *cobra.Command, args []string) error { return runSuite(c.Context(), s, args[0], f) },
 	}
 	c.Flags().DurationVar(&f.budget, "budget", 3*time.Minute, "the time for everything, building included")

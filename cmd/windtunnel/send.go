@@ -61,7 +61,7 @@ func framesCommand(s streams) *cobra.Command {
 // command is one of them.
 func (f *sendFlags) command(s streams, kind, use, short, long, example string) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short, Long: short + ".\n\n" + long, Example: example, Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Long: short + ".\n\n" + long, Example: example, Args: one("HOST"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
 	}
 	if f.kind == "" {
