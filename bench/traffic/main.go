@@ -165,7 +165,10 @@ func (t *table) add(in []int, samples []wire.Sample) {
 
 func (t *table) rows() (all []*bench.Comparison) {
 	for _, f := range t.figures {
-		all = append(all, f.Rows()...)
+		for _, row := range f.Rows() {
+			row.Limit = f.limit
+			all = append(all, row)
+		}
 	}
 	return all
 }

@@ -22,6 +22,7 @@ type setup struct {
 	goal float64 // what our rate should reach, over the best peer's
 	// alone are goals over one peer's, by its name.
 	alone map[string]float64
+	limit string // what keeps our rate from its goals, where that is known
 }
 
 // smallest is the UDP payload of a 64-byte frame: 14 Ethernet, 20 IP, 8 UDP, 4 FCS.
@@ -57,10 +58,12 @@ var setups = []setup{
 	{
 		name: "UDP, 1400 B with segmentation offload, wire as memory", wire: wire.Memory, work: peers.Work{What: peers.Datagrams, Message: 1400, Offload: true},
 		kind: "datagram", load: result.Options{"message": 1400, "verify": "header"}, goal: 1.3, alone: map[string]float64{debianIperf3: 15},
+		limit: limitOfAggregates,
 	},
 	{
 		name: "UDP, 64-byte packets, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Datagrams, Message: smallest, Offload: true},
 		kind: "datagram", load: result.Options{"message": smallest, "verify": "header"}, goal: 5,
+		limit: limitOfSmallest,
 	},
 	{
 		name: "frames, 64 bytes, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Frames},
@@ -137,15 +140,16 @@ func (s setup) check(sample wire.Sample) error {
 type figure struct {
 	of func(wire.Sample) float64
 	*bench.Contest
+	limit string
 }
 
 // figures are the setup's rate and, of streams, what a byte costs.
 func (s setup) figures(peerNames []string) []figure {
 	rate := func(sample wire.Sample) float64 { return sample.PerSecond }
-	all := []figure{{rate, bench.NewContest(unit[s.work.What]+", "+s.name, bench.Goal{Ratio: s.goal}, peerNames, s.alone)}}
+	all := []figure{{rate, bench.NewContest(unit[s.work.What]+", "+s.name, bench.Goal{Ratio: s.goal}, peerNames, s.alone), s.limit}}
 	if s.work.What == peers.Bytes {
 		cost := bench.NewContest("CPU time per byte of both ends, "+s.name, bench.Goal{Ratio: 1, AtMost: true}, peerNames, nil)
-		all = append(all, figure{wire.Sample.CostTCP, cost})
+		all = append(all, figure{of: wire.Sample.CostTCP, Contest: cost})
 	}
 	return all
 }

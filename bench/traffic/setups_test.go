@@ -61,3 +61,18 @@ func TestPeersFarBehindStopRunning(t *testing.T) {
 		t.Errorf("rows: %+v", rows)
 	}
 }
+
+// TestRowsSayTheirLimit: each goal of a setup's rate has the setup's reason, what it costs has none.
+func TestRowsSayTheirLimit(t *testing.T) {
+	s := setup{name: "x", work: peers.Work{What: peers.Bytes}, goal: 1, alone: map[string]float64{"slow 2": 2}, limit: "the copy"}
+	table := newTable(s, []wire.Program{{Name: "fast 1"}, {Name: "slow 2"}})
+	sample := wire.Sample{PerSecond: 5}
+	table.add(table.running(), []wire.Sample{sample, sample, sample})
+	var got []string
+	for _, row := range table.rows() {
+		got = append(got, row.Limit)
+	}
+	if len(got) < 2 || got[0] != "the copy" || got[1] != "the copy" || slices.Contains(got[2:], "the copy") {
+		t.Errorf("the rows' limits are %q", got)
+	}
+}
