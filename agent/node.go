@@ -39,6 +39,8 @@ type Backend interface {
 	// Start starts a process inside a cell's place; Do runs f on a thread there.
 	Start(cell, place string, cmd *exec.Cmd) error
 	Do(cell, place string, f func() error) error
+	// Pull takes a link's device down, as pulling its cable does for the other end, or brings it up again.
+	Pull(cell, place, device string, down bool) error
 	// Sysfs is where that thread sees the place's own devices.
 	Sysfs(cell, place string) string
 	// Receivers are the kernel threads that receive for a cell's interfaces alone.

@@ -29,6 +29,7 @@ func (plain) Verify(context.Context, testbed.Graph) error                     { 
 func (plain) Restore(context.Context, string) error                           { return nil }
 func (plain) Start(_, _ string, cmd *exec.Cmd) error                          { return cmd.Start() }
 func (plain) Do(_, _ string, f func() error) error                            { return f() }
+func (plain) Pull(_, _, _ string, _ bool) error                               { return nil }
 func (plain) LetPoll(string) error                                            { return nil }
 func (plain) Receivers(string) []int                                          { return nil }
 func (plain) Switches(string) []Switch                                        { return nil }

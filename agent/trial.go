@@ -4,6 +4,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -59,7 +60,7 @@ func (n *node) start(ctx context.Context, ask proto.Request) proto.Reply {
 	n.trials[ask.Cell] = t
 	n.mu.Unlock()
 	go func() {
-		t.run(ctx, prepared, probes, *ask.Start, arrived)
+		t.run(ctx, prepared, probes, n.cables(ask.Cell), *ask.Start, arrived)
 		close(t.done)
 	}()
 	return proto.Reply{}
@@ -89,10 +90,15 @@ func distinct(prepared []preparedPair) []*workerProcess {
 	return workers
 }
 
-func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *probes, start proto.Start, arrived time.Time) {
+func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *probes, cables []cable, start proto.Start, arrived time.Time) {
 	defer probes.close()
 	opens := arrived.Add(seconds(start.InSeconds + start.WarmUpSeconds))
+	pulls := make(chan pulled, 1)
+	go func() { pulls <- pullAll(ctx, cables, opens, seconds(start.WindowSeconds)) }()
 	t.result.Sample, t.err = probes.sample(ctx, opens, opens.Add(seconds(start.WindowSeconds)))
+	p := <-pulls
+	t.result.Sample.Pulls = p.all
+	t.err = errors.Join(t.err, p.err)
 	t.result.Ends = collect(ctx, prepared)
 }
 

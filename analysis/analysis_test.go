@@ -135,7 +135,7 @@ func TestDoubts(t *testing.T) {
 func TestMachineIsCompared(t *testing.T) {
 	file := run(6, nil)
 	file.Run.Simulated = true
-	file.Run.Assumed = map[string]string{"cpus": "1", "link_bits_per_second": "1e10", "memory_bytes": "4294967296", "kernel.release": "4.4"}
+	file.Run.Assumed = map[string]string{"cpus": "1", "link_bits_per_second": "1e10", "memory_bytes": "4294967296", "kernel.release": "4.4", "data_nic": "shared"}
 	for i := range file.Run.Nodes {
 		file.Run.Nodes[i].Fingerprint = result.Fingerprint{"memory.total": "16318468 kB", "kernel.release": "6.12"}
 	}
@@ -146,6 +146,7 @@ func TestMachineIsCompared(t *testing.T) {
 		}
 	}
 	want := []string{
+		"the source's nodes had one NIC for data and management; here nothing but the load is on the wire",
 		"the source had kernel.release 4.4; here node a has 6.12, node b has 6.12",
 		"the source's link had 10 Gbit/s; here the CPUs are the only limit of the wire",
 		"the source's nodes had 4.3 GB of memory; here the host of all nodes has 16.7 GB",

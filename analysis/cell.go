@@ -17,7 +17,7 @@ var metrics = []result.Metric{
 	result.WirePacketRate, result.WirePacketSize, result.EndpointPacketSize,
 	result.Retransmits,
 	result.SentPacketRate, result.ReceivedPacketRate, result.TransactionRate,
-	result.Loss, result.LatePackets, result.Reordered, result.Duplicates, result.Corrupt, result.Jitter,
+	result.Loss, result.LatePackets, result.Reordered, result.Duplicates, result.Corrupt, result.Jitter, result.OutageTime,
 	result.SenderPacketCost, result.ReceiverPacketCost, result.TogetherPacketCost,
 	result.PacketsPerCore, result.PacketsPerBusyCore, result.DevicePacketCost, result.DeviceCycles, result.LineShare10G, result.LineShare40G,
 }
@@ -63,6 +63,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.Congestion = congestion(trials)
 	c.Profile = profileOf(trials)
 	c.Queues = c.queues(trials)
+	c.Outage = outage(trials)
 	c.Methods = methods(trials)
 	c.Limits = limits(trials)
 	c.Generators = generators(trials)

@@ -28,7 +28,7 @@ func assumed(run result.Run) []result.Doubt {
 func notCompared(run result.Run) string {
 	var rest []string
 	for _, key := range sortedKeys(run.Assumed) {
-		known := key == "cpus" || key == "memory_bytes" || key == "link_bits_per_second"
+		known := key == "cpus" || key == "memory_bytes" || key == "link_bits_per_second" || key == "data_nic"
 		for _, n := range run.Nodes {
 			known = known || n.Fingerprint[key] != ""
 		}
@@ -50,6 +50,8 @@ func differs(run result.Run, key, want string) string {
 		return memory(run, want)
 	case "link_bits_per_second":
 		return link(run, want)
+	case "data_nic":
+		return dataNIC(run, want)
 	}
 	return perNode(run, "the source had "+key+" "+want, want, func(n result.RunNode) string { return n.Fingerprint[key] })
 }
@@ -107,4 +109,13 @@ func link(run result.Run, want string) string {
 		})
 	}
 	return fmt.Sprintf("the source's link had %g Gbit/s; here the CPUs are the only limit of the wire", rate/1e9)
+}
+
+// dataNIC says whether management's packets were beside the data's. Those of simulated nodes never are: agents are
+// spoken to by pipes.
+func dataNIC(run result.Run, want string) string {
+	if !run.Simulated || want != "shared" {
+		return ""
+	}
+	return "the source's nodes had one NIC for data and management; here nothing but the load is on the wire"
 }

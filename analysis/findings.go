@@ -48,6 +48,7 @@ type Cell struct {
 	Generators    []Generator      // programs of others that made the load, in the last trial
 	Limits        map[string]Limit // what bounded the traffic, by verdict (result.PathLimited, ...)
 	Profile       Profile
+	Outage        *Outage           // of a cell whose cable is pulled; nil: none is
 	Queues        []Queues          // where packets were received, of nodes of a cell that asks for queues or spread
 	Latency       *result.LatencyAt // of its own frames, at a share of what arrived; nil: it was not measured
 	Search        *result.Search    // for the highest rates; nil: none was asked for, or it did not begin

@@ -211,6 +211,11 @@ func (l *Layout) Node(name string) netip.Addr {
 	return Host(Underlay, l.nodeHost(name))
 }
 
+// Member returns a node's address in a /24 that is a link's own, with the same host number.
+func (l *Layout) Member(subnet netip.Prefix, name string) netip.Addr {
+	return Host(subnet, l.nodeHost(name))
+}
+
 // Node6 returns its address where the underlay is IPv6: ::b, ::c, which are the same numbers.
 func (l *Layout) Node6(name string) netip.Addr { return host6(l.nodeHost(name)) }
 

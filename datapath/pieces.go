@@ -35,26 +35,35 @@ func (l *Layout) Joined() bool { return len(l.Graph.Nodes) == maxNodes }
 // Wire adds the link between the two nodes. Shape, which may be nil, adds what
 // the path wants of each end: an address, a bridge.
 func (l *Layout) Wire(shape func(*testbed.Interface)) error {
+	return l.Wires(1, func(end *testbed.Interface, _ int) {
+		if shape != nil {
+			shape(end)
+		}
+	})
+}
+
+// Wires adds several links between the two nodes, members of a team. Shape is told which.
+func (l *Layout) Wires(members int, shape func(end *testbed.Interface, member int)) error {
 	kind := l.Request.Wire.Kind
 	if kind != WireNIC && kind != WireMemory && kind != testbed.WireNetwork {
 		return l.Errorf("a wire of kind %q is unknown: choose %s or %s", kind, WireNIC, WireMemory)
 	}
-	link := testbed.Link{Name: "wire", Role: result.RoleWire, Kind: kind}
-	for i, node := range l.Graph.Nodes {
-		if kind == testbed.WireNetwork {
-			link.Ends[i] = found(node, l.Request.Wire.MTU)
-		} else {
-			link.Ends[i] = testbed.Interface{
-				Place: node.Name, Device: NIC, MAC: MAC(0, l.Node(node.Name)),
-				MTU: l.Request.Wire.MTU, Queues: l.queues(),
+	for member := range members {
+		link := testbed.Link{Name: "wire", Role: result.RoleWire, Kind: kind}
+		if member > 0 {
+			link.Name += fmt.Sprintf("-%d", member+1)
+		}
+		for i, node := range l.Graph.Nodes {
+			if kind == testbed.WireNetwork {
+				link.Ends[i] = found(node, l.Request.Wire.MTU)
+			} else {
+				link.Ends[i] = l.madeEnd(node.Name, member)
+				asWire(&link.Ends[i], kind)
 			}
-			asWire(&link.Ends[i], kind)
+			shape(&link.Ends[i], member)
 		}
-		if shape != nil {
-			shape(&link.Ends[i])
-		}
+		l.Graph.Links = append(l.Graph.Links, link)
 	}
-	l.Graph.Links = append(l.Graph.Links, link)
 	return nil
 }
 
@@ -66,6 +75,21 @@ func found(node testbed.Node, mtu int) testbed.Interface {
 		asWire(&end, WireNIC)
 	}
 	return end
+}
+
+// memberSide tells the MACs of a team's further members from others of their node's (see MAC).
+const memberSide = 0x10
+
+// madeEnd is a node's end of a link that the testbed makes.
+func (l *Layout) madeEnd(node string, member int) testbed.Interface {
+	side := byte(0)
+	if member > 0 {
+		side = memberSide + byte(member)
+	}
+	return testbed.Interface{
+		Place: node, Device: fmt.Sprintf("nic%d", member), MAC: MAC(side, l.Node(node)),
+		MTU: l.Request.Wire.MTU, Queues: l.queues(),
+	}
 }
 
 // asWire gives an end the offloads of its kind of wire. Left alone, a virtual
@@ -184,9 +208,9 @@ func (l *Layout) Move(subnet netip.Prefix) {
 	}
 }
 
-// Bridge adds a bridge to a node.
-func (l *Layout) Bridge(node string, mtu int) {
-	l.Graph.Bridges = append(l.Graph.Bridges, testbed.Bridge{Name: BridgeName(node), Node: node, Device: "br0", MTU: mtu})
+// Bridge adds a bridge to a node, at which the node may have addresses, as prefixes.
+func (l *Layout) Bridge(node string, mtu int, addresses ...string) {
+	l.Graph.Bridges = append(l.Graph.Bridges, testbed.Bridge{Name: BridgeName(node), Node: node, Device: "br0", MTU: mtu, Addresses: addresses})
 }
 
 // BridgeName is the name of a node's bridge.

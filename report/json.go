@@ -35,8 +35,10 @@ type cellObject struct {
 	Path               string                    `json:"path"`
 	Wire               string                    `json:"wire"`
 	Segmentation       string                    `json:"segmentation,omitempty"`
-	Queueing           *result.Queueing          `json:"queueing,omitempty"` // asked of the wire's queues and the CPUs
-	Queues             []analysis.Queues         `json:"received,omitempty"` // shares of the packets by queue and by CPU, where queueing is asked for
+	Queueing           *result.Queueing          `json:"queueing,omitempty"`       // asked of the wire's queues and the CPUs
+	Queues             []analysis.Queues         `json:"received,omitempty"`       // shares of the packets by queue and by CPU, where queueing is asked for
+	Outage             *result.Figure            `json:"outage_seconds,omitempty"` // of a pulled cable
+	OutageMethod       *analysis.Outage          `json:"outage_method,omitempty"`
 	Trials             int                       `json:"trials"`
 	Excluded           int                       `json:"excluded"`
 	WindowSeconds      float64                   `json:"window_seconds"`
@@ -192,7 +194,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Queues: c.Queues, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines,
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines,
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),
@@ -204,6 +206,10 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		LatencyAt: c.Latency, Search: c.Search, Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits, Generators: c.Generators,
 	}
 	addPackets(&o, c)
+	if c.Outage != nil {
+		outage := c.Figure(result.OutageTime)
+		o.Outage = &outage
+	}
 	if o.Published == nil {
 		o.Published = map[result.Metric]float64{}
 	}

@@ -37,6 +37,7 @@ const (
 	DeviceCycles        Metric = "cycles_per_packet.device"
 	LineShare10G        Metric = "line_percent.10g"
 	LineShare40G        Metric = "line_percent.40g"
+	OutageTime          Metric = "outage_seconds"   // of a flow whose link's cable was pulled
 	FoundRate           Metric = "found_per_second" // of a search's first goal, in its unit: of no trial
 	cpuPercent                 = "cpu_percent."
 	cpuWord                    = "cpu."
@@ -85,6 +86,7 @@ var metricWords = withLatencies(map[string]Metric{
 	"cycles.packet":             DeviceCycles,
 	"line.10g":                  LineShare10G,
 	"line.40g":                  LineShare40G,
+	"outage":                    OutageTime,
 	"found":                     FoundRate,
 })
 

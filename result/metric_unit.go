@@ -15,7 +15,7 @@ func (m Metric) Parse(text string) (float64, error) {
 		return quantity(text, "cost", "900 ns/packet", []unit{{"ns/packet", 0, 1}}, nil)
 	case m == Loss || m == LatePackets || m == Reordered || m == Duplicates || m == Corrupt || m == LineShare10G || m == LineShare40G:
 		return ParsePercent(text)
-	case m == Jitter || m.IsLatency():
+	case m == Jitter || m == OutageTime || m.IsLatency():
 		return ParseSeconds(text)
 	case m == WirePacketRate || m == ReceivedPacketRate || m == SentPacketRate || m == TransactionRate || m == PacketsPerCore || m == PacketsPerBusyCore:
 		return ParsePacketRate(text)

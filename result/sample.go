@@ -93,7 +93,16 @@ type NodeSample struct {
 	Links               []LinkSample      `json:"links,omitempty"`
 	Stacks              []StackSample     `json:"stacks,omitempty"`
 	Switches            []SwitchSample    `json:"switches,omitempty"`
+	Pulls               []Pull            `json:"pulls,omitempty"` // cables that were pulled here
 	Missing             map[string]string `json:"missing,omitempty"`
+}
+
+// Pull is a cable that was pulled at this node, in seconds since the window began.
+type Pull struct {
+	Link   string  `json:"link"`
+	Device string  `json:"device"`
+	From   float64 `json:"from"`
+	To     float64 `json:"to"`
 }
 
 // CPUSample is one CPU's time in the window, in seconds. Busy comes from

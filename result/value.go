@@ -62,6 +62,9 @@ func (c Cell) packetValue(t Trial, m Metric) (float64, error) {
 		return c.lineShare(t, Ethernet10G)
 	case LineShare40G:
 		return c.lineShare(t, Ethernet40G)
+	case OutageTime:
+		seconds, _, _, err := t.Outage()
+		return seconds, err
 	case FoundRate:
 		return 0, errors.New("it is found by the cell's search, not by its trials")
 	}

@@ -159,6 +159,9 @@ func assumed(a scenario.Assumed) map[string]string {
 	if a.MemoryBytes > 0 {
 		out["memory_bytes"] = strconv.FormatInt(a.MemoryBytes, 10)
 	}
+	if a.DataNIC != "" {
+		out["data_nic"] = a.DataNIC
+	}
 	if a.LinkBitsPerSecond > 0 {
 		out["link_bits_per_second"] = strconv.FormatFloat(a.LinkBitsPerSecond, 'f', -1, 64)
 	}

@@ -35,6 +35,9 @@ func describeCell(b *strings.Builder, cell PlannedCell) {
 	fmt.Fprintf(b, "\n%s  %s\n", r.Name, r.Says)
 	fmt.Fprintf(b, "  path %s, %s over a %s wire, segmentation %s, MTU %d on the wire and %d at the endpoints\n",
 		r.Path, r.Traffic, r.Wire, r.Segmentation, r.MTU.Wire, r.MTU.Endpoint)
+	if asked := r.Queueing.Words(); asked != "" {
+		fmt.Fprintf(b, "  %s\n", asked)
+	}
 	if r.Skipped != "" {
 		fmt.Fprintf(b, "  not measured here: %s\n", r.Skipped)
 	}

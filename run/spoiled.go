@@ -43,7 +43,7 @@ func spoiled(t result.Trial) string {
 		return why
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Nodes)) {
-		if why := spoiledNode(name, t.Nodes[name]); why != "" {
+		if why := spoiledNode(name, t.Nodes[name], t.Pulled()); why != "" {
 			return why
 		}
 	}
@@ -79,14 +79,14 @@ func apart(t result.Trial) string {
 	return ""
 }
 
-func spoiledNode(name string, sample result.NodeSample) string {
+func spoiledNode(name string, sample result.NodeSample, pulled []string) string {
 	for _, cpu := range sample.CPUs {
 		if share := cpu.Steal / sample.WindowSeconds; share > stealLimit {
 			return fmt.Sprintf("%.0f %% of CPU %d of node %s was stolen by the hypervisor", 100*share, cpu.CPU, name)
 		}
 	}
 	for _, link := range sample.Links {
-		if link.CarrierChanges > 0 {
+		if link.CarrierChanges > 0 && !(link.Role == result.RoleWire && slices.Contains(pulled, link.Device)) {
 			return fmt.Sprintf("link %s in %s went down within the window", link.Device, link.Place)
 		}
 	}

@@ -12,12 +12,12 @@ func TestSpreadNeedsCPUs(t *testing.T) {
 	p := planned(t, "converged-jumbo", small, Settings{Budget: 10 * time.Minute})
 	for _, cell := range p.Cells {
 		r := cell.Record
-		spreads := !strings.Contains(r.Name, "-none-") && !strings.HasPrefix(r.Name, "lso-") && !strings.HasPrefix(r.Name, "requests-")
+		spreads := !strings.Contains(r.Name, "-none-") && !strings.HasPrefix(r.Name, "lso-") && !strings.HasPrefix(r.Name, "requests-") && !strings.HasPrefix(r.Name, "team-")
 		if spreads != strings.Contains(r.Skipped, "spreading work needs 2 CPUs a node") || !spreads && r.Skipped != "" {
 			t.Errorf("%s: %q", r.Name, r.Skipped)
 		}
 	}
-	if n := len(p.Runnable()); n != 14 || p.Times.BlocksPlanned < p.Times.MinimumBlocks {
+	if n := len(p.Runnable()); n != 17 || p.Times.BlocksPlanned < p.Times.MinimumBlocks {
 		t.Errorf("%d cells, %+v", n, p.Times)
 	}
 	var kinds []string

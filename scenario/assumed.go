@@ -6,7 +6,7 @@ import (
 )
 
 // readAssumed reads what the source had: `assumed: {nodes: {cpus: 2, memory:
-// 4GiB, link: 10Gbit/s}, storage: 50 GB}`. Three words have types, so that a
+// 4GiB, link: 10Gbit/s, data-nic: separate}, storage: 50 GB}`. These four words have types, so that a
 // report can compare them; every other is kept as written.
 func (r *reader) readAssumed(n *node) {
 	if !r.isMapping(n, "`assumed`") {
@@ -34,6 +34,8 @@ func (r *reader) readAssumedNodes(n *node) {
 			to.MemoryBytes, _ = parsed(r, f.value, "`memory`", result.ParseSize)
 		case "link":
 			to.LinkBitsPerSecond, _ = parsed(r, f.value, "`link`", result.ParseBitRate)
+		case "data-nic":
+			to.DataNIC, _ = r.word(f.value, "value of `data-nic`", []string{"separate", "shared"})
 		default:
 			r.keepAssumed(f)
 		}

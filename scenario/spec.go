@@ -36,6 +36,7 @@ type Assumed struct {
 	CPUs              int   // a node; 0: not stated
 	MemoryBytes       int64 // a node
 	LinkBitsPerSecond float64
+	DataNIC           string            // separate from management's, or shared with it; "": not stated
 	Other             map[string]string // what has no type of its own, as written
 }
 

@@ -17,7 +17,11 @@ func vocabulary() scenario.Vocabulary {
 		Paths: map[string][]result.Option{
 			"wire":   nil,
 			"bridge": nil,
-			"vxlan":  {{Name: "vni", Type: result.Count, Min: 1, Max: 1<<24 - 1, Default: int64(1)}},
+			"team": {
+				{Name: "members", Type: result.Count, Min: 2, Max: 8, Default: int64(2)},
+				{Name: "pull", Type: result.Switch, Default: false},
+			},
+			"vxlan": {{Name: "vni", Type: result.Count, Min: 1, Max: 1<<24 - 1, Default: int64(1)}},
 			"vrouter": {
 				{Name: "encapsulation", Type: result.Word, Words: []string{"mplsoudp", "vxlan", "none"}, Default: "mplsoudp"},
 				{Name: "mode", Type: result.Word, Words: []string{"kernel", "poll"}, Default: "kernel"},
@@ -54,6 +58,7 @@ func vocabulary() scenario.Vocabulary {
 				{Name: "segmentation", Type: result.Word, Words: []string{"auto", "off"}, Default: "auto"},
 				{Name: "aggregation", Type: result.Word, Words: []string{"auto", "off"}, Default: "auto"},
 				{Name: "rate", Type: result.BitRate},
+				{Name: "packets", Type: result.PacketRate},
 				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "iperf3", "ntttcp", "nuttcp", "sockperf"}},
 			},
 			"ping": {

@@ -25,6 +25,7 @@ const (
 	KindDaemon    Kind = "daemon"
 	KindPort      Kind = "port"
 	KindEngine    Kind = "engine"
+	KindRoute     Kind = "route"
 )
 
 // The names of attributes that can be set on a living object. Offloads go by

@@ -16,8 +16,13 @@ func (g Graph) Clone() Graph {
 		}
 	})
 	g.Containers = slices.Clone(g.Containers)
-	g.Bridges = each(g.Bridges, func(b *Bridge) { b.Offloads = maps.Clone(b.Offloads) })
+	g.Bridges = each(g.Bridges, func(b *Bridge) { b.Offloads, b.Addresses = maps.Clone(b.Offloads), slices.Clone(b.Addresses) })
+	g.Routes = each(g.Routes, func(m *Multipath) { m.Hops = slices.Clone(m.Hops) })
 	g.Links = each(g.Links, func(l *Link) {
+		if l.Pull != nil {
+			pull := *l.Pull
+			l.Pull = &pull
+		}
 		for i := range l.Ends {
 			end := &l.Ends[i]
 			end.Addresses, end.Routes = slices.Clone(end.Addresses), slices.Clone(end.Routes)

@@ -19,6 +19,7 @@ type Graph struct {
 	Daemons    []Daemon    `json:"daemons,omitempty"`
 	Ports      []Port      `json:"ports,omitempty"`
 	Engines    []Engine    `json:"engines,omitempty"`
+	Routes     []Multipath `json:"routes,omitempty"`
 }
 
 // Node is a compute node's own network stack and the CPUs that do its work.
@@ -56,6 +57,7 @@ type Link struct {
 	Role string       `json:"role"`           // result.RoleWire, RoleEndpoint or RoleInner
 	Kind string       `json:"kind,omitempty"` // of a wire: nic, memory or WireNetwork; LinkTap
 	Ends [2]Interface `json:"ends"`
+	Pull *Pull        `json:"pull,omitempty"` // nil: it stays up
 }
 
 // LinkTap is the kind of a link whose other side is a program.
@@ -122,11 +124,13 @@ type Route struct {
 // Bridge is a Linux bridge in a node's stack: no spanning tree, no delay, no
 // multicast snooping.
 type Bridge struct {
-	Name     string          `json:"name"`
-	Node     string          `json:"node"`
-	Device   string          `json:"device"`
-	MTU      int             `json:"mtu"`
-	Offloads map[string]bool `json:"offloads,omitempty"`
+	Name   string `json:"name"`
+	Node   string `json:"node"`
+	Device string `json:"device"`
+	MTU    int    `json:"mtu"`
+	// Addresses are the node's at the bridge, as prefixes.
+	Addresses []string        `json:"addresses,omitempty"`
+	Offloads  map[string]bool `json:"offloads,omitempty"`
 }
 
 // VXLAN is a kernel VXLAN device (RFC 7348) with one remote, a port of a bridge.

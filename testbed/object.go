@@ -53,6 +53,9 @@ func objects(g Graph) []object {
 	for _, v := range g.VXLANs {
 		all = append(all, vxlanObject(g, v))
 	}
+	for _, m := range g.Routes {
+		all = append(all, m.object(g))
+	}
 	for _, d := range g.Daemons {
 		all = append(all, daemonObject(g, d))
 	}
@@ -77,9 +80,10 @@ func bridgeObject(b Bridge) object {
 	mtu := attribute{place: b.Node, device: b.Device, name: AttributeMTU, value: fmt.Sprint(b.MTU)}
 	return object{
 		kind: KindBridge, name: b.Name,
-		detail:     fmt.Sprintf("%s/%s, MTU %d", b.Node, b.Device, b.MTU),
-		fixed:      b.Node + "/" + b.Device,
-		attributes: append([]attribute{mtu}, offloadAttributes(b.Node, b.Device, b.Offloads)...),
+		detail: fmt.Sprintf("%s/%s, MTU %d", b.Node, b.Device, b.MTU),
+		fixed:  b.Node + "/" + b.Device,
+		attributes: append([]attribute{mtu,
+			{place: b.Node, device: b.Device, name: AttributeAddresses, value: strings.Join(b.Addresses, ",")}}, offloadAttributes(b.Node, b.Device, b.Offloads)...),
 	}
 }
 
@@ -94,6 +98,10 @@ func linkObject(g Graph, l Link) object {
 	}
 	o.detail += fmt.Sprintf("%s/%s - %s, MTU %d", l.Ends[0].Place, l.Ends[0].Device, far, l.Ends[0].MTU)
 	o.fixed = l.Role + " " + l.Kind
+	if p := l.Pull; p != nil {
+		o.detail += fmt.Sprintf(", pulled at %s from %g to %g of each window", p.Node, p.From, p.To)
+		o.fixed += fmt.Sprint(" ", *p)
+	}
 	for _, end := range l.Interfaces() {
 		o.fixed += fmt.Sprintf(" %s/%s/%d", end.Place, end.Device, end.Queues)
 		o.attributes = append(o.attributes, end.attributes()...)

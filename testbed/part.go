@@ -15,6 +15,7 @@ func (g Graph) Part(node string) Graph {
 		VXLANs:  keep(g.VXLANs, func(v VXLAN) bool { return v.Node == node }),
 		Daemons: keep(g.Daemons, func(d Daemon) bool { return d.Node == node }),
 		Ports:   keep(g.Ports, func(p Port) bool { return g.NodeOf(p.Place) == node }),
+		Routes:  keep(g.Routes, func(m Multipath) bool { return m.Node == node }),
 		Engines: keep(g.Engines, func(e Engine) bool { return e.Node == node }),
 	}
 }

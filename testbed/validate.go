@@ -34,6 +34,9 @@ func Validate(g Graph) error {
 	for _, v := range g.VXLANs {
 		c.vxlan(v)
 	}
+	for _, m := range g.Routes {
+		c.multipath(m)
+	}
 	for _, d := range g.Daemons {
 		c.daemon(d)
 	}
@@ -129,6 +132,7 @@ func (c *checker) bridge(b Bridge) {
 	c.device(owner, b.Node, b.Device)
 	c.mtu(owner, b.MTU)
 	c.offloads(owner, b.Offloads)
+	c.addresses(owner, Interface{Addresses: b.Addresses})
 }
 
 func (c *checker) port(owner, node, bridge string) {
@@ -168,6 +172,7 @@ func (c *checker) link(l Link) {
 			c.fault("%s is found, not made, and %s/%s is not the interface of a real host's wire", owner, end.Place, end.Device)
 		}
 	}
+	c.pull(l)
 }
 
 // hostNIC is checked by what paths derive from it: IPv4 addresses and MACs.

@@ -29,6 +29,8 @@ func TestLaid(t *testing.T) {
 	golden(t, "bridge-colocated", "bridge", request("nic", datapath.SegmentationFound, containers("a", "a")))
 	golden(t, "bridge-two-pairs", "bridge", request("nic", datapath.SegmentationFound, twoPairs()...))
 	golden(t, "bridge-no-segmentation", "bridge", request("nic", datapath.SegmentationOff, containers("a", "b")))
+	golden(t, "team", "team", request("nic", datapath.SegmentationFound, containers("a", "b")))
+	golden(t, "team-of-three-pulled-back", "team", with(with(wide(request("nic", datapath.SegmentationOff, containers("b", "a"))), "members", int64(3)), "pull", true))
 	golden(t, "vxlan", "vxlan", request("nic", datapath.SegmentationFound, containers("a", "b")))
 	golden(t, "vxlan-no-segmentation", "vxlan", request("memory", datapath.SegmentationOff, containers("a", "b")))
 	golden(t, "ovs", "ovs", request("nic", datapath.SegmentationFound, containers("a", "b")))

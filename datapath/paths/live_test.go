@@ -282,6 +282,8 @@ func TestEveryPairTalks(t *testing.T) {
 		{"bridge colocated", "bridge", request("nic", datapath.SegmentationFound, containers("a", "a"))},
 		{"bridge two pairs", "bridge", request("nic", datapath.SegmentationFound, twoPairs()...)},
 		{"bridge three pairs", "bridge", request("nic", datapath.SegmentationFound, threePairs()...)},
+		{"team two pairs", "team", request("nic", datapath.SegmentationFound, twoPairs()...)},
+		{"team of memory wires", "team", request("memory", datapath.SegmentationFound, containers("a", "b"))},
 		{"vxlan colocated", "vxlan", request("nic", datapath.SegmentationFound, containers("b", "b"))},
 		{"vxlan two pairs", "vxlan", request("nic", datapath.SegmentationOff, twoPairs()...)},
 		{"ovs colocated", "ovs", request("nic", datapath.SegmentationFound, containers("a", "a"))},

@@ -9,6 +9,7 @@ import (
 	"windtunnel/datapath/ovs"
 	"windtunnel/datapath/publishedport"
 	"windtunnel/datapath/redirect"
+	"windtunnel/datapath/team"
 	"windtunnel/datapath/testpmd"
 	"windtunnel/datapath/vrouter"
 	"windtunnel/datapath/vxlan"
@@ -19,6 +20,7 @@ import (
 var all = []datapath.Path{
 	wire.Path{},
 	bridge.Path{},
+	team.Path{},
 	vxlan.Path{},
 	redirect.Path{},
 	testpmd.Path{},

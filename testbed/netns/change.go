@@ -29,6 +29,8 @@ func (c *cell) remove(change testbed.Change, have testbed.Graph) error {
 	case testbed.KindBridge:
 		b := byName(have.Bridges, change.Name, func(b testbed.Bridge) string { return b.Name })
 		return c.removeDevice(b.Node, b.Device)
+	case testbed.KindRoute:
+		return c.removeRoute(byName(have.Routes, change.Name, func(m testbed.Multipath) string { return m.Name }))
 	case testbed.KindContainer:
 		return c.removeStack(change.Name)
 	}
@@ -69,6 +71,9 @@ func (c *cell) make(ctx context.Context, change testbed.Change, want testbed.Gra
 	case testbed.KindVXLAN:
 		v := byName(want.VXLANs, change.Name, func(v testbed.VXLAN) string { return v.Name })
 		return c.here(v.Node, func() error { return c.makeVXLAN(v) })
+	case testbed.KindRoute:
+		m := byName(want.Routes, change.Name, func(m testbed.Multipath) string { return m.Name })
+		return c.here(m.Node, func() error { return c.makeRoute(m) })
 	case testbed.KindDaemon:
 		d := byName(want.Daemons, change.Name, func(d testbed.Daemon) string { return d.Name })
 		return c.here(d.Node, func() error { return c.makeDaemon(ctx, d) })
@@ -130,7 +135,7 @@ func byName[T any](all []T, name string, of func(T) string) T {
 func ports(g testbed.Graph) []testbed.Interface {
 	all := g.Interfaces()
 	for _, b := range g.Bridges {
-		all = append(all, testbed.Interface{Place: b.Node, Device: b.Device, MTU: b.MTU, Offloads: b.Offloads})
+		all = append(all, testbed.Interface{Place: b.Node, Device: b.Device, MTU: b.MTU, Offloads: b.Offloads, Addresses: b.Addresses})
 	}
 	for _, v := range g.VXLANs {
 		all = append(all, testbed.Interface{

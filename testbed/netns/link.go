@@ -141,7 +141,7 @@ func (c *cell) makeBridge(b testbed.Bridge) error {
 	if err != nil {
 		return err
 	}
-	return c.configure(testbed.Interface{Place: b.Node, Device: b.Device, MTU: b.MTU, Offloads: b.Offloads})
+	return c.configure(testbed.Interface{Place: b.Node, Device: b.Device, MTU: b.MTU, Offloads: b.Offloads, Addresses: b.Addresses})
 }
 
 // makeVXLAN makes a VXLAN device whose one remote takes everything, so nothing is

@@ -75,6 +75,9 @@ func (c *cell) differences(part testbed.Graph) []error {
 			return nil
 		})
 	}
+	for _, m := range part.Routes {
+		all = append(all, asList(c.routeDifference(m))...)
+	}
 	for _, want := range part.Daemons {
 		if d := c.daemons[want.Name]; d == nil {
 			all = append(all, fmt.Errorf("the daemon %s does not run", want.Name))
