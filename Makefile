@@ -4,13 +4,17 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build poll demo demo-pps check test unit e2e fuzz peers soak kernels pci bench bench-traffic bench-vrouter bench-poll generate dist clean
+.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers soak kernels pci bench bench-traffic bench-vrouter bench-poll generate dist clean
 
 all: build
 
 build:
 	@mkdir -p bin
 	$(BUILD) -o bin/ ./cmd/windtunnel ./cmd/vrouter
+
+# A kernel for virtual machines, beside windtunnel: unpacked from the distribution's package, not installed.
+guest:
+	@bash scripts/guest-kernel.sh bin/guest
 
 # What runs on DPDK, beside them: the vRouter's poll mode, and the sender and counter of frames at its
 # ports. Installs DPDK's development files where they are missing.

@@ -56,7 +56,7 @@ func Spawn(name string, command []string) (*Client, error) {
 	p, err := connect(process.stdout, process.stdin)
 	if err != nil {
 		process.end(time.Second)
-		return nil, fmt.Errorf("greeting the agent of node %s: %w%s", name, err, process.said())
+		return nil, fmt.Errorf("greeting the agent of node %s: %w%s", name, err, process.lastWords())
 	}
 	c := &Client{name: name, peer: p, process: process, beating: make(chan struct{})}
 	go c.beat()
@@ -84,7 +84,7 @@ func (c *Client) ask(ctx context.Context, request proto.Request) (proto.Reply, e
 	if err != nil {
 		err = fmt.Errorf("node %s: %w", c.name, err)
 		if c.peer.dead() != nil {
-			err = fmt.Errorf("%w%s", err, c.process.said())
+			err = fmt.Errorf("%w%s", err, c.process.lastWords())
 		}
 	}
 	return reply, err
@@ -225,7 +225,7 @@ func (c *Client) Close() error { return c.CloseWithin(closeTimeout) }
 func (c *Client) CloseWithin(limit time.Duration) error {
 	close(c.beating)
 	if err := c.process.end(limit); err != nil {
-		return fmt.Errorf("ending the agent of node %s: %w%s", c.name, err, c.process.said())
+		return fmt.Errorf("ending the agent of node %s: %w%s", c.name, err, c.process.lastWords())
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ type child struct {
 	kill   func() error
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
-	stderr *netns.Tail
+	said   func() string // what it last said on the side, for messages
 	exited chan struct{}
 	err    error
 }
@@ -253,8 +253,9 @@ func startChild(cmd *exec.Cmd, start func(*exec.Cmd) error) (*child, error) {
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
-	c := &child{stdin: stdin, stdout: stdout, stderr: &netns.Tail{Limit: 8 << 10}, exited: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirs, c.stderr, time.Second
+	stderr := &netns.Tail{Limit: 8 << 10}
+	c := &child{stdin: stdin, stdout: stdout, said: stderr.Quoted, exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirs, stderr, time.Second
 	err = start(cmd)
 	theirs.Close()
 	if err != nil {
@@ -285,12 +286,12 @@ func (c *child) end(limit time.Duration) error {
 	}
 }
 
-// said is what the child last wrote to its standard error, for messages: all of
+// lastWords is what the child last wrote to its standard error, for messages: all of
 // it once the child has ended, which is what a caller is about to tell of.
-func (c *child) said() string {
+func (c *child) lastWords() string {
 	select {
 	case <-c.exited:
 	case <-time.After(lastWordsPatience):
 	}
-	return c.stderr.Quoted()
+	return c.said()
 }

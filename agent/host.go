@@ -45,7 +45,7 @@ func (n *node) look(ctx context.Context, programs []string) proto.Reply {
 		return refuse("%v", err)
 	}
 	h.CPUs = n.config.CPUs
-	h.Missing, h.Programs = netns.Missing(ctx), map[string]string{}
+	h.Missing, h.Programs = Missing(ctx), map[string]string{}
 	for _, name := range programs {
 		if _, err := netns.FindProgram(name); err != nil {
 			h.Programs[name] = err.Error()

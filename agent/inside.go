@@ -10,7 +10,7 @@ import (
 	"windtunnel/testbed/netns"
 )
 
-// Inside is the way into a place that a container engine runs.
+// Inside is the way into a place that a container engine runs, or a virtual machine.
 type Inside interface {
 	// start starts our program there with these arguments.
 	start(ctx context.Context, args []string) (*child, error)
@@ -25,8 +25,9 @@ type inside struct {
 // start starts the program by the engine. A process that hangs is in the engine's hands alone, and
 // dies with its container, which then has to be made anew.
 func (i inside) start(ctx context.Context, args []string) (*child, error) {
-	c := &child{stderr: &netns.Tail{Limit: 8 << 10}, exited: make(chan struct{})}
-	session, err := i.running.Exec(ctx, i.place, args, c.stderr)
+	stderr := &netns.Tail{Limit: 8 << 10}
+	c := &child{said: stderr.Quoted, exited: make(chan struct{})}
+	session, err := i.running.Exec(ctx, i.place, args, stderr)
 	if err != nil {
 		return nil, err
 	}

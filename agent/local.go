@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 
 	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
@@ -16,8 +17,9 @@ import (
 // local is the backend of a simulated node on this host.
 type local struct {
 	*netns.Backend
-	engines *engines
-	nic     *hostNIC // nil: the node is simulated
+	engines  *engines
+	nic      *hostNIC // nil: the node is simulated
+	machines *guestMachines
 }
 
 var _ Backend = local{}
@@ -30,9 +32,14 @@ func (l local) Place(ctx context.Context, g testbed.Graph) (map[string]string, e
 	return l.Backend.Place(ctx, g)
 }
 
-// Apply makes a graph live. What engines run stands on everything else: if something else of theirs is
-// asked for, it goes first and comes last.
+// Apply makes a graph live. What engines run, and virtual machines, stand on everything else: if something else
+// of theirs is asked for, it goes first and comes last.
 func (l local) Apply(ctx context.Context, g testbed.Graph, peers map[string]string) error {
+	if !l.machines.same(g) {
+		if err := l.machines.remove(g.Cell); err != nil {
+			return err
+		}
+	}
 	if !l.engines.same(g) {
 		swept, err := l.engines.remove(ctx, g.Cell)
 		if err = errors.Join(err, swept()); err != nil {
@@ -42,32 +49,37 @@ func (l local) Apply(ctx context.Context, g testbed.Graph, peers map[string]stri
 	if err := l.Backend.Apply(ctx, g, peers); err != nil {
 		return err
 	}
-	if err := l.engines.run(ctx, g); err != nil {
+	err := l.engines.run(ctx, g)
+	if err == nil {
+		err = l.machines.run(ctx, g)
+	}
+	if err != nil {
 		return errors.Join(l.said(ctx, g, err), l.Restore(context.WithoutCancel(ctx), g.Cell))
 	}
 	return nil
 }
 
-// said adds to a failure of an engine what the engine's own process said, if it has ended.
+// said adds to a failure of an engine, or of a machine, what the daemons that have ended said.
 func (l local) said(ctx context.Context, g testbed.Graph, err error) error {
 	return errors.Join(err, l.Backend.Verify(ctx, g))
 }
 
 // Verify compares what lives with g.
 func (l local) Verify(ctx context.Context, g testbed.Graph) error {
-	return errors.Join(l.Backend.Verify(ctx, g), l.engines.verify(ctx, g.Cell))
+	return errors.Join(l.Backend.Verify(ctx, g), l.engines.verify(ctx, g.Cell), l.machines.verify(g.Cell))
 }
 
 // Restore takes a cell down.
 func (l local) Restore(ctx context.Context, cell string) error {
+	gone := l.machines.remove(cell)
 	swept, err := l.engines.remove(ctx, cell)
-	return errors.Join(err, l.Backend.Restore(ctx, cell), swept())
+	return errors.Join(gone, err, l.Backend.Restore(ctx, cell), swept())
 }
 
 // Close takes every cell down.
 func (l local) Close() error {
 	var failed error
-	for _, cell := range l.engines.names() {
+	for _, cell := range slices.Concat(l.engines.names(), l.machines.names()) {
 		failed = errors.Join(failed, l.Restore(context.Background(), cell))
 	}
 	return errors.Join(failed, l.Backend.Close())
@@ -78,10 +90,13 @@ func (l local) Found(ctx context.Context, cell string) (string, error) {
 	return l.engines.found(ctx, cell)
 }
 
-// Inside returns the container that a place is, nil if no engine runs it.
+// Inside returns the container or the virtual machine's interface that a place is, nil if it is neither.
 func (l local) Inside(cell, place string) Inside {
 	if running := l.engines.of(cell, place); running != nil {
 		return inside{running, place}
+	}
+	if machine := l.machines.of(cell, place); machine != nil {
+		return atPort{machine}
 	}
 	return nil
 }
@@ -130,6 +145,14 @@ func (l local) Port(cell, place string) *traffic.Port {
 	}
 	return &traffic.Port{Name: p.Place, Tester: tester, MAC: p.MAC, NextHop: p.NextHop, Address: address.String(), MTU: p.MTU,
 		Device: p.Device, Socket: p.Socket, CPUs: p.CPUs, Tunnel: p.Tunnel}
+}
+
+func (l local) Machines(cell string) []Machine {
+	var all []Machine
+	for _, m := range l.machines.all(cell) {
+		all = append(all, Machine{VM: m.VM, PID: m.PID(), Accelerator: m.Accelerator})
+	}
+	return all
 }
 
 func (l local) Switches(cell string) []Switch {

@@ -49,12 +49,13 @@ type Backend interface {
 	LetPoll(cell string) error
 	// Port is a place's port of poll mode, nil where it has none.
 	Port(cell, place string) *traffic.Port
-	// Inside is how to get into a place that an engine runs, nil for every other one.
+	// Inside is how to get into a place that an engine or a virtual machine runs, nil for every other one.
 	Inside(cell, place string) Inside
 	// Found tells what a cell's engines made by themselves: rules, proxies; "" without engines.
 	Found(ctx context.Context, cell string) (string, error)
-	// Switches are a cell's daemons.
+	// Switches are a cell's daemons, and Machines its virtual machines.
 	Switches(cell string) []Switch
+	Machines(cell string) []Machine
 	Close() error
 }
 
@@ -64,6 +65,13 @@ type Switch struct {
 	PID    int
 	Probe  string // who reads its counters; empty: nobody can
 	Socket string
+}
+
+// Machine is a running virtual machine: QEMU's process, and what runs the guest's instructions.
+type Machine struct {
+	VM          testbed.VM
+	PID         int
+	Accelerator string
 }
 
 // NodeConfig is what a node agent is started with.
@@ -107,7 +115,7 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 	if config.Backend == nil {
 		backend := netns.New(config.Name, config.CPUs, config.Dir)
 		nic = findNIC(config, backend, notes)
-		config.Backend = local{backend, newEngines(backend, config, notes), nic}
+		config.Backend = local{backend, newEngines(backend, config, notes), nic, newMachines(backend, config, notes)}
 	}
 	n := &node{config: config, journal: notes, nic: nic, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{},
 		builds: map[string]context.CancelCauseFunc{}}
@@ -191,7 +199,9 @@ func (n *node) build(ctx context.Context, ask proto.Request) proto.Reply {
 	case proto.DoApply:
 		err = n.apply(ctx, *ask.Graph, ask.Peers)
 	case proto.DoVerify:
-		err = n.config.Backend.Verify(ctx, *ask.Graph)
+		if err = n.config.Backend.Verify(ctx, *ask.Graph); err == nil {
+			err = n.guests(ctx, proto.DoVerify, *ask.Graph)
+		}
 	}
 	if err != nil {
 		return refuse("%v", err)
@@ -242,6 +252,10 @@ func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]stri
 			return err
 		}
 	}
+	if err := n.guests(ctx, proto.DoSettle, g); err != nil {
+		n.endWorkers(g.Cell)
+		return errors.Join(err, n.config.Backend.Restore(context.WithoutCancel(ctx), g.Cell))
+	}
 	return nil
 }
 
@@ -263,6 +277,7 @@ func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 		return refuse("%v", err)
 	}
 	n.atPort(&ask)
+	n.inVM(&ask)
 	reply, err := w.ask(ctx, relayPatience, ask)
 	if err != nil {
 		return refuse("the worker in %s: %v%s", ask.Place, err, w.lastWords())

@@ -33,6 +33,7 @@ func (plain) Pull(_, _, _ string, _ bool) error                               { 
 func (plain) LetPoll(string) error                                            { return nil }
 func (plain) Receivers(string) []int                                          { return nil }
 func (plain) Switches(string) []Switch                                        { return nil }
+func (plain) Machines(string) []Machine                                       { return nil }
 func (plain) Port(_, _ string) *traffic.Port                                  { return nil }
 func (plain) Sysfs(_, _ string) string                                        { return "/sys" }
 func (plain) Inside(_, _ string) Inside                                       { return nil }

@@ -3,6 +3,8 @@
 package agent
 
 import (
+	"slices"
+
 	"windtunnel/agent/proto"
 	"windtunnel/testbed"
 )
@@ -35,10 +37,15 @@ const (
 	hugeLimitPages = 2048
 )
 
-// polled reports whether a tester of this node is in the graph.
+// polled reports whether a tester of this node is in the graph, or a virtual machine at a socket.
 func (n *node) polled(g testbed.Graph) bool {
 	for _, p := range g.Ports {
 		if g.NodeOf(p.Place) == n.config.Name && p.Tester != "" {
+			return true
+		}
+	}
+	for _, v := range g.Part(n.config.Name).VMs {
+		if slices.ContainsFunc(v.NICs, func(nic testbed.VNIC) bool { return nic.Socket != "" }) {
 			return true
 		}
 	}

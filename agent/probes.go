@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"windtunnel/measure"
@@ -15,7 +16,9 @@ import (
 
 // probes samples one cell's part of the node.
 type probes struct {
-	node *measure.Node
+	node  *measure.Node
+	graph testbed.Graph
+	vms   []Machine
 }
 
 // probes opens the probes of what stands for a cell.
@@ -24,7 +27,7 @@ func (n *node) probes(cell string) (*probes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &probes{opened}, nil
+	return &probes{node: opened, graph: n.graph(cell), vms: n.config.Backend.Machines(cell)}, nil
 }
 
 // measured says what of a cell lies on this node.
@@ -32,7 +35,7 @@ func (n *node) measured(cell string) measure.Config {
 	g := n.graph(cell)
 	config := measure.Config{CPUs: n.config.CPUs, Receivers: n.config.Backend.Receivers(cell)}
 	for _, place := range g.Places() {
-		if g.NodeOf(place) == n.config.Name && apart(g, place) {
+		if _, _, inVM := g.InVM(place); !inVM && g.NodeOf(place) == n.config.Name && apart(g, place) {
 			config.Stacks = append(config.Stacks, measure.Stack{Place: place, Sysfs: n.config.Backend.Sysfs(cell, place),
 				Do: func(f func() error) error { return n.config.Backend.Do(cell, place, f) }})
 		}
@@ -53,6 +56,9 @@ func (n *node) measured(cell string) measure.Config {
 		}
 		config.Switches = append(config.Switches, measure.Switch{Name: s.Name, Kind: s.Probe, Socket: s.Socket})
 	}
+	for _, m := range n.config.Backend.Machines(cell) {
+		config.VMs = append(config.VMs, measure.VM{Name: m.VM.Name, PID: m.PID})
+	}
 	return config
 }
 
@@ -71,8 +77,8 @@ func apart(g testbed.Graph, place string) bool {
 func ends(g testbed.Graph, link testbed.Link, node string) []measure.Link {
 	var all []measure.Link
 	for _, end := range link.Interfaces() {
-		if g.NodeOf(end.Place) != node {
-			continue
+		if _, _, inVM := g.InVM(end.Place); inVM || g.NodeOf(end.Place) != node {
+			continue // what a virtual machine counts it tells itself
 		}
 		role := link.Role
 		if role == result.RoleEndpoint && end.Place == node {
@@ -110,6 +116,28 @@ func sleepUntil(ctx context.Context, when time.Time) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for the window: %w", context.Cause(ctx))
+	}
+}
+
+// inside puts what virtual machines saw, by the place of their workers, into the node's sample: their
+// interfaces and stacks are endpoints as others are, and their CPUs their own.
+func (p *probes) inside(sample *result.NodeSample, machines map[string]result.NodeSample) {
+	for i := range sample.VMs {
+		s := &sample.VMs[i]
+		at := slices.IndexFunc(p.vms, func(m Machine) bool { return m.VM.Name == s.VM })
+		if at < 0 {
+			continue
+		}
+		m := p.vms[at]
+		s.Accelerator, s.CPUs, s.MemoryBytes = m.Accelerator, m.VM.CPUs, uint64(m.VM.MemoryBytes)
+		guest, told := machines[m.VM.NICs[0].Place]
+		if !told {
+			s.Error = "the guest has not told what it saw"
+			continue
+		}
+		sample.Links, sample.Stacks = append(sample.Links, guest.Links...), append(sample.Stacks, guest.Stacks...)
+		guest.Links, guest.Stacks = nil, nil
+		s.Guest = &guest
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,29 +100,34 @@ func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *pr
 	p := <-pulls
 	t.result.Sample.Pulls = p.all
 	t.err = errors.Join(t.err, p.err)
-	t.result.Ends = collect(ctx, prepared)
+	var machines map[string]result.NodeSample
+	t.result.Ends, machines = collect(ctx, prepared)
+	probes.inside(&t.result.Sample, machines)
 }
 
-// collect asks every worker for its ends. What a worker cannot answer any more
-// is an error of each end that it held.
-func collect(ctx context.Context, prepared []preparedPair) []proto.WorkerEnd {
+// collect asks every worker for its ends, and those of virtual machines for what their machines saw, by
+// their places. What a worker cannot answer any more is an error of each end that it held.
+func collect(ctx context.Context, prepared []preparedPair) ([]proto.WorkerEnd, map[string]result.NodeSample) {
 	workers := distinct(prepared)
-	ends := make([][]proto.WorkerEnd, len(workers))
+	ends, samples := make([][]proto.WorkerEnd, len(workers)), make([]*result.NodeSample, len(workers))
 	var asking sync.WaitGroup
 	for i, w := range workers {
 		asking.Go(func() {
 			reply, err := w.ask(ctx, resultPatience, proto.Request{Do: proto.DoResult})
+			samples[i] = reply.Machine
 			if ends[i] = reply.Ends; err != nil {
 				ends[i] = failedEnds(prepared, w, err)
 			}
 		})
 	}
 	asking.Wait()
-	var all []proto.WorkerEnd
-	for _, e := range ends {
-		all = append(all, e...)
+	machines := map[string]result.NodeSample{}
+	for i, s := range samples {
+		if s != nil {
+			machines[workers[i].place] = *s
+		}
 	}
-	return all
+	return slices.Concat(ends...), machines
 }
 
 func failedEnds(prepared []preparedPair, w *workerProcess, err error) []proto.WorkerEnd {

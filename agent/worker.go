@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"windtunnel/agent/proto"
+	"windtunnel/result"
+	"windtunnel/testbed"
 	"windtunnel/traffic"
 	"windtunnel/traffic/generator"
 	"windtunnel/traffic/kinds"
@@ -22,18 +24,25 @@ func ServeWorker(ctx context.Context, in io.Reader, out io.Writer, release strin
 	if err := stayOn(cpus); err != nil {
 		return err
 	}
-	w := &worker{stream: newLines(in, out)}
+	return serveWorker(ctx, &worker{stream: newLines(in, out)}, release)
+}
+
+func serveWorker(ctx context.Context, w *worker, release string) error {
 	defer w.drop()
 	hello := proto.Hello{
 		Windtunnel: proto.Version, Role: "worker", Release: release, PID: os.Getpid(),
 		Capabilities: []string{proto.DoPrepare, proto.DoStart, proto.DoResult, proto.DoProbe, proto.DoCalibrate, proto.DoStop},
+	}
+	if w.machine != nil {
+		hello.Capabilities = append(hello.Capabilities, proto.DoSettle, proto.DoVerify)
 	}
 	return serve(ctx, w.stream, hello, w.handle)
 }
 
 // worker holds what one endpoint has prepared.
 type worker struct {
-	stream *lines
+	stream  *lines
+	machine machine // that it is in, nil if that is measured from outside
 
 	mu       sync.Mutex
 	prepared []preparedEnd
@@ -49,11 +58,21 @@ type preparedEnd struct {
 	worker traffic.Worker
 }
 
+// machine is a virtual machine as its worker has it.
+type machine interface {
+	// settle brings the machine's interfaces to what they are to be; verify tells every difference.
+	settle(ctx context.Context, interfaces []testbed.Interface) error
+	verify(ctx context.Context, interfaces []testbed.Interface) error
+	// sample is what the machine saw between two times.
+	sample(ctx context.Context, opens, closes time.Time) (result.NodeSample, error)
+}
+
 // workerTrial is a running or finished trial.
 type workerTrial struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	ends   []proto.WorkerEnd
+	sample *result.NodeSample // of the machine
 }
 
 func (w *worker) handle(ctx context.Context, ask proto.Request) proto.Reply {
@@ -71,6 +90,8 @@ func (w *worker) handle(ctx context.Context, ask proto.Request) proto.Reply {
 	case proto.DoStop:
 		w.drop()
 		return proto.Reply{}
+	case proto.DoSettle, proto.DoVerify:
+		return w.interfaces(ctx, ask)
 	}
 	return refuse("a worker does not know %q; it takes prepare, start, result, probe, calibrate and stop", ask.Do)
 }
@@ -131,6 +152,21 @@ func calibrate(ctx context.Context, ask proto.Request) proto.Reply {
 	return proto.Reply{PerSecond: perSecond}
 }
 
+// interfaces settles those of the machine that the worker is in, or verifies them.
+func (w *worker) interfaces(ctx context.Context, ask proto.Request) proto.Reply {
+	if w.machine == nil {
+		return refuse("a worker that is in no virtual machine does not know %q", ask.Do)
+	}
+	do := w.machine.settle
+	if ask.Do == proto.DoVerify {
+		do = w.machine.verify
+	}
+	if err := do(ctx, ask.Interfaces); err != nil {
+		return refuse("%v", err)
+	}
+	return proto.Reply{}
+}
+
 // start lets every prepared end run.
 func (w *worker) start(ctx context.Context, ask proto.Request) proto.Reply {
 	if ask.Start == nil {
@@ -145,7 +181,7 @@ func (w *worker) start(ctx context.Context, ask proto.Request) proto.Reply {
 	ctx, cancel := context.WithCancel(ctx)
 	trial := &workerTrial{cancel: cancel, done: make(chan struct{}), ends: make([]proto.WorkerEnd, len(w.prepared))}
 	w.trial = trial
-	go trial.run(ctx, w.prepared, when)
+	go trial.run(ctx, w.prepared, when, w.machine)
 	w.prepared = nil
 	return proto.Reply{}
 }
@@ -161,9 +197,19 @@ func schedule(s proto.Start) traffic.Schedule {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func (t *workerTrial) run(ctx context.Context, prepared []preparedEnd, when traffic.Schedule) {
+func (t *workerTrial) run(ctx context.Context, prepared []preparedEnd, when traffic.Schedule, in machine) {
 	defer close(t.done)
 	var ends sync.WaitGroup
+	if in != nil {
+		ends.Go(func() {
+			opens := when.Start.Add(when.WarmUp)
+			sample, err := in.sample(ctx, opens, opens.Add(when.Window))
+			if err != nil {
+				sample = result.NodeSample{Missing: map[string]string{"machine": err.Error()}}
+			}
+			t.sample = &sample
+		})
+	}
 	for i, p := range prepared {
 		ends.Go(func() { t.ends[i] = runEnd(ctx, p, when) })
 	}
@@ -198,7 +244,7 @@ func (w *worker) result(ctx context.Context) proto.Reply {
 	w.trial = nil
 	w.mu.Unlock()
 	trial.cancel()
-	return proto.Reply{Ends: trial.ends}
+	return proto.Reply{Ends: trial.ends, Machine: trial.sample}
 }
 
 // drop ends whatever runs or waits and frees its sockets.

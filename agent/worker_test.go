@@ -10,6 +10,7 @@ import (
 
 	"windtunnel/agent/proto"
 	"windtunnel/result"
+	"windtunnel/testbed"
 	"windtunnel/traffic"
 )
 
@@ -153,5 +154,53 @@ func TestAnotherVersionIsRefused(t *testing.T) {
 	_, err := connect(strings.NewReader(`{"windtunnel":99,"role":"node"}`+"\n"), io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "version 99") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAWorkerOutsideOfAMachine settles nothing: the interfaces there are not its own.
+func TestAWorkerOutsideOfAMachine(t *testing.T) {
+	w := &worker{}
+	for _, do := range []string{proto.DoSettle, proto.DoVerify} {
+		if reply := w.handle(context.Background(), proto.Request{Do: do}); !strings.Contains(reply.Error, "in no virtual machine") {
+			t.Errorf("%s: %+v", do, reply)
+		}
+	}
+}
+
+// settled is a machine that only notes what is asked of it.
+type settled struct{ did []string }
+
+func (s *settled) settle(_ context.Context, all []testbed.Interface) error {
+	s.did = append(s.did, "settled "+all[0].Device)
+	return nil
+}
+
+func (s *settled) verify(_ context.Context, all []testbed.Interface) error {
+	return errors.New(all[0].Device + " is down")
+}
+
+func (s *settled) sample(context.Context, time.Time, time.Time) (result.NodeSample, error) {
+	return result.NodeSample{Interrupts: 7}, nil
+}
+
+// TestAWorkerInAMachine settles its interfaces, says what is wrong with them, and tells what the machine saw.
+func TestAWorkerInAMachine(t *testing.T) {
+	m := &settled{}
+	w := &worker{machine: m}
+	ctx := context.Background()
+	eth0 := []testbed.Interface{{Device: "eth0"}}
+	if reply := w.handle(ctx, proto.Request{Do: proto.DoSettle, Interfaces: eth0}); reply.Error != "" || len(m.did) != 1 {
+		t.Errorf("%+v, %v", reply, m.did)
+	}
+	if reply := w.handle(ctx, proto.Request{Do: proto.DoVerify, Interfaces: eth0}); reply.Error != "eth0 is down" {
+		t.Errorf("%+v", reply)
+	}
+	prepared := w.handle(ctx, proto.Request{Do: proto.DoPrepare, Order: order(traffic.Receive, "127.0.0.1")})
+	if prepared.Error != "" {
+		t.Fatal(prepared.Error)
+	}
+	w.handle(ctx, proto.Request{Do: proto.DoStart, Start: &proto.Start{WindowSeconds: 0.01}})
+	if reply := w.handle(ctx, proto.Request{Do: proto.DoResult}); reply.Machine == nil || reply.Machine.Interrupts != 7 {
+		t.Errorf("%+v", reply)
 	}
 }

@@ -43,12 +43,13 @@ func (w *workerProcess) lastWords() string {
 	if w.peer.dead() == nil {
 		return ""
 	}
-	return w.process.said()
+	return w.process.lastWords()
 }
 
 // worker returns the living worker of a place, starting one where there is none
 // or the last one died.
 func (n *node) worker(ctx context.Context, cell, place string) (*workerProcess, error) {
+	place = n.workerPlace(cell, place)
 	key := cell + "/" + place
 	n.mu.Lock()
 	w := n.workers[key]
@@ -73,6 +74,14 @@ func (n *node) worker(ctx context.Context, cell, place string) (*workerProcess, 
 	return w, nil
 }
 
+// workerPlace is where the worker of a place is: the interfaces of a virtual machine share one.
+func (n *node) workerPlace(cell, place string) string {
+	if vm, _, ok := n.graph(cell).InVM(place); ok {
+		return vm.NICs[0].Place
+	}
+	return place
+}
+
 // startWorker starts a worker inside its place. The kernel kills it if this
 // agent dies (PR_SET_PDEATHSIG), and it ends by itself when its input does.
 func (n *node) startWorker(ctx context.Context, cell, place string) (*workerProcess, error) {
@@ -89,7 +98,7 @@ func (n *node) startWorker(ctx context.Context, cell, place string) (*workerProc
 	p, err := connect(process.stdout, process.stdin)
 	if err != nil {
 		_ = process.end(workerPatience)
-		return nil, fmt.Errorf("%w%s", err, process.said())
+		return nil, fmt.Errorf("%w%s", err, process.lastWords())
 	}
 	return &workerProcess{cell: cell, place: place, peer: p, process: process}, nil
 }

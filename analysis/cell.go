@@ -67,6 +67,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.Methods = methods(trials)
 	c.Limits = limits(trials)
 	c.Generators = generators(trials)
+	c.Machines = machines(trials)
 	if len(trials) > 0 {
 		c.WindowSeconds = trials[len(trials)-1].WindowSeconds
 	}

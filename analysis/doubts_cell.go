@@ -35,6 +35,12 @@ func cellDoubts(c Cell, all []result.Trial) []result.Doubt {
 	if lost, received := unaccounted(trials); received > 0 && (lost > doubtfulLosses*received || lost < -doubtfulLosses*received) {
 		add("unaccounted", "%.0f packets of %.0f that its switches received are neither sent on nor named as dropped", lost, received)
 	}
+	for _, m := range c.Machines {
+		if m.Emulated() {
+			add(result.DoubtEmulated, "its virtual machines are emulated by QEMU: that traffic passes is all that its figures say")
+			break
+		}
+	}
 	if joined, ok := joinedMessages(c, trials); ok {
 		doubts = append(doubts, joined)
 	}

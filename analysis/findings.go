@@ -45,6 +45,7 @@ type Cell struct {
 	Ceiling10G    result.Figure    // frames a second that 10 Gbit/s Ethernet would carry one way at the fabric
 	Ceiling40G    result.Figure    // the same of 40 Gbit/s
 	Methods       []string         // how packets left and arrived, and why not better; what a frame's size means
+	Machines      []Machine        // virtual machines
 	Generators    []Generator      // programs of others that made the load, in the last trial
 	Limits        map[string]Limit // what bounded the traffic, by verdict (result.PathLimited, ...)
 	Profile       Profile

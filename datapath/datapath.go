@@ -34,6 +34,7 @@ type Request struct {
 	Nodes        []testbed.Node // every node of the suite, with its CPUs
 	Wire         Wire
 	Segmentation Segmentation
+	VM           VM // of the endpoints that are virtual machines
 	Options      result.Options
 	// Frames says that raw frames enter at the senders' interfaces by XDP.
 	Frames bool
@@ -51,6 +52,13 @@ type Wire struct {
 	Queues int    // 0: one for each CPU of the node with fewer
 	VMQ    string // on, off; auto or empty: left to the path
 	Spread string // none, receive, send, both; auto or empty: left to the path
+}
+
+// VM is what each virtual machine has.
+type VM struct {
+	CPUs        int
+	MemoryBytes int64
+	Queues      int // of each interface
 }
 
 // Segmentation says what offloads the links have.

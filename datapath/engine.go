@@ -83,6 +83,9 @@ func (l *Layout) Engines(settings EngineSettings, shape func(*testbed.Engine, *t
 	if l.Request.Frames {
 		return l.Errorf("raw frames do not enter an engine's containers: take the traffic stream, datagram or ping, or the path bridge")
 	}
+	if err := l.noVMs(); err != nil {
+		return err
+	}
 	limits, err := l.limits()
 	if err != nil {
 		return err

@@ -128,8 +128,33 @@ func (l *Layout) checkPlaces() error {
 }
 
 // Containers returns the endpoints in order, and refuses those in a node's own
-// stack, for paths whose switch serves containers.
+// stack and in virtual machines, for paths whose switch serves containers.
 func (l *Layout) Containers() ([]result.Place, error) {
+	if err := l.noVMs(); err != nil {
+		return nil, err
+	}
+	return l.Endpoints()
+}
+
+// noVMs refuses virtual machines.
+func (l *Layout) noVMs() error {
+	for _, place := range l.places() {
+		if place.VM != "" {
+			return l.Errorf("it joins no virtual machines, as %s is one: take a container, or one of the paths bridge, vxlan and vrouter", place.VM)
+		}
+	}
+	return nil
+}
+
+// Endpoints returns the endpoints in order, containers and virtual machines' interfaces, and refuses those in a
+// node's own stack.
+func (l *Layout) Endpoints() ([]result.Place, error) {
+	for _, pair := range l.Request.Pairs {
+		if pair.From.NIC > 0 {
+			return nil, l.Errorf("%s is interface %d of the virtual machine %s, which sends by its first one: let that send, and others receive",
+				pair.From.Name(), pair.From.NIC, pair.From.VM)
+		}
+	}
 	all := l.places()
 	if len(all) > maxContainers {
 		return nil, l.Errorf("%d containers are more than the %d that its subnet has room for", len(all), maxContainers)

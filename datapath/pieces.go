@@ -120,10 +120,14 @@ func (l *Layout) queues() int {
 	return max(fewest, 1)
 }
 
-// Container adds a container on its node and the virtual pair that joins them,
+// Container adds a container on its node and the virtual pair that joins them, or
+// an interface of a virtual machine and its tap,
 // and notes the address as the one to reach it at. It returns the node's end,
 // valid until the next piece is added.
 func (l *Layout) Container(place result.Place, subnet netip.Prefix, address netip.Addr, mtu int) *testbed.Interface {
+	if place.VM != "" {
+		return l.tapped(place, subnet, address, mtu)
+	}
 	l.Graph.Containers = append(l.Graph.Containers, testbed.Container{Name: place.Container, Node: place.Node})
 	inside := testbed.Interface{
 		Place: place.Container, Device: Endpoint, MAC: MAC(0, address),

@@ -27,17 +27,37 @@ func (l *Layout) noLSO() error {
 			continue
 		}
 		found = true
-		end := &l.Graph.Links[i].Ends[0] // the container's, see Container
-		end.Offloads = maps.Clone(end.Offloads)
-		if end.Offloads == nil {
-			end.Offloads = map[string]bool{}
-		}
-		end.Offloads[testbed.TSO], end.Offloads[testbed.GSO] = false, false
+		sendsCut(&l.Graph.Links[i].Ends[0]) // the container's, see Container
+	}
+	for _, inside := range l.atSockets() {
+		found = true
+		sendsCut(inside)
 	}
 	if !found {
 		return l.Errorf("`segmentation: no-lso` is about the interfaces of containers, and it has none that the testbed makes: take the path bridge, vxlan or vrouter; a wire of kind nic cuts packets to the MTU in any case")
 	}
 	return nil
+}
+
+// sendsCut takes large-send offload from an interface.
+func sendsCut(end *testbed.Interface) {
+	end.Offloads = maps.Clone(end.Offloads)
+	if end.Offloads == nil {
+		end.Offloads = map[string]bool{}
+	}
+	end.Offloads[testbed.TSO], end.Offloads[testbed.GSO] = false, false
+}
+
+// atSockets are the interfaces of virtual machines that are no ends of links.
+func (l *Layout) atSockets() (all []*testbed.Interface) {
+	for _, v := range l.Graph.VMs {
+		for _, n := range v.NICs {
+			if n.Inside != nil {
+				all = append(all, n.Inside)
+			}
+		}
+	}
+	return all
 }
 
 // segmentationOff takes TSO, GSO and GRO from every device, so that every hop
@@ -47,6 +67,9 @@ func (l *Layout) segmentationOff() {
 		for end := range l.Graph.Links[i].Ends {
 			unaggregated(&l.Graph.Links[i].Ends[end])
 		}
+	}
+	for _, inside := range l.atSockets() {
+		unaggregated(inside)
 	}
 	for i := range l.Graph.Bridges {
 		l.Graph.Bridges[i].Offloads = noAggregates()

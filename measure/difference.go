@@ -44,6 +44,7 @@ func Difference(before, after Snapshot) result.NodeSample {
 		}
 	}
 	s.switches()
+	s.vms()
 	return s.sample
 }
 

@@ -23,6 +23,7 @@ type Config struct {
 	Switches []Switch
 	// Receivers are the kernel threads that receive for the interfaces of the testbed, and for nobody else.
 	Receivers []int
+	VMs       []VM
 }
 
 // Stack is one network stack: the node's own or a container's. Do runs a
@@ -79,6 +80,7 @@ type Snapshot struct {
 	receiving reading[threadTimes]
 	stacks    map[string]stackReading
 	switches  []reading[switchReading]
+	vms       []reading[vmReading]
 }
 
 // reading is a probe's value, or why there is none.
@@ -154,6 +156,9 @@ func (n *Node) Read() (Snapshot, error) {
 	s.memory = read(readMemory(n.memory))
 	for _, sw := range n.config.Switches {
 		s.switches = append(s.switches, read(readSwitch(sw)))
+	}
+	for _, vm := range n.config.VMs {
+		s.vms = append(s.vms, read(readVM(vm)))
 	}
 	return s, nil
 }

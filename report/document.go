@@ -61,7 +61,7 @@ type column struct {
 func documentOf(f analysis.Findings) document {
 	d := document{title: title(f), intro: intro(f)}
 	for _, s := range []section{
-		answers(f), searches(f), throughput(f), packets(f), lineRates(f), latenciesAt(f), latencies(f), costs(f), queues(f), outages(f), limits(f), generators(f), pairs(f), losses(f), switchCounts(f), causes(f), hypotheses(f), doubts(f), again(f),
+		answers(f), searches(f), throughput(f), packets(f), lineRates(f), latenciesAt(f), latencies(f), costs(f), queues(f), outages(f), limits(f), machines(f), generators(f), pairs(f), losses(f), switchCounts(f), causes(f), hypotheses(f), doubts(f), again(f),
 	} {
 		if s.table != nil || len(s.notes) > 0 || len(s.items) > 0 {
 			d.sections = append(d.sections, s)

@@ -67,6 +67,7 @@ type cellObject struct {
 	Search             *result.Search            `json:"search,omitempty"`        // for the highest rates: result/FORMAT.md has its fields
 	Configuration      string                    `json:"configuration,omitempty"` // every program that the path ran
 	Engines            string                    `json:"engines,omitempty"`       // what container engines made by themselves
+	Machines           []analysis.Machine        `json:"vms,omitempty"`           // virtual machines, and what they cost
 }
 
 // packetsObject is what became of numbered packets. Shares are percentages of
@@ -194,7 +195,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines,
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines, Machines: c.Machines,
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),

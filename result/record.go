@@ -112,14 +112,17 @@ type Pair struct {
 	To   Place `json:"to"`
 }
 
-// Place is where a worker runs: a node's own stack (Container is empty) or a
-// container on it.
+// Place is where a worker runs: a node's own stack (Container is empty), a
+// container on it, or an interface of a virtual machine on it (VM is its name, NIC the
+// interface's number, and Container the name by which the cell knows the place).
 type Place struct {
 	Node      string `json:"node"`
 	Container string `json:"container,omitempty"`
+	VM        string `json:"vm,omitempty"`
+	NIC       int    `json:"nic,omitempty"`
 }
 
-// Name is the node's or the container's name.
+// Name is the node's, the container's or, of a virtual machine's interface, the place's name.
 func (p Place) Name() string {
 	if p.Container != "" {
 		return p.Container

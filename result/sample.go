@@ -94,6 +94,7 @@ type NodeSample struct {
 	Stacks              []StackSample     `json:"stacks,omitempty"`
 	Switches            []SwitchSample    `json:"switches,omitempty"`
 	Pulls               []Pull            `json:"pulls,omitempty"` // cables that were pulled here
+	VMs                 []VMSample        `json:"vms,omitempty"`
 	Missing             map[string]string `json:"missing,omitempty"`
 }
 

@@ -72,7 +72,7 @@ func TestLineShare(t *testing.T) {
 		t.Error("a direction that there is not has a rate")
 	}
 	for i := range c.Pairs {
-		c.Pairs[i] = Pair{From: Place{"a", "near"}, To: Place{"a", "far"}}
+		c.Pairs[i] = Pair{From: Place{Node: "a", Container: "near"}, To: Place{Node: "a", Container: "far"}}
 	}
 	c.Pairs[1].From, c.Pairs[1].To = c.Pairs[1].To, c.Pairs[1].From
 	if ways := c.Directions(); len(ways) != 2 || ways[0].String() != "near to far" {

@@ -94,6 +94,9 @@ func (c *Conductor) generatorKey(cell PlannedCell) string {
 	if ports := cell.Laid.Graph.Ports; len(ports) > 0 && ports[0].Tester != "" {
 		machine += ", at ports of poll mode"
 	}
+	if v, _, ok := cell.Laid.Graph.InVM(cell.Record.Pairs[0].From.Name()); ok {
+		machine += fmt.Sprintf(", in a VM of %d CPUs, emulated %v", v.CPUs, slices.ContainsFunc(cell.Record.Doubts, func(d result.Doubt) bool { return d.Kind == result.DoubtEmulated }))
+	}
 	return traffic.CalibrationKey(machine, cell.Record.Traffic, c.Plan.Loads[cell.Record.Traffic], cell.Record.Load)
 }
 

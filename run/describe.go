@@ -41,6 +41,9 @@ func describeCell(b *strings.Builder, cell PlannedCell) {
 	if r.Skipped != "" {
 		fmt.Fprintf(b, "  not measured here: %s\n", r.Skipped)
 	}
+	for _, d := range r.Doubts {
+		fmt.Fprintf(b, "  doubt: %s\n", d.Says)
+	}
 	for line := range strings.Lines(r.Topology) {
 		b.WriteString("  " + line)
 	}

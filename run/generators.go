@@ -21,6 +21,9 @@ func checkGenerators(cell scenario.Cell, laid datapath.Laid) error {
 		if program, _ := agent.Foreign(l.options); program != "" && len(laid.Graph.Engines) > 0 {
 			return fmt.Errorf("an engine's containers have no %s: leave out the generator, or take a path whose containers are namespaces, such as bridge", program)
 		}
+		if program, _ := agent.Foreign(l.options); program != "" && len(laid.Graph.VMs) > 0 {
+			return fmt.Errorf("a virtual machine has no %s: leave out the generator, or take containers", program)
+		}
 	}
 	if program, _ := agent.Foreign(cell.Load); program != "" && cell.Find != nil {
 		return errors.New("`find` tries loads with windtunnel's own engine only: leave it out, or the generator " + program)

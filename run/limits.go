@@ -8,6 +8,7 @@ import "time"
 // ends within 15 s of the budget.
 const (
 	buildPatience = 15 * time.Second // for one cell
+	bootPatience  = 60 * time.Second // more, where virtual machines boot, which may be emulated
 	trialPatience = 4 * time.Second  // beyond a trial's own times
 	stopPatience  = 4 * time.Second
 	// An agent may take so long to end a process that does not end by itself (stopWithin and
@@ -21,6 +22,14 @@ const (
 	// teardownOver is until when after the budget's end a teardown may go on.
 	teardownOver = 8 * time.Second
 )
+
+// buildLimit bounds the building of a cell.
+func buildLimit(cell PlannedCell) time.Duration {
+	if len(cell.Laid.Graph.VMs) > 0 {
+		return buildPatience + bootPatience
+	}
+	return buildPatience
+}
 
 // teardownLimit bounds the teardown of a cell.
 func (c *Conductor) teardownLimit() time.Duration {

@@ -10,7 +10,7 @@ import (
 // something in it is gone: a router that died would spoil every later trial of
 // it, and take the others' time. It reports whether the cell can go on.
 func (c *Conductor) mend(ctx context.Context, cell PlannedCell) bool {
-	ctx, cancel := context.WithTimeout(ctx, buildPatience)
+	ctx, cancel := context.WithTimeout(ctx, min(buildLimit(cell), max(c.left(), 0)+buildPatience))
 	defer cancel()
 	gone := c.verifyCell(ctx, cell)
 	if gone == nil {

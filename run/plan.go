@@ -28,6 +28,7 @@ type Settings struct {
 const (
 	setUpPerCell  = 60 * time.Millisecond   // building, verifying, taking down
 	setUpEngines  = 1500 * time.Millisecond // more, where container engines have to begin
+	setUpMachines = 4 * time.Second         // more, where virtual machines boot; 10 s emulated
 	trialOverhead = 210 * time.Millisecond  // preparing, connecting, and the tail in which senders go on
 	closingTime   = time.Second             // the report and the last teardown
 	startDelay    = 30 * time.Millisecond   // from the start message to traffic
@@ -125,6 +126,9 @@ func (p Plan) planCell(cell scenario.Cell, host Host, settings Settings, unshara
 			return host.look(nodes, func(h Host) string { return h.lacks(featuresOf(planned.Laid.Graph)) })
 		},
 		func() string {
+			return host.look(nodes, func(h Host) string { return h.lacksMemory(planned.Laid.Graph) })
+		},
+		func() string {
 			return host.look(nodes, func(h Host) string { return h.lacksGenerators(cell.Load, cell.BesideLoad) })
 		},
 		func() string {
@@ -134,6 +138,10 @@ func (p Plan) planCell(cell scenario.Cell, host Host, settings Settings, unshara
 		if planned.Record.Skipped = look(); planned.Record.Skipped != "" {
 			break
 		}
+	}
+	if why := host.look(nodes, func(h Host) string { return h.Missing[testbed.FeatureKVM] }); why != "" && len(planned.Laid.Graph.VMs) > 0 {
+		planned.Record.Doubts = append(slices.Clip(planned.Record.Doubts), result.Doubt{Kind: result.DoubtEmulated,
+			Says: "its virtual machines are emulated, since KVM does not work here (" + why + "): that traffic passes is all that its figures say"})
 	}
 	return planned, nil
 }
@@ -157,7 +165,7 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 	}
 	laid, err := path.Lay(datapath.Request{
 		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire,
-		Segmentation: datapath.Segmentation(cell.Segmentation), Options: cell.PathOptions,
+		Segmentation: datapath.Segmentation(cell.Segmentation), Options: cell.PathOptions, VM: datapath.VM(cell.VM),
 		Frames:     cell.Traffic == rawFrames || cell.Beside == rawFrames,
 		OnlyFrames: cell.Traffic == rawFrames && (cell.Beside == rawFrames || cell.Beside == ""),
 		Generator:  generator,
@@ -313,6 +321,9 @@ func (p Plan) setUp() (all time.Duration) {
 		}
 		if len(cell.Laid.Graph.Engines) > 0 {
 			all += setUpEngines
+		}
+		if len(cell.Laid.Graph.VMs) > 0 {
+			all += setUpMachines
 		}
 	}
 	return all

@@ -70,6 +70,19 @@ func (h Host) lacks(features []string) string {
 	return ""
 }
 
+// lacksMemory says by how much a cell's virtual machines are larger than the host, "" if they are not. An eighth is
+// left to the host.
+func (h Host) lacksMemory(g Graph) string {
+	sum := int64(0)
+	for _, v := range g.VMs {
+		sum += v.MemoryBytes
+	}
+	if sum == 0 || h.MemoryBytes == 0 || sum <= h.MemoryBytes-h.MemoryBytes/8 {
+		return ""
+	}
+	return fmt.Sprintf("its virtual machines have %d MiB of memory, and this machine %d", sum>>20, h.MemoryBytes>>20)
+}
+
 // lacksPrograms says which of the programs that a path runs is missing, and how to
 // get it, "" if none is.
 func (h Host) lacksPrograms(path datapath.Path, laid datapath.Laid) string {
@@ -96,6 +109,9 @@ func featuresOf(g Graph) []string {
 	}
 	if slices.ContainsFunc(g.Interfaces(), func(i testbed.Interface) bool { return i.QueueBy != testbed.QueueByKernel }) {
 		needs = append(needs, testbed.FeatureTCX)
+	}
+	if len(g.VMs) > 0 {
+		needs = append(needs, testbed.FeatureTap, testbed.FeatureGuestKernel)
 	}
 	for _, d := range g.Daemons {
 		needs = append(needs, d.Needs...)

@@ -151,7 +151,7 @@ func (c *Conductor) tryBuilding(ctx context.Context, cell PlannedCell) (why stri
 		return "the budget ended before it was built", nil
 	}
 	c.Progress.Building(cell.Record.Name)
-	limit := min(c.left(), buildPatience)
+	limit := min(c.left(), buildLimit(cell))
 	building, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	failed := c.vacate(removePatience)
@@ -161,7 +161,7 @@ func (c *Conductor) tryBuilding(ctx context.Context, cell PlannedCell) (why stri
 	if failed == nil {
 		failed = c.buildCell(building, cell)
 	}
-	if failed != nil && building.Err() != nil && limit < buildPatience {
+	if failed != nil && building.Err() != nil && limit < buildLimit(cell) {
 		failed = fmt.Errorf("the budget ended while it was built, after %s: give a longer --budget: %w", limit.Round(100*time.Millisecond), failed)
 	}
 	if ctx.Err() != nil {

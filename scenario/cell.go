@@ -31,6 +31,7 @@ func (r *reader) newDraft() draft {
 		cell: Cell{
 			Segmentation: SegmentationFound,
 			Wire:         Wire{Kind: WireNIC, MTU: defaultMTU, VMQ: Auto, Spread: Auto},
+			VM:           VM{CPUs: 1, MemoryBytes: defaultVMMemory, Queues: 1},
 		},
 		path:    kinded{what: "path", known: r.vocab.Paths},
 		traffic: kinded{what: "traffic", known: r.vocab.Kinds},
@@ -55,6 +56,41 @@ func (d *draft) setSegmentation(n *node) {
 	if v, ok := d.r.word(n, "segmentation", []string{SegmentationFound, SegmentationNoLSO, SegmentationOff}); ok {
 		d.cell.Segmentation = v
 	}
+}
+
+// What virtual machines may have. defaultVMMemory holds the guest's kernel and this program, and sockets' buffers.
+const (
+	defaultVMMemory = 256 << 20
+	minVMMemory     = 160 << 20
+	maxVMMemory     = 1 << 40
+	maxVMCPUs       = 288
+	maxVMNICs       = 8
+)
+
+func (d *draft) setVM(n *node) {
+	r, vm := d.r, &d.cell.VM
+	r.readKeys(n, "`vm`", []handler{
+		{key: "cpus", read: func(n *node) {
+			if v, ok := r.count(n, "`cpus` of a VM", 1, maxVMCPUs); ok {
+				vm.CPUs = v
+			}
+		}},
+		{key: "memory", read: func(n *node) {
+			v, ok := parsed(r, n, "`memory` of a VM", result.ParseSize)
+			switch {
+			case !ok:
+			case v < minVMMemory || v > maxVMMemory || v%(1<<20) != 0:
+				r.add(n.at, fmt.Sprintf("`memory` of a VM is %s; it is in whole MiB, from %dMiB to 1TiB", result.Clip(n.text), minVMMemory>>20))
+			default:
+				vm.MemoryBytes = v
+			}
+		}},
+		{key: "queues", read: func(n *node) {
+			if v, ok := r.count(n, "`queues` of a VM", 1, maxVMCPUs); ok {
+				vm.Queues = v
+			}
+		}},
+	})
 }
 
 func (d *draft) setWindow(n *node) {
@@ -85,6 +121,7 @@ func (d *draft) patchKeys() []handler {
 		{key: "wire", read: d.setWire},
 		{key: "segmentation", read: d.setSegmentation},
 		{key: "pairs", read: d.setPairs},
+		{key: "vm", read: d.setVM},
 		{key: "requires", read: func(n *node) { d.r.readRequires(n, &d.cell.Requires) }},
 		{key: "window", read: d.setWindow},
 	}

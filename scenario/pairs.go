@@ -63,28 +63,47 @@ func (r *reader) readPair(n *node, homes map[string]string) (result.Pair, bool) 
 	return pair, true
 }
 
-// readPlace reads `a`, a node, or `{container: sender, on: a}`.
+// readPlace reads `a`, a node, `{container: sender, on: a}`, or `{vm: sender, on: a}`.
 func (r *reader) readPlace(n *node, homes map[string]string) (result.Place, bool) {
 	if n.shape == scalar {
 		node, ok := r.nodeName(n)
 		return result.Place{Node: node}, ok
 	}
 	if n.shape != mapping {
-		r.add(n.at, fmt.Sprintf("a place is %s; write a node's name or `{container: NAME, on: NODE}`", n.describe()))
+		r.add(n.at, fmt.Sprintf("a place is %s; write a node's name, `{container: NAME, on: NODE}` or `{vm: NAME, on: NODE}`", n.describe()))
 		return result.Place{}, false
 	}
 	var place result.Place
 	named, placed := false, false
 	r.readKeys(n, "a place", []handler{
-		{key: "container", read: func(n *node) { place.Container, named = r.containerName(n) }},
+		{key: "container", read: func(n *node) { place.Container, named = r.placeName(n, "the container") }},
+		{key: "vm", read: func(n *node) { place.VM, named = r.placeName(n, "the VM") }},
+		{key: "nic", read: func(n *node) { place.NIC, _ = r.count(n, "`nic`", 0, maxVMNICs-1) }},
 		{key: "on", read: func(n *node) { place.Node, placed = r.nodeName(n) }},
 	})
-	for _, key := range []string{"container", "on"} {
-		if n.get(key) == nil {
-			r.add(n.at, fmt.Sprintf("the place lacks `%s`: `{container: NAME, on: NODE}`", key))
-		}
+	switch vm := n.get("vm") != nil; {
+	case n.get("on") == nil:
+		r.add(n.at, "the place lacks `on`: `{container: NAME, on: NODE}`")
+	case n.get("container") == nil && !vm:
+		r.add(n.at, "the place lacks `container`, or `vm`: `{container: NAME, on: NODE}`")
+	case vm && n.get("container") != nil:
+		r.add(n.at, "a place is a container or a VM, and not both")
+		return place, false
+	case n.get("nic") != nil && !vm:
+		r.add(n.at, "`nic` is an interface of a VM: `{vm: NAME, nic: 1, on: NODE}`")
+	}
+	if place.VM != "" {
+		place.Container = vmPlace(place.VM, place.NIC)
 	}
 	return place, named && placed && r.livesHere(n, place, homes)
+}
+
+// vmPlace names an interface of a VM: the first has the VM's own name.
+func vmPlace(vm string, nic int) string {
+	if nic == 0 {
+		return vm
+	}
+	return fmt.Sprintf("%s-%d", vm, nic)
 }
 
 func (r *reader) nodeName(n *node) (string, bool) {
@@ -99,13 +118,13 @@ func (r *reader) nodeName(n *node) (string, bool) {
 	return text, true
 }
 
-func (r *reader) containerName(n *node) (string, bool) {
-	text, ok := r.text(n, "the container's name")
-	if !ok || !r.isPlaceName(n.at, "the container", text) {
+func (r *reader) placeName(n *node, what string) (string, bool) {
+	text, ok := r.text(n, what+"'s name")
+	if !ok || !r.isPlaceName(n.at, what, text) {
 		return "", false
 	}
 	if slices.Contains(r.nodes, text) {
-		r.add(n.at, fmt.Sprintf("the container `%s` has a node's name; give it another", text))
+		r.add(n.at, fmt.Sprintf("%s `%s` has a node's name; give it another", what, text))
 		return "", false
 	}
 	return text, true

@@ -54,10 +54,18 @@ type Cell struct {
 	Wire         Wire
 	Segmentation string // "as-found", "no-lso" or "off"
 	Pairs        []result.Pair
+	VM           VM // of the cell's virtual machines
 	Requires     Requirements
 	Published    map[result.Metric]float64
 	Window       time.Duration // 0: the planner's
 	Line, Column int           // where the cell stands, for messages
+}
+
+// VM is what each of a cell's virtual machines has.
+type VM struct {
+	CPUs        int
+	MemoryBytes int64
+	Queues      int // of each interface
 }
 
 // Requirements are what a cell, a node or a hypothesis needs of the machine.

@@ -51,6 +51,7 @@ func (r *reader) read(root *node) {
 		{key: "beside", read: r.suite.setBeside},
 		{key: "path", read: r.suite.setPath},
 		{key: "wire", read: r.suite.setWire},
+		{key: "vm", read: r.suite.setVM},
 		{key: "segmentation", read: r.suite.setSegmentation},
 		{key: "cells", read: r.planCells},
 		{key: "matrix", read: r.planMatrix},

@@ -4,7 +4,7 @@
 #
 #   guest_options "-NAME..." ARGUMENTS  sets variables of those names, or says how the script is used
 #   guest_begin              makes $root, the guest's files, and checks that the tools are here
-#   guest_kernel KERNEL      a package (a file), or a version, of which the newest that apt knows is taken
+#   guest_kernel KERNEL      a package (its name or a file), or a version, of which the newest that apt knows is taken
 #   guest_tests FOLDER...    the tests of packages, in $root/tests
 #   $root/before             what the guest does before its tests, if it is there
 #   guest_boot MINUTES MODULES ENVIRONMENT TEST-FLAGS QEMU-ARGUMENTS...
@@ -65,7 +65,7 @@ newest() { # the newest generic kernel of a version
 
 guest_kernel() {
 	local kernel=$1
-	if [ ! -f "$kernel" ]; then
+	if [ ! -f "$kernel" ] && [[ $kernel != linux-image-* ]]; then
 		kernel=$(newest "$1")
 		[ -n "$kernel" ] || guest_lacks "apt knows no kernel $1; run apt-get update"
 	fi

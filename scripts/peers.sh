@@ -22,7 +22,7 @@ need iptables iptables
 need podman podman
 need dpdk-testpmd dpdk-dev # a parser of rte_flow's rules
 need cc gcc
-# An older kernel in a guest: scripts/kernels.sh.
+# An older kernel in a guest: scripts/kernels.sh; virtual machines as endpoints.
 need qemu-system-x86_64 qemu-system-x86
 need xz xz-utils
 # What the poll mode is built with and on: scripts/poll.sh.

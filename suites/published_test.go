@@ -46,6 +46,7 @@ func TestEveryPublishedFigure(t *testing.T) {
 // packetTable is the source's: Mpps of all receivers, and the share of 10 GbE that it gives.
 var packetTable = map[string]map[string][2]float64{
 	"nfv-pps": {"64B-tc-mplsoudp": {0.56, 3}, "64B-poll-mplsoudp": {4.0, 26}, "smartnic-10g": {14.9, 100}, "smartnic-40g": {19.9, 0}},
+	"nfv-vms": {"64B-kernel": {0.56, 3}, "64B-poll": {4.0, 26}},
 }
 
 func TestEveryPublishedPacketRate(t *testing.T) {
@@ -114,6 +115,7 @@ func TestSentencesOnPublishedFigures(t *testing.T) {
 			"kernel-unsuitable": "supported", "dpdk-better": "supported",
 			"dpdk-short-of-smartnic": "supported", "smartnic-beyond-10g": "supported",
 		},
+		"nfv-vms": {"kernel-unsuitable": "supported", "dpdk-better": "supported"},
 		"container-published-port": {
 			// The source has no server without a container.
 			"no-bottleneck-tcp": "unknown", "no-bottleneck-udp": "unknown", "no-bottleneck-highest": "unknown",

@@ -75,7 +75,7 @@ func vocabulary() scenario.Vocabulary {
 				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "testpmd"}},
 			},
 		},
-		Features: []string{"smartnic", "desktop-engine"},
+		Features: []string{"smartnic", "desktop-engine", "kvm"},
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	KindPort      Kind = "port"
 	KindEngine    Kind = "engine"
 	KindRoute     Kind = "route"
+	KindVM        Kind = "vm"
 )
 
 // The names of attributes that can be set on a living object. Offloads go by

@@ -24,17 +24,22 @@ func (g Graph) Clone() Graph {
 			l.Pull = &pull
 		}
 		for i := range l.Ends {
-			end := &l.Ends[i]
-			end.Addresses, end.Routes = slices.Clone(end.Addresses), slices.Clone(end.Routes)
-			end.Destinations = slices.Clone(end.Destinations)
-			end.Offloads, end.CPUs = maps.Clone(end.Offloads), slices.Clone(end.CPUs)
+			l.Ends[i] = l.Ends[i].clone()
 		}
 	})
 	g.VXLANs = each(g.VXLANs, func(v *VXLAN) { v.Offloads = maps.Clone(v.Offloads) })
 	g.Daemons = each(g.Daemons, func(d *Daemon) { *d = d.clone() })
 	g.Ports = each(g.Ports, func(p *Port) { p.CPUs = slices.Clone(p.CPUs) })
+	g.VMs = each(g.VMs, func(v *VM) { *v = v.clone() })
 	g.Engines = each(g.Engines, func(e *Engine) { *e = e.clone() })
 	return g
+}
+
+func (i Interface) clone() Interface {
+	i.Addresses, i.Routes = slices.Clone(i.Addresses), slices.Clone(i.Routes)
+	i.Destinations = slices.Clone(i.Destinations)
+	i.Offloads, i.CPUs = maps.Clone(i.Offloads), slices.Clone(i.CPUs)
+	return i
 }
 
 func each[T any](all []T, deepen func(*T)) []T {

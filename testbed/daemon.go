@@ -125,6 +125,12 @@ func Configuration(g Graph) string {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
+	for _, v := range g.VMs {
+		fmt.Fprintf(&b, "virtual machine %s, on node %s:\n", v.Name, v.Node)
+		for _, line := range v.lines(g) {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
 	return b.String()
 }
 

@@ -3,6 +3,7 @@ package testbed
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"windtunnel/result"
@@ -110,6 +111,9 @@ func switchLines(g Graph, node string) []string {
 			}
 		}
 	}
+	if slices.ContainsFunc(g.VMs, func(v VM) bool { return v.Node == node && v.NICs[0].User != nil }) {
+		add("USER-MODE NAT")
+	}
 	return lines
 }
 
@@ -166,14 +170,41 @@ func containerBoxes(g Graph, node string) ([][]string, int) {
 			}
 		}
 	}
+	for _, v := range g.VMs {
+		if v.Node == node {
+			boxes = append(boxes, v.box(g))
+		}
+	}
 	if len(boxes) <= 2 {
 		return boxes, len(boxes)
 	}
-	all := []string{fmt.Sprintf("%d containers", len(boxes))}
+	all := []string{fmt.Sprintf("%d %s", len(boxes), endpointsOn(g, node))}
 	for _, box := range boxes {
 		all = append(all, strings.Join(box[:min(2, len(box))], " "))
 	}
 	return [][]string{all}, len(boxes)
+}
+
+// endpointsOn says what a node's boxes are.
+func endpointsOn(g Graph, node string) string {
+	part := g.Part(node)
+	switch {
+	case len(part.VMs) == 0:
+		return "containers"
+	case len(part.Containers)+len(part.Engines) == 0:
+		return "VMs"
+	}
+	return "endpoints"
+}
+
+// box is a VM: what it is, and its interfaces' addresses.
+func (v VM) box(g Graph) []string {
+	lines := []string{shorten(v.Name), fmt.Sprintf("VM, %d CPU", v.CPUs)}
+	for _, n := range v.NICs {
+		inside, _ := g.Attached(n)
+		lines = append(lines, addressLines(inside)...)
+	}
+	return lines
 }
 
 // ranges writes CPUs as people do: 0-3,8.

@@ -5,6 +5,7 @@ package testbed
 var Features = []string{
 	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureMacvlan,
 	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureSmartNIC, FeatureDesktopEngine,
+	FeatureTap, FeatureGuestKernel, FeatureKVM, FeatureVhostNet,
 }
 
 // The features.
@@ -21,4 +22,11 @@ const (
 	FeatureSmartNIC = "smartnic"      // a NIC that forwards by rules of its own
 	// FeatureDesktopEngine is a container engine in a virtual machine of another system.
 	FeatureDesktopEngine = "desktop-engine"
+
+	// What virtual machines stand on. Without the last two they are emulated, and their packets are
+	// QEMU's to carry.
+	FeatureTap         = "tap"          // tap devices
+	FeatureGuestKernel = "guest-kernel" // a kernel for virtual machines, with its modules
+	FeatureKVM         = "kvm"          // virtual machines by the CPU
+	FeatureVhostNet    = "vhost-net"    // their packets carried by the kernel
 )

@@ -20,6 +20,7 @@ type Graph struct {
 	Ports      []Port      `json:"ports,omitempty"`
 	Engines    []Engine    `json:"engines,omitempty"`
 	Routes     []Multipath `json:"routes,omitempty"`
+	VMs        []VM        `json:"vms,omitempty"`
 }
 
 // Node is a compute node's own network stack and the CPUs that do its work.
@@ -148,7 +149,7 @@ type VXLAN struct {
 	Offloads map[string]bool `json:"offloads,omitempty"`
 }
 
-// NodeOf returns the node that a place (a node or a container) belongs to, "" if
+// NodeOf returns the node that a place (a node, a container or a VM's interface) belongs to, "" if
 // there is no such place.
 func (g Graph) NodeOf(place string) string {
 	for _, n := range g.Nodes {
@@ -160,6 +161,9 @@ func (g Graph) NodeOf(place string) string {
 		if c.Name == place {
 			return c.Node
 		}
+	}
+	if vm, _, ok := g.InVM(place); ok {
+		return vm.Node
 	}
 	_, engine, _ := g.Contained(place)
 	return engine.Node

@@ -65,6 +65,9 @@ func objects(g Graph) []object {
 	for _, e := range g.Engines {
 		all = append(all, e.object(g))
 	}
+	for _, v := range g.VMs {
+		all = append(all, v.object(g))
+	}
 	return all
 }
 
@@ -216,6 +219,9 @@ func bridgeKey(g Graph, node, bridge string) string {
 func (g Graph) placeKey(place string) string {
 	if _, isNode := g.Node(place); isNode {
 		return object{kind: KindNode, name: place}.key()
+	}
+	if vm, _, ok := g.InVM(place); ok { // which stands on its links, and not they on it
+		return object{kind: KindNode, name: vm.Node}.key()
 	}
 	if _, engine, ok := g.Contained(place); ok {
 		return object{kind: KindEngine, name: engine.Name}.key()

@@ -17,6 +17,7 @@ func (g Graph) Part(node string) Graph {
 		Ports:   keep(g.Ports, func(p Port) bool { return g.NodeOf(p.Place) == node }),
 		Routes:  keep(g.Routes, func(m Multipath) bool { return m.Node == node }),
 		Engines: keep(g.Engines, func(e Engine) bool { return e.Node == node }),
+		VMs:     keep(g.VMs, func(v VM) bool { return v.Node == node }),
 	}
 }
 
@@ -30,12 +31,18 @@ func keep[T any](all []T, wanted func(T) bool) []T {
 	return kept
 }
 
-// Places lists the names of every place: nodes first, then containers, an engine's last.
+// Places lists the names of every place: nodes first, then containers, an engine's behind them, and
+// VMs' interfaces last.
 func (g Graph) Places() []string {
 	places := g.Stacks()
 	for _, e := range g.Engines {
 		for _, c := range e.Containers {
 			places = append(places, c.Name)
+		}
+	}
+	for _, v := range g.VMs {
+		for _, n := range v.NICs {
+			places = append(places, n.Place)
 		}
 	}
 	return places

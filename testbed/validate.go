@@ -46,6 +46,9 @@ func Validate(g Graph) error {
 	for _, e := range g.Engines {
 		c.engine(e)
 	}
+	for _, v := range g.VMs {
+		c.vm(v)
+	}
 	if len(c.faults) == 0 {
 		return nil
 	}

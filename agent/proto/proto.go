@@ -37,6 +37,7 @@ const (
 	DoResult    = "result"    // wait for the trial's end, answer what was measured
 	DoStop      = "stop"      // drop prepared or running workers of a cell, end its building
 	DoCalibrate = "calibrate" // tell how fast a generator is by itself
+	DoSettle    = "settle"    // give a virtual machine's interfaces what they are to have
 	DoFound     = "found"     // tell what container engines made of a cell by themselves
 	DoLook      = "look"      // tell what this host can do
 	DoHeartbeat = "heartbeat" // the conductor lives
@@ -58,6 +59,8 @@ type Request struct {
 	Start  *Start `json:"start,omitempty"`  // start
 	// Programs are those that cells need, by name.
 	Programs []string `json:"programs,omitempty"` // look
+	// Interfaces are those of the machine that the worker is in.
+	Interfaces []testbed.Interface `json:"interfaces,omitempty"` // settle, verify
 }
 
 // Start runs the prepared workers: InSeconds from the message's arrival on every
@@ -96,6 +99,8 @@ type Reply struct {
 	PerSecond float64 `json:"per_second,omitempty"`
 	Found     string  `json:"found,omitempty"` // found: text, a line each
 	Host      *Host   `json:"host,omitempty"`  // look
+	// Machine is what the machine saw in the window that the worker is in; result of a worker of a VM.
+	Machine *result.NodeSample `json:"machine,omitempty"`
 }
 
 // Host is what there is to plan with: what a node's machine has and can do.

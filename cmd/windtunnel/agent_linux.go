@@ -13,6 +13,14 @@ import (
 	"windtunnel/testbed/netns"
 )
 
+// serveGuest is a virtual machine's first process, or its worker.
+func serveGuest(ctx context.Context, s streams, worker bool) error {
+	if worker {
+		return agent.ServeGuestWorker(ctx, s.in, s.out, release)
+	}
+	return agent.ServeGuest(ctx)
+}
+
 // serveNode is a node's agent, until its input ends.
 func serveNode(ctx context.Context, s streams, n nodeFlags) (err error) {
 	self, err := os.Executable()

@@ -13,11 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"windtunnel/agent"
 	"windtunnel/datapath"
 	"windtunnel/datapath/paths"
 	"windtunnel/run"
 	"windtunnel/testbed"
-	"windtunnel/testbed/netns"
+	"windtunnel/testbed/vm"
 )
 
 // tool is a program that something of ours starts or compares with.
@@ -27,6 +28,7 @@ var tools = []tool{
 	{"vrouter", "the path vrouter", "build it with make; it lies beside windtunnel"},
 	{"vrouter-poll", "the path vrouter in mode poll", "build it with make poll; it lies beside windtunnel"},
 	{"frame-poll", "raw frames at ports of poll mode", "build it with make poll; it lies beside windtunnel"},
+	{vm.Program(), "virtual machines as endpoints", "apt-get install qemu-system"},
 	{"iperf3", "the generator iperf3, and make test and make bench", "apt-get install iperf3"},
 	{"ntttcp", "the generator ntttcp", "build github.com/microsoft/ntttcp-for-linux and put it into a folder of PATH"},
 	{"nuttcp", "the generator nuttcp, and make bench", "apt-get install nuttcp"},
@@ -80,7 +82,7 @@ func doctorCommand(s streams) *cobra.Command {
 			} else {
 				fmt.Fprintf(table, "root\tno\trun it with sudo: testbeds need it, and the features below cannot be tried without\n")
 			}
-			missing := netns.Missing(c.Context())
+			missing := agent.Missing(c.Context())
 			for _, feature := range testbed.Features {
 				state := "works"
 				if why := missing[feature]; why != "" {

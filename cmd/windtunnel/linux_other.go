@@ -41,6 +41,10 @@ func serveNode(context.Context, streams, nodeFlags) error {
 	return linuxOnly("a node's agent")
 }
 
+func serveGuest(context.Context, streams, bool) error {
+	return linuxOnly("a virtual machine of a testbed")
+}
+
 func linuxOnly(what string) error {
 	return fmt.Errorf("%s needs Linux, because testbeds are made of its network namespaces, and this is %s; "+
 		"here there are send, recv, ping, iperf3, ntttcp, list, report and agent --worker", what, runtime.GOOS)

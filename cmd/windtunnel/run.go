@@ -128,7 +128,7 @@ func planHere(ctx context.Context, spec scenario.Spec, settings run.Settings) (r
 		return run.Plan{}, failed(err)
 	}
 	if os.Geteuid() == 0 {
-		host.Missing = netns.Missing(ctx)
+		host.Missing = agent.Missing(ctx)
 	}
 	host.Find = func(program string) error { _, err := netns.FindProgram(program); return err }
 	plan, err := run.MakePlan(spec, host, settings)

@@ -59,6 +59,11 @@ func TestLaid(t *testing.T) {
 	golden(t, "vrouter-poll-alone", "vrouter", alone(atPorts(request("nic", datapath.SegmentationFound, bothWays()...)), "mplsoudp"))
 	golden(t, "vrouter-poll-alone-over-ipv6-wide-node", "vrouter", over(alone(atPorts(wide(request("nic", datapath.SegmentationFound, containers("a", "a")))), "vxlan"), "ipv6"))
 	golden(t, "vrouter-two-pairs", "vrouter", request("nic", datapath.SegmentationFound, twoPairs()...))
+	golden(t, "bridge-vms", "bridge", request("nic", datapath.SegmentationFound, vms("a", "b")))
+	golden(t, "vrouter-vms-two-interfaces", "vrouter", request("nic", datapath.SegmentationOff, crossed("a", "b")...))
+	golden(t, "vrouter-poll-vms", "vrouter", with(request("nic", datapath.SegmentationOff, vms("a", "b")), "mode", "poll"))
+	golden(t, "user-network-out", "user-network", request("nic", datapath.SegmentationFound, result.Pair{From: vms("a", "b").From, To: result.Place{Node: "b"}}))
+	golden(t, "user-network-in", "user-network", request("nic", datapath.SegmentationFound, result.Pair{From: result.Place{Node: "a"}, To: vms("a", "b").To}))
 	golden(t, "published-port", "published-port", request("nic", datapath.SegmentationFound, served("a", "b")))
 	golden(t, "published-port-proxy", "published-port", with(request("nic", datapath.SegmentationFound, served("b", "b")), "proxy", true))
 	golden(t, "published-port-user-network", "published-port", limited(request("nic", datapath.SegmentationFound, twoPairs()...)))
@@ -70,6 +75,19 @@ func TestLaid(t *testing.T) {
 	golden(t, "bridge-queued-by-flow", "bridge", queued(wide(request("nic", datapath.SegmentationFound, containers("a", "b"))), "auto", "receive"))
 	golden(t, "bridge-one-queue", "bridge", queued(wide(request("nic", datapath.SegmentationFound, containers("a", "b"))), "off", "auto"))
 	golden(t, "bridge-three-pairs-wide-nodes", "bridge", wide(request("nic", datapath.SegmentationFound, threePairs()...)))
+}
+
+// vms are two virtual machines' first interfaces, and crossed pairs send by the first and receive by the second ones.
+func vms(from, to string) result.Pair {
+	return result.Pair{From: result.Place{Node: from, Container: "one", VM: "one"}, To: result.Place{Node: to, Container: "two", VM: "two"}}
+}
+
+func crossed(from, to string) []result.Pair {
+	one, two := vms(from, to), vms(from, to)
+	one.To.Container, one.To.NIC = "two-1", 1
+	two.From, two.To = two.To, two.From
+	two.To.Container, two.To.NIC = "one-1", 1
+	return []result.Pair{one, two}
 }
 
 // atPorts asks for poll mode with raw frames alone.
@@ -259,6 +277,21 @@ func TestRefused(t *testing.T) {
 		{"no room for VXLAN", "vxlan", func(r *datapath.Request) { r.Wire.MTU = 600 }, "MTU of at least 626"},
 		{"no room for MPLSoUDP", "vrouter", func(r *datapath.Request) { r.Wire.MTU = 600 }, "MTU of at least 608"},
 		{"no room for MPLSoUDP over IPv6", "vrouter", func(r *datapath.Request) { r.Wire.MTU, r.Options = 1200, result.Options{"underlay": "ipv6"} }, "MTU 1200 carries no IPv6: give it an MTU of at least 1280"},
+		{"a VM without a tap", "macvlan", func(r *datapath.Request) { r.Pairs[0] = vms("a", "b") }, "joins no virtual machines, as one is one"},
+		{"a VM at a packet socket", "ovs", func(r *datapath.Request) { r.Pairs[0] = vms("a", "b") }, "joins no virtual machines, as one is one"},
+		{"a VM of many queues in poll mode", "vrouter", func(r *datapath.Request) {
+			*r = with(*r, "mode", "poll")
+			r.Pairs[0], r.VM.Queues = vms("a", "b"), 2
+		}, "more than the one of poll mode's ports"},
+		{"a VM at the far end", "vrouter", func(r *datapath.Request) { *r = alone(*r, "mplsoudp"); r.Pairs = []result.Pair{vms("a", "a")} }, "CPUs, which a VM's are not"},
+		{"a VM that sends by its second interface", "bridge", func(r *datapath.Request) {
+			r.Pairs[0] = crossed("a", "b")[0]
+			r.Pairs[0].From, r.Pairs[0].To = r.Pairs[0].To, r.Pairs[0].From
+		}, "which sends by its first one"},
+		{"frames through QEMU's stack", "user-network", func(r *datapath.Request) { r.Pairs[0], r.Frames = vms("a", "b"), true }, "raw frames do not pass"},
+		{"a container behind QEMU's stack", "user-network", func(*datapath.Request) {}, "write {vm: sender, on: a}"},
+		{"nodes alone behind QEMU's stack", "user-network", func(r *datapath.Request) { r.Pairs[0] = processes() }, "no end is a virtual machine"},
+		{"a second interface of QEMU's stack", "user-network", func(r *datapath.Request) { r.Pairs[0] = crossed("a", "b")[0] }, "both would have the same address"},
 		{"an unknown underlay", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"underlay": "ipx"} }, `"ipx"`},
 		{"an unknown encapsulation", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"encapsulation": "gre"} }, `"gre"`},
 		{"an unknown mode", "vrouter", func(r *datapath.Request) { r.Options = result.Options{"mode": "fpga"} }, `the mode "fpga"`},

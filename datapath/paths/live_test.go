@@ -192,7 +192,7 @@ func request(kind string, segmentation datapath.Segmentation, pairs ...result.Pa
 		Cell: "T", Pairs: pairs,
 		Nodes:        []testbed.Node{{Name: "a", CPUs: []int{0}}, {Name: "b", CPUs: []int{1}}},
 		Wire:         datapath.Wire{Kind: kind, MTU: 1500},
-		Segmentation: segmentation, Options: result.Options{},
+		Segmentation: segmentation, Options: result.Options{}, VM: datapath.VM{CPUs: 1, MemoryBytes: 256 << 20, Queues: 1},
 	}
 }
 

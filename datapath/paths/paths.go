@@ -11,6 +11,7 @@ import (
 	"windtunnel/datapath/redirect"
 	"windtunnel/datapath/team"
 	"windtunnel/datapath/testpmd"
+	"windtunnel/datapath/usernetwork"
 	"windtunnel/datapath/vrouter"
 	"windtunnel/datapath/vxlan"
 	"windtunnel/datapath/wire"
@@ -30,6 +31,7 @@ var all = []datapath.Path{
 	publishedport.Path{},
 	macvlan.Path{},
 	hostnetwork.Path{},
+	usernetwork.Path{},
 }
 
 // All lists every path, the plainest first.

@@ -41,6 +41,8 @@ func aloneOf(l *datapath.Layout, containers []result.Place, way wrap) (alone, er
 	case !l.Request.OnlyFrames:
 		return alone{}, l.Errorf("%s: %s is for raw frames alone, because only they can wear a tunnel's headers: take the traffic frame, with nothing or frame beside it, or leave %s out",
 			optionFar, farTester, optionFar)
+	case slices.ContainsFunc(containers, inVM):
+		return alone{}, l.Errorf("%s: %s sends from this machine's own CPUs, which a VM's are not: take containers", optionFar, farTester)
 	case l.Request.Segmentation == datapath.SegmentationOff:
 		return alone{}, l.Errorf("%s: %s wants receive work on CPUs of its own, which takes GRO: leave segmentation %s, since frames have nothing to segment",
 			optionFar, farTester, datapath.SegmentationFound)

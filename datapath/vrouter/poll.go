@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"windtunnel/datapath"
@@ -24,8 +25,10 @@ type mode struct {
 	// ports: the endpoints are at vhost-user sockets, and have no interfaces.
 	ports bool
 	// taps: containers have taps, which poll mode reads and writes itself.
-	taps  bool
-	alone alone
+	taps bool
+	// sockets: endpoints that are virtual machines are at such sockets.
+	sockets bool
+	alone   alone
 }
 
 // How poll mode reaches a container.
@@ -62,10 +65,14 @@ func modeOf(l *datapath.Layout, containers []result.Place, way wrap) (mode, erro
 	case r.Options.Text(optionFast) == string(config.FastOn):
 		return mode{}, l.Errorf("%s is of the mode %s: poll mode has one path only", optionFast, modeKernel)
 	}
-	m := mode{poll: true, ports: r.OnlyFrames, alone: alone}
+	vms := slices.ContainsFunc(containers, inVM)
+	if vms && r.VM.Queues > 1 {
+		return mode{}, l.Errorf("a VM's interface of %d queues is more than the one of poll mode's ports: take `vm: {queues: 1}`", r.VM.Queues)
+	}
+	m := mode{poll: true, ports: r.OnlyFrames && !vms, sockets: vms, alone: alone}
 	switch attach := cmp.Or(r.Options.Text(optionAttach), attachTap); attach {
 	case attachTap:
-		m.taps = !m.ports && m.canTap(r)
+		m.taps = !m.ports && !vms && m.canTap(r)
 	case attachVeth:
 	default:
 		return mode{}, l.Errorf("%s: %q is unknown: choose %s or %s", optionAttach, attach, attachTap, attachVeth)
@@ -91,7 +98,7 @@ func (m mode) attach() string {
 const largestPort = 3822
 
 func (m mode) check(l *datapath.Layout, mtu int) error {
-	if m.ports && mtu > largestPort {
+	if (m.ports || m.sockets) && mtu > largestPort {
 		return l.Errorf("endpoints of MTU %d are more than the %d of poll mode's ports: give the wire a smaller MTU", mtu, largestPort)
 	}
 	return nil
@@ -151,6 +158,8 @@ func (m mode) endpoints(l *datapath.Layout, node testbed.Node, containers []resu
 	}
 	l.AtPorts(node, ports)
 }
+
+func inVM(place result.Place) bool { return place.VM != "" }
 
 // portSocket is the file of a container's vhost-user socket, at which its vRouter listens.
 func portSocket(i int) string { return fmt.Sprintf("port-%d.sock", i) }

@@ -100,7 +100,7 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	if err != nil {
 		return datapath.Laid{}, err
 	}
-	containers, err := l.Containers()
+	containers, err := l.Endpoints()
 	if err != nil {
 		return datapath.Laid{}, err
 	}
@@ -127,6 +127,8 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 		case m.ports:
 		case m.alone.is():
 			m.alone.container(l, containers, i, mtu)
+		case m.poll && place.VM != "":
+			l.AtSocket(place, subnet, host(i), mtu, "{dir:"+daemonOf(place.Node)+"}/"+portSocket(i))
 		case m.taps:
 			l.TapContainer(place, subnet, host(i), mtu)
 		default:
@@ -294,7 +296,7 @@ func configuration(l *datapath.Layout, node, name string, containers []result.Pl
 		if place.Node == node && !m.alone.at(place) {
 			p := port(place.Container, host(i), label, c.Fabric.Fast)
 			switch {
-			case m.ports:
+			case m.ports, m.poll && place.VM != "":
 				p.Interface, p.Vhost, p.MTU = "", "{dir}/"+portSocket(i), uint32(mtu)
 			case m.taps:
 				p.Interface, p.Tap, p.Netns, p.MTU = "", datapath.Endpoint, "{netns:"+place.Container+"}", uint32(mtu)

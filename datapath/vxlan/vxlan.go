@@ -50,7 +50,7 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	if err != nil {
 		return datapath.Laid{}, err
 	}
-	containers, err := l.Containers()
+	containers, err := l.Endpoints()
 	if err != nil {
 		return datapath.Laid{}, err
 	}

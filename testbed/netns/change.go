@@ -25,6 +25,9 @@ func (c *cell) remove(change testbed.Change, have testbed.Graph) error {
 		// Either end takes the other along. A wire belongs to its first
 		// end's node, which may have made it anew by now: the other node
 		// leaves it alone.
+		if _, _, ok := have.InVM(l.Ends[0].Place); ok {
+			return c.removeDevice(l.Ends[1].Place, l.Ends[1].Device)
+		}
 		return c.removeDevice(l.Ends[0].Place, l.Ends[0].Device)
 	case testbed.KindBridge:
 		b := byName(have.Bridges, change.Name, func(b testbed.Bridge) string { return b.Name })

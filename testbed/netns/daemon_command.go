@@ -17,6 +17,18 @@ const commandWithin = 10 * time.Second
 // daemonDir is the folder of one of the cell's daemons.
 func (c *cell) daemonDir(name string) string { return filepath.Join(c.dir, name) }
 
+// InFolders writes the folders of a cell's daemons on this node into a text, as {dir:NAME}.
+func (b *Backend) InFolders(cell, text string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.cells[cell]; c != nil {
+		for _, d := range c.graph.Part(b.node).Daemons {
+			text = strings.ReplaceAll(text, "{dir:"+d.Name+"}", c.daemonDir(d.Name))
+		}
+	}
+	return text
+}
+
 // inFolders writes the daemons' folders, and the files of the places' network namespaces, into a daemon's texts.
 func (c *cell) inFolders(d testbed.Daemon) testbed.Daemon {
 	names := []string{"{dir}", c.daemonDir(d.Name)}

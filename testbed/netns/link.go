@@ -26,6 +26,9 @@ func (c *cell) makeLink(ctx context.Context, l testbed.Link) error {
 	if l.Kind == testbed.WireNetwork {
 		return c.adopt(l)
 	}
+	if _, _, ok := c.graph.InVM(near.Place); ok {
+		return c.here(far.Place, func() error { return c.makeTap(far) })
+	}
 	if stack := c.stacks[near.Place]; stack != nil && l.Kind == testbed.LinkTap {
 		if err := makeTap(stack, near); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -102,7 +103,7 @@ type process struct {
 	args []string
 }
 
-// processes lists the running programs from bin.
+// processes lists the running programs from bin, and machines that run a kernel from there.
 func processes() []process {
 	var all []process
 	entries, _ := os.ReadDir("/proc")
@@ -113,7 +114,8 @@ func processes() []process {
 		}
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		args := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
-		if err != nil || !strings.HasPrefix(args[0], bin) {
+		ours := strings.HasPrefix(args[0], bin) || slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, bin+"/guest/") })
+		if err != nil || !ours {
 			continue
 		}
 		all = append(all, process{pid: pid, args: args})

@@ -1,0 +1,231 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/measure"
+	"windtunnel/result"
+	"windtunnel/testbed"
+	"windtunnel/testbed/netns"
+	"windtunnel/testbed/vm"
+)
+
+const (
+	// portWithin is how long the port of a guest's worker may take to be there, once its module is.
+	portWithin = 10 * time.Second
+	// handOverWithin is how long a worker may take to read a request.
+	handOverWithin = 3 * time.Second
+	// portPause is how often the port is looked at where nobody is.
+	portPause = 100 * time.Millisecond
+)
+
+// ServeGuest is the first process of a virtual machine: it does what a system does at its start, and then has
+// workers at the machine's port, one after the other. It does not return while the machine is to live.
+func ServeGuest(ctx context.Context) error {
+	if os.Getpid() != 1 {
+		return errors.New("this is no virtual machine's first process: a node agent starts such machines by itself")
+	}
+	if err := errors.Join(mountGuest(), loadModules()); err != nil {
+		return err
+	}
+	path, err := findPort(ctx)
+	if err != nil {
+		return err
+	}
+	port, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("opening the worker's port: %w", err)
+	}
+	fmt.Println(vm.Ready)
+	d := desk{port: port}
+	for {
+		if err := d.serve(); err != nil {
+			fmt.Fprintln(os.Stderr, err) // on the console
+		}
+		time.Sleep(portPause) // nobody is there
+	}
+}
+
+func mountGuest() error {
+	for _, m := range []struct{ kind, at string }{
+		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/run"}, {"tmpfs", "/tmp"},
+	} {
+		if err := unix.Mount(m.kind, m.at, m.kind, 0, ""); err != nil && !errors.Is(err, unix.EBUSY) {
+			return fmt.Errorf("mounting %s on %s: %w", m.kind, m.at, err)
+		}
+	}
+	return nil
+}
+
+// loadModules loads what the guest's files have, in order.
+func loadModules() error {
+	files, err := filepath.Glob(vm.Modules + "/*.ko")
+	if err != nil {
+		return fmt.Errorf("listing the modules: %w", err)
+	}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("opening a module: %w", err)
+		}
+		err = unix.FinitModule(int(file.Fd()), "", 0)
+		file.Close()
+		if err != nil && !errors.Is(err, unix.EEXIST) {
+			return fmt.Errorf("loading the module %s: %w", filepath.Base(name), err)
+		}
+	}
+	return nil
+}
+
+// findPort waits for the virtio-serial port of the worker's name (Documentation/ABI: class/virtio-ports).
+func findPort(ctx context.Context) (string, error) {
+	late := time.Now().Add(portWithin)
+	for {
+		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
+		if err != nil {
+			return "", fmt.Errorf("looking for the worker's port: %w", err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err == nil && strings.TrimSpace(string(text)) == vm.PortName {
+				return "/dev/" + filepath.Base(filepath.Dir(name)), nil
+			}
+		}
+		if time.Now().After(late) || ctx.Err() != nil {
+			return "", fmt.Errorf("this machine has no virtio-serial port named %s", vm.PortName)
+		}
+		time.Sleep(portPause)
+	}
+}
+
+// desk is a guest's port and the worker that is there.
+type desk struct {
+	port   *os.File
+	worker *exec.Cmd
+	to     *os.File // its standard input
+}
+
+// serve passes requests on to the worker, which answers at the port by itself, and starts another one where
+// somebody who has connected anew asks for it (vm.Again). It returns when nobody is at the other end.
+func (d *desk) serve() error {
+	in := newLines(d.port, io.Discard)
+	for {
+		line, err := in.read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading what the worker is asked: %w", err)
+		}
+		if number, again := strings.CutPrefix(string(line), vm.Again); again {
+			if err := d.startAnew(number); err != nil {
+				return err
+			}
+			continue
+		}
+		if d.worker == nil {
+			continue // it was meant for one that has gone
+		}
+		if err := d.to.SetWriteDeadline(time.Now().Add(handOverWithin)); err != nil {
+			return fmt.Errorf("passing a request on: %w", err)
+		}
+		if _, err := d.to.Write(append(line, '\n')); err != nil {
+			fmt.Fprintln(os.Stderr, "the worker takes no request:", err) // whoever asks will ask for another worker
+		}
+	}
+}
+
+func (d *desk) startAnew(number string) error {
+	d.end()
+	if _, err := fmt.Fprintf(d.port, "\n%s%s\n", vm.Anew, number); err != nil {
+		return fmt.Errorf("answering at the port: %w", err)
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("starting the worker: %w", err)
+	}
+	worker := exec.Command("/proc/self/exe", "agent", "--worker", "--guest")
+	worker.Stdin, worker.Stdout, worker.Stderr = from, d.port, os.Stderr
+	err = worker.Start()
+	from.Close()
+	if err != nil {
+		to.Close()
+		return fmt.Errorf("starting the worker: %w", err)
+	}
+	d.worker, d.to = worker, to
+	return nil
+}
+
+// end kills the worker, which may hang.
+func (d *desk) end() {
+	if d.worker == nil {
+		return
+	}
+	_ = d.worker.Process.Kill() // it may have ended
+	_ = d.worker.Wait()         // how, nobody asks
+	d.to.Close()
+	d.worker = nil
+}
+
+// ServeGuestWorker is the worker of a virtual machine, which also settles and measures the machine.
+func ServeGuestWorker(ctx context.Context, in io.Reader, out io.Writer, release string) error {
+	stack, err := netns.JoinStack("this machine", "/run/windtunnel", "/proc/self/ns/net")
+	if err != nil {
+		return err
+	}
+	w := &worker{stream: newLines(in, out), machine: &guest{stack: stack}}
+	return errors.Join(serveWorker(ctx, w, release), stack.Close())
+}
+
+// guest is the machine that a worker is in.
+type guest struct {
+	stack      *netns.Stack
+	interfaces []testbed.Interface
+}
+
+func (g *guest) settle(_ context.Context, interfaces []testbed.Interface) error {
+	g.interfaces = interfaces
+	return netns.Settle(g.stack, interfaces)
+}
+
+func (g *guest) verify(ctx context.Context, interfaces []testbed.Interface) error {
+	g.interfaces = interfaces // a worker that came later was not asked to settle
+	return netns.Unsettled(ctx, g.stack, interfaces)
+}
+
+// sample has one stack for all interfaces, which is the first one's place.
+func (g *guest) sample(ctx context.Context, opens, closes time.Time) (result.NodeSample, error) {
+	var config measure.Config
+	for cpu := range runtime.NumCPU() {
+		config.CPUs = append(config.CPUs, cpu)
+	}
+	places := map[string]string{}
+	for _, i := range g.interfaces {
+		if len(config.Stacks) == 0 {
+			config.Stacks = []measure.Stack{{Place: i.Place, Sysfs: g.stack.Sysfs(), Do: g.stack.Do}}
+		}
+		config.Links = append(config.Links, measure.Link{Place: config.Stacks[0].Place, Device: i.Device, Role: result.RoleEndpoint})
+		places[i.Device] = i.Place
+	}
+	opened, err := measure.NewNode(config)
+	if err != nil {
+		return result.NodeSample{}, err
+	}
+	p := &probes{node: opened}
+	sample, err := p.sample(ctx, opens, closes)
+	for i := range sample.Links {
+		sample.Links[i].Place = places[sample.Links[i].Device]
+	}
+	return sample, errors.Join(err, p.close())
+}

@@ -1,0 +1,19 @@
+//go:build linux
+
+package agent
+
+import (
+	"context"
+	"maps"
+
+	"windtunnel/testbed/netns"
+	"windtunnel/testbed/vm"
+)
+
+// Missing tries each of testbed.Features on this machine and returns the reason for each that does not
+// work.
+func Missing(ctx context.Context) map[string]string {
+	missing := netns.Missing(ctx)
+	maps.Copy(missing, vm.Missing())
+	return missing
+}
