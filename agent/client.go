@@ -9,8 +9,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"windtunnel/agent/proto"
 	"windtunnel/result"
@@ -96,6 +98,9 @@ func (c *Client) Name() string { return c.name }
 // PID is the agent's process id.
 func (c *Client) PID() int { return c.peer.hello.PID }
 
+// Told is what the agent of a place that runs already tells of it, nil for any other.
+func (c *Client) Told() *proto.Place { return c.peer.hello.Place }
+
 // Fingerprint is what the node is made of.
 func (c *Client) Fingerprint() result.Fingerprint { return c.peer.hello.Fingerprint }
 
@@ -172,6 +177,18 @@ func checkHost(h *proto.Host) error {
 		return errors.New("it says that its memory, or its interface, is less than nothing")
 	}
 	return nil
+}
+
+// Survey asks an agent of a place what its network stack has.
+func (c *Client) Survey(ctx context.Context) (testbed.Seen, error) {
+	reply, err := c.ask(ctx, proto.Request{Do: proto.DoSurvey})
+	switch {
+	case err != nil:
+		return testbed.Seen{}, err
+	case reply.Seen == nil || len(reply.Seen.Links) > testbed.MaxSeenLinks:
+		return testbed.Seen{}, fmt.Errorf("node %s: what it saw is missing, or has more than %d interfaces", c.name, testbed.MaxSeenLinks)
+	}
+	return *reply.Seen, nil
 }
 
 // Probe opens (receive) or tries (send) a pair's check; see proto.Probe.
@@ -293,5 +310,15 @@ func (c *child) lastWords() string {
 	case <-c.exited:
 	case <-time.After(lastWordsPatience):
 	}
-	return c.said()
+	return printable(c.said())
+}
+
+// printable leaves nothing in a stranger's words that a terminal would obey.
+func printable(words string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, words)
 }

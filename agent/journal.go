@@ -28,7 +28,7 @@ const maxEntry = 4 << 20
 
 type journal struct {
 	mu      sync.Mutex
-	file    *os.File
+	file    *os.File  // nil: of an agent that leaves nothing
 	changed []Setting // in the order of the changes
 }
 
@@ -91,6 +91,9 @@ func (j *journal) write(e entry) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.file == nil {
+		return nil
+	}
 	_, err = j.file.Write(append(text, '\n'))
 	return err
 }
@@ -102,7 +105,10 @@ func (j *journal) close() error {
 		_, err := s.undo()
 		failed = errors.Join(failed, err)
 	}
-	return errors.Join(failed, j.file.Close())
+	if j.file != nil {
+		failed = errors.Join(failed, j.file.Close())
+	}
+	return failed
 }
 
 // readJournal returns what a journal lists; a cut-off last line is passed over.

@@ -88,21 +88,27 @@ type NodeConfig struct {
 	Way *netns.Way
 	// Copied is the folder of this program, if it was brought here and goes at the end; else "".
 	Copied string
+	// Place is what is told of a place that runs already; nil: the node is the agent's.
+	Place *proto.Place
 }
 
 // ServeNode is a node's agent: it builds its part of graphs, starts workers in
 // them and samples the node, as it is told on in. When in ends, or no word came
 // for five seconds, it takes everything away.
 func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConfig) error {
-	if err := stayOn(config.CPUs); err != nil {
-		return err
-	}
-	notes, err := openJournal(config.Dir)
-	if err != nil {
-		return err
+	notes := &journal{}
+	if config.Place == nil { // a place that runs already is not ours to share out, and nothing is kept there
+		var err error
+		if notes, err = openJournal(config.Dir); err != nil {
+			return err
+		}
+		if err := stayOn(config.CPUs); err != nil {
+			return err
+		}
 	}
 	// First of all itself: should it hang, its end takes everything else with it.
-	if err := notes.note(os.Getpid(), "agent of node "+config.Name); err != nil {
+	err := notes.note(os.Getpid(), "agent of node "+config.Name)
+	if err != nil {
 		return err
 	}
 	if config.Copied != "" {
@@ -149,8 +155,8 @@ func (n *node) hello() proto.Hello {
 	return proto.Hello{
 		Windtunnel: proto.Version, Role: "node", Release: n.config.Release, PID: os.Getpid(),
 		Capabilities: []string{proto.DoPlace, proto.DoApply, proto.DoVerify, proto.DoProbe, proto.DoCalibrate, proto.DoPrepare,
-			proto.DoFound, proto.DoLook, proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat},
-		Fingerprint: n.nic.mark(measure.ReadFingerprint()),
+			proto.DoFound, proto.DoLook, proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat, proto.DoSurvey},
+		Fingerprint: n.nic.mark(measure.ReadFingerprint()), Place: n.config.Place,
 	}
 }
 
@@ -171,6 +177,8 @@ func (n *node) handle(ctx context.Context, ask proto.Request) proto.Reply {
 		return proto.Reply{Found: said}
 	case proto.DoLook:
 		return n.look(ctx, ask.Programs)
+	case proto.DoSurvey:
+		return survey(n.config.Place != nil)
 	case proto.DoStart:
 		return n.start(ctx, ask)
 	case proto.DoResult:

@@ -128,10 +128,13 @@ func (s *probeServer) close() {
 }
 
 // tryPath checks that TCP and UDP payloads reach address unharmed, and that an
-// IP packet of mtu bytes passes whole.
+// IP packet of mtu bytes passes whole; without an mtu, TCP alone is tried.
 func tryPath(ctx context.Context, address string, mtu int) error {
 	if err := tryTCP(ctx, address); err != nil {
 		return fmt.Errorf("TCP does not pass to %s: %w", address, err)
+	}
+	if mtu == 0 {
+		return nil
 	}
 	if err := tryUDP(address, mtu-ipAndUDPHeader); err != nil {
 		return fmt.Errorf("a UDP packet of the endpoint's MTU, %d bytes, does not pass to %s: %w", mtu, address, err)

@@ -16,9 +16,10 @@ import (
 
 // probes samples one cell's part of the node.
 type probes struct {
-	node  *measure.Node
-	graph testbed.Graph
-	vms   []Machine
+	node    *measure.Node
+	graph   testbed.Graph
+	vms     []Machine
+	machine string // whose the CPUs are
 }
 
 // probes opens the probes of what stands for a cell.
@@ -27,7 +28,7 @@ func (n *node) probes(cell string) (*probes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &probes{node: opened, graph: n.graph(cell), vms: n.config.Backend.Machines(cell)}, nil
+	return &probes{node: opened, graph: n.graph(cell), vms: n.config.Backend.Machines(cell), machine: bootIdentity()}, nil
 }
 
 // measured says what of a cell lies on this node.
@@ -48,6 +49,11 @@ func (n *node) measured(cell string) measure.Config {
 			if c.OwnStack() && c.Network != testbed.NetworkNone {
 				config.Links = append(config.Links, measure.Link{Place: c.Name, Device: engineDevice, Role: result.RoleEndpoint})
 			}
+		}
+	}
+	if own, ok := g.Node(n.config.Name); ok {
+		for _, device := range own.Devices {
+			config.Links = append(config.Links, measure.Link{Place: own.Name, Device: device, Role: result.RoleEndpoint})
 		}
 	}
 	for _, s := range n.config.Backend.Switches(cell) {
@@ -105,7 +111,9 @@ func (p *probes) sample(ctx context.Context, opens, closes time.Time) (result.No
 	if err != nil {
 		return result.NodeSample{}, err
 	}
-	return measure.Difference(before, after), nil
+	sample := measure.Difference(before, after)
+	sample.Machine = p.machine
+	return sample, nil
 }
 
 func sleepUntil(ctx context.Context, when time.Time) error {

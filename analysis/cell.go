@@ -194,6 +194,7 @@ func (c Cell) pairs(trials []result.Trial) []Pair {
 		pairs = append(pairs, Pair{
 			From: p.From.Name(), To: p.To.Name(),
 			Sent: own.figure(only, result.SentRate), Received: own.figure(only, result.ReceivedRate),
+			Latency: own.figure(only, result.Latency(result.LatencyIntended, "p50")),
 		})
 	}
 	return pairs

@@ -118,12 +118,21 @@ var spelled = []string{"no", "one", "two", "three", "four", "five", "six", "seve
 
 // simulated says how the nodes were made up.
 func simulated(run result.Run) string {
-	number := strconv.Itoa(len(run.Nodes))
-	if len(run.Nodes) < len(spelled) {
-		number = spelled[len(run.Nodes)]
+	made := 0
+	for _, n := range run.Nodes {
+		if len(n.Exec) == 0 {
+			made++
+		}
 	}
-	if len(run.Nodes) == 1 {
+	number := strconv.Itoa(made)
+	if made < len(spelled) {
+		number = spelled[made]
+	}
+	if made == 1 {
 		return "one node simulated on the host"
+	}
+	if made > 2 {
+		return number + " nodes simulated on one host; each wire is a veth pair"
 	}
 	return number + " nodes simulated on one host; the wire is a veth pair"
 }

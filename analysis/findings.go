@@ -74,6 +74,7 @@ type Pair struct {
 	From, To string
 	Sent     result.Figure
 	Received result.Figure
+	Latency  result.Figure // the median from the intended time, in seconds, of loads that have one
 }
 
 // Direction is the packets a second that were received in one direction.

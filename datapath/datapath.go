@@ -8,6 +8,9 @@ import (
 	"windtunnel/testbed"
 )
 
+// Existing is the name of the path between places that run already, the only one that they take.
+const Existing = "existing"
+
 // Path lays out one kind of path.
 type Path interface {
 	Name() string
@@ -77,6 +80,7 @@ const (
 type Laid struct {
 	Graph     testbed.Graph
 	Addresses map[string]string // place name -> the IP at which traffic reaches it
+	ByPair    []string          // by pair: the IP at which its receiver listens, where a place has several; none, or all
 	Published []Published       // by pair: where its receiver is reached if not at its address; none, or all
 	MTU       result.MTU
 	Queueing  *result.Queueing  // what the suite asks of the wire's queues; nil: nothing

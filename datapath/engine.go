@@ -166,8 +166,11 @@ func (l *Layout) Publish(i int, p Published) {
 // Listen is the address that the receiver of a pair binds to: an IP, or an IP:port where its port is
 // published.
 func (d Laid) Listen(pair result.Pair, i int, beside bool) string {
-	if i < len(d.Published) {
+	if i < len(d.Published) && d.Published[i].Address.IsValid() {
 		return netip.AddrPortFrom(netip.IPv4Unspecified(), d.Published[i].port(beside)).String()
+	}
+	if i < len(d.ByPair) {
+		return d.ByPair[i]
 	}
 	return d.Addresses[pair.To.Name()]
 }
@@ -175,7 +178,7 @@ func (d Laid) Listen(pair result.Pair, i int, beside bool) string {
 // Connect is the address that the sender of a pair connects to, given the one at which its receiver
 // listens.
 func (d Laid) Connect(i int, beside bool, listening string) string {
-	if i < len(d.Published) {
+	if i < len(d.Published) && d.Published[i].Address.IsValid() {
 		return netip.AddrPortFrom(d.Published[i].Address, d.Published[i].port(beside)).String()
 	}
 	return listening

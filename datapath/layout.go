@@ -39,12 +39,20 @@ var Underlay6 = netip.MustParsePrefix("fd00:f::/64")
 // maxContainers leaves the end of a /24 alone.
 const maxContainers = 200
 
-// maxNodes is how many nodes a path joins: there is one wire.
-const maxNodes = 2
+// maxNodes is how many nodes a path joins by one wire, MostNodes how many by one between every two.
+const (
+	maxNodes  = 2
+	MostNodes = 8
+)
 
 // Begin starts the layout of a cell: the nodes that its pairs use, in the suite's
 // order. It refuses what no path can lay.
-func Begin(path string, r Request) (*Layout, error) {
+func Begin(path string, r Request) (*Layout, error) { return begin(path, r, maxNodes) }
+
+// BeginMesh does the same for a path that takes a wire between every two of its nodes.
+func BeginMesh(path string, r Request) (*Layout, error) { return begin(path, r, MostNodes) }
+
+func begin(path string, r Request, most int) (*Layout, error) {
 	l := &Layout{
 		Request: r, path: path, addresses: map[string]string{},
 		facts: map[string]string{FactEncapsulation: "none", FactOverhead: "0"},
@@ -61,8 +69,14 @@ func Begin(path string, r Request) (*Layout, error) {
 	if err := l.checkPlaces(); err != nil {
 		return nil, err
 	}
-	if len(l.Graph.Nodes) > maxNodes {
-		return nil, l.Errorf("its pairs use %d nodes, and one wire joins two: split the cell", len(l.Graph.Nodes))
+	if err := l.checkExisting(); err != nil || path == Existing {
+		return l, err
+	}
+	if n := len(l.Graph.Nodes); n > most {
+		if most == maxNodes {
+			return nil, l.Errorf("its pairs use %d nodes, and this path joins two: split the cell, or take wire or bridge, which join up to %d", n, MostNodes)
+		}
+		return nil, l.Errorf("its pairs use %d nodes, and at most %d are joined: split the cell", n, most)
 	}
 	if err := l.checkHosts(); err != nil {
 		return nil, err
@@ -89,6 +103,19 @@ func (l *Layout) checkHosts() error {
 		}
 		if address, err := netip.ParsePrefix(n.NIC.Address); err != nil || !address.Addr().Is4() {
 			return l.Errorf("node %s: its data address %q is no IPv4 address with its prefix length, like 10.0.0.1/24", n.Name, n.NIC.Address)
+		}
+	}
+	return nil
+}
+
+// checkExisting keeps places that run already and nodes that are made apart.
+func (l *Layout) checkExisting() error {
+	for _, n := range l.Graph.Nodes {
+		switch existing := len(n.Exec) > 0; {
+		case existing && l.path != Existing:
+			return l.Errorf("the node %s runs already, and nothing is built there: take the path %s, or leave `exec` out", n.Name, Existing)
+		case !existing && l.path == Existing:
+			return l.Errorf("the node %s does not run yet: say how it is entered, `%s: {exec: [docker, exec, -i, web]}`", n.Name, n.Name)
 		}
 	}
 	return nil

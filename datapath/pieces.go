@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 
 	"windtunnel/result"
 	"windtunnel/testbed"
@@ -29,11 +32,15 @@ const (
 	MinimumMTU6 = 1280
 )
 
-// Joined tells whether the layout has two nodes, and so a wire.
-func (l *Layout) Joined() bool { return len(l.Graph.Nodes) == maxNodes }
+// Joined tells whether the layout has two nodes or more, and so a wire.
+func (l *Layout) Joined() bool { return len(l.Graph.Nodes) >= maxNodes }
 
-// Wire adds the link between the two nodes. Shape, which may be nil, adds what
-// the path wants of each end: an address, a bridge.
+// Mesh tells whether it has more than two, and so a wire between every two of them.
+func (l *Layout) Mesh() bool { return len(l.Graph.Nodes) > maxNodes }
+
+// Wire adds the link between the two nodes, or one between every two. Shape, which may be nil, adds what
+// the path wants of each end: an address, a bridge. In a mesh each wire has a subnet of its own, in which nodes
+// keep their host numbers.
 func (l *Layout) Wire(shape func(*testbed.Interface)) error {
 	return l.Wires(1, func(end *testbed.Interface, _ int) {
 		if shape != nil {
@@ -42,29 +49,56 @@ func (l *Layout) Wire(shape func(*testbed.Interface)) error {
 	})
 }
 
-// Wires adds several links between the two nodes, members of a team. Shape is told which.
+// Wires adds several links between the nodes that Wire would join by one, members of a team. Shape is told which.
 func (l *Layout) Wires(members int, shape func(end *testbed.Interface, member int)) error {
 	kind := l.Request.Wire.Kind
 	if kind != WireNIC && kind != WireMemory && kind != testbed.WireNetwork {
 		return l.Errorf("a wire of kind %q is unknown: choose %s or %s", kind, WireNIC, WireMemory)
 	}
-	for member := range members {
-		link := testbed.Link{Name: "wire", Role: result.RoleWire, Kind: kind}
-		if member > 0 {
-			link.Name += fmt.Sprintf("-%d", member+1)
-		}
-		for i, node := range l.Graph.Nodes {
-			if kind == testbed.WireNetwork {
-				link.Ends[i] = found(node, l.Request.Wire.MTU)
-			} else {
-				link.Ends[i] = l.madeEnd(node.Name, member)
-				asWire(&link.Ends[i], kind)
+	if kind == testbed.WireNetwork && l.Mesh() {
+		return l.Errorf("real hosts have one interface for data each, and a mesh takes a wire between every two: take the path %s, entered by `exec: \"ssh://HOST\"`", Existing)
+	}
+	for first := range l.Graph.Nodes {
+		for second := first + 1; second < len(l.Graph.Nodes); second++ {
+			for member := range members {
+				l.wire(first, second, member, shape)
 			}
-			shape(&link.Ends[i], member)
 		}
-		l.Graph.Links = append(l.Graph.Links, link)
 	}
 	return nil
+}
+
+// wire joins the nodes of these numbers.
+func (l *Layout) wire(first, second, member int, shape func(end *testbed.Interface, member int)) {
+	link := testbed.Link{Name: l.wireName(first, second, member), Role: result.RoleWire, Kind: l.Request.Wire.Kind}
+	for i, node := range []testbed.Node{l.Graph.Nodes[first], l.Graph.Nodes[second]} {
+		number := second - 1 // of the node's interface: its others are in the order of the nodes
+		if i == 1 {
+			number = first
+		}
+		if link.Kind == testbed.WireNetwork {
+			link.Ends[i] = found(node, l.Request.Wire.MTU)
+		} else {
+			link.Ends[i] = l.madeEnd(node.Name, number, member)
+			asWire(&link.Ends[i], link.Kind)
+		}
+		shape(&link.Ends[i], member)
+		if l.Mesh() {
+			move(&link.Ends[i], l.between(first, second))
+		}
+	}
+	l.Graph.Links = append(l.Graph.Links, link)
+}
+
+func (l *Layout) wireName(first, second, member int) string {
+	name := "wire"
+	if l.Mesh() {
+		name += "-" + l.Graph.Nodes[first].Name + "-" + l.Graph.Nodes[second].Name
+	}
+	if member > 0 {
+		name += fmt.Sprintf("-%d", member+1)
+	}
+	return name
 }
 
 // found is a real host's end of the wire, as it is but for the MTU. One end of a virtual pair is made to
@@ -81,15 +115,41 @@ func found(node testbed.Node, mtu int) testbed.Interface {
 const memberSide = 0x10
 
 // madeEnd is a node's end of a link that the testbed makes.
-func (l *Layout) madeEnd(node string, member int) testbed.Interface {
-	side := byte(0)
+func (l *Layout) madeEnd(node string, number, member int) testbed.Interface {
+	side := byte(number)
 	if member > 0 {
 		side = memberSide + byte(member)
 	}
 	return testbed.Interface{
-		Place: node, Device: fmt.Sprintf("nic%d", member), MAC: MAC(side, l.Node(node)),
+		Place: node, Device: nic(number + member), MAC: MAC(side, l.Node(node)),
 		MTU: l.Request.Wire.MTU, Queues: l.queues(),
 	}
+}
+
+// nic is a node's interface by its number.
+func nic(number int) string { return strings.TrimSuffix(NIC, "0") + strconv.Itoa(number) }
+
+// between is the subnet of the wire between two nodes of a mesh: Underlay, with the wire's number as its third byte.
+func (l *Layout) between(first, second int) netip.Prefix {
+	number := 0
+	for i := range first {
+		number += len(l.Graph.Nodes) - 1 - i
+	}
+	bytes := Underlay.Addr().As4()
+	bytes[2] = byte(number + second - first - 1)
+	return netip.PrefixFrom(netip.AddrFrom4(bytes), Underlay.Bits())
+}
+
+// Facing is the address of a node on its wire to a peer.
+func (l *Layout) Facing(node, peer string) netip.Addr {
+	if !l.Mesh() {
+		return l.Node(node)
+	}
+	at := func(name string) int {
+		return slices.IndexFunc(l.Graph.Nodes, func(n testbed.Node) bool { return n.Name == name })
+	}
+	first, second := min(at(node), at(peer)), max(at(node), at(peer))
+	return Host(l.between(first, second), l.nodeHost(node))
 }
 
 // asWire gives an end the offloads of its kind of wire. Left alone, a virtual
@@ -203,12 +263,15 @@ func (l *Layout) OnUnderlay6(end *testbed.Interface) {
 func (l *Layout) Move(subnet netip.Prefix) {
 	for i := range l.Graph.Links {
 		for side := range l.Graph.Links[i].Ends {
-			end := &l.Graph.Links[i].Ends[side]
-			for n, address := range end.Addresses {
-				old := netip.MustParsePrefix(address) // OnUnderlay wrote it
-				end.Addresses[n] = Within(subnet, Host(subnet, int(old.Addr().As4()[3])))
-			}
+			move(&l.Graph.Links[i].Ends[side], subnet)
 		}
+	}
+}
+
+func move(end *testbed.Interface, subnet netip.Prefix) {
+	for n, address := range end.Addresses {
+		old := netip.MustParsePrefix(address) // OnUnderlay wrote it
+		end.Addresses[n] = Within(subnet, Host(subnet, int(old.Addr().As4()[3])))
 	}
 }
 

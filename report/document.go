@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"windtunnel/analysis"
 )
 
@@ -60,9 +62,9 @@ type column struct {
 // doubt.
 func documentOf(f analysis.Findings) document {
 	d := document{title: title(f), intro: intro(f)}
-	for _, s := range []section{
-		answers(f), searches(f), throughput(f), packets(f), lineRates(f), latenciesAt(f), latencies(f), costs(f), queues(f), outages(f), limits(f), machines(f), generators(f), pairs(f), losses(f), switchCounts(f), causes(f), hypotheses(f), doubts(f), again(f),
-	} {
+	for _, s := range slices.Concat([]section{
+		answers(f), searches(f), throughput(f), packets(f), lineRates(f), latenciesAt(f), latencies(f), costs(f), queues(f), outages(f), limits(f), machines(f), generators(f),
+	}, matrices(f), []section{pairs(f), losses(f), switchCounts(f), causes(f), hypotheses(f), doubts(f), again(f)}) {
 		if s.table != nil || len(s.notes) > 0 || len(s.items) > 0 {
 			d.sections = append(d.sections, s)
 		}

@@ -158,6 +158,16 @@ func severalPairs() *maker {
 	return m.trials("B", 1, 6, containers).trials("C", 1, 6, half).ended("precision")
 }
 
+// mesh has every pair of three nodes, and two senders into one.
+func mesh() *maker {
+	a, b, c := result.Place{Node: "a"}, result.Place{Node: "b"}, result.Place{Node: "c"}
+	m := newRun().ratio("into-one", "every", "").
+		cell(result.Cell{Name: "every", Says: "every pair", Path: "wire", Pairs: []result.Pair{{From: a, To: b}, {From: a, To: c}, {From: b, To: a}, {From: b, To: c}, {From: c, To: a}, {From: c, To: b}}}).
+		cell(result.Cell{Name: "into-one", Says: "two into one", Path: "wire", Pairs: []result.Pair{{From: b, To: a}, {From: c, To: a}}})
+	m.file.Run.Nodes = append(m.file.Run.Nodes, result.RunNode{Name: "c", CPUs: []int{1}, Shared: true})
+	return m.trials("every", 1, 6, raw).trials("into-one", 1, 6, containers).ended("precision")
+}
+
 func killedRun() *maker {
 	m := contrail().trials("A", 1, 6, raw).trials("B", 1, 6, containers).trials("D", 1, 5, overlay)
 	m.file.Doubts = []result.Doubt{{Kind: "no-end", Says: "the run did not end by itself (killed?): it has the trials up to there"}}
@@ -190,6 +200,10 @@ func TestGoldens(t *testing.T) {
 		golden(t, name, "text", m)
 	}
 	golden(t, "no-ratios", "text", noRatios())
+	for _, format := range []string{"text", "md", "json", "csv"} {
+		golden(t, "mesh", format, mesh())
+	}
+	golden(t, "skipped-cell", "csv", skippedCell())
 	golden(t, "searched", "text", searched())
 	golden(t, "searched", "md", searched())
 	golden(t, "timed", "text", timed())

@@ -64,9 +64,10 @@ func congestion(f analysis.Findings) string {
 
 // wires say what the kinds of wire mean for the figures.
 var wires = map[string]string{
-	"nic":     "The wire is as a NIC: packets cross it at MTU size.",
-	"memory":  "The wire is as memory: packets cross it unsegmented, up to 64 KiB.",
-	"network": "The wire is a real network.",
+	"nic":      "The wire is as a NIC: packets cross it at MTU size.",
+	"memory":   "The wire is as memory: packets cross it unsegmented, up to 64 KiB.",
+	"network":  "The wire is a real network.",
+	"existing": "Nothing was built or changed: traffic went between places that ran already.",
 }
 
 // windows is the windows' length, where it is the same in every cell.

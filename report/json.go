@@ -62,6 +62,7 @@ type cellObject struct {
 	Generators         []analysis.Generator      `json:"generators,omitempty"` // programs of others that made the load, as in the last trial
 	Limits             map[string]analysis.Limit `json:"limits"`               // what bounded the traffic, by verdict
 	Pairs              []pairObject              `json:"pairs"`
+	Matrix             *matrixObject             `json:"matrix,omitempty"`
 	Published          map[result.Metric]float64 `json:"published"`
 	LatencyAt          *result.LatencyAt         `json:"latency_at,omitempty"`    // of the cell's own frames at a load
 	Search             *result.Search            `json:"search,omitempty"`        // for the highest rates: result/FORMAT.md has its fields
@@ -112,6 +113,40 @@ type costObject struct {
 	Sender   result.Figure `json:"sender"`
 	Receiver result.Figure `json:"receiver"`
 	Together result.Figure `json:"together"`
+}
+
+// matrixObject is what the pairs of a mesh received: a row for each sender, null where there is no pair.
+type matrixObject struct {
+	From     []string           `json:"from"`
+	To       []string           `json:"to"`
+	Received [][]*result.Figure `json:"received_bits_per_second"`
+	Latency  [][]*result.Figure `json:"latency_p50_seconds,omitempty"`
+}
+
+func matrixOf(c analysis.Cell) *matrixObject {
+	m := c.Mesh()
+	if len(m.From) == 0 || c.Status != analysis.Measured {
+		return nil
+	}
+	o := &matrixObject{From: m.From, To: m.To}
+	figures := func(of func(analysis.Pair) *result.Figure) [][]*result.Figure {
+		rows := make([][]*result.Figure, len(m.At))
+		for i, row := range m.At {
+			for _, at := range row {
+				var f *result.Figure
+				if at >= 0 {
+					f = of(c.Pairs[at])
+				}
+				rows[i] = append(rows[i], f)
+			}
+		}
+		return rows
+	}
+	o.Received = figures(func(p analysis.Pair) *result.Figure { return &p.Received })
+	if c.Latencies() {
+		o.Latency = figures(func(p analysis.Pair) *result.Figure { return &p.Latency })
+	}
+	return o
 }
 
 type pairObject struct {
@@ -203,7 +238,7 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		Cost:           costObject{c.Figure(result.SenderCost), c.Figure(result.ReceiverCost), c.Figure(result.TogetherCost)},
 		WirePacketRate: c.Figure(result.WirePacketRate), WirePacketSize: c.Figure(result.WirePacketSize),
 		EndpointPacketSize: c.Figure(result.EndpointPacketSize), Retransmits: c.Figure(result.Retransmits),
-		Drops: c.Drops, Counts: c.Counts, Pairs: []pairObject{}, Published: c.Spec.Published,
+		Drops: c.Drops, Counts: c.Counts, Pairs: []pairObject{}, Matrix: matrixOf(c), Published: c.Spec.Published,
 		LatencyAt: c.Latency, Search: c.Search, Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits, Generators: c.Generators,
 	}
 	addPackets(&o, c)

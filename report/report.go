@@ -30,6 +30,7 @@ var formats = []Format{
 	{"text", "aligned tables for a terminal", writeText},
 	{"md", "Markdown, with the drawn topologies", writeMarkdown},
 	{"json", "one object, for programs", writeJSON},
+	{"csv", "one line a figure, for spreadsheets", writeCSV},
 }
 
 // Formats lists the formats, the default first.

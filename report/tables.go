@@ -116,7 +116,7 @@ func costs(f analysis.Findings) section {
 			kibCost(c, result.SenderCost), kibCost(c, result.ReceiverCost),
 			thousands(c.Figure(result.WirePacketRate)), whole(c.Figure(result.WirePacketSize)), whole(c.Figure(result.EndpointPacketSize)),
 			oneDecimal(c.Figure(result.Retransmits)), lostInTrial(c),
-			fmt.Sprintf("%d/%d", c.Spec.MTU.Wire, c.Spec.MTU.Endpoint), fmt.Sprint(c.Trials),
+			mtus(c.Spec.MTU), fmt.Sprint(c.Trials),
 		})
 	}
 	s.notes = append(s.notes, together(f, missing)...)
@@ -125,6 +125,14 @@ func costs(f analysis.Findings) section {
 		return section{}
 	}
 	return s
+}
+
+// mtus are the largest packets of the wire, where it is known, and of the endpoints.
+func mtus(m result.MTU) string {
+	if m.Wire == 0 {
+		return fmt.Sprintf("%s/%d", dash, m.Endpoint)
+	}
+	return fmt.Sprintf("%d/%d", m.Wire, m.Endpoint)
 }
 
 // kibCost is the cost per KiB, which means nothing where requests of a few bytes
@@ -204,7 +212,7 @@ func pairs(f analysis.Findings) section {
 		{"received", "Mbit/s", false}, {"received", "± %", false},
 	}}
 	for _, c := range f.Cells {
-		if len(c.Pairs) < 2 || c.Status != analysis.Measured {
+		if len(c.Pairs) < 2 || c.Status != analysis.Measured || len(c.Mesh().From) > 0 {
 			continue
 		}
 		for _, p := range c.Pairs {

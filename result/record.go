@@ -43,6 +43,7 @@ type RunNode struct {
 	CPUs        []int       `json:"cpus"`
 	Shared      bool        `json:"shared_cpus,omitempty"` // its CPUs also serve another node
 	Host        string      `json:"host,omitempty"`        // the real host that it is, as the user named it
+	Exec        []string    `json:"exec,omitempty"`        // how a place that ran already was entered; empty: the testbed made the node
 	Fingerprint Fingerprint `json:"fingerprint"`
 }
 

@@ -79,10 +79,12 @@ type Connection struct {
 // NodeSample is what one node's probes saw in the window. CPUs are the node's
 // own; a probe that could not be read leaves its reason in Missing, by probe name.
 type NodeSample struct {
-	WindowSeconds float64     `json:"window_seconds"`  // between the two readings
-	CPUSource     string      `json:"cpu_source"`      // hardware-cycles, idle-clock or tick
-	Hertz         float64     `json:"hertz,omitempty"` // reference cycles a second; 0: not known
-	CPUs          []CPUSample `json:"cpus,omitempty"`
+	WindowSeconds float64 `json:"window_seconds"` // between the two readings
+	CPUSource     string  `json:"cpu_source"`     // hardware-cycles, idle-clock or tick
+	// Machine is the same in the samples of nodes whose CPUs are one machine's, where those of one number are one CPU.
+	Machine string      `json:"machine,omitempty"`
+	Hertz   float64     `json:"hertz,omitempty"` // reference cycles a second; 0: not known
+	CPUs    []CPUSample `json:"cpus,omitempty"`
 	// KernelThreadSeconds is the CPU time of the kernel's packet threads on the
 	// node's CPUs: ksoftirqd and NAPI's.
 	KernelThreadSeconds float64           `json:"kernel_thread_seconds"`

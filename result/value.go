@@ -196,18 +196,54 @@ func (c Cell) cost(t Trial, nodes, others []string) (float64, error) {
 // busyOf is how many CPUs of the nodes were busy. A node of the other end among
 // them makes the ends inseparable.
 func (t Trial) busyOf(nodes, others []string) (float64, error) {
-	sum := 0.0
 	for _, name := range nodes {
 		if slices.Contains(others, name) {
 			return 0, fmt.Errorf("both ends run on node %s, whose CPU time cannot be split", name)
 		}
-		busy, _, err := t.busyCPUs(name)
-		if err != nil {
+		if _, _, err := t.busyCPUs(name); err != nil {
 			return 0, err
+		}
+		if slices.ContainsFunc(others, func(other string) bool { return t.overlap(name, other) }) {
+			return 0, errors.New("both ends run on the same CPUs of one machine, whose time cannot be split")
+		}
+	}
+	sum, apart := 0.0, t.apart(nodes)
+	for _, name := range nodes {
+		busy := 0.0
+		for _, cpu := range apart[name] {
+			busy += cpu.Busy / t.Nodes[name].WindowSeconds
 		}
 		sum += busy
 	}
 	return sum, nil
+}
+
+// overlap tells whether two nodes have a CPU of one machine in common.
+func (t Trial) overlap(a, b string) bool {
+	one, other := t.Nodes[a], t.Nodes[b]
+	return one.Machine != "" && one.Machine == other.Machine && slices.ContainsFunc(one.CPUs, func(c CPUSample) bool {
+		return slices.ContainsFunc(other.CPUs, func(d CPUSample) bool { return c.CPU == d.CPU })
+	})
+}
+
+// apart are the CPUs of nodes, each of a machine's once, at the first node that has it.
+func (t Trial) apart(nodes []string) map[string][]CPUSample {
+	type place struct {
+		machine string
+		cpu     int
+	}
+	seen, all := map[place]bool{}, map[string][]CPUSample{}
+	for _, name := range nodes {
+		sample := t.Nodes[name]
+		for _, cpu := range sample.CPUs {
+			at := place{sample.Machine, cpu.CPU}
+			if sample.Machine == "" || !seen[at] {
+				all[name] = append(all[name], cpu)
+			}
+			seen[at] = true
+		}
+	}
+	return all
 }
 
 // wire is what left the sending nodes for the wire: packets per second or bytes a

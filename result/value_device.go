@@ -113,13 +113,13 @@ func (c Cell) Cores(t Trial) (int, error) {
 	if d, err := c.deviceOf(t); err == nil {
 		return d.cores, nil
 	}
-	sum := 0
-	for _, name := range union(c.Senders(), c.Receivers()) {
-		_, cores, err := t.busyCPUs(name)
-		if err != nil {
+	sum, nodes := 0, union(c.Senders(), c.Receivers())
+	apart := t.apart(nodes)
+	for _, name := range nodes {
+		if _, _, err := t.busyCPUs(name); err != nil {
 			return 0, err
 		}
-		sum += cores
+		sum += len(apart[name])
 	}
 	return sum, nil
 }

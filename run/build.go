@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"windtunnel/agent"
+	"windtunnel/datapath"
 	"windtunnel/result"
 	"windtunnel/scenario"
 	"windtunnel/traffic"
@@ -82,14 +83,42 @@ func (c *Conductor) verifyCell(ctx context.Context, cell PlannedCell) error {
 // unharmed.
 func (c *Conductor) probeCell(ctx context.Context, cell PlannedCell) error {
 	for i, pair := range cell.Record.Pairs {
-		if err := c.probePair(ctx, cell, i, pair); err != nil {
+		err := c.probePair(ctx, cell, i, pair, cell.Record.MTU.Endpoint)
+		if err != nil && cell.Record.Path == datapath.Existing {
+			err = c.probeLess(ctx, cell, i, pair, err)
+		}
+		if err != nil {
 			return fmt.Errorf("trying %s to %s: %w", pair.From.Name(), pair.To.Name(), err)
 		}
 	}
 	return nil
 }
 
-func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, i int, pair result.Pair) error {
+// probeLess tries what else a path that is not ours may pass: smaller packets, and where the load is TCP's no others.
+// What does not pass is a doubt of the cell's.
+func (c *Conductor) probeLess(ctx context.Context, cell PlannedCell, i int, pair result.Pair, why error) error {
+	mtus := []int{datapath.MinimumMTU}
+	if cell.Record.Traffic == streams && (cell.Record.Beside == "" || cell.Record.Beside == streams) {
+		mtus = append(mtus, 0)
+	}
+	for _, mtu := range mtus {
+		if c.probePair(ctx, cell, i, pair, mtu) != nil {
+			continue
+		}
+		doubt := result.Doubt{Kind: "path-mtu", Says: fmt.Sprintf("%s to %s: IP packets of %d bytes, which its interfaces take, do not pass whole: %v",
+			pair.From.Name(), pair.To.Name(), cell.Record.MTU.Endpoint, why)}
+		if mtu == 0 {
+			doubt = result.Doubt{Kind: "no-udp", Says: fmt.Sprintf("%s to %s: TCP passes, and UDP does not", pair.From.Name(), pair.To.Name())}
+		}
+		if !slices.Contains(c.narrow[cell.Record.Name], doubt) {
+			c.narrow[cell.Record.Name] = append(c.narrow[cell.Record.Name], doubt)
+		}
+		return nil
+	}
+	return fmt.Errorf("%w; if it is reached at another address, say so with `address` of the node %s", why, pair.To.Node)
+}
+
+func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, i int, pair result.Pair, mtu int) error {
 	receiver, sender := c.node(pair.To.Node), c.node(pair.From.Node)
 	name := cell.Record.Name
 	generator := ""
@@ -97,12 +126,12 @@ func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, i int, pair
 		generator = cell.Record.Load.Text("generator") // what has the sender's port tries the path, too
 	}
 	address, err := receiver.Probe(ctx, name, pair.To.Name(),
-		Probe{Role: traffic.Receive, Address: cell.Laid.Listen(pair, i, false), MTU: cell.Record.MTU.Endpoint, Generator: generator})
+		Probe{Role: traffic.Receive, Address: cell.Laid.Listen(pair, i, false), MTU: mtu, Generator: generator})
 	if err != nil {
 		return err
 	}
 	_, err = sender.Probe(ctx, name, pair.From.Name(),
-		Probe{Role: traffic.Send, Address: cell.Laid.Connect(i, false, address), MTU: cell.Record.MTU.Endpoint, Generator: generator})
+		Probe{Role: traffic.Send, Address: cell.Laid.Connect(i, false, address), MTU: mtu, Generator: generator})
 	return errors.Join(err, receiver.Stop(ctx, name))
 }
 

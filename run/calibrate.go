@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"windtunnel/datapath"
 	"windtunnel/result"
 	"windtunnel/testbed"
 	"windtunnel/traffic"
@@ -91,6 +92,9 @@ func (c *Conductor) generatorKey(cell PlannedCell) string {
 	from := cell.Record.Pairs[0].From.Node
 	print := c.node(from).Fingerprint()
 	machine := fmt.Sprintf("%s, %d CPUs of a node, %s", print["cpu.model"], len(c.cpus(from)), print["kernel.release"])
+	if cell.Record.Path == datapath.Existing {
+		machine += fmt.Sprintf(", unpinned on %s CPUs", print["cpu.count"])
+	}
 	if ports := cell.Laid.Graph.Ports; len(ports) > 0 && ports[0].Tester != "" {
 		machine += ", at ports of poll mode"
 	}

@@ -5,6 +5,9 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"windtunnel/datapath"
+	"windtunnel/result"
 )
 
 // Describe writes what a plan would build, as it would be built, and how long it
@@ -16,6 +19,10 @@ func Describe(out io.Writer, p Plan) error {
 		fmt.Fprintf(&b, "source: %s\n", p.Suite.Source)
 	}
 	for _, n := range p.Nodes {
+		if len(n.Exec) > 0 {
+			fmt.Fprintf(&b, "node %s: a place that runs already, entered by `%s`\n", n.Name, strings.Join(n.Exec, " "))
+			continue
+		}
 		where := "simulated on this host"
 		if n.Host != "" {
 			where = "on " + n.Host
@@ -33,10 +40,10 @@ func Describe(out io.Writer, p Plan) error {
 func describeCell(b *strings.Builder, cell PlannedCell) {
 	r := cell.Record
 	fmt.Fprintf(b, "\n%s  %s\n", r.Name, r.Says)
-	fmt.Fprintf(b, "  path %s, %s over a %s wire, segmentation %s, MTU %d on the wire and %d at the endpoints\n",
-		r.Path, r.Traffic, r.Wire, r.Segmentation, r.MTU.Wire, r.MTU.Endpoint)
-	if asked := r.Queueing.Words(); asked != "" {
-		fmt.Fprintf(b, "  %s\n", asked)
+	if r.Path == datapath.Existing {
+		fmt.Fprintf(b, "  path %s, %s: nothing is built or changed\n", r.Path, r.Traffic)
+	} else {
+		describeBuilt(b, r)
 	}
 	if r.Skipped != "" {
 		fmt.Fprintf(b, "  not measured here: %s\n", r.Skipped)
@@ -48,6 +55,14 @@ func describeCell(b *strings.Builder, cell PlannedCell) {
 		b.WriteString("  " + line)
 	}
 	b.WriteString("\n")
+}
+
+func describeBuilt(b *strings.Builder, r result.Cell) {
+	fmt.Fprintf(b, "  path %s, %s over a %s wire, segmentation %s, MTU %d on the wire and %d at the endpoints\n",
+		r.Path, r.Traffic, r.Wire, r.Segmentation, r.MTU.Wire, r.MTU.Endpoint)
+	if asked := r.Queueing.Words(); asked != "" {
+		fmt.Fprintf(b, "  %s\n", asked)
+	}
 }
 
 func describeTimes(b *strings.Builder, p Plan) {

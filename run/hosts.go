@@ -69,7 +69,7 @@ func (h Host) Named(nodes []scenario.Node) error {
 
 // node is a node as paths see it.
 func (h Host) node(n result.RunNode) testbed.Node {
-	return testbed.Node{Name: n.Name, CPUs: n.CPUs, NIC: h.Nodes[n.Name].NIC}
+	return testbed.Node{Name: n.Name, CPUs: n.CPUs, Exec: n.Exec, NIC: h.Nodes[n.Name].NIC}
 }
 
 // wire is the one of a cell: between real hosts, the one that there is.

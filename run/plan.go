@@ -45,6 +45,9 @@ const (
 // rawFrames is the kind of load that enters a path below the sender's stack.
 const rawFrames = "frame"
 
+// streams is the kind of load that is TCP's alone.
+const streams = "stream"
+
 // datagrams is the kind of load whose receiver has a port for each of its threads.
 const datagrams = "datagram"
 
@@ -84,8 +87,8 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{Suite: suite, Loads: Vocabulary().Kinds, Ratios: suite.Ratios, Seed: settings.Seed, OneAtATime: host.Nodes != nil}
-	for _, s := range shares {
-		p.Nodes = append(p.Nodes, result.RunNode{Name: s.name, CPUs: s.cpus, Shared: s.shared})
+	for i, s := range shares {
+		p.Nodes = append(p.Nodes, result.RunNode{Name: s.name, CPUs: s.cpus, Shared: s.shared, Exec: suite.Nodes[i].Exec})
 	}
 	for _, cell := range suite.Cells {
 		planned, err := p.planCell(cell, host, settings, unsharable(suite.Nodes, shares))
@@ -158,6 +161,9 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 	var nodes []testbed.Node
 	for _, n := range p.Nodes {
 		nodes = append(nodes, host.node(n))
+	}
+	if cell.Path == datapath.Existing {
+		wire.Kind = datapath.Existing
 	}
 	generator, err := generatorOf(cell)
 	if err != nil {

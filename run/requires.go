@@ -31,7 +31,7 @@ type Host struct {
 // it meets all. What is unmet is "not measured here", never a failure.
 func (h Host) unmet(needs scenario.Requirements, nodes []result.RunNode) string {
 	for _, node := range nodes {
-		if len(node.CPUs) < needs.CPUs {
+		if len(node.Exec) == 0 && len(node.CPUs) < needs.CPUs {
 			return fmt.Sprintf("needs %d CPUs a node, node %s has %d", needs.CPUs, node.Name, len(node.CPUs))
 		}
 	}

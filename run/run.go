@@ -43,10 +43,11 @@ type Conductor struct {
 	reserved   time.Duration // of the budget, for what comes after the blocks
 	random     *rand.Rand
 	series     *series
-	last       []PlannedCell      // the last block's order
-	generators map[string]float64 // what each reaches without a path, per second, by key
-	stands     string             // the one cell that stands, where it is one at a time
-	broken     map[string]bool    // cells whose testbed is gone and could not be rebuilt
+	last       []PlannedCell             // the last block's order
+	generators map[string]float64        // what each reaches without a path, per second, by key
+	stands     string                    // the one cell that stands, where it is one at a time
+	narrow     map[string][]result.Doubt // of cells whose path passes less than its ends do
+	broken     map[string]bool           // cells whose testbed is gone and could not be rebuilt
 }
 
 // Run builds every cell, measures until each ratio is known or the budget ends,
@@ -57,7 +58,7 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	c.began = c.Clock.Now()
 	c.random = rand.New(rand.NewPCG(c.Plan.Seed, c.Plan.Seed^0x9e3779b97f4a7c15))
 	c.reserved = c.Plan.halvesTime(time.Duration(c.Plan.Times.BudgetSeconds * float64(time.Second)))
-	c.series, c.broken = newSeries(c.Plan), map[string]bool{}
+	c.series, c.broken, c.narrow = newSeries(c.Plan), map[string]bool{}, map[string][]result.Doubt{}
 	if err := c.Out.Run(c.header()); err != nil {
 		return result.End{}, err
 	}
@@ -129,6 +130,7 @@ func (c *Conductor) build(ctx context.Context) (standing []PlannedCell, fatal er
 			if fatal == nil && ctx.Err() == nil {
 				cell.Record.Failed, fatal = c.tryBuilding(ctx, cell)
 				c.lookAt(ctx, &cell)
+				cell.Record.Doubts = append(cell.Record.Doubts, c.narrow[cell.Record.Name]...)
 			}
 			if cell.Record.Failed == "" {
 				standing = append(standing, cell)

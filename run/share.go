@@ -15,20 +15,30 @@ type nodeCPUs struct {
 }
 
 // shareCPUs deals the host's CPUs out to the nodes, as evenly as they go, in
-// order. With fewer CPUs than nodes, nodes that allow it share them.
+// order; places that run already have CPUs of their own. With fewer CPUs than nodes, nodes that allow it share them.
 func shareCPUs(cpus []int, nodes []scenario.Node) ([]nodeCPUs, error) {
 	cpus = slices.Sorted(slices.Values(cpus))
 	if len(cpus) == 0 {
 		return nil, fmt.Errorf("this host shows no usable CPU")
 	}
-	shares := make([]nodeCPUs, len(nodes))
-	for i, node := range nodes {
-		shares[i] = nodeCPUs{name: node.Name}
-		if len(cpus) < len(nodes) {
-			shares[i].cpus, shares[i].shared = []int{cpus[i%len(cpus)]}, true
-			continue
+	made, i := 0, 0
+	for _, node := range nodes {
+		if len(node.Exec) == 0 {
+			made++
 		}
-		shares[i].cpus = cpus[i*len(cpus)/len(nodes) : (i+1)*len(cpus)/len(nodes)]
+	}
+	shares := make([]nodeCPUs, len(nodes))
+	for k, node := range nodes {
+		shares[k] = nodeCPUs{name: node.Name}
+		switch {
+		case len(node.Exec) > 0: // its CPUs are its own to tell
+			continue
+		case len(cpus) < made:
+			shares[k].cpus, shares[k].shared = []int{cpus[i%len(cpus)]}, true
+		default:
+			shares[k].cpus = cpus[i*len(cpus)/made : (i+1)*len(cpus)/made]
+		}
+		i++
 	}
 	return shares, nil
 }

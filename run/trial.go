@@ -84,13 +84,18 @@ func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l 
 // rotated starts the list of CPUs at another one for each worker of a node, so
 // that workers spread over its CPUs.
 func rotated(cpus []int, by int) []int {
+	if len(cpus) == 0 {
+		return nil
+	}
 	by %= len(cpus)
 	return append(append([]int(nil), cpus[by:]...), cpus[:by]...)
 }
 
+// cpus are those that a node's workers are pinned to. In a place that runs already they go where its scheduler puts
+// them: beside what else works there, on CPUs that it may be kept from.
 func (c *Conductor) cpus(node string) []int {
 	for _, n := range c.Plan.Nodes {
-		if n.Name == node {
+		if n.Name == node && len(n.Exec) == 0 {
 			return n.CPUs
 		}
 	}

@@ -167,6 +167,10 @@ func (d *draft) finish() Cell {
 	cell.Traffic, cell.Load = d.traffic.kind, d.traffic.defaulted()
 	cell.Find = d.traffic.find
 	cell.Beside, cell.BesideLoad = d.beside.kind, d.beside.defaulted()
+	if r.runAlready(cell.Nodes()) {
+		asTheSystemHas(cell.Load, d.traffic.options)
+		asTheSystemHas(cell.BesideLoad, d.beside.options)
+	}
 	return cell
 }
 

@@ -18,6 +18,7 @@ const (
 	maxRatios     = 1000
 	maxHypotheses = 200
 	maxFeatures   = 32
+	maxExec       = 64 // words
 	maxComparison = 32 // in one predicate
 
 	maxName      = 64 // bytes, of a suite, a cell or a hypothesis

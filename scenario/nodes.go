@@ -25,7 +25,11 @@ func (r *reader) readNodes(n *node) {
 		r.readKeys(f.value, "a node", []handler{
 			{key: "cpus", read: func(n *node) { made.SharedCPUs = r.isShared(n) }},
 			{key: "requires", read: func(n *node) { r.readRequires(n, &made.Requires) }},
+			{key: "exec", read: func(n *node) { r.readExec(n, &made) }},
+			{key: "program", read: r.into(&made.Program, "`program`")},
+			{key: "address", read: func(n *node) { made.Address, _ = parsed(r, n, "`address`", parseAddress) }},
 		})
+		r.checkExec(f.at, made)
 		r.nodes = append(r.nodes, made.Name)
 		r.spec.Nodes = append(r.spec.Nodes, made)
 	}

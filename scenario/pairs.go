@@ -7,10 +7,17 @@ import (
 	"windtunnel/result"
 )
 
+// everyPair is the word for all pairs of the suite's nodes.
+const everyPair = "every"
+
 // setPairs replaces the cell's pairs: `[{from: a, to: {container: c, on: b}}]`.
 func (d *draft) setPairs(n *node) {
 	r := d.r
 	d.paired = true
+	if n.shape == scalar && n.text == everyPair {
+		d.cell.Pairs = r.everyPair(n)
+		return
+	}
 	if !r.isList(n, "`pairs`", maxPairs) {
 		return
 	}
@@ -20,47 +27,87 @@ func (d *draft) setPairs(n *node) {
 	d.cell.Pairs = nil
 	homes := map[string]string{} // of the cell's containers
 	for _, item := range n.items {
-		pair, ok := r.readPair(item, homes)
-		if !ok {
-			continue
-		}
-		if slices.Contains(d.cell.Pairs, pair) {
-			r.add(item.at, fmt.Sprintf("the pair from %s to %s stands here twice; for more connections raise `streams`", pair.From.Name(), pair.To.Name()))
-			continue
-		}
-		d.cell.Pairs = append(d.cell.Pairs, pair)
-	}
-}
-
-func (r *reader) readPair(n *node, homes map[string]string) (result.Pair, bool) {
-	var pair result.Pair
-	if n.shape != mapping {
-		r.add(n.at, fmt.Sprintf("a pair is %s; write `{from: a, to: b}`", n.describe()))
-		return pair, false
-	}
-	ends := 0
-	end := func(to *result.Place) func(*node) {
-		return func(n *node) {
-			if place, ok := r.readPlace(n, homes); ok {
-				*to = place
-				ends++
+		for _, pair := range r.readPairs(item, homes) {
+			switch {
+			case slices.Contains(d.cell.Pairs, pair):
+				r.add(item.at, fmt.Sprintf("the pair from %s to %s stands here twice; for more connections raise `streams`", pair.From.Name(), pair.To.Name()))
+			case len(d.cell.Pairs) == maxPairs:
+				r.add(item.at, fmt.Sprintf("these are more than %d pairs", maxPairs))
+				return
+			default:
+				d.cell.Pairs = append(d.cell.Pairs, pair)
 			}
 		}
 	}
-	r.readKeys(n, "a pair", []handler{{key: "from", read: end(&pair.From)}, {key: "to", read: end(&pair.To)}})
+}
+
+// everyPair are all pairs of the suite's nodes, in both directions.
+func (r *reader) everyPair(n *node) []result.Pair {
+	all := make([]result.Place, len(r.nodes))
+	for i, name := range r.nodes {
+		all[i].Node = name
+	}
+	pairs := cross(all, all)
+	if len(pairs) == 0 || len(pairs) > maxPairs {
+		r.add(n.at, fmt.Sprintf("`every` makes %d pairs of %d nodes; 1 to %d are possible", len(pairs), len(r.nodes), maxPairs))
+		return nil
+	}
+	return pairs
+}
+
+// cross pairs everyone of the first with everyone of the second but itself.
+func cross(from, to []result.Place) []result.Pair {
+	var pairs []result.Pair
+	for _, a := range from {
+		for _, b := range to {
+			if a != b {
+				pairs = append(pairs, result.Pair{From: a, To: b})
+			}
+		}
+	}
+	return pairs
+}
+
+// readPairs reads `{from: a, to: b}`, or one with lists of places, each of the first with each of the second.
+func (r *reader) readPairs(n *node, homes map[string]string) []result.Pair {
+	if n.shape != mapping {
+		r.add(n.at, fmt.Sprintf("a pair is %s; write `{from: a, to: b}`", n.describe()))
+		return nil
+	}
+	ends, whole := map[string][]result.Place{}, true
+	end := func(key string) func(*node) {
+		return func(n *node) {
+			items := []*node{n}
+			if n.shape == list && r.isList(n, "`"+key+"`", maxPairs) {
+				items = n.items
+			}
+			for _, item := range items {
+				place, ok := r.readPlace(item, homes)
+				whole = whole && ok
+				ends[key] = append(ends[key], place)
+			}
+		}
+	}
+	r.readKeys(n, "a pair", []handler{{key: "from", read: end("from")}, {key: "to", read: end("to")}})
 	for _, key := range []string{"from", "to"} {
 		if n.get(key) == nil {
 			r.add(n.at, fmt.Sprintf("the pair lacks `%s`", key))
 		}
 	}
-	if ends < 2 {
-		return pair, false
+	if !whole {
+		return nil
 	}
-	if pair.From == pair.To {
-		r.add(n.at, fmt.Sprintf("the pair goes from %s to itself; a pair has two places", pair.From.Name()))
-		return pair, false
+	if len(ends["from"]) == 0 || len(ends["to"]) == 0 {
+		if n.get("from") != nil && n.get("to") != nil {
+			r.add(n.at, "an end of the pair is an empty list; write `{from: [a, b], to: c}`")
+		}
+		return nil
 	}
-	return pair, true
+	pairs := cross(ends["from"], ends["to"])
+	if len(pairs) == 0 {
+		r.add(n.at, fmt.Sprintf("the pair goes from %s to itself; a pair has two places", ends["from"][0].Name()))
+	}
+	return pairs
 }
 
 // readPlace reads `a`, a node, `{container: sender, on: a}`, or `{vm: sender, on: a}`.
@@ -75,11 +122,15 @@ func (r *reader) readPlace(n *node, homes map[string]string) (result.Place, bool
 	}
 	var place result.Place
 	named, placed := false, false
+	if exec := n.get("exec"); exec != nil && n.get("container") == nil {
+		return r.readExecPlace(n)
+	}
 	r.readKeys(n, "a place", []handler{
 		{key: "container", read: func(n *node) { place.Container, named = r.placeName(n, "the container") }},
 		{key: "vm", read: func(n *node) { place.VM, named = r.placeName(n, "the VM") }},
 		{key: "nic", read: func(n *node) { place.NIC, _ = r.count(n, "`nic`", 0, maxVMNICs-1) }},
 		{key: "on", read: func(n *node) { place.Node, placed = r.nodeName(n) }},
+		{key: "exec", misplaced: "a place is a container or entered by `exec`, not both"},
 	})
 	switch vm := n.get("vm") != nil; {
 	case n.get("on") == nil:

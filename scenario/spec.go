@@ -24,11 +24,15 @@ type Spec struct {
 }
 
 // Node is what the suite needs of a node. SharedCPUs lets more nodes than CPUs
-// share them, with a doubt.
+// share them, with a doubt. One with Exec is a place that runs already.
 type Node struct {
 	Name       string
 	SharedCPUs bool
 	Requires   Requirements
+
+	Exec    []string `json:",omitempty"` // the command that runs another in the place: docker exec -i web
+	Program string   `json:",omitempty"` // our program there; empty: it is brought
+	Address string   `json:",omitempty"` // where its traffic arrives: an IP of its own, or IP:port of a published port; empty: looked for
 }
 
 // Assumed is what the source document had: the report says where a run differs.

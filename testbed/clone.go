@@ -9,7 +9,7 @@ import (
 // stands while its caller lays the next graph.
 func (g Graph) Clone() Graph {
 	g.Nodes = each(g.Nodes, func(n *Node) {
-		n.CPUs = slices.Clone(n.CPUs)
+		n.CPUs, n.Exec, n.Devices = slices.Clone(n.CPUs), slices.Clone(n.Exec), slices.Clone(n.Devices)
 		if n.NIC != nil {
 			nic := *n.NIC
 			n.NIC = &nic

@@ -18,7 +18,7 @@ func Draw(g Graph) string {
 	}
 	var sketches []sketch
 	width, height, between := 0, 0, ""
-	if wire, ok := findWire(g); ok {
+	if wire, ok := findWire(g); ok && len(g.Nodes) <= 2 {
 		between = wire.Kind
 	}
 	for _, n := range g.Nodes {
@@ -38,7 +38,26 @@ func Draw(g Graph) string {
 	if between != "" {
 		drawWire(page, between, width+nicOutside)
 	}
-	return page.String()
+	return page.String() + meshLines(g)
+}
+
+// meshLines lists the wires where there are several.
+func meshLines(g Graph) string {
+	if len(g.Nodes) <= 2 {
+		return ""
+	}
+	var text strings.Builder
+	for _, l := range g.Links {
+		if l.Role != result.RoleWire {
+			continue
+		}
+		ends := make([]string, len(l.Ends))
+		for i, end := range l.Ends {
+			ends[i] = strings.TrimSpace(end.Place + " " + end.Device + " " + strings.Join(addressLines(end), ", "))
+		}
+		fmt.Fprintf(&text, "%s wire: %s\n", l.Kind, strings.Join(ends[:], "  ----  "))
+	}
+	return text.String()
 }
 
 // Measures of the drawing, in characters.
@@ -63,6 +82,12 @@ type sketch struct {
 }
 
 func sketchNode(g Graph, n Node) sketch {
+	if len(n.Exec) > 0 {
+		return sketch{title: "PLACE " + n.Name, core: append([]string{"runs already:"}, wrapped(n.Exec)...), stack: true}
+	}
+	if len(g.Nodes) > 2 {
+		g.Links = slices.DeleteFunc(slices.Clone(g.Links), func(l Link) bool { return l.Role == result.RoleWire }) // listed below
+	}
 	s := sketch{title: "NODE " + n.Name, nic: nicLines(g, n.Name), core: switchLines(g, n.Name)}
 	if len(n.CPUs) > 0 {
 		s.title += " (CPU " + ranges(n.CPUs) + ")"
@@ -76,6 +101,28 @@ func sketchNode(g Graph, n Node) sketch {
 		s.below = append([][]string{{" OS "}}, s.below...)
 	}
 	return s
+}
+
+// entryWidth is how wide the command is drawn by which a place is entered, in characters, and entryLines in how many lines.
+const entryWidth, entryLines = 28, 4
+
+// wrapped breaks a command's words into lines. What does not fit is cut.
+func wrapped(words []string) []string {
+	var lines []string
+	line := ""
+	for _, word := range words {
+		if runes := []rune(word); len(runes) > entryWidth {
+			word = string(runes[:entryWidth-1]) + "~"
+		}
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > entryWidth {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	if lines = append(lines, line); len(lines) > entryLines {
+		lines = append(lines[:entryLines-1], "~")
+	}
+	return lines
 }
 
 // switchLines names what moves packets between a node's containers and its wire.

@@ -30,6 +30,10 @@ type Node struct {
 	// NIC is a real host's end of the wire, which is there already; nil: the node is simulated, and
 	// its end is made.
 	NIC *NIC `json:"nic,omitempty"`
+	// Exec is how a place that runs already is entered: nothing of such a node is built or changed.
+	// Devices are those of its interfaces that carry the cell's traffic, as far as they are known.
+	Exec    []string `json:"exec,omitempty"`
+	Devices []string `json:"devices,omitempty"`
 }
 
 // NIC is an interface of a real host.
@@ -74,6 +78,7 @@ type Interface struct {
 	MTU       int             `json:"mtu"`
 	Queues    int             `json:"queues,omitempty"`      // 0: one
 	Bridge    string          `json:"bridge,omitempty"`      // the switch it is a port of
+	Isolated  bool            `json:"isolated,omitempty"`    // as such a port, it has no part in what others like it send
 	Offloads  map[string]bool `json:"offloads,omitempty"`    // by the names of Offloads; what is not named stays as found
 	Steering  string          `json:"steering,omitempty"`    // where receive work runs: Steer*
 	CPUs      []int           `json:"cpus,omitempty"`        // of its node, that steering brings it to; empty: all of them

@@ -124,7 +124,7 @@ func (i Interface) attributes() []attribute {
 	all := []attribute{
 		{place: i.Place, device: i.Device, name: AttributeMAC, value: i.MAC, asFound: i.MAC != ""},
 		at(AttributeMTU, fmt.Sprint(i.MTU)),
-		at(AttributeBridge, i.Bridge),
+		at(AttributeBridge, i.port()),
 		at(AttributeAddresses, strings.Join(i.Addresses, ",")),
 		at(AttributeRoutes, strings.Join(routes, ",")),
 	}
@@ -141,6 +141,14 @@ func (i Interface) attributes() []attribute {
 	}
 	all = append(all, at(AttributeSteering, strings.TrimSpace(steering)))
 	return append(all, at(AttributeQueueBy, strings.TrimSpace(i.QueueBy+" "+strings.Join(i.Destinations, ","))))
+}
+
+// port is what an interface is to a bridge.
+func (i Interface) port() string {
+	if i.Isolated {
+		return i.Bridge + " (isolated)"
+	}
+	return i.Bridge
 }
 
 func offloadAttributes(place, device string, offloads map[string]bool) []attribute {

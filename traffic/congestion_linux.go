@@ -9,9 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SetCongestion chooses a TCP socket's congestion control; its error says which the
-// kernel has, or lets this user have.
+// SetCongestion chooses a TCP socket's congestion control, which stays as it is by SystemCongestion; its error says
+// which the kernel has, or lets this user have.
 func SetCongestion(fd int, name string) error {
+	if name == SystemCongestion {
+		return nil
+	}
 	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 	switch {
 	case errors.Is(err, unix.ENOENT):

@@ -10,6 +10,9 @@ import (
 	"windtunnel/result"
 )
 
+// SystemCongestion leaves TCP the congestion control that the system gives it.
+const SystemCongestion = "system"
+
 // Role is the end of a pair that a worker plays.
 type Role string
 

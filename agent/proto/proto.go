@@ -23,6 +23,25 @@ type Hello struct {
 	PID          int                `json:"pid"`
 	Capabilities []string           `json:"capabilities"` // the verbs it takes
 	Fingerprint  result.Fingerprint `json:"fingerprint,omitempty"`
+	Place        *Place             `json:"place,omitempty"` // of an agent in a place that runs already
+}
+
+// Place is what an agent tells of the place that it was started in.
+type Place struct {
+	// Machine is the same in all places of one running kernel, and Stack in those of one network stack; empty: not known.
+	Machine   string    `json:"machine,omitempty"`
+	Stack     string    `json:"stack,omitempty"`
+	CPUs      []int     `json:"cpus"` // the machine's, as far as the place sees them
+	Addresses []Address `json:"addresses"`
+}
+
+// Address is one that traffic can come to.
+type Address struct {
+	Device string `json:"device"`
+	Prefix string `json:"prefix"` // 10.0.0.2/24
+	MTU    int    `json:"mtu"`    // of the device, in bytes
+	// Default says that packets for anywhere leave by the device.
+	Default bool `json:"default,omitempty"`
 }
 
 // The verbs of a Request. A worker takes prepare, start, result, probe,
@@ -41,6 +60,7 @@ const (
 	DoFound     = "found"     // tell what container engines made of a cell by themselves
 	DoLook      = "look"      // tell what this host can do
 	DoHeartbeat = "heartbeat" // the conductor lives
+	DoSurvey    = "survey"    // tell what the network stack of a place that runs already has
 )
 
 // Request is one line to an agent; the fields that its verb needs are set.
@@ -79,7 +99,7 @@ type Start struct {
 type Probe struct {
 	Role    traffic.Role `json:"role"`
 	Address string       `json:"address"` // receive: the IP to bind; send: IP:port of TCP and UDP
-	MTU     int          `json:"mtu"`     // the largest IP packet that must pass unfragmented
+	MTU     int          `json:"mtu"`     // the largest IP packet that must pass unfragmented; 0: TCP alone is tried
 	// Port is the place's port of poll mode, nil if it has an interface. The agent sets it. At a
 	// port, frames that fill the MTU are tried, their checksums too.
 	Port *traffic.Port `json:"port,omitempty"`
@@ -96,9 +116,10 @@ type Reply struct {
 	Trial   *NodeTrial        `json:"trial,omitempty"`   // result
 	Ends    []WorkerEnd       `json:"ends,omitempty"`    // result of a worker
 	// PerSecond answers calibrate; 0: this kind cannot tell.
-	PerSecond float64 `json:"per_second,omitempty"`
-	Found     string  `json:"found,omitempty"` // found: text, a line each
-	Host      *Host   `json:"host,omitempty"`  // look
+	PerSecond float64       `json:"per_second,omitempty"`
+	Found     string        `json:"found,omitempty"` // found: text, a line each
+	Host      *Host         `json:"host,omitempty"`  // look
+	Seen      *testbed.Seen `json:"seen,omitempty"`  // survey
 	// Machine is what the machine saw in the window that the worker is in; result of a worker of a VM.
 	Machine *result.NodeSample `json:"machine,omitempty"`
 }

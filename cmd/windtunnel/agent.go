@@ -12,15 +12,20 @@ import (
 	"windtunnel/agent"
 )
 
+// placeFlags are of the agent of a place that runs already.
+type placeFlags struct{ name, remove, sum string }
+
 func agentCommand(s streams) *cobra.Command {
 	var n nodeFlags
 	var cpus string
+	var place placeFlags
 	var worker, guest bool
 	c := &cobra.Command{
 		Use:   "agent",
 		Short: "What a node or an endpoint runs: speaks newline-delimited JSON over stdin and stdout",
 		Long: "A node agent (--node) builds its part of testbeds, starts workers and samples the node; an\n" +
-			"endpoint worker (--worker) runs traffic. Both greet first and end when their input does.\n" +
+			"endpoint worker (--worker) runs traffic; the agent of a place that runs already (--place) builds\n" +
+			"nothing, runs workers and reads counters. All greet first and end when their input does.\n" +
 			"The messages are described in agent/proto/PROTOCOL.md and can be typed by hand.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -28,6 +33,9 @@ func agentCommand(s streams) *cobra.Command {
 			// that reaches the whole terminal must not take the testbed from under it,
 			// nor a terminal that closes, nor an answer that nobody reads any more.
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+			if place.name != "" {
+				return ended(servePlace(c.Context(), s, place))
+			}
 			var list []int
 			if cpus != "" {
 				var err error
@@ -42,7 +50,7 @@ func agentCommand(s streams) *cobra.Command {
 				return ended(agent.ServeWorker(c.Context(), s.in, s.out, release, list))
 			}
 			if n.name == "" || (n.dir == "") == (n.lease == "") || n.lease == "" && len(list) == 0 {
-				return refused(fmt.Errorf("say --worker, or --node NAME with --dir DIR and --cpus LIST, or --node NAME with --lease WHAT on a host of its own"))
+				return refused(fmt.Errorf("say --worker, --node NAME with --dir DIR and --cpus LIST, --node NAME with --lease WHAT on a host of its own, or --place NAME"))
 			}
 			n.cpus = list
 			return ended(serveNode(c.Context(), s, n))
@@ -57,6 +65,9 @@ func agentCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&n.data, "data", "", "the address of the host's interface for data")
 	c.Flags().StringVar(&n.toward, "toward", "", "the other node's data address")
 	c.Flags().BoolVar(&n.copied, "copied", false, "this program was brought here: remove its folder at the end")
+	c.Flags().StringVar(&place.name, "place", "", "be the agent of a place that runs already, in which nothing is built or changed")
+	c.Flags().StringVar(&place.remove, "remove", "", "with --place: the folder in which this program was brought, which it removes at once")
+	c.Flags().StringVar(&place.sum, "sum", "", "with --place: the SHA-256 that this program must have")
 	return c
 }
 

@@ -21,6 +21,11 @@ func serveGuest(ctx context.Context, s streams, worker bool) error {
 	return agent.ServeGuest(ctx)
 }
 
+// servePlace is the agent of a place that runs already, until its input ends.
+func servePlace(ctx context.Context, s streams, f placeFlags) error {
+	return agent.ServePlace(ctx, s.in, s.out, agent.PlaceConfig{Name: f.name, Release: release, Remove: f.remove, Sum: f.sum})
+}
+
 // serveNode is a node's agent, until its input ends.
 func serveNode(ctx context.Context, s streams, n nodeFlags) (err error) {
 	self, err := os.Executable()

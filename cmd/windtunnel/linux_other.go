@@ -17,6 +17,10 @@ func runCommand(streams) *cobra.Command {
 	return needsLinux("run", "Build a suite's testbeds, measure them in blocks, and report")
 }
 
+func betweenCommand(streams) *cobra.Command {
+	return needsLinux("between", "Measure between two places that run already, and draw what lies there")
+}
+
 func planCommand(streams) *cobra.Command {
 	return needsLinux("plan", "Draw what a suite would build and say how long it would take")
 }
@@ -43,6 +47,10 @@ func serveNode(context.Context, streams, nodeFlags) error {
 
 func serveGuest(context.Context, streams, bool) error {
 	return linuxOnly("a virtual machine of a testbed")
+}
+
+func servePlace(context.Context, streams, placeFlags) error {
+	return linuxOnly("the agent of a place that runs already")
 }
 
 func linuxOnly(what string) error {

@@ -86,7 +86,7 @@ func commands(s streams, args []string) *cobra.Command {
 		Version: release,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	group(root, "Suites:", runCommand(s), planCommand(s), listCommand(s), reportCommand(s), doctorCommand(s), cleanCommand(s))
+	group(root, "Suites:", runCommand(s), betweenCommand(s), planCommand(s), listCommand(s), reportCommand(s), doctorCommand(s), cleanCommand(s))
 	group(root, "One-off traffic:", recvCommand(s), sendCommand(s, args), pingCommand(s), framesCommand(s), searchCommand(s, args), iperf3Command(s), ntttcpCommand(s))
 	root.AddCommand(agentCommand(s))
 	return root

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,9 +19,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"windtunnel/agent"
+	"windtunnel/agent/proto"
 	"windtunnel/result"
 	"windtunnel/run"
 	"windtunnel/scenario"
+	"windtunnel/testbed"
+	netlook "windtunnel/testbed/look"
 	"windtunnel/testbed/netns"
 	"windtunnel/traffic"
 )
@@ -96,12 +100,20 @@ func runSuite(ctx context.Context, s streams, suite string, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	return runSpec(ctx, s, spec, settings, f, nil)
+}
+
+// runSpec runs a suite. Opened, which may be nil, is told the plan once every node has greeted.
+func runSpec(ctx context.Context, s streams, spec scenario.Spec, settings run.Settings, f runFlags, opened func(run.Plan)) error {
 	dir := f.out
 	if dir == "" {
 		dir = filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+spec.Suite)
 	}
 	if err := result.Vacant(dir); err != nil {
 		return refused(err)
+	}
+	if f.nodes != "" && slices.ContainsFunc(spec.Nodes, func(n scenario.Node) bool { return len(n.Exec) > 0 }) {
+		return refused(errors.New("--nodes says where nodes are made, and nodes of this suite run already, entered by `exec`: leave one of the two out"))
 	}
 	if f.nodes != "" {
 		return runOnHosts(ctx, s, spec, settings, f, dir)
@@ -113,7 +125,7 @@ func runSuite(ctx context.Context, s streams, suite string, f runFlags) error {
 	if err := mayRun(plan); err != nil {
 		return err
 	}
-	end, err := execute(ctx, s, plan, dir)
+	end, err := execute(ctx, s, plan, dir, opened)
 	if end.Why == "" {
 		return failed(err)
 	}
@@ -155,32 +167,37 @@ func mayRun(plan run.Plan) error {
 	if err := anyRuns(plan); err != nil {
 		return err
 	}
-	if os.Geteuid() != 0 {
+	if plan.Builds() && os.Geteuid() != 0 {
 		return failed(errors.New("building network namespaces needs root: run it with sudo, or see `windtunnel plan` for what it would do"))
 	}
 	return nil
 }
 
 // execute runs the plan on this host's simulated nodes and writes the records.
-func execute(ctx context.Context, s streams, plan run.Plan, dir string) (end result.End, err error) {
+func execute(ctx context.Context, s streams, plan run.Plan, dir string, opened func(run.Plan)) (end result.End, err error) {
 	ctx, progressTo, stop := untilCutOff(ctx, s.err)
 	defer stop()
-	lease, err := agent.Acquire(agent.Root, plan.Suite.Suite+" into "+dir)
-	if err != nil {
-		return end, err
+	var lease *agent.Lease
+	if plan.Builds() || os.Geteuid() == 0 { // whoever may not build has nothing that a lease would hold
+		if lease, err = agent.Acquire(agent.Root, plan.Suite.Suite+" into "+dir); err != nil {
+			return end, err
+		}
+		defer func() { err = errors.Join(err, lease.Release()) }()
 	}
-	defer func() { err = errors.Join(err, lease.Release()) }()
 	out, err := result.Create(dir)
 	if err != nil {
 		return end, err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	nodes, ending, err := spawn(plan, lease.Dir)
+	nodes, ending, err := spawn(ctx, &plan, dirOf(lease))
 	defer func() { err = errors.Join(err, ending()) }()
 	if err != nil {
 		return end, err
 	}
-	return conduct(ctx, progressTo, plan, nodes, out, header(dir, true))
+	if opened != nil {
+		opened(plan)
+	}
+	return conduct(ctx, progressTo, plan, nodes, out, header(dir, plan.Builds()))
 }
 
 // conduct runs a plan on its nodes.
@@ -202,9 +219,16 @@ func header(dir string, simulated bool) result.Run {
 	}
 }
 
-// spawn starts the agent of every node. The function ends them, all at once, also
-// those that started before one that did not.
-func spawn(plan run.Plan, leaseDir string) (nodes []run.Node, end func() error, err error) {
+func dirOf(lease *agent.Lease) string {
+	if lease == nil {
+		return ""
+	}
+	return lease.Dir
+}
+
+// spawn starts the agent of every node, and lets the plan meet the places that run already. The function ends them,
+// all at once, also those that started before one that did not.
+func spawn(ctx context.Context, plan *run.Plan, leaseDir string) (nodes []run.Node, end func() error, err error) {
 	var clients []*agent.Client
 	end = func() error {
 		failed := make([]error, len(clients))
@@ -219,16 +243,60 @@ func spawn(plan run.Plan, leaseDir string) (nodes []run.Node, end func() error, 
 	if err != nil {
 		return nil, end, fmt.Errorf("finding this program: %w", err)
 	}
-	for _, n := range plan.Nodes {
-		c, err := agent.Spawn(n.Name, []string{self, "agent", "--node", n.Name, "--cpus", joined(n.CPUs),
-			"--dir", filepath.Join(leaseDir, n.Name)})
+	told := map[string]*proto.Place{}
+	for _, n := range plan.Suite.Nodes {
+		c, err := start(ctx, *plan, n, self, leaseDir)
 		if err != nil {
 			return nil, end, err
 		}
-		clients = append(clients, c)
+		clients, told[n.Name] = append(clients, c), c.Told()
 		nodes = append(nodes, c)
 	}
-	return nodes, end, nil
+	if err := plan.Meet(told); err != nil {
+		return nil, end, err
+	}
+	lookInto(ctx, plan, clients)
+	return nodes, end, mayRun(*plan)
+}
+
+// surveyWithin bounds how long a place may take to tell what its network stack has.
+const surveyWithin = 10 * time.Second
+
+// lookInto has the plan draw what lies between places that run already. What cannot be seen is drawn as such.
+func lookInto(ctx context.Context, plan *run.Plan, clients []*agent.Client) {
+	ctx, cancel := context.WithTimeout(ctx, surveyWithin)
+	defer cancel()
+	seen := map[string]testbed.Seen{}
+	for _, c := range clients {
+		if c.Told() == nil {
+			continue
+		}
+		if s, err := c.Survey(ctx); err == nil {
+			seen[c.Name()] = s
+		}
+	}
+	var host *testbed.Seen
+	if s, err := netlook.Around(); err == nil {
+		for _, place := range seen {
+			if place.Machine == s.Machine && s.Machine != "" {
+				host = &s
+			}
+		}
+	}
+	plan.Show(seen, host)
+}
+
+// start starts the agent of one node: a child of ours, or in a place that runs already.
+func start(ctx context.Context, plan run.Plan, n scenario.Node, self, leaseDir string) (*agent.Client, error) {
+	if len(n.Exec) == 0 {
+		return agent.Spawn(n.Name, []string{self, "agent", "--node", n.Name, "--cpus", joined(plan.CPUs(n.Name)),
+			"--dir", filepath.Join(leaseDir, n.Name)})
+	}
+	if n.Here() && n.Program == "" {
+		n.Program = self
+	}
+	return agent.Enter(ctx, agent.Entry{Name: n.Name, Exec: n.Exec, Program: n.Program,
+		Bring: func(architecture string) (string, error) { return agent.ProgramFor(self, architecture) }})
 }
 
 func joined(cpus []int) string {
@@ -249,7 +317,7 @@ func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) 
 	if err != nil {
 		return failed(errors.Join(runErr, err))
 	}
-	fmt.Fprintf(s.err, "the run is in %s; `windtunnel report %s --format md|json` prints it again\n", dir, dir)
+	fmt.Fprintf(s.err, "the run is in %s; `windtunnel report %s --format md|json|csv` prints it again\n", dir, dir)
 	switch {
 	case end.Why == run.EndInterrupted:
 		return coded{exitInterrupted, errors.Join(errors.New("interrupted; this is the report of what there is"), runErr)}

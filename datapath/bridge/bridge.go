@@ -29,7 +29,7 @@ func (Path) Options() []result.Option { return nil }
 
 // Lay makes one layer 2 segment of all containers. On one node there is no wire.
 func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
-	l, err := datapath.Begin(p.Name(), r)
+	l, err := datapath.BeginMesh(p.Name(), r)
 	if err != nil {
 		return datapath.Laid{}, err
 	}
@@ -41,7 +41,9 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 		l.Bridge(node.Name, r.Wire.MTU)
 	}
 	if l.Joined() {
-		if err := l.Wire(func(end *testbed.Interface) { end.Bridge = datapath.BridgeName(end.Place) }); err != nil {
+		// Wires do not hear of each other at a bridge, so that what is for everybody does not go round a mesh: every
+		// two nodes have one, and nothing has to be passed on.
+		if err := l.Wire(func(end *testbed.Interface) { end.Bridge, end.Isolated = datapath.BridgeName(end.Place), l.Mesh() }); err != nil {
 			return datapath.Laid{}, err
 		}
 	}

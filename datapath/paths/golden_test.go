@@ -74,6 +74,8 @@ func TestLaid(t *testing.T) {
 	golden(t, "bridge-queued-by-destination", "bridge", queued(wide(request("nic", datapath.SegmentationNoLSO, twoPairs()...)), "on", "both"))
 	golden(t, "bridge-queued-by-flow", "bridge", queued(wide(request("nic", datapath.SegmentationFound, containers("a", "b"))), "auto", "receive"))
 	golden(t, "bridge-one-queue", "bridge", queued(wide(request("nic", datapath.SegmentationFound, containers("a", "b"))), "off", "auto"))
+	golden(t, "raw-mesh", "wire", mesh("", 3))
+	golden(t, "bridge-mesh", "bridge", mesh("at-", 3))
 	golden(t, "bridge-three-pairs-wide-nodes", "bridge", wide(request("nic", datapath.SegmentationFound, threePairs()...)))
 }
 
@@ -88,6 +90,28 @@ func crossed(from, to string) []result.Pair {
 	two.From, two.To = two.To, two.From
 	two.To.Container, two.To.NIC = "one-1", 1
 	return []result.Pair{one, two}
+}
+
+// mesh has every pair of so many nodes, in containers of a prefix and the node's name, if there is a prefix.
+func mesh(prefix string, nodes int) datapath.Request {
+	r := request("nic", datapath.SegmentationFound)
+	r.Nodes = nil
+	place := func(i int) result.Place {
+		p := result.Place{Node: string(rune('a' + i))}
+		if prefix != "" {
+			p.Container = prefix + p.Node
+		}
+		return p
+	}
+	for i := range nodes {
+		r.Nodes = append(r.Nodes, testbed.Node{Name: place(i).Node, CPUs: []int{i % 2}})
+		for k := range nodes {
+			if i != k {
+				r.Pairs = append(r.Pairs, result.Pair{From: place(i), To: place(k)})
+			}
+		}
+	}
+	return r
 }
 
 // atPorts asks for poll mode with raw frames alone.
@@ -316,10 +340,11 @@ func TestRefused(t *testing.T) {
 		{"more than testpmd's buffer", "testpmd", func(r *datapath.Request) { r.Wire.MTU = 9000 }, "more than the 1900"},
 		{"more than a buffer of ovs-dpdk", "ovs-dpdk", func(r *datapath.Request) { r.Wire.MTU = 9000 }, "more than the 1900"},
 		{"more than two redirected interfaces", "redirect", func(r *datapath.Request) { r.Pairs = twoPairs() }, "have 4 containers"},
-		{"three nodes", "bridge", func(r *datapath.Request) {
+		{"three nodes", "vxlan", func(r *datapath.Request) {
 			r.Nodes = append(r.Nodes, testbed.Node{Name: "c"})
 			r.Pairs = append(r.Pairs, result.Pair{From: result.Place{Node: "c", Container: "x"}, To: r.Pairs[0].To})
-		}, "use 3 nodes"},
+		}, "take wire or bridge"},
+		{"nine nodes", "wire", func(r *datapath.Request) { *r = mesh("", 9) }, "at most 8 are joined"},
 	})
 }
 

@@ -4,6 +4,7 @@ package paths
 import (
 	"windtunnel/datapath"
 	"windtunnel/datapath/bridge"
+	"windtunnel/datapath/existing"
 	"windtunnel/datapath/hostnetwork"
 	"windtunnel/datapath/macvlan"
 	"windtunnel/datapath/ovs"
@@ -32,6 +33,7 @@ var all = []datapath.Path{
 	macvlan.Path{},
 	hostnetwork.Path{},
 	usernetwork.Path{},
+	existing.Path{},
 }
 
 // All lists every path, the plainest first.

@@ -23,9 +23,9 @@ func (Path) Says() string { return "the nodes' own stacks and the wire between t
 // Options are none.
 func (Path) Options() []result.Option { return nil }
 
-// Lay joins two nodes, each with its address on its end of the wire.
+// Lay joins two nodes, each with its address on its end of the wire, or every two of more.
 func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
-	l, err := datapath.Begin(p.Name(), r)
+	l, err := datapath.BeginMesh(p.Name(), r)
 	if err != nil {
 		return datapath.Laid{}, err
 	}
@@ -42,5 +42,11 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	for _, place := range places {
 		l.Reach(place.Node, l.Node(place.Node))
 	}
-	return l.Finish(r.Wire.MTU)
+	laid, err := l.Finish(r.Wire.MTU)
+	if err == nil && l.Mesh() { // where a node is reached depends on who asks
+		for _, pair := range r.Pairs {
+			laid.ByPair = append(laid.ByPair, l.Facing(pair.To.Node, pair.From.Node).String())
+		}
+	}
+	return laid, err
 }

@@ -94,7 +94,10 @@ func (c *cell) setBridge(h *handle, device netlink.Link, p testbed.Interface) er
 	if err != nil {
 		return fmt.Errorf("finding the bridge %s: %w", p.Bridge, err)
 	}
-	return h.LinkSetMaster(device, bridge)
+	if err := h.LinkSetMaster(device, bridge); err != nil || !p.Isolated {
+		return err
+	}
+	return h.LinkSetIsolated(device, true)
 }
 
 // bridgeDevice returns the device of a bridge of this node's.

@@ -133,6 +133,9 @@ func (c *cell) linkDifferences(h *handle, device netlink.Link, p testbed.Interfa
 		}
 		master = bridge.Attrs().Index
 	}
+	if port, err := h.LinkGetProtinfo(device); p.Isolated && (err != nil || !port.Isolated) {
+		all = append(all, fmt.Errorf("as a port of its bridge it is not isolated: %v", err))
+	}
 	if attrs.MasterIndex != master {
 		all = append(all, fmt.Errorf("it is a port of the device with index %d, not %d", attrs.MasterIndex, master))
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"syscall"
+
+	"windtunnel/traffic"
 )
 
 // control returns the hook with which net makes a socket.
@@ -33,7 +35,7 @@ func (l load) configure(fd uintptr, v6 bool) error {
 // available refuses the options that this system does not have. Its own
 // congestion control, which cannot be chosen per socket, is cubic.
 func (l load) available() error {
-	if l.congestion != "cubic" {
+	if l.congestion != "cubic" && l.congestion != traffic.SystemCongestion {
 		return fmt.Errorf("%s does not choose the congestion control per socket and has cubic: leave congestion out", runtime.GOOS)
 	}
 	return l.markable()
