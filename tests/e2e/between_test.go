@@ -63,7 +63,7 @@ func TestBetweenPlaces(t *testing.T) {
 	if !regexp.MustCompile(`(?s)PLACE .*red0 .*10\.78\.0\.1/24.*THIS HOST\n.*to-red .*BPF: tc ingress.*br0 +bridge.*to-blue .*PLACE .*blue0 .*10\.78\.0\.2/24`).MatchString(drawn) {
 		t.Errorf("it draws\n%s", drawn)
 	}
-	r := parsed(t, in(append(places, "--budget", "10s", "--window", "250ms", "--json")...))
+	r := parsed(t, in(append(places, "--budget", "20s", "--window", "250ms", "--json")...))
 	for _, cell := range []string{"stream", "stream-back", "ping"} {
 		if c := r.Cells[cell]; c.Status != "measured" {
 			t.Errorf("%s: %+v", cell, c)
@@ -90,7 +90,7 @@ func TestPlacesNeedNoRoot(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	mustRun(t, "cp", filepath.Join(bin, "windtunnel"), dir)
 	mustRun(t, "chown", "-R", "65534:65534", dir)
-	cmd := exec.Command(filepath.Join(dir, "windtunnel"), "between", "here", "exec:env", "--budget", "6s", "--window", "100ms", "--json")
+	cmd := exec.Command(filepath.Join(dir, "windtunnel"), "between", "here", "exec:env", "--budget", "15s", "--window", "100ms", "--json")
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	var errs strings.Builder
