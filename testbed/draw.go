@@ -30,6 +30,9 @@ func Draw(g Graph) string {
 	for _, s := range sketches {
 		width, height = max(width, s.width()), max(height, s.height())
 	}
+	if len(sketches) > 2 {
+		return drawRows(sketches, width, height) + meshLines(g)
+	}
 	page := &canvas{}
 	for i, s := range sketches {
 		left := i * (width + 2*nicOutside + wireLength)
@@ -38,14 +41,24 @@ func Draw(g Graph) string {
 	if between != "" {
 		drawWire(page, between, width+nicOutside)
 	}
-	return page.String() + meshLines(g)
+	return page.String()
 }
 
-// meshLines lists the wires where there are several.
-func meshLines(g Graph) string {
-	if len(g.Nodes) <= 2 {
-		return ""
+// drawRows draws nodes that no wire joins on the page, as many in a row as it is wide.
+func drawRows(sketches []sketch, width, height int) string {
+	var text strings.Builder
+	for row := range slices.Chunk(sketches, max(1, (pageWidth+nodeGap)/(width+nodeGap))) {
+		page := &canvas{}
+		for i, s := range row {
+			s.draw(pen{on: page, left: i * (width + nodeGap), width: width}, height)
+		}
+		text.WriteString(page.String())
 	}
+	return text.String()
+}
+
+// meshLines lists the wires of a mesh.
+func meshLines(g Graph) string {
 	var text strings.Builder
 	for _, l := range g.Links {
 		if l.Role != result.RoleWire {
@@ -70,6 +83,8 @@ const (
 	lead       = 3  // from a switch or stack to the interface
 	top        = 3  // the row where switches and interfaces begin
 	longest    = 11 // a container's name: what an IPv4 address mostly takes
+	pageWidth  = 104
+	nodeGap    = 2 // between nodes that no wire joins on the page
 )
 
 // sketch is what is drawn of a node.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -76,24 +75,20 @@ func startProcess(options Options, image *image, said *log) (*process, error) {
 }
 
 // start has the process go on when this one dies, if somebody has stopped it: a stopped one does not see that its
-// socket is closed, and would keep its memory.
+// socket is closed, and would keep its memory. The signal comes with the end of the thread that forks (prctl(2),
+// PR_SET_PDEATHSIG): the caller's, whose network namespace the process is to be in. Should it end before this process,
+// nothing is woken but what was stopped.
 func (p *process) start() error {
 	p.command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGCONT}
-	started := make(chan error, 1)
+	if err := p.command.Start(); err != nil {
+		return err
+	}
 	go func() {
-		// The signal comes with the end of the thread that forks (prctl(2), PR_SET_PDEATHSIG), so this one stays.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.command.Start()
-		started <- err
-		if err != nil {
-			return
-		}
 		_ = p.command.Wait() // how it ended is in ProcessState
 		p.said.end()
 		close(p.done)
 	}()
-	return <-started
+	return nil
 }
 
 // arguments: EAL keeps nothing in files (--no-shconf, --no-huge or --in-memory), so nothing is left when the
