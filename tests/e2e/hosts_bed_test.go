@@ -184,6 +184,22 @@ func (b *hostsBed) wires(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.awaitDaemon(t, i)
+		b.awaitCarriers(t, i)
+	}
+}
+
+// awaitCarriers waits until the kernel has noticed that both ends of a host's wires are up, which it does up to a
+// second later: a host is compared only with itself at rest.
+func (b *hostsBed) awaitCarriers(t *testing.T, i int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		links := b.on(t, i, "ip link show")
+		if !strings.Contains(links, "NO-CARRIER") && strings.Count(links, "state UP") >= 2 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("h%d's wires have no carrier:\n%s", i+1, links)
+		}
 	}
 }
 
