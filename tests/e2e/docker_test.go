@@ -193,18 +193,16 @@ func handStarted(t *testing.T, program string) docker.Config {
 		` + handStarts[program]
 	cmd := exec.Command("sh", "-c", script, "sh", dir, group)
 	// Unshared, not cloned, mounts are private (syscall.SysProcAttr), and none gets out to the host.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNET, Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNET, Unshareflags: syscall.CLONE_NEWNS}
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	ended := startBound(t, cmd)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		<-ended
 		log.Close()
 		if _, err := docker.RemoveCgroups(group); err != nil {
 			t.Error(err)

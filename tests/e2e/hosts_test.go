@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -184,12 +183,7 @@ func (b *hostsBed) inATrial(t *testing.T, budget string, do func(), judge func(o
 	out := filepath.Join(t.TempDir(), "run")
 	cmd := b.in(b.conductor.pid, filepath.Join(bin, "windtunnel"), "run", "contrail-windows", "--cells", "B,D", "--nodes", bothHosts, "--budget", budget, "--out", out)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = t.TempDir(), &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(ended) }()
+	ended := startBound(t, cmd)
 	defer func() { _ = cmd.Process.Kill(); <-ended }()
 	for deadline := time.Now().Add(40 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if text, _ := os.ReadFile(filepath.Join(out, "run.jsonl")); bytes.Contains(text, []byte(`"record":"trial"`)) {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -43,13 +44,21 @@ func process(t *testing.T, program string, args ...string) (*exec.Cmd, *bufio.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	started, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // its death is tied to the thread that forks it (PR_SET_PDEATHSIG)
+		defer runtime.UnlockOSThread()
+		started <- cmd.Start()
+		<-ended
+	}()
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		stdin.Close()
 		late := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
+		defer close(ended)
 		if _ = cmd.Wait(); t.Failed() {
 			t.Logf("%s said: %s", program, said)
 		}

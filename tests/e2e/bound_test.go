@@ -1,0 +1,59 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startBound starts a program that the kernel kills when the test's process dies, and waits for it. The kernel goes by
+// the thread that forked it (prctl(2), PR_SET_PDEATHSIG), and Go ends a thread with the goroutine that locked it: so
+// this one is kept from others for as long as the program lives. ended is closed with it.
+func startBound(t *testing.T, cmd *exec.Cmd) (ended <-chan struct{}) {
+	t.Helper()
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(done)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ended is in ProcessState
+		}
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// TestBoundOutlivesOtherThreads: a thread that ends with a namespace of another test takes no program along.
+func TestBoundOutlivesOtherThreads(t *testing.T) {
+	besideOthers(t)
+	cmd := exec.Command("sleep", "60")
+	ended := startBound(t, cmd)
+	for range 4 * runtime.GOMAXPROCS(0) { // as many as Go may reuse a thread for
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			runtime.LockOSThread() // never unlocked
+		}()
+		<-gone
+	}
+	select {
+	case <-ended:
+		t.Error("the program ended with a thread that is none of its own")
+	case <-time.After(50 * time.Millisecond): // a signal takes microseconds
+	}
+	_ = cmd.Process.Kill()
+	<-ended
+}
