@@ -61,12 +61,19 @@ func (l local) Apply(ctx context.Context, g testbed.Graph, peers map[string]stri
 
 // said adds to a failure of an engine, or of a machine, what the daemons that have ended said.
 func (l local) said(ctx context.Context, g testbed.Graph, err error) error {
-	return errors.Join(err, l.Backend.Verify(ctx, g))
+	stands := l.Backend.Verify(ctx, g)
+	if stands == nil {
+		stands = l.Ending(ctx, g.Cell)
+	}
+	return errors.Join(err, stands)
 }
 
 // Verify compares what lives with g.
 func (l local) Verify(ctx context.Context, g testbed.Graph) error {
-	return errors.Join(l.Backend.Verify(ctx, g), l.engines.verify(ctx, g.Cell), l.machines.verify(g.Cell))
+	if err := errors.Join(l.engines.verify(ctx, g.Cell), l.machines.verify(g.Cell)); err != nil {
+		return l.said(ctx, g, err)
+	}
+	return l.Backend.Verify(ctx, g)
 }
 
 // Restore takes a cell down.

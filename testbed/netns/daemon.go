@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,7 +24,10 @@ const (
 	readyWithin = 10 * time.Second
 	stopWithin  = 3 * time.Second
 	killWithin  = 2 * time.Second
+	endWithin   = time.Second // from when a daemon answers no more
 )
+
+var errNoEnd = errors.New("no daemon has ended")
 
 // maxSocketPath is what fits into sockaddr_un with its final NUL, unix(7).
 const maxSocketPath = 107
@@ -186,6 +191,30 @@ func (d *daemon) alive() error {
 	default:
 		return nil
 	}
+}
+
+// Ending tells how a daemon of a cell ended, if one does within a moment: one that is killed answers no more before its end
+// can be known, because a process gives its files and folders back first (do_exit in kernel/exit.c).
+func (b *Backend) Ending(ctx context.Context, cell string) error {
+	b.mu.Lock()
+	var all []*daemon
+	if c := b.cells[cell]; c != nil {
+		all = slices.Collect(maps.Values(c.daemons))
+	}
+	b.mu.Unlock()
+	var gone error
+	_ = await(ctx, endWithin, func() error {
+		for _, d := range all {
+			if d.process == nil {
+				continue
+			}
+			if gone = d.alive(); gone != nil {
+				return nil
+			}
+		}
+		return errNoEnd
+	})
+	return gone
 }
 
 // pin brings every thread of the daemon to the CPUs.

@@ -75,6 +75,9 @@ func TestDaemonLivesWithItsCell(t *testing.T) {
 	if err := b.Verify(ctx, g); err != nil {
 		t.Fatal(err)
 	}
+	if err := b.Ending(ctx, "D"); err != nil {
+		t.Errorf("a daemon that lives ends: %v", err)
+	}
 	d := b.Daemons("D")[0]
 	if d.Name != "switch" || d.Probe != "some" || d.Socket != d.Dir+"/socket" || !strings.HasPrefix(d.Dir, dir) {
 		t.Errorf("%+v", d)
@@ -85,14 +88,8 @@ func TestDaemonLivesWithItsCell(t *testing.T) {
 	if err := syscall.Kill(d.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	err := await(ctx, 5*time.Second, func() error {
-		if err := b.cells["D"].daemons["switch"].alive(); err == nil {
-			return os.ErrExist
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal("the killed daemon lives")
+	if err := b.Ending(ctx, "D"); err == nil || !strings.Contains(err.Error(), "switch has ended (signal: killed)") {
+		t.Errorf("a daemon that was killed a moment ago: %v", err)
 	}
 	if err := b.Verify(ctx, g); err == nil || !strings.Contains(err.Error(), "switch has ended") {
 		t.Errorf("Verify with a dead daemon: %v", err)
