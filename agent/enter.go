@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"windtunnel/agent/ours"
 )
 
 // Entry is how a place that runs already is entered.
@@ -47,9 +49,6 @@ const (
 	// spareBytes are to be free in the place's folder beside our program.
 	spareBytes = 1 << 20
 )
-
-// machines are uname(1)'s names of what Go calls otherwise.
-var machines = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
 // entryScript is read by the place's shell from its standard input, because that passes unharmed through commands
 // that hand words over to another shell, as ssh does. It is one compound command, so that a shell reads none of what
@@ -144,11 +143,7 @@ func (d *door) bring(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	architecture := machines[machine]
-	if architecture == "" {
-		architecture = machine
-	}
-	path, err := d.entry.Bring(architecture)
+	path, err := d.entry.Bring(ours.Architecture(machine))
 	if err != nil {
 		return err
 	}

@@ -177,21 +177,3 @@ func TestListsOfCPUs(t *testing.T) {
 		}
 	}
 }
-
-func TestOurProgramForAnotherMachine(t *testing.T) {
-	dir := t.TempDir()
-	self := filepath.Join(dir, "windtunnel")
-	if path, err := ProgramFor(self, runtime.GOARCH); err != nil || path != self {
-		t.Errorf("%s, %v", path, err)
-	}
-	if _, err := ProgramFor(self, "riscv64"); err == nil || !strings.Contains(err.Error(), "windtunnel-linux-riscv64") {
-		t.Errorf("got %v", err)
-	}
-	other := filepath.Join(dir, "windtunnel-linux-riscv64")
-	if err := os.WriteFile(other, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if path, err := ProgramFor(self, "riscv64"); err != nil || path != other {
-		t.Errorf("%s, %v", path, err)
-	}
-}

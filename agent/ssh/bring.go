@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"windtunnel/agent/ours"
 )
 
 // How long looking at a host and bringing programs there may take.
@@ -22,9 +22,6 @@ const (
 	lookWithin  = 20 * time.Second
 	bringWithin = 3 * time.Minute
 )
-
-// architectures are Go's names for what uname(1) says.
-var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
 // Look says for which architecture the host wants programs, by Go's name. It refuses one that is no
 // Linux or lets us be nobody but an ordinary user.
@@ -42,8 +39,8 @@ func (h Host) Look(ctx context.Context) (architecture string, err error) {
 	if len(words) < 3 || words[0] != "Linux" {
 		return "", fmt.Errorf("%s is no Linux (it says %.60q): testbeds are made of Linux's network namespaces", h, said)
 	}
-	architecture, known := architectures[words[1]]
-	if !known {
+	architecture = ours.Architecture(words[1])
+	if architecture == words[1] {
 		return "", fmt.Errorf("%s has the architecture %.20q: there are programs for x86_64 and aarch64", h, words[1])
 	}
 	if words[2] != "0" {
@@ -55,22 +52,17 @@ func (h Host) Look(ctx context.Context) (architecture string, err error) {
 // Program is one that is brought: its name there, and the file here.
 type Program struct{ Name, File string }
 
-// Programs finds those of ours for an architecture beside this very program: itself and its like for
-// this architecture, NAME-linux-ARCHITECTURE, as `make dist` calls them, for another.
+// Programs finds those of ours for an architecture.
 func Programs(architecture string, names []string) ([]Program, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
-	folder := filepath.Dir(self)
 	var all []Program
 	for _, name := range names {
-		file := filepath.Join(folder, name)
-		if architecture != runtime.GOARCH || runtime.GOOS != "linux" {
-			file += "-linux-" + architecture
-		}
-		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("it needs %s for linux/%s, and there is none at %s: build it with `make dist`, and put it there", name, architecture, file)
+		file, err := ours.Find(self, name, architecture)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, Program{name, file})
 	}

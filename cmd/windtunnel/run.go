@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"windtunnel/agent"
+	"windtunnel/agent/ours"
 	"windtunnel/agent/proto"
 	"windtunnel/result"
 	"windtunnel/run"
@@ -296,7 +297,7 @@ func start(ctx context.Context, plan run.Plan, n scenario.Node, self, leaseDir s
 		n.Program = self
 	}
 	return agent.Enter(ctx, agent.Entry{Name: n.Name, Exec: n.Exec, Program: n.Program,
-		Bring: func(architecture string) (string, error) { return agent.ProgramFor(self, architecture) }})
+		Bring: func(architecture string) (string, error) { return ours.Find(self, ours.Program, architecture) }})
 }
 
 func joined(cpus []int) string {

@@ -38,14 +38,14 @@ func program(t *testing.T) string {
 }
 
 func TestProgramsThatNeedALoader(t *testing.T) {
-	if err := static(program(t)); err != nil {
+	if err := testbed.RunsAlone(program(t)); err != nil {
 		t.Error(err)
 	}
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("not looked at here: there is no shell to look at")
 	}
-	if err := static(shell); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") {
+	if err := testbed.RunsAlone(shell); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") {
 		t.Errorf("a dynamic one: %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,21 +35,6 @@ func archive(to io.Writer, program string) error {
 		return err
 	}
 	return out.Close()
-}
-
-// static refuses a program that needs a loader and libraries, which the images do not have.
-func static(program string) error {
-	file, err := elf.Open(program)
-	if err != nil {
-		return fmt.Errorf("looking at the workers' program: %w", err)
-	}
-	defer file.Close()
-	for _, part := range file.Progs {
-		if part.Type == elf.PT_INTERP {
-			return fmt.Errorf("%s needs a loader and libraries, which a container has not: build it with CGO_ENABLED=0, as `make` does", program)
-		}
-	}
-	return nil
 }
 
 // archived is the archive as it is written, so that it never stands in memory.

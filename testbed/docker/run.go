@@ -54,7 +54,7 @@ type container struct {
 // Run makes an engine's networks and starts its containers, each with a process that waits. What
 // was made before an error is taken away by Remove, of which the caller takes care.
 func Run(ctx context.Context, config Config, want testbed.Engine) (*Running, error) {
-	if err := static(config.Program); err != nil {
+	if err := testbed.RunsAlone(config.Program); err != nil {
 		return nil, err
 	}
 	client, version, err := Dial(ctx, config.Socket)

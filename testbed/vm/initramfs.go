@@ -4,7 +4,6 @@ package vm
 
 import (
 	"bytes"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"windtunnel/testbed"
 )
 
 // Init is where a guest has this program, which is its first process, and Modules the folder of those that it
@@ -47,7 +48,7 @@ func (f *Files) of(k Kernel) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	if err := runsAlone(f.program); err != nil {
+	if err := testbed.RunsAlone(f.program); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
@@ -58,21 +59,6 @@ func (f *Files) of(k Kernel) (string, error) {
 		return "", err
 	}
 	return file, os.Rename(half, file)
-}
-
-// runsAlone refuses a program that wants libraries, which a guest has none of.
-func runsAlone(program string) error {
-	file, err := elf.Open(program)
-	if err != nil {
-		return fmt.Errorf("reading what the guest is to run: %w", err)
-	}
-	defer file.Close()
-	for _, part := range file.Progs {
-		if part.Type == elf.PT_INTERP {
-			return fmt.Errorf("%s wants libraries of this machine, and runs in no guest: build it with `make build`", program)
-		}
-	}
-	return nil
 }
 
 // initramfs makes a guest's files: this program and modules, and the folders that it mounts file systems on.

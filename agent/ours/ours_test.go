@@ -1,0 +1,39 @@
+package ours
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestFind(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("not looked at here: this program is for no machine of Linux")
+	}
+	dir := t.TempDir()
+	self := filepath.Join(dir, "windtunnel-linux-"+runtime.GOARCH)
+	if file, err := Find(self, Program, runtime.GOARCH); err != nil || file != self {
+		t.Errorf("the one that runs: %s, %v", file, err)
+	}
+	if _, err := Find(self, Program, "riscv64"); err == nil || !strings.Contains(err.Error(), "windtunnel-linux-riscv64: build it with `make dist`") {
+		t.Errorf("one that is not there: %v", err)
+	}
+	if _, err := Find(self, Program, "../x"); err == nil || strings.Contains(err.Error(), "..: ") {
+		t.Errorf("an architecture that is a path: %v", err)
+	}
+	for _, c := range []struct{ file, name, architecture string }{
+		{"windtunnel-linux-riscv64", Program, "riscv64"},
+		{"vrouter-linux-" + runtime.GOARCH, "vrouter", runtime.GOARCH},
+		{"vrouter", "vrouter", runtime.GOARCH}, // goes first
+	} {
+		want := filepath.Join(dir, c.file)
+		if err := os.WriteFile(want, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if file, err := Find(self, c.name, c.architecture); err != nil || file != want {
+			t.Errorf("%s for %s: %s, %v", c.name, c.architecture, file, err)
+		}
+	}
+}
