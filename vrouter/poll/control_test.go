@@ -11,17 +11,23 @@ import (
 	"windtunnel/vrouter/internal/lab"
 )
 
-// TestNoAnswer: a process that does not answer in time is ended, because its answer would be taken for another's.
-func TestNoAnswer(t *testing.T) {
-	lab.NeedRoot(t)
-	n := lab.NewNamespace(t)
-	p := &Plane{}
+// startIn starts a process in a network namespace, which ends with the test.
+func startIn(t *testing.T, n *lab.Namespace) (p *Plane) {
+	t.Helper()
 	options := testOptions(t)
 	n.Do(func() (err error) {
 		p, err = Start(options)
 		return err
 	})
-	defer p.Close()
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// TestNoAnswer: a process that does not answer in time is ended, because its answer would be taken for another's.
+func TestNoAnswer(t *testing.T) {
+	lab.NeedRoot(t)
+	n := lab.NewNamespace(t)
+	p := startIn(t, n)
 	n.Must("awaiting the first answer", p.process.ask("withdraw"))
 	p.mu.Lock() // nobody else asks it, or starts another one
 	defer p.mu.Unlock()
@@ -42,13 +48,7 @@ func TestNoAnswer(t *testing.T) {
 func TestControl(t *testing.T) {
 	lab.NeedRoot(t)
 	n := lab.NewNamespace(t)
-	p := &Plane{}
-	options := testOptions(t)
-	n.Do(func() (err error) {
-		p, err = Start(options)
-		return err
-	})
-	defer p.Close()
+	p := startIn(t, n)
 	for request, says := range map[string]string{
 		"":                                     "no such request",
 		"   ":                                  "no such request",

@@ -140,13 +140,7 @@ func TestOffloadedAccount(t *testing.T) {
 func TestWrongRules(t *testing.T) {
 	lab.NeedRoot(t)
 	n := lab.NewNamespace(t)
-	p := &Plane{}
-	options := testOptions(t)
-	n.Do(func() (err error) {
-		p, err = Start(options)
-		return err
-	})
-	defer p.Close()
+	p := startIn(t, n)
 	n.Must("adding a port", p.process.ask("add 1 af_packet lo 0"))
 	rules := plannedRules(t)[:2]
 	for _, c := range []struct {
