@@ -97,9 +97,11 @@ func (b *bench) limit(g result.SearchGoal, lower, upper float64) result.Limit {
 		return result.Limit{Verdict: result.GeneratorLimited, Says: says}
 	case upper == 0 && lower == 0:
 		return result.Limit{Says: "no verdict: no load was measured long enough"}
-	case upper == 0 && b.generator > 0:
+	case upper == 0 && lower >= b.highest && b.generator > 0:
 		return result.Limit{Verdict: result.GeneratorLimited,
-			Says: fmt.Sprintf("the generator reached %.4g per second at most, and what it sent met the goal: the path carries that much or more", b.generator)}
+			Says: fmt.Sprintf("the generator keeps %.4g per second at most, and that met the goal: the path carries as much or more", lower)}
+	case upper == 0 && lower < b.highest:
+		return result.Limit{Says: fmt.Sprintf("no verdict: %.4g per second met the goal, and the search ended before more was known", lower)}
 	case upper == 0:
 		return result.Limit{Verdict: result.RateReached, Says: fmt.Sprintf("%.4g per second met the goal, and no more was tried", lower)}
 	}
@@ -139,7 +141,7 @@ func (b *bench) doubts(s result.Search, w weather) []result.Doubt {
 		say("noisy", "the path's limit varied by %.1f %% (a standard deviation) from trial to trial", 100*w.fit.deviation)
 	}
 	if b.generator > 0 && slices.ContainsFunc(s.Found, func(r result.SearchResult) bool { return r.Limit.Verdict == result.GeneratorLimited }) {
-		say("generator-limited", "the generator reached %.4g per second at most: nothing is known above it", b.generator)
+		say("generator-limited", "the generator reached %.4g per second at most: nothing is known above what it kept", b.generator)
 	}
 	for i, g := range b.Goals {
 		r := s.Found[i]

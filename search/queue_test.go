@@ -59,3 +59,17 @@ func TestAGeneratorThatKeepsNoLoad(t *testing.T) {
 		}
 	}
 }
+
+// TestAGeneratorAboveThePathSaysNothingOfIt: it fell short at loads that the path does not carry, and the budget ended
+// before an upper bound.
+func TestAGeneratorAboveThePathSaysNothingOfIt(t *testing.T) {
+	b := bench{Config: twoGoals(), highest: 2e6, generator: 2.7e6}
+	for lower, want := range map[float64]result.Limit{
+		4e5: {Says: "no verdict: 4e+05 per second met the goal, and the search ended before more was known"},
+		2e6: {Verdict: result.GeneratorLimited, Says: "the generator keeps 2e+06 per second at most, and that met the goal: the path carries as much or more"},
+	} {
+		if got := b.limit(b.Goals[0], lower, 0); got != want {
+			t.Errorf("a lower bound of %g: %+v", lower, got)
+		}
+	}
+}
