@@ -52,6 +52,8 @@ type Cell struct {
 	Outage        *Outage           // of a cell whose cable is pulled; nil: none is
 	Queues        []Queues          // where packets were received, of nodes of a cell that asks for queues or spread
 	Latency       *result.LatencyAt // of its own frames, at a share of what arrived; nil: it was not measured
+	Course        []Moment          // every trial that was recorded, in the order of time
+	Hops          []Hop             // what counted packets, from the senders to the receivers
 	Search        *result.Search    // for the highest rates; nil: none was asked for, or it did not begin
 }
 

@@ -8,9 +8,12 @@ import (
 	"windtunnel/result"
 )
 
+// answersHeading is that of the section which every report has.
+const answersHeading = "In short"
+
 // answers is the question's answer: a sentence a ratio.
 func answers(f analysis.Findings) section {
-	s := section{heading: "In short"}
+	s := section{heading: answersHeading}
 	for _, r := range f.Ratios {
 		s.items = append(s.items, item{name: r.Ratio.Short(), says: sentence(f, r), mood: moodOf(r)})
 	}

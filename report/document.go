@@ -13,13 +13,24 @@ type document struct {
 	sections []section
 }
 
-// section has what it needs of a table, notes under it, and items.
+// section has what it needs of a table, notes under it, items, charts, and texts that keep their lines.
 type section struct {
 	heading string
+	long    bool // for those who look things up on a page: a terminal goes without
 	table   *table
 	notes   []string
 	items   []item
+	charts  []illustrated
+	texts   []verbatim
 }
+
+// empty reports whether there is nothing to show.
+func (s section) empty() bool {
+	return s.table == nil && len(s.notes) == 0 && len(s.items) == 0 && len(s.charts) == 0 && len(s.texts) == 0
+}
+
+// verbatim is a text whose lines and spaces mean something: a drawing, a file.
+type verbatim struct{ name, text string }
 
 // item is a statement and what stands under it.
 type item struct {
@@ -52,6 +63,16 @@ type table struct {
 	rows    [][]string
 }
 
+// first is the table with so many rows at most, and how many are left out.
+func (t table) first(rows int) (table, int) {
+	if len(t.rows) <= rows {
+		return t, 0
+	}
+	left := len(t.rows) - rows
+	t.rows = t.rows[:rows]
+	return t, left
+}
+
 type column struct {
 	group string
 	name  string
@@ -59,15 +80,19 @@ type column struct {
 }
 
 // documentOf puts the answer first, then the figures, then why, then what to
-// doubt.
+// doubt, then what one looks up.
 func documentOf(f analysis.Findings) document {
 	d := document{title: title(f), intro: intro(f)}
 	for _, s := range slices.Concat([]section{
 		answers(f), searches(f), throughput(f), packets(f), lineRates(f), latenciesAt(f), latencies(f), costs(f), queues(f), outages(f), limits(f), machines(f), generators(f),
-	}, matrices(f), []section{pairs(f), losses(f), switchCounts(f), causes(f), hypotheses(f), doubts(f), again(f)}) {
-		if s.table != nil || len(s.notes) > 0 || len(s.items) > 0 {
+	}, matrices(f), []section{
+		pairs(f), losses(f), switchCounts(f), causes(f), hypotheses(f), doubts(f), again(f),
+		topologies(f), hops(f), configurations(f), engines(f), fingerprints(f),
+	}) {
+		if !s.empty() {
 			d.sections = append(d.sections, s)
 		}
 	}
+	d.sections = illustrate(f, d.sections)
 	return d
 }

@@ -10,7 +10,7 @@ import (
 	"windtunnel/result"
 )
 
-// Whatever a run file holds that can be read, every format reports it.
+// Whatever a run file holds that can be read, every format reports it, and pages and pictures are well-formed.
 func FuzzReport(f *testing.F) {
 	whole, err := os.ReadFile(filepath.Join(runFolder(f, oneBlock()), result.FileName))
 	if err != nil {
@@ -33,6 +33,14 @@ func FuzzReport(f *testing.F) {
 			if err := Write(format.Name, &bytes.Buffer{}, findings, Options{Color: true}); err != nil {
 				t.Fatal(err)
 			}
+		}
+		elements(t, pageOf(t, &maker{file}))
+		files, err := Files("md", findings, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, picture := range files[1:] {
+			elements(t, string(picture.Content))
 		}
 	})
 }

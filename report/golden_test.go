@@ -199,6 +199,12 @@ func TestGoldens(t *testing.T) {
 	} {
 		golden(t, name, "text", m)
 	}
+	for name, m := range map[string]*maker{
+		"normal": normal(), "one-block": oneBlock(), "failed-cell": failedCell(), "nothing-usable": nothingUsable(), "undecided": undecided(),
+		"kinds": otherKinds(), "long-names": longNames(), "mesh": mesh(), "several-pairs": severalPairs(),
+	} {
+		golden(t, name, "html", m)
+	}
 	golden(t, "no-ratios", "text", noRatios())
 	for _, format := range []string{"text", "md", "json", "csv"} {
 		golden(t, "mesh", format, mesh())

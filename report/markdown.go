@@ -6,23 +6,40 @@ import (
 	"strings"
 
 	"windtunnel/analysis"
-	"windtunnel/result"
 )
 
-// writeMarkdown is the report for a page: GitHub's tables, each cell's topology as
-// the plan draws it, and what its path runs.
+// writeMarkdown is the report for a page, in GitHub's tables: without pictures, which are files of their own.
 func writeMarkdown(w io.Writer, f analysis.Findings, _ Options) error {
-	out := markdown{bufio.NewWriter(w)}
+	return writeMarkdownOf(w, documentOf(f), false)
+}
+
+// markdownFiles is the report with its pictures beside it.
+func markdownFiles(f analysis.Findings) ([]File, error) {
 	d := documentOf(f)
+	var page strings.Builder
+	if err := writeMarkdownOf(&page, d, true); err != nil {
+		return nil, err
+	}
+	files := []File{{"report.md", []byte(page.String())}}
+	for _, s := range d.sections {
+		for _, c := range s.charts {
+			files = append(files, File{c.name + ".svg", c.picture.file(c.name, c.heading, c.says)})
+		}
+	}
+	return files, nil
+}
+
+func writeMarkdownOf(w io.Writer, d document, pictures bool) error {
+	out := markdown{bufio.NewWriter(w)}
 	out.line("# "+escape(d.title), "")
 	for _, p := range d.intro {
 		out.line(escape(p), "")
 	}
 	for _, s := range d.sections {
-		out.section(s)
+		if len(s.charts) == 0 || pictures {
+			out.section(s)
+		}
 	}
-	out.topologies(f)
-	out.configurations(f)
 	return out.Flush()
 }
 
@@ -37,6 +54,9 @@ func (m markdown) line(lines ...string) {
 
 func (m markdown) section(s section) {
 	m.line("## "+s.heading, "")
+	for _, c := range s.charts {
+		m.chart(c)
+	}
 	if s.table != nil {
 		m.table(*s.table)
 	}
@@ -49,12 +69,35 @@ func (m markdown) section(s section) {
 	for _, note := range s.notes {
 		m.line(escape(note), "")
 	}
+	for _, t := range s.texts {
+		m.verbatim(t)
+	}
+}
+
+// chart is a picture, what it shows, and its figures, which one opens.
+func (m markdown) chart(c illustrated) {
+	if c.of != "" {
+		m.line("### "+escape(c.of), "")
+	}
+	m.line("!["+escape(c.heading)+"]("+c.name+".svg)", "", escape(c.says), "")
+	for _, note := range c.notes {
+		m.line(escape(note), "")
+	}
+	if c.figures != nil {
+		m.line("<details><summary>The figures of this picture</summary>", "")
+		figures, left := c.figures.first(mostFigures)
+		m.table(figures)
+		if left > 0 {
+			m.line(moreRows(left), "")
+		}
+		m.line("</details>", "")
+	}
 }
 
 func (m markdown) item(i item) {
 	text := escape(i.says)
 	if i.code {
-		text = "`" + i.says + "`"
+		text = codeSpan(i.says)
 	}
 	if i.name != "" {
 		text = "**" + escape(i.name) + "** " + text
@@ -85,36 +128,25 @@ func (m markdown) table(t table) {
 
 func (m markdown) row(cells []string) { m.line("| " + strings.Join(cells, " | ") + " |") }
 
-// topologies are the drawings of the cells.
-func (m markdown) topologies(f analysis.Findings) {
-	m.drawn("## Topologies", f, func(c result.Cell) string { return c.Topology })
-}
-
-// configurations are what the cells' paths ran, in full: a peer is compared as it was
-// configured, and a reader may know better.
-func (m markdown) configurations(f analysis.Findings) {
-	m.drawn("## Configurations", f, func(c result.Cell) string { return c.Configuration })
-	m.drawn("## Container engines", f, func(c result.Cell) string { return c.Engines })
-}
-
-// drawn writes a text of each cell that has one as indented code, which no text inside
-// can end.
-func (m markdown) drawn(heading string, f analysis.Findings, of func(result.Cell) string) {
-	for _, c := range f.Cells {
-		text := of(c.Spec)
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		if heading != "" {
-			m.line(heading, "")
-			heading = ""
-		}
-		m.line("### "+escape(strings.TrimSpace(c.Spec.Name+" "+c.Spec.Says)), "")
-		for _, s := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-			m.line(strings.TrimRight("    "+s, " "))
-		}
-		m.line("")
+// verbatim writes a text as indented code, which no text inside can end.
+func (m markdown) verbatim(v verbatim) {
+	m.line("### "+escape(v.name), "")
+	for _, s := range strings.Split(v.text, "\n") {
+		m.line(strings.TrimRight("    "+s, " "))
 	}
+	m.line("")
+}
+
+// codeSpan is a text as code: its fence is longer than any within, so that none can end it (CommonMark, section 6.1).
+func codeSpan(s string) string {
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if fence == "`" {
+		return fence + s + fence
+	}
+	return fence + " " + s + " " + fence
 }
 
 // escape keeps a text from being read as markup.

@@ -9,6 +9,8 @@ import (
 	"windtunnel/result"
 )
 
+const throughputHeading = "Throughput and CPU use"
+
 // throughput is the source's table, turned: a row a cell, both ends' Mbit/s and
 // CPU use, and what was published.
 func throughput(f analysis.Findings) section {
@@ -23,7 +25,7 @@ func throughput(f analysis.Findings) section {
 			column{"publ. sender", "Mbit/s", false}, column{"publ. sender", "CPU %", false},
 			column{"publ. receiver", "Mbit/s", false}, column{"publ. receiver", "CPU %", false})
 	}
-	s := section{heading: "Throughput and CPU use", table: t}
+	s := section{heading: throughputHeading, table: t}
 	for _, c := range f.Cells {
 		row := append([]string{c.Spec.Name, c.Spec.Says}, measured(c)...)
 		if published {

@@ -57,6 +57,8 @@ func together(f analysis.Findings, says func(analysis.Cell) []string) []string {
 	return notes
 }
 
+const latencyHeading = "Latency"
+
 // latencies is how long requests took: those of the load, and those of a probe
 // beside it.
 func latencies(f analysis.Findings) section {
@@ -81,7 +83,7 @@ func latencies(f analysis.Findings) section {
 	if len(t.rows) == 0 {
 		return section{}
 	}
-	return section{heading: "Latency", table: t, notes: pauses(f)}
+	return section{heading: latencyHeading, table: t, notes: pauses(f)}
 }
 
 // pauses tell of what polls and yet sleeps, where there are latencies.

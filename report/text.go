@@ -57,6 +57,9 @@ func (t *text) document(d document) {
 		}
 	}
 	for _, s := range d.sections {
+		if s.long || len(s.charts) > 0 {
+			continue
+		}
 		t.line("")
 		t.line(t.paint(bold, s.heading))
 		t.section(s)

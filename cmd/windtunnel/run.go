@@ -308,7 +308,7 @@ func joined(cpus []int) string {
 	return strings.Join(words, ",")
 }
 
-// conclude reports what there is and says how the run ended.
+// conclude reports what there is, leaves a page of it beside the records, and says how the run ended.
 func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) error {
 	format := "text"
 	if asJSON {
@@ -318,7 +318,11 @@ func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) 
 	if err != nil {
 		return failed(errors.Join(runErr, err))
 	}
-	fmt.Fprintf(s.err, "the run is in %s; `windtunnel report %s --format md|json|csv` prints it again\n", dir, dir)
+	_, pageErr := writeFiles(dir, "html", findings)
+	if pageErr == nil {
+		fmt.Fprintf(s.err, "the same with pictures: %s\n", filepath.Join(dir, "report.html"))
+	}
+	fmt.Fprintf(s.err, "the run is in %s; `windtunnel report %s --format md|html|json|csv` prints it again\n", dir, dir)
 	switch {
 	case end.Why == run.EndInterrupted:
 		return coded{exitInterrupted, errors.Join(errors.New("interrupted; this is the report of what there is"), runErr)}
@@ -326,6 +330,8 @@ func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) 
 		return failed(runErr)
 	case !findings.Usable():
 		return coded{exitUnusable, errors.New("no cell has two usable trials; the doubts above say why, a longer --budget gives more")}
+	case pageErr != nil:
+		return failed(pageErr)
 	}
 	return nil
 }

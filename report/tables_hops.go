@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"windtunnel/analysis"
+	"windtunnel/result"
+)
+
+// hops is where the packets of each cell were counted, in the order of their way.
+func hops(f analysis.Findings) section {
+	t := &table{columns: []column{
+		{name: "cell", text: true}, {name: "node", text: true}, {name: "counted by", text: true},
+		{"packets in a trial", "received", false}, {"packets in a trial", "sent", false}, {"packets in a trial", "dropped", false},
+		{"packets in a trial", "unaccounted", false}, {name: "dropped as", text: true},
+	}}
+	for _, c := range f.Cells {
+		for _, h := range c.Hops {
+			t.rows = append(t.rows, hopRow(c.Spec.Name, h))
+		}
+	}
+	if len(t.rows) == 0 {
+		return section{}
+	}
+	return section{heading: "Packets, hop by hop", long: true, table: t, notes: []string{
+		"From the senders to the receivers, a trial's means. Each place counts packets as it sees them: one that is cut or joined on its way (TSO, GRO) is one there and several elsewhere, and traffic in both directions is counted.",
+		"What a switch received, it sent on or dropped by a name; the rest is unaccounted. An interface counts each direction for itself.",
+	}}
+}
+
+func hopRow(cell string, h analysis.Hop) []string {
+	row := []string{cell, h.Node, string(h.Kind) + " " + h.Place, packetCount(h.Received), packetCount(h.Sent), dash, dash, ""}
+	var names []string
+	sum := 0.0
+	for name, n := range h.Drops {
+		names = append(names, name+" "+packetCount(n))
+		sum += n
+	}
+	slices.Sort(names)
+	row[7] = strings.Join(names, ", ")
+	switch h.Kind {
+	case analysis.HopSender:
+		row[3] = dash
+	case analysis.HopReceiver:
+		row[4], row[5] = dash, packetCount(sum)
+	case analysis.HopInterface:
+		row[5] = packetCount(sum)
+	case analysis.HopSwitch:
+		row[5], row[6] = packetCount(sum), packetCount(h.Unaccounted())
+	}
+	return row
+}
+
+// packetCount is the mean of whole numbers, in full.
+func packetCount(n float64) string {
+	if n != 0 && n < 10 && n > -10 {
+		return oneDecimal(result.Figure{Mean: n, N: 1})
+	}
+	return fmt.Sprintf("%.0f", n)
+}
