@@ -56,6 +56,7 @@ fuzz: peers
 
 peers:
 	@bash scripts/peers.sh
+	@bash scripts/axe.sh
 
 # The slow, exhaustive parts: 1,000 seeded A/A runs through the pipeline, fuzzers.
 soak: build

@@ -20,6 +20,7 @@ need ovs-vswitchd openvswitch-switch
 need dockerd docker.io
 need iptables iptables
 need podman podman
+need chromium chromium # opens the reports' pages
 need dpdk-testpmd dpdk-dev # a parser of rte_flow's rules
 need cc gcc
 # An older kernel in a guest: scripts/kernels.sh; virtual machines as endpoints.
