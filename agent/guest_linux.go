@@ -223,7 +223,7 @@ func (g *guest) sample(ctx context.Context, opens, closes time.Time) (result.Nod
 		return result.NodeSample{}, err
 	}
 	p := &probes{node: opened}
-	sample, err := p.sample(ctx, opens, closes)
+	sample, err := p.sample(ctx, opens, closes, 0)
 	for i := range sample.Links {
 		sample.Links[i].Place = places[sample.Links[i].Device]
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -95,8 +96,8 @@ func ends(g testbed.Graph, link testbed.Link, node string) []measure.Link {
 	return all
 }
 
-// sample reads every probe at the window's two ends.
-func (p *probes) sample(ctx context.Context, opens, closes time.Time) (result.NodeSample, error) {
+// sample reads every probe at the window's two ends, and the CPUs alone in between, every so often (0: never).
+func (p *probes) sample(ctx context.Context, opens, closes time.Time, every time.Duration) (result.NodeSample, error) {
 	if err := sleepUntil(ctx, opens); err != nil {
 		return result.NodeSample{}, err
 	}
@@ -104,7 +105,8 @@ func (p *probes) sample(ctx context.Context, opens, closes time.Time) (result.No
 	if err != nil {
 		return result.NodeSample{}, err
 	}
-	if err := sleepUntil(ctx, closes); err != nil {
+	readings, err := p.follow(ctx, before, opens, closes, every)
+	if err != nil {
 		return result.NodeSample{}, err
 	}
 	after, err := p.node.Read()
@@ -113,7 +115,36 @@ func (p *probes) sample(ctx context.Context, opens, closes time.Time) (result.No
 	}
 	sample := measure.Difference(before, after)
 	sample.Machine = p.machine
+	sample.Intervals = measure.Intervals(append(readings, after))
 	return sample, nil
+}
+
+// What reading the CPUs over time may take.
+const (
+	mostBusyShares = 20_000 // in one sample: 600 intervals of 32 CPUs
+	readingShare   = 100    // an interval is at least so many times as long as its reading takes
+)
+
+// follow reads the CPUs until the window closes; the window's beginning is the first of its readings.
+func (p *probes) follow(ctx context.Context, before measure.Snapshot, opens, closes time.Time, every time.Duration) ([]measure.Snapshot, error) {
+	readings := []measure.Snapshot{before}
+	cpus := len(p.node.CPUs())
+	step := max(every, closes.Sub(opens)*time.Duration(cpus)/mostBusyShares)
+	quickest := time.Duration(math.MaxInt64) // of the readings: a slow one had to wait for its CPU
+	for edge := opens.Add(step); every > 0 && closes.Sub(edge) >= step/2; edge = edge.Add(step) {
+		if err := sleepUntil(ctx, edge); err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		now, err := p.node.ReadCPU()
+		if err != nil {
+			return nil, err
+		}
+		readings = append(readings, now)
+		quickest = min(quickest, time.Since(began))
+		step = max(step, quickest*readingShare)
+	}
+	return readings, sleepUntil(ctx, closes)
 }
 
 func sleepUntil(ctx context.Context, when time.Time) error {

@@ -96,7 +96,7 @@ func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *pr
 	opens := arrived.Add(seconds(start.InSeconds + start.WarmUpSeconds))
 	pulls := make(chan pulled, 1)
 	go func() { pulls <- pullAll(ctx, cables, opens, seconds(start.WindowSeconds)) }()
-	t.result.Sample, t.err = probes.sample(ctx, opens, opens.Add(seconds(start.WindowSeconds)))
+	t.result.Sample, t.err = probes.sample(ctx, opens, opens.Add(seconds(start.WindowSeconds)), seconds(start.IntervalSeconds))
 	p := <-pulls
 	t.result.Sample.Pulls = p.all
 	t.err = errors.Join(t.err, p.err)

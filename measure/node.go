@@ -163,6 +163,9 @@ func (n *Node) Read() (Snapshot, error) {
 	return s, nil
 }
 
+// CPUs are those of the node.
+func (n *Node) CPUs() []int { return n.config.CPUs }
+
 // Close frees the probes.
 func (n *Node) Close() error {
 	n.cpu.close()

@@ -98,6 +98,16 @@ type NodeSample struct {
 	Pulls               []Pull            `json:"pulls,omitempty"` // cables that were pulled here
 	VMs                 []VMSample        `json:"vms,omitempty"`
 	Missing             map[string]string `json:"missing,omitempty"`
+	// Intervals are the CPUs over time, within the window; empty where only the tick tells of them.
+	Intervals []CPUInterval `json:"intervals,omitempty"`
+}
+
+// CPUInterval is a part of a node's window, in seconds since it began, and the share of it, 0 to 1, that each
+// CPU was busy, in the order of NodeSample.CPUs.
+type CPUInterval struct {
+	From float64   `json:"from"`
+	To   float64   `json:"to"`
+	Busy []float64 `json:"busy"`
 }
 
 // Pull is a cable that was pulled at this node, in seconds since the window began.

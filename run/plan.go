@@ -33,6 +33,7 @@ const (
 	closingTime   = time.Second             // the report and the last teardown
 	startDelay    = 30 * time.Millisecond   // from the start message to traffic
 	interval      = 100 * time.Millisecond  // of the records within a trial: 10 to 30 a window
+	mostIntervals = 600                     // in a window; longer ones have longer intervals
 	shortWarmUp   = 200 * time.Millisecond
 	longWarmUp    = 500 * time.Millisecond
 	shortWindow   = time.Second

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"windtunnel/result"
@@ -107,7 +108,7 @@ func (c *Conductor) cpus(node string) []int {
 func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell, t result.Trial) (map[string]NodeTrial, error) {
 	start := Start{InSeconds: startDelay.Seconds(),
 		WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds,
-		IntervalSeconds: interval.Seconds()}
+		IntervalSeconds: intervalOf(t.WindowSeconds)}
 	nodes := c.nodesOf(cell.Laid.Graph)
 	err := each(nodes, func(n Node) error { return n.Start(ctx, cell.Record.Name, start) })
 	if err != nil {
@@ -123,6 +124,12 @@ func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell, t result.
 		return err
 	})
 	return parts, err
+}
+
+// intervalOf is how long the parts of a window are, in seconds: few enough that a trial's record stays
+// small, and whole tenths.
+func intervalOf(windowSeconds float64) float64 {
+	return interval.Seconds() * max(1, math.Ceil(windowSeconds/interval.Seconds()/mostIntervals))
 }
 
 // each does something on all nodes at once.

@@ -5,12 +5,14 @@ import (
 	"math"
 	"sort"
 	"strconv"
+	"strings"
 )
 
 // Warning is a reason to trust a set of samples less.
 type Warning struct {
 	Kind string // few-blocks, bimodal, drift, outlier, order, scatter
 	Says string // without a subject: "5 samples fall in two groups"
+	At   []int  // the samples that it is about, from 0; empty: all of them
 }
 
 // The thresholds below are set so that fewer than 1 in 50 sets of 8 to 30 plain
@@ -20,26 +22,41 @@ const (
 	outlierDeviations = 7   // robust standard deviations from the median
 	driftDeviations   = 2.9 // standard deviations of the trend's score
 	gapWidths         = 1.5 // widths of the wider of two groups, that lie between them
+	mostSlopes        = 300 // samples, between which slopes are taken
 )
 
 // Warnings looks at samples in the order in which they were taken.
 func Warnings(samples []float64) []Warning {
 	var all []Warning
 	if n := len(samples); n > 0 && n < MinimumBlocks {
-		all = append(all, Warning{"few-blocks", fmt.Sprintf("%d of at least %d samples: no bounds", n, MinimumBlocks)})
+		all = append(all, Warning{Kind: "few-blocks", Says: fmt.Sprintf("%d of at least %d samples: no bounds", n, MinimumBlocks)})
 	}
 	if len(samples) < minimumForShape {
 		return all
 	}
 	if low, high, ok := twoGroups(samples); ok {
-		all = append(all, Warning{"bimodal", fmt.Sprintf("the samples fall in two groups, %d about %s and %d about %s", len(low), digits(median(low)), len(high), digits(median(high)))})
-	} else if at, ok := outlier(samples); ok {
-		all = append(all, Warning{"outlier", fmt.Sprintf("sample %d, %s, lies far from the others, about %s; it widens the bounds", at+1, digits(samples[at]), digits(median(samples)))})
+		all = append(all, Warning{Kind: "bimodal", Says: fmt.Sprintf("the samples fall in two groups, %d about %s and %d about %s", len(low), digits(median(low)), len(high), digits(median(high)))})
+	} else if at := outliers(samples); len(at) > 0 {
+		all = append(all, Warning{Kind: "outlier", Says: farOff(samples, at), At: at})
 	}
-	if up, ok := drifting(samples); ok {
-		all = append(all, Warning{"drift", "the samples drift " + map[bool]string{true: "up", false: "down"}[up] + " over the run"})
+	if drifting(samples) {
+		n := float64(len(samples) - 1)
+		from := median(samples) - slope(samples)*n/2 // the line through the middle
+		all = append(all, Warning{Kind: "drift", Says: fmt.Sprintf("the samples drift over the run, from about %s to about %s", digits(from), digits(from+slope(samples)*n))})
 	}
 	return all
+}
+
+// farOff names the samples that lie far off.
+func farOff(samples []float64, at []int) string {
+	if len(at) == 1 {
+		return fmt.Sprintf("sample %d, %s, lies far from the others, about %s; it widens the bounds", at[0]+1, digits(samples[at[0]]), digits(median(samples)))
+	}
+	var numbers, values []string
+	for _, i := range at {
+		numbers, values = append(numbers, strconv.Itoa(i+1)), append(values, digits(samples[i]))
+	}
+	return fmt.Sprintf("samples %s, %s, lie far from the others, about %s; they widen the bounds", strings.Join(numbers, ", "), strings.Join(values, ", "), digits(median(samples)))
 }
 
 // OrderWarning tells of blocks in which the same cell always came first: then an
@@ -53,7 +70,7 @@ func OrderWarning(blocks []Block) (Warning, bool) {
 	if len(blocks) < MinimumBlocks {
 		return Warning{}, false
 	}
-	return Warning{"order", fmt.Sprintf("the same cell came first in all %d blocks, so an effect of the order would look like a difference", len(blocks))}, true
+	return Warning{Kind: "order", Says: fmt.Sprintf("the same cell came first in all %d blocks, so an effect of the order would look like a difference", len(blocks))}, true
 }
 
 // doubtfulScatter is the relative standard deviation of trials from which
@@ -74,7 +91,7 @@ func ScatterWarning(samples []float64) (Warning, bool) {
 	if len(samples) < MinimumBlocks || mean <= 0 || deviation < doubtfulScatter*mean {
 		return Warning{}, false
 	}
-	return Warning{"scatter", "the trials scatter by more than a fifth: was the machine busy with something else?"}, true
+	return Warning{Kind: "scatter", Says: "the trials scatter by more than a fifth: was the machine busy with something else?"}, true
 }
 
 // twoGroups splits the sorted samples at their widest gap and reports whether
@@ -97,27 +114,38 @@ func twoGroups(samples []float64) (low, high []float64, ok bool) {
 	return low, high, smaller >= max(3, n/5) && high[0]-low[len(low)-1] > gapWidths*wide
 }
 
-// outlier returns the sample that lies farthest from the median, where it does by
-// outlierDeviations of the median absolute deviation, scaled to Gaussian noise.
+// outliers are the samples that lie farther from the median than outlierDeviations of the
+// median absolute deviation, scaled to Gaussian noise, in the order in which they were taken.
 // Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993), with a wider
 // limit than their 3.5, for few samples.
-func outlier(samples []float64) (at int, ok bool) {
+func outliers(samples []float64) (at []int) {
+	middle, spread := median(samples), spreadOf(samples)
+	for i, x := range samples {
+		if spread > 0 && math.Abs(x-middle) > outlierDeviations*spread {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// spreadOf is the standard deviation that Gaussian samples with this median absolute deviation would have; 0 where
+// there are none, or over half of them are the same.
+func spreadOf(samples []float64) float64 {
+	if len(samples) == 0 {
+		return 0
+	}
 	middle := median(samples)
 	off := make([]float64, len(samples))
 	for i, x := range samples {
 		off[i] = math.Abs(x - middle)
-		if off[i] > off[at] {
-			at = i
-		}
 	}
-	spread := 1.4826 * median(off)
-	return at, spread > 0 && off[at] > outlierDeviations*spread
+	return 1.4826 * median(off)
 }
 
 // drifting counts pairs in which the later sample is higher, against those in
 // which it is lower. H. B. Mann, "Nonparametric tests against trend",
 // Econometrica 13 (1945).
-func drifting(samples []float64) (up, ok bool) {
+func drifting(samples []float64) bool {
 	score := 0.0
 	for i, x := range samples {
 		for _, y := range samples[i+1:] {
@@ -131,7 +159,21 @@ func drifting(samples []float64) (up, ok bool) {
 	}
 	n := float64(len(samples))
 	deviation := math.Sqrt(n * (n - 1) * (2*n + 5) / 18)
-	return score > 0, math.Abs(score)-1 > driftDeviations*deviation
+	return math.Abs(score)-1 > driftDeviations*deviation
+}
+
+// slope is the median slope between any two samples, by sample. P. K. Sen, "Estimates of the regression
+// coefficient based on Kendall's tau", J. of the American Statistical Association 63 (1968). Of many samples it
+// takes evenly spaced ones, so that the work stays small.
+func slope(samples []float64) float64 {
+	var slopes []float64
+	step := 1 + len(samples)/mostSlopes
+	for i := 0; i < len(samples); i += step {
+		for j := i + 1; j < len(samples); j += step {
+			slopes = append(slopes, (samples[j]-samples[i])/float64(j-i))
+		}
+	}
+	return median(slopes)
 }
 
 // digits writes four significant digits, without an exponent where there is need

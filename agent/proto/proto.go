@@ -89,7 +89,7 @@ type Start struct {
 	InSeconds     float64 `json:"in_seconds"`
 	WarmUpSeconds float64 `json:"warmup_seconds"`
 	WindowSeconds float64 `json:"window_seconds"`
-	// IntervalSeconds is the length of the ends' interval records; 0: none.
+	// IntervalSeconds is the length of the interval records of ends, and of a node's CPUs; 0: none.
 	IntervalSeconds float64 `json:"interval_seconds,omitempty"`
 }
 
