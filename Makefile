@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers soak kernels pci bench bench-traffic bench-vrouter bench-poll generate dist clean
+.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers soak kernels pci bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
 
 all: build
 
@@ -72,7 +72,7 @@ kernels:
 pci:
 	@bash scripts/pci.sh
 
-bench: bench-traffic bench-vrouter bench-poll
+bench: bench-traffic bench-vrouter bench-poll bench-sampling
 
 bench-traffic: build peers
 	$(GO) run ./bench/traffic
@@ -84,10 +84,13 @@ bench-poll: build poll
 	@bash scripts/poll.sh load
 	$(GO) run ./bench/poll
 
-# The BPF objects of the vRouter and of raw frames, and the Go types of their records, by the
+bench-sampling:
+	$(GO) run ./bench/sampling
+
+# The BPF objects of the vRouter, of raw frames and of the sampler of stacks, and the Go types of their records, by the
 # pinned compiler.
 generate:
-	$(GO) generate ./vrouter/... ./traffic/frame/...
+	$(GO) generate ./vrouter/... ./traffic/frame/... ./measure/profile
 
 dist:
 	@bash scripts/dist.sh '$(LDFLAGS)'

@@ -226,6 +226,11 @@ func (c *Client) Result(ctx context.Context, cell string) (proto.NodeTrial, erro
 	if err != nil {
 		return proto.NodeTrial{}, err
 	}
+	if p := reply.Trial.Profile; p != nil {
+		if err := p.Check(); err != nil {
+			reply.Trial.Profile = &result.Profile{Missing: "what the node told of its stacks cannot be used: " + err.Error()}
+		}
+	}
 	return *reply.Trial, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"maps"
 
+	"windtunnel/measure/profile"
+	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
 	"windtunnel/testbed/vm"
 )
@@ -15,5 +17,8 @@ import (
 func Missing(ctx context.Context) map[string]string {
 	missing := netns.Missing(ctx)
 	maps.Copy(missing, vm.Missing())
+	if why := profile.Missing(); why != "" {
+		missing[testbed.FeatureStacks] = why
+	}
 	return missing
 }

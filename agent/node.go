@@ -123,7 +123,7 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 		nic = findNIC(config, backend, notes)
 		config.Backend = local{backend, newEngines(backend, config, notes), nic, newMachines(backend, config, notes)}
 	}
-	n := &node{config: config, journal: notes, nic: nic, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{},
+	n := &node{config: config, journal: notes, nic: nic, stacks: &stackSampler{cpus: config.CPUs}, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{},
 		builds: map[string]context.CancelCauseFunc{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	n.watchdog = time.AfterFunc(heartbeatLimit, func() {
@@ -142,6 +142,7 @@ type node struct {
 	journal  *journal
 	watchdog *time.Timer
 	nic      *hostNIC // nil: the node is simulated
+	stacks   *stackSampler
 
 	mu       sync.Mutex
 	graphs   map[string]testbed.Graph // by cell, as applied
@@ -235,6 +236,7 @@ func (n *node) building(ctx context.Context, cell string) (limited context.Conte
 }
 
 func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]string) error {
+	defer n.stacks.renew()
 	if len(g.Nodes) == 0 {
 		n.endWorkers(g.Cell)
 		return n.config.Backend.Restore(ctx, g.Cell)

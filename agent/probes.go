@@ -20,16 +20,22 @@ type probes struct {
 	node    *measure.Node
 	graph   testbed.Graph
 	vms     []Machine
-	machine string // whose the CPUs are
+	machine string    // whose the CPUs are
+	stacks  *sampling // nil: stacks are not sampled
 }
 
-// probes opens the probes of what stands for a cell.
-func (n *node) probes(cell string) (*probes, error) {
-	opened, err := measure.NewNode(n.measured(cell))
+// probes opens the probes of what stands for a cell; stacks says whether stacks are sampled, too.
+func (n *node) probes(cell string, stacks bool) (*probes, error) {
+	config := n.measured(cell)
+	opened, err := measure.NewNode(config)
 	if err != nil {
 		return nil, err
 	}
-	return &probes{node: opened, graph: n.graph(cell), vms: n.config.Backend.Machines(cell), machine: bootIdentity()}, nil
+	p := &probes{node: opened, graph: n.graph(cell), vms: n.config.Backend.Machines(cell), machine: bootIdentity()}
+	if stacks {
+		p.stacks = n.sampleStacks(config)
+	}
+	return p, nil
 }
 
 // measured says what of a cell lies on this node.
@@ -101,6 +107,7 @@ func (p *probes) sample(ctx context.Context, opens, closes time.Time, every time
 	if err := sleepUntil(ctx, opens); err != nil {
 		return result.NodeSample{}, err
 	}
+	p.stacks.start()
 	before, err := p.node.Read()
 	if err != nil {
 		return result.NodeSample{}, err
@@ -109,6 +116,7 @@ func (p *probes) sample(ctx context.Context, opens, closes time.Time, every time
 	if err != nil {
 		return result.NodeSample{}, err
 	}
+	p.stacks.stop()
 	after, err := p.node.Read()
 	if err != nil {
 		return result.NodeSample{}, err
@@ -184,5 +192,6 @@ func (p *probes) close() error {
 	if p == nil {
 		return errors.New("no probes")
 	}
+	p.stacks.close()
 	return p.node.Close()
 }

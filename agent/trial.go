@@ -47,7 +47,7 @@ func (n *node) start(ctx context.Context, ask proto.Request) proto.Reply {
 	if running {
 		return refuse("a trial of cell %s runs already", ask.Cell)
 	}
-	probes, err := n.probes(ask.Cell)
+	probes, err := n.probes(ask.Cell, ask.Start.Profile)
 	if err != nil {
 		return refuse("opening the probes: %v", err)
 	}
@@ -97,6 +97,7 @@ func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *pr
 	pulls := make(chan pulled, 1)
 	go func() { pulls <- pullAll(ctx, cables, opens, seconds(start.WindowSeconds)) }()
 	t.result.Sample, t.err = probes.sample(ctx, opens, opens.Add(seconds(start.WindowSeconds)), seconds(start.IntervalSeconds))
+	t.result.Profile = probes.stacks.profile()
 	p := <-pulls
 	t.result.Sample.Pulls = p.all
 	t.err = errors.Join(t.err, p.err)

@@ -63,6 +63,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.Congestion = congestion(trials)
 	c.Profile = profileOf(trials)
 	c.Queues = c.queues(trials)
+	c.layers(trials, d.profiles[spec.Name], d.Run.Plan.Profile)
 	c.Outage = outage(trials)
 	c.Methods = methods(trials)
 	c.Limits = limits(trials)

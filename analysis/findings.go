@@ -50,11 +50,15 @@ type Cell struct {
 	Limits        map[string]Limit // what bounded the traffic, by verdict (result.PathLimited, ...)
 	Profile       Profile
 	Outage        *Outage           // of a cell whose cable is pulled; nil: none is
+	Layers        []NodeLayers      // what its CPU time went to, by node
+	Flames        []Flame           // the same call by call, of nodes that were sampled
 	Queues        []Queues          // where packets were received, of nodes of a cell that asks for queues or spread
 	Latency       *result.LatencyAt // of its own frames, at a share of what arrived; nil: it was not measured
 	Course        []Moment          // every trial that was recorded, in the order of time
 	Hops          []Hop             // what counted packets, from the senders to the receivers
 	Search        *result.Search    // for the highest rates; nil: none was asked for, or it did not begin
+
+	blocks map[string]map[int]trialLayers // by node and block, for ratios
 }
 
 // Limit is in how many trials a verdict was given, and the last one's evidence.
@@ -94,6 +98,7 @@ type Ratio struct {
 	PublishedVerdict string
 	Evidence         []string
 	Doubts           []string
+	Layers           []RatioLayers // what the layers cost more, by node
 }
 
 // Hypothesis is a sentence and what the run's data and the published data say of it.
@@ -110,7 +115,8 @@ type Hypothesis struct {
 // data is a run file with its trials by cell: a file may have many of both.
 type data struct {
 	result.File
-	of map[string][]result.Trial
+	of       map[string][]result.Trial
+	profiles map[string][]result.Profile
 }
 
 // both are the trials of two cells.
@@ -118,7 +124,7 @@ func (d data) both(r result.Ratio) []result.Trial { return slices.Concat(d.of[r.
 
 // Of turns a run file into findings. It needs no root, and not the machine.
 func Of(file result.File) Findings {
-	d := data{file, result.ByCell(file.Trials)}
+	d := data{file, result.ByCell(file.Trials), profilesByCell(file.Profiles)}
 	f := Findings{Run: file.Run, End: file.End}
 	var measured []string
 	for _, spec := range file.Cells {

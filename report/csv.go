@@ -31,7 +31,11 @@ func writeCSV(w io.Writer, f analysis.Findings, _ Options) error {
 				csvFigure([]string{"pair", c.Spec.Name, string(result.Latency(result.LatencyIntended, "p50")), p.From, p.To}, p.Latency))
 		}
 	}
+	for _, c := range f.Cells {
+		lines = append(lines, csvLayers(c)...)
+	}
 	for _, r := range f.Ratios {
+		lines = append(lines, csvChanges(r)...)
 		lines = append(lines, csvFigure([]string{"ratio", r.Ratio.Over + "/" + r.Ratio.Under, string(r.Ratio.Metric), "", ""},
 			result.Figure{Mean: r.Estimate.Estimate, Low: r.Estimate.Low, High: r.Estimate.High, N: r.Estimate.N, Reason: r.Estimate.Reason}))
 	}

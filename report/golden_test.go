@@ -322,7 +322,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 func TestWriteErrorsAreTold(t *testing.T) {
 	for _, f := range Formats() {
-		if err := Write(f.Name, fullDisk{}, analysis.Of(normal().file), Options{}); err == nil {
+		if err := Write(f.Name, fullDisk{}, analysis.Of(layered().file), Options{}); err == nil {
 			t.Errorf("%s: no error", f.Name)
 		}
 	}

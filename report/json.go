@@ -69,6 +69,7 @@ type cellObject struct {
 	Configuration      string                    `json:"configuration,omitempty"` // every program that the path ran
 	Engines            string                    `json:"engines,omitempty"`       // what container engines made by themselves
 	Machines           []analysis.Machine        `json:"vms,omitempty"`           // virtual machines, and what they cost
+	Layers             map[string]layersObject   `json:"layers,omitempty"`        // what its CPU time went to, by node
 }
 
 // packetsObject is what became of numbered packets. Shares are percentages of
@@ -169,6 +170,8 @@ type ratioObject struct {
 	Verdict   string        `json:"verdict"`
 	Evidence  []string      `json:"evidence"`
 	Doubts    []string      `json:"doubts"`
+
+	Layers []layerChangeObject `json:"layers,omitempty"` // where the CPU time differs
 }
 
 type hypothesisObject struct {
@@ -230,7 +233,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines, Machines: c.Machines,
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines, Machines: c.Machines, Layers: layersOf(c),
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),
@@ -307,7 +310,7 @@ func ratioOf(r analysis.Ratio) ratioObject {
 	o := ratioObject{
 		Metric: r.Ratio.Metric, Over: r.Ratio.Over, Under: r.Ratio.Under,
 		Low: r.Estimate.Low, High: r.Estimate.High, N: r.Estimate.N, Reason: orNull(r.Estimate.Reason),
-		Published: r.Published, Verdict: r.Verdict, Evidence: list(r.Evidence), Doubts: list(r.Doubts),
+		Published: r.Published, Verdict: r.Verdict, Evidence: list(r.Evidence), Doubts: list(r.Doubts), Layers: changesOf(r),
 	}
 	if r.Estimate.Known() {
 		o.Estimate = &r.Estimate.Estimate

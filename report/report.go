@@ -40,6 +40,7 @@ var formats = []Format{
 	{"html", "one page, for a browser and for print", writeHTML, nil},
 	{"json", "one object, for programs", writeJSON, nil},
 	{"csv", "one line a figure, for spreadsheets", writeCSV, nil},
+	{"folded", "one line a sampled stack, for flame graph tools", writeFolded, nil},
 }
 
 // Formats lists the formats, the default first.

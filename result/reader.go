@@ -16,6 +16,8 @@ const (
 	maxLine   = 4 << 20
 	maxCells  = 10_000
 	maxTrials = 200_000
+	// maxProfiled bounds all profiles together, in frames: two nodes of some ten thousand trials.
+	maxProfiled = 20_000_000
 )
 
 // File is a whole run file.
@@ -24,7 +26,8 @@ type File struct {
 	Cells     []Cell
 	Searches  []Search // one of a cell at most
 	Trials    []Trial
-	Latencies []LatencyAt    // one of a cell at most
+	Latencies []LatencyAt // one of a cell at most
+	Profiles  []Profile
 	End       *End           // nil: the run did not end by itself
 	Unknown   map[string]int // records of kinds that this version does not know, by kind
 	Doubts    []Doubt        // about the file itself
@@ -104,6 +107,8 @@ type decoder struct {
 	begun    bool
 	cells    map[string]bool
 	searched map[string]bool
+	profiled int  // frames
+	overfull bool // with profiles
 }
 
 // take decodes one line; stop means that it was cut off and is the last.
@@ -140,6 +145,8 @@ func (d *decoder) record(line []byte) error {
 		return d.search(line)
 	case RecordTrial:
 		return d.trial(line)
+	case RecordProfile:
+		return d.profile(line)
 	case RecordLatency:
 		return d.latency(line)
 	case RecordEnd:
@@ -233,6 +240,29 @@ func (d *decoder) latency(line []byte) error {
 		return fmt.Errorf("a second latency of cell %s", l.Cell)
 	}
 	d.file.Latencies = append(d.file.Latencies, l)
+	return nil
+}
+
+func (d *decoder) profile(line []byte) error {
+	var p Profile
+	if err := into(line, &p); err != nil {
+		return err
+	}
+	if err := p.Check(); err != nil {
+		return err
+	}
+	for _, t := range p.Tasks {
+		d.profiled += len(t.Frames)
+	}
+	if !d.cells[p.Cell] {
+		return fmt.Errorf("a profile of cell %q, which no line before describes", p.Cell)
+	}
+	if d.profiled <= maxProfiled && len(d.file.Profiles) < 2*maxTrials {
+		d.file.Profiles = append(d.file.Profiles, p)
+	} else if !d.overfull {
+		d.overfull = true
+		d.doubt("profiles", fmt.Sprintf("the file has more profiles than are read (%d frames): layers and flame graphs are of those before line %d", maxProfiled, d.line))
+	}
 	return nil
 }
 

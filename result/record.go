@@ -11,6 +11,7 @@ const (
 	RecordSearch  = "search"
 	RecordLatency = "latency"
 	RecordTrial   = "trial"
+	RecordProfile = "profile"
 	RecordEnd     = "end"
 )
 
@@ -57,6 +58,8 @@ type Plan struct {
 	MinimumBlocks int     `json:"minimum_blocks"`
 	// RebuildSeconds is what building a cell anew takes, where one cell stands at a time; 0: all stand.
 	RebuildSeconds float64 `json:"rebuild_seconds,omitempty"`
+	// Profile says that stacks are sampled in the windows of blocks.
+	Profile bool `json:"profile,omitempty"`
 }
 
 // Hypothesis is a sentence that the run's data and the published data are each

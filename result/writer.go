@@ -86,6 +86,12 @@ func (w *Writer) Trial(t Trial) error {
 	return w.line(t)
 }
 
+// Profile writes what a node's CPUs were doing in a trial. It fills in Record.
+func (w *Writer) Profile(p Profile) error {
+	p.Record = RecordProfile
+	return w.line(p)
+}
+
 // End writes the last line. It fills in Record.
 func (w *Writer) End(e End) error {
 	e.Record = RecordEnd

@@ -22,6 +22,7 @@ type Settings struct {
 	Wire      string        // nic or memory; empty: as the suite says
 	Window    time.Duration // 0: the planner's
 	Seed      uint64
+	NoProfile bool // stacks are not sampled
 }
 
 // What the planner reckons with, beside the window.
@@ -282,7 +283,7 @@ func (p Plan) Runnable() []PlannedCell {
 // blocks, within its bounds. The warm-up grows with it.
 func (p Plan) times(settings Settings) result.Plan {
 	cells := time.Duration(len(p.Runnable()))
-	t := result.Plan{BudgetSeconds: settings.Budget.Seconds(), Precision: settings.Precision, MinimumBlocks: stats.MinimumBlocks}
+	t := result.Plan{BudgetSeconds: settings.Budget.Seconds(), Precision: settings.Precision, MinimumBlocks: stats.MinimumBlocks, Profile: !settings.NoProfile}
 	rebuild := time.Duration(0)
 	if p.OneAtATime {
 		rebuild = rebuildTime

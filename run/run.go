@@ -24,6 +24,7 @@ type Writer interface {
 	Cell(result.Cell) error
 	Search(result.Search) error
 	Trial(result.Trial) error
+	Profile(result.Profile) error
 	Latency(result.LatencyAt) error
 	End(result.End) error
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 
 	"windtunnel/result"
@@ -37,7 +39,7 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 	if t.Excluded = cmp.Or(spoiled(t), c.astray(cell, t)); t.Excluded != "" {
 		return t, c.stop(ctx, cell)
 	}
-	return t, nil
+	return t, c.keepProfiles(t, parts)
 }
 
 // prepare makes receivers ready, then senders: every pair's load, and then the
@@ -108,7 +110,7 @@ func (c *Conductor) cpus(node string) []int {
 func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell, t result.Trial) (map[string]NodeTrial, error) {
 	start := Start{InSeconds: startDelay.Seconds(),
 		WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds,
-		IntervalSeconds: intervalOf(t.WindowSeconds)}
+		IntervalSeconds: intervalOf(t.WindowSeconds), Profile: c.profiled(t)}
 	nodes := c.nodesOf(cell.Laid.Graph)
 	err := each(nodes, func(n Node) error { return n.Start(ctx, cell.Record.Name, start) })
 	if err != nil {
@@ -130,6 +132,24 @@ func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell, t result.
 // small, and whole tenths.
 func intervalOf(windowSeconds float64) float64 {
 	return interval.Seconds() * max(1, math.Ceil(windowSeconds/interval.Seconds()/mostIntervals))
+}
+
+// profiled tells whether stacks are sampled in a trial: in those of blocks, unless nobody wants them.
+func (c *Conductor) profiled(t result.Trial) bool { return c.Plan.Times.Profile && t.Block > 0 }
+
+// keepProfiles records what the nodes' CPUs were doing in a trial that counts.
+func (c *Conductor) keepProfiles(t result.Trial, parts map[string]NodeTrial) error {
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		p := parts[name].Profile
+		if p == nil {
+			continue
+		}
+		p.Cell, p.Block, p.Attempt, p.Node = t.Cell, t.Block, t.Attempt, name
+		if err := c.Out.Profile(*p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // each does something on all nodes at once.

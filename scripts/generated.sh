@@ -9,9 +9,9 @@ fi
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
 mapfile -t files < <(git ls-files 'vrouter/**/*_bpfel.go' 'vrouter/**/*_bpfel.o' 'vrouter/**/*_generated.go' \
-	'traffic/frame/*_bpfel.go' 'traffic/frame/*_bpfel.o')
+	'traffic/frame/*_bpfel.go' 'traffic/frame/*_bpfel.o' 'measure/profile/*_bpfel.go' 'measure/profile/*_bpfel.o')
 for f in "${files[@]}"; do mkdir -p "$before/$(dirname "$f")" && cp "$f" "$before/$f"; done
-go generate ./vrouter/... ./traffic/frame/...
+go generate ./vrouter/... ./traffic/frame/... ./measure/profile
 stale=0
 for f in "${files[@]}"; do
 	cmp -s "$f" "$before/$f" || { echo "generated file is not current: $f (run make generate and commit)" >&2; stale=1; }

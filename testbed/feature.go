@@ -6,6 +6,7 @@ var Features = []string{
 	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureMacvlan,
 	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureSmartNIC, FeatureDesktopEngine,
 	FeatureTap, FeatureGuestKernel, FeatureKVM, FeatureVhostNet,
+	FeatureStacks,
 }
 
 // The features.
@@ -29,4 +30,7 @@ const (
 	FeatureGuestKernel = "guest-kernel" // a kernel for virtual machines, with its modules
 	FeatureKVM         = "kvm"          // virtual machines by the CPU
 	FeatureVhostNet    = "vhost-net"    // their packets carried by the kernel
+
+	// FeatureStacks is what layer costs are made of; without it cells are measured all the same.
+	FeatureStacks = "stack-sampling"
 )

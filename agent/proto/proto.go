@@ -91,6 +91,8 @@ type Start struct {
 	WindowSeconds float64 `json:"window_seconds"`
 	// IntervalSeconds is the length of the interval records of ends, and of a node's CPUs; 0: none.
 	IntervalSeconds float64 `json:"interval_seconds,omitempty"`
+	// Profile asks a node for the stacks that its CPUs are in during the window.
+	Profile bool `json:"profile,omitempty"`
 }
 
 // Probe asks one end of a path to answer (Role receive: open the sockets) or to
@@ -147,6 +149,8 @@ type NIC struct {
 type NodeTrial struct {
 	Ends   []WorkerEnd       `json:"ends"`
 	Sample result.NodeSample `json:"sample"`
+	// Profile is there when start asked for it.
+	Profile *result.Profile `json:"profile,omitempty"`
 }
 
 // WorkerEnd is one worker's result: which end of which pair.

@@ -37,6 +37,7 @@ type runFlags struct {
 	cells          []string
 	wire, nodes    string
 	seed           uint64
+	noProfile      bool
 	out            string
 	json           bool
 }
@@ -59,6 +60,7 @@ func runCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&f.nodes, "nodes", "", "real hosts for the suite's nodes, by ssh: a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2")
 	c.Flags().DurationVar(&f.window, "window", 0, "length of a trial's window, instead of the planner's 1 to 3 s")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "order of the trials (0: drawn, and recorded)")
+	c.Flags().BoolVar(&f.noProfile, "no-profile", false, "do not sample stacks: no layer costs and no flame graphs")
 	c.Flags().StringVar(&f.out, "out", "", "the run's folder, which must not exist or be empty (default ./runs/<time>-<suite>)")
 	c.Flags().BoolVar(&f.json, "json", false, "print the report as JSON")
 	return c
@@ -66,7 +68,7 @@ func runCommand(s streams) *cobra.Command {
 
 // settings checks the flags.
 func (f runFlags) settings() (run.Settings, error) {
-	s := run.Settings{Budget: f.budget, Window: f.window, Cells: f.cells, Wire: f.wire, Seed: f.seed}
+	s := run.Settings{Budget: f.budget, Window: f.window, Cells: f.cells, Wire: f.wire, Seed: f.seed, NoProfile: f.noProfile}
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(f.precision, "%"), 64)
 	if err != nil || !(percent > 0 && percent < 100) {
 		return s, fmt.Errorf("--precision %q is no percentage; write 5%% for 5 per cent", f.precision)

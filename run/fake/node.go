@@ -125,6 +125,9 @@ func (n *node) Result(_ context.Context, cell string) (run.NodeTrial, error) {
 		return run.NodeTrial{}, errors.New("no trial was started")
 	}
 	part := run.NodeTrial{Sample: n.sample(t)}
+	if t.start.Profile {
+		part.Profile = profileOf(part.Sample)
+	}
 	for _, end := range t.ends {
 		if end.Cell == n.name {
 			part.Ends = append(part.Ends, t.end(end))

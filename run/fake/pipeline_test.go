@@ -23,13 +23,18 @@ type records struct {
 	searches  []result.Search
 	trials    []result.Trial
 	latencies []result.LatencyAt
+	profiles  []result.Profile
 	end       result.End
 	full      int // trials after which the disk is full; 0: never
 }
 
-func (r *records) Run(h result.Run) error           { r.run = h; return nil }
-func (r *records) Cell(c result.Cell) error         { r.cells = append(r.cells, c); return nil }
-func (r *records) Search(s result.Search) error     { r.searches = append(r.searches, s); return nil }
+func (r *records) Run(h result.Run) error       { r.run = h; return nil }
+func (r *records) Cell(c result.Cell) error     { r.cells = append(r.cells, c); return nil }
+func (r *records) Search(s result.Search) error { r.searches = append(r.searches, s); return nil }
+func (r *records) Profile(p result.Profile) error {
+	r.profiles = append(r.profiles, p)
+	return nil
+}
 func (r *records) Latency(l result.LatencyAt) error { r.latencies = append(r.latencies, l); return nil }
 func (r *records) End(e result.End) error           { r.end = e; return nil }
 func (r *records) Trial(t result.Trial) error {

@@ -1,0 +1,151 @@
+//go:build linux
+
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"windtunnel/measure"
+	"windtunnel/measure/profile"
+	"windtunnel/result"
+)
+
+// stackSampler is the node's sampler of stacks: opened for the first trial that asks for it, and kept. Only one
+// trial at a time has it.
+type stackSampler struct {
+	cpus []int
+
+	mu      sync.Mutex
+	busy    bool
+	opened  *profile.Sampler
+	failed  error // why it could not be opened
+	symbols *profile.Symbols
+}
+
+// sampling is a trial's use of it. Missing says why there is none.
+type sampling struct {
+	sampler *stackSampler
+	cell    profile.Cell
+	window  time.Duration
+	missing error
+}
+
+// renew has the kernel's symbols read again: a testbed brings BPF programs and modules.
+func (s *stackSampler) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.symbols = nil
+}
+
+// sampleStacks makes the sampler ready for a cell.
+func (n *node) sampleStacks(config measure.Config) *sampling {
+	s := &sampling{cell: profile.Cell{Networks: map[uint64]bool{}, Receivers: map[int]bool{}}}
+	if n.config.Place != nil {
+		s.missing = errors.New("the node is a place that runs already: which of its programs are the cell's is not known")
+		return s
+	}
+	for _, thread := range config.Receivers {
+		s.cell.Receivers[thread] = true
+	}
+	for _, stack := range config.Stacks {
+		err := stack.Do(func() error {
+			network, err := profile.Network()
+			s.cell.Networks[network] = true
+			return err
+		})
+		if err != nil {
+			s.missing = fmt.Errorf("the stack %s: %w", stack.Place, err)
+			return s
+		}
+	}
+	if s.missing = n.stacks.take(); s.missing == nil {
+		s.sampler = n.stacks
+	}
+	return s
+}
+
+// take opens the sampler for a trial, which gives it back.
+func (s *stackSampler) take() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy {
+		return errors.New("another trial on this node is being sampled")
+	}
+	if s.opened == nil && s.failed == nil {
+		s.opened, s.failed = profile.Open(s.cpus)
+	}
+	s.busy = s.failed == nil
+	return s.failed
+}
+
+// start begins with the window, and stop ends with it. A trial that does not ask for samples has none of either.
+func (s *sampling) start() {
+	if s != nil && s.missing == nil {
+		s.missing = s.sampler.opened.Start()
+	}
+}
+
+func (s *sampling) stop() {
+	if s != nil && s.missing == nil {
+		s.window, s.missing = s.sampler.opened.Stop()
+	}
+}
+
+// profile is what was seen; nil if nobody asked.
+func (s *sampling) profile() *result.Profile {
+	if s == nil {
+		return nil
+	}
+	p, err := s.fold()
+	if err != nil {
+		return &result.Profile{Missing: err.Error()}
+	}
+	return &p
+}
+
+func (s *sampling) fold() (result.Profile, error) {
+	if s.missing != nil {
+		return result.Profile{}, s.missing
+	}
+	if s.window == 0 {
+		return result.Profile{}, errors.New("the trial was cut off")
+	}
+	samples, err := s.sampler.opened.Take(s.window)
+	if err != nil {
+		return result.Profile{}, err
+	}
+	symbols, err := s.sampler.names()
+	if err != nil {
+		return result.Profile{}, err
+	}
+	return profile.Fold(samples, symbols, s.cell), nil
+}
+
+// names are the kernel's symbols as they are since the last testbed was built.
+func (s *stackSampler) names() (*profile.Symbols, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if s.symbols == nil {
+		s.symbols, err = profile.KernelSymbols()
+	}
+	return s.symbols, err
+}
+
+// close gives the sampler back. One that is not at rest, because its trial was cut off, is not used again.
+func (s *sampling) close() {
+	if s == nil || s.sampler == nil {
+		return
+	}
+	sampler := s.sampler
+	sampler.mu.Lock()
+	defer sampler.mu.Unlock()
+	sampler.busy = false
+	if s.window == 0 || s.missing != nil {
+		_ = sampler.opened.Close()
+		sampler.opened = nil
+	}
+}

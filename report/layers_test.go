@@ -1,0 +1,56 @@
+package report
+
+import (
+	"testing"
+
+	"windtunnel/result"
+)
+
+// profile has samples of one node's CPU as the node's trial has it busy: so many of a hundred parts in each function,
+// and two parts of a hundred by windtunnel.
+func profile(t result.Trial, node string, parts map[string]int32, order ...string) result.Profile {
+	const period = 0.001
+	s := t.Nodes[node]
+	busy := int32(s.CPUs[0].Busy / period)
+	p := result.Profile{Cell: t.Cell, Block: t.Block, Attempt: t.Attempt, Node: node, WindowSeconds: s.WindowSeconds, PeriodSeconds: period,
+		CPUs: []int{s.CPUs[0].CPU}, Names: append([]string{"do_idle", "net_rx_action", "user/main.work"}, order...)}
+	cell := result.ProfileTask{Name: "worker", Whose: result.OfCell, Frames: []result.ProfileFrame{{-1, 2, busy / 10}, {-1, 1, 0}}}
+	seen := busy / 10
+	for i, name := range order {
+		cell.Frames = append(cell.Frames, result.ProfileFrame{1, int32(i) + 3, busy * parts[name] / 100})
+		seen += busy * parts[name] / 100
+	}
+	us := busy / 50
+	all := int32(s.WindowSeconds / period)
+	p.Tasks = []result.ProfileTask{cell,
+		{Name: "windtunnel", Whose: result.OfUs, Frames: []result.ProfileFrame{{-1, 2, us}}},
+		{Name: "idle", Whose: result.OfIdle, Frames: []result.ProfileFrame{{-1, 0, all - seen - us}}}}
+	p.Taken = uint64(all)
+	return p
+}
+
+// layered is a run whose stacks were sampled, but those of the cell with the vRouter on node a.
+func layered() *maker {
+	m := contrail().trials("A", 1, 6, raw).trials("B", 1, 6, containers).trials("D", 1, 6, overlay)
+	m.file.Run.Plan.Profile = true
+	order := []string{"_copy_to_iter", "tcp_v4_rcv", "ip_rcv", "br_handle_frame", "veth_poll", "bpf_prog_0123456789abcdef_vr_fabric", "dev_gro_receive", "some_function"}
+	parts := map[string]map[string]int32{
+		"A": {"_copy_to_iter": 40, "tcp_v4_rcv": 20, "ip_rcv": 5, "dev_gro_receive": 20},
+		"B": {"_copy_to_iter": 30, "tcp_v4_rcv": 20, "ip_rcv": 5, "br_handle_frame": 10, "veth_poll": 5, "dev_gro_receive": 15},
+		"D": {"_copy_to_iter": 10, "tcp_v4_rcv": 30, "ip_rcv": 10, "veth_poll": 10, "bpf_prog_0123456789abcdef_vr_fabric": 20, "some_function": 5},
+	}
+	for _, t := range m.file.Trials {
+		a := profile(t, "a", parts[t.Cell], order...)
+		if t.Cell == "D" {
+			a = result.Profile{Cell: t.Cell, Block: t.Block, Attempt: t.Attempt, Node: "a", Missing: "sampling stacks: a perf event on CPU 0: permission denied"}
+		}
+		m.file.Profiles = append(m.file.Profiles, a, profile(t, "b", parts[t.Cell], order...))
+	}
+	return m.ended("precision")
+}
+
+func TestGoldenLayers(t *testing.T) {
+	for _, format := range []string{"text", "json", "csv", "folded"} {
+		golden(t, "layers", format, layered())
+	}
+}
