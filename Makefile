@@ -45,11 +45,11 @@ unit:
 e2e: build
 	$(GO) test -timeout 1800s -count=1 -parallel 4 -tags e2e ./tests/...
 
-# Strangers' bytes, in minutes of one CPU: every decoder of the traffic engine, for six in all; the
+# Strangers' bytes, in minutes of one CPU: every decoder of the traffic engine and of other tools' files, for six in all; the
 # vRouter's texts for nearly two, its core, compiled for the host, for two, and what the poll mode does with
 # packets for one.
 fuzz: peers
-	@bash scripts/fuzz.sh traffic 6m
+	@bash scripts/fuzz.sh 'traffic foreign' 6m
 	@bash scripts/fuzz.sh vrouter 100s
 	@bash scripts/corefuzz.sh 2m
 	@bash scripts/pollfuzz.sh 1m

@@ -157,10 +157,12 @@ func judged(h analysis.Hypothesis) string {
 }
 
 // doubts lists them, with the cells of one text together.
-func doubts(f analysis.Findings) section {
+func doubts(f analysis.Findings) section { return doubtList(f.Doubts) }
+
+func doubtList(all []result.Doubt) section {
 	s := section{heading: "Doubts"}
 	at := map[string]int{}
-	for _, d := range f.Doubts {
+	for _, d := range all {
 		i, again := at[d.Says]
 		switch {
 		case !again:

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"windtunnel/analysis"
 	"windtunnel/result"
@@ -26,22 +23,7 @@ func golden(t *testing.T, name, format string, m *maker) {
 	if err := Write(format, &got, analysis.Of(m.file), Options{}); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	file := filepath.Join("testdata", name+"."+format)
-	if *update {
-		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got.String()); d != "" {
-		t.Errorf("%s (-want +got, -update writes it anew):\n%s", file, d)
-	}
-	if format == "text" {
-		checkWidth(t, name, got.String())
-	}
+	goldenText(t, name, format, got.String())
 }
 
 func checkWidth(t *testing.T, name, text string) {

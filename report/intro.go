@@ -67,6 +67,7 @@ var wires = map[string]string{
 	"nic":      "The wire is as a NIC: packets cross it at MTU size.",
 	"memory":   "The wire is as memory: packets cross it unsegmented, up to 64 KiB.",
 	"network":  "The wire is a real network.",
+	"foreign":  "Another tool measured; what lay between the ends is not known.",
 	"existing": "Nothing was built or changed: traffic went between places that ran already.",
 }
 
@@ -112,7 +113,7 @@ func count(n int, what string) string {
 // folder of the output is left out, because a run never overwrites another.
 func again(f analysis.Findings) section {
 	var words []string
-	seeded, skip := false, false
+	seeded, skip := f.Run.Foreign != "", false // another tool's files have no seed
 	for i, word := range f.Run.Command {
 		switch {
 		case skip:

@@ -131,7 +131,10 @@ func costs(f analysis.Findings) section {
 
 // mtus are the largest packets of the wire, where it is known, and of the endpoints.
 func mtus(m result.MTU) string {
-	if m.Wire == 0 {
+	switch {
+	case m.Endpoint == 0: // of what another tool measured
+		return dash
+	case m.Wire == 0:
 		return fmt.Sprintf("%s/%d", dash, m.Endpoint)
 	}
 	return fmt.Sprintf("%d/%d", m.Wire, m.Endpoint)
@@ -199,7 +202,13 @@ func missing(c analysis.Cell) []string {
 	return reasons
 }
 
+// foreignPath is that of cells which other tools measured: nobody counted there what was lost.
+const foreignPath = "foreign"
+
 func lostInTrial(c analysis.Cell) string {
+	if c.Spec.Path == foreignPath {
+		return dash
+	}
 	sum := 0.0
 	for _, f := range c.Drops {
 		sum += f.Mean

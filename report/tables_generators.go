@@ -12,7 +12,11 @@ func generators(f analysis.Findings) section {
 	var s section
 	for _, c := range f.Cells {
 		for _, g := range c.Generators {
-			s.notes = append(s.notes, c.Spec.Name+", "+g.End+": "+strings.TrimSpace(g.Name+" "+g.Version)+": "+g.Command)
+			told := strings.TrimSpace(g.Name + " " + g.Version)
+			if g.Command != "" { // which the files of other tools do not tell
+				told += ": " + g.Command
+			}
+			s.notes = append(s.notes, c.Spec.Name+", "+g.End+": "+told)
 		}
 	}
 	if len(s.notes) == 0 {

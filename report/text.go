@@ -13,12 +13,16 @@ const widest = 100
 
 // writeText is the report for a terminal.
 func writeText(w io.Writer, f analysis.Findings, o Options) error {
+	return documentText(w, documentOf(f), o)
+}
+
+func documentText(w io.Writer, d document, o Options) error {
 	if o.Width <= 0 || o.Width > widest {
 		o.Width = widest
 	}
 	o.Width = max(o.Width, 40)
 	out := &text{Writer: bufio.NewWriter(w), Options: o}
-	out.document(documentOf(f))
+	out.document(d)
 	return out.Flush()
 }
 

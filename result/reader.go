@@ -2,6 +2,7 @@ package result
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,11 @@ const (
 	maxTrials = 200_000
 	// maxProfiled bounds all profiles together, in frames: two nodes of some ten thousand trials.
 	maxProfiled = 20_000_000
+	// A value of two characters may become a record of 500 bytes, so that lines are bounded by what is in them, too:
+	// a trial of 64 pairs with ten minutes of intervals has 200,000.
+	maxLineValues = 1 << 18
+	maxValues     = 1 << 25
+	maxPairs      = 1 << 20
 )
 
 // File is a whole run file.
@@ -109,6 +115,13 @@ type decoder struct {
 	searched map[string]bool
 	profiled int  // frames
 	overfull bool // with profiles
+	values   int  // in all lines
+	pairs    int  // in all trials
+}
+
+// valuesIn is about how many values a line has. Commas and braces of texts count, too, which are far fewer.
+func valuesIn(line []byte) int {
+	return bytes.Count(line, []byte{','}) + bytes.Count(line, []byte{'{'}) + bytes.Count(line, []byte{'['})
 }
 
 // take decodes one line; stop means that it was cut off and is the last.
@@ -126,12 +139,22 @@ func (d *decoder) take(line []byte, whole bool) (stop bool, err error) {
 }
 
 func (d *decoder) record(line []byte) error {
+	n := valuesIn(line)
+	if n > maxLineValues {
+		return fmt.Errorf("about %d values, and a line may have %d", n, maxLineValues)
+	}
 	var head struct {
 		Record string `json:"record"`
 		Format int    `json:"format"`
 	}
 	if err := json.Unmarshal(line, &head); err != nil {
 		return fmt.Errorf("not a record: %w", err)
+	}
+	if head.Record != RecordProfile { // which has a bound of its own
+		d.values += n
+	}
+	if d.values > maxValues {
+		return fmt.Errorf("more than %d values in all", maxValues)
 	}
 	if !d.begun {
 		return d.run(line, head.Record, head.Format)
@@ -202,6 +225,9 @@ func (d *decoder) trial(line []byte) error {
 		return fmt.Errorf("a trial of block %d: the first is 1", t.Block)
 	case len(d.file.Trials) >= maxTrials:
 		return fmt.Errorf("more than %d trials", maxTrials)
+	}
+	if d.pairs += len(t.Pairs); d.pairs > maxPairs {
+		return fmt.Errorf("more than %d pairs in all trials", maxPairs)
 	}
 	for i := range t.Pairs {
 		t.Pairs[i].flatten()

@@ -30,7 +30,8 @@ type Run struct {
 	Version    string            `json:"version"` // of windtunnel
 	Simulated  bool              `json:"simulated_nodes"`
 	Nodes      []RunNode         `json:"nodes"`
-	Wire       string            `json:"wire"` // nic, memory or network
+	Foreign    string            `json:"foreign,omitempty"` // the tool that measured, where that was not windtunnel: "iperf3 3.12"
+	Wire       string            `json:"wire"`              // nic, memory or network
 	Plan       Plan              `json:"plan"`
 	Ratios     []Ratio           `json:"ratios"`
 	Hypotheses []Hypothesis      `json:"hypotheses,omitempty"`

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Runs every fuzzer below a folder, and shares a time among them: fuzz.sh traffic 8m. Each has one worker,
+# Runs every fuzzer below folders, and shares a time among them: fuzz.sh 'traffic foreign' 8m. Each has one worker,
 # and as many run at once as there are CPUs: two fuzzers with a worker each try as many inputs in four seconds
 # as one after the other with two workers each in five, because one fuzzer's workers wait for their coordinator.
 # With a third argument "each", every fuzzer gets the whole time, and all CPUs.
 set -euo pipefail
-folder=$1 seconds=$(($(sed -E 's/^([0-9]+)m$/\1*60/; s/^([0-9]+)h$/\1*3600/; s/^([0-9]+)s$/\1/' <<<"$2")))
-mapfile -t fuzzers < <(grep -roE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' "$folder" | sed -E 's|/[^/]*:func | |' | sort -u)
-[ ${#fuzzers[@]} -gt 0 ] || { echo "no fuzzer below $folder" >&2; exit 1; }
+read -ra folders <<<"$1"
+seconds=$(($(sed -E 's/^([0-9]+)m$/\1*60/; s/^([0-9]+)h$/\1*3600/; s/^([0-9]+)s$/\1/' <<<"$2")))
+mapfile -t fuzzers < <(grep -roE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' "${folders[@]}" | sed -E 's|/[^/]*:func | |' | sort -u)
+[ ${#fuzzers[@]} -gt 0 ] || { echo "no fuzzer below $1" >&2; exit 1; }
 workers=1 lanes=$(nproc)
 if [ "${3:-}" = each ]; then
 	workers=$lanes lanes=1

@@ -1,0 +1,289 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"windtunnel/analysis"
+	"windtunnel/result"
+)
+
+// comparedFormats is the registry of the ways to write a comparison of two runs.
+var comparedFormats = []struct {
+	name  string
+	write func(io.Writer, analysis.Compared, Options) error
+}{
+	{"text", writeComparedText},
+	{"md", writeComparedMarkdown},
+	{"json", writeComparedJSON},
+	{"junit", writeJUnit},
+	{"github", writeGitHub},
+}
+
+// ComparedFormats lists the formats of a comparison, the default first.
+func ComparedFormats() []string {
+	var all []string
+	for _, f := range comparedFormats {
+		all = append(all, f.name)
+	}
+	return all
+}
+
+// CheckCompared tells, before runs are read, whether WriteCompared will know the format.
+func CheckCompared(format string) error {
+	for _, f := range comparedFormats {
+		if f.name == format {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s", result.UnknownWord("format of a comparison", format, ComparedFormats()))
+}
+
+// WriteCompared writes a comparison in a format. An unknown format's error names the nearest one.
+func WriteCompared(format string, w io.Writer, c analysis.Compared, o Options) error {
+	if err := CheckCompared(format); err != nil {
+		return err
+	}
+	for _, f := range comparedFormats {
+		if f.name != format {
+			continue
+		}
+		if err := f.write(w, c, o); err != nil {
+			return fmt.Errorf("writing the comparison: %w", err)
+		}
+	}
+	return nil
+}
+
+func writeComparedText(w io.Writer, c analysis.Compared, o Options) error {
+	return documentText(w, comparedDocument(c), o)
+}
+
+func writeComparedMarkdown(w io.Writer, c analysis.Compared, _ Options) error {
+	return writeMarkdownOf(w, comparedDocument(c), false)
+}
+
+// comparedDocument puts what may not be compared first, then the answer, then the figures, then what to doubt.
+func comparedDocument(c analysis.Compared) document {
+	d := document{title: comparedTitle(c), intro: []string{comparedIntro(c)}}
+	for _, s := range []section{comparedAnswers(c), differences(c), comparedFigures(c), comparedRatios(c), doubtList(c.Doubts)} {
+		if s.table != nil || len(s.notes) > 0 || len(s.items) > 0 {
+			d.sections = append(d.sections, s)
+		}
+	}
+	return d
+}
+
+func comparedTitle(c analysis.Compared) string {
+	if c.Before.Suite != c.After.Suite {
+		return c.Before.Suite + " and " + c.After.Suite + " compared"
+	}
+	return c.Before.Suite + ": two runs compared"
+}
+
+func comparedIntro(c analysis.Compared) string {
+	text := fmt.Sprintf("First run: %s of %s. Second run: %s of %s.", c.Before.ID, c.Before.StartedAt, c.After.ID, c.After.StartedAt)
+	if c.Family > 1 {
+		text += fmt.Sprintf(" The intervals of all %d comparisons hold together with 95 %%; they are of the scatter within the two runs.", c.Family)
+	}
+	return text
+}
+
+// gateWords are how a gate reads.
+var gateWords = map[analysis.Gate]string{
+	analysis.GateBroken:    "broken",
+	analysis.GateHolds:     "holds",
+	analysis.GateUndecided: "undecided",
+	analysis.GateUnjudged:  "not judged",
+}
+
+var gateMoods = map[analysis.Gate]mood{analysis.GateBroken: bad, analysis.GateHolds: good, analysis.GateUndecided: unsure, analysis.GateUnjudged: unsure}
+
+// gateSentence is the gate's answer, "" without one.
+func gateSentence(c analysis.Compared) string {
+	limit := strconv.FormatFloat(c.Limit*100, 'g', -1, 64) + " %"
+	switch c.Gate {
+	case analysis.GateBroken:
+		return fmt.Sprintf("broken: %s worse by more than %s, with all of the interval", are(c.Count(analysis.GateBroken), "figure"), limit)
+	case analysis.GateHolds:
+		return fmt.Sprintf("holds: no figure is worse by %s", limit)
+	case analysis.GateUndecided:
+		return fmt.Sprintf("not broken: of no figure is all of the interval worse by more than %s, but of %d a part is", limit, c.Count(analysis.GateUndecided))
+	case analysis.GateUnjudged:
+		return "not judged: no figure has an interval"
+	}
+	return ""
+}
+
+func are(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return strconv.Itoa(n) + " " + what + "s are"
+}
+
+// comparedAnswers is a sentence a figure, the differing ones and the broken gates by colour.
+func comparedAnswers(c analysis.Compared) section {
+	s := section{heading: "In short"}
+	if says := gateSentence(c); says != "" && c.Forbidden == "" {
+		s.items = append(s.items, item{name: "gate", says: says, mood: gateMoods[c.Gate]})
+	}
+	if c.Forbidden != "" {
+		s.items = append(s.items, item{says: "These runs may not be compared: " + c.Forbidden + ".", mood: bad})
+		return s
+	}
+	for _, cell := range c.Cells {
+		for _, f := range cell.Figures {
+			s.items = append(s.items, item{name: cell.Name, says: figureSentence(f), mood: gateMoods[f.Gate]})
+		}
+	}
+	if len(s.items) == 0 {
+		s.notes = append(s.notes, "No cell could be compared; the doubts say why.")
+	}
+	return s
+}
+
+func figureSentence(f analysis.ComparedFigure) string {
+	text := f.Metric.Word() + ": " + f.Verdict
+	if f.Gate != "" {
+		text += " (gate: " + gateWords[f.Gate] + ")"
+	}
+	return text
+}
+
+// differences are those of the runs and of their cells, alike ones of several places together.
+func differences(c analysis.Compared) section {
+	s := section{heading: "What differs between the runs"}
+	at := map[analysis.Difference]int{}
+	add := func(d analysis.Difference) {
+		where := d.Where
+		d.Where = ""
+		if i, again := at[d]; again && where != "" {
+			s.items[i].lines[0].says += ", " + where
+			return
+		}
+		at[d] = len(s.items)
+		i := item{name: string(d.Effect), says: d.String(), mood: map[analysis.Effect]mood{analysis.Forbids: bad, analysis.Warns: unsure}[d.Effect]}
+		if where != "" {
+			i.lines = []line{{says: where}}
+		}
+		s.items = append(s.items, i)
+	}
+	for _, d := range c.Differences {
+		add(d)
+	}
+	for _, cell := range c.Cells {
+		for _, d := range cell.Differences {
+			d.Where = "cell " + cell.Name
+			add(d)
+		}
+	}
+	if len(s.items) == 0 {
+		s.notes = append(s.notes, "Nothing that the run files tell: not the machine, its settings, the versions or the cells.")
+	}
+	return s
+}
+
+// comparedFigures has a row a figure.
+func comparedFigures(c analysis.Compared) section {
+	t := &table{columns: []column{
+		{name: "cell", text: true}, {name: "figure", text: true}, {name: "unit"},
+		{group: "first run", name: "mean"}, {group: "first run", name: "± %"}, {group: "second run", name: "mean"}, {group: "second run", name: "± %"},
+		{group: "change, %", name: "mean"}, {group: "change, %", name: "from"}, {group: "change, %", name: "to"},
+	}}
+	if c.Limit > 0 {
+		t.columns = append(t.columns, column{name: "gate"})
+	}
+	for _, cell := range c.Cells {
+		for _, f := range cell.Figures {
+			t.rows = append(t.rows, figureRow(c, cell, f))
+		}
+	}
+	if len(t.rows) == 0 {
+		return section{}
+	}
+	return section{heading: "Figures", table: t}
+}
+
+func figureRow(c analysis.Compared, cell analysis.ComparedCell, f analysis.ComparedFigure) []string {
+	unit, factor := shownUnit(f.Metric)
+	change, low, high := changes(f.Ratio)
+	row := []string{cell.Name, f.Metric.Word(), unit, inUnit(f.Before, factor), spread(f.Before), inUnit(f.After, factor), spread(f.After), change, low, high}
+	if c.Limit > 0 {
+		row = append(row, gateWords[f.Gate])
+	}
+	return row
+}
+
+// changes are an estimate and its bounds as percentages of change.
+func changes(e analysis.Estimate) (change, low, high string) {
+	change, low, high = dash, dash, dash
+	if e.Known() {
+		change = percentage(e.Estimate)
+	}
+	if e.Bounded() {
+		low, high = percentage(*e.Low), percentage(*e.High)
+	}
+	return change, low, high
+}
+
+// percentage is a change in percent; one beyond all measure is only told as such.
+func percentage(ratio float64) string {
+	const most = 10
+	if ratio > most {
+		return fmt.Sprintf("> %+d", (most-1)*100)
+	}
+	return fmt.Sprintf("%+.1f", (ratio-1)*100)
+}
+
+// shownUnit is the unit in which a figure is shown and what its base unit is multiplied by.
+func shownUnit(m result.Metric) (unit string, factor float64) {
+	switch {
+	case m == result.ReceivedRate || m == result.SentRate:
+		return "Mbit/s", 1e-6
+	case m.IsLatency() || m == result.Jitter:
+		return "us", 1e6
+	case m == result.OutageTime:
+		return "ms", 1e3
+	case m == result.FoundRate:
+		return "per s", 1
+	case strings.HasPrefix(string(m), "cpu_ns_per_kib"):
+		return "ns/KiB", 1
+	case strings.HasPrefix(string(m), "cpu_ns_per_packet"):
+		return "ns/packet", 1
+	case m == result.DeviceCycles:
+		return "cycles", 1
+	case strings.Contains(string(m), "percent"):
+		return "%", 1
+	case strings.HasSuffix(string(m), "bytes_per_packet"):
+		return "bytes", 1
+	case strings.Contains(string(m), "per_second"):
+		return "per s", 1
+	}
+	return "", 1
+}
+
+func inUnit(f result.Figure, factor float64) string {
+	if !f.Known() {
+		return dash
+	}
+	return rate(f.Mean * factor)
+}
+
+// comparedRatios are the suite's ratios in both runs.
+func comparedRatios(c analysis.Compared) section {
+	s := section{heading: "Ratios within each run"}
+	for _, r := range c.Ratios {
+		i := item{name: r.Ratio.Short(), says: fmt.Sprintf("%s in the first run, %s in the second: %s", r.Before, r.After, r.Verdict)}
+		if !r.Change.Differs() {
+			i.mood = unsure
+		}
+		s.items = append(s.items, i)
+	}
+	if len(s.items) > 0 {
+		s.notes = append(s.notes, "A ratio is taken within the blocks of its run, so what a machine does to all cells alike is not in it.")
+	}
+	return s
+}
