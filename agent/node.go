@@ -45,6 +45,8 @@ type Backend interface {
 	Sysfs(cell, place string) string
 	// Receivers are the kernel threads that receive for a cell's interfaces alone.
 	Receivers(cell string) []int
+	// Rules are what drops packets of a cell's wire by itself.
+	Rules(cell string) []netns.Rule
 	// LetPoll lets a cell's daemons poll, and those of no other cell.
 	LetPoll(cell string) error
 	// Port is a place's port of poll mode, nil where it has none.

@@ -17,6 +17,7 @@ import (
 
 	"windtunnel/agent/proto"
 	"windtunnel/testbed"
+	"windtunnel/testbed/netns"
 	"windtunnel/traffic"
 )
 
@@ -32,6 +33,7 @@ func (plain) Do(_, _ string, f func() error) error                            { 
 func (plain) Pull(_, _, _ string, _ bool) error                               { return nil }
 func (plain) LetPoll(string) error                                            { return nil }
 func (plain) Receivers(string) []int                                          { return nil }
+func (plain) Rules(string) []netns.Rule                                       { return nil }
 func (plain) Switches(string) []Switch                                        { return nil }
 func (plain) Machines(string) []Machine                                       { return nil }
 func (plain) Port(_, _ string) *traffic.Port                                  { return nil }

@@ -21,6 +21,7 @@ import (
 	"windtunnel/agent/proto"
 	"windtunnel/testbed"
 	"windtunnel/testbed/look"
+	"windtunnel/testbed/netns"
 	"windtunnel/traffic"
 )
 
@@ -288,6 +289,7 @@ func (e *existing) Pull(_, _, _ string, _ bool) error {
 
 // Receivers, LetPoll, Port, Inside, Found, Switches and Machines: none of what they are about is made here.
 func (*existing) Receivers(string) []int                        { return nil }
+func (*existing) Rules(string) []netns.Rule                     { return nil }
 func (*existing) LetPoll(string) error                          { return nil }
 func (*existing) Port(_, _ string) *traffic.Port                { return nil }
 func (*existing) Inside(_, _ string) Inside                     { return nil }

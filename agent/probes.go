@@ -69,6 +69,9 @@ func (n *node) measured(cell string) measure.Config {
 		}
 		config.Switches = append(config.Switches, measure.Switch{Name: s.Name, Kind: s.Probe, Socket: s.Socket})
 	}
+	for _, r := range n.config.Backend.Rules(cell) {
+		config.Rules = append(config.Rules, measure.Rule(r))
+	}
 	for _, m := range n.config.Backend.Machines(cell) {
 		config.VMs = append(config.VMs, measure.VM{Name: m.VM.Name, PID: m.PID})
 	}

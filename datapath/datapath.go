@@ -55,6 +55,11 @@ type Wire struct {
 	Queues int    // 0: one for each CPU of the node with fewer
 	VMQ    string // on, off; auto or empty: left to the path
 	Spread string // none, receive, send, both; auto or empty: left to the path
+	GRO    string // on, off; auto or empty: as its kind has it
+	Steer  string // sender; auto or empty: received on the receiving node's CPUs
+
+	BitsPerSecond float64 // of a token bucket at each end; 0: none
+	Loss          float64 // the share of what arrives that a rule drops
 }
 
 // VM is what each virtual machine has.
@@ -83,8 +88,9 @@ type Laid struct {
 	ByPair    []string          // by pair: the IP at which its receiver listens, where a place has several; none, or all
 	Published []Published       // by pair: where its receiver is reached if not at its address; none, or all
 	MTU       result.MTU
-	Queueing  *result.Queueing  // what the suite asks of the wire's queues; nil: nothing
-	Facts     map[string]string // for the report: encapsulation, overhead in bytes
-	Doubts    []result.Doubt    // what makes any figure of the path less sure
-	Programs  []Program         // that this cell needs beside those of every cell of the path
+	Queueing  *result.Queueing     // what the suite asks of the wire's queues; nil: nothing
+	Wired     *result.WireSettings // what the suite asks of the wire beside its queues; nil: nothing
+	Facts     map[string]string    // for the report: encapsulation, overhead in bytes
+	Doubts    []result.Doubt       // what makes any figure of the path less sure
+	Programs  []Program            // that this cell needs beside those of every cell of the path
 }

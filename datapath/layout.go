@@ -23,6 +23,7 @@ type Layout struct {
 	programs  []Program
 	published []Published
 	queueing  *result.Queueing
+	wired     *result.WireSettings
 }
 
 // The source document's addresses (001, "Test scenarios"): its nodes are .11 and
@@ -244,13 +245,16 @@ func (l *Layout) Finish(endpointMTU int) (Laid, error) {
 	if err := l.queueAsAsked(); err != nil {
 		return Laid{}, err
 	}
+	if err := l.wireAsAsked(); err != nil {
+		return Laid{}, err
+	}
 	l.Fact(FactInnerMTU, strconv.Itoa(endpointMTU))
 	if err := testbed.Validate(l.Graph); err != nil {
 		return Laid{}, err
 	}
 	return Laid{
 		Graph: l.Graph, Addresses: l.addresses, Facts: l.facts, Programs: l.programs, Doubts: l.doubts,
-		Published: l.published, Queueing: l.queueing,
+		Published: l.published, Queueing: l.queueing, Wired: l.wired,
 		MTU: result.MTU{Wire: l.Request.Wire.MTU, Endpoint: endpointMTU},
 	}, nil
 }

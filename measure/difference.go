@@ -71,6 +71,7 @@ func (s *sampler) cpus() {
 			s.sample.CPUs[i].Processed = processedOn(s.before.softnet, s.after.softnet, s.sample.CPUs[i].CPU)
 			s.sample.CPUs[i].Receive = s.receiveSeconds(s.sample.CPUs[i].CPU)
 		}
+		s.sample.ReceiveAway = s.receiveAway()
 	}
 }
 
@@ -101,13 +102,21 @@ func countBetween(before, after reading[uint64]) (uint64, error) {
 // its drops are part of the account of packets.
 func (s *sampler) switches() {
 	for i, sw := range s.after.config.Switches {
-		if i >= len(s.before.switches) {
-			break
+		if i < len(s.before.switches) {
+			s.counted(sw.Name, s.before.switches[i], s.after.switches[i])
 		}
-		sample, err := switchBetween(sw.Name, s.before.switches[i], s.after.switches[i])
-		if !s.has("switch "+sw.Name, err) {
-			sample = result.SwitchSample{Switch: sw.Name, Error: err.Error()}
-		}
-		s.sample.Switches = append(s.sample.Switches, sample)
 	}
+	for i, rule := range s.after.config.Rules {
+		if i < len(s.before.rules) {
+			s.counted(rule.Name, s.before.rules[i], s.after.rules[i])
+		}
+	}
+}
+
+func (s *sampler) counted(name string, before, after reading[switchReading]) {
+	sample, err := switchBetween(name, before, after)
+	if !s.has("switch "+name, err) {
+		sample = result.SwitchSample{Switch: name, Error: err.Error()}
+	}
+	s.sample.Switches = append(s.sample.Switches, sample)
 }

@@ -152,3 +152,22 @@ func (s sampler) receiveSeconds(cpu int) *float64 {
 	seconds := of.between(after.value).Seconds()
 	return &seconds
 }
+
+// receiveAway is what the receive threads took of CPUs that are not the node's, nil where it is not known.
+func (s sampler) receiveAway() *float64 {
+	sum := 0.0
+	for cpu := range s.before.receivers {
+		if slices.Contains(s.before.config.CPUs, cpu) {
+			continue
+		}
+		took := s.receiveSeconds(cpu)
+		if took == nil {
+			return nil
+		}
+		sum += *took
+	}
+	if len(s.before.receivers) == 0 {
+		return nil
+	}
+	return &sum
+}

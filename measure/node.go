@@ -21,6 +21,7 @@ type Config struct {
 	Stacks   []Stack
 	Links    []Link
 	Switches []Switch
+	Rules    []Rule
 	// Receivers are the kernel threads that receive for the interfaces of the testbed, and for nobody else.
 	Receivers []int
 	VMs       []VM
@@ -80,6 +81,7 @@ type Snapshot struct {
 	receiving reading[threadTimes]
 	stacks    map[string]stackReading
 	switches  []reading[switchReading]
+	rules     []reading[switchReading]
 	vms       []reading[vmReading]
 }
 
@@ -156,6 +158,9 @@ func (n *Node) Read() (Snapshot, error) {
 	s.memory = read(readMemory(n.memory))
 	for _, sw := range n.config.Switches {
 		s.switches = append(s.switches, read(readSwitch(sw)))
+	}
+	for _, rule := range n.config.Rules {
+		s.rules = append(s.rules, read(readRule(rule)))
 	}
 	for _, vm := range n.config.VMs {
 		s.vms = append(s.vms, read(readVM(vm)))

@@ -63,6 +63,6 @@ func memoryOf(load result.Options) int64 {
 	sockets := max(load.Float("streams"), flows, threads)
 	bytes := max(threads, flows) * (load.Float("message") + load.Float("response"))
 	bytes += flows * load.Float("window") / 8
-	bytes += sockets * load.Float("buffer")
+	bytes += sockets * max(load.Float("buffer"), load.Float("receive-buffer"))
 	return int64(min(bytes, 1<<60))
 }

@@ -28,8 +28,13 @@ func full() File {
 	f.Trials[0].Record, f.Trials[0].Cell = RecordTrial, f.Cells[0].Name
 	f.Profiles[0] = Profile{Record: RecordProfile, Cell: f.Cells[0].Name, Block: 1, Attempt: 1, Node: "x", WindowSeconds: 1, PeriodSeconds: 0.001, CPUs: []int{1},
 		Taken: 7, Lost: 2, Cut: 1, Names: []string{"x"}, Tasks: []ProfileTask{{Name: "x", Whose: OfCell, Frames: []ProfileFrame{{-1, 0, 2}, {0, 0, 3}}}}}
+	e := &f.Equal[0]
+	e.Record, e.Cell, e.Trial.Cell = RecordEqual, f.Cells[0].Name, f.Cells[0].Name
 	l := &f.Latencies[0]
 	l.Record, l.Cell, l.At.Seconds = RecordLatency, f.Cells[0].Name, s.Latencies[0].Seconds
+	for i := range e.Trial.Pairs {
+		e.Trial.Pairs[i].flatten()
+	}
 	for i := range f.Trials[0].Pairs {
 		f.Trials[0].Pairs[i].flatten()
 	}
@@ -97,6 +102,9 @@ func write(t *testing.T, f File) string {
 	}
 	for _, p := range f.Profiles {
 		errs = append(errs, w.Profile(p))
+	}
+	for _, e := range f.Equal {
+		errs = append(errs, w.EqualRate(e))
 	}
 	for _, l := range f.Latencies {
 		errs = append(errs, w.Latency(l))

@@ -14,7 +14,7 @@ func TestFormatIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[reflect.Type]bool{}
-	for _, record := range []any{Run{}, Cell{}, Search{}, Trial{}, Profile{}, LatencyAt{}, End{}} {
+	for _, record := range []any{Run{}, Cell{}, Search{}, Trial{}, Profile{}, LatencyAt{}, EqualRate{}, End{}} {
 		for _, name := range fields(reflect.TypeOf(record), seen) {
 			if !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("%T: the field %s is not documented", record, name)

@@ -34,6 +34,7 @@ type File struct {
 	Trials    []Trial
 	Latencies []LatencyAt // one of a cell at most
 	Profiles  []Profile
+	Equal     []EqualRate
 	End       *End           // nil: the run did not end by itself
 	Unknown   map[string]int // records of kinds that this version does not know, by kind
 	Doubts    []Doubt        // about the file itself
@@ -172,6 +173,8 @@ func (d *decoder) record(line []byte) error {
 		return d.profile(line)
 	case RecordLatency:
 		return d.latency(line)
+	case RecordEqual:
+		return d.equal(line)
 	case RecordEnd:
 		return d.end(line)
 	}
@@ -226,13 +229,21 @@ func (d *decoder) trial(line []byte) error {
 	case len(d.file.Trials) >= maxTrials:
 		return fmt.Errorf("more than %d trials", maxTrials)
 	}
+	if err := d.flatten(&t); err != nil {
+		return err
+	}
+	d.file.Trials = append(d.file.Trials, t)
+	return nil
+}
+
+// flatten has a trial's figures in their places, and bounds what all trials have.
+func (d *decoder) flatten(t *Trial) error {
 	if d.pairs += len(t.Pairs); d.pairs > maxPairs {
 		return fmt.Errorf("more than %d pairs in all trials", maxPairs)
 	}
 	for i := range t.Pairs {
 		t.Pairs[i].flatten()
 	}
-	d.file.Trials = append(d.file.Trials, t)
 	return nil
 }
 
@@ -289,6 +300,28 @@ func (d *decoder) profile(line []byte) error {
 		d.overfull = true
 		d.doubt("profiles", fmt.Sprintf("the file has more profiles than are read (%d frames): layers and flame graphs are of those before line %d", maxProfiled, d.line))
 	}
+	return nil
+}
+
+func (d *decoder) equal(line []byte) error {
+	var e EqualRate
+	if err := into(line, &e); err != nil {
+		return err
+	}
+	switch {
+	case !d.cells[e.Cell]:
+		return fmt.Errorf("an equal rate of cell %q, which no line before describes", e.Cell)
+	case len(d.file.Equal) >= maxTrials:
+		return fmt.Errorf("more than %d trials at equal rates", maxTrials)
+	case e.Trial == nil:
+	case e.Trial.Cell != e.Cell || e.Trial.Block < 1:
+		return fmt.Errorf("a trial of cell %q, block %d, stands for cell %q at an equal rate", e.Trial.Cell, e.Trial.Block, e.Cell)
+	default:
+		if err := d.flatten(e.Trial); err != nil {
+			return err
+		}
+	}
+	d.file.Equal = append(d.file.Equal, e)
 	return nil
 }
 

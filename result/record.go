@@ -12,6 +12,7 @@ const (
 	RecordLatency = "latency"
 	RecordTrial   = "trial"
 	RecordProfile = "profile"
+	RecordEqual   = "equal-rate"
 	RecordEnd     = "end"
 )
 
@@ -89,7 +90,8 @@ type Cell struct {
 	BesideLoad   Options           `json:"beside_load,omitempty"`
 	Segmentation string            `json:"segmentation"` // as-found, no-lso or off
 	Wire         string            `json:"wire"`
-	Queueing     *Queueing         `json:"queueing,omitempty"` // nil: the path's own
+	Queueing     *Queueing         `json:"queueing,omitempty"`      // nil: the path's own
+	Wired        *WireSettings     `json:"wire_settings,omitempty"` // nil: nothing was asked of it
 	MTU          MTU               `json:"mtu"`
 	Pairs        []Pair            `json:"pairs"`
 	Topology     string            `json:"topology"`         // as `windtunnel plan` draws it

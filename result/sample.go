@@ -87,17 +87,20 @@ type NodeSample struct {
 	CPUs    []CPUSample `json:"cpus,omitempty"`
 	// KernelThreadSeconds is the CPU time of the kernel's packet threads on the
 	// node's CPUs: ksoftirqd and NAPI's.
-	KernelThreadSeconds float64           `json:"kernel_thread_seconds"`
-	ContextSwitches     uint64            `json:"context_switches"`
-	Interrupts          uint64            `json:"interrupts"`
-	Softnet             Softnet           `json:"softnet"`
-	MemoryBytes         uint64            `json:"memory_bytes,omitempty"` // in use at the window's end
-	Links               []LinkSample      `json:"links,omitempty"`
-	Stacks              []StackSample     `json:"stacks,omitempty"`
-	Switches            []SwitchSample    `json:"switches,omitempty"`
-	Pulls               []Pull            `json:"pulls,omitempty"` // cables that were pulled here
-	VMs                 []VMSample        `json:"vms,omitempty"`
-	Missing             map[string]string `json:"missing,omitempty"`
+	KernelThreadSeconds float64 `json:"kernel_thread_seconds"`
+	// ReceiveAway is what the threads that receive for the cell's interfaces here took of CPUs that are not the node's,
+	// in seconds; nil: not known, or there are no such threads.
+	ReceiveAway     *float64          `json:"receive_away_seconds,omitempty"`
+	ContextSwitches uint64            `json:"context_switches"`
+	Interrupts      uint64            `json:"interrupts"`
+	Softnet         Softnet           `json:"softnet"`
+	MemoryBytes     uint64            `json:"memory_bytes,omitempty"` // in use at the window's end
+	Links           []LinkSample      `json:"links,omitempty"`
+	Stacks          []StackSample     `json:"stacks,omitempty"`
+	Switches        []SwitchSample    `json:"switches,omitempty"`
+	Pulls           []Pull            `json:"pulls,omitempty"` // cables that were pulled here
+	VMs             []VMSample        `json:"vms,omitempty"`
+	Missing         map[string]string `json:"missing,omitempty"`
 	// Intervals are the CPUs over time, within the window; empty where only the tick tells of them.
 	Intervals []CPUInterval `json:"intervals,omitempty"`
 }

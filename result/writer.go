@@ -92,6 +92,12 @@ func (w *Writer) Profile(p Profile) error {
 	return w.line(p)
 }
 
+// EqualRate writes one trial at a rate that several cells get. It fills in Record.
+func (w *Writer) EqualRate(e EqualRate) error {
+	e.Record = RecordEqual
+	return w.line(e)
+}
+
 // End writes the last line. It fills in Record.
 func (w *Writer) End(e End) error {
 	e.Record = RecordEnd

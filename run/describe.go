@@ -60,8 +60,10 @@ func describeCell(b *strings.Builder, cell PlannedCell) {
 func describeBuilt(b *strings.Builder, r result.Cell) {
 	fmt.Fprintf(b, "  path %s, %s over a %s wire, segmentation %s, MTU %d on the wire and %d at the endpoints\n",
 		r.Path, r.Traffic, r.Wire, r.Segmentation, r.MTU.Wire, r.MTU.Endpoint)
-	if asked := r.Queueing.Words(); asked != "" {
-		fmt.Fprintf(b, "  %s\n", asked)
+	for _, asked := range []string{r.Queueing.Words(), r.Wired.Words()} {
+		if asked != "" {
+			fmt.Fprintf(b, "  %s\n", asked)
+		}
 	}
 }
 

@@ -45,13 +45,13 @@ func (p Plan) halvesTime(budget time.Duration) time.Duration {
 
 // half measures the cells' latencies. One that cannot be measured says why, and ends nothing.
 func (c *Conductor) half(ctx context.Context, cells []PlannedCell) error {
-	if c.reserved == 0 {
+	if c.reserved.halves == 0 {
 		return nil
 	}
-	c.reserved = 0
+	c.reserved.halves = 0
 	for _, cell := range cells {
 		name := cell.Record.Name
-		load := half * c.series.packets(name)
+		load := half * c.series.mean(name, result.ReceivedPacketRate)
 		if !c.Plan.halves(cell) || c.broken[name] || load == 0 || ctx.Err() != nil {
 			continue
 		}

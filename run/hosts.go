@@ -74,7 +74,8 @@ func (h Host) node(n result.RunNode) testbed.Node {
 
 // wire is the one of a cell: between real hosts, the one that there is.
 func (h Host) wire(cell scenario.Cell, settings Settings) datapath.Wire {
-	wire := datapath.Wire{Kind: cell.Wire.Kind, MTU: cell.Wire.MTU, Queues: cell.Wire.Queues, VMQ: cell.Wire.VMQ, Spread: cell.Wire.Spread}
+	wire := datapath.Wire{Kind: cell.Wire.Kind, MTU: cell.Wire.MTU, Queues: cell.Wire.Queues, VMQ: cell.Wire.VMQ, Spread: cell.Wire.Spread,
+		GRO: cell.Wire.GRO, Steer: cell.Wire.Steer, BitsPerSecond: cell.Wire.BitsPerSecond, Loss: cell.Wire.Loss}
 	if settings.Wire != "" {
 		wire.Kind = settings.Wire
 	}
@@ -95,6 +96,8 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 		return "its wire is memory, and real hosts have a network between them"
 	case wire.Queues > 0 || asked(wire.VMQ) || asked(wire.Spread):
 		return "it says how many queues its wire has, or who serves them, and real hosts' interfaces have their own"
+	case asked(wire.GRO) || asked(wire.Steer) || wire.BitsPerSecond > 0 || wire.Loss > 0:
+		return "it says how its wire joins, steers, shapes or drops packets, and real hosts' interfaces are left as they are"
 	}
 	return ""
 }

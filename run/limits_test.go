@@ -58,15 +58,16 @@ type quiet struct {
 	end   result.End
 }
 
-func (*quiet) Building(string)                {}
-func (*quiet) Say(string)                     {}
-func (*quiet) Run(result.Run) error           { return nil }
-func (*quiet) Search(result.Search) error     { return nil }
-func (*quiet) Profile(result.Profile) error   { return nil }
-func (*quiet) Latency(result.LatencyAt) error { return nil }
-func (*quiet) Trial(result.Trial) error       { return nil }
-func (q *quiet) Cell(c result.Cell) error     { q.cells = append(q.cells, c); return nil }
-func (q *quiet) End(e result.End) error       { q.end = e; return nil }
+func (*quiet) Building(string)                  {}
+func (*quiet) Say(string)                       {}
+func (*quiet) Run(result.Run) error             { return nil }
+func (*quiet) Search(result.Search) error       { return nil }
+func (*quiet) Latency(result.LatencyAt) error   { return nil }
+func (*quiet) EqualRate(result.EqualRate) error { return nil }
+func (*quiet) Trial(result.Trial) error         { return nil }
+func (q *quiet) Cell(c result.Cell) error       { q.cells = append(q.cells, c); return nil }
+func (q *quiet) End(e result.End) error         { q.end = e; return nil }
+func (*quiet) Profile(result.Profile) error     { return nil }
 
 type tells struct{ *quiet }
 

@@ -198,7 +198,7 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 		Name: cell.Name, Says: cell.Says,
 		Path: cell.Path, PathOptions: cell.PathOptions, Traffic: cell.Traffic, Load: cell.Load,
 		Find: find, Beside: cell.Beside, BesideLoad: cell.BesideLoad,
-		Segmentation: cell.Segmentation, Wire: wire.Kind, Queueing: laid.Queueing, MTU: laid.MTU, Pairs: cell.Pairs,
+		Segmentation: cell.Segmentation, Wire: wire.Kind, Queueing: laid.Queueing, Wired: laid.Wired, MTU: laid.MTU, Pairs: cell.Pairs,
 		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Configuration: testbed.Configuration(laid.Graph), Doubts: laid.Doubts, Published: cell.Published,
 	}
 	return PlannedCell{Record: record, Laid: laid}, nil
@@ -293,7 +293,8 @@ func (p Plan) times(settings Settings) result.Plan {
 		return t
 	}
 	left := settings.Budget - closingTime - p.setUp()
-	left -= p.halvesTime(settings.Budget)
+	after := p.after(settings.Budget)
+	left -= after.halves + after.equal
 	left -= p.searchTime(left)
 	// Calibrating takes what the least number of blocks leaves.
 	least := cells * stats.MinimumBlocks * (shortWindow + shortWarmUp + trialOverhead + startDelay + rebuild)
@@ -317,6 +318,7 @@ func (p Plan) leastBudget() time.Duration {
 	cells := time.Duration(len(p.Runnable()))
 	all := closingTime + p.setUp() + cells*stats.MinimumBlocks*trialTime(p.Times) + p.generators()*calibrationTime
 	all += p.halvesTime(halfMostOf * all)
+	all += p.equalTime(equalMostOf * all)
 	return all.Truncate(10*time.Second) + 10*time.Second
 }
 

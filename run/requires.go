@@ -107,8 +107,11 @@ func featuresOf(g Graph) []string {
 	if len(g.VXLANs) > 0 {
 		needs = append(needs, testbed.FeatureVXLAN)
 	}
-	if slices.ContainsFunc(g.Interfaces(), func(i testbed.Interface) bool { return i.QueueBy != testbed.QueueByKernel }) {
+	if slices.ContainsFunc(g.Interfaces(), func(i testbed.Interface) bool { return i.QueueBy != testbed.QueueByKernel || i.Loss > 0 }) {
 		needs = append(needs, testbed.FeatureTCX)
+	}
+	if slices.ContainsFunc(g.Interfaces(), func(i testbed.Interface) bool { return i.BitsPerSecond > 0 }) {
+		needs = append(needs, testbed.FeatureShaper)
 	}
 	if len(g.VMs) > 0 {
 		needs = append(needs, testbed.FeatureTap, testbed.FeatureGuestKernel)

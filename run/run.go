@@ -26,6 +26,7 @@ type Writer interface {
 	Trial(result.Trial) error
 	Profile(result.Profile) error
 	Latency(result.LatencyAt) error
+	EqualRate(result.EqualRate) error
 	End(result.End) error
 }
 
@@ -41,7 +42,7 @@ type Conductor struct {
 	Known Calibrations
 
 	began      time.Time
-	reserved   time.Duration // of the budget, for what comes after the blocks
+	reserved   after // of the budget, for what comes after the blocks
 	random     *rand.Rand
 	series     *series
 	last       []PlannedCell             // the last block's order
@@ -58,7 +59,7 @@ type Conductor struct {
 func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	c.began = c.Clock.Now()
 	c.random = rand.New(rand.NewPCG(c.Plan.Seed, c.Plan.Seed^0x9e3779b97f4a7c15))
-	c.reserved = c.Plan.halvesTime(time.Duration(c.Plan.Times.BudgetSeconds * float64(time.Second)))
+	c.reserved = c.Plan.after(time.Duration(c.Plan.Times.BudgetSeconds * float64(time.Second)))
 	c.series, c.broken, c.narrow = newSeries(c.Plan), map[string]bool{}, map[string][]result.Doubt{}
 	if err := c.Out.Run(c.header()); err != nil {
 		return result.End{}, err
@@ -73,7 +74,7 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 		end.Why, end.Blocks, err = c.measure(ctx, cells)
 	}
 	if err == nil && ctx.Err() == nil {
-		err = c.half(ctx, cells)
+		err = errors.Join(c.half(ctx, cells), c.equal(ctx, cells))
 	}
 	if ctx.Err() != nil {
 		err = nil // what was cut off is no failure; what is left behind, below, is
@@ -95,14 +96,20 @@ func (c *Conductor) header() result.Run {
 	h.Plan, h.Ratios, h.Hypotheses = p.Times, p.Ratios, p.Hypotheses
 	h.Assumed = assumed(p.Suite.Assumed)
 	h.Doubts = append(h.Doubts, p.Doubts...)
-	h.Nodes = append([]result.RunNode(nil), p.Nodes...)
-	for i, node := range c.Nodes {
-		h.Nodes[i].Fingerprint = node.Fingerprint()
-	}
+	h.Nodes = c.runNodes()
 	if cells := p.Runnable(); len(cells) > 0 {
 		h.Wire = cells[0].Record.Wire
 	}
 	return h
+}
+
+// runNodes are the plan's, with what they are.
+func (c *Conductor) runNodes() []result.RunNode {
+	nodes := append([]result.RunNode(nil), c.Plan.Nodes...)
+	for i, node := range c.Nodes {
+		nodes[i].Fingerprint = node.Fingerprint()
+	}
+	return nodes
 }
 
 func (c *Conductor) elapsed() time.Duration { return c.Clock.Now().Sub(c.began) }
@@ -118,7 +125,7 @@ func (c *Conductor) grace(block int) time.Duration {
 }
 
 func (c *Conductor) left() time.Duration {
-	return time.Duration(c.Plan.Times.BudgetSeconds*float64(time.Second)) - closingTime - c.reserved - c.elapsed()
+	return time.Duration(c.Plan.Times.BudgetSeconds*float64(time.Second)) - closingTime - c.reserved.halves - c.reserved.equal - c.elapsed()
 }
 
 // build makes every runnable cell's testbed stand, idle, beside the others. A

@@ -48,12 +48,12 @@ func (s *series) counted(block int) int {
 	return n
 }
 
-// packets is the mean of what a cell's trials received, by the second; 0 where none did.
-func (s *series) packets(cell string) float64 {
+// mean is that of what a cell's trials say of a metric; 0 where none does.
+func (s *series) mean(cell string, m result.Metric) float64 {
 	sum, n := 0.0, 0
 	for _, t := range s.trials {
 		spec, _ := result.FindCell(s.cells, cell)
-		if v, err := spec.Value(t, result.ReceivedPacketRate); t.Cell == cell && err == nil {
+		if v, err := spec.Value(t, m); t.Cell == cell && err == nil {
 			sum, n = sum+v, n+1
 		}
 	}

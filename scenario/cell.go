@@ -30,7 +30,7 @@ func (r *reader) newDraft() draft {
 		r: r,
 		cell: Cell{
 			Segmentation: SegmentationFound,
-			Wire:         Wire{Kind: WireNIC, MTU: defaultMTU, VMQ: Auto, Spread: Auto},
+			Wire:         Wire{Kind: WireNIC, MTU: defaultMTU, VMQ: Auto, Spread: Auto, GRO: Auto, Steer: Auto},
 			VM:           VM{CPUs: 1, MemoryBytes: defaultVMMemory, Queues: 1},
 		},
 		path:    kinded{what: "path", known: r.vocab.Paths},

@@ -40,6 +40,8 @@ const (
 	AttributeRoutes    = "routes"
 	AttributeSteering  = "steering"
 	AttributeQueueBy   = "queue by"
+	AttributeRate      = "rate"
+	AttributeLoss      = "loss"
 )
 
 // Change is one step from a testbed to another, as data.

@@ -4,7 +4,7 @@ package testbed
 // others build on first. Backends find out which are missing.
 var Features = []string{
 	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureMacvlan,
-	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureSmartNIC, FeatureDesktopEngine,
+	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureShaper, FeatureSmartNIC, FeatureDesktopEngine,
 	FeatureTap, FeatureGuestKernel, FeatureKVM, FeatureVhostNet,
 	FeatureStacks,
 }
@@ -20,6 +20,7 @@ const (
 	FeatureTCX      = "tcx"           // their attachment by tcx
 	FeatureThreaded = "threaded-napi" // receive work in kernel threads
 	FeatureRPS      = "rps"           // receive packet steering
+	FeatureShaper   = "token-bucket"  // token buckets before interfaces (tbf)
 	FeatureSmartNIC = "smartnic"      // a NIC that forwards by rules of its own
 	// FeatureDesktopEngine is a container engine in a virtual machine of another system.
 	FeatureDesktopEngine = "desktop-engine"

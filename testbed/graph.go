@@ -87,6 +87,10 @@ type Interface struct {
 	QueueBy string `json:"queue_by,omitempty"`
 	// Destinations are MACs that have a queue each, from the second one on, in turn; what is for others has the first.
 	Destinations []string `json:"destinations,omitempty"`
+	// BitsPerSecond is the rate of a token bucket by which it sends, of Ethernet frames without FCS; 0: none.
+	BitsPerSecond float64 `json:"bits_per_second,omitempty"`
+	// Loss is the share of what arrives that a rule drops before the stack sees it.
+	Loss float64 `json:"loss,omitempty"`
 }
 
 // What chooses the queue by which an interface sends.

@@ -140,7 +140,15 @@ func (i Interface) attributes() []attribute {
 		steering += " a queue"
 	}
 	all = append(all, at(AttributeSteering, strings.TrimSpace(steering)))
-	return append(all, at(AttributeQueueBy, strings.TrimSpace(i.QueueBy+" "+strings.Join(i.Destinations, ","))))
+	return append(all, at(AttributeQueueBy, strings.TrimSpace(i.QueueBy+" "+strings.Join(i.Destinations, ","))),
+		at(AttributeRate, unlessZero("%g bit/s", i.BitsPerSecond)), at(AttributeLoss, unlessZero("%g %%", 100*i.Loss)))
+}
+
+func unlessZero(format string, v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, v)
 }
 
 // port is what an interface is to a bridge.

@@ -205,11 +205,22 @@ func (c *checker) end(owner string, i Interface) {
 		// drivers/net/veth.c: the device has NAPI only with GRO or XDP.
 		c.fault("%s: threaded NAPI needs GRO on a virtual pair; switch gro on or steer by rps", owner)
 	}
-	if node, _ := c.graph.Node(c.graph.NodeOf(i.Place)); slices.ContainsFunc(i.CPUs, func(cpu int) bool { return !slices.Contains(node.CPUs, cpu) }) {
-		c.fault("%s: it is steered to the CPUs %v, and node %s has %v", owner, i.CPUs, node.Name, node.CPUs)
+	if known := c.cpus(); slices.ContainsFunc(i.CPUs, func(cpu int) bool { return !slices.Contains(known, cpu) }) {
+		c.fault("%s: it is steered to the CPUs %v, and the nodes have %v", owner, i.CPUs, known)
+	}
+	if rate := i.BitsPerSecond; rate != 0 && !(rate >= 1e3 && rate <= 1e13) || !(i.Loss >= 0 && i.Loss < 1) {
+		c.fault("%s: a rate of %g bit/s or a loss of %g is not possible", owner, rate, i.Loss)
 	}
 	c.queueBy(owner, i)
 	c.addresses(owner, i)
+}
+
+// cpus are those of all nodes: what arrives may be received on the CPUs of the one that sent it.
+func (c *checker) cpus() (all []int) {
+	for _, n := range c.graph.Nodes {
+		all = append(all, n.CPUs...)
+	}
+	return all
 }
 
 // maxDestinations bounds the program that looks for them one after the other.

@@ -37,6 +37,8 @@ func TestInvalid(t *testing.T) {
 		{`no such bridge on node a`, func(g *Graph) { g.Links[1].Ends[1].Bridge = "other" }},
 		{`"lro" is not an offload`, func(g *Graph) { wire(g).Offloads["lro"] = true }},
 		{`threaded NAPI needs GRO`, func(g *Graph) { wire(g).Offloads[GRO] = false }},
+		{"a rate of -1", func(g *Graph) { wire(g).BitsPerSecond = -1 }},
+		{"a loss of 1 ", func(g *Graph) { wire(g).Loss = 1 }},
 		{`steering "magic"`, func(g *Graph) { wire(g).Steering = "magic" }},
 		{`5000 queues`, func(g *Graph) { wire(g).Queues = 5000 }},
 		{`not the address of one Ethernet interface`, func(g *Graph) { wire(g).MAC = "01:00:00:00:00:01" }},

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SetBuffers asks for a socket's buffers, in bytes. It goes over net.core.[rw]mem_max
+// SetBuffers asks for a socket's buffers, in bytes; 0 leaves one to the kernel's tuning. It goes over net.core.[rw]mem_max
 // where that is permitted; what a kernel cuts to those is no error.
 func SetBuffers(fd, send, receive int) error {
 	set := func(force, plain, size int) error {
-		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) == nil {
+		if size == 0 || unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) == nil {
 			return nil
 		}
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, size); err != nil {

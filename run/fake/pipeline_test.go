@@ -24,6 +24,7 @@ type records struct {
 	trials    []result.Trial
 	latencies []result.LatencyAt
 	profiles  []result.Profile
+	equal     []result.EqualRate
 	end       result.End
 	full      int // trials after which the disk is full; 0: never
 }
@@ -33,6 +34,11 @@ func (r *records) Cell(c result.Cell) error     { r.cells = append(r.cells, c); 
 func (r *records) Search(s result.Search) error { r.searches = append(r.searches, s); return nil }
 func (r *records) Profile(p result.Profile) error {
 	r.profiles = append(r.profiles, p)
+	return nil
+}
+
+func (r *records) EqualRate(e result.EqualRate) error {
+	r.equal = append(r.equal, e)
 	return nil
 }
 func (r *records) Latency(l result.LatencyAt) error { r.latencies = append(r.latencies, l); return nil }

@@ -53,6 +53,8 @@ type cell struct {
 	receivers map[string][]int
 	// choosers hold the programs that choose queues attached, by place/device.
 	choosers map[string]io.Closer
+	// rules hold what drops a share of what arrives, by place/device.
+	rules map[string]*lossRule
 }
 
 // New returns a backend for a node. CPUs serve it where a graph names none. Files
@@ -146,7 +148,7 @@ func (b *Backend) cell(g testbed.Graph) *cell {
 			name: g.Cell, node: b.node, dir: filepath.Join(b.dir, folder(g.Cell)),
 			graph:  testbed.Graph{Cell: g.Cell},
 			stacks: map[string]*Stack{}, daemons: map[string]*daemon{}, ends: map[string]int{}, receivers: map[string][]int{},
-			choosers: map[string]io.Closer{},
+			choosers: map[string]io.Closer{}, rules: map[string]*lossRule{},
 		}
 		b.cells[g.Cell] = c
 	}
@@ -183,6 +185,9 @@ func (b *Backend) drop(ctx context.Context, c *cell) error {
 	}
 	for key := range c.choosers { // of devices that are gone by now
 		errs = append(errs, c.dropChooser(key))
+	}
+	for key := range c.rules {
+		errs = append(errs, c.dropRule(key))
 	}
 	errs = append(errs, os.RemoveAll(c.dir))
 	delete(b.cells, c.name)

@@ -29,6 +29,7 @@ var trials = map[string]func(*Stack) error{
 	testbed.FeatureTCX:           tryTCX,
 	testbed.FeatureThreaded:      tryThreaded,
 	testbed.FeatureRPS:           tryRPS,
+	testbed.FeatureShaper:        tryShaper,
 	testbed.FeatureSmartNIC:      trySmartNIC,
 	testbed.FeatureDesktopEngine: tryDesktopEngine,
 	testbed.FeatureTap:           tryTap,
@@ -192,4 +193,14 @@ func tryThreaded(stack *Stack) error {
 
 func tryRPS(stack *Stack) error {
 	return steerRPS(stack.device(trialDevice), true, []int{0})
+}
+
+func tryShaper(*Stack) error {
+	return withLinks(func(h *handle) error {
+		device, err := h.LinkByName(trialDevice)
+		if err != nil {
+			return fmt.Errorf("there is no virtual pair to shape: %w", err)
+		}
+		return setRate(h, device, testbed.Interface{BitsPerSecond: 1e9})
+	})
 }

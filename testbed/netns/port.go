@@ -20,6 +20,12 @@ func (c *cell) configure(p testbed.Interface) error {
 		testbed.AttributeMAC, testbed.AttributeMTU, testbed.AttributeBridge, up,
 		testbed.AttributeAddresses, testbed.AttributeQueueBy, offloads,
 	}
+	if p.BitsPerSecond > 0 {
+		order = append(order, testbed.AttributeRate)
+	}
+	if p.Loss > 0 {
+		order = append(order, testbed.AttributeLoss)
+	}
 	for _, attribute := range order {
 		if err := c.setPort(attribute, p); err != nil {
 			return fmt.Errorf("setting %s of %s/%s: %w", attribute, p.Place, p.Device, err)
@@ -55,6 +61,10 @@ func (c *cell) setPort(attribute string, p testbed.Interface) error {
 		return c.steerEnd(p)
 	case testbed.AttributeQueueBy:
 		return c.queueBy(p)
+	case testbed.AttributeRate:
+		return c.onDevice(p, setRate)
+	case testbed.AttributeLoss:
+		return c.setLoss(p)
 	}
 	if err := errors.Join(c.setOffloads(p), c.onDevice(p, setJoins)); err != nil {
 		return err

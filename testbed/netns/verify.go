@@ -106,6 +106,9 @@ func (c *cell) portDifferences(stack *Stack, p testbed.Interface) []error {
 	if _, attached := c.choosers[p.Place+"/"+p.Device]; attached != (p.QueueBy != testbed.QueueByKernel) {
 		all = append(all, fmt.Errorf("what chooses its queues by %q is not attached as it should be", p.QueueBy))
 	}
+	if _, attached := c.rules[p.Place+"/"+p.Device]; attached != (p.Loss > 0) {
+		all = append(all, fmt.Errorf("the rule that drops %g %% is not attached as it should be", 100*p.Loss))
+	}
 	return append(all, c.steeringDifferences(stack, p)...)
 }
 
@@ -114,6 +117,9 @@ func (c *cell) linkDifferences(h *handle, device netlink.Link, p testbed.Interfa
 	attrs := device.Attrs()
 	if attrs.RawFlags&unix.IFF_UP == 0 || attrs.RawFlags&unix.IFF_LOWER_UP == 0 {
 		all = append(all, errNoCarrier)
+	}
+	if p.BitsPerSecond > 0 {
+		all = append(all, asList(rateDifference(h, device, p))...)
 	}
 	if attrs.MTU != p.MTU {
 		all = append(all, fmt.Errorf("the MTU is %d, not %d", attrs.MTU, p.MTU))

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 
 	"windtunnel/result"
@@ -12,7 +13,8 @@ type load struct {
 	config     Config
 	streams    int // in each direction
 	direction  uint16
-	buffer     int // bytes; 0: the kernel's tuning
+	sendBuffer int // bytes; 0: the kernel's tuning
+	recvBuffer int // likewise
 	congestion string
 	mss        int // bytes; 0: the path's
 	dscp       int
@@ -34,7 +36,8 @@ func parseLoad(given result.Options) (load, error) {
 		},
 		streams:    int(given.Int("streams")),
 		direction:  directions[given.Text("direction")],
-		buffer:     int(given.Int("buffer")),
+		sendBuffer: int(given.Int("buffer")),
+		recvBuffer: int(cmp.Or(given.Int("receive-buffer"), given.Int("buffer"))),
 		congestion: given.Text("congestion"),
 		mss:        int(given.Int("mss")),
 		dscp:       int(given.Int("dscp")),

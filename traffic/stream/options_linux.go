@@ -23,10 +23,8 @@ func (l load) control() func(network, address string, c syscall.RawConn) error {
 }
 
 func (l load) configure(fd int, v6 bool) error {
-	if l.buffer > 0 {
-		if err := traffic.SetBuffers(fd, l.buffer, l.buffer); err != nil {
-			return err
-		}
+	if err := traffic.SetBuffers(fd, l.sendBuffer, l.recvBuffer); err != nil {
+		return err
 	}
 	if l.mss > 0 {
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG, l.mss); err != nil {

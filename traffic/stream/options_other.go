@@ -22,11 +22,12 @@ func (l load) control() func(network, address string, c syscall.RawConn) error {
 }
 
 func (l load) configure(fd uintptr, v6 bool) error {
-	if l.buffer > 0 {
-		for _, option := range []int{syscall.SO_SNDBUF, syscall.SO_RCVBUF} {
-			if err := setOption(fd, syscall.SOL_SOCKET, option, l.buffer); err != nil {
-				return fmt.Errorf("setting a socket buffer of %d bytes: %w", l.buffer, err)
-			}
+	for option, size := range map[int]int{syscall.SO_SNDBUF: l.sendBuffer, syscall.SO_RCVBUF: l.recvBuffer} {
+		if size == 0 {
+			continue
+		}
+		if err := setOption(fd, syscall.SOL_SOCKET, option, size); err != nil {
+			return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
 		}
 	}
 	return l.mark(fd, v6)

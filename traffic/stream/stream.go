@@ -47,6 +47,7 @@ var options = []result.Option{
 	{Name: "pacing", Type: result.Word, Words: []string{PaceAuto, PaceKernel, PaceBucket}, Default: PaceAuto, Says: "who keeps the rate: the kernel (SO_MAX_PACING_RATE) or a token bucket; auto: the kernel where it can"},
 	{Name: "burst", Type: result.Size, Min: 1, Max: maxBuffer, Says: "depth of the token bucket; absent: 10 ms of the rate"},
 	{Name: "buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "the socket's send and receive buffers (SO_SNDBUF, SO_RCVBUF); absent: the kernel tunes them"},
+	{Name: "receive-buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "the receive buffer alone (SO_RCVBUF), whatever buffer says"},
 	{Name: "congestion", Type: result.Word, Default: "cubic", Says: "congestion control, set per socket (TCP_CONGESTION)"},
 	{Name: "mss", Type: result.Size, Min: 88, Max: 32767, Says: "the largest segment (TCP_MAXSEG); absent: what the path's MTU allows"},
 	{Name: "dscp", Type: result.Count, Min: 0, Max: 63, Says: "the packets' DSCP (RFC 2474)"},

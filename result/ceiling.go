@@ -1,0 +1,144 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// The kinds of a Ceiling.
+const (
+	CeilingShaper    = "shaper"    // the wire's token bucket
+	CeilingLink      = "link"      // a NIC's speed
+	CeilingRate      = "rate"      // what the load was asked for
+	CeilingGenerator = "generator" // what the program that makes the load reaches by itself
+)
+
+// Ceiling is a rate that a cell's traffic reached, and could not pass for a reason that has nothing to do with what the
+// cell compares: cells at one ceiling have one rate, whatever they cost.
+type Ceiling struct {
+	Kind          string  `json:"kind"`
+	BitsPerSecond float64 `json:"bits_per_second"` // of the ceiling
+	Says          string  `json:"says"`
+	Seen          string  `json:"seen"` // the evidence
+}
+
+// Key is the same for cells at one ceiling.
+func (l Ceiling) Key() string {
+	return fmt.Sprintf("%s %.6g", l.Kind, l.BitsPerSecond)
+}
+
+// atCeiling is the share of a ceiling's rate from which a cell is at it.
+const atCeiling = 0.95
+
+// AtCeiling is what the rate of a cell's trials ended at, if it is a ceiling.
+func (c Cell) AtCeiling(nodes []RunNode, trials []Trial) (Ceiling, bool) {
+	wire := meanOf(trials, c.WireBits)
+	at := func(kind, says string, rate float64) (Ceiling, bool) {
+		return Ceiling{kind, rate, fmt.Sprintf(says, MegabitsWord(rate)),
+			fmt.Sprintf("%s left for the wire, %.0f %% of it", MegabitsWord(wire), 100*wire/rate)}, true
+	}
+	if w := c.Wired; w != nil && w.BitsPerSecond > 0 && wire >= atCeiling*w.BitsPerSecond {
+		return at(CeilingShaper, "the wire's token bucket of %s", w.BitsPerSecond)
+	}
+	if speed, node := c.linkSpeed(nodes); speed > 0 && wire >= atCeiling*speed {
+		return at(CeilingLink, "the interface of node "+node+", of %s", speed)
+	}
+	target := meanOf(trials, ofSenders(func(e PairEnd) float64 { return e.Offered.TargetBitsPerSecond }))
+	alone := meanOf(trials, ofSenders(calibratedBits))
+	verdict, says := commonLimit(trials)
+	switch {
+	case verdict == RateReached && target > 0:
+		return Ceiling{CeilingRate, target, "the rate that its load was asked for, " + MegabitsWord(target), says}, true
+	case verdict == GeneratorLimited && alone > 0:
+		return Ceiling{CeilingGenerator, alone, "what the program that makes the load reaches without a path, " + MegabitsWord(alone), says}, true
+	}
+	return Ceiling{}, false
+}
+
+// ofSenders sums over the senders that tell what they offered.
+func ofSenders(of func(PairEnd) float64) func(Trial) (float64, bool) {
+	return func(t Trial) (float64, bool) {
+		sum := 0.0
+		for _, p := range t.Pairs {
+			for _, e := range p.Senders() {
+				if e.Offered != nil {
+					sum += of(e)
+				}
+			}
+		}
+		return sum, true
+	}
+}
+
+// calibratedBits is what a sender reaches without a path, in bits a second: loads that have packets tell it in those, others
+// in bytes.
+func calibratedBits(e PairEnd) float64 {
+	if e.Packets > 0 {
+		return 8 * e.Offered.CalibratedPerSecond * float64(e.Bytes) / float64(e.Packets)
+	}
+	return 8 * e.Offered.CalibratedPerSecond
+}
+
+// WireBits is what left for the wire in a trial, in bits a second of Ethernet frames without FCS, at the busiest
+// of the senders' interfaces; false where none was sampled.
+func (c Cell) WireBits(t Trial) (float64, bool) {
+	most, found := 0.0, false
+	for _, node := range c.Senders() {
+		s := t.Nodes[node]
+		for _, l := range s.Links {
+			if l.Role == RoleWire && s.WindowSeconds > 0 {
+				most, found = math.Max(most, 8*float64(l.TxBytes)/s.WindowSeconds), true
+			}
+		}
+	}
+	return most, found
+}
+
+// linkSpeed is the slowest interface of the cell's real hosts, 0 where none is known.
+func (c Cell) linkSpeed(nodes []RunNode) (least float64, node string) {
+	if c.Colocated() {
+		return 0, ""
+	}
+	for _, n := range nodes {
+		speed, err := strconv.ParseFloat(n.Fingerprint["nic.bits_per_second"], 64)
+		if err == nil && n.Host != "" && speed > 0 && !math.IsInf(speed, 0) && (least == 0 || speed < least) {
+			least, node = speed, n.Name
+		}
+	}
+	return least, node
+}
+
+// commonLimit is the verdict of more than half of the trials on their first pair, "" where there is none.
+func commonLimit(trials []Trial) (verdict, says string) {
+	count := map[string]int{}
+	for _, t := range trials {
+		if len(t.Pairs) == 0 || t.Pairs[0].Limit == nil {
+			continue
+		}
+		l := t.Pairs[0].Limit
+		if count[l.Verdict]++; 2*count[l.Verdict] > len(trials) {
+			verdict, says = l.Verdict, l.Says
+		}
+	}
+	return verdict, says
+}
+
+// meanOf is 0 where no trial has the value.
+func meanOf(trials []Trial, of func(Trial) (float64, bool)) float64 {
+	sum, n := 0.0, 0
+	for _, t := range trials {
+		if v, ok := of(t); ok {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// MegabitsWord writes a rate as people do.
+func MegabitsWord(bitsPerSecond float64) string {
+	if bitsPerSecond >= 1e9 {
+		return fmt.Sprintf("%.4g Gbit/s", bitsPerSecond/1e9)
+	}
+	return fmt.Sprintf("%.4g Mbit/s", bitsPerSecond/1e6)
+}

@@ -1,0 +1,59 @@
+package fake_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/run"
+	"windtunnel/run/fake"
+	"windtunnel/stats"
+)
+
+// shaped is a run of three cells, the wires of two of which have token buckets of 1 Gbit/s.
+func shaped(budget time.Duration) (*records, result.End, error) {
+	m := fake.New(3, map[string]fake.Truth{"A": {BitsPerSecond: 0.99e9}, "B": {BitsPerSecond: 0.97e9}, "C": {BitsPerSecond: 3e9}}, fake.Noise{Trial: 0.002})
+	p := plan(1, budget, 0.0001, over, "A", "B", "C")
+	for i := range p.Cells {
+		p.Cells[i].Record.Load = result.Options{"streams": int64(1)}
+	}
+	for i := range p.Cells[:2] {
+		p.Cells[i].Record.Wired = &result.WireSettings{BitsPerSecond: 1e9}
+	}
+	p.Loads = map[string][]result.Option{"stream": {{Name: "rate", Type: result.BitRate}}}
+	out := &records{}
+	end, err := conduct(m, p, out, silent{})
+	return out, end, err
+}
+
+// TestEqualRate: cells at one ceiling are measured again after the blocks, below it, within the budget.
+func TestEqualRate(t *testing.T) {
+	out, end, err := shaped(60 * time.Second)
+	if err != nil || end.Why != run.EndBudget || end.ElapsedSeconds > 60 || len(out.equal) != 2*stats.MinimumBlocks {
+		t.Fatalf("%+v, %v, %d trials at an equal rate", end, err, len(out.equal))
+	}
+	seen := map[string]int{}
+	for _, e := range out.equal {
+		if e.Trial == nil || e.Trial.Cell != e.Cell || e.Ceiling.Kind != result.CeilingShaper || e.Ceiling.BitsPerSecond != 1e9 || e.Share != 0.8 || math.Abs(e.BitsPerSecond/0.776e9-1) > 0.01 {
+			t.Fatalf("%+v", e)
+		}
+		received, err := e.Trial.Pairs[0].Receiver.Rate()
+		if err != nil || math.Abs(received/e.BitsPerSecond-1) > 0.01 {
+			t.Errorf("%s received %g of %g: %v", e.Cell, received, e.BitsPerSecond, err)
+		}
+		seen[e.Cell] = max(seen[e.Cell], e.Trial.Block)
+	}
+	if len(seen) != 2 || seen["A"] != stats.MinimumBlocks || seen["B"] != stats.MinimumBlocks {
+		t.Errorf("blocks %v", seen)
+	}
+}
+
+// TestEqualRateIsLeftOut: where a quarter of the budget does not hold it, each cell says so.
+func TestEqualRateIsLeftOut(t *testing.T) {
+	out, _, err := shaped(25 * time.Second)
+	if err != nil || len(out.equal) != 2 || out.equal[0].Trial != nil || !strings.Contains(out.equal[0].Reason, "the budget ended") {
+		t.Errorf("%v, %+v", err, out.equal)
+	}
+}
