@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"windtunnel/analysis"
 )
@@ -128,7 +129,7 @@ func fitting(sections []section) [][]byte {
 }
 
 // elsewhere is where all is that a page leaves out.
-const elsewhere = "The formats csv and json have all of it."
+const elsewhere = "The run's records, run.jsonl, have all of it."
 
 func moreRows(n int) string { return fmt.Sprintf("%d more rows are left out here. %s", n, elsewhere) }
 
@@ -298,6 +299,9 @@ func (p *page) names(t table, g group, rows string) {
 	}
 }
 
+// shortName is up to where a row's name stays on one line.
+const shortName = 24
+
 func (p *page) row(t table, cells []string) {
 	p.open("tr")
 	for i, c := range t.columns {
@@ -306,6 +310,9 @@ func (p *page) row(t table, cells []string) {
 			class += " first"
 		}
 		if i == 0 {
+			if utf8.RuneCountInString(cells[i]) <= shortName {
+				class += " short"
+			}
 			p.element("th", bounded(cells[i], mostCell), "scope", "row", "class", class)
 			continue
 		}

@@ -84,6 +84,8 @@ func (p plot) section(f analysis.Findings) section {
 		if len(charts) > 1 {
 			drawn.name = fmt.Sprintf("%s-%d", p.name, i+1)
 			drawn.heading += ": " + c.of
+		} else {
+			drawn.of = "" // the section's heading says it
 		}
 		s.charts = append(s.charts, drawn)
 	}
