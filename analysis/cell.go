@@ -69,6 +69,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.Limits = limits(trials)
 	c.Generators = generators(trials)
 	c.Machines = machines(trials)
+	c.Account = account(trials)
 	c.Course, c.Hops = c.course(d.of[spec.Name], d.Run.Nodes), c.hops(trials)
 	if len(trials) > 0 {
 		c.WindowSeconds = trials[len(trials)-1].WindowSeconds

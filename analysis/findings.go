@@ -55,6 +55,7 @@ type Cell struct {
 	Queues        []Queues          // where packets were received, of nodes of a cell that asks for queues or spread
 	Latency       *result.LatencyAt // of its own frames, at a share of what arrived; nil: it was not measured
 	Course        []Moment          // every trial that was recorded, in the order of time
+	Account       *Account          // of numbered packets; nil: the load has none
 	Hops          []Hop             // what counted packets, from the senders to the receivers
 	Search        *result.Search    // for the highest rates; nil: none was asked for, or it did not begin
 

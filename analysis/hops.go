@@ -41,6 +41,32 @@ func (h Hop) Unaccounted() float64 {
 	return left
 }
 
+// Account is what became of numbered packets, a trial's means: all that were expected were received, lost, or too late to count.
+type Account struct {
+	Expected, Received, Lost, Late float64
+}
+
+// account is nil where the load numbers no packets, or whoever counted does not tell what was lost.
+func account(trials []result.Trial) *Account {
+	var sum Account
+	n := 0.0
+	for _, t := range trials {
+		a, numbered := t.Arrivals()
+		if !numbered || a.Expected == 0 || slices.Contains(a.Untold, result.Loss) {
+			continue
+		}
+		n++
+		sum.Expected += float64(a.Expected)
+		sum.Lost += float64(a.Lost)
+		sum.Late += float64(a.Late)
+	}
+	if n == 0 {
+		return nil
+	}
+	received := sum.Expected - sum.Lost - sum.Late
+	return &Account{Expected: sum.Expected / n, Received: received / n, Lost: sum.Lost / n, Late: sum.Late / n}
+}
+
 // hopKey tells hops apart, and rank puts them in the order of the way: the senders' end, their nodes from the inside to
 // the wire, the receivers' from the wire to the inside, their end.
 type hopKey struct {

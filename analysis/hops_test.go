@@ -28,6 +28,9 @@ func TestHopsAddUp(t *testing.T) {
 		}
 		t.Nodes["a"], t.Nodes["b"] = a, b
 	})
+	if a := Of(f).Cells[0].Account; a == nil || *a != (Account{Expected: 1000, Received: 980, Lost: 20}) {
+		t.Errorf("account %+v", a)
+	}
 	var got []string
 	for _, h := range Of(f).Cells[0].Hops {
 		got = append(got, fmt.Sprintf("%s %s %s: %g received, %g sent, %v", h.Node, h.Kind, h.Place, h.Received, h.Sent, h.Drops))

@@ -175,16 +175,18 @@ func noRatios() *maker {
 
 func TestGoldens(t *testing.T) {
 	for name, m := range map[string]*maker{
-		"normal": normal(), "one-block": oneBlock(), "failed-cell": failedCell(), "skipped-cell": skippedCell(),
-		"nothing-usable": nothingUsable(), "undecided": undecided(), "colocated": colocated(),
-		"several-pairs": severalPairs(), "killed-run": killedRun(), "long-names": longNames(), "kinds": otherKinds(),
+		"skipped-cell": skippedCell(), "colocated": colocated(), "several-pairs": severalPairs(), "killed-run": killedRun(), "long-names": longNames(),
 	} {
 		golden(t, name, "text", m)
 	}
 	for name, m := range map[string]*maker{
-		"normal": normal(), "one-block": oneBlock(), "failed-cell": failedCell(), "nothing-usable": nothingUsable(), "undecided": undecided(),
-		"kinds": otherKinds(), "long-names": longNames(), "mesh": mesh(), "several-pairs": severalPairs(),
+		"normal": normal(), "one-block": oneBlock(), "failed-cell": failedCell(), "nothing-usable": nothingUsable(), "undecided": undecided(), "kinds": otherKinds(),
 	} {
+		for _, format := range Formats() {
+			golden(t, name, format.Name, m)
+		}
+	}
+	for name, m := range map[string]*maker{"long-names": longNames(), "mesh": mesh(), "several-pairs": severalPairs()} {
 		golden(t, name, "html", m)
 	}
 	golden(t, "no-ratios", "text", noRatios())
@@ -195,12 +197,7 @@ func TestGoldens(t *testing.T) {
 	golden(t, "searched", "text", searched())
 	golden(t, "searched", "md", searched())
 	golden(t, "timed", "text", timed())
-	golden(t, "kinds", "md", otherKinds())
-	golden(t, "kinds", "json", otherKinds())
-	golden(t, "normal", "md", normal())
 	golden(t, "long-names", "md", longNames())
-	golden(t, "normal", "json", normal())
-	golden(t, "nothing-usable", "json", nothingUsable())
 	golden(t, "colocated", "json", colocated())
 }
 

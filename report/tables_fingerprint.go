@@ -1,41 +1,55 @@
 package report
 
 import (
+	"maps"
 	"slices"
 
 	"windtunnel/analysis"
+	"windtunnel/result"
 )
 
-// fingerprints is what the nodes were, a row a property, and what the source had.
+// fingerprints is what the nodes were, a row a property: in one column, where they are the same, as nodes on one machine are.
 func fingerprints(f analysis.Findings) section {
+	s := section{heading: "Fingerprint", long: true, notes: made(f)}
+	nodes := f.Run.Nodes
 	t := &table{columns: []column{{name: "property", text: true}}}
+	if len(nodes) > 1 && !slices.ContainsFunc(nodes[1:], func(n result.RunNode) bool {
+		return !maps.Equal(n.Fingerprint, nodes[0].Fingerprint) || n.Host != nodes[0].Host
+	}) {
+		nodes = nodes[:1]
+		t.columns = append(t.columns, column{name: "every node", text: true})
+	} else {
+		for _, n := range nodes {
+			t.columns = append(t.columns, column{name: nodeName(n), text: true})
+		}
+	}
 	var keys []string
-	for _, n := range f.Run.Nodes {
-		name := "node " + n.Name
-		if n.Host != "" {
-			name += " (" + n.Host + ")"
-		}
-		t.columns = append(t.columns, column{name: name, text: true})
-		for key := range n.Fingerprint {
-			keys = append(keys, key)
-		}
+	for _, n := range nodes {
+		keys = slices.AppendSeq(keys, maps.Keys(n.Fingerprint))
 	}
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		row := []string{key}
-		for _, n := range f.Run.Nodes {
+		for _, n := range nodes {
 			row = append(row, orDash(n.Fingerprint[key]))
 		}
 		t.rows = append(t.rows, row)
 	}
-	s := section{heading: "Fingerprint", long: true, notes: made(f)}
 	if len(t.rows) > 0 {
 		s.table = t
 	}
 	return s
 }
 
-// made says by which version the run was made, and what its source document had.
+func nodeName(n result.RunNode) string {
+	if n.Host == "" {
+		return "node " + n.Name
+	}
+	return "node " + n.Name + " (" + n.Host + ")"
+}
+
+// made says by which version the run was made, and of which document its suite is. What that one's machine had, and this one
+// has not, is among the doubts.
 func made(f analysis.Findings) []string {
 	var notes []string
 	if f.Run.Version != "" {
@@ -43,14 +57,6 @@ func made(f analysis.Findings) []string {
 	}
 	if f.Run.Source != "" {
 		notes = append(notes, "The suite reproduces "+f.Run.Source+".")
-	}
-	var had []string
-	for what, value := range f.Run.Assumed {
-		had = append(had, what+": "+value)
-	}
-	slices.Sort(had)
-	for _, one := range had {
-		notes = append(notes, "The source's machine had "+one+".")
 	}
 	return notes
 }

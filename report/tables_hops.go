@@ -24,10 +24,39 @@ func hops(f analysis.Findings) section {
 	if len(t.rows) == 0 {
 		return section{}
 	}
-	return section{heading: "Packets, hop by hop", long: true, table: t, notes: []string{
+	return section{heading: "Packets, hop by hop", long: true, table: t, items: accounts(f), notes: []string{
 		"From the senders to the receivers, a trial's means. Each place counts packets as it sees them: one that is cut or joined on its way (TSO, GRO) is one there and several elsewhere, and traffic in both directions is counted.",
-		"What a switch received, it sent on or dropped by a name; the rest is unaccounted. An interface counts each direction for itself.",
+		"What a switch received, it sent on or dropped by a name; the rest is unaccounted. An interface counts each direction for itself, and a packet that is lost between two of them may be a drop of both.",
 	}}
+}
+
+// accounts say of numbered packets what became of all of them.
+func accounts(f analysis.Findings) []item {
+	var items []item
+	for _, c := range f.Cells {
+		a := c.Account
+		if a == nil {
+			continue
+		}
+		text := fmt.Sprintf("of %s packets expected in a trial, %s were received, %s were lost", packetCount(a.Expected), packetCount(a.Received), packetCount(a.Lost))
+		if a.Late > 0 {
+			text += ", " + packetCount(a.Late) + " came late"
+		}
+		if a.Lost > 0 {
+			text += "; counters name " + dropped(c) + " drops"
+		}
+		items = append(items, item{name: c.Spec.Name, says: text})
+	}
+	return items
+}
+
+// dropped is how many drops the counters of a cell name in a trial.
+func dropped(c analysis.Cell) string {
+	sum := 0.0
+	for _, figure := range c.Drops {
+		sum += figure.Mean
+	}
+	return packetCount(sum)
 }
 
 func hopRow(cell string, h analysis.Hop) []string {
@@ -48,7 +77,10 @@ func hopRow(cell string, h analysis.Hop) []string {
 	case analysis.HopInterface:
 		row[5] = packetCount(sum)
 	case analysis.HopSwitch:
-		row[5], row[6] = packetCount(sum), packetCount(h.Unaccounted())
+		row[5] = packetCount(sum)
+		if h.Received > 0 { // else it saw none, or does not count all
+			row[6] = packetCount(h.Unaccounted())
+		}
 	}
 	return row
 }

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -45,6 +46,9 @@ func TestAVRouterAlone(t *testing.T) {
 	o := windtunnel(t, 2*time.Minute, "run", suite, "--window", "100ms", "--budget", "20s", "--out", out)
 	if o.code != 0 {
 		t.Fatalf("exit code %d\n%s", o.code, o.err)
+	}
+	if page, err := os.ReadFile(filepath.Join(out, "report.html")); err != nil || !bytes.HasSuffix(page, []byte("</html>\n")) {
+		t.Errorf("the run left no page: %v", err)
 	}
 	measured := map[string]bool{}
 	for _, trial := range trialsOf(t, out) {
