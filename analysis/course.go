@@ -13,11 +13,15 @@ type Moment struct {
 	Excluded string             // why it does not count; empty: it does
 	Pace     float64            // in the unit of the cell's Pace
 	Known    bool               // whether there is a pace
-	Slowest  float64            // the pace of the window's slowest part (result.Interval), of trials with Parts
-	Fastest  float64            // and of its fastest
-	Parts    int                // how many parts those are of; 0: the trial has none that can be told
+	Paces    []Part             // the pace within the window (result.Interval), in the order of time; none where that cannot be told
+	Slowest  float64            // the pace of the slowest of those parts
+	Fastest  float64            // and of the fastest
+	CPUs     map[string][]Part  // the same of CPU, where the run recorded it
 	CPU      map[string]float64 // percent of all the CPUs of a node; nodes whose CPUs were not sampled are absent
 }
+
+// Part is what a part of a trial's window had, in seconds since the window began.
+type Part struct{ From, To, Value float64 }
 
 // Pace is the metric that tells what the cell's load did: requests a second where requests were answered, packets where
 // there is no rate of bits that means something, else received bits.
@@ -35,14 +39,18 @@ func (c Cell) Pace() result.Metric {
 func (c Cell) course(trials []result.Trial, nodes []result.RunNode) []Moment {
 	moments := make([]Moment, 0, len(trials))
 	for _, t := range trials {
-		m := Moment{Block: t.Block, Seconds: t.ElapsedSeconds, Excluded: t.Excluded, CPU: map[string]float64{}}
+		m := Moment{Block: t.Block, Seconds: t.ElapsedSeconds, Excluded: t.Excluded, CPU: map[string]float64{}, CPUs: map[string][]Part{}}
 		if v, err := c.Spec.Value(t, c.Pace()); err == nil {
 			m.Pace, m.Known = v, true
-			m.Slowest, m.Fastest, m.Parts = extremes(t, c.Pace())
+			m.Paces = parts(t, c.Pace())
+			m.Slowest, m.Fastest = Extremes(m.Paces)
 		}
 		for _, n := range nodes {
 			if v, err := c.Spec.Value(t, result.CPUPercent(n.Name)); err == nil {
 				m.CPU[n.Name] = v
+			}
+			if series := cpuParts(t.Nodes[n.Name]); len(series) > 0 {
+				m.CPUs[n.Name] = series
 			}
 		}
 		moments = append(moments, m)
@@ -59,40 +67,64 @@ func (c Cell) course(trials []result.Trial, nodes []result.RunNode) []Moment {
 	return moments
 }
 
-// extremes are those of the parts of a trial's window, all receivers together. Their parts are taken to be the same ones where there are
-// as many of them: ends cut their time at the same points, to within a sample of theirs.
-func extremes(t result.Trial, m result.Metric) (slowest, fastest float64, parts int) {
-	var sums []float64
+// parts are those of a trial's window, all receivers together. Their parts are taken to be the same ones where there are as many
+// of them: ends cut their time at the same points, to within a sample of theirs.
+func parts(t result.Trial, m result.Metric) []Part {
+	var sums []Part
 	for _, p := range t.Pairs {
 		for _, end := range p.Receivers() {
-			rates := partRates(end, m)
-			if len(rates) == 0 || sums != nil && len(rates) != len(sums) {
-				return 0, 0, 0
+			own := partsOf(end, m)
+			if len(own) == 0 || sums != nil && len(own) != len(sums) {
+				return nil
 			}
 			if sums == nil {
-				sums = make([]float64, len(rates))
+				sums = own
+				continue
 			}
-			for i, r := range rates {
-				sums[i] += r
+			for i, part := range own {
+				sums[i].Value += part.Value
 			}
 		}
 	}
-	if len(sums) == 0 {
-		return 0, 0, 0
+	return sums
+}
+
+// Extremes are the least and the most of the parts' values; 0 of none.
+func Extremes(series []Part) (least, most float64) {
+	for i, part := range series {
+		if i == 0 {
+			least, most = part.Value, part.Value
+		}
+		least, most = min(least, part.Value), max(most, part.Value)
 	}
-	return slices.Min(sums), slices.Max(sums), len(sums)
+	return least, most
+}
+
+// cpuParts are how busy a node's CPUs were within the window, in percent of all of them.
+func cpuParts(s result.NodeSample) []Part {
+	var series []Part
+	for _, interval := range s.Intervals {
+		sum := 0.0
+		for _, busy := range interval.Busy {
+			sum += busy
+		}
+		if len(interval.Busy) > 0 {
+			series = append(series, Part{interval.From, interval.To, 100 * sum / float64(len(interval.Busy))})
+		}
+	}
+	return series
 }
 
 // leastPart is how long a part must be to have a pace of its own, as a share of the longest: the last one may be a rest.
 const leastPart = 0.5
 
-// partRates are the paces of the window's parts; nil for a metric that parts do not have.
-func partRates(end result.PairEnd, m result.Metric) []float64 {
+// partsOf are the paces of the window's parts at one end; nil for a metric that parts do not have.
+func partsOf(end result.PairEnd, m result.Metric) []Part {
 	longest := 0.0
 	for _, part := range end.Intervals {
 		longest = max(longest, part.To-part.From)
 	}
-	var rates []float64
+	var series []Part
 	for _, part := range end.Intervals {
 		seconds := part.To - part.From
 		if part.From < 0 || !(seconds > 0) || seconds < leastPart*longest {
@@ -100,10 +132,10 @@ func partRates(end result.PairEnd, m result.Metric) []float64 {
 		}
 		switch m {
 		case result.ReceivedRate:
-			rates = append(rates, float64(part.Bytes)*8/seconds)
+			series = append(series, Part{part.From, part.To, float64(part.Bytes) * 8 / seconds})
 		case result.ReceivedPacketRate:
-			rates = append(rates, float64(part.Packets)/seconds)
+			series = append(series, Part{part.From, part.To, float64(part.Packets) / seconds})
 		}
 	}
-	return rates
+	return series
 }

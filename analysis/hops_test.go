@@ -62,12 +62,20 @@ func TestCourse(t *testing.T) {
 			{From: -0.1, To: 0, Bytes: 1}, {From: 0, To: 0.5, Bytes: 1000}, {From: 0.5, To: 1, Bytes: 3000}, {From: 1, To: 1.001, Bytes: 900},
 		}
 	})
+	for i := range f.Trials {
+		b := f.Trials[i].Nodes["b"]
+		b.Intervals = []result.CPUInterval{{From: 0, To: 0.1, Busy: []float64{0.5, 1}}, {From: 0.1, To: 0.2}}
+		f.Trials[i].Nodes["b"] = b
+	}
 	course := Of(f).Cells[0].Course
+	if got := course[0].CPUs; len(got) != 1 || len(got["b"]) != 1 || got["b"][0] != (Part{0, 0.1, 75}) {
+		t.Errorf("CPUs over time: %v", got)
+	}
 	if len(course) != 4 || course[1].Excluded != "steal" || course[2].Excluded != "" {
 		t.Fatalf("%+v", course)
 	}
 	for i, m := range course {
-		if m.Block != i+1 || !m.Known || m.Slowest != 16000 || m.Fastest != 48000 || m.Parts != 2 || m.CPU["b"] != 70 {
+		if m.Block != i+1 || !m.Known || m.Slowest != 16000 || m.Fastest != 48000 || len(m.Paces) != 2 || m.CPU["b"] != 70 {
 			t.Errorf("%+v", m)
 		}
 	}

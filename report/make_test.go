@@ -74,12 +74,13 @@ func (m *maker) trials(cell string, first, last int, l load) *maker {
 	for block := first; block <= last; block++ {
 		factor := wiggle(cell, block)
 		t := result.Trial{Cell: cell, Block: block, Order: 1 + (block*len(cell)+int(cell[0]))%5, WindowSeconds: 3, Nodes: map[string]result.NodeSample{}}
+		t.ElapsedSeconds = float64(20*(block-1) + 4*t.Order)
 		bytes := l.megabits * 1e6 / 8 * 3 * factor
 		for _, p := range spec.Pairs {
 			t.Pairs = append(t.Pairs, result.PairSample{
 				From: p.From.Name(), To: p.To.Name(),
 				Sender:   result.PairEnd{WindowSeconds: 3, Bytes: uint64(bytes * 1.0001), Connections: []result.Connection{l.connection()}},
-				Receiver: result.PairEnd{WindowSeconds: 3, Bytes: uint64(bytes)},
+				Receiver: result.PairEnd{WindowSeconds: 3, Bytes: uint64(bytes), Intervals: intervals(bytes, block)},
 			})
 		}
 		to := spec.Pairs[0].To
@@ -90,12 +91,24 @@ func (m *maker) trials(cell string, first, last int, l load) *maker {
 	return m
 }
 
+// intervals are six parts of the window, of which one has more and one less.
+func intervals(bytes float64, block int) (all []result.Interval) {
+	for i := range 6 {
+		share := 1 + 0.05*float64((i+block)%3-1)
+		all = append(all, result.Interval{From: float64(i) / 2, To: float64(i+1) / 2, Bytes: uint64(bytes / 6 * share)})
+	}
+	return all
+}
+
 func (l load) connection() result.Connection {
 	return result.Connection{Congestion: "cubic", Retransmits: l.retransmits, BusySeconds: 3, RwndLimitedSeconds: 3 * l.window}
 }
 
 func (l load) node(name string, to result.Place, cpu int, busy, softirq, bytes float64) result.NodeSample {
 	s := result.NodeSample{WindowSeconds: 3, CPUSource: "idle-clock"}
+	for i := range 6 {
+		s.Intervals = append(s.Intervals, result.CPUInterval{From: float64(i) / 2, To: float64(i+1) / 2, Busy: []float64{busy * (1 - 0.01*float64(i%3))}})
+	}
 	s.CPUs = []result.CPUSample{{CPU: cpu, Busy: 3 * busy, Softirq: 3 * softirq, System: 3 * max(0, busy-softirq), Idle: 3 * (1 - busy)}}
 	if l.wireBytes > 0 {
 		packets := uint64(bytes / (l.wireBytes - 66))

@@ -29,6 +29,7 @@ var plots = []plot{
 	ratiosPlot,
 	ratesPlot,
 	coursePlot,
+	windowPlot,
 	latencyPlot,
 }
 

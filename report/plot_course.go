@@ -108,7 +108,7 @@ func (c *course) strip(cell analysis.Cell, top float64) float64 {
 // spans are from each trial's slowest part to its fastest.
 func (c *course) spans(cell analysis.Cell, pace scale, unitScale float64) {
 	for i, m := range cell.Course {
-		if m.Parts > 1 && i%skipped(cell) == 0 {
+		if len(m.Paces) > 1 && i%skipped(cell) == 0 {
 			x := c.time.at(c.when(m))
 			c.line("s1 stroke thin light", x, pace.at(m.Slowest/unitScale), x, pace.at(m.Fastest/unitScale))
 		}
@@ -178,9 +178,9 @@ func courseLegend(f analysis.Findings) []legendKey {
 func courseSays(cells []analysis.Cell) string {
 	text := "Every trial of every cell in the order of time; each cell's scale begins at 0 and is its own. Under it is how busy the nodes' CPUs were, of all of a node's."
 	if slices.ContainsFunc(cells, func(c analysis.Cell) bool {
-		return slices.ContainsFunc(c.Course, func(m analysis.Moment) bool { return m.Parts > 1 })
+		return slices.ContainsFunc(c.Course, func(m analysis.Moment) bool { return len(m.Paces) > 1 })
 	}) {
-		text += " The line through a trial goes from the slowest part of its window to the fastest; parts are what the ends recorded, a tenth of a second or so."
+		text += " The line through a trial goes from the slowest part of its window to the fastest; parts are about a tenth of a second, longer in long windows."
 	}
 	for _, c := range cells {
 		if len(c.Course) > mostMarks {
@@ -213,7 +213,7 @@ func courseFigures(f analysis.Findings, cells []analysis.Cell) *table {
 			if m.Known {
 				row[3] = rate(m.Pace / unitScale)
 			}
-			if m.Parts > 1 {
+			if len(m.Paces) > 1 {
 				row[4], row[5] = rate(m.Slowest/unitScale), rate(m.Fastest/unitScale)
 			}
 			for _, n := range f.Run.Nodes {
