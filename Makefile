@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers soak kernels pci bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
+.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers promises soak kernels pci bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
 
 all: build
 
@@ -57,6 +57,12 @@ fuzz: peers
 peers:
 	@bash scripts/peers.sh
 	@bash scripts/axe.sh
+
+# What the statistics promise, measured: the figures of docs/statistics.md, on 1,000 seeded suites each, in minutes.
+SUITES ?= 1000
+promises:
+	$(GO) test -count=1 -timeout 1h -v -run 'Famil|Methods|ChangePoints|SteadyState|Median|Needed' ./stats -suites $(SUITES)
+	$(GO) test -count=1 -timeout 1h -v -run 'Difference' ./run/fake -suites $(SUITES)
 
 # The slow, exhaustive parts: 1,000 seeded A/A runs through the pipeline, fuzzers.
 soak: build

@@ -29,6 +29,9 @@ func cellDoubts(c Cell, all []result.Trial) []result.Doubt {
 	for _, w := range stats.Warnings(rates(c, trials)) {
 		add(w.Kind, "received rate in Mbit/s: %s", w.Says)
 	}
+	if d, ok := steadyDoubt(c, trials); ok {
+		doubts = append(doubts, d)
+	}
 	if c.WindowSeconds > 0 && c.WindowSeconds < shortestWindow {
 		add("short-window", "a window of %.2g s is under a second", c.WindowSeconds)
 	}

@@ -15,6 +15,7 @@ type Findings struct {
 	Blocks     int         // in which every measured cell has a trial that counts
 	Cells      []Cell      // in the order of the suite
 	Ratios     []Ratio
+	Family     stats.Family // the ratios, hypotheses' included, that share an error of 5 %
 	Hypotheses []Hypothesis
 	Doubts     []result.Doubt
 }
@@ -126,7 +127,7 @@ func (d data) both(r result.Ratio) []result.Trial { return slices.Concat(d.of[r.
 // Of turns a run file into findings. It needs no root, and not the machine.
 func Of(file result.File) Findings {
 	d := data{file, result.ByCell(file.Trials), profilesByCell(file.Profiles)}
-	f := Findings{Run: file.Run, End: file.End}
+	f := Findings{Run: file.Run, End: file.End, Family: stats.FamilyOf(file.Run.Ratios, file.Run.Hypotheses, file.Cells)}
 	var measured []string
 	for _, spec := range file.Cells {
 		c := d.cell(spec)

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"windtunnel/result"
 	"windtunnel/stats"
@@ -44,7 +45,7 @@ func (f Findings) estimate(d data, r result.Ratio) stats.Estimate {
 			return stats.Estimate{Reason: "cell " + name + " failed"}
 		}
 	}
-	return stats.OfTrials(d.Cells, d.both(r), r)
+	return f.Family.OfTrials(d.Cells, d.both(r), r)
 }
 
 // published is the ratio of the published figures, where both cells have one.
@@ -67,7 +68,9 @@ func (f Findings) ratioDoubts(d data, r result.Ratio, e stats.Estimate) []string
 	}
 	blocks, _ := stats.Blocks(d.Cells, d.both(r), r)
 	for _, w := range stats.Warnings(stats.LogRatios(blocks)) {
-		if says, ok := ratioWarnings[w.Kind]; ok {
+		if w.Kind == "outlier" {
+			doubts = append(doubts, oddBlocks(blocks, w.At))
+		} else if says, ok := ratioWarnings[w.Kind]; ok {
 			doubts = append(doubts, says)
 		}
 	}
@@ -83,8 +86,19 @@ func (f Findings) ratioDoubts(d data, r result.Ratio, e stats.Estimate) []string
 // ratioWarnings say of a ratio what Warnings says of samples.
 var ratioWarnings = map[string]string{
 	"bimodal": "the blocks' ratios fall in two groups: the mean describes neither",
-	"outlier": "one block's ratio lies far from the others; it widens the bounds",
 	"drift":   "the ratio drifts over the run",
+}
+
+// oddBlocks names the blocks whose ratios lie far from the others'.
+func oddBlocks(blocks []stats.Block, at []int) string {
+	var names []string
+	for _, i := range at {
+		names = append(names, fmt.Sprintf("%d (%.3g)", blocks[i].Number, blocks[i].Over/blocks[i].Under))
+	}
+	if len(at) == 1 {
+		return "the ratio of block " + names[0] + " lies far from the others; it widens the bounds"
+	}
+	return "the ratios of blocks " + strings.Join(names, ", ") + " lie far from the others; they widen the bounds"
 }
 
 // Line is a ratio's state on one line, for the progress of a run: "D/B  0.41

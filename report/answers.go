@@ -23,6 +23,9 @@ func answers(f analysis.Findings) section {
 	if len(f.Hypotheses) > 0 {
 		s.notes = append(s.notes, tally(f.Hypotheses))
 	}
+	if says := f.Together(); says != "" {
+		s.notes = append(s.notes, says)
+	}
 	if !f.Usable() {
 		s.notes = append(s.notes, "No cell has two trials that count: nothing can be concluded.")
 	}

@@ -40,11 +40,24 @@ func extent(f analysis.Findings) string {
 	if f.Measured() == 0 {
 		return "no cell was measured"
 	}
-	text := count(f.Blocks, "block") + " of " + count(f.Measured(), "cell")
+	text := blocks(f) + " of " + count(f.Measured(), "cell")
 	if w := windows(f); w != "" {
 		text += ", each trial " + w
 	}
 	return text
+}
+
+// blocks is how many have all cells and, where later ones left cells out whose ratios were known, how many
+// the cell that has most is in.
+func blocks(f analysis.Findings) string {
+	most := f.Blocks
+	for _, c := range f.Cells {
+		most = max(most, c.Trials)
+	}
+	if most > f.Blocks && f.Blocks > 0 {
+		return fmt.Sprintf("%d to %s", f.Blocks, count(most, "block"))
+	}
+	return count(f.Blocks, "block")
 }
 
 // congestion is the congestion control, where every cell's is the same; where not,

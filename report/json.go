@@ -23,6 +23,7 @@ type object struct {
 	CellOrder   []string                      `json:"cell_order"`
 	Cells       map[string]cellObject         `json:"cells"`
 	Ratios      map[string]ratioObject        `json:"ratios"`
+	Together    int                           `json:"ratios_together"` // how many ratios share the error of 5 %, hypotheses' included
 	Hypotheses  []hypothesisObject            `json:"hypotheses"`
 	Doubts      []doubtObject                 `json:"doubts"`
 	Fingerprint map[string]result.Fingerprint `json:"fingerprint"` // by node
@@ -200,7 +201,7 @@ func writeJSON(w io.Writer, f analysis.Findings, _ Options) error {
 func objectOf(f analysis.Findings) object {
 	o := object{
 		Format: 1, Suite: f.Run.Suite, Asks: f.Run.Asks, Run: f.Run.ID, StartedAt: f.Run.StartedAt,
-		Seed: f.Run.Seed, Blocks: f.Blocks, Wire: f.Run.Wire,
+		Seed: f.Run.Seed, Blocks: f.Blocks, Together: int(f.Family), Wire: f.Run.Wire,
 		CellOrder: []string{}, Cells: map[string]cellObject{}, Ratios: map[string]ratioObject{},
 		Hypotheses: []hypothesisObject{}, Doubts: []doubtObject{}, Fingerprint: map[string]result.Fingerprint{},
 	}

@@ -11,14 +11,19 @@ import (
 // maxAttempts is how often a cell is tried in one block until a trial counts.
 const maxAttempts = 3
 
-// measure runs blocks until every ratio is known or the budget ends. It returns
-// why it stopped and how many blocks are whole.
+// measure runs blocks until every ratio is known or the budget ends. Once there are enough for bounds,
+// blocks leave out cells that nothing hangs on any more. It returns why it stopped and how many blocks
+// have all cells.
 func (c *Conductor) measure(ctx context.Context, cells []PlannedCell) (why string, blocks int, err error) {
 	all := len(cells)
 	if all == 0 {
 		return EndPrecision, 0, nil // every cell was searched, and no load was found to measure it at
 	}
+	standing := cells
 	for block := 1; ; block++ {
+		if block%2 == 1 && block > c.Plan.Times.MinimumBlocks { // the next one has the same cells, backwards
+			cells = c.wanted(standing)
+		}
 		ran, err := c.block(ctx, cells, block)
 		if err != nil || ctx.Err() != nil {
 			return EndFailed, blocks, err
@@ -33,10 +38,36 @@ func (c *Conductor) measure(ctx context.Context, cells []PlannedCell) (why strin
 		if block >= c.Plan.Times.MinimumBlocks && c.series.known(c.Plan.Times.Precision) {
 			return EndPrecision, blocks, nil
 		}
-		if cells = c.standing(cells); len(cells) == 0 {
+		if standing = c.standing(standing); len(standing) == 0 {
 			return EndFailed, blocks, errors.New("no cell's testbed stands any more")
 		}
+		if cells = c.standing(cells); len(cells) == 0 {
+			cells = standing
+		}
 	}
+}
+
+// wanted are the cells of which more blocks would decide something: those of a ratio that is not known
+// to the precision, or of a hypothesis that is undecided, and those that nobody compares. A ratio
+// is of two trials of one block, so a block that has neither of its cells
+// takes nothing from it; and which cells a block has was decided before it, by what is known of
+// their ratios, so bounds hold as they do for a run that stops by the same look. All of them, if there are none.
+func (c *Conductor) wanted(standing []PlannedCell) []PlannedCell {
+	stands := func(name string) bool {
+		return slices.ContainsFunc(standing, func(p PlannedCell) bool { return p.Record.Name == name })
+	}
+	open := slices.DeleteFunc(c.series.open(c.Plan.Times.Precision), func(r result.Ratio) bool { return !stands(r.Over) || !stands(r.Under) })
+	var cells []PlannedCell
+	for _, cell := range standing {
+		name := cell.Record.Name
+		if !c.series.compared(name) || slices.ContainsFunc(open, func(r result.Ratio) bool { return r.Over == name || r.Under == name }) {
+			cells = append(cells, cell)
+		}
+	}
+	if len(cells) == 0 {
+		return standing
+	}
+	return cells
 }
 
 // block runs one trial of every cell, in the block's order; trials that do not count

@@ -9,17 +9,29 @@ import (
 
 // series holds what the stopping rule looks at: the trials that count, so far.
 type series struct {
-	cells  []result.Cell
-	ratios []result.Ratio
-	trials []result.Trial
+	cells      []result.Cell
+	ratios     []result.Ratio
+	hypotheses []result.Hypothesis
+	trials     []result.Trial
+	family     stats.Family // that the ratios share their chance of a mistake with
 }
 
 func newSeries(p Plan) *series {
-	s := &series{ratios: p.blockRatios()}
+	s := &series{ratios: p.blockRatios(), hypotheses: p.Hypotheses}
 	for _, cell := range p.Cells {
 		s.cells = append(s.cells, cell.Record)
 	}
+	s.family = p.family()
 	return s
+}
+
+// family is that of the run's ratios.
+func (p Plan) family() stats.Family {
+	var cells []result.Cell
+	for _, c := range p.Cells {
+		cells = append(cells, c.Record)
+	}
+	return stats.FamilyOf(p.Ratios, p.Hypotheses, cells)
 }
 
 // add takes a trial in and returns the ratios that it gives a first estimate.
@@ -61,7 +73,7 @@ func (s *series) mean(cell string, m result.Metric) float64 {
 }
 
 func (s *series) estimate(r result.Ratio) stats.Estimate {
-	return stats.OfTrials(s.cells, s.trials, r)
+	return s.family.OfTrials(s.cells, s.trials, r)
 }
 
 // known reports whether every ratio whose cells run is known to the precision.
@@ -78,6 +90,32 @@ func (s *series) known(precision float64) bool {
 		}
 	}
 	return asked > 0
+}
+
+// open are the ratios of which more blocks would decide something: known less well than to the precision, or such that a
+// hypothesis on them is undecided. One that no trial so far gives a value is not: more would give none.
+func (s *series) open(precision float64) []result.Ratio {
+	var open []result.Ratio
+	for _, r := range s.ratios {
+		if e := s.estimate(r); e.Known() && !stats.Known(e, precision) {
+			open = append(open, r)
+		}
+	}
+	for _, h := range s.hypotheses {
+		for _, c := range h.Holds.All {
+			if h.NotMeasured == "" && stats.Judge(c, s.estimate(c.Ratio)) == stats.Undecided {
+				open = append(open, c.Ratio)
+			}
+		}
+	}
+	return open
+}
+
+// compared reports whether anything is asked about a cell and another one.
+func (s *series) compared(cell string) bool {
+	has := func(r result.Ratio) bool { return r.Over == cell || r.Under == cell }
+	return slices.ContainsFunc(s.ratios, has) ||
+		slices.ContainsFunc(s.hypotheses, func(h result.Hypothesis) bool { return slices.ContainsFunc(h.Holds.Ratios(), has) })
 }
 
 func (s *series) runs(cell string) bool {

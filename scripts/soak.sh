@@ -6,6 +6,8 @@ set -euo pipefail
 each=${FUZZTIME:-10m}
 rounds=${ROUNDS:-3}
 go test -race -count=1 ./...
+echo "soak: what the statistics promise, on ${SUITES:-1000} seeded suites"
+make promises SUITES="${SUITES:-1000}"
 bash scripts/fuzz.sh traffic "${TRAFFIC_FUZZTIME:-1h}" each
 for folder in $(git ls-files '*_test.go' | cut -d/ -f1 | sort -u); do
 	[ "$folder" != traffic ] && grep -rqE '^func Fuzz' --include='*_test.go' "$folder" || continue

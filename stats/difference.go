@@ -16,7 +16,7 @@ func Difference(over, under []float64) result.Figure {
 	if len(differences) == 0 {
 		return result.Missing("no block has both cells")
 	}
-	mean, reach := around(differences)
+	mean, reach := around(differences, alone)
 	if math.IsNaN(mean) || math.IsInf(mean, 0) {
 		return result.Missing("not a finite number")
 	}

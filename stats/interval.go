@@ -17,7 +17,8 @@ const effectVariance = 5.0
 
 // standardErrors is how many standard errors of the mean of n samples reach from
 // it to the bounds of a 95 % interval that may be looked at after every sample,
-// and by whose look the sampling may be stopped. +Inf where n is too few for any.
+// and by whose look the sampling may be stopped; of one among a family's, so that all hold together in 95 % of runs.
+// +Inf where n is too few for any.
 //
 // Method: the scale-invariant t-statistic's likelihood ratio with a Gaussian
 // mixture over the standardised mean, whose right-Haar prior on the scale makes
@@ -37,13 +38,13 @@ const effectVariance = 5.0
 // What breaks it is a noise with no tails at all, two equal spikes, where five
 // samples of five agree in 1 of 16 runs whatever the method. Cutting outliers off
 // was tried and dropped: on two modes it claims differences in 18 % of A/A runs.
-func standardErrors(n int) float64 {
+func standardErrors(n int, family Family) float64 {
 	if n < MinimumBlocks {
 		return math.Inf(1)
 	}
 	freedom := float64(n - 1)
-	k := 1 + float64(n)*effectVariance
-	c := math.Pow(math.Sqrt(k)/mistake, 2/float64(n))
+	k := 1 + float64(n)*family.effectVariance()
+	c := math.Pow(math.Sqrt(k)/family.mistake(), 2/float64(n))
 	if c >= k {
 		return math.Inf(1)
 	}
@@ -52,21 +53,21 @@ func standardErrors(n int) float64 {
 
 // evidence is E(n) above: how many times likelier the samples are under some
 // other mean than under a mean that lies t standard errors off.
-func evidence(t float64, n int) float64 {
+func evidence(t float64, n int, family Family) float64 {
 	freedom := float64(n - 1)
-	k := 1 + float64(n)*effectVariance
+	k := 1 + float64(n)*family.effectVariance()
 	return math.Pow((1+t*t/freedom)/(1+t*t/(freedom*k)), float64(n)/2) / math.Sqrt(k)
 }
 
 // around returns the mean of the samples and the distance to either bound, +Inf
 // where there are too few.
-func around(samples []float64) (mean, reach float64) {
+func around(samples []float64, family Family) (mean, reach float64) {
 	mean, deviation := moments(samples)
 	n := len(samples)
 	if n < MinimumBlocks {
 		return mean, math.Inf(1)
 	}
-	return mean, standardErrors(n) * deviation / math.Sqrt(float64(n))
+	return mean, standardErrors(n, family) * deviation / math.Sqrt(float64(n))
 }
 
 // moments returns the mean and the standard deviation (n-1) of the samples, in

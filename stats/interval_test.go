@@ -8,9 +8,11 @@ import (
 
 func TestStandardErrorsSolveTheEvidence(t *testing.T) {
 	for n := MinimumBlocks; n < 400; n++ {
-		bound := standardErrors(n)
-		if e := evidence(bound, n); math.Abs(e*mistake-1) > 1e-9 {
-			t.Fatalf("n=%d: the evidence at the bound %g is %g, want %g", n, bound, e, 1/mistake)
+		for _, family := range []Family{1, 7, 100} {
+			bound := standardErrors(n, family)
+			if e := evidence(bound, n, family); math.Abs(e*mistake/float64(family)-1) > 1e-9 {
+				t.Fatalf("n=%d of %d: the evidence at the bound %g is %g, want %g", n, family, bound, e, float64(family)/mistake)
+			}
 		}
 	}
 }
@@ -30,7 +32,7 @@ func TestEvidenceIsTheLikelihoodRatio(t *testing.T) {
 			numerator += prior * likelihood(x, effect, math.Exp(logScale))
 		}
 	}
-	got, want := evidence(tStatistic, len(x)), numerator/denominator
+	got, want := evidence(tStatistic, len(x), 1), numerator/denominator
 	if math.Abs(got/want-1) > 1e-3 {
 		t.Errorf("the closed form gives %g, the integral %g", got, want)
 	}
@@ -47,13 +49,21 @@ func likelihood(x []float64, effect, scale float64) float64 {
 }
 
 func TestStandardErrorsShape(t *testing.T) {
-	if !math.IsInf(standardErrors(MinimumBlocks-1), 1) {
+	if !math.IsInf(standardErrors(MinimumBlocks-1, 1), 1) {
 		t.Error("bounds below the minimum")
 	}
 	for n, want := range map[int]float64{5: 5.33, 10: 4.02, 15: 3.77, 30: 3.60} {
-		if got := standardErrors(n); math.Abs(got-want) > 0.01 {
+		if got := standardErrors(n, 1); math.Abs(got-want) > 0.01 {
 			t.Errorf("n=%d: %.3f standard errors, want %.2f", n, got, want)
 		}
+	}
+	for n, want := range map[int]float64{5: 9.85, 12: 5.25, 30: 4.48} {
+		if got := standardErrors(n, 8); math.Abs(got-want) > 0.01 {
+			t.Errorf("n=%d of 8: %.3f standard errors, want %.2f", n, got, want)
+		}
+	}
+	if math.IsInf(standardErrors(MinimumBlocks, 500), 1) {
+		t.Error("no bounds for a large family")
 	}
 }
 

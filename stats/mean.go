@@ -14,7 +14,7 @@ func Mean(samples []float64) result.Figure {
 	if len(samples) == 0 {
 		return result.Missing("no trial has it")
 	}
-	mean, reach := around(samples)
+	mean, reach := around(samples, alone)
 	f := result.Figure{Mean: mean, N: len(samples)}
 	if math.IsNaN(mean) || math.IsInf(mean, 0) {
 		return result.Missing("not a finite number")
@@ -24,7 +24,7 @@ func Mean(samples []float64) result.Figure {
 	}
 	low, high := mean-reach, mean+reach
 	if logs := logarithms(samples); logs != nil {
-		_, reach = around(logs)
+		_, reach = around(logs, alone)
 		low, high = mean*math.Exp(-reach), mean*math.Exp(reach)
 	}
 	f.Low, f.High = &low, &high

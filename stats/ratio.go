@@ -37,19 +37,8 @@ func RatioOf(over, under []float64) Estimate {
 	return Ratio(blocks)
 }
 
-// Ratio estimates over/under from blocks. See RatioOf.
-func Ratio(blocks []Block) Estimate {
-	logs, reason := logRatios(blocks)
-	if reason != "" {
-		return Estimate{Reason: reason}
-	}
-	mean, reach := around(logs)
-	e := Estimate{Estimate: math.Exp(mean), N: len(logs)}
-	if low, high := math.Exp(mean-reach), math.Exp(mean+reach); low > 0 && !math.IsInf(high, 1) {
-		e.Low, e.High = &low, &high
-	}
-	return e
-}
+// Ratio estimates over/under from blocks, a ratio alone. See RatioOf.
+func Ratio(blocks []Block) Estimate { return Family(1).Ratio(blocks) }
 
 // LogRatios are the logarithms of the blocks' ratios, for Warnings; nil where a
 // value is not positive.
@@ -94,11 +83,7 @@ func (e Estimate) Differs() bool { return e.Bounded() && (*e.Low > 1 || *e.High 
 // relative half-width (0.05).
 func Known(e Estimate, precision float64) bool { return e.HalfWidth() <= precision }
 
-// OfTrials estimates a ratio of cells from a run's trials.
+// OfTrials estimates a ratio of cells from a run's trials, a ratio alone.
 func OfTrials(cells []result.Cell, trials []result.Trial, r result.Ratio) Estimate {
-	blocks, reason := Blocks(cells, trials, r)
-	if len(blocks) == 0 && reason != "" {
-		return Estimate{Reason: reason}
-	}
-	return Ratio(blocks)
+	return Family(1).OfTrials(cells, trials, r)
 }

@@ -31,7 +31,7 @@ func Share(part, whole []float64) result.Figure {
 	for i := range part {
 		covariance += (part[i] - p) * (whole[i] - w) / float64(n-1)
 	}
-	reach := standardErrors(n) * standardErrors(n) / float64(n)
+	reach := standardErrors(n, alone) * standardErrors(n, alone) / float64(n)
 	a := w*w - reach*deviationW*deviationW
 	b := p*w - reach*covariance
 	c := p*p - reach*deviationP*deviationP

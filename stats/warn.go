@@ -52,11 +52,11 @@ func farOff(samples []float64, at []int) string {
 	if len(at) == 1 {
 		return fmt.Sprintf("sample %d, %s, lies far from the others, about %s; it widens the bounds", at[0]+1, digits(samples[at[0]]), digits(median(samples)))
 	}
-	var numbers, values []string
+	var names []string
 	for _, i := range at {
-		numbers, values = append(numbers, strconv.Itoa(i+1)), append(values, digits(samples[i]))
+		names = append(names, fmt.Sprintf("%d (%s)", i+1, digits(samples[i])))
 	}
-	return fmt.Sprintf("samples %s, %s, lie far from the others, about %s; they widen the bounds", strings.Join(numbers, ", "), strings.Join(values, ", "), digits(median(samples)))
+	return fmt.Sprintf("samples %s lie far from the others, about %s; they widen the bounds", strings.Join(names, ", "), digits(median(samples)))
 }
 
 // OrderWarning tells of blocks in which the same cell always came first: then an

@@ -5,6 +5,7 @@
 package fake
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -30,11 +31,15 @@ type Truth struct {
 	MTUFails            bool    // its probe does not pass
 	BreaksAfter         int     // after so many trials its testbed breaks, until it is rebuilt; 0: never
 	StaysBroken         bool    // and it cannot be rebuilt
+	Noise               float64 // of this cell's trials, instead of the machine's Trial; 0: that
+	RisesFor            float64 // seconds from the start in which it carries only RisesFrom of its rate
+	RisesFrom           float64
 }
 
 // Noise is what lies between the truth and a trial. The zero value is none.
 type Noise struct {
 	Trial       float64 // relative standard deviation of a trial
+	Freedom     int     // of Student's t, that its noise has the tails of; 0: Gaussian
 	Drift       float64 // standard deviation of the machine's speed, by trial, as a random walk of logarithms
 	SlowMode    float64 // probability that a trial runs in a mode of SlowFactor
 	SlowFactor  float64
@@ -142,7 +147,8 @@ func (m *Machine) draw(cell string) *trial {
 	n := m.Noise
 	m.speed += n.Drift * m.random.NormFloat64()
 	m.speed = math.Max(-0.35, math.Min(0.35, m.speed))
-	log := m.speed + n.Trial*m.random.NormFloat64()
+	truth := m.truth(cell)
+	log := m.speed + cmp.Or(truth.Noise, n.Trial)*m.standard()
 	if m.random.Float64() < n.SlowMode {
 		log += math.Log(n.SlowFactor)
 	}
@@ -150,10 +156,23 @@ func (m *Machine) draw(cell string) *trial {
 		log += n.OutlierBy * m.random.NormFloat64()
 	}
 	m.trials++
-	truth := m.truth(cell)
 	if m.drawn[cell]++; m.drawn[cell] == truth.BreaksAfter {
 		m.broken[cell] = true
 	}
 	return &trial{truth: truth, rate: truth.BitsPerSecond * math.Exp(log),
 		stolen: m.random.Float64() < n.Steal, dead: m.random.Float64() < n.WorkerDeath || m.broken[cell]}
+}
+
+// standard draws noise of a scale of one: Gaussian, or over the root of a mean of squares, as Student's t is made.
+func (m *Machine) standard() float64 {
+	z := m.random.NormFloat64()
+	if m.Noise.Freedom == 0 {
+		return z
+	}
+	sum := 0.0
+	for range m.Noise.Freedom {
+		x := m.random.NormFloat64()
+		sum += x * x
+	}
+	return z / math.Sqrt(sum/float64(m.Noise.Freedom))
 }

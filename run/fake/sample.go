@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"math"
 	"time"
 
 	"windtunnel/result"
@@ -15,16 +16,37 @@ func (m *Machine) pass(seconds float64) {
 // end is what one end of a pair reports; the cell's rate is shared by its pairs.
 func (t *trial) end(e run.Request) run.WorkerEnd {
 	pairs := max(1, t.pairs())
-	bytes := uint64(t.sends(e, t.rate/float64(pairs)) / 8 * t.start.WindowSeconds)
+	perSecond := t.sends(e, t.rate/float64(pairs)) / 8
+	bytes := uint64(perSecond * t.carried(0, t.start.WindowSeconds))
 	end := run.WorkerEnd{Pair: e.Pair, Beside: e.Beside, Role: e.Order.Role, Place: e.Place, End: result.PairEnd{
 		WindowSeconds: t.start.WindowSeconds, Bytes: bytes, Calls: bytes / (128 << 10), Threads: 1,
-		CPUSeconds: t.start.WindowSeconds / 2,
+		CPUSeconds: t.start.WindowSeconds / 2, Intervals: t.intervals(perSecond),
 	}}
 	t.shape(e, &end.End)
 	if t.dead && e.Order.Role == receive {
 		end.Error = "the worker did not report: it ended"
 	}
 	return end
+}
+
+// carried is for how long, between two times counted from the window's begin, the cell would have to carry its full
+// rate to carry what it does.
+func (t *trial) carried(from, to float64) float64 {
+	rising := min(to, t.truth.RisesFor-t.start.WarmUpSeconds) - from
+	return to - from - max(0, rising)*(1-t.truth.RisesFrom)
+}
+
+// intervals are the bytes over time.
+func (t *trial) intervals(bytesPerSecond float64) []result.Interval {
+	var all []result.Interval
+	step := t.start.IntervalSeconds
+	if step <= 0 {
+		return nil
+	}
+	for from := -math.Floor(t.start.WarmUpSeconds/step+1e-9) * step; from < t.start.WindowSeconds-step/2; from += step {
+		all = append(all, result.Interval{From: from, To: from + step, Bytes: uint64(bytesPerSecond * t.carried(from, from+step))})
+	}
+	return all
 }
 
 // sends is what a pair's sender sends, in bits per second: its load's rate, else what the path
