@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"windtunnel/analysis"
 )
@@ -33,6 +34,9 @@ func drawWindows(f analysis.Findings) []chart {
 	if len(shown) < len(cells) {
 		notes = append(notes, fmt.Sprintf("The picture has the first %d of %d cells; the table has more.", len(shown), len(cells)))
 	}
+	if !slices.ContainsFunc(cells, hasCPUs) {
+		notes = append(notes, "This run did not record its CPUs within the windows: only their use over whole windows is known.")
+	}
 	d := newDrawing(chartWidth, 0)
 	top := d.legend(courseLegend(f)[:1+min(len(f.Run.Nodes), len(nodeMarks))])
 	left := scale{from: 0, to: longest, low: courseLeft, high: windowPace}
@@ -46,6 +50,10 @@ func drawWindows(f analysis.Findings) []chart {
 	d.xAxis(right, top, top, "CPU %, over the same seconds")
 	return []chart{{says: "What each trial that counts had in every part of its window, one line a trial: at the left what was received, at the right how busy the nodes' CPUs were, of all of a node's.",
 		picture: d, figures: windowFigures(f, cells), notes: notes}}
+}
+
+func hasCPUs(c analysis.Cell) bool {
+	return slices.ContainsFunc(c.Course, func(m analysis.Moment) bool { return len(m.CPUs) > 0 })
 }
 
 // windowEnd is where the last part of a cell's windows ends; 0: it has none.
