@@ -31,8 +31,10 @@ func (c Compared) doubts(before, after Findings) []result.Doubt {
 	if before.Run.ID == after.Run.ID && before.Run.StartedAt == after.Run.StartedAt && before.Run.Seed == after.Run.Seed {
 		add("", "same-run", "the two runs are one: they have the same name, time and seed")
 	}
-	all = append(all, bothDoubts(before, after)...)
-	return all
+	if c.Forbidden != "" {
+		return all // what the runs doubt of themselves matters to nobody
+	}
+	return append(all, bothDoubts(before, after)...)
 }
 
 // bothDoubts are those of the runs themselves, each once where both have it.

@@ -193,12 +193,9 @@ func comparedFigures(c analysis.Compared) section {
 		{group: "first run", name: "mean"}, {group: "first run", name: "± %"}, {group: "second run", name: "mean"}, {group: "second run", name: "± %"},
 		{group: "change, %", name: "mean"}, {group: "change, %", name: "from"}, {group: "change, %", name: "to"},
 	}}
-	if c.Limit > 0 {
-		t.columns = append(t.columns, column{name: "gate"})
-	}
 	for _, cell := range c.Cells {
 		for _, f := range cell.Figures {
-			t.rows = append(t.rows, figureRow(c, cell, f))
+			t.rows = append(t.rows, figureRow(cell, f))
 		}
 	}
 	if len(t.rows) == 0 {
@@ -207,14 +204,10 @@ func comparedFigures(c analysis.Compared) section {
 	return section{heading: "Figures", table: t}
 }
 
-func figureRow(c analysis.Compared, cell analysis.ComparedCell, f analysis.ComparedFigure) []string {
+func figureRow(cell analysis.ComparedCell, f analysis.ComparedFigure) []string {
 	unit, factor := shownUnit(f.Metric)
 	change, low, high := changes(f.Ratio)
-	row := []string{cell.Name, f.Metric.Word(), unit, inUnit(f.Before, factor), spread(f.Before), inUnit(f.After, factor), spread(f.After), change, low, high}
-	if c.Limit > 0 {
-		row = append(row, gateWords[f.Gate])
-	}
-	return row
+	return []string{cell.Name, f.Metric.Word(), unit, inUnit(f.Before, factor), spread(f.Before), inUnit(f.After, factor), spread(f.After), change, low, high}
 }
 
 // changes are an estimate and its bounds as percentages of change.
@@ -259,8 +252,8 @@ func shownUnit(m result.Metric) (unit string, factor float64) {
 		return "%", 1
 	case strings.HasSuffix(string(m), "bytes_per_packet"):
 		return "bytes", 1
-	case strings.Contains(string(m), "per_second"):
-		return "per s", 1
+	case strings.Contains(string(m), "per_second") || m == result.PacketsPerBusyCore:
+		return "k/s", 1e-3
 	}
 	return "", 1
 }

@@ -119,6 +119,40 @@ func TestHostileNamesInComparisons(t *testing.T) {
 	}
 }
 
+// Whatever a run file holds that can be read, it is compared and has a history.
+func FuzzCompared(f *testing.F) {
+	whole, err := os.ReadFile(filepath.Join(runFolder(f, oneBlock()), result.FileName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add([]byte(`{"record":"run","format":1,"foreign":"x","nodes":[{"name":"a"},{"name":"a"}],"ratios":[{"over":"A","under":"A"}]}
+{"record":"cell","cell":"A","traffic":"ping","load":{"x":[1]},"published":{}}
+{"record":"trial","cell":"A","block":1,"pairs":[{"receiver":{"window_seconds":1e-300,"bytes":18446744073709551615}}]}
+`))
+	other := normal().file
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := result.Decode(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, before := range []result.File{file, other} {
+			c := analysis.Compare(before, file, analysis.Comparison{Limit: 0.05})
+			for _, format := range ComparedFormats() {
+				if err := WriteCompared(format, &bytes.Buffer{}, c, Options{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		h := analysis.HistoryOf("s", []analysis.Past{analysis.PastOf("a", other), analysis.PastOf("b", file), analysis.PastOf("c", file)}, nil)
+		for _, format := range HistoryFormats() {
+			if err := WriteHistory(format, &bytes.Buffer{}, h, Options{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // A summary stays within what GitHub takes, and says what it left out.
 func TestSummaryIsBounded(t *testing.T) {
 	c := analysis.Compared{Limit: 0.05, Gate: analysis.GateHolds}

@@ -33,6 +33,12 @@ func cleanCommand(streams) *cobra.Command {
 	return needsLinux("clean", "Take away what a killed run left")
 }
 
+// historyCommand's index is SQLite, whose driver takes longer to build than all of windtunnel: runs are made on Linux,
+// and so are their histories.
+func historyCommand(streams) *cobra.Command {
+	return needsLinux("history", "Show how a suite's figures went over its runs, and where they changed")
+}
+
 // needsLinux is a command that takes any flags, and refuses.
 func needsLinux(name, says string) *cobra.Command {
 	return &cobra.Command{
@@ -55,5 +61,5 @@ func servePlace(context.Context, streams, placeFlags) error {
 
 func linuxOnly(what string) error {
 	return fmt.Errorf("%s needs Linux, because testbeds are made of its network namespaces, and this is %s; "+
-		"here there are send, recv, ping, iperf3, ntttcp, list, report and agent --worker", what, runtime.GOOS)
+		"here there are send, recv, ping, iperf3, ntttcp, list, report, compare, import and agent --worker", what, runtime.GOOS)
 }

@@ -54,6 +54,7 @@ var rules = []rule{
 	{"oneoff", "traffic traffic/kinds search result", "traffic by hand"},
 	{"analysis", "result stats", "findings come from records alone"},
 	{"report", "analysis result", "a report needs no machine"},
+	{"history", "analysis stats result", "a history is of records, wherever they were made"},
 	{"foreign", "result", "what other tools wrote is read without them"},
 	{"vrouter/core", "", "what becomes of a packet knows no mover"},
 	{"vrouter/core/*", "", "what becomes of a packet knows no mover"},

@@ -1,0 +1,287 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"windtunnel/analysis"
+	"windtunnel/result"
+	"windtunnel/stats"
+)
+
+// update brings the index to what is there, and says how many runs it read for that.
+func (ix *index) update(ctx context.Context, there map[string]state) (int, error) {
+	known, err := ix.known(ctx)
+	if err != nil { // whole by its check and yet not to be read: made anew
+		ix.close()
+		known = nil
+	}
+	changed, gone := stale(there, known)
+	if ix.db != nil && len(changed) == 0 && len(gone) == 0 {
+		return 0, nil
+	}
+	if err := ix.changeable(ctx); err != nil {
+		return 0, err
+	}
+	if again, err := ix.known(ctx); err == nil { // what the copy has, which another program may have changed
+		changed, gone = stale(there, again)
+	}
+	for _, name := range gone {
+		if err := ix.forget(ctx, ix.db, name); err != nil {
+			return 0, err
+		}
+	}
+	for _, name := range changed {
+		if err := ctx.Err(); err != nil {
+			return 0, fmt.Errorf("reading %d runs: %w", len(changed), err)
+		}
+		if err := ix.take(ctx, name, there[name]); err != nil {
+			return 0, fmt.Errorf("noting run %s in the index: %w", name, err)
+		}
+	}
+	return len(changed), nil
+}
+
+func (ix *index) known(ctx context.Context) (map[string]state, error) {
+	if ix.db == nil {
+		return nil, nil
+	}
+	rows, err := ix.db.QueryContext(ctx, "SELECT path, size, changed FROM runs")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	known := map[string]state{}
+	for rows.Next() {
+		var name string
+		var s state
+		if err := rows.Scan(&name, &s.size, &s.changed); err != nil {
+			return nil, err
+		}
+		known[name] = s
+	}
+	return known, rows.Err()
+}
+
+// executor is a database or a transaction of it.
+type executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func (ix *index) forget(ctx context.Context, to executor, name string) error {
+	for _, statement := range []string{"DELETE FROM runs WHERE path = ?", "DELETE FROM cells WHERE path = ?", "DELETE FROM figures WHERE path = ?", "DELETE FROM ratios WHERE path = ?"} {
+		if _, err := to.ExecContext(ctx, statement, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take reads a run and notes it, or why it cannot be read.
+func (ix *index) take(ctx context.Context, name string, s state) error {
+	file, whyNot := result.Read(filepath.Join(ix.dir, name))
+	tx, err := ix.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after Commit it does nothing
+	if err := ix.forget(ctx, tx, name); err != nil {
+		return err
+	}
+	var past analysis.Past
+	var head string
+	if whyNot == nil {
+		past = analysis.PastOf(name, file)
+		head, whyNot = headOf(past)
+	}
+	if whyNot != nil {
+		const statement = "INSERT INTO runs (path, size, changed, suite, run, started_at, why_not, head) VALUES (?, ?, ?, '', '', '', ?, '')"
+		if _, err := tx.ExecContext(ctx, statement, name, s.size, s.changed, result.Clean(whyNot.Error())); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	if err := insert(ctx, tx, s, past, head); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func insert(ctx context.Context, tx *sql.Tx, s state, p analysis.Past, head string) error {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO runs (path, size, changed, suite, run, started_at, why_not, head) VALUES (?, ?, ?, ?, ?, ?, '', ?)",
+		p.Path, s.size, s.changed, p.Run.Suite, p.Run.ID, p.Run.StartedAt, head); err != nil {
+		return err
+	}
+	for _, c := range p.Cells {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO cells (path, cell, status, trials, window_seconds, congestion) VALUES (?, ?, ?, ?, ?, ?)",
+			p.Path, c.Spec.Name, c.Status, c.Trials, c.WindowSeconds, c.Congestion); err != nil {
+			return err
+		}
+		for m, f := range c.Figures {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO figures (path, cell, metric, mean, low, high, n) VALUES (?, ?, ?, ?, ?, ?, ?)",
+				p.Path, c.Spec.Name, string(m), f.Mean, f.Low, f.High, f.N); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range p.Ratios {
+		e := r.Estimate
+		if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO ratios (path, over, under, metric, estimate, low, high, n) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			p.Path, r.Ratio.Over, r.Ratio.Under, string(r.Ratio.Metric), e.Estimate, e.Low, e.High, e.N); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headOf writes a run's records without its trials as a run file has them. The error is why they cannot be read back:
+// texts that were cleaned may have become too long.
+func headOf(p analysis.Past) (string, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	run := p.Run
+	run.Record, run.Format = result.RecordRun, result.Format
+	errs := []error{encoder.Encode(run)}
+	for _, c := range p.Cells {
+		spec := c.Spec
+		spec.Record = result.RecordCell
+		errs = append(errs, encoder.Encode(spec))
+	}
+	_, err := result.Decode(bytes.NewReader(text.Bytes()))
+	return text.String(), errors.Join(append(errs, err)...)
+}
+
+// suite reads what the index has of a suite.
+func (ix *index) suite(ctx context.Context, suite string, found *Found) error {
+	rows, err := ix.db.QueryContext(ctx, "SELECT path, suite, why_not FROM runs ORDER BY path")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var paths []string
+	suites := map[string]bool{}
+	for rows.Next() {
+		var path, of, why string
+		if err := rows.Scan(&path, &of, &why); err != nil {
+			return err
+		}
+		switch {
+		case why != "":
+			found.Left = append(found.Left, analysis.LeftOut{Path: path, Why: result.Clean(why)})
+		case of == suite:
+			paths = append(paths, path)
+			fallthrough
+		default:
+			suites[result.Clean(of)] = true
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	found.Suites = sortedNames(suites)
+	for _, path := range paths {
+		p, err := ix.past(ctx, path)
+		if err != nil {
+			return err
+		}
+		found.Past = append(found.Past, p)
+	}
+	return nil
+}
+
+// past reads a run back. What the index says goes through the reader of run files, which takes nothing on trust.
+func (ix *index) past(ctx context.Context, path string) (analysis.Past, error) {
+	var head string
+	if err := ix.db.QueryRowContext(ctx, "SELECT head FROM runs WHERE path = ?", path).Scan(&head); err != nil {
+		return analysis.Past{}, err
+	}
+	file, err := result.Decode(bytes.NewReader([]byte(head)))
+	if err != nil {
+		return analysis.Past{}, err
+	}
+	p := analysis.Past{Path: path, Run: file.Run}
+	at := map[string]int{}
+	for i, spec := range file.Cells {
+		p.Cells = append(p.Cells, analysis.Cell{Spec: spec, Figures: map[result.Metric]result.Figure{}})
+		at[spec.Name] = i
+	}
+	if err := ix.states(ctx, &p, at); err != nil {
+		return p, err
+	}
+	if err := ix.figures(ctx, &p, at); err != nil {
+		return p, err
+	}
+	return p, ix.ratios(ctx, &p)
+}
+
+func (ix *index) states(ctx context.Context, p *analysis.Past, at map[string]int) error {
+	rows, err := ix.db.QueryContext(ctx, "SELECT cell, status, trials, window_seconds, congestion FROM cells WHERE path = ?", p.Path)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c analysis.Cell
+		var name string
+		if err := rows.Scan(&name, &c.Status, &c.Trials, &c.WindowSeconds, &c.Congestion); err != nil {
+			return err
+		}
+		if i, ok := at[name]; ok {
+			into := &p.Cells[i]
+			into.Status, into.Trials, into.WindowSeconds, into.Congestion = c.Status, c.Trials, c.WindowSeconds, result.Clean(c.Congestion)
+		}
+	}
+	return rows.Err()
+}
+
+func (ix *index) figures(ctx context.Context, p *analysis.Past, at map[string]int) error {
+	rows, err := ix.db.QueryContext(ctx, "SELECT cell, metric, mean, low, high, n FROM figures WHERE path = ?", p.Path)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var cell, metric string
+		var f result.Figure
+		if err := rows.Scan(&cell, &metric, &f.Mean, &f.Low, &f.High, &f.N); err != nil {
+			return err
+		}
+		if i, ok := at[cell]; ok {
+			p.Cells[i].Figures[result.Metric(metric)] = f
+		}
+	}
+	return rows.Err()
+}
+
+func (ix *index) ratios(ctx context.Context, p *analysis.Past) error {
+	rows, err := ix.db.QueryContext(ctx, "SELECT over, under, metric, estimate, low, high, n FROM ratios WHERE path = ? ORDER BY over, under, metric", p.Path)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r result.Ratio
+		var e stats.Estimate
+		if err := rows.Scan(&r.Over, &r.Under, &r.Metric, &e.Estimate, &e.Low, &e.High, &e.N); err != nil {
+			return err
+		}
+		p.Ratios = append(p.Ratios, analysis.Ratio{Ratio: r, Estimate: e})
+	}
+	return rows.Err()
+}
+
+func sortedNames(all map[string]bool) []string {
+	names := make([]string, 0, len(all))
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
