@@ -80,7 +80,7 @@ func undoJournal(path string) (said []string, err error) {
 			said = append(said, fmt.Sprintf("ended process %d (%s)", e.PID, e.What))
 		}
 	}
-	for _, e := range entries {
+	for _, e := range slices.Backward(entries) { // containers before the image that they share
 		lines, failed := e.undoContainers()
 		said, err = append(said, lines...), errors.Join(err, failed)
 	}
@@ -155,8 +155,7 @@ func (e entry) undoContainers() (said []string, err error) {
 		defer cancel()
 		said, err = docker.Remove(ctx, e.Engine.Socket, e.Engine.Lease)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED) {
-			said, err = []string{fmt.Sprintf("left alone: what the engine at %s, which does not run, may have of %s: "+
-				"docker rm -f $(docker ps -aq --filter label=%s=%s), once it does", e.Engine.Socket, e.Engine.Lease, docker.LeaseLabel, e.Engine.Lease)}, nil
+			said, err = []string{"left alone, since it does not run: " + e.Engine.left()}, nil
 		}
 	}
 	if e.Cgroup == "" {

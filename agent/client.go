@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -129,9 +130,10 @@ func (c *Client) Found(ctx context.Context, cell string) (string, error) {
 	return reply.Found, err
 }
 
-// Look tells what the node's host can do, and which of the programs are missing there.
-func (c *Client) Look(ctx context.Context, programs []string) (proto.Host, error) {
-	reply, err := c.ask(ctx, proto.Request{Do: proto.DoLook, Programs: programs})
+// Look tells what the node's host can do, which of the programs are missing there, and what engine is at a socket, unless
+// that is "".
+func (c *Client) Look(ctx context.Context, programs []string, engine string) (proto.Host, error) {
+	reply, err := c.ask(ctx, proto.Request{Do: proto.DoLook, Programs: programs, Engine: engine})
 	if err == nil {
 		err = checkHost(reply.Host)
 	}
@@ -144,19 +146,26 @@ func (c *Client) Look(ctx context.Context, programs []string) (proto.Host, error
 
 // cleanHost makes a stranger's texts fit for a terminal.
 func cleanHost(h *proto.Host) {
-	h.Kernel, h.NoNIC = result.Clean(h.Kernel), result.Clean(h.NoNIC)
+	h.Kernel, h.NoNIC, h.NoEngine = result.Clean(h.Kernel), result.Clean(h.NoNIC), result.Clean(h.NoEngine)
 	for _, texts := range []map[string]string{h.Missing, h.Programs} {
 		for name, why := range texts {
 			texts[name] = result.Clean(why)
 		}
 	}
 	if h.NIC != nil {
+		h.NIC.Fixed = result.Clean(h.NIC.Fixed)
 		h.NIC.Device, h.NIC.Address, h.NIC.Driver = result.Clean(h.NIC.Device), result.Clean(h.NIC.Address), result.Clean(h.NIC.Driver)
+	}
+	if h.Engine != nil {
+		h.Engine.Socket, h.Engine.Version = result.Clean(h.Engine.Socket), result.Clean(h.Engine.Version)
 	}
 }
 
 // maxCPUs is how many CPUs Linux serves, at most (NR_CPUS in arch/x86/Kconfig).
 const maxCPUs = 8192
+
+// maxMTU is an IP packet's length, at most (RFC 791).
+const maxMTU = 65535
 
 // checkHost refuses what no host can be: it is planned with.
 func checkHost(h *proto.Host) error {
@@ -175,6 +184,9 @@ func checkHost(h *proto.Host) error {
 	}
 	if h.MemoryBytes <= 0 || h.NIC != nil && !(h.NIC.MTU > 0 && h.NIC.BitsPerSecond >= 0) {
 		return errors.New("it says that its memory, or its interface, is less than nothing")
+	}
+	if e := h.Engine; e != nil && (e.MTU < 0 || e.MTU > maxMTU || !slices.Contains([]string{"", testbed.ProxyOn, testbed.ProxyOff}, e.Proxy)) {
+		return fmt.Errorf("it says that its engine's bridge has the MTU %d, and that its userland proxy is %q", e.MTU, result.Clean(e.Proxy))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"windtunnel/agent/proto"
+	"windtunnel/testbed"
 )
 
 // TestCleanRemovesWhatWasBrought, as a killed agent's journal has it.
@@ -105,7 +106,8 @@ func TestHostsThatCannotBe(t *testing.T) {
 		t.Error(err)
 	}
 	for _, h := range []*proto.Host{nil, {MemoryBytes: 1}, {CPUs: []int{-1}, MemoryBytes: 1}, {CPUs: []int{1, 1}, MemoryBytes: 1}, {CPUs: []int{maxCPUs}, MemoryBytes: 1},
-		{CPUs: []int{0}}, {CPUs: make([]int, maxCPUs+1), MemoryBytes: 1}, {CPUs: []int{0}, MemoryBytes: 1, NIC: &proto.NIC{MTU: -1}}} {
+		{CPUs: []int{0}}, {CPUs: make([]int, maxCPUs+1), MemoryBytes: 1}, {CPUs: []int{0}, MemoryBytes: 1, NIC: &proto.NIC{NIC: testbed.NIC{MTU: -1}}},
+		{CPUs: []int{0}, MemoryBytes: 1, Engine: &testbed.HostEngine{MTU: 1 << 40}}, {CPUs: []int{0}, MemoryBytes: 1, Engine: &testbed.HostEngine{Proxy: "maybe"}}} {
 		if checkHost(h) == nil {
 			t.Errorf("%+v passes", h)
 		}

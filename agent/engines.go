@@ -28,6 +28,7 @@ type engines struct {
 
 	mu    sync.Mutex
 	cells map[string]*contained
+	hosts hostEngines
 }
 
 // contained is what engines run for one cell.
@@ -35,14 +36,14 @@ type contained struct {
 	part    testbed.Graph // the node's of the cell's graph
 	want    []testbed.Engine
 	running []*docker.Running // as many as could be started
-	foreign []string          // sockets of engines that are not the testbed's
+	foreign []Engine          // those that are not the testbed's
 	lease   string            // the label of what is made
 	cgroup  string
 	stacks  map[string]*netns.Stack
 }
 
 func newEngines(backend *netns.Backend, config NodeConfig, notes *journal) *engines {
-	return &engines{backend: backend, config: config, journal: notes, cells: map[string]*contained{}}
+	return &engines{backend: backend, config: config, journal: notes, cells: map[string]*contained{}, hosts: newHostEngines()}
 }
 
 // same tells whether a graph asks for what its cell's engines run already, on what they run it on.
@@ -73,7 +74,7 @@ func (e *engines) run(ctx context.Context, g testbed.Graph) error {
 			return fmt.Errorf("the containers of node %s: %w", e.config.Name, err)
 		}
 	}
-	if len(c.want) == 0 {
+	if len(c.want) == 0 || len(c.foreign) > 0 { // a host's devices are others', too
 		return nil
 	}
 	return e.backend.SteerFound(g.Cell)
@@ -83,8 +84,10 @@ func (e *engines) runOne(ctx context.Context, g testbed.Graph, c *contained, wan
 	config := docker.Config{Socket: want.Socket, Processes: "/proc", Program: e.config.Worker[0], Idle: e.config.Worker[1:],
 		CPUs: e.cpus(g), Lease: c.lease, Prefix: fmt.Sprintf("windtunnel-%d-%s-", os.Getpid(), g.Cell)}
 	if want.Daemon == "" {
-		c.foreign = append(c.foreign, want.Socket)
-		if err := e.journal.write(entry{Engine: Engine{Socket: want.Socket, Lease: c.lease}}); err != nil {
+		c.foreign = append(c.foreign, Engine{Socket: want.Socket, Lease: c.lease})
+		config.Image = e.hosts.images[want.Socket]
+		err := e.journal.write(entry{Engine: Engine{Socket: want.Socket, Lease: c.lease}})
+		if err = errors.Join(err, e.refuseTaken(ctx, g.Cell, want)); err != nil {
 			return err
 		}
 	} else {
@@ -207,9 +210,8 @@ func (e *engines) remove(ctx context.Context, cell string) (swept func() error, 
 	for _, stack := range c.stacks {
 		err = errors.Join(err, stack.Close())
 	}
-	for _, socket := range c.foreign {
-		_, failed := docker.Remove(ctx, socket, c.lease)
-		err = errors.Join(err, failed)
+	for _, engine := range c.foreign {
+		err = errors.Join(err, e.hosts.remove(ctx, engine))
 	}
 	return func() error {
 		_, failed := docker.RemoveCgroups(c.cgroup)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -53,8 +52,8 @@ func (e *engines) rules(ctx context.Context, cell string) (string, error) {
 		}
 		return nil
 	})
-	for _, d := range e.backend.Daemons(cell) {
-		for _, line := range proxies(d.PID) {
+	for _, running := range e.all(cell) {
+		for _, line := range running.Proxies() {
 			fmt.Fprintf(&text, "process: %s\n", line)
 		}
 	}
@@ -89,25 +88,4 @@ func (e *engines) list(ctx context.Context, cell, program string, args []string)
 		kept.WriteString(line)
 	}
 	return kept.String(), nil
-}
-
-// proxies are the command lines of the processes that pass connections on, among those that a
-// process has begun.
-func proxies(parent int) []string {
-	var lines []string
-	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
-	for _, file := range children {
-		pids, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		for _, pid := range strings.Fields(string(pids)) {
-			line, err := os.ReadFile("/proc/" + pid + "/cmdline")
-			words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
-			if err == nil && strings.HasSuffix(words[0], "-proxy") {
-				lines = append(lines, strings.Join(words, " "))
-			}
-		}
-	}
-	return lines
 }

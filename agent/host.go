@@ -39,7 +39,7 @@ func ThisHost() (proto.Host, error) {
 }
 
 // look tells what this node's host can do, and which of the programs it lacks.
-func (n *node) look(ctx context.Context, programs []string) proto.Reply {
+func (n *node) look(ctx context.Context, programs []string, engine string) proto.Reply {
 	h, err := ThisHost()
 	if err != nil {
 		return refuse("%v", err)
@@ -54,6 +54,11 @@ func (n *node) look(ctx context.Context, programs []string) proto.Reply {
 	if n.nic != nil {
 		h.NIC, h.NoNIC = n.nic.facts()
 	}
+	if engine != "" && n.engines != nil {
+		if h.Engine, err = n.engines.learn(ctx, engine); err != nil {
+			h.NoEngine = err.Error()
+		}
+	}
 	return proto.Reply{Host: &h}
 }
 
@@ -66,6 +71,7 @@ type hostNIC struct {
 
 	mu    sync.Mutex
 	taken bool
+	noted bool // in the journal
 }
 
 // findNIC finds the interface of a real host's node, without touching it; nil for a simulated node.
@@ -83,7 +89,7 @@ func (h *hostNIC) facts() (*proto.NIC, string) {
 	if h.refused != nil {
 		return nil, h.refused.Error()
 	}
-	return &proto.NIC{NIC: h.nic.Data, Driver: h.nic.Driver, MTU: h.nic.MTU, BitsPerSecond: h.nic.BitsPerSecond}, ""
+	return &proto.NIC{NIC: h.nic.Data, Driver: h.nic.Driver, BitsPerSecond: h.nic.BitsPerSecond}, ""
 }
 
 // mark adds the interface to a node's fingerprint.
@@ -99,7 +105,21 @@ func (h *hostNIC) mark(print result.Fingerprint) result.Fingerprint {
 	return print
 }
 
-// take moves the interface into the node's stack, once, having noted how it was.
+// leave gives the interface back to the host's own stack, for a cell that stands there.
+func (h *hostNIC) leave() error {
+	if h == nil {
+		return errors.New("the node is simulated, and the cell is to stand in a host's own stack")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.refused != nil || !h.taken {
+		return h.refused
+	}
+	h.taken = false
+	return h.backend.GiveBack()
+}
+
+// take moves the interface into the node's stack, if it is not there, having noted how it was.
 func (h *hostNIC) take() error {
 	if h == nil {
 		return nil
@@ -109,10 +129,15 @@ func (h *hostNIC) take() error {
 	if h.refused != nil || h.taken {
 		return h.refused
 	}
-	if err := h.journal.write(entry{NIC: h.nic}); err != nil {
-		return err
+	if why := h.nic.Data.Fixed; why != "" {
+		return errors.New(why)
 	}
-	h.taken = true
+	if !h.noted {
+		if err := h.journal.write(entry{NIC: h.nic}); err != nil {
+			return err
+		}
+	}
+	h.taken, h.noted = true, true
 	if err := h.backend.Take(h.nic); err != nil {
 		h.taken = false
 		return err

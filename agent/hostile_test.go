@@ -34,7 +34,7 @@ func TestHostileAgents(t *testing.T) {
 			if err == nil {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 				defer cancel()
-				_, err = client.Look(ctx, nil)
+				_, err = client.Look(ctx, nil, "")
 				defer client.CloseWithin(0)
 			}
 			runtime.ReadMemStats(&after)

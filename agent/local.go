@@ -24,9 +24,17 @@ type local struct {
 
 var _ Backend = local{}
 
-// Place makes the stacks of a graph; the first one takes a real host's interface.
+// Place makes the stacks of a graph. A real host's interface is taken for it if the cell leaves the node, and given back
+// if the cell is to stand in the host's own stack.
 func (l local) Place(ctx context.Context, g testbed.Graph) (map[string]string, error) {
-	if err := l.nic.take(); err != nil {
+	var err error
+	switch node, _ := g.Node(l.engines.config.Name); {
+	case node.InPlace:
+		err = l.nic.leave()
+	case node.NIC != nil:
+		err = l.nic.take()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return l.Backend.Place(ctx, g)
@@ -89,7 +97,7 @@ func (l local) Close() error {
 	for _, cell := range slices.Concat(l.engines.names(), l.machines.names()) {
 		failed = errors.Join(failed, l.Restore(context.Background(), cell))
 	}
-	return errors.Join(failed, l.Backend.Close())
+	return errors.Join(failed, l.engines.hosts.close(context.Background()), l.Backend.Close())
 }
 
 // Found tells what a cell's engines made by themselves.

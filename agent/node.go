@@ -120,12 +120,14 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 		removeForgotten(config.Copied)
 	}
 	var nic *hostNIC
+	var engines *engines
 	if config.Backend == nil {
 		backend := netns.New(config.Name, config.CPUs, config.Dir)
 		nic = findNIC(config, backend, notes)
-		config.Backend = local{backend, newEngines(backend, config, notes), nic, newMachines(backend, config, notes)}
+		engines = newEngines(backend, config, notes)
+		config.Backend = local{backend, engines, nic, newMachines(backend, config, notes)}
 	}
-	n := &node{config: config, journal: notes, nic: nic, stacks: &stackSampler{cpus: config.CPUs}, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{},
+	n := &node{config: config, journal: notes, nic: nic, engines: engines, stacks: &stackSampler{cpus: config.CPUs}, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{},
 		builds: map[string]context.CancelCauseFunc{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	n.watchdog = time.AfterFunc(heartbeatLimit, func() {
@@ -144,6 +146,7 @@ type node struct {
 	journal  *journal
 	watchdog *time.Timer
 	nic      *hostNIC // nil: the node is simulated
+	engines  *engines // nil: of a backend that has none
 	stacks   *stackSampler
 
 	mu       sync.Mutex
@@ -179,7 +182,7 @@ func (n *node) handle(ctx context.Context, ask proto.Request) proto.Reply {
 		}
 		return proto.Reply{Found: said}
 	case proto.DoLook:
-		return n.look(ctx, ask.Programs)
+		return n.look(ctx, ask.Programs, ask.Engine)
 	case proto.DoSurvey:
 		return survey(n.config.Place != nil)
 	case proto.DoStart:

@@ -59,7 +59,7 @@ func (p *peer) readHello() error {
 		return fmt.Errorf("reading the hello: %w", err)
 	}
 	if err := json.Unmarshal(line, &p.hello); err != nil {
-		return fmt.Errorf("not an agent's hello: %.80q", line)
+		return fmt.Errorf("not an agent's hello: %.500q", line)
 	}
 	if p.hello.Windtunnel != proto.Version {
 		return fmt.Errorf("it speaks version %d of the agent protocol, this is version %d; use the same windtunnel on every node",

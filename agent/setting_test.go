@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,5 +113,19 @@ func TestContainersAreUndone(t *testing.T) {
 	said, err := (entry{Engine: Engine{Socket: filepath.Join(t.TempDir(), "s"), Lease: "L"}}).undoContainers()
 	if err != nil || len(said) != 1 || !strings.Contains(said[0], "--filter label=windtunnel.lease=L") {
 		t.Errorf("%q, %v", said, err)
+	}
+}
+
+// TestWhatAnEngineKeepsIsOwed: it is tried again at the end, and then said with what to do.
+func TestWhatAnEngineKeepsIsOwed(t *testing.T) {
+	h := newHostEngines()
+	gone := Engine{Socket: filepath.Join(t.TempDir(), "s"), Lease: "L"}
+	for _, remove := range []func() error{
+		func() error { return h.remove(context.Background(), gone) }, func() error { return h.remove(context.Background(), gone) },
+		func() error { return h.close(context.Background()) },
+	} {
+		if err := remove(); err == nil || !strings.Contains(err.Error(), "docker rm -f $(docker ps -aq --filter label=windtunnel.lease=L)") || len(h.owed) != 1 {
+			t.Errorf("%v; owed: %v", err, h.owed)
+		}
 	}
 }

@@ -30,6 +30,13 @@ func OverHosts(p Path) bool {
 	return able
 }
 
+// InPlace tells whether such a path is laid in the hosts' own stacks, where container engines are that run already,
+// and leaves the interfaces for data where and as they are: those say so by a method InPlace.
+func InPlace(p Path) bool {
+	_, in := p.(interface{ InPlace() })
+	return in
+}
+
 // Request is what a cell asks of its path.
 type Request struct {
 	Cell         string
@@ -93,4 +100,6 @@ type Laid struct {
 	Facts     map[string]string    // for the report: encapsulation, overhead in bytes
 	Doubts    []result.Doubt       // what makes any figure of the path less sure
 	Programs  []Program            // that this cell needs beside those of every cell of the path
+	// NotHere says why the hosts, which are not changed for it, are not as the cell asks; "": they are.
+	NotHere string
 }

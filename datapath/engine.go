@@ -62,9 +62,14 @@ exec dockerd --config-file=/mnt/daemon.json --data-root=/mnt/root --host=unix://
 // bridgeSubnet is the default bridge's, the one that Docker takes first by itself.
 const bridgeSubnet = "172.17.0.1/16"
 
-// Engine adds an engine to a node. It returns it, valid until the next piece is added.
+// Engine adds an engine to a node, or names the one that a real host has. It returns it, valid until the next piece
+// is added.
 func (l *Layout) Engine(node string, settings EngineSettings) *testbed.Engine {
 	name := "docker-" + node
+	if n, _ := l.Graph.Node(node); n.InPlace {
+		l.Graph.Engines = append(l.Graph.Engines, testbed.Engine{Name: "engine-" + node, Node: node, Socket: hostEngine(n).Socket})
+		return &l.Graph.Engines[len(l.Graph.Engines)-1]
+	}
 	l.Graph.Daemons = append(l.Graph.Daemons, testbed.Daemon{
 		Name: name, Node: node, Program: "sh", Alone: true, Ends: testbed.EndsByKill,
 		Args: []string{"{dir}/start", "{dir}", "--bip=" + bridgeSubnet, "--mtu=" + strconv.Itoa(settings.MTU),
@@ -131,11 +136,22 @@ func (l *Layout) limits() (testbed.EngineContainer, error) {
 	return c, nil
 }
 
+// hostEngine is what is known of a real host's engine.
+func hostEngine(n testbed.Node) testbed.HostEngine {
+	if n.Engine == nil {
+		return testbed.HostEngine{Socket: testbed.EngineSocket}
+	}
+	return *n.Engine
+}
+
 // Joins adds the wire, or, on one node, an interface with the node's address that leads nowhere: as a
 // host has one, whoever it speaks with.
 func (l *Layout) Joins() error {
 	if l.Joined() {
 		return l.Wire(l.OnUnderlay)
+	}
+	if l.inPlace {
+		return nil // which it has
 	}
 	node := l.Graph.Nodes[0].Name
 	end := func(device string, side byte) testbed.Interface {

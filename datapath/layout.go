@@ -24,6 +24,8 @@ type Layout struct {
 	published []Published
 	queueing  *result.Queueing
 	wired     *result.WireSettings
+	inPlace   bool // on real hosts, nodes are their own stacks
+	notHere   string
 }
 
 // The source document's addresses (001, "Test scenarios"): its nodes are .11 and
@@ -48,16 +50,26 @@ const (
 
 // Begin starts the layout of a cell: the nodes that its pairs use, in the suite's
 // order. It refuses what no path can lay.
-func Begin(path string, r Request) (*Layout, error) { return begin(path, r, maxNodes) }
+func Begin(path string, r Request) (*Layout, error) { return begin(&Layout{path: path}, r, maxNodes) }
+
+// BeginInPlace does the same for a path of containers that engines run: real hosts' nodes are the hosts' own stacks
+// then, with the MTU that their interfaces have.
+func BeginInPlace(path string, r Request) (*Layout, error) {
+	l, err := begin(&Layout{path: path, inPlace: r.Wire.Kind == testbed.WireNetwork}, r, maxNodes)
+	if err == nil && l.inPlace {
+		l.asFound()
+	}
+	return l, err
+}
 
 // BeginMesh does the same for a path that takes a wire between every two of its nodes.
-func BeginMesh(path string, r Request) (*Layout, error) { return begin(path, r, MostNodes) }
+func BeginMesh(path string, r Request) (*Layout, error) {
+	return begin(&Layout{path: path}, r, MostNodes)
+}
 
-func begin(path string, r Request, most int) (*Layout, error) {
-	l := &Layout{
-		Request: r, path: path, addresses: map[string]string{},
-		facts: map[string]string{FactEncapsulation: "none", FactOverhead: "0"},
-	}
+func begin(l *Layout, r Request, most int) (*Layout, error) {
+	l.Request, l.addresses = r, map[string]string{}
+	l.facts = map[string]string{FactEncapsulation: "none", FactOverhead: "0"}
 	l.Graph.Cell = r.Cell
 	if len(r.Pairs) == 0 {
 		return nil, l.Errorf("no pairs: name at least one sender and receiver")
@@ -70,7 +82,7 @@ func begin(path string, r Request, most int) (*Layout, error) {
 	if err := l.checkPlaces(); err != nil {
 		return nil, err
 	}
-	if err := l.checkExisting(); err != nil || path == Existing {
+	if err := l.checkExisting(); err != nil || l.path == Existing {
 		return l, err
 	}
 	if n := len(l.Graph.Nodes); n > most {
@@ -92,7 +104,8 @@ func begin(path string, r Request, most int) (*Layout, error) {
 // network, simulated ones another.
 func (l *Layout) checkHosts() error {
 	for i, n := range l.Graph.Nodes {
-		if !l.Joined() {
+		l.Graph.Nodes[i].InPlace = l.inPlace
+		if !l.Joined() && !l.inPlace {
 			l.Graph.Nodes[i].NIC = nil // nothing of the cell leaves the node
 			continue
 		}
@@ -254,7 +267,7 @@ func (l *Layout) Finish(endpointMTU int) (Laid, error) {
 	}
 	return Laid{
 		Graph: l.Graph, Addresses: l.addresses, Facts: l.facts, Programs: l.programs, Doubts: l.doubts,
-		Published: l.published, Queueing: l.queueing, Wired: l.wired,
+		Published: l.published, Queueing: l.queueing, Wired: l.wired, NotHere: l.notHere,
 		MTU: result.MTU{Wire: l.Request.Wire.MTU, Endpoint: endpointMTU},
 	}, nil
 }

@@ -77,7 +77,7 @@ func (l *Layout) wire(first, second, member int, shape func(end *testbed.Interfa
 			number = first
 		}
 		if link.Kind == testbed.WireNetwork {
-			link.Ends[i] = found(node, l.Request.Wire.MTU)
+			link.Ends[i] = l.found(node)
 		} else {
 			link.Ends[i] = l.madeEnd(node.Name, number, member)
 			asWire(&link.Ends[i], link.Kind)
@@ -99,16 +99,6 @@ func (l *Layout) wireName(first, second, member int) string {
 		name += fmt.Sprintf("-%d", member+1)
 	}
 	return name
-}
-
-// found is a real host's end of the wire, as it is but for the MTU. One end of a virtual pair is made to
-// be as a NIC.
-func found(node testbed.Node, mtu int) testbed.Interface {
-	end := testbed.Interface{Place: node.Name, Device: node.NIC.Device, MTU: mtu, Offloads: map[string]bool{}}
-	if node.NIC.Virtual {
-		asWire(&end, WireNIC)
-	}
-	return end
 }
 
 // memberSide tells the MACs of a team's further members from others of their node's (see MAC).

@@ -11,6 +11,10 @@ import (
 func (l *Layout) segmentation() error {
 	switch l.Request.Segmentation {
 	case SegmentationOff:
+		if l.inPlace {
+			l.NotHere("the cell has `segmentation: off`, and the hosts' interfaces stay as they are here, since engines use them")
+			return nil
+		}
 		l.segmentationOff()
 	case SegmentationNoLSO:
 		return l.noLSO()

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,7 @@ func (h Host) Named(nodes []scenario.Node) error {
 
 // node is a node as paths see it.
 func (h Host) node(n result.RunNode) testbed.Node {
-	return testbed.Node{Name: n.Name, CPUs: n.CPUs, Exec: n.Exec, NIC: h.Nodes[n.Name].NIC}
+	return testbed.Node{Name: n.Name, CPUs: n.CPUs, Exec: n.Exec, NIC: h.Nodes[n.Name].NIC, Engine: h.Nodes[n.Name].Engine}
 }
 
 // wire is the one of a cell: between real hosts, the one that there is.
@@ -98,6 +99,36 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 		return "it says how many queues its wire has, or who serves them, and real hosts' interfaces have their own"
 	case asked(wire.GRO) || asked(wire.Steer) || wire.BitsPerSecond > 0 || wire.Loss > 0:
 		return "it says how its wire joins, steers, shapes or drops packets, and real hosts' interfaces are left as they are"
+	case datapath.InPlace(path):
+		return h.withoutEngine(cell.Pairs)
+	}
+	return h.fixed(cell.Pairs)
+}
+
+// fixed says why an interface cannot be taken for a cell of two nodes.
+func (h Host) fixed(pairs []result.Pair) string {
+	for _, pair := range pairs {
+		for _, node := range []string{pair.From.Node, pair.To.Node} {
+			if nic := h.Nodes[node].NIC; pair.From.Node != pair.To.Node && nic != nil && nic.Fixed != "" {
+				return fmt.Sprintf("node %s: %s", node, nic.Fixed)
+			}
+		}
+	}
+	return ""
+}
+
+// withoutEngine says which host of a cell that containers of engines are in lacks one, or an interface for data.
+func (h Host) withoutEngine(pairs []result.Pair) string {
+	for _, pair := range pairs {
+		for _, place := range []result.Place{pair.From, pair.To} {
+			host := h.Nodes[place.Node]
+			if host.NIC == nil {
+				return fmt.Sprintf("node %s has no interface for data: %s", place.Node, cmp.Or(host.NoNIC, "none was found"))
+			}
+			if place.Container != "" && host.Engine == nil {
+				return fmt.Sprintf("node %s: %s", place.Node, cmp.Or(host.NoEngine, "its container engine was not looked for"))
+			}
+		}
 	}
 	return ""
 }

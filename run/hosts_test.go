@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"windtunnel/result"
+	"windtunnel/scenario"
 	"windtunnel/testbed"
 )
 
@@ -91,6 +92,53 @@ func TestPathsOfSimulatedNodes(t *testing.T) {
 		if able := slices.Contains([]string{"wire", "bridge", "vxlan", "vrouter"}, cell.Record.Path); able == simulated {
 			t.Errorf("%s, path %s: skipped for %q", cell.Record.Name, cell.Record.Path, cell.Record.Skipped)
 		}
+	}
+}
+
+// TestEnginesOfHosts: cells of their containers run where hosts have engines as they are asked for, and say what else it is.
+func TestEnginesOfHosts(t *testing.T) {
+	const text = `
+suite: engines
+nodes: {a: {}, b: {}}
+traffic: {kind: stream}
+cells:
+  wire: {path: wire, pairs: [{from: a, to: b}]}
+  remote: {path: published-port, pairs: [{from: a, to: {container: server, on: b}}]}
+  rules: {path: {kind: published-port, proxy: off}, pairs: [{from: b, to: {container: server, on: b}}]}
+  back: {path: host-network, pairs: [{from: b, to: {container: server, on: a}}]}
+`
+	spec, err := scenario.Parse([]byte(text), "engines.yaml", Vocabulary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := twoHosts()
+	b := host.Nodes["b"]
+	b.Engine = &testbed.HostEngine{Socket: "/var/run/docker.sock", Proxy: testbed.ProxyOn}
+	b.Find = func(string) error { return errors.New("not there") } // nothing of an engine of its own is needed
+	a := host.Nodes["a"]
+	a.NoEngine = "there is no container engine at /var/run/docker.sock"
+	host.Nodes["a"], host.Nodes["b"] = a, b
+	p, err := MakePlan(spec, host, Settings{Budget: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"", "", "runs with its userland proxy on", "node a: there is no container engine"} {
+		if got := p.Cells[i].Record.Skipped; (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: skipped for %q", p.Cells[i].Record.Name, got)
+		}
+	}
+	if want := (2*rebuildTime + rebuildEngines).Seconds() / 2; p.Times.RebuildSeconds != want {
+		t.Errorf("building anew takes %g s, not %g", p.Times.RebuildSeconds, want)
+	}
+	b.NIC.Fixed = "the interface ens5 cannot be taken for data: ens5.7 (vlan) stands on it"
+	p, err = MakePlan(spec, host, Settings{Budget: time.Minute})
+	if err != nil || p.Cells[0].Record.Skipped != "node b: "+b.NIC.Fixed || p.Cells[1].Record.Skipped != "" {
+		t.Errorf("%v: %q and %q", err, p.Cells[0].Record.Skipped, p.Cells[1].Record.Skipped)
+	}
+	b.NIC, b.NoNIC = nil, "no data address was given"
+	host.Nodes["b"] = b
+	if why := host.withoutEngine(p.Cells[2].Record.Pairs); !strings.Contains(why, "node b has no interface for data: no data address was given") {
+		t.Errorf("%q", why)
 	}
 }
 

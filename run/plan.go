@@ -125,6 +125,7 @@ func (p Plan) planCell(cell scenario.Cell, host Host, settings Settings, unshara
 	}
 	nodes := nodeNames(planned.Laid.Graph)
 	for _, look := range []func() string{
+		func() string { return planned.Laid.NotHere },
 		func() string { return p.skip(cell, host, unsharable) },
 		func() string { return p.tooNarrow(planned.Record) },
 		func() string {
@@ -284,11 +285,8 @@ func (p Plan) Runnable() []PlannedCell {
 func (p Plan) times(settings Settings) result.Plan {
 	cells := time.Duration(len(p.Runnable()))
 	t := result.Plan{BudgetSeconds: settings.Budget.Seconds(), Precision: settings.Precision, MinimumBlocks: stats.MinimumBlocks, Profile: !settings.NoProfile}
-	rebuild := time.Duration(0)
-	if p.OneAtATime {
-		rebuild = rebuildTime
-		t.RebuildSeconds = rebuild.Seconds()
-	}
+	rebuild := p.rebuild()
+	t.RebuildSeconds = rebuild.Seconds()
 	if cells == 0 {
 		return t
 	}

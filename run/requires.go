@@ -17,7 +17,11 @@ type Host struct {
 	// Nodes are the real hosts that the nodes are on, each with what else stands here; nil: nodes are
 	// simulated on this one.
 	Nodes map[string]Host
-	NIC   *NIC // a real host's end of the wire
+	NIC   *NIC   // a real host's end of the wire
+	NoNIC string // why it has none
+	// Engine is a real host's container engine, and NoEngine why it has none, or none was looked for.
+	Engine   *testbed.HostEngine
+	NoEngine string
 
 	CPUs        []int
 	MemoryBytes int64
@@ -89,7 +93,11 @@ func (h Host) lacksPrograms(path datapath.Path, laid datapath.Laid) string {
 	if h.Find == nil {
 		return ""
 	}
-	for _, p := range append(datapath.Programs(path), laid.Programs...) {
+	needs := laid.Programs
+	if !slices.ContainsFunc(laid.Graph.Nodes, func(n testbed.Node) bool { return n.InPlace }) { // whose engines run already
+		needs = append(datapath.Programs(path), needs...)
+	}
+	for _, p := range needs {
 		if h.Find(p.Name) != nil {
 			return fmt.Sprintf("needs the program %s: %s", p.Name, p.Install)
 		}
@@ -118,6 +126,9 @@ func featuresOf(g Graph) []string {
 	}
 	for _, d := range g.Daemons {
 		needs = append(needs, d.Needs...)
+	}
+	if slices.ContainsFunc(g.Engines, testbed.Engine.Macvlan) {
+		needs = append(needs, testbed.FeatureMacvlan)
 	}
 	return needs
 }

@@ -8,7 +8,27 @@ import (
 )
 
 // rebuildTime is what taking one cell down and building the next takes, where one stands at a time.
-const rebuildTime = 600 * time.Millisecond
+// Containers of engines take longer.
+const (
+	rebuildTime    = 600 * time.Millisecond
+	rebuildEngines = 1500 * time.Millisecond
+)
+
+// rebuild is what that takes before each trial, on average of the cells.
+func (p Plan) rebuild() time.Duration {
+	cells := p.Runnable()
+	if !p.OneAtATime || len(cells) == 0 {
+		return 0
+	}
+	sum := time.Duration(0)
+	for _, cell := range cells {
+		sum += rebuildTime
+		if len(cell.Laid.Graph.Engines) > 0 {
+			sum += rebuildEngines
+		}
+	}
+	return sum / time.Duration(len(cells))
+}
 
 // stand makes a cell stand where one cell stands at a time, as on real hosts, whose one interface they
 // all need. Where all stand at once there is nothing to do.

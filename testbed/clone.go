@@ -14,6 +14,10 @@ func (g Graph) Clone() Graph {
 			nic := *n.NIC
 			n.NIC = &nic
 		}
+		if n.Engine != nil {
+			engine := *n.Engine
+			n.Engine = &engine
+		}
 	})
 	g.Containers = slices.Clone(g.Containers)
 	g.Bridges = each(g.Bridges, func(b *Bridge) { b.Offloads, b.Addresses = maps.Clone(b.Offloads), slices.Clone(b.Addresses) })

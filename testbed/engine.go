@@ -22,10 +22,27 @@ type Engine struct {
 	Containers []EngineContainer `json:"containers"`
 }
 
+// HostEngine is the container engine of a real host as it was found. Nobody changes its settings.
+type HostEngine struct {
+	Socket  string `json:"socket"`
+	Version string `json:"version"`
+	Proxy   string `json:"proxy,omitempty"` // the userland proxy: ProxyOn, ProxyOff
+	MTU     int    `json:"mtu,omitempty"`   // of the default bridge; 0: it does not say
+}
+
+// EngineSocket is where an engine listens unless somebody chose otherwise (dockerd(8), --host).
+const EngineSocket = "/var/run/docker.sock"
+
+// Whether ports that an engine publishes have a process each, which passes on what the rules do not.
+const (
+	ProxyOn  = "on"
+	ProxyOff = "off"
+)
+
 // EngineNetwork is one that is made for the cell, as `docker network create` does.
 type EngineNetwork struct {
 	Name    string            `json:"name"`
-	Driver  string            `json:"driver"` // bridge or macvlan
+	Driver  string            `json:"driver"` // Driver*
 	Subnet  string            `json:"subnet,omitempty"`
 	Gateway string            `json:"gateway,omitempty"`
 	Options map[string]string `json:"options,omitempty"` // the driver's
@@ -44,6 +61,12 @@ type EngineContainer struct {
 	CPUs        float64 `json:"cpus,omitempty"`         // how many it may use; 0: no limit
 	MemoryBytes int64   `json:"memory_bytes,omitempty"` // 0: no limit
 }
+
+// The drivers of networks.
+const (
+	DriverBridge  = "bridge"
+	DriverMacvlan = "macvlan"
+)
 
 // The networks that every engine has.
 const (
@@ -68,6 +91,11 @@ func (g Graph) Contained(place string) (EngineContainer, Engine, bool) {
 		}
 	}
 	return EngineContainer{}, Engine{}, false
+}
+
+// Macvlan tells whether the engine makes a network of macvlan devices, which the kernel has to have.
+func (e Engine) Macvlan() bool {
+	return slices.ContainsFunc(e.Networks, func(n EngineNetwork) bool { return n.Driver == DriverMacvlan })
 }
 
 // object stands on everything else of its node, which its networks may be made on.
@@ -148,7 +176,7 @@ func (c *checker) engine(e Engine) {
 			c.fault("%s has the network %q twice, or it has no name", owner, n.Name)
 		}
 		networks = append(networks, n.Name)
-		if !slices.Contains([]string{"bridge", "macvlan"}, n.Driver) {
+		if !slices.Contains([]string{DriverBridge, DriverMacvlan}, n.Driver) {
 			c.fault("%s: the network %s has the driver %q; use bridge or macvlan", owner, n.Name, n.Driver)
 		}
 		if _, err := netip.ParsePrefix(n.Subnet); n.Subnet != "" && err != nil {

@@ -30,6 +30,11 @@ type Node struct {
 	// NIC is a real host's end of the wire, which is there already; nil: the node is simulated, and
 	// its end is made.
 	NIC *NIC `json:"nic,omitempty"`
+	// InPlace says that a real host's node is the host's own stack, with the NIC where and how it was found:
+	// nothing there is made, moved or set. What a container engine of the host's publishes is there.
+	InPlace bool `json:"in_place,omitempty"`
+	// Engine is a real host's container engine; nil: none was looked for, or there is none.
+	Engine *HostEngine `json:"engine,omitempty"`
 	// Exec is how a place that runs already is entered: nothing of such a node is built or changed.
 	// Devices are those of its interfaces that carry the cell's traffic, as far as they are known.
 	Exec    []string `json:"exec,omitempty"`
@@ -39,10 +44,13 @@ type Node struct {
 // NIC is an interface of a real host.
 type NIC struct {
 	Device  string `json:"device"`
-	Address string `json:"address"` // with its prefix's length: 10.0.0.2/24
+	Address string `json:"address"`       // with its prefix's length: 10.0.0.2/24
+	MTU     int    `json:"mtu,omitempty"` // as it was found
 	// Virtual says that it is one end of a virtual Ethernet pair, which is like a NIC only with the
 	// settings of a wire that is made.
 	Virtual bool `json:"virtual,omitempty"`
+	// Fixed is why it cannot be taken from where it is; "": it can.
+	Fixed string `json:"fixed,omitempty"`
 }
 
 // WireNetwork is the kind of a wire whose ends are NICs of real hosts: it is found, not made.

@@ -73,8 +73,12 @@ func objects(g Graph) []object {
 
 func nodeObject(n Node) object {
 	cpus := strings.Trim(fmt.Sprint(n.CPUs), "[]")
+	detail := "CPUs " + cpus
+	if n.InPlace {
+		detail += ", the host's own stack"
+	}
 	return object{
-		kind: KindNode, name: n.Name, detail: "CPUs " + cpus,
+		kind: KindNode, name: n.Name, detail: detail,
 		attributes: []attribute{{place: n.Name, name: AttributeCPUs, value: cpus}},
 	}
 }

@@ -92,6 +92,9 @@ func (c *checker) places() {
 		if n.NIC != nil {
 			c.hostNIC(n)
 		}
+		if n.InPlace {
+			c.inPlace(n)
+		}
 		if slices.ContainsFunc(n.CPUs, func(cpu int) bool { return cpu < 0 }) {
 			c.fault("node %s has the CPUs %v: CPUs count from 0", n.Name, n.CPUs)
 		}
@@ -183,6 +186,20 @@ func (c *checker) hostNIC(n Node) {
 	address, err := netip.ParsePrefix(n.NIC.Address)
 	if err != nil || !address.Addr().Is4() {
 		c.fault("node %s: its data address %q is no IPv4 address with its prefix length, like 10.0.0.1/24", n.Name, n.NIC.Address)
+	}
+}
+
+// inPlace refuses to build anything in a host's own stack: engines make there what they run, and the wire is found.
+func (c *checker) inPlace(n Node) {
+	part := c.graph.Part(n.Name)
+	made := len(part.Containers) + len(part.Bridges) + len(part.VXLANs) + len(part.Daemons) + len(part.Ports) + len(part.Routes) + len(part.VMs)
+	for _, l := range part.Links {
+		if l.Kind != WireNetwork {
+			made++
+		}
+	}
+	if n.NIC == nil || made > 0 {
+		c.fault("node %s is a host's own stack, where nothing but an engine's containers is made, and has no interface or %d other parts", n.Name, made)
 	}
 }
 

@@ -79,6 +79,8 @@ type Request struct {
 	Start  *Start `json:"start,omitempty"`  // start
 	// Programs are those that cells need, by name.
 	Programs []string `json:"programs,omitempty"` // look
+	// Engine is the socket of the host's own container engine, if cells need it.
+	Engine string `json:"engine,omitempty"` // look
 	// Interfaces are those of the machine that the worker is in.
 	Interfaces []testbed.Interface `json:"interfaces,omitempty"` // settle, verify
 }
@@ -135,13 +137,15 @@ type Host struct {
 	Programs    map[string]string `json:"programs,omitempty"` // of those asked for, the missing ones, with the reason
 	NIC         *NIC              `json:"nic,omitempty"`      // its end of the wire, if it is a real host's node
 	NoNIC       string            `json:"no_nic,omitempty"`   // why there is none
+	// Engine is its container engine, if one was asked for, and NoEngine why there is none.
+	Engine   *testbed.HostEngine `json:"engine,omitempty"`
+	NoEngine string              `json:"no_engine,omitempty"`
 }
 
 // NIC is the interface for data of a real host.
 type NIC struct {
 	testbed.NIC
 	Driver        string  `json:"driver,omitempty"`
-	MTU           int     `json:"mtu"`
 	BitsPerSecond float64 `json:"bits_per_second,omitempty"` // 0: it does not say
 }
 

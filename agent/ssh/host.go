@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Host is a node's host, as the user named it: ssh://[USER@]HOST[:PORT][?data=ADDRESS&dir=FOLDER].
+// Host is a node's host, as the user named it: ssh://[USER@]HOST[:PORT][?data=ADDRESS&dir=FOLDER&engine=SOCKET].
 type Host struct {
 	Node string
 	User string // "": as ssh's configuration says
@@ -20,6 +20,8 @@ type Host struct {
 	Port int    // 0: as ssh's configuration says
 	Data netip.Addr
 	Dir  string // the folder under which programs are brought there
+	// Engine is the socket of its container engine; "": where engines usually listen.
+	Engine string
 }
 
 // defaultDir is on a disk, unlike /tmp and /run of many hosts, and programs may be started there.
@@ -99,8 +101,12 @@ func (h *Host) set(key, value string) (err error) {
 		if h.Dir = path.Clean(value); !dirShape.MatchString(value) || strings.Contains(value, "..") {
 			return fmt.Errorf("dir=%s is no folder: name one with its whole path, of letters, digits and -_./", value)
 		}
+	case "engine":
+		if h.Engine = path.Clean(value); !dirShape.MatchString(value) || strings.Contains(value, "..") {
+			return fmt.Errorf("engine=%s is no socket: name the one of a container engine with its whole path, like engine=/run/podman/podman.sock", value)
+		}
 	default:
-		return fmt.Errorf("there is no %s= (there are data= and dir=)", key)
+		return fmt.Errorf("there is no %s= (there are data=, dir= and engine=)", key)
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	hosts, err := Parse("a=ssh://root@h1,b=ssh://root@[fd00::2]:2222?data=10.0.0.2&dir=/opt/x")
+	hosts, err := Parse("a=ssh://root@h1,b=ssh://root@[fd00::2]:2222?data=10.0.0.2&dir=/opt/x&engine=/run/podman/podman.sock")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []Host{{Node: "a", User: "root", Name: "h1", Dir: defaultDir},
-		{Node: "b", User: "root", Name: "fd00::2", Port: 2222, Data: netip.MustParseAddr("10.0.0.2"), Dir: "/opt/x"}}
+		{Node: "b", User: "root", Name: "fd00::2", Port: 2222, Data: netip.MustParseAddr("10.0.0.2"), Dir: "/opt/x", Engine: "/run/podman/podman.sock"}}
 	if len(hosts) != 2 || hosts[0] != want[0] || hosts[1] != want[1] {
 		t.Errorf("%+v", hosts)
 	}
@@ -39,6 +39,7 @@ func TestParseRefuses(t *testing.T) {
 		"a=ssh://h1?data=h2":                  "no IPv4 address",
 		"a=ssh://h1?data=fd00::1":             "no IPv4 address",
 		"a=ssh://h1?dir=relative":             "no folder",
+		"a=ssh://h1?engine=docker.sock":       "no socket",
 		"a=ssh://h1?dir=/a/../../etc":         "no folder",
 		"a=ssh://h1?dir=/a;reboot":            "semicolon",
 		"a=ssh://h1?dir=/a%20b":               "no folder",

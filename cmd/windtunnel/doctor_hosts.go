@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"windtunnel/agent/proto"
 	"windtunnel/agent/ssh"
 	"windtunnel/run"
 	"windtunnel/scenario"
@@ -64,7 +65,11 @@ func describeHost(table io.Writer, r *remote) {
 		fmt.Fprintf(table, "  data\tnone\t%s\n", f.NoNIC)
 	} else {
 		fmt.Fprintf(table, "  data\t%s\t%s, driver %s, %s, MTU %d\n", f.NIC.Device, f.NIC.Address, f.NIC.Driver, speed(f.NIC.BitsPerSecond), f.NIC.MTU)
+		if f.NIC.Fixed != "" {
+			fmt.Fprintf(table, "  \tin use\t%s\n", f.NIC.Fixed)
+		}
 	}
+	describeEngine(table, f)
 	for _, feature := range testbed.Features {
 		state := "works"
 		if f.Missing[feature] != "" {
@@ -77,6 +82,19 @@ func describeHost(table io.Writer, r *remote) {
 			fmt.Fprintf(table, "  %s\tmissing\tfor %s: %s\n", tool.name, tool.needs, firstLine(why))
 		}
 	}
+}
+
+// describeEngine says which container engine cells of Docker's paths use.
+func describeEngine(table io.Writer, f proto.Host) {
+	if f.Engine == nil {
+		fmt.Fprintf(table, "  engine\tnone\t%s\n", firstLine(f.NoEngine))
+		return
+	}
+	mtu := ""
+	if f.Engine.MTU > 0 {
+		mtu = fmt.Sprintf(", default bridge of MTU %d", f.Engine.MTU)
+	}
+	fmt.Fprintf(table, "  engine\t%s\t%s, userland proxy %s%s\n", f.Engine.Socket, f.Engine.Version, f.Engine.Proxy, mtu)
 }
 
 func firstLine(text string) string {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"windtunnel/result"
 	"windtunnel/run"
 	"windtunnel/scenario"
+	"windtunnel/testbed"
 )
 
 // lookWithin is how long hosts may take to say what they can do, and closeWithin how long an agent there
@@ -82,7 +84,10 @@ func executeOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings
 }
 
 // needed are the programs of a suite: those that are brought to hosts, and those that these may have.
-type needed struct{ ours, others []string }
+type needed struct {
+	ours, others []string
+	engine       bool // the hosts' container engines are used
+}
 
 // pollPrograms are ours, but are built apart and run on DPDK's libraries.
 var pollPrograms = []string{"vrouter-poll", "frame-poll"}
@@ -104,13 +109,14 @@ func rehearse(spec scenario.Spec, settings run.Settings, hosts []ssh.Host) (need
 		for cpu := range cpus {
 			cpus[cpu] = cpu
 		}
-		all.Nodes[h.Node] = run.Host{CPUs: cpus, MemoryBytes: 1 << 50, NIC: &nic, Find: find}
+		all.Nodes[h.Node] = run.Host{CPUs: cpus, MemoryBytes: 1 << 50, NIC: &nic, Engine: &testbed.HostEngine{Socket: socketOf(h)}, Find: find}
 	}
 	plan, err := run.MakePlan(spec, all, settings)
 	if err != nil {
 		return needs, err
 	}
 	for _, cell := range plan.Runnable() {
+		needs.engine = needs.engine || len(cell.Laid.Graph.Engines) > 0
 		for _, d := range cell.Laid.Graph.Daemons {
 			if d.Program == "vrouter" {
 				add(&needs.ours, d.Program)
@@ -125,9 +131,9 @@ func rehearse(spec scenario.Spec, settings run.Settings, hosts []ssh.Host) (need
 
 // everything is what any suite may need.
 func everything() needed {
-	needs := needed{ours: []string{"windtunnel", "vrouter"}}
+	needs := needed{ours: []string{"windtunnel", "vrouter"}, engine: true}
 	for _, path := range paths.All() {
-		if !datapath.OverHosts(path) {
+		if !datapath.OverHosts(path) || datapath.InPlace(path) {
 			continue
 		}
 		for _, p := range datapath.Programs(path) {
@@ -190,9 +196,19 @@ func (r *remote) reach(ctx context.Context, needs needed, work string, toward ne
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	r.found, err = r.client.Look(ctx, needs.others)
+	socket := ""
+	if needs.engine {
+		socket = socketOf(r.host)
+	}
+	r.found, err = r.client.Look(ctx, needs.others, socket)
+	if r.found.Engine != nil {
+		r.found.Engine.Socket = socket // whatever was answered
+	}
 	return err
 }
+
+// socketOf is where a host's container engine listens.
+func socketOf(h ssh.Host) string { return cmp.Or(h.Engine, testbed.EngineSocket) }
 
 // close ends the agents, and has hosts swept whose agent did not end by itself.
 func (all remotes) close() error {
@@ -249,7 +265,8 @@ func (all remotes) plan(spec scenario.Spec, settings run.Settings) (run.Plan, er
 }
 
 func (r *remote) planned() run.Host {
-	h := run.Host{CPUs: r.found.CPUs, MemoryBytes: r.found.MemoryBytes, Kernel: r.found.Kernel, Missing: r.found.Missing}
+	h := run.Host{CPUs: r.found.CPUs, MemoryBytes: r.found.MemoryBytes, Kernel: r.found.Kernel, Missing: r.found.Missing,
+		NoNIC: r.found.NoNIC, Engine: r.found.Engine, NoEngine: r.found.NoEngine}
 	if r.found.NIC != nil {
 		h.NIC = &r.found.NIC.NIC
 	}

@@ -13,6 +13,12 @@ type Path struct{}
 
 var _ datapath.Path = Path{}
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
+// InPlace says that they do with their own stacks, beside the engine that runs there.
+func (Path) InPlace() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "host-network" }
 
@@ -29,14 +35,14 @@ func (Path) Programs() []datapath.Program { return datapath.EnginePrograms() }
 
 // Lay joins the nodes by the wire and puts the containers into their stacks.
 func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
-	l, err := datapath.Begin(p.Name(), r)
+	l, err := datapath.BeginInPlace(p.Name(), r)
 	if err != nil {
 		return datapath.Laid{}, err
 	}
 	if err := l.Joins(); err != nil {
 		return datapath.Laid{}, err
 	}
-	err = l.Engines(datapath.EngineSettings{Proxy: true, MTU: r.Wire.MTU}, func(_ *testbed.Engine, c *testbed.EngineContainer, _ int) {
+	err = l.Engines(datapath.EngineSettings{Proxy: true, MTU: l.Request.Wire.MTU}, func(_ *testbed.Engine, c *testbed.EngineContainer, _ int) {
 		c.Network = testbed.NetworkHost
 	})
 	if err != nil {
@@ -47,5 +53,5 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 			l.Reach(place.Name(), l.Node(place.Node))
 		}
 	}
-	return l.Finish(r.Wire.MTU)
+	return l.Finish(l.Request.Wire.MTU)
 }

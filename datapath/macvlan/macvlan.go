@@ -16,6 +16,12 @@ type Path struct{}
 
 var _ datapath.Path = Path{}
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
+// InPlace says that they do with their own stacks, beside the engine that runs there.
+func (Path) InPlace() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "macvlan" }
 
@@ -58,27 +64,29 @@ const network = "mynetwork"
 
 // Lay joins the nodes by the wire, on which the containers are neighbours of both nodes.
 func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
-	l, err := datapath.Begin(p.Name(), r)
+	l, err := datapath.BeginInPlace(p.Name(), r)
 	if err != nil {
 		return datapath.Laid{}, err
 	}
 	if err := check(l); err != nil {
 		return datapath.Laid{}, err
 	}
-	subnet, way, err := segment(l)
+	lan, err := segment(l)
 	if err != nil {
 		return datapath.Laid{}, err
 	}
 	if err := l.Joins(); err != nil {
 		return datapath.Laid{}, err
 	}
-	l.Move(subnet)
-	err = l.Engines(datapath.EngineSettings{Proxy: true, MTU: r.Wire.MTU}, func(e *testbed.Engine, c *testbed.EngineContainer, i int) {
+	if !l.OnHosts() {
+		l.Move(lan.subnet)
+	}
+	err = l.Engines(datapath.EngineSettings{Proxy: true, MTU: l.Request.Wire.MTU}, func(e *testbed.Engine, c *testbed.EngineContainer, i int) {
 		if len(e.Networks) == 0 {
-			e.Networks = []testbed.EngineNetwork{{Name: network, Driver: "macvlan", Subnet: subnet.String(), Gateway: way.String(),
-				Options: map[string]string{"parent": datapath.NIC, "macvlan_mode": cmp.Or(r.Options.Text(optionMode), modeBridge)}}}
+			e.Networks = []testbed.EngineNetwork{{Name: network, Driver: testbed.DriverMacvlan, Subnet: lan.subnet.String(), Gateway: lan.gateway.String(),
+				Options: map[string]string{"parent": l.NIC(e.Node), "macvlan_mode": cmp.Or(r.Options.Text(optionMode), modeBridge)}}}
 		}
-		address := datapath.Host(subnet, datapath.Containers+i)
+		address := lan.containers[i]
 		if c.Network, c.Address = network, address.String(); r.Options.Text(optionMode) != modePassthru { // which has the wire's
 			c.MAC = datapath.MAC(0, address)
 		}
@@ -87,13 +95,17 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	if err != nil {
 		return datapath.Laid{}, err
 	}
-	for i := range l.Graph.Daemons {
-		l.Graph.Daemons[i].Needs = []string{testbed.FeatureMacvlan}
-	}
 	for _, node := range l.Graph.Nodes {
-		l.Reach(node.Name, datapath.Host(subnet, int(l.Node(node.Name).As4()[3])))
+		address := l.Node(node.Name)
+		if !l.OnHosts() {
+			address = datapath.Host(lan.subnet, int(address.As4()[3]))
+		}
+		l.Reach(node.Name, address)
 	}
-	return l.Finish(r.Wire.MTU)
+	if l.OnHosts() {
+		l.Fact("subnet", lan.subnet.String()) // whatever was asked for
+	}
+	return l.Finish(l.Request.Wire.MTU)
 }
 
 // check refuses pairs that macvlan cannot join.
@@ -129,20 +141,52 @@ func check(l *datapath.Layout) error {
 	return nil
 }
 
-// segment reads the subnet and the gateway.
-func segment(l *datapath.Layout) (netip.Prefix, netip.Addr, error) {
+// lan is the segment's network, and who is who in it.
+type lan struct {
+	subnet     netip.Prefix
+	gateway    netip.Addr
+	containers []netip.Addr // as many as the pairs can have
+}
+
+// segment reads the subnet and the gateway. Real hosts' nodes keep their addresses there, and containers have spare
+// ones of the same network; a subnet that is a part of it says which.
+func segment(l *datapath.Layout) (lan, error) {
 	text := cmp.Or(l.Request.Options.Text(optionSubnet), datapath.Underlay.String())
 	subnet, err := netip.ParsePrefix(text)
-	if err != nil || !subnet.Addr().Is4() || subnet.Bits() != 24 || subnet != subnet.Masked() {
-		return subnet, netip.Addr{}, l.Errorf("the subnet %q is no IPv4 prefix of 24 bits, like %s", text, datapath.Underlay)
+	if err != nil || !subnet.Addr().Is4() || subnet != subnet.Masked() || subnet.Bits() != 24 && !l.OnHosts() {
+		return lan{}, l.Errorf("the subnet %q is no IPv4 prefix of 24 bits, like %s", text, datapath.Underlay)
 	}
 	text = cmp.Or(l.Request.Options.Text(optionGateway), gateway)
 	way, err := netip.ParseAddr(text)
-	if err != nil || !subnet.Contains(way) {
-		return subnet, way, l.Errorf("the gateway %q is no address of the subnet %s", text, subnet)
+	if err != nil || !subnet.Contains(way) && !l.OnHosts() {
+		return lan{}, l.Errorf("the gateway %q is no address of the subnet %s", text, subnet)
+	}
+	if l.OnHosts() {
+		return found(l, subnet, way)
 	}
 	if n := way.As4()[3]; n == 0 || n == 255 || n < 224 && n >= 11 {
-		return subnet, way, l.Errorf("the gateway %s may be an endpoint's address or nobody's: take the last byte from 1 to 10 or 224 to 254", way)
+		return lan{}, l.Errorf("the gateway %s may be an endpoint's address or nobody's: take the last byte from 1 to 10 or 224 to 254", way)
 	}
-	return subnet, way, nil
+	made := lan{subnet: subnet, gateway: way}
+	for n := datapath.Containers; n < 224; n++ {
+		made.containers = append(made.containers, datapath.Host(subnet, n))
+	}
+	return made, nil
+}
+
+// found is the network of the hosts' data addresses. Docker gives a network a gateway in any case, which the containers do not need.
+func found(l *datapath.Layout, part netip.Prefix, way netip.Addr) (lan, error) {
+	there := lan{subnet: l.DataSubnet(), gateway: way}
+	if part.Bits() < there.subnet.Bits() || !there.subnet.Contains(part.Addr()) {
+		part = there.subnet
+	}
+	count := 2 * len(l.Request.Pairs)
+	spare, err := l.Spare(part, count+1, way)
+	if err != nil {
+		return there, err
+	}
+	if there.containers = spare[1:]; !there.subnet.Contains(way) {
+		there.gateway = spare[0]
+	}
+	return there, nil
 }

@@ -17,6 +17,12 @@ type Path struct{}
 
 var _ datapath.Path = Path{}
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
+// InPlace says that they do with their own stacks, beside the engine that runs there.
+func (Path) InPlace() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "published-port" }
 
@@ -63,12 +69,12 @@ func (Path) Programs() []datapath.Program {
 }
 
 // userNetwork is the bridge that is made for the cell, beside the default one's subnet.
-var userNetwork = testbed.EngineNetwork{Name: "windtunnel", Driver: "bridge", Subnet: "172.18.0.0/16"}
+var userNetwork = testbed.EngineNetwork{Name: "windtunnel", Driver: testbed.DriverBridge, Subnet: "172.18.0.0/16"}
 
 // Lay puts each container of the endpoints behind its node's engine and publishes two ports of every
 // receiver: its traffic's and that of a load beside it.
 func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
-	l, err := datapath.Begin(p.Name(), r)
+	l, err := datapath.BeginInPlace(p.Name(), r)
 	if err != nil {
 		return datapath.Laid{}, err
 	}
@@ -84,12 +90,15 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	}
 	proxy := r.Options.Bool(optionProxy)
 	network := cmp.Or(r.Options.Text(optionNetwork), testbed.NetworkDefault)
-	err = l.Engines(datapath.EngineSettings{Proxy: proxy, MTU: r.Wire.MTU}, func(e *testbed.Engine, c *testbed.EngineContainer, _ int) {
+	err = l.Engines(datapath.EngineSettings{Proxy: proxy, MTU: l.Request.Wire.MTU}, func(e *testbed.Engine, c *testbed.EngineContainer, _ int) {
 		c.Network, c.Publish = network, ports[c.Name]
 		if network == networkUser {
 			if len(e.Networks) == 0 {
 				made := userNetwork
-				made.Options = map[string]string{"com.docker.network.driver.mtu": fmt.Sprint(r.Wire.MTU)}
+				if l.OnHosts() {
+					made.Subnet = "" // the engine knows which are free
+				}
+				made.Options = map[string]string{"com.docker.network.driver.mtu": fmt.Sprint(l.Request.Wire.MTU)}
 				e.Networks = []testbed.EngineNetwork{made}
 			}
 			c.Network = userNetwork.Name
@@ -99,14 +108,34 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 		return datapath.Laid{}, err
 	}
 	l.Fact("userland proxy", onOff(proxy))
-	return l.Finish(r.Wire.MTU)
+	mtu := l.Request.Wire.MTU
+	if network == testbed.NetworkDefault {
+		mtu = l.EngineMTU()
+	}
+	asHostsHave(l, proxy)
+	return l.Finish(mtu)
+}
+
+// asHostsHave compares the proxy with those of real hosts' engines, where a pair's packets meet it.
+func asHostsHave(l *datapath.Layout, asked bool) {
+	for _, pair := range l.Request.Pairs {
+		has := l.HostProxy(pair.To.Node)
+		if has == "" {
+			continue
+		}
+		l.Fact("userland proxy", has)
+		if pair.From.Node == pair.To.Node && has != onOff(asked) {
+			l.NotHere("the engine of node %s runs with its userland proxy %s, and the cell has `proxy: %s`: an engine that is in use is not set otherwise",
+				pair.To.Node, has, onOff(asked))
+		}
+	}
 }
 
 func onOff(on bool) string {
 	if on {
-		return "on"
+		return testbed.ProxyOn
 	}
-	return "off"
+	return testbed.ProxyOff
 }
 
 // publish deals out ports to the pairs' receivers and says where each is reached.

@@ -290,3 +290,49 @@ func TestVersionsAreCompared(t *testing.T) {
 }
 
 func spaced(all ...any) string { return strings.TrimSpace(fmt.Sprintln(all...)) }
+
+// TestAnEngineIsLearnt by one container, which goes, and an image, which stays for the containers to come.
+func TestAnEngineIsLearnt(t *testing.T) {
+	e := fakeEngine(t)
+	c := config(t, e)
+	c.Processes = t.TempDir()
+	proxy := filepath.Join(c.Processes, "7")
+	if err := os.Mkdir(proxy, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	line := "/usr/sbin/docker-proxy\x00-proto\x00tcp\x00-host-ip\x00127.0.0.1\x00-host-port\x0049153\x00-container-ip\x00172.17.0.2\x00"
+	if err := os.WriteFile(filepath.Join(proxy, "cmdline"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.answers["GET /networks/bridge"] = `200 {"Options":{"com.docker.network.driver.mtu":"1450"}}`
+	for port, want := range map[string]string{"49153": testbed.ProxyOn, "49154": testbed.ProxyOff} {
+		e.answers["GET /containers/c-mine-try/json"] = `200 {"State":{"Running":true,"Pid":42},"NetworkSettings":{"Ports":{"1/tcp":[{"HostIp":"127.0.0.1","HostPort":"` + port + `"}]}}}`
+		found, image, err := Learn(context.Background(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found != (testbed.HostEngine{Socket: e.socket, Version: "20.10.24, API 1.41", Proxy: want, MTU: 1450}) || image != "mine-windtunnel" {
+			t.Errorf("%+v, %s", found, image)
+		}
+	}
+	if !slices.Contains(e.asked, "DELETE /containers/c-mine-try") {
+		t.Errorf("asked %v", e.asked)
+	}
+	e.answers["GET /networks/bridge"] = `404 {"message":"no such network"}` // Podman's
+	if found, _, err := Learn(context.Background(), c); err != nil || found.MTU != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	e.answers["POST /containers/c-mine-try/start"] = `500 {"message":"OCI runtime create failed"}`
+	if found, _, err := Learn(context.Background(), c); err == nil || found.Version == "" || !strings.Contains(err.Error(), "the image cannot run our program") {
+		t.Errorf("%+v, %v", found, err)
+	}
+	imported := len(slices.DeleteFunc(slices.Clone(e.asked), func(key string) bool { return key != "POST /images/create" }))
+	want := server()
+	want.Containers, c.Image = want.Containers[:1], "mine-windtunnel"
+	if _, err := Run(context.Background(), c, want); err != nil {
+		t.Fatal(err)
+	}
+	if again := len(slices.DeleteFunc(slices.Clone(e.asked), func(key string) bool { return key != "POST /images/create" })); again != imported {
+		t.Error("an image that is there was made again")
+	}
+}

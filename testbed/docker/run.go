@@ -22,7 +22,8 @@ type Config struct {
 	Processes string
 	Program   string // a static executable, which every container has as Program
 	Idle      []string
-	CPUs      []int // that containers may use; empty: all
+	Image     string // of the program alone, which the engine has already; empty: each Run makes one
+	CPUs      []int  // that containers may use; empty: all
 	// Prefix begins the names of what is made, where others use the engine too.
 	Prefix string
 	// Lease is the value of the label LeaseLabel of whatever is made.
@@ -76,7 +77,7 @@ func Run(ctx context.Context, config Config, want testbed.Engine) (*Running, err
 			}
 			images[c.Image] = image
 		}
-		if err := r.start(ctx, c, image); err != nil {
+		if err := r.start(ctx, c, r.creation(c, image)); err != nil {
 			return nil, r.explain(fmt.Errorf("starting the container %s of the image %s: %w", c.Name, image, err))
 		}
 	}
@@ -103,6 +104,8 @@ func (r *Running) makeNetwork(ctx context.Context, n testbed.EngineNetwork) erro
 // image makes, loads or names the image of a container.
 func (r *Running) image(ctx context.Context, c testbed.EngineContainer) (string, error) {
 	switch {
+	case c.Image == "" && r.config.Image != "":
+		return r.config.Image, nil
 	case c.Image == "":
 		name := r.config.Prefix + ownImage
 		return name, r.client.importImage(ctx, name, r.config.label(), r.config.Program)
@@ -114,7 +117,8 @@ func (r *Running) image(ctx context.Context, c testbed.EngineContainer) (string,
 	return c.Image, nil
 }
 
-func (r *Running) start(ctx context.Context, c testbed.EngineContainer, image string) error {
+// start creates and starts a container as ask has it.
+func (r *Running) start(ctx context.Context, c testbed.EngineContainer, ask map[string]any) error {
 	name := r.config.Prefix + c.Name
 	if len(name) < 2 {
 		name += "_" // what Docker takes has two characters at least
@@ -123,7 +127,7 @@ func (r *Running) start(ctx context.Context, c testbed.EngineContainer, image st
 		ID       string
 		Warnings []string
 	}
-	err := r.client.call(ctx, http.MethodPost, "/containers/create?name="+url.QueryEscape(name), r.creation(c, image), &made)
+	err := r.client.call(ctx, http.MethodPost, "/containers/create?name="+url.QueryEscape(name), ask, &made)
 	if isMissing(err) {
 		return fmt.Errorf("%w: the engine has no such image, and nothing is pulled: name a file that `docker save` wrote by its path (/... or ./...), or leave `image` out", err)
 	}

@@ -15,9 +15,12 @@ import (
 func (c *cell) place(want testbed.Graph) error {
 	for _, place := range want.Part(c.node).Stacks() {
 		if c.stacks[place] == nil {
-			if err := c.addStack(place); err != nil {
+			if err := c.addStack(want, place); err != nil {
 				return err
 			}
+		}
+		if isInPlace(want, place) {
+			continue // it is settled, by its owner
 		}
 		if err := c.stacks[place].settle(wantsIPv6(want, place)); err != nil {
 			return err
@@ -26,7 +29,10 @@ func (c *cell) place(want testbed.Graph) error {
 	return nil
 }
 
-func (c *cell) addStack(place string) error {
+func (c *cell) addStack(want testbed.Graph, place string) error {
+	if isInPlace(want, place) {
+		return c.addHost(place)
+	}
 	if place == c.node && c.host != nil {
 		c.stacks[place] = c.host.stack
 		return c.host.stack.pin(c.cpus)

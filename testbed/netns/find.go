@@ -20,8 +20,8 @@ type Way struct {
 	Near, Far netip.Addr
 }
 
-// FindNIC finds the interface for data on the host's own stack. It refuses one that carries the control
-// connection, or that is in other use: nothing was touched then.
+// FindNIC finds the interface for data on the host's own stack, without touching it. It refuses one that carries the control
+// connection. Of one that is in other use it says why it cannot be taken.
 func FindNIC(way Way) (n NIC, err error) {
 	err = withLinks(func(h *handle) error {
 		if !way.Address.IsValid() {
@@ -39,14 +39,14 @@ func FindNIC(way Way) (n NIC, err error) {
 		if err := refuseControl(h, link, way); err != nil {
 			return err
 		}
-		if err := refuseUsed(h, link); err != nil {
-			return err
-		}
 		if n, err = lookAt(h, link); err != nil {
 			return err
 		}
+		if n.Data.Fixed, err = inUse(h, link); err != nil {
+			return err
+		}
 		if n.Features["netns-local"] {
-			return fmt.Errorf("the interface %s, of the driver %s, cannot be moved to a network namespace: name the address of another one", n.Device, n.Driver)
+			n.Data.Fixed = fmt.Sprintf("the interface %s, of the driver %s, cannot be moved to a network namespace: name the address of another one", n.Device, n.Driver)
 		}
 		n.Data.Address = n.prefixOf(way.Address)
 		return refuseDetour(h, link, n, way.Toward)
@@ -141,12 +141,12 @@ func standsOn(h *handle, top netlink.Link) (map[int]bool, error) {
 	return found, nil
 }
 
-// refuseUsed refuses an interface that the host uses for more than addresses and routes, which would
-// be lost, or missed, while it is taken.
-func refuseUsed(h *handle, link netlink.Link) error {
+// inUse says why an interface cannot be taken: the host uses it for more than addresses and routes, which would
+// be lost, or missed, meanwhile.
+func inUse(h *handle, link netlink.Link) (string, error) {
 	a := link.Attrs()
-	refusal := func(format string, values ...any) error {
-		return fmt.Errorf("the interface %s cannot be taken for data: "+format, append([]any{a.Name}, values...)...)
+	refusal := func(format string, values ...any) (string, error) {
+		return fmt.Sprintf("the interface %s cannot be taken for data: "+format, append([]any{a.Name}, values...)...), nil
 	}
 	if a.MasterIndex != 0 {
 		return refusal("it is a port of another one: name an interface that is free")
@@ -156,7 +156,7 @@ func refuseUsed(h *handle, link netlink.Link) error {
 	}
 	all, err := h.LinkList()
 	if err != nil {
-		return fmt.Errorf("listing the host's interfaces: %w", err)
+		return "", fmt.Errorf("listing the host's interfaces: %w", err)
 	}
 	for _, l := range all {
 		if up := l.Attrs(); up.ParentIndex == a.Index && up.Index != a.Index && l.Type() != "veth" {
@@ -165,7 +165,7 @@ func refuseUsed(h *handle, link netlink.Link) error {
 	}
 	qdiscs, err := h.QdiscList(link)
 	if err != nil {
-		return fmt.Errorf("reading the qdiscs of %s: %w", a.Name, err)
+		return "", fmt.Errorf("reading the qdiscs of %s: %w", a.Name, err)
 	}
 	for _, q := range qdiscs {
 		if q.Attrs().Handle != 0 { // 0 is the kernel's own default
@@ -174,14 +174,14 @@ func refuseUsed(h *handle, link netlink.Link) error {
 	}
 	routed, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{LinkIndex: a.Index}, netlink.RT_FILTER_OIF)
 	if err != nil {
-		return fmt.Errorf("reading the routes of %s: %w", a.Name, err)
+		return "", fmt.Errorf("reading the routes of %s: %w", a.Name, err)
 	}
 	for _, r := range routed {
 		if r.Type == unix.RTN_UNICAST && (r.Dst == nil || lengthOf(r.Dst) == 0) {
 			return refusal("the host's default route goes over it: name an interface of a network for data alone")
 		}
 	}
-	return nil
+	return "", nil
 }
 
 func lengthOf(prefix *net.IPNet) int {

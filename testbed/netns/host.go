@@ -48,6 +48,18 @@ func (b *Backend) Take(nic NIC) error {
 	return nil
 }
 
+// GiveBack returns the host's interface before the end. No cell may stand with it.
+func (b *Backend) GiveBack() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.cells {
+		if c.host != nil {
+			return fmt.Errorf("cell %s stands with the interface of node %s: take it down first", c.name, b.node)
+		}
+	}
+	return b.giveBack()
+}
+
 // giveBack returns the host's interface.
 func (b *Backend) giveBack() error {
 	if b.host == nil {
@@ -136,7 +148,7 @@ func (n NIC) fetch() error {
 // adopt configures the ends of a found wire that are this node's.
 func (c *cell) adopt(l testbed.Link) error {
 	for _, end := range l.Ends {
-		if c.stacks[end.Place] == nil {
+		if c.stacks[end.Place] == nil || isInPlace(c.graph, end.Place) {
 			continue
 		}
 		if c.host == nil || c.host.nic.Device != end.Device {

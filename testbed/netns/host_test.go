@@ -2,6 +2,7 @@ package netns
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"windtunnel/result"
@@ -227,13 +229,127 @@ func TestInterfacesThatAreRefused(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if _, err := FindNIC(hostWay); err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("%v; it should say %q", err, says)
+			if n, err := FindNIC(hostWay); err != nil || !strings.Contains(n.Data.Fixed, says) {
+				t.Errorf("%q, %v; it should say %q", n.Data.Fixed, err, says)
 			}
 			return undo()
 		})
 		if err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestACellInTheHostsOwnStack changes nothing there, comes after one that took the interface, and sees what is not as it was.
+func TestACellInTheHostsOwnStack(t *testing.T) {
+	asHost(t)
+	before := found(t)
+	before.Pin = filepath.Join(t.TempDir(), "netns")
+	b := New("b", []int{0}, t.TempDir())
+	if err := b.Take(before); err != nil {
+		t.Fatal(err)
+	}
+	g := changing()
+	g.Bridges = nil
+	for i := range g.Nodes {
+		g.Nodes[i].InPlace = true
+		g.Links[0].Ends[i].Offloads, g.Links[0].Ends[i].Steering, g.Links[0].Ends[i].MTU = nil, "", 1400
+	}
+	if _, err := b.Place(context.Background(), g); err == nil || !strings.Contains(err.Error(), "give it back first") {
+		t.Errorf("while the interface is taken: %v", err)
+	}
+	if err := b.GiveBack(); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := b.Place(context.Background(), g)
+	if err != nil || paths["b"] == "" {
+		t.Fatal(paths, err)
+	}
+	if err := b.Apply(context.Background(), g, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Verify(context.Background(), g); err != nil {
+		t.Error(err)
+	}
+	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
+		t.Errorf("while the cell stands: %s", differs)
+	}
+	link, _ := netlink.LinkByName("data")
+	elsewhere, _ := netlink.ParseIPNet("10.0.0.1/32")
+	mgmt, _ := netlink.LinkByName("mgmt")
+	detour := &netlink.Route{LinkIndex: mgmt.Attrs().Index, Dst: elsewhere, Gw: []byte{10, 9, 0, 1}}
+	for says, do := range map[string][2]func() error{
+		"has the MTU 1300 by now": {func() error { return netlink.LinkSetMTU(link, 1300) }, func() error { return netlink.LinkSetMTU(link, 1400) }},
+		"would leave by":          {func() error { return netlink.RouteAdd(detour) }, func() error { return netlink.RouteDel(detour) }},
+	} {
+		if err := do[0](); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Verify(context.Background(), g); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; it should say %q", err, says)
+		}
+		if err := do[1](); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Restore(context.Background(), "A"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Take(before); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
+		t.Error(differs)
+	}
+}
+
+// TestWhoHasAnAddress is asked of the segment, by probes that change nobody's tables.
+func TestWhoHasAnAddress(t *testing.T) {
+	asHost(t)
+	far, err := netlink.LinkByName("data-far")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack, err := NewStack("far", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stack.Close()
+	there, err := netns.GetFromPath(stack.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	if err := netlink.LinkSetNsFd(far, int(there)); err != nil {
+		t.Fatal(err)
+	}
+	err = stack.Do(func() error {
+		return withLinks(func(h *handle) error {
+			link, err := h.LinkByName("data-far")
+			if err != nil {
+				return err
+			}
+			address, _ := netlink.ParseAddr("10.0.0.253/24")
+			return errors.Join(h.AddrAdd(link, address), h.LinkSetUp(link))
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{"10.0.0.253": far.Attrs().HardwareAddr.String(), "10.0.0.252": ""} {
+		if mac, err := Taken(context.Background(), "data", netip.MustParseAddr(address)); err != nil || mac != want {
+			t.Errorf("%s: %q, %v; it should be %q", address, mac, err, want)
+		}
+	}
+	if _, err := Taken(context.Background(), "lo", netip.MustParseAddr("10.0.0.1")); err == nil {
+		t.Error("the loopback interface is no Ethernet")
+	}
+	for _, packet := range [][]byte{nil, make([]byte, arpLength), question(far.Attrs().HardwareAddr, netip.MustParseAddr("10.0.0.1"))[:27]} {
+		if who, ok := sender(packet); ok {
+			t.Errorf("%d bytes are from %s", len(packet), who)
 		}
 	}
 }

@@ -74,7 +74,7 @@ var settingFiles = []string{
 func lookAt(h *handle, link netlink.Link) (NIC, error) {
 	attrs := link.Attrs()
 	n := NIC{Device: attrs.Name, Up: attrs.RawFlags&unix.IFF_UP != 0, MTU: attrs.MTU, Files: map[string]string{}, Settings: map[string]string{}}
-	n.Data.Device, n.Data.Virtual = attrs.Name, link.Type() == "veth"
+	n.Data = testbed.NIC{Device: attrs.Name, Virtual: link.Type() == "veth", MTU: attrs.MTU}
 	err := withEthtool(func(tool *ethtool.Ethtool) (err error) {
 		n.Driver, _ = tool.DriverName(n.Device) // for people only
 		n.Features, err = tool.Features(n.Device)

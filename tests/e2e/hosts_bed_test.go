@@ -118,7 +118,8 @@ func newHosts(t *testing.T) *hostsBed {
 		b.write(t, fmt.Sprintf("sshd%d", n), fmt.Sprintf(sshdConfig, n, b.dir), 0o600)
 		b.hosts[i] = hold(t, "taskset", "-c", cpuOf(t, i), "unshare", "-n", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", `set -e
 			mount --make-rprivate /; mount -t tmpfs tmpfs /run; mkdir -m 755 /run/sshd /run/windtunnel; mount -t tmpfs tmpfs /var/cache
-			mount -t sysfs sysfs /sys; mount --bind `+filepath.Join(b.dir, "passwd")+` /etc/passwd; cp `+filepath.Join(b.dir, "user.pub")+` /run/keys; read go; exec /usr/sbin/sshd -D -e -f `+filepath.Join(b.dir, fmt.Sprintf("sshd%d", n)))
+			mkdir /run/cgroup; mount --rbind /sys/fs/cgroup /run/cgroup; mount -t sysfs sysfs /sys; mount --move /run/cgroup /sys/fs/cgroup; rmdir /run/cgroup
+			mount --bind `+filepath.Join(b.dir, "passwd")+` /etc/passwd; cp `+filepath.Join(b.dir, "user.pub")+` /run/keys; read go; exec /usr/sbin/sshd -D -e -f `+filepath.Join(b.dir, fmt.Sprintf("sshd%d", n)))
 	}
 	b.wires(t)
 	return b
@@ -238,7 +239,7 @@ func (b *hostsBed) state(t *testing.T, host int) string {
 	said := b.on(t, host, `ip -d address | grep -v valid_lft; ip route show table all; ip -6 route show table all; ip rule; tc qdisc; ethtool -k data
 		grep -r . /sys/class/net/data/queues/rx-0/rps_cpus /sys/class/net/data/threaded /proc/sys/net/ipv4/conf/data
 		find /run/windtunnel /var/cache -mindepth 1 ! -name lock; cut -d" " -f1,2,3 /proc/self/mounts; ls /sys/fs/bpf`)
-	lines := strings.Split(regexp.MustCompile(` (link-netnsid|link-netns|qlen|proto) [^ \n]+`).ReplaceAllString(said, ""), "\n")
+	lines := strings.Split(regexp.MustCompile(` (link-netnsid|link-netns|qlen|proto|tso_max_size|[a-z_]+_timer) +[^ \n]+`).ReplaceAllString(said, ""), "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool {
 		return strings.Contains(l, "fe80::") || strings.Contains(l, "ff00::") || strings.HasPrefix(l, "nsfs /run/netns/")
 	}) // settles by itself
