@@ -78,12 +78,13 @@ func (c *Conductor) block(ctx context.Context, cells []PlannedCell, block int) (
 	for order := 1; len(queue) > 0; order++ {
 		cell := queue[0]
 		queue = queue[1:]
-		if ctx.Err() != nil || c.left()+c.grace(block) < trialTime(c.Plan.Times) {
+		if ctx.Err() != nil || c.left()+c.grace(block) < trialTime(c.Plan.Times, cell) {
 			return false, nil
 		}
 		attempts[cell.Record.Name]++
-		t, err := c.trial(ctx, cell, result.Trial{Block: block, Order: order, Attempt: attempts[cell.Record.Name],
-			WarmupSeconds: c.Plan.Times.WarmupSeconds, WindowSeconds: c.Plan.Times.WindowSeconds})
+		next := cell.trial(c.Plan.Times)
+		next.Block, next.Order, next.Attempt = block, order, attempts[cell.Record.Name]
+		t, err := c.trial(ctx, cell, next)
 		if ctx.Err() != nil {
 			return false, nil // a trial that was cut off is no trial
 		}

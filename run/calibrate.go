@@ -28,7 +28,7 @@ type Calibrations interface {
 // blocks; a generator that stays unknown is said so in the verdicts.
 func (c *Conductor) calibrate(ctx context.Context, cells []PlannedCell) {
 	c.generators = map[string]float64{}
-	spare := c.left() - time.Duration(len(cells)*c.Plan.Times.MinimumBlocks)*trialTime(c.Plan.Times)
+	spare := c.left() - time.Duration(c.Plan.Times.MinimumBlocks)*blockTime(c.Plan.Times, cells)
 	for _, cell := range cells {
 		key := c.generatorKey(cell)
 		if _, done := c.generators[key]; done || ctx.Err() != nil {

@@ -74,10 +74,15 @@ func describeTimes(b *strings.Builder, p Plan) {
 		return
 	}
 	t := p.Times
-	block := time.Duration(cells) * trialTime(t)
+	block := blockTime(t, p.Runnable())
 	fmt.Fprintf(b, "\n%d cells, %d blocks of %s fit a budget of %s: each trial has a window of %.1f s after %.1f s of warm-up\n",
 		cells, t.BlocksPlanned, block.Round(100*time.Millisecond),
 		time.Duration(t.BudgetSeconds*float64(time.Second)), t.WindowSeconds, t.WarmupSeconds)
+	for _, cell := range p.Runnable() {
+		if cell.window > 0 {
+			fmt.Fprintf(b, "those of cell %s have a window of %s, as the suite says\n", cell.Record.Name, cell.window)
+		}
+	}
 	if searches := p.searchTime(time.Duration(t.BudgetSeconds * float64(time.Second))); searches > 0 {
 		fmt.Fprintf(b, "before them, cells search for their rates, for %s at most; blocks measure them there\n", searches.Round(time.Second))
 	}

@@ -116,7 +116,7 @@ func (c *Conductor) find(ctx context.Context, cells []PlannedCell) ([]PlannedCel
 			standing = append(standing, cell)
 			continue
 		}
-		s := c.findOne(ctx, cell, c.searchBudget(len(cells), searches))
+		s := c.findOne(ctx, cell, c.searchBudget(cells, searches))
 		searches--
 		if err := c.Out.Search(s); err != nil {
 			return nil, err
@@ -153,8 +153,8 @@ func notFound(s result.Search) string {
 
 // searchBudget is what the next of so many searches may take: its share of what the least
 // number of blocks leaves.
-func (c *Conductor) searchBudget(cells, searches int) time.Duration {
-	spare := c.left() - time.Duration(cells*c.Plan.Times.MinimumBlocks)*trialTime(c.Plan.Times)
+func (c *Conductor) searchBudget(cells []PlannedCell, searches int) time.Duration {
+	spare := c.left() - time.Duration(c.Plan.Times.MinimumBlocks)*blockTime(c.Plan.Times, cells)
 	return max(0, spare/time.Duration(searches)-latenciesTime())
 }
 

@@ -72,6 +72,8 @@ type Plan struct {
 type PlannedCell struct {
 	Record result.Cell
 	Laid   datapath.Laid
+
+	window, warmUp time.Duration // of its trials, if they are the suite's; 0: the plan's
 }
 
 // MakePlan lays the suite out. An error is the suite's or the settings' fault,
@@ -103,6 +105,7 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		return Plan{}, err
 	}
 	p.Hypotheses = p.hypotheses(host)
+	p.ownWindows()
 	p.Times = p.times(settings)
 	p.Doubts = append(p.doubts(), p.narrowDoubts()...)
 	return p, nil
@@ -202,7 +205,7 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 		Segmentation: cell.Segmentation, Wire: wire.Kind, Queueing: laid.Queueing, Wired: laid.Wired, MTU: laid.MTU, Pairs: cell.Pairs,
 		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Configuration: testbed.Configuration(laid.Graph), Doubts: laid.Doubts, Published: cell.Published,
 	}
-	return PlannedCell{Record: record, Laid: laid}, nil
+	return PlannedCell{Record: record, Laid: laid, window: cell.Window}, nil
 }
 
 // checkPorts refuses a load with more ports than are published.
@@ -299,22 +302,20 @@ func (p Plan) times(settings Settings) result.Plan {
 	left -= min(p.generators()*calibrationTime, max(0, left-least))
 	window := settings.Window
 	if window == 0 {
-		window = left/(cells*blocksAimed) - trialOverhead - startDelay - longWarmUp - rebuild
-		window = min(max(window.Round(100*time.Millisecond), shortWindow), longWindow)
+		window = p.evenWindow(left, t)
 	}
-	warmUp := min(max(window/5, shortWarmUp), longWarmUp)
+	warmUp := warmUpOf(window)
 	if p.foreign() {
 		window, warmUp = foreignTimes(window)
 	}
 	t.WindowSeconds, t.WarmupSeconds = window.Seconds(), warmUp.Seconds()
-	t.BlocksPlanned = max(0, int(left/(cells*trialTime(t))))
+	t.BlocksPlanned = max(0, int(left/blockTime(t, p.Runnable())))
 	return t
 }
 
 // leastBudget is what the least number of blocks takes, with everything around them.
 func (p Plan) leastBudget() time.Duration {
-	cells := time.Duration(len(p.Runnable()))
-	all := closingTime + p.setUp() + cells*stats.MinimumBlocks*trialTime(p.Times) + p.generators()*calibrationTime
+	all := closingTime + p.setUp() + stats.MinimumBlocks*blockTime(p.Times, p.Runnable()) + p.generators()*calibrationTime
 	all += p.halvesTime(halfMostOf * all)
 	all += p.equalTime(equalMostOf * all)
 	return all.Truncate(10*time.Second) + 10*time.Second
@@ -344,11 +345,6 @@ func (p Plan) generators() time.Duration {
 		seen[traffic.CalibrationKey("", cell.Record.Traffic, p.Loads[cell.Record.Traffic], cell.Record.Load)] = true
 	}
 	return time.Duration(len(seen))
-}
-
-// trialTime is what one trial takes in all.
-func trialTime(t result.Plan) time.Duration {
-	return trialLength(t.WarmupSeconds, t.WindowSeconds) + time.Duration(t.RebuildSeconds*float64(time.Second))
 }
 
 func trialLength(warmUpSeconds, windowSeconds float64) time.Duration {

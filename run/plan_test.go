@@ -224,3 +224,39 @@ cells:
 		}
 	}
 }
+
+// TestACellsOwnWindow is its trials', and the planner's blocks have room for it.
+func TestACellsOwnWindow(t *testing.T) {
+	const text = `
+suite: windows
+nodes: {a: {}, b: {}}
+traffic: {kind: stream}
+cells:
+  short: {path: wire, pairs: [{from: a, to: b}]}
+  long: {path: bridge, window: 6s, pairs: [{from: {container: s, on: a}, to: {container: r, on: b}}]}
+`
+	spec, err := scenario.Parse([]byte(text), "windows.yaml", Vocabulary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := MakePlan(spec, small, Settings{Budget: 2 * time.Minute, Precision: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, long := p.Cells[0].trial(p.Times), p.Cells[1].trial(p.Times)
+	if long.WindowSeconds != 6 || long.WarmupSeconds != 0.5 || short.WindowSeconds != p.Times.WindowSeconds || short.WindowSeconds > 3 {
+		t.Errorf("%+v and %+v", short, long)
+	}
+	block := blockTime(p.Times, p.Cells)
+	if block < 7*time.Second || block > 11*time.Second || p.Times.BlocksPlanned != int((2*time.Minute-closingTime-p.setUp()-p.generators()*calibrationTime)/block) {
+		t.Errorf("%d blocks of %s", p.Times.BlocksPlanned, block)
+	}
+	var said strings.Builder
+	if err := Describe(&said, p); err != nil || !strings.Contains(said.String(), "those of cell long have a window of 6s") {
+		t.Error(said.String(), err)
+	}
+	again, err := MakePlan(spec, small, Settings{Budget: 2 * time.Minute, Precision: 0.05, Window: time.Second})
+	if err != nil || again.Cells[1].trial(again.Times).WindowSeconds != 6 || again.Times.WindowSeconds != 1 {
+		t.Errorf("%+v, %v", again.Times, err)
+	}
+}
