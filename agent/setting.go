@@ -7,9 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"windtunnel/result"
-	"windtunnel/testbed"
 )
 
 // Setting is a file of the host's that was changed, and how.
@@ -69,15 +66,3 @@ const (
 	backlogFile    = "/proc/sys/net/core/netdev_max_backlog"
 	backlogPackets = 10000
 )
-
-// steered reports whether a wire of the graph hands packets over by RPS.
-func steered(g testbed.Graph) bool {
-	for _, link := range g.Links {
-		for _, end := range link.Ends {
-			if link.Role == result.RoleWire && end.Steering == testbed.SteerRPS {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -138,7 +138,7 @@ func (c *Conductor) build(ctx context.Context) (standing []PlannedCell, fatal er
 			if fatal == nil && ctx.Err() == nil {
 				cell.Record.Failed, fatal = c.tryBuilding(ctx, cell)
 				c.lookAt(ctx, &cell)
-				cell.Record.Doubts = append(cell.Record.Doubts, c.narrow[cell.Record.Name]...)
+				cell.Record.Doubts = append(append(cell.Record.Doubts, c.narrow[cell.Record.Name]...), c.shallow(cell)...)
 			}
 			if cell.Record.Failed == "" {
 				standing = append(standing, cell)

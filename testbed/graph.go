@@ -5,6 +5,8 @@ package testbed
 
 import (
 	"slices"
+
+	"windtunnel/result"
 )
 
 // Graph is what one cell needs to stand. Names are unique within it; the zero
@@ -193,6 +195,13 @@ func (g Graph) Node(name string) (Node, bool) {
 		return Node{}, false
 	}
 	return g.Nodes[i], true
+}
+
+// ByBacklog tells whether a wire hands its packets over by RPS, so that the receiving CPU's backlog is its ring.
+func (g Graph) ByBacklog() bool {
+	return slices.ContainsFunc(g.Links, func(l Link) bool {
+		return l.Role == result.RoleWire && (l.Ends[0].Steering == SteerRPS || l.Ends[1].Steering == SteerRPS)
+	})
 }
 
 // Owner is the node that creates a link: the one of its first end. Wires have
