@@ -90,6 +90,9 @@ func connectForeign(ctx context.Context, t tool, l load, p traffic.Port, cpus []
 func (m *foreignMover) probe() error {
 	m.release()
 	m.halt()
+	m.mu.Lock()
+	m.marks[warmUp] = m.past // which is none of a trial's
+	m.mu.Unlock()
 	return m.failure()
 }
 

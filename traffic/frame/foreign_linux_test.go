@@ -131,6 +131,43 @@ esac; done`
 	}
 }
 
+// countedDriver sends seven frames a start.
+type countedDriver struct {
+	driver
+	console *console
+}
+
+func (d countedDriver) start() error                  { return nil }
+func (d countedDriver) stop() error                   { return nil }
+func (d countedDriver) sent() (uint64, uint64, error) { return 7, 1, nil }
+func (d countedDriver) process() *console             { return d.console }
+
+// TestForeignCounts: what was sent for a probe is none of a trial's, before it begins either, so that counts never fall.
+func TestForeignCounts(t *testing.T) {
+	console, err := startConsole([]string{standIn(t, "cat").program}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer console.close()
+	m := &foreignMover{driver: countedDriver{console: console}, ended: make(chan struct{})}
+	for range 2 {
+		if err := m.probe(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent, refused := m.counts(warmUp, window, after); sent != 0 || refused != 0 || m.total() != 14 {
+		t.Errorf("before a trial %d were sent and %d refused, of %d in all", sent, refused, m.total())
+	}
+	m.release()
+	if sent, _ := m.counts(warmUp, window, after); sent != 7 {
+		t.Errorf("%d were sent in a trial, not 7", sent)
+	}
+	m.halt()
+	if m.total() != 21 {
+		t.Errorf("%d were sent in all", m.total())
+	}
+}
+
 // TestForeignSent: a line is a sum, or none.
 func TestForeignSent(t *testing.T) {
 	for line, want := range map[string]bool{
