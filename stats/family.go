@@ -25,11 +25,11 @@ const alone Family = 1
 
 // FamilyOf counts the ratios of a run whose blocks make a claim: what the suite asks for, and what its hypotheses
 // speak of. A ratio and its inverse are one. Those of rates that searches found have
-// intervals of their own, and those of cells that are not measured here claim nothing.
+// intervals of their own, and those of cells that are not measured here, or failed to be built, claim nothing.
 func FamilyOf(ratios []result.Ratio, hypotheses []result.Hypothesis, cells []result.Cell) Family {
 	seen, measured := map[result.Ratio]bool{}, map[string]bool{}
 	for _, c := range cells {
-		measured[c.Name] = c.Skipped == ""
+		measured[c.Name] = c.Skipped == "" && c.Failed == "" // both are known before the first trial
 	}
 	add := func(r result.Ratio) {
 		if r.Metric == result.FoundRate || !measured[r.Over] || !measured[r.Under] {

@@ -243,8 +243,8 @@ func TestMethodsCompared(t *testing.T) {
 }
 
 func TestFamilyOf(t *testing.T) {
-	cells := []result.Cell{{Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D", Skipped: "needs KVM"}}
-	ratios := []result.Ratio{{Over: "B", Under: "A"}, {Over: "C", Under: "A"}, {Over: "D", Under: "A"}, {Metric: result.FoundRate, Over: "B", Under: "A"}}
+	cells := []result.Cell{{Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D", Skipped: "needs KVM"}, {Name: "E", Failed: "no such device"}}
+	ratios := []result.Ratio{{Over: "B", Under: "A"}, {Over: "C", Under: "A"}, {Over: "D", Under: "A"}, {Over: "E", Under: "A"}, {Metric: result.FoundRate, Over: "B", Under: "A"}}
 	hypothesis := func(not string, r result.Ratio) result.Hypothesis {
 		return result.Hypothesis{NotMeasured: not, Holds: result.Predicate{All: []result.Comparison{{Ratio: r}}}}
 	}

@@ -3,13 +3,17 @@
 package e2e
 
 import (
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"windtunnel/result"
 )
 
 // TestContrailWindowsInAMinute runs the whole suite: every cell is measured, in
@@ -45,13 +49,15 @@ func TestContrailWindowsInAMinute(t *testing.T) {
 // TestMemoryWire lets super-packets cross whole.
 func TestMemoryWire(t *testing.T) {
 	needsRoot(t)
+	run := filepath.Join(t.TempDir(), "run")
 	r := parsed(t, windtunnel(t, time.Minute, "run", "overlay", "--cells", "as-found-bridge,as-found-mplsoudp",
-		"--wire", "memory", "--budget", "10s", "--json"))
+		"--wire", "memory", "--budget", "10s", "--json", "--out", run))
 	for name, cell := range r.Cells {
 		if wire := cell.Wire.Mean; wire == nil || *wire < 10000 {
 			t.Errorf("cell %s carries %+v bytes a packet", name, cell.Wire)
 		}
 	}
+	cpusOverTime(t, run)
 }
 
 // TestTheOtherSuite runs what contrail-vmq can measure here and says of the rest
@@ -77,9 +83,9 @@ func TestIdenticalCells(t *testing.T) {
 	if longer := os.Getenv("IDENTICAL_BUDGET"); longer != "" {
 		args, limit = []string{"run", "wire-aa", "--budget", longer, "--json"}, 10*time.Minute
 	}
-	wrong := 0
-	for range 10 {
-		r := parsed(t, windtunnel(t, limit, args...))
+	wrong, runs := 0, t.TempDir()
+	for i := range 10 {
+		r := parsed(t, windtunnel(t, limit, append(args, "--out", filepath.Join(runs, strconv.Itoa(i)))...))
 		ratio := r.Ratios["other/one"]
 		if ratio.Low == nil || ratio.High == nil {
 			t.Fatalf("no interval: %+v", ratio)
@@ -91,6 +97,34 @@ func TestIdenticalCells(t *testing.T) {
 	}
 	if wrong > 1 {
 		t.Errorf("%d of 10 A/A runs claim a difference", wrong)
+	}
+	o := windtunnel(t, limit, "plan", "wire-aa", "--precision", "2%", "--runs", runs)
+	if !strings.Contains(o.out, "to know every ratio to 2 % takes about") || !strings.Contains(o.out, "in 10 earlier runs") {
+		t.Errorf("the plan after ten runs, exit code %d:\n%s%s", o.code, o.out, o.err)
+	}
+}
+
+// cpusOverTime: what the CPUs were busy in the parts of a window is what they were in all of it.
+func cpusOverTime(t *testing.T, run string) {
+	t.Helper()
+	file, err := result.Read(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range file.Trials {
+		for name, n := range trial.Nodes {
+			if n.CPUSource == "tick" || trial.Excluded != "" {
+				continue
+			}
+			busy := 0.0
+			for _, part := range n.Intervals {
+				busy += part.Busy[0] * (part.To - part.From)
+			}
+			if whole := n.CPUs[0].Busy; len(n.Intervals) < 2 || math.Abs(busy-whole) > 0.05*n.WindowSeconds {
+				t.Errorf("cell %s, block %d: CPU %d of node %s was busy for %.3f s, in %d parts for %.3f s",
+					trial.Cell, trial.Block, n.CPUs[0].CPU, name, whole, len(n.Intervals), busy)
+			}
+		}
 	}
 }
 
