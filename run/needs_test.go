@@ -16,7 +16,8 @@ func earlier(suite string, seed uint64) result.File {
 	f := result.File{Run: result.Run{Suite: suite, Plan: result.Plan{WindowSeconds: 1},
 		Nodes:  []result.RunNode{{Name: "a", Fingerprint: result.Fingerprint{"cpu.model": "x", "kernel.release": "6"}}},
 		Ratios: []result.Ratio{{Over: "B", Under: "A"}, {Over: "C", Under: "A"}}}}
-	for name, spread := range map[string]float64{"A": 0, "B": 0.02, "C": 0.08} {
+	for i, spread := range []float64{0, 0.02, 0.08} {
+		name := string("ABC"[i])
 		f.Cells = append(f.Cells, result.Cell{Name: name, Path: "wire", Traffic: "stream"})
 		for block := range 20 {
 			end := result.PairEnd{WindowSeconds: 1, Bytes: uint64(1e9 * math.Exp(spread*random.NormFloat64()))}
@@ -52,7 +53,7 @@ func TestNeedsComeFromWhatVaried(t *testing.T) {
 	if want := closingTime + 3*setUpPerCell + trials*trialTime(needing(0.05).Times) + calibrationTime; needs.About != want {
 		t.Errorf("about %s, want %s", needs.About, want)
 	}
-	if finer := needing(0.02).Needs([]result.File{earlier("s", 1)}, thisMachine, true); finer.About < 4*needs.About {
+	if finer := needing(0.02).Needs([]result.File{earlier("s", 1), earlier("s", 2)}, thisMachine, true); finer.About < 4*needs.About {
 		t.Errorf("2 %% takes %s, 5 %% %s", finer.About, needs.About)
 	}
 }
