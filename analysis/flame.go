@@ -21,6 +21,7 @@ type FlameFrame struct {
 	Name    string
 	Layer   Layer
 	Seconds float64 // with all that it called
+	Own     float64 // without
 	called  map[string]*FlameFrame
 }
 
@@ -34,15 +35,6 @@ func (f *FlameFrame) Called() []*FlameFrame {
 	}
 	slices.SortFunc(all, func(a, b *FlameFrame) int { return cmp.Compare(a.Name, b.Name) })
 	return all
-}
-
-// Own is what a frame took without what it called.
-func (f *FlameFrame) Own() float64 {
-	own := f.Seconds
-	for _, c := range f.called {
-		own -= c.Seconds
-	}
-	return max(0, own)
 }
 
 // add counts a trial's profile.
@@ -88,4 +80,5 @@ func (f *FlameFrame) count(stack []called, seconds float64) {
 		f = next
 		f.Seconds += seconds
 	}
+	f.Own += seconds
 }

@@ -24,7 +24,7 @@ func writeFolded(w io.Writer, f analysis.Findings, _ Options) error {
 }
 
 func fold(w io.Writer, stack string, f *analysis.FlameFrame) error {
-	if own := math.Round(f.Own() * 1e6); own > 0 {
+	if own := math.Round(f.Own * 1e6); own > 0 {
 		if _, err := fmt.Fprintf(w, "%s %.0f\n", stack, own); err != nil {
 			return err
 		}

@@ -224,7 +224,7 @@ func TestPlots(t *testing.T) {
 		}
 		seen[p.name] = true
 		place, drawn := false, false
-		for _, m := range []*maker{normal(), otherKinds(), searched(), mesh(), severalPairs()} {
+		for _, m := range []*maker{normal(), otherKinds(), searched(), mesh(), severalPairs(), layered()} {
 			f := analysis.Of(m.file)
 			place = place || hasHeading(documentOf(f).sections, p.after)
 			for _, c := range p.draw(f) {

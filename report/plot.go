@@ -31,6 +31,8 @@ var plots = []plot{
 	coursePlot,
 	windowPlot,
 	latencyPlot,
+	layersPlot,
+	flamePlot,
 }
 
 // mostCharts is how many pictures of one plot a report has, and mostRows how many rows a picture.

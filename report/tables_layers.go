@@ -20,9 +20,12 @@ const (
 	mostChanges = 6
 )
 
+// layerHeading is that of the first table of layers; plots stand behind it.
+const layerHeading = "What each layer costs: CPU, ns per KiB received"
+
 // layerCosts is what each layer cost, one table for all nodes: by KiB, or by packet of loads whose bytes are few.
 func layerCosts(f analysis.Findings) []section {
-	perKiB := layerTable(f, "What each layer costs: CPU, ns per KiB received",
+	perKiB := layerTable(f, layerHeading,
 		func(c analysis.Cell) bool { return !c.Latencies() && !c.Framed() },
 		func(l analysis.LayerCost) result.Figure { return l.PerKiB })
 	perPacket := layerTable(f, "What each layer costs: CPU, ns per packet",
@@ -83,9 +86,8 @@ func layerRow(cell string, n analysis.NodeLayers, layers []analysis.Layer, more 
 	return append(row, whole(of(n.Sum)), whole(of(n.Measured)))
 }
 
-// columnsOf are the layers with the largest share in any cell, as many as fit, in the table's order, and whether
-// there are more.
-func columnsOf(f analysis.Findings) (layers []analysis.Layer, more bool) {
+// layerShares are the largest shares that layers have in any cell, in percent.
+func layerShares(f analysis.Findings) map[analysis.Layer]float64 {
 	most := map[analysis.Layer]float64{}
 	for _, c := range f.Cells {
 		for _, n := range c.Layers {
@@ -94,6 +96,13 @@ func columnsOf(f analysis.Findings) (layers []analysis.Layer, more bool) {
 			}
 		}
 	}
+	return most
+}
+
+// columnsOf are the layers with the largest share in any cell, as many as fit, in the table's order, and whether
+// there are more.
+func columnsOf(f analysis.Findings) (layers []analysis.Layer, more bool) {
+	most := layerShares(f)
 	for _, l := range analysis.Layers() {
 		if most[l] > 0 {
 			layers = append(layers, l)

@@ -74,6 +74,11 @@ type report struct {
 		Received figure `json:"received_bits_per_second"`
 		Wire     figure `json:"wire_bytes_per_packet"`
 		Endpoint figure `json:"endpoint_bytes_per_packet"`
+		Layers   map[string]struct {
+			Reason   string
+			Coverage figure `json:"sum_percent_of_measured"`
+			Layers   map[string]struct{ Percent figure }
+		}
 	}
 	Ratios map[string]struct {
 		Estimate  *float64

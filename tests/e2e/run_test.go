@@ -43,7 +43,32 @@ func TestContrailWindowsInAMinute(t *testing.T) {
 	if len(r.Hypotheses) < 6 {
 		t.Errorf("%d hypotheses", len(r.Hypotheses))
 	}
+	checkLayers(t, r)
 	mustBeAsBefore(t, before)
+}
+
+// checkLayers: the CPU time of cells falls into the layers that their paths have, and those add up to it. On a machine that
+// others use the hypervisor's clocks have a say in how well, so the bounds are wide; bench/LEARNED.md has the figures.
+func checkLayers(t *testing.T, r report) {
+	t.Helper()
+	for name, has := range map[string]map[string]bool{
+		"A": {"bridge": false, "vRouter": false, "TCP": true, "copy": true},
+		"B": {"bridge": true, "vRouter": false, "TCP": true, "copy": true},
+		"D": {"bridge": false, "vRouter": true, "TCP": true, "copy": true},
+	} {
+		at := r.Cells[name].Layers["b"]
+		for layer, want := range has {
+			share := at.Layers[layer].Percent.Mean // other tests' packets may be a few
+			if got := share != nil && *share > 1; got != want {
+				t.Errorf("cell %s, node b: layer %s is there: %v", name, layer, got)
+			}
+		}
+		if of := at.Coverage.Mean; of == nil || *of < 60 || *of > 115 {
+			t.Errorf("cell %s, node b: the layers are %+v %% of the measured CPU time (%v)", name, at.Coverage, at.Reason)
+		} else {
+			t.Logf("cell %s, node b: the layers are %.1f %% of the measured CPU time", name, *of)
+		}
+	}
 }
 
 // TestMemoryWire lets super-packets cross whole.
