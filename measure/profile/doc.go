@@ -1,4 +1,4 @@
-// Package profile samples what the CPUs of a node are doing: a thousand times a second each CPU's own clock
+// Package profile samples what the CPUs of a node are doing: 400 times a second each CPU's own clock
 // interrupts whatever runs, and a BPF program counts the stack that it finds.
 //
 // The clock is the kernel's (PERF_COUNT_SW_CPU_CLOCK), which is in every machine, virtual ones included, and whose
