@@ -41,6 +41,7 @@ func (f Findings) doubts(d data) []result.Doubt {
 		derived = append(derived, cellDoubts(c, d.of[c.Spec.Name])...)
 	}
 	derived = append(derived, f.disagreements(d)...)
+	derived = append(derived, f.ceilingDoubts()...)
 	return merge(f.current(recorded), derived)
 }
 

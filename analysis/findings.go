@@ -17,6 +17,7 @@ type Findings struct {
 	Ratios     []Ratio
 	Family     stats.Family // the ratios, hypotheses' included, that share an error of 5 %
 	Hypotheses []Hypothesis
+	Ceilings   []SharedCeiling // that two cells or more are at
 	Doubts     []result.Doubt
 }
 
@@ -99,6 +100,7 @@ type Ratio struct {
 	Verdict          string   // "6.1 % slower [4.8, 7.4]"
 	PublishedVerdict string
 	Evidence         []string
+	Causes           []Cause // the first explains most; empty: nothing that was looked at does
 	Doubts           []string
 	Layers           []RatioLayers // what the layers cost more, by node
 }
@@ -143,6 +145,7 @@ func Of(file result.File) Findings {
 	for _, h := range file.Run.Hypotheses {
 		f.Hypotheses = append(f.Hypotheses, f.hypothesisOf(d, h))
 	}
+	f.Ceilings = f.ceilings(d)
 	f.Doubts = f.doubts(d)
 	return f
 }

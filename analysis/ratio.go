@@ -24,6 +24,7 @@ func (f Findings) ratioOf(d data, r result.Ratio) Ratio {
 		over, _ := f.Cell(r.Over)
 		under, _ := f.Cell(r.Under)
 		found.Evidence = comparison{d, over, under}.evidence()
+		found.Causes = f.causes(d, r, found.Estimate)
 		found.Doubts = f.ratioDoubts(d, r, found.Estimate)
 		found.Layers = layerChanges(over, under)
 	}

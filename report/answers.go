@@ -100,7 +100,7 @@ var publishedVerdicts = map[string]string{
 
 var verdictMoods = map[string]mood{"supported": good, "refuted": bad, "undecided": unsure}
 
-// causes is each ratio with its evidence; what speaks for a ratio of the same two
+// causes is each ratio with what speaks for it, what explains most first; what speaks for a ratio of the same two
 // cells in another metric is not said again.
 func causes(f analysis.Findings) section {
 	s := section{heading: "Why"}
@@ -114,8 +114,8 @@ func causes(f analysis.Findings) section {
 			i.says += fmt.Sprintf("; published %.2f", *r.Published)
 		}
 		cells := [2]string{r.Ratio.Over, r.Ratio.Under}
-		i.lines = evidence(r, said[cells])
-		if said[cells] == "" && len(r.Evidence) > 0 {
+		i.lines = append(causeLines(r, said[cells]), doubtLines(r)...)
+		if said[cells] == "" && len(i.lines) > 0 {
 			said[cells] = i.name
 		}
 		s.items = append(s.items, i)
@@ -123,14 +123,31 @@ func causes(f analysis.Findings) section {
 	return s
 }
 
-func evidence(r analysis.Ratio, saidOf string) []line {
+// causeLines are a ratio's causes; where none was found, what differs between its cells.
+func causeLines(r analysis.Ratio, saidOf string) []line {
 	var lines []line
-	for _, e := range r.Evidence {
-		lines = append(lines, line{says: e})
+	for n, c := range r.Causes {
+		lines = append(lines, line{says: fmt.Sprintf("%d. %s: %s (%s)", n+1, c.Factor, c.Says, c.ShareWords())})
+		if c.By != "" && c.Share.Known() {
+			lines = append(lines, line{says: "reckoned by " + c.By})
+		}
+		if len(c.Evidence) > 0 {
+			lines = append(lines, line{says: strings.Join(c.Evidence, "; ")})
+		}
+	}
+	if len(r.Causes) == 0 {
+		for _, e := range r.Evidence {
+			lines = append(lines, line{says: e})
+		}
 	}
 	if saidOf != "" && len(lines) > 0 {
 		lines = []line{{says: "as for " + saidOf}}
 	}
+	return lines
+}
+
+func doubtLines(r analysis.Ratio) []line {
+	var lines []line
 	for _, d := range r.Doubts {
 		lines = append(lines, line{says: "doubt: " + d, mood: unsure})
 	}

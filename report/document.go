@@ -84,7 +84,7 @@ type column struct {
 func documentOf(f analysis.Findings) document {
 	d := document{title: title(f), intro: intro(f)}
 	for _, s := range slices.Concat([]section{
-		answers(f), searches(f), throughput(f), packets(f), lineRates(f), latenciesAt(f), latencies(f), costs(f), queues(f), outages(f), limits(f), machines(f), generators(f),
+		answers(f), searches(f), throughput(f), packets(f), lineRates(f), latenciesAt(f), latencies(f), costs(f), queues(f), outages(f), ceilings(f), limits(f), machines(f), generators(f),
 	}, matrices(f), layerCosts(f), []section{
 		layerChanges(f), pairs(f), losses(f), switchCounts(f), causes(f), hypotheses(f), doubts(f), again(f),
 		topologies(f), hops(f), configurations(f), engines(f), fingerprints(f),

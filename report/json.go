@@ -25,6 +25,7 @@ type object struct {
 	Ratios      map[string]ratioObject        `json:"ratios"`
 	Together    int                           `json:"ratios_together"` // how many ratios share the error of 5 %, hypotheses' included
 	Hypotheses  []hypothesisObject            `json:"hypotheses"`
+	Ceilings    []ceilingObject               `json:"ceilings"` // that two cells or more are at
 	Doubts      []doubtObject                 `json:"doubts"`
 	Fingerprint map[string]result.Fingerprint `json:"fingerprint"` // by node
 }
@@ -37,6 +38,7 @@ type cellObject struct {
 	Wire               string                    `json:"wire"`
 	Segmentation       string                    `json:"segmentation,omitempty"`
 	Queueing           *result.Queueing          `json:"queueing,omitempty"`       // asked of the wire's queues and the CPUs
+	Wired              *result.WireSettings      `json:"wire_settings,omitempty"`  // asked of the wire beside
 	Queues             []analysis.Queues         `json:"received,omitempty"`       // shares of the packets by queue and by CPU, where queueing is asked for
 	Outage             *result.Figure            `json:"outage_seconds,omitempty"` // of a pulled cable
 	OutageMethod       *analysis.Outage          `json:"outage_method,omitempty"`
@@ -170,6 +172,7 @@ type ratioObject struct {
 	Published *float64      `json:"published"`
 	Verdict   string        `json:"verdict"`
 	Evidence  []string      `json:"evidence"`
+	Causes    []causeObject `json:"causes"` // the first explains most
 	Doubts    []string      `json:"doubts"`
 
 	Layers []layerChangeObject `json:"layers,omitempty"` // where the CPU time differs
@@ -203,7 +206,7 @@ func objectOf(f analysis.Findings) object {
 		Format: 1, Suite: f.Run.Suite, Asks: f.Run.Asks, Run: f.Run.ID, StartedAt: f.Run.StartedAt,
 		Seed: f.Run.Seed, Blocks: f.Blocks, Together: int(f.Family), Wire: f.Run.Wire,
 		CellOrder: []string{}, Cells: map[string]cellObject{}, Ratios: map[string]ratioObject{},
-		Hypotheses: []hypothesisObject{}, Doubts: []doubtObject{}, Fingerprint: map[string]result.Fingerprint{},
+		Hypotheses: []hypothesisObject{}, Ceilings: ceilingsOf(f), Doubts: []doubtObject{}, Fingerprint: map[string]result.Fingerprint{},
 	}
 	if f.End != nil {
 		o.Ended = &f.End.Why
@@ -234,7 +237,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines, Machines: c.Machines, Layers: layersOf(c),
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Wired: c.Spec.Wired, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines, Machines: c.Machines, Layers: layersOf(c),
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),
@@ -311,7 +314,7 @@ func ratioOf(r analysis.Ratio) ratioObject {
 	o := ratioObject{
 		Metric: r.Ratio.Metric, Over: r.Ratio.Over, Under: r.Ratio.Under,
 		Low: r.Estimate.Low, High: r.Estimate.High, N: r.Estimate.N, Reason: orNull(r.Estimate.Reason),
-		Published: r.Published, Verdict: r.Verdict, Evidence: list(r.Evidence), Doubts: list(r.Doubts), Layers: changesOf(r),
+		Published: r.Published, Verdict: r.Verdict, Evidence: list(r.Evidence), Causes: causesOf(r), Doubts: list(r.Doubts), Layers: changesOf(r),
 	}
 	if r.Estimate.Known() {
 		o.Estimate = &r.Estimate.Estimate

@@ -1,0 +1,215 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+
+	"windtunnel/result"
+)
+
+// busyAt makes the only CPU of a node busy for so much of the window.
+func busyAt(t *result.Trial, node string, share float64) { t.Nodes[node].CPUs[0].Busy = share }
+
+// sized gives a trial the packets of its hops, by their mean bytes.
+func sized(t *result.Trial, own, wire, stack uint64) {
+	bytes := t.Pairs[0].Receiver.Bytes
+	a, b := t.Nodes["a"], t.Nodes["b"]
+	a.Links = []result.LinkSample{
+		{Place: "a", Role: result.RoleEndpoint, TxBytes: bytes, TxPackets: bytes / own},
+		{Place: "a", Role: result.RoleWire, TxBytes: bytes, TxPackets: bytes / wire},
+	}
+	b.Stacks = []result.StackSample{{Place: "b", InBytes: bytes, InPackets: bytes / stack}}
+	b.Links = []result.LinkSample{{Place: "b", Role: result.RoleWire, RxBytes: bytes, RxPackets: bytes / wire}}
+	t.Nodes["a"], t.Nodes["b"] = a, b
+}
+
+func connect(t *result.Trial, c result.Connection) {
+	c.BusySeconds = max(c.BusySeconds, 1e-9)
+	t.Pairs[0].Sender.Connections = []result.Connection{c}
+	t.Pairs[0].Receiver.Connections = []result.Connection{c}
+}
+
+// tuned is a connection whose buffers the kernel has tuned, and which nothing held up.
+func tuned() result.Connection {
+	return result.Connection{BusySeconds: 1, ReceiveBufferBytes: 6e6, SendBufferBytes: 4e6, SegmentsOut: 70_000}
+}
+
+// cases are two cells of which B is half as fast as A, each with one thing that is otherwise.
+var cases = map[string]struct {
+	cells  func(a, b *result.Cell)
+	both   func(*result.Trial)
+	b      func(*result.Trial)
+	factor string
+	known  bool // its share
+	says   string
+}{
+	"a small MTU": {
+		both:  func(t *result.Trial) { busyAt(t, "b", 0.99); sized(t, 60_000, 1514, 30_000) },
+		cells: func(_, b *result.Cell) { b.MTU = result.MTU{Wire: 600, Endpoint: 600} },
+		b:     func(t *result.Trial) { sized(t, 60_000, 614, 12_000) }, factor: "mtu", known: true, says: "614 bytes in B, 1514 in A",
+	},
+	"no GRO": {
+		both: func(t *result.Trial) { busyAt(t, "b", 0.99); sized(t, 60_000, 1514, 30_000) },
+		b:    func(t *result.Trial) { sized(t, 60_000, 1514, 1500) }, factor: "aggregation", known: true, says: "its stack gets 1500 bytes in B",
+	},
+	"no segmentation inside": {
+		both: func(t *result.Trial) { busyAt(t, "a", 0.99); sized(t, 60_000, 1514, 30_000) },
+		b:    func(t *result.Trial) { sized(t, 1514, 1514, 20_000) }, factor: "segmentation", known: true, says: "leaves the sender's interface",
+	},
+	"a small receive buffer": {
+		both: func(t *result.Trial) { connect(t, tuned()) },
+		b: func(t *result.Trial) {
+			c := tuned()
+			c.RwndLimitedSeconds, c.ReceiveBufferBytes = 0.9, 131072
+			connect(t, c)
+		}, factor: "receive-window", says: "90 % of the time in B",
+	},
+	"a receiver that is slow": {
+		both: func(t *result.Trial) { connect(t, tuned()); busyAt(t, "b", 0.99); sized(t, 60_000, 1514, 30_000) },
+		b: func(t *result.Trial) {
+			c := tuned()
+			c.RwndLimitedSeconds = 0.9
+			connect(t, c)
+			sized(t, 60_000, 1514, 1500)
+		}, factor: "aggregation", known: true, says: "joins fewer packets",
+	},
+	"a rule that drops": {
+		both: func(t *result.Trial) { connect(t, tuned()) },
+		b: func(t *result.Trial) {
+			c := tuned()
+			c.Retransmits, c.SegmentsOut = 700, 70_000
+			connect(t, c)
+			s := t.Nodes["b"]
+			s.Switches = []result.SwitchSample{{Switch: "rule b/nic0", Received: 1000, Sent: 300, Drops: map[string]uint64{"loss": 700}}}
+			t.Nodes["b"] = s
+		}, factor: "loss", says: "dropped at rule b/nic0 loss: 70 %",
+	},
+	"a sender without a CPU": {
+		both: func(t *result.Trial) {
+			t.Pairs[0].Sender.Threads, t.Pairs[0].Sender.CPUSeconds = 1, 0.95
+			t.Pairs[0].Sender.Offered = &result.Offered{}
+		},
+		b: func(t *result.Trial) {
+			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered.WaitSeconds = 0.5, 0.5
+		}, factor: "generator", known: true, says: "no CPU for 50 % of the time in B",
+	},
+	"a token bucket": {
+		cells: func(_, b *result.Cell) { b.Wired = &result.WireSettings{BitsPerSecond: 400e6} },
+		both:  func(t *result.Trial) { sized(t, 60_000, 1514, 30_000) }, factor: "ceiling", says: "the wire's token bucket of 400 Mbit/s",
+	},
+	"received on the sender's CPU": {
+		both: func(t *result.Trial) {
+			sized(t, 60_000, 1514, 30_000)
+			own := 0.3
+			t.Nodes["b"].CPUs[0].Receive = &own
+		},
+		b: func(t *result.Trial) {
+			s, away := t.Nodes["b"], 0.3
+			s.ReceiveAway, s.CPUs[0].Receive = &away, nil
+			t.Nodes["b"] = s
+			busyAt(t, "a", 0.99)
+		}, factor: "steering", known: true, says: "CPUs that are not its own",
+	},
+	"another path": {
+		cells: func(_, b *result.Cell) { b.Path = "vxlan" },
+		both:  func(t *result.Trial) { busyAt(t, "b", 0.99) }, factor: "path", known: true, says: "vxlan in B",
+	},
+	"nothing but a full CPU": {
+		both: func(t *result.Trial) { busyAt(t, "b", 0.99) }, factor: "cpu", known: true, says: "CPU 0 of node b (receiver)",
+	},
+}
+
+func TestCausesAreNamedFirst(t *testing.T) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			file := run(6, func(tr *result.Trial) {
+				if c.both != nil {
+					c.both(tr)
+				}
+				if tr.Cell == "B" && c.b != nil {
+					c.b(tr)
+				}
+			})
+			for i := range file.Cells {
+				file.Cells[i].MTU = result.MTU{Wire: 1500, Endpoint: 1500}
+			}
+			if c.cells != nil {
+				c.cells(&file.Cells[0], &file.Cells[1])
+			}
+			causes := Of(file).Ratios[0].Causes
+			if len(causes) == 0 || causes[0].Factor != c.factor || !strings.Contains(causes[0].Says, c.says) {
+				t.Fatalf("want %s, %q; got %+v", c.factor, c.says, causes)
+			}
+			share := causes[0].Share
+			if share.Known() != c.known || c.known && (share.Mean < 0.5 || share.Mean > 2.5 || share.Low == nil || causes[0].By == "") {
+				t.Errorf("share %+v by %q", share, causes[0].By)
+			}
+		})
+	}
+}
+
+// TestNoCauseWithoutADifference: of two cells of which none is claimed to be slower, nothing is the cause.
+func TestNoCauseWithoutADifference(t *testing.T) {
+	file := run(6, func(tr *result.Trial) {
+		busyAt(tr, "b", 0.99)
+		tr.Pairs[0].Receiver.Bytes = uint64(1e8 + 1e6*float64((tr.Block+tr.Order)%3))
+	})
+	if causes := Of(file).Ratios[0].Causes; len(causes) != 0 {
+		t.Errorf("%+v", causes)
+	}
+}
+
+// TestSeveralThingsThatCostOneCPU have no share each, and are told with what they come to together.
+func TestSeveralThingsThatCostOneCPU(t *testing.T) {
+	file := run(6, func(tr *result.Trial) {
+		busyAt(tr, "b", 0.99)
+		sized(tr, 60_000, 1514, 30_000)
+		if tr.Cell == "B" {
+			sized(tr, 60_000, 1514, 1500)
+		}
+	})
+	file.Cells[1].Path = "vxlan"
+	causes := Of(file).Ratios[0].Causes
+	if len(causes) < 2 || causes[0].Factor != "aggregation" || causes[1].Factor != "path" {
+		t.Fatalf("%+v", causes)
+	}
+	for _, c := range causes[:2] {
+		if c.Share.Known() || !strings.Contains(c.Share.Reason, "all in all, explains 1") {
+			t.Errorf("%s: %+v", c.Factor, c.Share)
+		}
+	}
+}
+
+// TestCellsAtOneCeiling are named together, and ranked by what they cost at a rate that both get.
+func TestCellsAtOneCeiling(t *testing.T) {
+	file := run(6, func(tr *result.Trial) {
+		tr.Pairs[0].Receiver.Bytes = 98_000_000 + uint64(tr.Block%3)
+		sized(tr, 60_000, 1514, 30_000)
+	})
+	for i := range file.Cells {
+		file.Cells[i].Wired = &result.WireSettings{BitsPerSecond: 800e6}
+	}
+	f := Of(file)
+	if len(f.Ceilings) != 1 || strings.Join(f.Ceilings[0].Cells, "") != "AB" || f.Ceilings[0].Reason == "" || len(f.Ceilings[0].Ranked) != 0 {
+		t.Fatalf("%+v", f.Ceilings)
+	}
+	if c := f.Ratios[0].Causes; len(c) == 0 || c[0].Factor != "ceiling" || !strings.Contains(c[0].Says, "at the same ceiling") {
+		t.Errorf("%+v", c)
+	}
+	for block := 1; block <= 5; block++ {
+		for _, cell := range []string{"A", "B"} {
+			at := trial(cell, block, 1)
+			at.Pairs[0].Receiver.Bytes = 78_400_000
+			busyAt(&at, "b", 0.3+0.001*float64(block%2))
+			if cell == "B" {
+				busyAt(&at, "b", 0.6+0.001*float64(block%3))
+			}
+			ceiling, _ := file.Cells[0].AtCeiling(nil, file.Trials[:1])
+			file.Equal = append(file.Equal, result.EqualRate{Cell: cell, Ceiling: ceiling, BitsPerSecond: 627e6, Share: 0.8, Trial: &at})
+		}
+	}
+	g := Of(file).Ceilings[0]
+	if len(g.Ranked) != 2 || g.Ranked[0].Cell != "A" || g.Ranked[1].Against.Estimate < 1.3 || !g.Ranked[1].Against.Differs() || !strings.Contains(g.Ranked[1].Verdict, "more CPU per KiB") {
+		t.Errorf("%+v", g)
+	}
+}

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"windtunnel/analysis"
+	"windtunnel/result"
+)
+
+// ceilings are those that several cells are at, and the cells by what they cost at a rate below it.
+func ceilings(f analysis.Findings) section {
+	t := &table{columns: []column{
+		{name: "cell", text: true}, {"received", "Mbit/s", false},
+		{"CPU, ns per KiB", "sender", false}, {"CPU, ns per KiB", "receiver", false}, {"CPU, ns per KiB", "together", false},
+		{name: "against the cheapest", text: true},
+	}}
+	s := section{heading: "Cells at one ceiling, by what they cost at an equal rate"}
+	for _, g := range f.Ceilings {
+		note := fmt.Sprintf("%s are at one ceiling, %s: their rates compare it with itself.", strings.Join(g.Cells, ", "), g.Ceiling.Says)
+		switch {
+		case len(g.Ranked) == 0:
+			note += " What they cost at an equal rate is not known: " + g.Reason + "."
+		case g.Share < 1:
+			note += fmt.Sprintf(" The table has them at %s, %.0f %% of the slowest, measured after the blocks.", result.MegabitsWord(g.BitsPerSecond), 100*g.Share)
+		}
+		s.notes = append(s.notes, note)
+		for i, a := range g.Ranked {
+			t.rows = append(t.rows, []string{a.Cell, megabits(a.Received), whole(a.Sender), whole(a.Receiver), whole(a.Together), against(a, i)})
+		}
+	}
+	if len(t.rows) > 0 {
+		s.table = t
+	}
+	if len(s.notes) == 0 {
+		return section{}
+	}
+	return s
+}
+
+func against(a analysis.AtRate, place int) string {
+	switch {
+	case place == 0 && a.Together.Known():
+		return "the cheapest"
+	case !a.Together.Known():
+		return a.Together.Reason
+	}
+	return a.Verdict
+}
