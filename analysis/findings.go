@@ -19,6 +19,7 @@ type Findings struct {
 	Hypotheses []Hypothesis
 	Ceilings   []SharedCeiling // that two cells or more are at
 	Doubts     []result.Doubt
+	Recovered  *Recovered // what the suspects of a ratio give back; nil: none were tried
 }
 
 // The states of a cell.
@@ -146,6 +147,7 @@ func Of(file result.File) Findings {
 		f.Hypotheses = append(f.Hypotheses, f.hypothesisOf(d, h))
 	}
 	f.Ceilings = f.ceilings(d)
+	f.Recovered = f.recovered(d)
 	f.Doubts = f.doubts(d)
 	return f
 }

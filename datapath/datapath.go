@@ -37,6 +37,14 @@ func InPlace(p Path) bool {
 	return in
 }
 
+// Bare is the path that a path is without its encapsulation: those that are made of another one say so by a method Bare.
+func Bare(p Path) (name string, ok bool) {
+	if wrapped, able := p.(interface{ Bare() string }); able {
+		return wrapped.Bare(), true
+	}
+	return "", false
+}
+
 // Request is what a cell asks of its path.
 type Request struct {
 	Cell         string
@@ -44,7 +52,8 @@ type Request struct {
 	Nodes        []testbed.Node // every node of the suite, with its CPUs
 	Wire         Wire
 	Segmentation Segmentation
-	VM           VM // of the endpoints that are virtual machines
+	Checksum     string // of the endpoints' interfaces: ChecksumSoftware, else as found
+	VM           VM     // of the endpoints that are virtual machines
 	Options      result.Options
 	// Frames says that raw frames enter at the senders' interfaces by XDP.
 	Frames bool

@@ -255,6 +255,9 @@ func (l *Layout) Finish(endpointMTU int) (Laid, error) {
 	if err := l.segmentation(); err != nil {
 		return Laid{}, err
 	}
+	if err := l.checksum(); err != nil {
+		return Laid{}, err
+	}
 	if err := l.queueAsAsked(); err != nil {
 		return Laid{}, err
 	}

@@ -86,7 +86,7 @@ func documentOf(f analysis.Findings) document {
 	for _, s := range slices.Concat([]section{
 		answers(f), searches(f), throughput(f), packets(f), lineRates(f), latenciesAt(f), latencies(f), costs(f), queues(f), outages(f), ceilings(f), limits(f), machines(f), generators(f),
 	}, matrices(f), layerCosts(f), []section{
-		layerChanges(f), pairs(f), losses(f), switchCounts(f), causes(f), hypotheses(f), doubts(f), again(f),
+		layerChanges(f), pairs(f), losses(f), switchCounts(f), causes(f), recovered(f), hypotheses(f), doubts(f), again(f),
 		topologies(f), hops(f), configurations(f), engines(f), fingerprints(f),
 	}) {
 		if !s.empty() {

@@ -81,6 +81,51 @@ func timed() *maker {
 	return m.ended("precision")
 }
 
+// explained has suspects of one ratio: one as in the other cell, one changed in both, one that does nothing, one that
+// widens the gap, one that was not tried, and one whose cell failed.
+func explained() *maker {
+	m := contrail().trials("A", 1, 9, raw).trials("B", 1, 9, containers).trials("D", 1, 9, overlay)
+	gap := result.Ratio{Metric: result.ReceivedRate, Over: "D", Under: "B"}
+	m.file.Run.Why = &result.Why{Ratio: gap, Untested: []result.Untested{{Factor: "steering", Reason: "a node has one CPU, which does all of its work"}}}
+	for _, c := range []struct {
+		of, factor, says string
+		both             bool
+		megabits         float64
+	}{
+		{"D", "encapsulation", "encapsulation none, as in B", false, 6000},
+		{"D", "gro", "GRO off in both", true, 1100}, {"B", "gro", "GRO off in both", true, 1500},
+		{"D", "message", "messages of 128 KiB in both", true, 3100}, {"B", "message", "messages of 128 KiB in both", true, 7600},
+		{"D", "mtu", "a wire of MTU 9000 in both", true, 4000}, {"B", "mtu", "a wire of MTU 9000 in both", true, 15000},
+		{"D", "tso", "TSO off at the endpoints in both", true, 0},
+	} {
+		name := c.of + "+" + c.factor
+		m.cell(result.Cell{Name: name, Says: c.of + ": " + c.says, Path: "bridge", Pairs: inContainers,
+			Intervention: &result.Intervention{Ratio: gap, Of: c.of, Factor: c.factor, Both: c.both, Says: c.says}})
+		if c.megabits == 0 {
+			m.file.Cells[len(m.file.Cells)-1].Failed = "switching the offloads of eth0: operation not supported"
+			continue
+		}
+		l := overlay
+		l.megabits, l.drops = c.megabits, nil
+		m.trials(name, 1, 9, l)
+	}
+	return m.ended("budget")
+}
+
+func TestRecovered(t *testing.T) {
+	var got bytes.Buffer
+	if err := Recovered(&got, analysis.Of(explained().file), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	goldenText(t, "explained-short", "text", got.String())
+	if err := Recovered(&got, analysis.Of(normal().file), Options{}); err == nil || !strings.Contains(err.Error(), "windtunnel explain") {
+		t.Errorf("a run without suspects: %v", err)
+	}
+	if err := Recovered(fullDisk{}, analysis.Of(explained().file), Options{}); err == nil {
+		t.Error("a full disk is no error")
+	}
+}
+
 func oneBlock() *maker {
 	return contrail().trials("A", 1, 1, raw).trials("B", 1, 1, containers).trials("D", 1, 1, overlay).ended("budget")
 }
@@ -195,6 +240,8 @@ func TestGoldens(t *testing.T) {
 	}
 	golden(t, "skipped-cell", "csv", skippedCell())
 	golden(t, "searched", "text", searched())
+	golden(t, "explained", "text", explained())
+	golden(t, "explained", "json", explained())
 	golden(t, "searched", "md", searched())
 	golden(t, "timed", "text", timed())
 	golden(t, "long-names", "md", longNames())

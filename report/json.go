@@ -27,7 +27,8 @@ type object struct {
 	Hypotheses  []hypothesisObject            `json:"hypotheses"`
 	Ceilings    []ceilingObject               `json:"ceilings"` // that two cells or more are at
 	Doubts      []doubtObject                 `json:"doubts"`
-	Fingerprint map[string]result.Fingerprint `json:"fingerprint"` // by node
+	Fingerprint map[string]result.Fingerprint `json:"fingerprint"`         // by node
+	Recovered   *recoveredObject              `json:"recovered,omitempty"` // what suspects of a ratio give back; absent: none were tried
 }
 
 type cellObject struct {
@@ -37,6 +38,8 @@ type cellObject struct {
 	Path               string                    `json:"path"`
 	Wire               string                    `json:"wire"`
 	Segmentation       string                    `json:"segmentation,omitempty"`
+	Checksum           string                    `json:"checksum,omitempty"`       // software: endpoints finish checksums themselves
+	Intervention       *result.Intervention      `json:"intervention,omitempty"`   // what the cell is for, if it tries a suspect
 	Queueing           *result.Queueing          `json:"queueing,omitempty"`       // asked of the wire's queues and the CPUs
 	Wired              *result.WireSettings      `json:"wire_settings,omitempty"`  // asked of the wire beside
 	Queues             []analysis.Queues         `json:"received,omitempty"`       // shares of the packets by queue and by CPU, where queueing is asked for
@@ -226,6 +229,7 @@ func objectOf(f analysis.Findings) object {
 	for _, d := range f.Doubts {
 		o.Doubts = append(o.Doubts, doubtObject{orNull(d.Cell), d.Kind, d.Says})
 	}
+	o.Recovered = recoveredOf(f.Recovered)
 	for _, n := range f.Run.Nodes {
 		o.Fingerprint[n.Name] = result.Fingerprint{}
 		if n.Fingerprint != nil {
@@ -248,6 +252,7 @@ func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 		Drops: c.Drops, Counts: c.Counts, Pairs: []pairObject{}, Matrix: matrixOf(c), Published: c.Spec.Published,
 		LatencyAt: c.Latency, Search: c.Search, Traffic: c.Spec.Traffic, Methods: list(c.Methods), Limits: c.Limits, Generators: c.Generators,
 	}
+	o.Checksum, o.Intervention = c.Spec.Checksum, c.Spec.Intervention
 	addPackets(&o, c)
 	if c.Outage != nil {
 		outage := c.Figure(result.OutageTime)

@@ -151,13 +151,16 @@ func kibCost(c analysis.Cell, m result.Metric) string {
 
 // variants name the cells that are not as the intro says.
 func variants(f analysis.Findings) []string {
-	var unsegmented, cut, wired, notes []string
+	var unsegmented, cut, summed, wired, notes []string
 	for _, c := range f.Cells {
 		if c.Spec.Segmentation == "off" {
 			unsegmented = append(unsegmented, c.Spec.Name)
 		}
 		if c.Spec.Segmentation == "no-lso" {
 			cut = append(cut, c.Spec.Name)
+		}
+		if c.Spec.Checksum != "" {
+			summed = append(summed, c.Spec.Name)
 		}
 		if c.Spec.Wire != f.Run.Wire && !c.Spec.Colocated() {
 			wired = append(wired, c.Spec.Name+" ("+c.Spec.Wire+")")
@@ -168,6 +171,9 @@ func variants(f analysis.Findings) []string {
 	}
 	if len(cut) > 0 {
 		notes = append(notes, "Large-send offload is off at the containers (packets leave them at the size of the MTU) in "+strings.Join(cut, ", ")+".")
+	}
+	if len(summed) > 0 {
+		notes = append(notes, "Endpoints finish checksums in software in "+strings.Join(summed, ", ")+".")
 	}
 	if len(wired) > 0 {
 		notes = append(notes, "The wire is another in "+strings.Join(wired, ", ")+".")

@@ -38,6 +38,7 @@ type Run struct {
 	Hypotheses []Hypothesis      `json:"hypotheses,omitempty"`
 	Assumed    map[string]string `json:"assumed,omitempty"` // what the source had, for the report to compare
 	Doubts     []Doubt           `json:"doubts,omitempty"`  // known before the first trial
+	Why        *Why              `json:"why,omitempty"`     // the ratio whose suspects are tried; nil: none
 }
 
 // RunNode is one node of the run.
@@ -88,7 +89,8 @@ type Cell struct {
 	Find         *Find             `json:"find,omitempty"`   // the search for the load's rate
 	Beside       string            `json:"beside,omitempty"` // the kind of the load beside it
 	BesideLoad   Options           `json:"beside_load,omitempty"`
-	Segmentation string            `json:"segmentation"` // as-found, no-lso or off
+	Segmentation string            `json:"segmentation"`       // as-found, no-lso or off
+	Checksum     string            `json:"checksum,omitempty"` // software: the endpoints' stacks finish checksums themselves
 	Wire         string            `json:"wire"`
 	Queueing     *Queueing         `json:"queueing,omitempty"`      // nil: the path's own
 	Wired        *WireSettings     `json:"wire_settings,omitempty"` // nil: nothing was asked of it
@@ -105,6 +107,8 @@ type Cell struct {
 	Skipped   string             `json:"skipped,omitempty"`
 	Failed    string             `json:"failed,omitempty"`
 	Doubts    []Doubt            `json:"doubts,omitempty"`
+	// Intervention is what a cell that tries a suspect is for; nil: it is the suite's own.
+	Intervention *Intervention `json:"intervention,omitempty"`
 }
 
 // MTU is the largest IP packet of the wire and of the endpoints' interfaces, in bytes.

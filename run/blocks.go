@@ -60,7 +60,7 @@ func (c *Conductor) wanted(standing []PlannedCell) []PlannedCell {
 	var cells []PlannedCell
 	for _, cell := range standing {
 		name := cell.Record.Name
-		if !c.series.compared(name) || slices.ContainsFunc(open, func(r result.Ratio) bool { return r.Over == name || r.Under == name }) {
+		if c.Plan.suspected(cell) || !c.series.compared(name) || slices.ContainsFunc(open, func(r result.Ratio) bool { return r.Over == name || r.Under == name }) {
 			cells = append(cells, cell)
 		}
 	}

@@ -32,6 +32,7 @@ func Describe(out io.Writer, p Plan) error {
 	for _, cell := range p.Cells {
 		describeCell(&b, cell)
 	}
+	describeWhy(&b, p)
 	describeTimes(&b, p)
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -60,10 +61,30 @@ func describeCell(b *strings.Builder, cell PlannedCell) {
 func describeBuilt(b *strings.Builder, r result.Cell) {
 	fmt.Fprintf(b, "  path %s, %s over a %s wire, segmentation %s, MTU %d on the wire and %d at the endpoints\n",
 		r.Path, r.Traffic, r.Wire, r.Segmentation, r.MTU.Wire, r.MTU.Endpoint)
+	if r.Checksum != "" {
+		fmt.Fprintf(b, "  checksums of the endpoints in %s\n", r.Checksum)
+	}
 	for _, asked := range []string{r.Queueing.Words(), r.Wired.Words()} {
 		if asked != "" {
 			fmt.Fprintf(b, "  %s\n", asked)
 		}
+	}
+}
+
+// describeWhy says which suspects are tried, and why others are not.
+func describeWhy(b *strings.Builder, p Plan) {
+	why := p.Suite.Why
+	if why == nil {
+		return
+	}
+	fmt.Fprintf(b, "\nsuspects of %s, each by cells of its own:\n", why.Ratio.Short())
+	for _, cell := range p.Cells {
+		if i := cell.Record.Intervention; i != nil {
+			fmt.Fprintf(b, "  %s: %s\n", cell.Record.Name, i.Says)
+		}
+	}
+	for _, u := range why.Untested {
+		fmt.Fprintf(b, "  %s is not tried: %s\n", u.Factor, u.Reason)
 	}
 }
 

@@ -66,9 +66,10 @@ func searchConfig(f result.Find, most float64) search.Config {
 	return search.Config{Method: f.Method, MinLoad: least, MaxLoad: most, Goals: searchGoals(f), Budget: f.BudgetSeconds}
 }
 
-// blockRatios are the ratios that blocks make more exact: those of found rates are known, or not, before them.
+// blockRatios are the ratios that blocks make more exact, those of tried suspects among them: those of found rates are
+// known, or not, before them.
 func (p Plan) blockRatios() []result.Ratio {
-	return slices.DeleteFunc(slices.Clone(p.Ratios), func(r result.Ratio) bool { return r.Metric == result.FoundRate })
+	return slices.DeleteFunc(slices.Concat(p.Ratios, p.whyRatios()), func(r result.Ratio) bool { return r.Metric == result.FoundRate })
 }
 
 // checkFound refuses a ratio, or a sentence, about rates that nobody searches for.

@@ -87,18 +87,18 @@ func (p Plan) measurable() []result.Ratio {
 
 // lasts is how long a run is in which each cell is in so many blocks; cells of no ratio are in all.
 func (p Plan) lasts(blocks map[string][2]int, which int) time.Duration {
-	most, trials := stats.MinimumBlocks, 0
+	most := stats.MinimumBlocks
 	for _, n := range blocks {
 		most = max(most, n[which])
 	}
+	all := closingTime + p.setUp() + p.generators()*calibrationTime
 	for _, cell := range p.Runnable() {
+		trials := most
 		if n, ok := blocks[cell.Record.Name]; ok {
-			trials += n[which]
-		} else {
-			trials += most
+			trials = n[which]
 		}
+		all += time.Duration(trials) * trialTime(p.Times, cell)
 	}
-	all := closingTime + p.setUp() + time.Duration(trials)*trialTime(p.Times) + p.generators()*calibrationTime
 	all += p.searchTime(24 * time.Hour)
 	return all + p.halvesTime(halfMostOf*all)
 }

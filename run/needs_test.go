@@ -50,7 +50,7 @@ func TestNeedsComeFromWhatVaried(t *testing.T) {
 	}
 	// A and C are in every block, B leaves when it is known.
 	trials := time.Duration(2*wild.About + calm.About)
-	if want := closingTime + 3*setUpPerCell + trials*trialTime(needing(0.05).Times) + calibrationTime; needs.About != want {
+	if want := closingTime + 3*setUpPerCell + trials*trialTime(needing(0.05).Times, PlannedCell{}) + calibrationTime; needs.About != want {
 		t.Errorf("about %s, want %s", needs.About, want)
 	}
 	if finer := needing(0.02).Needs([]result.File{earlier("s", 1), earlier("s", 2)}, thisMachine, true); finer.About < 4*needs.About {

@@ -23,6 +23,7 @@ type Settings struct {
 	Window    time.Duration // 0: the planner's
 	Seed      uint64
 	NoProfile bool // stacks are not sampled
+	Why       *Why // the ratio whose suspects are tried; nil: none
 }
 
 // What the planner reckons with, beside the window.
@@ -85,6 +86,13 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 			return Plan{}, fmt.Errorf("--cells: %w", err)
 		}
 		suite = only
+	}
+	if settings.Why != nil {
+		more, err := explained(suite, host, settings)
+		if err != nil {
+			return Plan{}, err
+		}
+		suite = more
 	}
 	shares, err := host.shares(suite.Nodes)
 	if err != nil {
@@ -177,7 +185,7 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 	}
 	laid, err := path.Lay(datapath.Request{
 		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire,
-		Segmentation: datapath.Segmentation(cell.Segmentation), Options: cell.PathOptions, VM: datapath.VM(cell.VM),
+		Segmentation: datapath.Segmentation(cell.Segmentation), Checksum: cell.Checksum, Options: cell.PathOptions, VM: datapath.VM(cell.VM),
 		Frames:     cell.Traffic == rawFrames || cell.Beside == rawFrames,
 		OnlyFrames: cell.Traffic == rawFrames && (cell.Beside == rawFrames || cell.Beside == ""),
 		Generator:  generator,
@@ -204,6 +212,10 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 		Find: find, Beside: cell.Beside, BesideLoad: cell.BesideLoad,
 		Segmentation: cell.Segmentation, Wire: wire.Kind, Queueing: laid.Queueing, Wired: laid.Wired, MTU: laid.MTU, Pairs: cell.Pairs,
 		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Configuration: testbed.Configuration(laid.Graph), Doubts: laid.Doubts, Published: cell.Published,
+		Intervention: cell.Intervention,
+	}
+	if cell.Checksum == scenario.ChecksumSoftware {
+		record.Checksum = cell.Checksum
 	}
 	return PlannedCell{Record: record, Laid: laid, window: cell.Window}, nil
 }

@@ -94,7 +94,7 @@ func (c *Conductor) header() result.Run {
 	p := c.Plan
 	h.Suite, h.Asks, h.Source, h.Seed = p.Suite.Suite, p.Suite.Asks, p.Suite.Source, p.Seed
 	h.Plan, h.Ratios, h.Hypotheses = p.Times, p.Ratios, p.Hypotheses
-	h.Assumed = assumed(p.Suite.Assumed)
+	h.Assumed, h.Why = assumed(p.Suite.Assumed), p.Suite.Why
 	h.Doubts = append(h.Doubts, p.Doubts...)
 	h.Nodes = c.runNodes()
 	if cells := p.Runnable(); len(cells) > 0 {

@@ -13,6 +13,12 @@ const (
 	SegmentationOff   = "off"
 )
 
+// The ways of Cell.Checksum.
+const (
+	ChecksumFound    = "as-found"
+	ChecksumSoftware = "software"
+)
+
 // draft is a cell in the making: what was set so far, by the suite, by the cell
 // that it is like, and by its own layers. Copies share nothing that changes.
 type draft struct {
@@ -30,6 +36,7 @@ func (r *reader) newDraft() draft {
 		r: r,
 		cell: Cell{
 			Segmentation: SegmentationFound,
+			Checksum:     ChecksumFound,
 			Wire:         Wire{Kind: WireNIC, MTU: defaultMTU, VMQ: Auto, Spread: Auto, GRO: Auto, Steer: Auto},
 			VM:           VM{CPUs: 1, MemoryBytes: defaultVMMemory, Queues: 1},
 		},
@@ -55,6 +62,12 @@ func (d *draft) setPath(n *node) { d.path.apply(d.r, n) }
 func (d *draft) setSegmentation(n *node) {
 	if v, ok := d.r.word(n, "segmentation", []string{SegmentationFound, SegmentationNoLSO, SegmentationOff}); ok {
 		d.cell.Segmentation = v
+	}
+}
+
+func (d *draft) setChecksum(n *node) {
+	if v, ok := d.r.word(n, "checksum", []string{ChecksumFound, ChecksumSoftware}); ok {
+		d.cell.Checksum = v
 	}
 }
 
@@ -120,6 +133,7 @@ func (d *draft) patchKeys() []handler {
 		{key: "beside", read: d.setBeside},
 		{key: "wire", read: d.setWire},
 		{key: "segmentation", read: d.setSegmentation},
+		{key: "checksum", read: d.setChecksum},
 		{key: "pairs", read: d.setPairs},
 		{key: "vm", read: d.setVM},
 		{key: "requires", read: func(n *node) { d.r.readRequires(n, &d.cell.Requires) }},

@@ -110,7 +110,7 @@ func (r *reader) listAxis(f field) []axisValue {
 
 // axisFields are the fields that an axis of plain values may turn.
 func (r *reader) axisFields() []string {
-	fields := []string{"beside", "path", "segmentation", "traffic", "window", "wire.gro", "wire.kind", "wire.loss", "wire.mtu", "wire.queues", "wire.rate", "wire.spread", "wire.steer", "wire.vmq"}
+	fields := []string{"beside", "checksum", "path", "segmentation", "traffic", "window", "wire.gro", "wire.kind", "wire.loss", "wire.mtu", "wire.queues", "wire.rate", "wire.spread", "wire.steer", "wire.vmq"}
 	seen := map[string]bool{}
 	add := func(name string) {
 		if !seen[name] {

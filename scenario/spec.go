@@ -21,6 +21,7 @@ type Spec struct {
 	Cells      []Cell
 	Ratios     []result.Ratio
 	Hypotheses []Hypothesis
+	Why        *result.Why `json:",omitempty"` // the ratio whose suspects are tried; nil: none
 }
 
 // Node is what the suite needs of a node. SharedCPUs lets more nodes than CPUs
@@ -57,12 +58,14 @@ type Cell struct {
 	BesideLoad   result.Options // every option of that kind, defaulted
 	Wire         Wire
 	Segmentation string // "as-found", "no-lso" or "off"
+	Checksum     string // of the endpoints' interfaces: "as-found" or "software"
 	Pairs        []result.Pair
 	VM           VM // of the cell's virtual machines
 	Requires     Requirements
 	Published    map[result.Metric]float64
-	Window       time.Duration // 0: the planner's
-	Line, Column int           // where the cell stands, for messages
+	Window       time.Duration        // 0: the planner's
+	Intervention *result.Intervention `json:",omitempty"` // of a cell that tries a suspect; nil: the suite's own
+	Line, Column int                  // where the cell stands, for messages
 }
 
 // VM is what each of a cell's virtual machines has.

@@ -53,6 +53,7 @@ func (r *reader) read(root *node) {
 		{key: "wire", read: r.suite.setWire},
 		{key: "vm", read: r.suite.setVM},
 		{key: "segmentation", read: r.suite.setSegmentation},
+		{key: "checksum", read: r.suite.setChecksum},
 		{key: "cells", read: r.planCells},
 		{key: "matrix", read: r.planMatrix},
 		{key: "ratios", read: keep(&ratios)},

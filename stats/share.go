@@ -12,7 +12,10 @@ import (
 // Its bounds are the shares s for which the interval of part - s whole holds 0, so they hold as that interval does,
 // under a look after every block. Source: Fieller, "Some problems in interval estimation", Journal of the Royal
 // Statistical Society B 16 (1954), with this package's interval in place of Student's.
-func Share(part, whole []float64) result.Figure {
+func Share(part, whole []float64) result.Figure { return shareAmong(part, whole, alone) }
+
+// shareAmong is one of a family's shares, which hold together.
+func shareAmong(part, whole []float64, family Family) result.Figure {
 	n := min(len(part), len(whole))
 	if n == 0 {
 		return result.Missing("no block has both cells")
@@ -31,7 +34,8 @@ func Share(part, whole []float64) result.Figure {
 	for i := range part {
 		covariance += (part[i] - p) * (whole[i] - w) / float64(n-1)
 	}
-	reach := standardErrors(n, alone) * standardErrors(n, alone) / float64(n)
+	errors := standardErrors(n, family)
+	reach := errors * errors / float64(n)
 	a := w*w - reach*deviationW*deviationW
 	b := p*w - reach*covariance
 	c := p*p - reach*deviationP*deviationP

@@ -60,7 +60,7 @@ func runOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings run
 		}
 		return failed(err)
 	}
-	return conclude(s, dir, end, err, f.json)
+	return conclude(s, dir, end, err, f.report)
 }
 
 func executeOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings run.Settings, hosts []ssh.Host, needs needed, dir string) (end result.End, err error) {

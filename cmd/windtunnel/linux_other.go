@@ -47,6 +47,10 @@ func needsLinux(name, says string) *cobra.Command {
 	}
 }
 
+func explainSuite(streams, *cobra.Command) func(context.Context, string, string) error {
+	return func(context.Context, string, string) error { return failed(linuxOnly("`windtunnel explain SUITE`")) }
+}
+
 func serveNode(context.Context, streams, nodeFlags) error {
 	return linuxOnly("a node's agent")
 }

@@ -61,5 +61,6 @@ func planCommand(s streams) *cobra.Command {
 	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells (A,B,..., or a pattern: '64B-*')")
 	c.Flags().StringVar(&f.wire, "wire", "", "nic or memory, instead of the suite's")
 	c.Flags().DurationVar(&f.window, "window", 0, "length of a trial's window")
+	f.defineWhy(c)
 	return c
 }

@@ -88,7 +88,7 @@ func commands(s streams, args []string) *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	group(root, "Suites:", runCommand(s), betweenCommand(s), planCommand(s), listCommand(s), reportCommand(s), doctorCommand(s), cleanCommand(s))
-	group(root, "Runs:", compareCommand(s), historyCommand(s), importCommand(s))
+	group(root, "Runs:", compareCommand(s), explainCommand(s), historyCommand(s), importCommand(s))
 	group(root, "One-off traffic:", recvCommand(s), sendCommand(s, args), pingCommand(s), framesCommand(s), searchCommand(s, args), iperf3Command(s), ntttcpCommand(s))
 	root.AddCommand(agentCommand(s))
 	return root

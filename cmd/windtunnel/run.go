@@ -21,6 +21,7 @@ import (
 	"windtunnel/agent"
 	"windtunnel/agent/ours"
 	"windtunnel/agent/proto"
+	"windtunnel/analysis"
 	"windtunnel/result"
 	"windtunnel/run"
 	"windtunnel/scenario"
@@ -40,6 +41,9 @@ type runFlags struct {
 	noProfile      bool
 	out            string
 	json           bool
+	why            string
+	factors        []string
+	short          bool // what suspects give back, not the whole report
 }
 
 func runCommand(s streams) *cobra.Command {
@@ -53,9 +57,16 @@ func runCommand(s streams) *cobra.Command {
 		Args: one("SUITE"),
 		RunE: func(c *cobra.Command, args []string) error { return runSuite(c.Context(), s, args[0], f) },
 	}
+	f.define(c)
+	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells (A,B,..., or a pattern: '64B-*')")
+	f.defineWhy(c)
+	return c
+}
+
+// define adds the flags of whatever measures a suite.
+func (f *runFlags) define(c *cobra.Command) {
 	c.Flags().DurationVar(&f.budget, "budget", 3*time.Minute, "the time for everything, building included")
 	c.Flags().StringVar(&f.precision, "precision", "5%", "stop when every ratio is known this well")
-	c.Flags().StringSliceVar(&f.cells, "cells", nil, "only these cells (A,B,..., or a pattern: '64B-*')")
 	c.Flags().StringVar(&f.wire, "wire", "", "nic or memory, instead of the suite's")
 	c.Flags().StringVar(&f.nodes, "nodes", "", "real hosts for the suite's nodes, by ssh: a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2")
 	c.Flags().DurationVar(&f.window, "window", 0, "length of a trial's window, instead of the planner's 1 to 3 s")
@@ -63,7 +74,6 @@ func runCommand(s streams) *cobra.Command {
 	c.Flags().BoolVar(&f.noProfile, "no-profile", false, "do not sample stacks: no layer costs and no flame graphs")
 	c.Flags().StringVar(&f.out, "out", "", "the run's folder, which must not exist or be empty (default ./runs/<time>-<suite>)")
 	c.Flags().BoolVar(&f.json, "json", false, "print the report as JSON")
-	return c
 }
 
 // settings checks the flags.
@@ -85,6 +95,12 @@ func (f runFlags) settings() (run.Settings, error) {
 	}
 	if f.window != 0 && (f.window < 100*time.Millisecond || f.window > 10*time.Minute) {
 		return s, fmt.Errorf("--window %s is not between 100ms and 10m", f.window)
+	}
+	if f.why == "" && len(f.factors) > 0 {
+		return s, errors.New("--factors chooses among the suspects of a ratio: say which ratio, --why B/A")
+	}
+	if f.why != "" {
+		s.Why = &run.Why{Ratio: f.why, Factors: f.factors}
 	}
 	for s.Seed == 0 {
 		s.Seed = rand.Uint64() >> 11 // fits a JSON number
@@ -132,7 +148,7 @@ func runSpec(ctx context.Context, s streams, spec scenario.Spec, settings run.Se
 	if end.Why == "" {
 		return failed(err)
 	}
-	return conclude(s, dir, end, err, f.json)
+	return conclude(s, dir, end, err, f.report)
 }
 
 // planHere lays the suite out on this host. What the kernel can do is tried only
@@ -310,13 +326,20 @@ func joined(cpus []int) string {
 	return strings.Join(words, ",")
 }
 
-// conclude reports what there is, leaves a page of it beside the records, and says how the run ended.
-func conclude(s streams, dir string, end result.End, runErr error, asJSON bool) error {
-	format := "text"
-	if asJSON {
-		format = "json"
+// report prints a run as the flags ask for it.
+func (f runFlags) report(out io.Writer, dir string) (analysis.Findings, error) {
+	switch {
+	case f.json:
+		return writeReport(out, dir, "json")
+	case f.short:
+		return writeRecovered(out, dir)
 	}
-	findings, err := writeReport(s.out, dir, format)
+	return writeReport(out, dir, "text")
+}
+
+// conclude reports what there is, leaves a page of it beside the records, and says how the run ended.
+func conclude(s streams, dir string, end result.End, runErr error, report func(out io.Writer, dir string) (analysis.Findings, error)) error {
+	findings, err := report(s.out, dir)
 	if err != nil {
 		return failed(errors.Join(runErr, err))
 	}

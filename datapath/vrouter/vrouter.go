@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -262,10 +263,19 @@ func daemons(l *datapath.Layout, containers []result.Place, way wrap, m mode, mt
 
 func daemonOf(node string) string { return "vrouter-" + node }
 
-// instance names a vRouter by what its own rules allow.
+// instance names a vRouter by what its own rules allow. A name that cannot be kept as it is has a hash, so that no two
+// cells have one vRouter.
 func instance(cell, node string) string {
-	name := "wt-" + regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(cell+"-"+node, "-")
-	return name[:min(len(name), 64)]
+	const limit = 64
+	whole := "wt-" + cell + "-" + node
+	name := regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(whole, "-")
+	if name == whole && len(name) <= limit {
+		return name
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(whole))
+	suffix := fmt.Sprintf("-%08x", hash.Sum32())
+	return name[:min(len(name), limit-len(suffix))] + suffix
 }
 
 // configuration is one node's: its own containers are ports, the others' are

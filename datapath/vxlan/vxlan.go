@@ -27,6 +27,9 @@ var _ datapath.Path = Path{}
 // OverHosts says that real hosts will do.
 func (Path) OverHosts() {}
 
+// Bare is the same without the tunnel.
+func (Path) Bare() string { return "bridge" }
+
 // Name is the suite's word.
 func (Path) Name() string { return "vxlan" }
 
