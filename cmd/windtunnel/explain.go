@@ -47,17 +47,20 @@ func isRun(name string) bool {
 	return err == nil
 }
 
-// explainRun says what was tried of a run's ratio, and what came of it.
+// explainRun says why a ratio of a run is as it is: by what was tried, if it was, and by what the run has seen.
 func explainRun(s streams, dir, ratio string) error {
 	file, err := result.Read(dir)
 	if err != nil {
 		return failed(err)
 	}
 	findings := analysis.Of(file)
-	if r := findings.Recovered; r == nil || r.Ratio.Ratio.Short() != ratio {
-		return refused(fmt.Errorf("the run tried no suspects of %s: `windtunnel explain SUITE %s` measures them", result.Clip(ratio), result.Clip(ratio)))
+	if r := findings.Recovered; r != nil && r.Ratio.Ratio.Short() == ratio {
+		if err := report.Recovered(s.out, findings, look(s.out)); err != nil {
+			return failed(err)
+		}
+		fmt.Fprintln(s.out)
 	}
-	return ended(report.Recovered(s.out, findings, look(s.out)))
+	return ended(report.Explain(s.out, findings, ratio, look(s.out)))
 }
 
 // writeRecovered prints what a run's suspects give back.

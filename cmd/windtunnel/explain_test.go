@@ -50,7 +50,8 @@ func TestExplainARun(t *testing.T) {
 	}{
 		{dir, "B/A", exitDone, []string{"B/A: cell B against cell A: 50", "recovers 85 % [", "GRO on, as in A"}},
 		{filepath.Join(dir, result.FileName), "B/A", exitDone, []string{"recovers 85 %"}},
-		{dir, "sent: B/A", exitRefused, []string{"tried no suspects of sent: B/A"}},
+		{dir, "sent: B/A", exitDone, []string{"cell B against cell A"}},
+		{dir, "B/C", exitFailed, []string{"unknown ratio `B/C`"}},
 	} {
 		var out bytes.Buffer
 		if code := windtunnel([]string{"explain", c.run, c.ratio}, strings.NewReader(""), &out, &out); code != c.code {
