@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// plantedSuite has a cell that lacks large-send offload inside its nodes, and differs by an option that does nothing to
+// suspectSuite has a cell that lacks large-send offload inside its nodes, and differs by an option that does nothing to
 // full segments.
-const plantedSuite = `
+const suspectSuite = `
 suite: planted
 asks: Why is B slower than A?
 nodes: {a: {}, b: {}}
@@ -40,7 +40,7 @@ func TestThePlantedCauseIsNamedFirst(t *testing.T) {
 	var r explained
 	var o outcome
 	for _, budget := range []string{"21s", "60s"} {
-		o = windtunnel(t, 2*time.Minute, "explain", suiteFile(t, plantedSuite), "B/A", "--factors", "tso,nodelay,steering",
+		o = windtunnel(t, 2*time.Minute, "explain", suiteFile(t, suspectSuite), "B/A", "--factors", "tso,nodelay,steering",
 			"--budget", budget, "--window", "400ms", "--precision", "1%", "--json")
 		r = explained{}
 		if err := json.Unmarshal([]byte(o.out), &r); err != nil || o.code != 0 || r.Recovered == nil {
