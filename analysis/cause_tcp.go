@@ -83,7 +83,7 @@ func sendBufferCause(c contrast) []Cause {
 	return []Cause{cause}
 }
 
-// applicationCause is a sender whose connections had nothing to send.
+// applicationCause is a sender whose connections had nothing to send. One that had no CPU to fill them by is told as that.
 func applicationCause(c contrast) []Cause {
 	busy := c.two(ofConnections(func(t result.Connection) float64 { return t.BusySeconds }))
 	w, b := busy.means()
@@ -91,6 +91,10 @@ func applicationCause(c contrast) []Cause {
 		return nil
 	}
 	worse, better := c.names()
-	return []Cause{{Factor: "application", Share: notKnown(), rank: rank{bound, b - w},
+	order := bound
+	if len(generatorCause(c)) > 0 {
+		order = seen
+	}
+	return []Cause{{Factor: "application", Share: notKnown(), rank: rank{order, b - w},
 		Says: fmt.Sprintf("TCP had nothing to send for %s of the time in %s, %s in %s: who sends was the limit, and not the path", percent(1-w), worse, percent(1-b), better)}}
 }
