@@ -104,6 +104,7 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	}
 	if l.OnHosts() {
 		l.Fact("subnet", lan.subnet.String()) // whatever was asked for
+		mayPassAll(l)
 	}
 	return l.Finish(l.Request.Wire.MTU)
 }
@@ -139,6 +140,19 @@ func check(l *datapath.Layout) error {
 		}
 	}
 	return nil
+}
+
+// mayPassAll refuses the mode passthru where the host needs its interface, all of whose frames are the container's then
+// (macvlan_handle_frame in drivers/net/macvlan.c).
+func mayPassAll(l *datapath.Layout) {
+	if l.Request.Options.Text(optionMode) != modePassthru {
+		return
+	}
+	for _, node := range l.Graph.Nodes {
+		if node.NIC.Fixed != "" {
+			l.NotHere("the mode passthru takes all of node %s's interface: %s", node.Name, node.NIC.Fixed)
+		}
+	}
 }
 
 // lan is the segment's network, and who is who in it.

@@ -120,3 +120,18 @@ func TestMacvlanOfHosts(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestPassthruLeavesAHostItsInterface: one that the host needs is not given to a container as a whole; other modes share it.
+func TestPassthruLeavesAHostItsInterface(t *testing.T) {
+	for mode, refused := range map[string]bool{"bridge": false, "private": false, "passthru": true} {
+		r := onHosts(containers("a", "b"))
+		r.Options = result.Options{"mode": mode}
+		if l := layInPlace(t, "macvlan", r); l.NotHere != "" {
+			t.Errorf("%s, on free interfaces: %q", mode, l.NotHere)
+		}
+		r.Nodes[1].NIC.Fixed = "the host's default route goes over it"
+		if l := layInPlace(t, "macvlan", r); refused != (strings.Contains(l.NotHere, "node b's interface: the host's default route")) {
+			t.Errorf("%s: %q", mode, l.NotHere)
+		}
+	}
+}
