@@ -53,8 +53,8 @@ func (e *engines) rules(ctx context.Context, cell string) (string, error) {
 		return nil
 	})
 	for _, running := range e.all(cell) {
-		for _, line := range running.Proxies() {
-			fmt.Fprintf(&text, "process: %s\n", line)
+		for _, proxy := range running.Proxies() {
+			fmt.Fprintf(&text, "process: %s\n", proxy.Line)
 		}
 	}
 	return text.String(), err

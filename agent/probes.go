@@ -33,7 +33,7 @@ func (n *node) probes(cell string, stacks bool) (*probes, error) {
 	}
 	p := &probes{node: opened, graph: n.graph(cell), vms: n.config.Backend.Machines(cell), machine: bootIdentity()}
 	if stacks {
-		p.stacks = n.sampleStacks(config)
+		p.stacks = n.sampleStacks(cell, config)
 	}
 	return p, nil
 }

@@ -41,30 +41,58 @@ func (s *stackSampler) renew() {
 }
 
 // sampleStacks makes the sampler ready for a cell.
-func (n *node) sampleStacks(config measure.Config) *sampling {
-	s := &sampling{cell: profile.Cell{Networks: map[uint64]bool{}, Receivers: map[int]bool{}}}
+func (n *node) sampleStacks(cell string, config measure.Config) *sampling {
+	s := &sampling{}
 	if n.config.Place != nil {
 		s.missing = errors.New("the node is a place that runs already: which of its programs are the cell's is not known")
 		return s
 	}
-	for _, thread := range config.Receivers {
-		s.cell.Receivers[thread] = true
-	}
-	for _, stack := range config.Stacks {
-		err := stack.Do(func() error {
-			network, err := profile.Network()
-			s.cell.Networks[network] = true
-			return err
-		})
-		if err != nil {
-			s.missing = fmt.Errorf("the stack %s: %w", stack.Place, err)
-			return s
-		}
+	if s.cell, s.missing = n.belongs(cell, config); s.missing != nil {
+		return s
 	}
 	if s.missing = n.stacks.take(); s.missing == nil {
 		s.sampler = n.stacks
 	}
 	return s
+}
+
+// belongs says what belongs to a cell. In a host's own stack are all of its programs: there, those of the engine's
+// containers and its proxies do.
+func (n *node) belongs(cell string, config measure.Config) (profile.Cell, error) {
+	c := profile.Cell{Networks: map[uint64]bool{}, Mounts: map[uint64]bool{}, Tasks: map[int]bool{}}
+	for _, thread := range config.Receivers {
+		c.Tasks[thread] = true
+	}
+	own, _ := n.graph(cell).Node(n.config.Name)
+	for _, stack := range config.Stacks {
+		if own.InPlace && stack.Place == own.Name {
+			continue
+		}
+		err := stack.Do(func() error {
+			network, err := profile.Network()
+			c.Networks[network] = true
+			return err
+		})
+		if err != nil {
+			return c, fmt.Errorf("the stack %s: %w", stack.Place, err)
+		}
+	}
+	if !own.InPlace || n.engines == nil {
+		return c, nil
+	}
+	for _, running := range n.engines.all(cell) {
+		for _, pid := range running.PIDs() {
+			mounts, err := profile.Mounts(pid)
+			if err != nil {
+				return c, err
+			}
+			c.Mounts[mounts] = true
+		}
+		for _, proxy := range running.Proxies() {
+			c.Tasks[proxy.PID] = true
+		}
+	}
+	return c, nil
 }
 
 // take opens the sampler for a trial, which gives it back.

@@ -80,7 +80,12 @@ func TestWhoseProcessesAre(t *testing.T) {
 		t.Skip("no network namespaces to tell apart: ", err)
 	}
 	self := os.Getpid()
-	elsewhere, here, receiver := newProcesses(Cell{}), newProcesses(Cell{Networks: map[uint64]bool{own: true}}), newProcesses(Cell{Receivers: map[int]bool{self: true}})
+	mounts, err := Mounts(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, here, receiver := newProcesses(Cell{}), newProcesses(Cell{Networks: map[uint64]bool{own: true}}), newProcesses(Cell{Tasks: map[int]bool{self: true}})
+	contained := newProcesses(Cell{Mounts: map[uint64]bool{mounts: true}})
 	for name, c := range map[string]struct {
 		of    *processes
 		id    int
@@ -88,6 +93,7 @@ func TestWhoseProcessesAre(t *testing.T) {
 	}{
 		"this program":             {elsewhere, self, result.OfUs},
 		"one in the cell's stack":  {here, self, result.OfCell},
+		"one in its container":     {contained, self, result.OfCell},
 		"one that receives for it": {receiver, self, result.OfCell},
 		"idle":                     {elsewhere, 0, result.OfIdle},
 		"nobody":                   {elsewhere, 1 << 30, result.OfEnded},

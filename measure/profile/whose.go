@@ -13,12 +13,17 @@ import (
 
 // Cell says what belongs to the cell that is measured.
 type Cell struct {
-	Networks  map[uint64]bool // its network stacks, as Network tells them
-	Receivers map[int]bool    // kernel threads that receive for its interfaces alone
+	Networks map[uint64]bool // its network stacks, as Network tells them
+	Mounts   map[uint64]bool // its containers' file systems, as Mounts tells them
+	// Tasks are those that are its own wherever they are: kernel threads that receive for its interfaces alone, proxies.
+	Tasks map[int]bool
 }
 
 // Network tells the network stack of the calling thread, as a number of this machine's.
 func Network() (uint64, error) { return inode("/proc/thread-self/ns/net") }
+
+// Mounts tells which file systems a process sees, as a number of this machine's.
+func Mounts(process int) (uint64, error) { return inode(fmt.Sprintf("/proc/%d/ns/mnt", process)) }
 
 func inode(path string) (uint64, error) {
 	var at unix.Stat_t
@@ -63,8 +68,8 @@ func (p *processes) of(id int, thread string) process {
 	return known
 }
 
-// look goes by what /proc tells. A program is the cell's if it is in one of the cell's network stacks; who left has
-// no name there.
+// look goes by what /proc tells. A program is the cell's if it is in one of the cell's network stacks or containers;
+// who left has no name there.
 func (p *processes) look(id int) process {
 	folder := fmt.Sprintf("/proc/%d/", id)
 	name, err := os.ReadFile(folder + "comm")
@@ -75,15 +80,16 @@ func (p *processes) look(id int) process {
 	exe, err := os.Stat(folder + "exe")
 	found.own = err == nil && p.ours != nil && sameFile(exe, p.ours)
 	network, unknown := inode(folder + "ns/net")
+	mounts, hidden := Mounts(id)
 	switch {
-	case p.cell.Receivers[id]:
+	case p.cell.Tasks[id]:
 		found.whose = result.OfCell
 	case os.IsNotExist(err) && unknown == nil && kernelThread(folder):
 		found.whose = result.OfKernel
 		if strings.HasPrefix(found.name, "napi/") {
 			found.whose = result.OfOthers // threads that receive for interfaces of others
 		}
-	case unknown == nil && p.cell.Networks[network]:
+	case unknown == nil && p.cell.Networks[network], hidden == nil && p.cell.Mounts[mounts]:
 		found.whose = result.OfCell
 	case found.own:
 		found.whose = result.OfUs

@@ -336,3 +336,20 @@ func TestAnEngineIsLearnt(t *testing.T) {
 		t.Error("an image that is there was made again")
 	}
 }
+
+func TestProxiesAreFound(t *testing.T) {
+	processes := t.TempDir()
+	for pid, line := range map[string]string{"42": "/usr/bin/docker-proxy -proto tcp -host-port 5201", "43": "/usr/bin/docker-proxy -host-port 80", "44": "sh -host-port 5201"} {
+		folder := filepath.Join(processes, pid)
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "cmdline"), []byte(strings.ReplaceAll(line, " ", "\x00")+"\x00"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := proxies(processes, []int{5201})
+	if len(found) != 1 || found[0].PID != 42 || !strings.Contains(found[0].Line, "-host-port 5201") {
+		t.Errorf("%+v", found)
+	}
+}

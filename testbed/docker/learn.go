@@ -85,8 +85,14 @@ func (r *Running) tryProxy(ctx context.Context, place testbed.EngineContainer, i
 	return proxy, errors.Join(err, r.client.call(ctx, http.MethodDelete, "/containers/"+id+"?force=1&v=1", nil, nil))
 }
 
-// Proxies are the command lines of the processes that pass on what comes to the ports that are published.
-func (r *Running) Proxies() []string {
+// Proxy is a process that passes on what comes to a port that is published.
+type Proxy struct {
+	PID  int
+	Line string // its command's
+}
+
+// Proxies are those of all that is published.
+func (r *Running) Proxies() []Proxy {
 	var ports []int
 	for _, c := range r.want.Containers {
 		ports = append(ports, c.Publish...)
@@ -94,9 +100,17 @@ func (r *Running) Proxies() []string {
 	return proxies(r.config.Processes, ports)
 }
 
+// PIDs are the first processes of the containers, as the engine counts.
+func (r *Running) PIDs() (all []int) {
+	for _, c := range r.made {
+		all = append(all, c.pid)
+	}
+	return all
+}
+
 // proxies finds them by what docker-proxy is told (cmd/proxy in Moby: -host-port).
-func proxies(processes string, ports []int) []string {
-	var lines []string
+func proxies(processes string, ports []int) []Proxy {
+	var all []Proxy
 	files, _ := filepath.Glob(filepath.Join(processes, "[0-9]*", "cmdline"))
 	for _, file := range files {
 		line, err := os.ReadFile(file)
@@ -106,8 +120,9 @@ func proxies(processes string, ports []int) []string {
 			continue
 		}
 		if port, err := strconv.Atoi(words[at+1]); err == nil && slices.Contains(ports, port) {
-			lines = append(lines, strings.Join(words, " "))
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			all = append(all, Proxy{pid, strings.Join(words, " ")})
 		}
 	}
-	return lines
+	return all
 }

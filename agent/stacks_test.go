@@ -1,0 +1,23 @@
+//go:build linux
+
+package agent
+
+import (
+	"testing"
+
+	"windtunnel/measure"
+	"windtunnel/testbed"
+)
+
+// TestHostsProgramsAreNotTheCells: a node's stack is the cell's, but not if it is the host's own.
+func TestHostsProgramsAreNotTheCells(t *testing.T) {
+	stacks := []measure.Stack{{Place: "a", Do: func(f func() error) error { return f() }}}
+	for inPlace, want := range map[bool]int{false: 1, true: 0} {
+		g := testbed.Graph{Cell: "A", Nodes: []testbed.Node{{Name: "a", InPlace: inPlace}}}
+		n := &node{config: NodeConfig{Name: "a"}, graphs: map[string]testbed.Graph{"A": g}}
+		got, err := n.belongs("A", measure.Config{Stacks: stacks, Receivers: []int{7}})
+		if err != nil || len(got.Networks) != want || !got.Tasks[7] {
+			t.Errorf("in place %v: %+v, %v", inPlace, got, err)
+		}
+	}
+}
