@@ -141,9 +141,9 @@ func (s *sampling) fold() (result.Profile, error) {
 	if s.window == 0 {
 		return result.Profile{}, errors.New("the trial was cut off")
 	}
-	samples, err := s.sampler.opened.Take(s.window)
-	if err != nil {
-		return result.Profile{}, err
+	var samples profile.Samples
+	if samples, s.missing = s.sampler.opened.Take(s.window); s.missing != nil {
+		return result.Profile{}, s.missing
 	}
 	symbols, err := s.sampler.names()
 	if err != nil {
@@ -163,7 +163,8 @@ func (s *stackSampler) names() (*profile.Symbols, error) {
 	return s.symbols, err
 }
 
-// close gives the sampler back. One that is not at rest, because its trial was cut off, is not used again.
+// close gives the sampler back. One that is not at rest or not empty, because its trial was cut off
+// or it could not be read, is not used again.
 func (s *sampling) close() {
 	if s == nil || s.sampler == nil {
 		return

@@ -4,8 +4,10 @@ package agent
 
 import (
 	"testing"
+	"time"
 
 	"windtunnel/measure"
+	"windtunnel/measure/profile"
 	"windtunnel/testbed"
 )
 
@@ -19,5 +21,26 @@ func TestHostsProgramsAreNotTheCells(t *testing.T) {
 		if err != nil || len(got.Networks) != want || !got.Tasks[7] {
 			t.Errorf("in place %v: %+v, %v", inPlace, got, err)
 		}
+	}
+}
+
+// TestSamplesThatCannotBeReadAreNotTheNextTrials: they are in the sampler still, which is therefore not used again.
+func TestSamplesThatCannotBeReadAreNotTheNextTrials(t *testing.T) {
+	if why := profile.Missing(); why != "" {
+		t.Skip(why)
+	}
+	sampler := &stackSampler{cpus: []int{0}}
+	if err := sampler.take(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sampler.opened.Close(); err != nil {
+		t.Fatal(err)
+	}
+	trial := &sampling{sampler: sampler, window: time.Second}
+	if p := trial.profile(); p.Missing == "" {
+		t.Errorf("%+v", p)
+	}
+	if trial.close(); sampler.busy || sampler.opened != nil {
+		t.Errorf("%+v", sampler)
 	}
 }

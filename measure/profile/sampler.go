@@ -194,6 +194,7 @@ func (s *Sampler) Close() error {
 	for _, clock := range s.clocks {
 		unix.Close(clock)
 	}
+	s.clocks = nil
 	return s.objects.Close()
 }
 
