@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"time"
 
 	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
@@ -91,13 +92,20 @@ func (l local) Restore(ctx context.Context, cell string) error {
 	return errors.Join(gone, err, l.Backend.Restore(ctx, cell), swept())
 }
 
+// enginesPatience is how long hosts' engines get at an agent's end, which bounds everything (teardownPatience).
+const enginesPatience = 5 * time.Second
+
 // Close takes every cell down.
-func (l local) Close() error {
+func (l local) Close() error { return l.close(enginesPatience) }
+
+func (l local) close(patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	var failed error
 	for _, cell := range slices.Concat(l.engines.names(), l.machines.names()) {
-		failed = errors.Join(failed, l.Restore(context.Background(), cell))
+		failed = errors.Join(failed, l.Restore(ctx, cell))
 	}
-	return errors.Join(failed, l.engines.hosts.close(context.Background()), l.Backend.Close())
+	return errors.Join(failed, l.engines.hosts.close(ctx), l.Backend.Close())
 }
 
 // Found tells what a cell's engines made by themselves.

@@ -4,12 +4,15 @@ package agent
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"windtunnel/testbed/docker"
+	"windtunnel/testbed/netns"
 )
 
 func setting(t *testing.T, value string) string {
@@ -126,6 +129,31 @@ func TestWhatAnEngineKeepsIsOwed(t *testing.T) {
 	} {
 		if err := remove(); err == nil || !strings.Contains(err.Error(), "docker rm -f $(docker ps -aq --filter label=windtunnel.lease=L)") || len(h.owed) != 1 {
 			t.Errorf("%v; owed: %v", err, h.owed)
+		}
+	}
+}
+
+// TestAnEngineThatHangsKeepsNothingElse: an agent's end does not wait for it until it is too late for everything else.
+func TestAnEngineThatHangsKeepsNothingElse(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	hung, err := net.Listen("unix", socket) // and nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hung.Close()
+	config := NodeConfig{Name: "a", Dir: t.TempDir()}
+	backend := netns.New(config.Name, nil, config.Dir)
+	l := local{backend, newEngines(backend, config, nil), nil, newMachines(backend, config, nil)}
+	l.engines.cells["A"] = &contained{foreign: []Engine{{Socket: socket, Lease: "L/A"}}}
+	l.engines.hosts.owed = []Engine{{Socket: socket, Lease: "L"}}
+	began := time.Now()
+	err = l.close(100 * time.Millisecond)
+	if took := time.Since(began); took > teardownPatience/2 || enginesPatience > teardownPatience/2 {
+		t.Errorf("it took %s", took)
+	}
+	for _, lease := range []string{"L", "L/A"} {
+		if err == nil || !strings.Contains(err.Error(), "filter label=windtunnel.lease="+lease+")") {
+			t.Errorf("of %s is not said: %v", lease, err)
 		}
 	}
 }
