@@ -142,7 +142,7 @@ func (p *probes) follow(ctx context.Context, before measure.Snapshot, opens, clo
 	cpus := len(p.node.CPUs())
 	step := max(every, closes.Sub(opens)*time.Duration(cpus)/mostBusyShares)
 	quickest := time.Duration(math.MaxInt64) // of the readings: a slow one had to wait for its CPU
-	for edge := opens.Add(step); every > 0 && closes.Sub(edge) >= step/2; edge = edge.Add(step) {
+	for edge := nextEdge(opens, step); every > 0 && closes.Sub(edge) >= step/2; edge = nextEdge(edge, step) {
 		if err := sleepUntil(ctx, edge); err != nil {
 			return nil, err
 		}
@@ -156,6 +156,16 @@ func (p *probes) follow(ctx context.Context, before measure.Snapshot, opens, clo
 		step = max(step, quickest*readingShare)
 	}
 	return readings, sleepUntil(ctx, closes)
+}
+
+// nextEdge is a step after the last one, or half of one from now on where that is late: of an interval without length
+// nothing can be told.
+func nextEdge(last time.Time, step time.Duration) time.Time {
+	edge, soonest := last.Add(step), time.Now().Add(step/2)
+	if edge.Before(soonest) {
+		return soonest
+	}
+	return edge
 }
 
 func sleepUntil(ctx context.Context, when time.Time) error {
