@@ -157,3 +157,38 @@ func TestAnEngineThatHangsKeepsNothingElse(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEngineIsAskedOnceForALease: its cell may have been built anew for every trial.
+func TestAnEngineIsAskedOnceForALease(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan int)
+	go func() {
+		n := 0
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				asked <- n
+				return
+			}
+			n++
+			c.Close()
+		}
+	}()
+	path := filepath.Join(dir, journalName)
+	line := `{"engine":{"socket":"` + socket + `","lease":"L/A"}}` + "\n"
+	if err := os.WriteFile(path, []byte(strings.Repeat(line, 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := undoJournal(path); err == nil || strings.Count(err.Error(), "\n") > 0 {
+		t.Errorf("%v", err)
+	}
+	listener.Close()
+	if n := <-asked; n != 1 {
+		t.Errorf("it was asked %d times", n)
+	}
+}
