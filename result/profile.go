@@ -73,6 +73,9 @@ func (f ProfileFrame) Samples() int { return int(f[2]) }
 // Check says why a profile from elsewhere is none.
 func (p Profile) Check() error {
 	if p.Missing != "" && len(p.Missing) <= maxProfileReason {
+		if len(p.CPUs)+len(p.Tasks)+len(p.Names) > 0 {
+			return errors.New("a profile that is missing, with tasks")
+		}
 		return nil
 	}
 	text := 0
@@ -91,6 +94,9 @@ func (p Profile) Check() error {
 		return fmt.Errorf("a profile of %d CPUs", len(p.CPUs))
 	case len(p.Tasks) > MaxProfileTasks || len(p.Names) > MaxProfileNames:
 		return fmt.Errorf("a profile of %d tasks and %d names: at most %d and %d", len(p.Tasks), len(p.Names), MaxProfileTasks, MaxProfileNames)
+	}
+	if most := 2 * float64(len(p.CPUs)) * p.WindowSeconds / p.PeriodSeconds; float64(p.Taken) > most { // twice what CPUs can have
+		return fmt.Errorf("a profile of %d samples in %g s of %d CPUs, one every %g s", p.Taken, p.WindowSeconds, len(p.CPUs), p.PeriodSeconds)
 	}
 	frames, samples := 0, p.Lost
 	for _, t := range p.Tasks {

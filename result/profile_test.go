@@ -23,6 +23,9 @@ func TestProfileCheck(t *testing.T) {
 		"no such name":        {func(p *Profile) { p.Tasks[0].Frames[1][1] = 2 }, "has the name 2"},
 		"less than nothing":   {func(p *Profile) { p.Tasks[0].Frames[1][2] = -1 }, "-1 samples"},
 		"more than there are": {func(p *Profile) { p.Tasks[0].Frames[1][2] = 9 }, "tells of 12"},
+		"none, with tasks":    {func(p *Profile) { p.Missing = "no perf events" }, "that is missing"},
+		"more than CPUs have": {func(p *Profile) { p.Lost, p.Taken = 2001, 2006 }, "in 1 s of 1 CPUs"},
+		"hardly any window":   {func(p *Profile) { p.WindowSeconds = 5e-324 }, "in 5e-324 s of 1 CPUs"},
 		"too deep": {func(p *Profile) {
 			for i := range MaxProfileDepth {
 				p.Tasks[0].Frames = append(p.Tasks[0].Frames, ProfileFrame{int32(i) + 1, 0, 0})

@@ -67,7 +67,7 @@ func TestManyStacksFitARecord(t *testing.T) {
 	one := func(int, string) process { return process{name: "one", whose: result.OfCell} }
 	each := func(id int, _ string) process { return process{name: fmt.Sprint(id), whose: result.OfOthers} }
 	for name, who := range map[string]func(int, string) process{"one program": one, "many programs": each} {
-		p := fold(result.Profile{WindowSeconds: 1, PeriodSeconds: 0.001, CPUs: []int{0}}, seen, s, who)
+		p := fold(result.Profile{WindowSeconds: 1e6, PeriodSeconds: 0.001, CPUs: []int{0}}, seen, s, who)
 		if err := p.Check(); err != nil || p.Taken != taken || p.Cut == 0 || p.Cut == p.Taken {
 			t.Errorf("%s: %d taken, %d cut, %d tasks, %d names: %v", name, p.Taken, p.Cut, len(p.Tasks), len(p.Names), err)
 		}
