@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -152,6 +153,11 @@ func database(t *testing.T, file string, statements ...string) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
+	alter(t, file, statements...)
+}
+
+func alter(t *testing.T, file string, statements ...string) {
+	t.Helper()
 	db, err := sql.Open("sqlite", file)
 	if err != nil {
 		t.Fatal(err)
@@ -273,6 +279,36 @@ func TestHostileRuns(t *testing.T) {
 		for _, l := range found.Left {
 			if l.Why == "" || strings.Contains(l.Why, "\x1b") {
 				t.Errorf("%q", l)
+			}
+		}
+	}
+}
+
+// An index that is ours by its form may have been written by anybody.
+func TestHostileIndex(t *testing.T) {
+	for what, statement := range map[string]string{
+		"a ratio's metric":           "UPDATE ratios SET metric = char(27) || '[2J'",
+		"a ratio's metric, reversed": "UPDATE ratios SET metric = metric || char(8238)",
+		"a figure beyond all":        "UPDATE figures SET mean = 9e999",
+		"bounds beyond all":          "UPDATE figures SET low = -9e999, high = 9e999",
+		"a ratio beyond all":         "UPDATE ratios SET estimate = 9e999",
+		"no trials":                  "UPDATE figures SET n = -1",
+	} {
+		dir := t.TempDir()
+		writeRun(t, dir, "run0", "s", 1, 100)
+		writeRun(t, dir, "run1", "s", 2, 100)
+		load(t, dir, Options{})
+		alter(t, filepath.Join(dir, indexName), statement)
+		for _, p := range load(t, dir, Options{}).Past {
+			for _, r := range p.Ratios {
+				if name := r.Ratio.Short(); name != result.Clean(name) || math.IsInf(r.Estimate.Estimate, 0) {
+					t.Errorf("%s: %q %v", what, name, r.Estimate)
+				}
+			}
+			for _, c := range p.Cells {
+				if f := c.Figure(result.ReceivedRate); f.Known() && math.IsInf(f.Mean, 0) || f.N < 0 || f.Low != nil || f.High != nil {
+					t.Errorf("%s: %+v", what, f)
+				}
 			}
 		}
 	}

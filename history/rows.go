@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -196,7 +197,8 @@ func (ix *index) suite(ctx context.Context, suite string, found *Found) error {
 	return nil
 }
 
-// past reads a run back. What the index says goes through the reader of run files, which takes nothing on trust.
+// past reads a run back. Records go through the reader of run files, which takes nothing on trust; of figures those that
+// no run can have are left out.
 func (ix *index) past(ctx context.Context, path string) (analysis.Past, error) {
 	var head string
 	if err := ix.db.QueryRowContext(ctx, "SELECT head FROM runs WHERE path = ?", path).Scan(&head); err != nil {
@@ -253,7 +255,8 @@ func (ix *index) figures(ctx context.Context, p *analysis.Past, at map[string]in
 		if err := rows.Scan(&cell, &metric, &f.Mean, &f.Low, &f.High, &f.N); err != nil {
 			return err
 		}
-		if i, ok := at[cell]; ok {
+		if i, ok := at[cell]; ok && credible(f.Mean, f.N) {
+			f.Low, f.High = finite(f.Low), finite(f.High)
 			p.Cells[i].Figures[result.Metric(metric)] = f
 		}
 	}
@@ -272,9 +275,24 @@ func (ix *index) ratios(ctx context.Context, p *analysis.Past) error {
 		if err := rows.Scan(&r.Over, &r.Under, &r.Metric, &e.Estimate, &e.Low, &e.High, &e.N); err != nil {
 			return err
 		}
+		if !credible(e.Estimate, e.N) {
+			continue
+		}
+		r.Metric = result.Metric(result.Clean(string(r.Metric))) // its cells are those that a record names
+		e.Low, e.High = finite(e.Low), finite(e.High)
 		p.Ratios = append(p.Ratios, analysis.Ratio{Ratio: r, Estimate: e})
 	}
 	return rows.Err()
+}
+
+// credible reports whether n trials may have this mean. SQLite has no NaN, but infinities.
+func credible(mean float64, n int) bool { return n > 0 && !math.IsInf(mean, 0) }
+
+func finite(bound *float64) *float64 {
+	if bound != nil && math.IsInf(*bound, 0) {
+		return nil
+	}
+	return bound
 }
 
 func sortedNames(all map[string]bool) []string {
