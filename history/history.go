@@ -51,7 +51,13 @@ func Load(ctx context.Context, dir, suite string, o Options) (Found, error) {
 		return Found{}, err
 	}
 	found := Found{Read: read, Notice: ix.notice}
-	if err := ix.suite(ctx, suite, &found); err != nil {
+	err = ix.suite(ctx, suite, &found)
+	if err != nil && !o.Rebuild && ctx.Err() == nil { // whole by its check, and yet not to be read
+		ix.close()
+		o.Rebuild = true
+		return Load(ctx, dir, suite, o)
+	}
+	if err != nil {
 		return Found{}, fmt.Errorf("asking the index %s: %w; delete it to have it made anew", filepath.Join(dir, indexName), err)
 	}
 	for i := range found.Past {

@@ -133,7 +133,9 @@ var spoil = map[string]func(t *testing.T, index string){
 		}
 		write(t, index, text)
 	},
-	"of another program": func(t *testing.T, index string) { database(t, index, "CREATE TABLE theirs (x)") },
+	"of another program":       func(t *testing.T, index string) { database(t, index, "CREATE TABLE theirs (x)") },
+	"with a text for a number": func(t *testing.T, index string) { alter(t, index, "UPDATE figures SET mean = 'x'") },
+	"with half a record":       func(t *testing.T, index string) { alter(t, index, "UPDATE runs SET head = substr(head, 20)") },
 	"with a trigger": func(t *testing.T, index string) {
 		all := append(append([]string{}, schema...), fmt.Sprintf("PRAGMA application_id = %d", application), "INSERT INTO about VALUES ('')",
 			"CREATE TRIGGER evil AFTER DELETE ON runs BEGIN INSERT INTO about VALUES ('evil'); END")
