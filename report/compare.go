@@ -108,13 +108,28 @@ func gateSentence(c analysis.Compared) string {
 	case analysis.GateBroken:
 		return fmt.Sprintf("broken: %s worse by more than %s, with all of the interval", are(c.Count(analysis.GateBroken), "figure"), limit)
 	case analysis.GateHolds:
-		return fmt.Sprintf("holds: no figure is worse by %s", limit)
+		if others := unjudged(c); others != "" {
+			return "holds: no figure that could be judged is worse by " + limit + others
+		}
+		return "holds: no figure is worse by " + limit
 	case analysis.GateUndecided:
 		return fmt.Sprintf("not broken: of no figure is all of the interval worse by more than %s, but of %d a part is", limit, c.Count(analysis.GateUndecided))
 	case analysis.GateUnjudged:
 		return "not judged: no figure has an interval"
 	}
 	return ""
+}
+
+// unjudged counts the figures and cells that a gate has nothing to say of.
+func unjudged(c analysis.Compared) string {
+	text := ""
+	if n := c.Count(analysis.GateUnjudged); n > 0 {
+		text += "; " + count(n, "figure") + map[bool]string{true: " has", false: " have"}[n == 1] + " no interval"
+	}
+	if n := len(c.Left()); n > 0 {
+		text += "; " + count(n, "cell") + map[bool]string{true: " was", false: " were"}[n == 1] + " not compared"
+	}
+	return text
 }
 
 func are(n int, what string) string {

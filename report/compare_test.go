@@ -91,6 +91,27 @@ func goldenText(t *testing.T, name, format, got string) {
 	}
 }
 
+// A gate that holds is not told of what it could not judge.
+func TestGateTellsWhatItPassedOver(t *testing.T) {
+	cell := func(reason string, gates ...analysis.Gate) analysis.ComparedCell {
+		c := analysis.ComparedCell{Reason: reason}
+		for _, g := range gates {
+			c.Figures = append(c.Figures, analysis.ComparedFigure{Gate: g})
+		}
+		return c
+	}
+	for want, cells := range map[string][]analysis.ComparedCell{
+		"holds: no figure is worse by 5 %":                                                                           {cell("", analysis.GateHolds)},
+		"holds: no figure that could be judged is worse by 5 %; 1 figure has no interval":                            {cell("", analysis.GateHolds, analysis.GateUnjudged)},
+		"holds: no figure that could be judged is worse by 5 %; 2 figures have no interval; 1 cell was not compared": {cell("", analysis.GateHolds, analysis.GateUnjudged, analysis.GateUnjudged), cell("it failed")},
+		"holds: no figure that could be judged is worse by 5 %; 2 cells were not compared":                           {cell("", analysis.GateHolds), cell("it failed"), cell("it failed")},
+	} {
+		if got := gateSentence(analysis.Compared{Limit: 0.05, Gate: analysis.GateHolds, Cells: cells}); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 // Whatever names a run file has, no format of a comparison is broken by them.
 func TestHostileNamesInComparisons(t *testing.T) {
 	hostile := "\x1b[2J</td><script>alert(1)</script> | `x` ]]>&\"'"
