@@ -99,7 +99,7 @@ func Compare(before, after result.File, what Comparison) Compared {
 		c.Ratios = append(c.Ratios, compareRatio(one, other, r, c.Family))
 	}
 	c.Gate = c.judge()
-	c.Doubts = c.doubts(b, a)
+	c.Doubts = c.doubts(b, a, what.Metrics)
 	return c
 }
 

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"windtunnel/result"
 )
@@ -9,9 +10,9 @@ import (
 // fewestShifted is how many cells have to differ in one direction before the machine is suspected.
 const fewestShifted = 3
 
-// doubts are the reasons to trust the comparison less: what it lacks, what either run doubts of itself, and what the
-// cells have in common.
-func (c Compared) doubts(before, after Findings) []result.Doubt {
+// doubts are the reasons to trust the comparison less: what it lacks of what was asked for, what either run doubts of
+// itself, and what the cells have in common.
+func (c Compared) doubts(before, after Findings, asked []result.Metric) []result.Doubt {
 	var all []result.Doubt
 	add := func(cell, kind, format string, values ...any) {
 		all = append(all, result.Doubt{Cell: cell, Kind: kind, Says: fmt.Sprintf(format, values...)})
@@ -34,7 +35,18 @@ func (c Compared) doubts(before, after Findings) []result.Doubt {
 	if c.Forbidden != "" {
 		return all // what the runs doubt of themselves matters to nobody
 	}
+	for _, m := range asked {
+		if !c.has(m) {
+			add("", "no-figure", "%s: no cell that was compared has it in either run", m.Word())
+		}
+	}
 	return append(all, bothDoubts(before, after)...)
+}
+
+func (c Compared) has(m result.Metric) bool {
+	return slices.ContainsFunc(c.Cells, func(cell ComparedCell) bool {
+		return slices.ContainsFunc(cell.Figures, func(f ComparedFigure) bool { return f.Metric == m })
+	})
 }
 
 // bothDoubts are those of the runs themselves, each once where both have it.

@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,6 +126,18 @@ func TestWhatForbidsAComparison(t *testing.T) {
 		if c.warns != "" && !warned {
 			t.Errorf("%s: no warning of %s: %v", name, c.warns, got.Differences)
 		}
+	}
+}
+
+// A figure that was asked for is compared, or a doubt says that there is none.
+func TestFigureThatNoCellHasIsNamed(t *testing.T) {
+	p99 := result.Latency(result.LatencyIntended, "p99")
+	got := Compare(aRun(1, three(1), 10, 0.01), aRun(2, three(1), 10, 0.01), Comparison{Limit: 0.05, Metrics: []result.Metric{result.ReceivedRate, p99}})
+	if !slices.ContainsFunc(got.Doubts, func(d result.Doubt) bool { return d.Kind == "no-figure" && strings.HasPrefix(d.Says, "latency.p99:") }) {
+		t.Errorf("latency was asked for and no cell has one: %s %v", got.Gate, got.Doubts)
+	}
+	if strings.Contains(doubtKinds(Compare(aRun(1, three(1), 10, 0.01), aRun(2, three(1), 10, 0.01), Comparison{}).Doubts), "no-figure") {
+		t.Error("a doubt of figures that nobody asked for")
 	}
 }
 
