@@ -35,10 +35,9 @@ func Explain(w io.Writer, f analysis.Findings, ratio string, o Options) error {
 
 // ratioNamed finds a ratio as a suite or the result names it, spaces aside.
 func ratioNamed(f analysis.Findings, name string) (analysis.Ratio, error) {
-	bare := func(s string) string { return strings.ReplaceAll(s, " ", "") }
 	var known []string
 	for _, r := range f.Ratios {
-		if bare(r.Ratio.Short()) == bare(name) || bare(r.Ratio.Name()) == bare(name) {
+		if r.Ratio.IsCalled(name) {
 			return r, nil
 		}
 		known = append(known, r.Ratio.Short())

@@ -31,6 +31,12 @@ func (r Ratio) Short() string {
 	return r.Metric.Word() + ": " + name
 }
 
+// IsCalled tells whether a name is the ratio's as a suite or the result writes it, spaces aside.
+func (r Ratio) IsCalled(name string) bool {
+	bare := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+	return bare(name) == bare(r.Short()) || bare(name) == bare(r.Name())
+}
+
 // Comparison is what a predicate says of one ratio: that it lies in
 // [Low, High]. A missing bound is nil, so "<= 1" has only a High.
 type Comparison struct {

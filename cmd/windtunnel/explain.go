@@ -54,7 +54,7 @@ func explainRun(s streams, dir, ratio string) error {
 		return failed(err)
 	}
 	findings := analysis.Of(file)
-	if r := findings.Recovered; r != nil && r.Ratio.Ratio.Short() == ratio {
+	if r := findings.Recovered; r != nil && r.Ratio.Ratio.IsCalled(ratio) {
 		if err := report.Recovered(s.out, findings, look(s.out)); err != nil {
 			return failed(err)
 		}

@@ -50,6 +50,7 @@ func TestExplainARun(t *testing.T) {
 	}{
 		{dir, "B/A", exitDone, []string{"B/A: cell B against cell A: 50", "recovers 85 % [", "GRO on, as in A"}},
 		{filepath.Join(dir, result.FileName), "B/A", exitDone, []string{"recovers 85 %"}},
+		{dir, "B / A", exitDone, []string{"recovers 85 %", "B/A: cell B against cell A: 50"}},
 		{dir, "sent: B/A", exitDone, []string{"cell B against cell A"}},
 		{dir, "B/C", exitFailed, []string{"unknown ratio `B/C`"}},
 	} {
