@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -168,37 +169,63 @@ func figureSentence(f analysis.ComparedFigure) string {
 	return text
 }
 
-// differences are those of the runs and of their cells, alike ones of several places together.
+// differences are those of the runs and of their cells.
 func differences(c analysis.Compared) section {
 	s := section{heading: "What differs between the runs"}
-	at := map[analysis.Difference]int{}
-	add := func(d analysis.Difference) {
-		where := d.Where
-		d.Where = ""
-		if i, again := at[d]; again && where != "" {
-			s.items[i].lines[0].says += ", " + where
-			return
-		}
-		at[d] = len(s.items)
-		i := item{name: string(d.Effect), says: d.String(), mood: map[analysis.Effect]mood{analysis.Forbids: bad, analysis.Warns: unsure}[d.Effect]}
-		if where != "" {
-			i.lines = []line{{says: where}}
-		}
-		s.items = append(s.items, i)
-	}
-	for _, d := range c.Differences {
-		add(d)
-	}
+	all := slices.Clone(c.Differences)
 	for _, cell := range c.Cells {
 		for _, d := range cell.Differences {
 			d.Where = "cell " + cell.Name
-			add(d)
+			all = append(all, d)
 		}
+	}
+	for _, d := range eachOnce(all) {
+		i := item{name: string(d.Effect), says: d.String(), mood: map[analysis.Effect]mood{analysis.Forbids: bad, analysis.Warns: unsure}[d.Effect]}
+		if where := d.where(); where != "" {
+			i.lines = []line{{says: where}}
+		}
+		s.items = append(s.items, i)
 	}
 	if len(s.items) == 0 {
 		s.notes = append(s.notes, "Nothing that the run files tell: not the machine, its settings, the versions or the cells.")
 	}
 	return s
+}
+
+// placedDifference is a difference, without its place, and all the places that it is of.
+type placedDifference struct {
+	analysis.Difference
+	places []string
+}
+
+// eachOnce has each difference once.
+func eachOnce(all []analysis.Difference) []placedDifference {
+	var once []placedDifference
+	at := map[analysis.Difference]int{}
+	for _, d := range all {
+		where := d.Where
+		d.Where = ""
+		i, again := at[d]
+		if !again {
+			i = len(once)
+			at[d] = i
+			once = append(once, placedDifference{Difference: d})
+		}
+		if where != "" {
+			once[i].places = append(once[i].places, where)
+		}
+	}
+	return once
+}
+
+// where names the first of the places.
+func (d placedDifference) where() string {
+	const most = 40
+	text := strings.Join(d.places[:min(len(d.places), most)], ", ")
+	if more := len(d.places) - most; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 // comparedFigures has a row a figure.

@@ -16,9 +16,9 @@ const mostSummary = 900 << 10
 // writeGitHub is a summary for a page of GitHub's ($GITHUB_STEP_SUMMARY): the gate, a table, and the rest folded away.
 func writeGitHub(w io.Writer, c analysis.Compared, _ Options) error {
 	out := markdown{bufio.NewWriter(w)}
-	out.line("## "+githubHeading(c), "", escape(comparedIntro(c)), "")
+	out.line("## "+githubHeading(c), "", escape(bounded(comparedIntro(c), mostText)), "")
 	if c.Forbidden != "" {
-		out.line("> [!CAUTION]", "> These runs may not be compared: "+escape(c.Forbidden), "")
+		out.line("> [!CAUTION]", "> These runs may not be compared: "+escape(bounded(c.Forbidden, mostText)), "")
 	} else if says := gateSentence(c); says != "" {
 		out.line("> "+githubAlerts[c.Gate], "> Gate "+escape(says), "")
 	}
@@ -42,7 +42,7 @@ func githubHeading(c analysis.Compared) string {
 	if c.Forbidden != "" {
 		mark = "⛔ "
 	}
-	return mark + escape(comparedTitle(c))
+	return mark + escape(bounded(comparedTitle(c), mostText))
 }
 
 // githubFigures is a row a figure, and a row a cell that was not compared.
@@ -95,8 +95,8 @@ func githubRows(c analysis.Compared, cell analysis.ComparedCell) [][]string {
 	return rows
 }
 
-// mostFolded is how many items of a section a summary has.
-const mostFolded = 100
+// mostFolded is how many bytes of items a section of a summary has.
+const mostFolded = 20 << 10
 
 // folded is a section that opens on a click.
 func (m markdown) folded(s section) {
@@ -104,12 +104,17 @@ func (m markdown) folded(s section) {
 		return
 	}
 	m.line("<details><summary>"+escape(s.heading)+"</summary>", "")
+	room := mostFolded
 	for i, one := range s.items {
-		if i == mostFolded {
+		var text strings.Builder
+		of := markdown{bufio.NewWriter(&text)}
+		of.item(one)
+		of.Flush()
+		if room -= text.Len(); room < 0 {
 			m.line(fmt.Sprintf("- and %d more", len(s.items)-i))
 			break
 		}
-		m.item(one)
+		m.WriteString(text.String())
 	}
 	m.line("", "</details>", "")
 }

@@ -178,9 +178,10 @@ func FuzzCompared(f *testing.F) {
 func TestSummaryIsBounded(t *testing.T) {
 	c := analysis.Compared{Limit: 0.05, Gate: analysis.GateHolds}
 	for range 20_000 {
-		c.Cells = append(c.Cells, analysis.ComparedCell{Name: strings.Repeat("n", 50), Reason: strings.Repeat("r", 50)})
-		c.Doubts = append(c.Doubts, result.Doubt{Kind: "x", Says: strings.Repeat("d", 50)})
+		c.Cells = append(c.Cells, analysis.ComparedCell{Name: strings.Repeat("n", 1000), Reason: strings.Repeat("r", 50), Differences: []analysis.Difference{{What: "streams"}}})
+		c.Doubts = append(c.Doubts, result.Doubt{Kind: "x", Says: strings.Repeat("<", 5000)})
 	}
+	c.Before.Suite, c.Before.ID, c.Doubts[0].Says = strings.Repeat("|", 1<<20), strings.Repeat("<", 1<<20), strings.Repeat("d", 2<<20)
 	var got bytes.Buffer
 	if err := WriteCompared("github", &got, c, Options{}); err != nil {
 		t.Fatal(err)

@@ -127,19 +127,8 @@ func historyChange(h analysis.History, s analysis.Series, c analysis.Change) ite
 // differenceLines has each difference once, with all the places that it is of.
 func differenceLines(all []analysis.Difference) []string {
 	var lines []string
-	places := map[analysis.Difference][]string{}
-	var order []analysis.Difference
-	for _, d := range all {
-		where := d.Where
-		d.Where = ""
-		if _, again := places[d]; !again {
-			order = append(order, d)
-		}
-		places[d] = append(places[d], where)
-	}
-	for _, d := range order {
-		where := places[d]
-		d.Where = strings.Join(where, ", ")
+	for _, d := range eachOnce(all) {
+		d.Where = d.where()
 		lines = append(lines, d.String())
 	}
 	return lines
