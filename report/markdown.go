@@ -153,5 +153,5 @@ func codeSpan(s string) string {
 func escape(s string) string { return escaper.Replace(s) }
 
 var escaper = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "|", `\|`, "<", "&lt;", ">", "&gt;", "#", `\#`, "[", `\[`, "]", `\]`, "!", `\!`,
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "|", `\|`, "~", `\~`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "#", `\#`, "[", `\[`, "]", `\]`, "!", `\!`,
 )

@@ -118,6 +118,20 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	}
 }
 
+// In Markdown an entity is a character, also an invisible one, and a pair of tildes strikes out.
+func TestMarkdownHasNoEntitiesOfOthers(t *testing.T) {
+	var page strings.Builder
+	if err := Write("md", &page, analysis.Of(hostile("&rlm;evil ~~not~~").file), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(page.String()) {
+		code := strings.HasPrefix(line, "    ") || strings.Contains(line, "`") // where neither means anything
+		if !code && (strings.Contains(line, "&rlm;") || strings.Contains(line, "~~")) {
+			t.Fatal(line)
+		}
+	}
+}
+
 // elements counts the elements of a page with their attributes' names; it fails the test on what is not well-formed, and
 // on attributes that could run or fetch anything.
 func elements(t *testing.T, page string) map[string]int {
