@@ -89,7 +89,7 @@ func HistoryOf(suite string, runs []Past, metrics []result.Metric) History {
 	slices.SortStableFunc(h.Runs, func(a, b Past) int {
 		return cmp.Or(began(a).Compare(began(b)), cmp.Compare(a.Path, b.Path))
 	})
-	t := tracer{History: &h, metrics: metrics, cells: map[string][]*lineage{}, ratios: map[string][]*lineage{}}
+	t := tracer{History: &h, metrics: metrics, cells: map[string][]*lineage{}, ratios: map[string][]*lineage{}, forbidden: map[int]string{}}
 	for i := range h.Runs {
 		t.add(i)
 	}
@@ -117,6 +117,7 @@ type tracer struct {
 	metrics       []result.Metric
 	cells, ratios map[string][]*lineage // by name, in the order in which they began
 	left          int
+	forbidden     map[int]string // by an earlier run: what forbids to compare this one with it, which all cells ask
 }
 
 // lineage is a cell in runs that may be compared.
@@ -130,6 +131,7 @@ type lineage struct {
 
 func (t *tracer) add(run int) {
 	now := map[string]*lineage{}
+	clear(t.forbidden)
 	for _, c := range t.Runs[run].Cells {
 		if c.Status != Measured {
 			continue
@@ -182,7 +184,12 @@ func (t *tracer) lineageOf(run int, c Cell) (*lineage, string) {
 // mayFollow says why a cell may not be compared with the last of a lineage.
 func (t *tracer) mayFollow(l *lineage, run int, c Cell) string {
 	before, after := t.Runs[l.run].Run, t.Runs[run].Run
-	if why := forbidding(runDifferences(before, after)); why != "" {
+	why, known := t.forbidden[l.run]
+	if !known {
+		why = forbidding(runDifferences(before, after))
+		t.forbidden[l.run] = why
+	}
+	if why != "" {
 		return why
 	}
 	return forbidding(cellDifferences(before, after, l.cell, c))
