@@ -29,6 +29,9 @@ func explainCommand(s streams) *cobra.Command {
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if isRun(args[0]) {
+				if c.Flags().NFlag() > 0 {
+					return refused(fmt.Errorf("%s is a run, of which nothing is measured: the flags are those of a suite", result.Clip(args[0])))
+				}
 				return explainRun(s, args[0], args[1])
 			}
 			return measured(c.Context(), args[0], args[1])

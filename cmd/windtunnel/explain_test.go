@@ -65,3 +65,10 @@ func TestExplainARun(t *testing.T) {
 		}
 	}
 }
+
+// The flags are for measuring: of a run nothing is measured, nor printed as JSON.
+func TestExplainingARunTakesNoFlags(t *testing.T) {
+	if code, said := did("explain", aRun(t), "B/A", "--json"); code != exitRefused || !strings.Contains(said, "is a run") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
