@@ -225,11 +225,17 @@ func cellDifferences(before, after result.Run, b, a Cell) []Difference {
 	var d differ
 	foreign := before.Foreign != "" || after.Foreign != ""
 	add := func(what, one, other string) { d.add(Forbids, "", what, one, other) }
+	may := func(what, one, other string) { // what a cell may be without, of which another tool does not tell
+		if !foreign {
+			one, other = orAbsent(one), orAbsent(other)
+		}
+		add(what, one, other)
+	}
 	add("traffic", b.Spec.Traffic, a.Spec.Traffic)
 	d.options("", b.Spec.Load, a.Spec.Load, foreign)
-	add("load beside", b.Spec.Beside, a.Spec.Beside)
+	may("load beside", b.Spec.Beside, a.Spec.Beside)
 	d.options("beside ", b.Spec.BesideLoad, a.Spec.BesideLoad, foreign)
-	add("search", asText(b.Spec.Find), asText(a.Spec.Find))
+	may("search", asText(b.Spec.Find), asText(a.Spec.Find))
 	d.window(b.WindowSeconds, a.WindowSeconds, foreign)
 	if foreign { // of which neither path nor place is known
 		return d.sorted()
@@ -238,7 +244,9 @@ func cellDifferences(before, after result.Run, b, a Cell) []Difference {
 	d.options("path's ", b.Spec.PathOptions, a.Spec.PathOptions, false)
 	add("wire", b.Spec.Wire, a.Spec.Wire)
 	add("segmentation", b.Spec.Segmentation, a.Spec.Segmentation)
-	add("queueing", asText(b.Spec.Queueing), asText(a.Spec.Queueing))
+	may("checksum", b.Spec.Checksum, a.Spec.Checksum)
+	may("queueing", asText(b.Spec.Queueing), asText(a.Spec.Queueing))
+	may("settings of the wire", b.Spec.Wired.Words(), a.Spec.Wired.Words())
 	add("MTU of the wire", strconv.Itoa(b.Spec.MTU.Wire), strconv.Itoa(a.Spec.MTU.Wire))
 	add("MTU of the endpoints", strconv.Itoa(b.Spec.MTU.Endpoint), strconv.Itoa(a.Spec.MTU.Endpoint))
 	add("pairs", asText(b.Spec.Pairs), asText(a.Spec.Pairs))

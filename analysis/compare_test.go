@@ -99,6 +99,11 @@ func TestWhatForbidsAComparison(t *testing.T) {
 		"window":       {func(f *result.File) { setWindow(f, 3) }, "", "window: from 1 s to 3 s", ""},
 		"failed":       {func(f *result.File) { f.Cells[0].Failed = "no room"; dropTrials(f, "A") }, "", "the second run did not measure it: no room", ""},
 		"MTU":          {func(f *result.File) { f.Cells[0].MTU.Wire = 9000 }, "", "MTU of the wire", ""},
+		"load beside":  {func(f *result.File) { f.Cells[0].Beside = "ping" }, "", "load beside: from none to ping", ""},
+		"search":       {func(f *result.File) { f.Cells[0].Find = &result.Find{} }, "", "search: from none to {", ""},
+		"queueing":     {func(f *result.File) { f.Cells[0].Queueing = &result.Queueing{} }, "", "queueing: from none to {", ""},
+		"wire's rate":  {func(f *result.File) { f.Cells[0].Wired = &result.WireSettings{BitsPerSecond: 1e9} }, "", "settings of the wire: from none to a token bucket of 1000 Mbit/s", ""},
+		"checksum":     {func(f *result.File) { f.Cells[0].Checksum = "software" }, "", "checksum: from none to software", ""},
 		"a tool's": {func(f *result.File) {
 			f.Run.Foreign = "iperf3 3.12"
 			f.Run.Wire = "foreign"
