@@ -58,7 +58,7 @@ func Load(ctx context.Context, dir, suite string, o Options) (Found, error) {
 		return Load(ctx, dir, suite, o)
 	}
 	if err != nil {
-		return Found{}, fmt.Errorf("asking the index %s: %w; delete it to have it made anew", filepath.Join(dir, indexName), err)
+		return Found{}, fmt.Errorf("asking the index %s: %w", filepath.Join(dir, indexName), err)
 	}
 	for i := range found.Past {
 		found.Past[i].Path = result.Clean(filepath.Join(dir, found.Past[i].Path))

@@ -232,7 +232,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestKilledProgramsCopiesAreSwept(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "runs[1]") // which is no pattern
 	writeRun(t, dir, "run0", "s", 1, 100)
 	old, young := filepath.Join(dir, "index.sqlite.1.tmp"), filepath.Join(dir, "index.sqlite.2.tmp")
 	write(t, old, []byte("x"))

@@ -223,13 +223,16 @@ func create(ctx context.Context, db *sql.DB, version string) error {
 
 // sweep removes the copies that killed programs left.
 func sweep(dir string) {
-	left, err := filepath.Glob(filepath.Join(dir, temporaryName))
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
-	for _, file := range left {
-		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandonedFor {
-			os.Remove(file)
+	for _, e := range entries {
+		if match, err := filepath.Match(temporaryName, e.Name()); err != nil || !match {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandonedFor {
+			os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 }
