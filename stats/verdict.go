@@ -24,13 +24,32 @@ func Verdict(e Estimate, w Words) string {
 	case !e.Bounded():
 		return fmt.Sprintf("%s, without bounds: %d of at least %d blocks", Change(e.Estimate, w), e.N, MinimumBlocks)
 	case !e.Differs():
-		return "not distinguishable: less than " + percent(apart(e), 0) + " % apart"
+		return "not distinguishable: less than " + apart(e) + " apart"
 	}
 	return change(e.Estimate, w, reach(e)) + " " + bounds(e)
 }
 
-// apart is the largest difference from 1 that the interval leaves open.
-func apart(e Estimate) float64 { return math.Max(1-*e.Low, *e.High-1) }
+// apart is the largest difference from 1 that the interval leaves open, rounded up, since less than that is claimed; from
+// a factor of 2 on, in either direction, as a factor.
+func apart(e Estimate) string {
+	if factor := math.Max(*e.High, 1 / *e.Low); factor >= 2 {
+		return "a factor of " + upwards(factor)
+	}
+	return upwards(100*math.Max(1-*e.Low, *e.High-1)) + " %"
+}
+
+// upwards rounds up: to a tenth under 10, to a whole number, or to two digits where those say little.
+func upwards(x float64) string {
+	const exact = 1e-9 // what is on a step but for the machine's arithmetic
+	unit, format, digits := 0.1, byte('f'), 1
+	switch {
+	case x > 1e6:
+		unit, format, digits = math.Pow(10, math.Floor(math.Log10(x))-1), 'g', 2
+	case x > 9.9+exact:
+		unit, digits = 1, 0
+	}
+	return strconv.FormatFloat(math.Max(1, math.Ceil(x/unit-exact))*unit, format, digits, 64)
+}
 
 // reach is half the distance between the bounds.
 func reach(e Estimate) float64 { return (*e.High - *e.Low) / 2 }

@@ -18,13 +18,18 @@ func estimate(mid, low, high float64) Estimate {
 func TestVerdict(t *testing.T) {
 	words := Words{"slower", "faster", "as fast"}
 	for want, e := range map[string]Estimate{
-		"6.1 % slower [4.8, 7.4]":                             estimate(0.939, 0.926, 0.952),
-		"59 % slower [56, 62]":                                estimate(0.41, 0.38, 0.44),
-		"10 % faster [8.0, 12]":                               estimate(1.10, 1.08, 1.12),
-		"4.63 times as fast [4.20, 5.10]":                     estimate(4.63, 4.2, 5.1),
-		"not distinguishable: less than 2.1 % apart":          estimate(1.001, 0.979, 1.02),
-		"59 % slower, without bounds: 3 of at least 5 blocks": {Estimate: 0.41, N: 3},
-		"no ratio: nothing was received":                      {Reason: "nothing was received"},
+		"6.1 % slower [4.8, 7.4]":                              estimate(0.939, 0.926, 0.952),
+		"59 % slower [56, 62]":                                 estimate(0.41, 0.38, 0.44),
+		"10 % faster [8.0, 12]":                                estimate(1.10, 1.08, 1.12),
+		"4.63 times as fast [4.20, 5.10]":                      estimate(4.63, 4.2, 5.1),
+		"not distinguishable: less than 2.1 % apart":           estimate(1.001, 0.979, 1.02),
+		"not distinguishable: less than 2.2 % apart":           estimate(1.001, 0.9789, 1.02), // rounded up: less is not known
+		"not distinguishable: less than 13 % apart":            estimate(1.01, 0.9, 1.123),
+		"not distinguishable: less than 0.1 % apart":           estimate(1, 1, 1),
+		"not distinguishable: less than a factor of 68 apart":  estimate(1.3, 0.4, 67.45),
+		"not distinguishable: less than a factor of 5.0 apart": estimate(0.5, 0.2, 1.3), // not 80 %
+		"59 % slower, without bounds: 3 of at least 5 blocks":  {Estimate: 0.41, N: 3},
+		"no ratio: nothing was received":                       {Reason: "nothing was received"},
 	} {
 		if got := Verdict(e, words); got != want {
 			t.Errorf("got %q, want %q", got, want)
