@@ -77,7 +77,7 @@ func cpuCause(c contrast) []Cause {
 	}
 	for _, end := range ends {
 		node, cpu, is := c.fullCPU(end)
-		if !is || !c.differ {
+		if !is {
 			continue
 		}
 		share, cost := c.costShare(end)

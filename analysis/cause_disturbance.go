@@ -25,7 +25,7 @@ func disturbanceCause(c contrast) []Cause {
 		}},
 	} {
 		both := c.two(func(of Cell, t result.Trial) (float64, bool) { return perMiB(of, t, k.of) })
-		if ratio, differs := both.ratio(); differs && ratio >= doubled && c.differ {
+		if ratio, differs := both.ratio(); differs && ratio >= doubled {
 			all = append(all, Cause{Factor: k.factor, Says: c.compared(k.format, both) + " (" + times(ratio) + ")", Share: notKnown(), rank: rank{seen, math.Log(ratio)}})
 		}
 	}

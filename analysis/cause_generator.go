@@ -14,7 +14,7 @@ const heldUp = 0.10
 // by a quota of CPU time. While they had one they were as fast as ever, so that their rate is by so much less.
 func generatorCause(c contrast) []Cause {
 	waits := c.two(senderWait)
-	if !waits.known() || !c.differ {
+	if !waits.known() {
 		return nil
 	}
 	w, b := waits.means()

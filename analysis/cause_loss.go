@@ -17,9 +17,6 @@ const (
 // lossCause is packets that were lost or sent again. Where a CPU was full they follow from that; those that a rule, or a
 // switch by its own decision, drops do not.
 func lossCause(c contrast) []Cause {
-	if !c.differ {
-		return nil
-	}
 	if cause, ok := c.droppedByRule(); ok {
 		return []Cause{cause}
 	}

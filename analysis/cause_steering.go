@@ -12,9 +12,6 @@ const elsewhere = 0.5
 
 // steeringCause is receive work that is done on other CPUs than the receiving node's, or all on one of several.
 func steeringCause(c contrast) []Cause {
-	if !c.differ {
-		return nil
-	}
 	if cause, ok := c.awayFromNode(); ok {
 		return []Cause{cause}
 	}

@@ -49,7 +49,7 @@ func buffers(ends func(result.PairSample) []result.PairEnd, size func(result.Con
 func windowCause(c contrast) []Cause {
 	waits := c.two(ofConnections(func(t result.Connection) float64 { return t.RwndLimitedSeconds }))
 	w, b := waits.means()
-	if !waits.known() || !c.differ || w-b < heldBack {
+	if !waits.known() || w-b < heldBack {
 		return nil
 	}
 	worse, better := c.names()
@@ -71,7 +71,7 @@ func windowCause(c contrast) []Cause {
 func sendBufferCause(c contrast) []Cause {
 	waits := c.two(ofConnections(func(t result.Connection) float64 { return t.SndbufLimitedSeconds }))
 	w, b := waits.means()
-	if !waits.known() || !c.differ || w-b < heldBack {
+	if !waits.known() || w-b < heldBack {
 		return nil
 	}
 	worse, better := c.names()
@@ -87,7 +87,7 @@ func sendBufferCause(c contrast) []Cause {
 func applicationCause(c contrast) []Cause {
 	busy := c.two(ofConnections(func(t result.Connection) float64 { return t.BusySeconds }))
 	w, b := busy.means()
-	if !busy.known() || !c.differ || b-w < heldBack {
+	if !busy.known() || b-w < heldBack {
 		return nil
 	}
 	worse, better := c.names()

@@ -76,6 +76,7 @@ type contrast struct {
 	blocks        []twoTrials
 	rate          bool // less of the metric is worse
 	differ        bool // a difference is claimed, or is as large as to be looked into
+	claimed       bool // it is, or there are no bounds yet
 }
 
 type twoTrials struct{ worse, better result.Trial }
@@ -86,11 +87,19 @@ func (f Findings) causes(d data, r result.Ratio, e stats.Estimate) []Cause {
 	if !ok {
 		return nil
 	}
+	if !c.differ { // what two cells differ in is no cause of rates that are alike; a ceiling that both are at is
+		return ceilingCause(c)
+	}
 	var all []Cause
 	for _, kind := range causeKinds {
 		all = append(all, kind(c)...)
 	}
 	all = c.reckoned(all)
+	if !c.claimed {
+		for i := range all {
+			all[i].Share, all[i].By = result.Missing("seen; no difference is claimed"), ""
+		}
+	}
 	sort.SliceStable(all, func(i, j int) bool { return before(all[i], all[j]) })
 	return all[:min(len(all), mostCauses)]
 }
@@ -112,7 +121,7 @@ func (f Findings) contrast(d data, r result.Ratio, e stats.Estimate) (contrast, 
 	if !okOver || !okUnder || !e.Known() {
 		return contrast{}, false
 	}
-	c := contrast{data: d, run: f.Run, ratio: r, estimate: e, worse: over, better: under, rate: isRate(r.Metric),
+	c := contrast{data: d, run: f.Run, ratio: r, estimate: e, worse: over, better: under, rate: isRate(r.Metric), claimed: e.Differs() || !e.Bounded(),
 		differ: e.Differs() || math.Abs(math.Log(e.Estimate)) >= math.Log(noteworthy)}
 	if (e.Estimate > 1) == c.rate {
 		c.worse, c.better = under, over

@@ -170,6 +170,42 @@ func TestNoCauseWithoutADifference(t *testing.T) {
 	}
 }
 
+// TestWhatDiffersIsNoCauseOfRatesThatAreAlike: packets of another size, another path.
+func TestWhatDiffersIsNoCauseOfRatesThatAreAlike(t *testing.T) {
+	file := run(6, func(tr *result.Trial) {
+		tr.Pairs[0].Receiver.Bytes = uint64(1e8 + 1e6*float64((tr.Block+tr.Order)%3))
+		sized(tr, 60_000, 1514, 30_000)
+		busyAt(tr, "b", 0.5)
+		if tr.Cell == "B" {
+			sized(tr, 60_000, 1514, 1500)
+			busyAt(tr, "b", 0.99)
+		}
+	})
+	file.Cells[1].Path = "vxlan"
+	if causes := Of(file).Ratios[0].Causes; len(causes) != 0 {
+		t.Errorf("%+v", causes)
+	}
+}
+
+// TestNothingHasAShareOfADifferenceThatIsNotClaimed: it looks large, and the bounds hold none.
+func TestNothingHasAShareOfADifferenceThatIsNotClaimed(t *testing.T) {
+	file := run(6, func(tr *result.Trial) {
+		busyAt(tr, "b", 0.99)
+		if tr.Cell == "B" {
+			tr.Pairs[0].Receiver.Bytes = uint64(2e7 * float64(1+tr.Block%3*2))
+		}
+	})
+	r := Of(file).Ratios[0]
+	if !r.Estimate.Bounded() || r.Estimate.Differs() || len(r.Causes) == 0 {
+		t.Fatalf("%+v", r)
+	}
+	for _, c := range r.Causes {
+		if c.ShareWords() != "seen; no difference is claimed" {
+			t.Errorf("%s: %s", c.Factor, c.ShareWords())
+		}
+	}
+}
+
 // TestSeveralThingsThatCostOneCPU have no share each, and are told with what they come to together.
 func TestSeveralThingsThatCostOneCPU(t *testing.T) {
 	file := run(6, func(tr *result.Trial) {

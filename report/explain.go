@@ -65,7 +65,11 @@ func explanation(r analysis.Ratio) section {
 		s.items = append(s.items, i)
 	}
 	if len(r.Causes) == 0 {
-		s.notes = append(s.notes, "Nothing that was looked at explains it.")
+		if r.Estimate.Bounded() && !r.Estimate.Differs() {
+			s.notes = append(s.notes, "No difference is claimed, so that there is none to explain.")
+		} else {
+			s.notes = append(s.notes, "Nothing that was looked at explains it.")
+		}
 		for _, e := range r.Evidence {
 			s.notes = append(s.notes, e+".")
 		}
