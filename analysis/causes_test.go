@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"windtunnel/result"
+	"windtunnel/stats"
 )
 
 // busyAt makes the only CPU of a node busy for so much of the window.
@@ -258,5 +259,42 @@ func TestCellsAtOneCeiling(t *testing.T) {
 	g := Of(file).Ceilings[0]
 	if len(g.Ranked) != 2 || g.Ranked[0].Cell != "A" || g.Ranked[1].Against.Estimate < 1.3 || !g.Ranked[1].Against.Differs() || !strings.Contains(g.Ranked[1].Verdict, "more CPU per KiB") {
 		t.Errorf("%+v", g)
+	}
+}
+
+// TestCheapestOfManyIsChosenByTheData: each of eight cells at one ceiling may come out as the cheapest by chance, so that the
+// bounds against it are those of one of all 28 pairs.
+func TestCheapestOfManyIsChosenByTheData(t *testing.T) {
+	file := run(6, nil)
+	spec := file.Cells[0]
+	file.Cells, file.Trials = nil, nil
+	for i := range 8 {
+		spec.Name = string(rune('A' + i))
+		spec.Wired = &result.WireSettings{BitsPerSecond: 800e6}
+		file.Cells = append(file.Cells, spec)
+		for block := 1; block <= 5; block++ {
+			at := trial(spec.Name, block, 1+i)
+			at.Pairs[0].Receiver.Bytes = 98_000_000 + uint64(block%3)
+			sized(&at, 60_000, 1514, 30_000)
+			file.Trials = append(file.Trials, at)
+			equal := trial(spec.Name, block, 1+i)
+			equal.Pairs[0].Receiver.Bytes = 78_400_000
+			busyAt(&equal, "b", 0.3+0.005*float64(i)+0.01*float64((block*(i+3))%5))
+			ceiling, _ := spec.AtCeiling(nil, file.Trials[:1])
+			file.Equal = append(file.Equal, result.EqualRate{Cell: spec.Name, Ceiling: ceiling, BitsPerSecond: 627e6, Share: 0.8, Trial: &equal})
+		}
+	}
+	f := Of(file)
+	if len(f.Ceilings) != 1 || len(f.Ceilings[0].Ranked) != 8 {
+		t.Fatalf("%+v", f.Ceilings)
+	}
+	cheapest, last := f.Ceilings[0].Ranked[0].Cell, f.Ceilings[0].Ranked[7]
+	var trials []result.Trial
+	for _, e := range file.Equal {
+		trials = append(trials, *e.Trial)
+	}
+	want := stats.Family(28).OfTrials(file.Cells, trials, result.Ratio{Metric: result.TogetherCost, Over: last.Cell, Under: cheapest})
+	if !want.Bounded() || !last.Against.Bounded() || *last.Against.Low != *want.Low || *last.Against.High != *want.High {
+		t.Errorf("%v against %s, want %v", last.Against, cheapest, want)
 	}
 }

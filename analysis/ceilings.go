@@ -91,10 +91,11 @@ func (f Findings) rank(d data, g *SharedCeiling) {
 	}
 	sort.SliceStable(g.Ranked, func(i, j int) bool { return price(g.Ranked[i]) < price(g.Ranked[j]) })
 	cheapest := g.Ranked[0].Cell
+	pairs := stats.Family(len(g.Ranked) * (len(g.Ranked) - 1) / 2) // which one is the cheapest the data say, so that any pair could be compared
 	for i := range g.Ranked[1:] {
 		r := result.Ratio{Metric: result.TogetherCost, Over: g.Ranked[i+1].Cell, Under: cheapest}
 		dearer := &g.Ranked[i+1]
-		dearer.Against = stats.OfTrials(d.Cells, slices.Concat(trials[r.Over], trials[cheapest]), r)
+		dearer.Against = pairs.OfTrials(d.Cells, slices.Concat(trials[r.Over], trials[cheapest]), r)
 		dearer.Verdict = stats.Verdict(dearer.Against, Words(r.Metric))
 	}
 }
