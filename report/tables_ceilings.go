@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"windtunnel/analysis"
@@ -24,6 +25,9 @@ func ceilings(f analysis.Findings) section {
 		case g.Share < 1:
 			note += fmt.Sprintf(" The table has them at %s, %.0f %% of the slowest, measured after the blocks.", result.MegabitsWord(g.BitsPerSecond), 100*g.Share)
 		}
+		if left := unranked(g); len(left) > 0 && len(g.Ranked) > 0 {
+			note += " Not in it, because they were not measured at that rate: " + strings.Join(left, ", ") + "."
+		}
 		if len(g.Ranked) > 2 {
 			note += " What is said against the cheapest holds together in 95 % of runs."
 		}
@@ -39,6 +43,13 @@ func ceilings(f analysis.Findings) section {
 		return section{}
 	}
 	return s
+}
+
+// unranked are a ceiling's cells that have no place.
+func unranked(g analysis.SharedCeiling) []string {
+	return slices.DeleteFunc(slices.Clone(g.Cells), func(name string) bool {
+		return slices.ContainsFunc(g.Ranked, func(a analysis.AtRate) bool { return a.Cell == name })
+	})
 }
 
 func against(a analysis.AtRate, place int) string {
