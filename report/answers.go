@@ -100,11 +100,11 @@ var publishedVerdicts = map[string]string{
 
 var verdictMoods = map[string]mood{"supported": good, "refuted": bad, "undecided": unsure}
 
-// causes is each ratio with what speaks for it, what explains most first; what speaks for a ratio of the same two
+// causes is each ratio with what speaks for it, what explains most first; what speaks just so for a ratio of the same two
 // cells in another metric is not said again.
 func causes(f analysis.Findings) section {
 	s := section{heading: "Why"}
-	said := map[[2]string]string{}
+	said := map[string]string{}
 	for _, r := range f.Ratios {
 		if !r.Estimate.Known() {
 			continue
@@ -113,18 +113,33 @@ func causes(f analysis.Findings) section {
 		if r.Published != nil {
 			i.says += fmt.Sprintf("; published %.2f", *r.Published)
 		}
-		cells := [2]string{r.Ratio.Over, r.Ratio.Under}
-		i.lines = append(causeLines(r, said[cells]), doubtLines(r)...)
-		if said[cells] == "" && len(i.lines) > 0 {
-			said[cells] = i.name
+		lines, key := causeLines(r), spokenFor(r)
+		if of := said[key]; of != "" && len(lines) > 0 {
+			lines = []line{{says: "as for " + of}}
+		} else if len(lines) > 0 {
+			said[key] = i.name
 		}
+		i.lines = append(lines, doubtLines(r)...)
 		s.items = append(s.items, i)
 	}
 	return s
 }
 
+// spokenFor is one text for ratios of the same two cells that have the same causes, whatever their shares, or none and the
+// same evidence.
+func spokenFor(r analysis.Ratio) string {
+	parts := []string{r.Ratio.Over, r.Ratio.Under}
+	for _, c := range r.Causes {
+		parts = append(parts, c.Factor, c.Says)
+	}
+	if len(r.Causes) == 0 {
+		parts = append(parts, r.Evidence...)
+	}
+	return strings.Join(parts, "\n")
+}
+
 // causeLines are a ratio's causes; where none was found, what differs between its cells.
-func causeLines(r analysis.Ratio, saidOf string) []line {
+func causeLines(r analysis.Ratio) []line {
 	var lines []line
 	for n, c := range r.Causes {
 		lines = append(lines, line{says: fmt.Sprintf("%d. %s: %s (%s)", n+1, c.Factor, c.Says, c.ShareWords())})
@@ -139,9 +154,6 @@ func causeLines(r analysis.Ratio, saidOf string) []line {
 		for _, e := range r.Evidence {
 			lines = append(lines, line{says: e})
 		}
-	}
-	if saidOf != "" && len(lines) > 0 {
-		lines = []line{{says: "as for " + saidOf}}
 	}
 	return lines
 }
