@@ -52,19 +52,29 @@ func (c contrast) fullCPU(end string) (node string, cpu CPUProfile, is bool) {
 	return node, cpu, is
 }
 
-// costShare is what the busiest CPU of an end explains: its time per bit received, which with the share of the time
-// that it was busy makes up the rate.
-func (c contrast) costShare(end string) (result.Figure, two) {
-	busy := busiestOf(end)
-	cost := c.two(func(of Cell, t result.Trial) (float64, bool) {
+// costShare is what the busiest CPU of an end explains: its time for each of what the ratio compares, which with the share
+// of the time that it was busy makes up the rate.
+func (c contrast) costShare(end string) result.Figure {
+	return c.share(c.two(costOf(end, c.ratio.Metric)).logs())
+}
+
+// costOf is the time of an end's busiest CPU by a rate.
+func costOf(end string, m result.Metric) value {
+	busy, rate := busiestOf(end), metric(m)
+	return func(of Cell, t result.Trial) (float64, bool) {
 		share, okShare := busy(of, t)
-		rate, err := of.Spec.Value(t, result.ReceivedRate)
-		if !okShare || err != nil || !(rate > 0) {
-			return 0, false
-		}
-		return share / rate * 8 * 1024 * 1e9, true // ns a KiB
-	})
-	return c.share(cost.logs()), cost
+		r, okRate := rate(of, t)
+		return share / r, okShare && okRate && r > 0
+	}
+}
+
+// costPerKiB is the same in ns per KiB received.
+func costPerKiB(end string) value {
+	cost := costOf(end, result.ReceivedRate)
+	return func(of Cell, t result.Trial) (float64, bool) {
+		v, ok := cost(of, t)
+		return v * 8 * 1024 * 1e9, ok
+	}
 }
 
 // cpuCause says which CPU was full in the worse cell, and with what. It stands for itself where nothing that was looked
@@ -80,7 +90,7 @@ func cpuCause(c contrast) []Cause {
 		if !is {
 			continue
 		}
-		share, cost := c.costShare(end)
+		share, cost := c.costShare(end), c.two(costPerKiB(end))
 		worse, better := c.names()
 		w, b := cost.means()
 		says := fmt.Sprintf("a CPU was full in %s: %s of %s", worse, which(c.worse.Profile.Nodes[node], cpu), c.worse.end(node))
@@ -92,9 +102,20 @@ func cpuCause(c contrast) []Cause {
 			evidence = append(evidence, fmt.Sprintf("in %s the busiest one of that end was %s", better, split(busy)))
 		}
 		all = append(all, Cause{Factor: "cpu", Says: says, Share: share, end: end, Evidence: evidence,
-			By: "CPU time per KiB on the CPU that was full", rank: rank{filled, cpu.Busy}})
+			By: "CPU time " + perWhat(c.ratio.Metric) + " on the CPU that was full", rank: rank{filled, cpu.Busy}})
 	}
 	return all
+}
+
+// perWhat is what the CPU time of a rate's share is reckoned by.
+func perWhat(m result.Metric) string {
+	switch m {
+	case result.TransactionRate:
+		return "per transaction"
+	case result.ReceivedPacketRate, result.SentPacketRate, result.WirePacketRate:
+		return "per packet"
+	}
+	return "per KiB"
 }
 
 func (c Cell) fullest(end string) (CPUProfile, bool) {

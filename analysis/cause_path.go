@@ -13,8 +13,7 @@ func pathCause(c contrast) []Cause {
 	if w == b {
 		return nil
 	}
-	_, cost := c.costShare(atBoth)
-	ratio, differs := cost.ratio()
+	ratio, differs := c.two(costPerKiB(atBoth)).ratio()
 	if !differs || ratio <= 1 {
 		return nil
 	}

@@ -74,7 +74,7 @@ type contrast struct {
 	estimate      stats.Estimate
 	worse, better Cell
 	blocks        []twoTrials
-	rate          bool // less of the metric is worse
+	rate          bool // of the metric; the causes of a share of it can be reckoned
 	differ        bool // a difference is claimed, or is as large as to be looked into
 	claimed       bool // it is, or there are no bounds yet
 }
@@ -123,7 +123,7 @@ func (f Findings) contrast(d data, r result.Ratio, e stats.Estimate) (contrast, 
 	}
 	c := contrast{data: d, run: f.Run, ratio: r, estimate: e, worse: over, better: under, rate: isRate(r.Metric), claimed: e.Differs() || !e.Bounded(),
 		differ: e.Differs() || math.Abs(math.Log(e.Estimate)) >= math.Log(noteworthy)}
-	if (e.Estimate > 1) == c.rate {
+	if (e.Estimate > 1) == moreIsBetter(r.Metric) {
 		c.worse, c.better = under, over
 	}
 	others := map[int]result.Trial{}
@@ -138,11 +138,15 @@ func (f Findings) contrast(d data, r result.Ratio, e stats.Estimate) (contrast, 
 	return c, len(c.blocks) > 0
 }
 
-// isRate tells of which metrics more is better.
+// isRate tells of which metrics more is done in the same time.
 func isRate(m result.Metric) bool {
 	return slices.Contains([]result.Metric{"", result.ReceivedRate, result.SentRate, result.ReceivedPacketRate, result.SentPacketRate,
-		result.TransactionRate, result.PacketsPerCore, result.PacketsPerBusyCore, result.LineShare10G, result.LineShare40G,
-		result.WirePacketRate, result.WirePacketSize, result.EndpointPacketSize}, m)
+		result.TransactionRate, result.LineShare10G, result.LineShare40G, result.WirePacketRate}, m)
+}
+
+// moreIsBetter tells of metrics.
+func moreIsBetter(m result.Metric) bool {
+	return isRate(m) || slices.Contains([]result.Metric{result.PacketsPerCore, result.PacketsPerBusyCore, result.WirePacketSize, result.EndpointPacketSize}, m)
 }
 
 // value is what a trial says of its cell; false: it says nothing.

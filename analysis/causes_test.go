@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -296,5 +297,27 @@ func TestCheapestOfManyIsChosenByTheData(t *testing.T) {
 	want := stats.Family(28).OfTrials(file.Cells, trials, result.Ratio{Metric: result.TogetherCost, Over: last.Cell, Under: cheapest})
 	if !want.Bounded() || !last.Against.Bounded() || *last.Against.Low != *want.Low || *last.Against.High != *want.High {
 		t.Errorf("%v against %s, want %v", last.Against, cheapest, want)
+	}
+}
+
+// TestSharesAreOfTheRatiosOwnRate: of a full CPU's time per packet where packets are compared, whatever a KiB costs it, and
+// of nothing that is no rate.
+func TestSharesAreOfTheRatiosOwnRate(t *testing.T) {
+	file := run(6, func(tr *result.Trial) {
+		busyAt(tr, "b", 0.99)
+		sized(tr, 60_000, 614, 30_000)
+		if tr.Cell == "B" {
+			sized(tr, 60_000, 1514, 30_000)
+		}
+	})
+	file.Run.Ratios = []result.Ratio{{Metric: result.WirePacketRate, Over: "B", Under: "A"}, {Metric: result.WirePacketSize, Over: "B", Under: "A"}}
+	f := Of(file)
+	if c := f.Ratios[0].Causes; len(c) != 1 || c[0].Factor != "cpu" || !c[0].Share.Known() || math.Abs(c[0].Share.Mean-1) > 0.01 {
+		t.Errorf("packets on the wire: %+v", c)
+	}
+	for _, c := range f.Ratios[1].Causes {
+		if c.Share.Known() {
+			t.Errorf("the size of packets: %+v", c)
+		}
 	}
 }
