@@ -132,6 +132,9 @@ func (c Cell) fullest(end string) (CPUProfile, bool) {
 // reckoned gives what makes a KiB dearer the share of the full CPU that it costs. One alone has all of that, since
 // nothing else was seen that could; of several none has a share of its own. Without a full CPU, they are only seen.
 func (c contrast) reckoned(all []Cause) []Cause {
+	if spends(c.ratio.Metric) {
+		unbind(all)
+	}
 	if slices.ContainsFunc(all, func(a Cause) bool { return a.rank.order == bound }) {
 		return symptoms(all)
 	}
@@ -161,6 +164,22 @@ func (c contrast) reckoned(all []Cause) []Cause {
 		a.Evidence = append(append(slices.Clip(a.Evidence), cpu.Says), cpu.Evidence...)
 	}
 	return slices.DeleteFunc(all, func(a Cause) bool { return a.Factor == "cpu" && explained[a.end] })
+}
+
+// spends tells of metrics that say what work costs.
+func spends(m result.Metric) bool {
+	return m.CPUNode() != "" || slices.Contains([]result.Metric{result.SenderCost, result.ReceiverCost, result.TogetherCost,
+		result.SenderPacketCost, result.ReceiverPacketCost, result.TogetherPacketCost, result.DevicePacketCost, result.DeviceCycles,
+		result.PacketsPerBusyCore}, m)
+}
+
+// unbind takes what bound a cell for seen: it made the cell slower, and no work dearer.
+func unbind(all []Cause) {
+	for i := range all {
+		if all[i].rank.order == bound {
+			all[i].rank.order = seen
+		}
+	}
 }
 
 // symptoms are the others where something bound the worse cell: what CPUs were full of then is no cause by itself.

@@ -321,3 +321,24 @@ func TestSharesAreOfTheRatiosOwnRate(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHoldsACellUpDoesNotMakeItDearer: of what a KiB costs, smaller packets are the cause, and a window that is full is
+// only seen; of the rate it is the other way round.
+func TestWhatHoldsACellUpDoesNotMakeItDearer(t *testing.T) {
+	file := run(6, func(tr *result.Trial) {
+		connect(tr, tuned())
+		sized(tr, 60_000, 1514, 30_000)
+		if tr.Cell == "B" {
+			c := tuned()
+			c.RwndLimitedSeconds, c.ReceiveBufferBytes = 0.9, 131072
+			connect(tr, c)
+			sized(tr, 60_000, 1514, 1500)
+		}
+	})
+	file.Run.Ratios = append(file.Run.Ratios, result.Ratio{Metric: result.ReceiverCost, Over: "B", Under: "A"})
+	for i, want := range []string{"receive-window", "aggregation"} {
+		if c := Of(file).Ratios[i].Causes; len(c) < 2 || c[0].Factor != want {
+			t.Errorf("want %s first: %+v", want, c)
+		}
+	}
+}
