@@ -44,6 +44,9 @@ func (f Findings) recovered(d data) *Recovered {
 			found.Untested = append(found.Untested, result.Untested{Factor: name, Reason: reason})
 			continue
 		}
+		if e := found.Ratio.Estimate; e.Bounded() && !e.Differs() { // as one of all ratios of the report
+			factor.Share = result.Missing("the gap itself is not distinguishable from none")
+		}
 		found.Factors = append(found.Factors, factor)
 	}
 	slices.SortStableFunc(found.Factors, func(a, b Factor) int {

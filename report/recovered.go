@@ -23,7 +23,7 @@ func recovered(f analysis.Findings) section {
 	for _, u := range r.Untested {
 		s.items = append(s.items, item{name: u.Factor, says: "not tried: " + u.Reason, mood: unsure})
 	}
-	s.notes = append(s.notes, fmt.Sprintf("The gap: %s. Each factor was changed alone, in the same blocks, so that what they give back may add up to more or less than all of it; all bounds here hold together in 95 %% of runs.", r.Ratio.Verdict))
+	s.notes = append(s.notes, fmt.Sprintf("The gap: %s. Each factor was changed alone, in the same blocks, so that what they give back may add up to more or less than all of it; the bounds of these shares hold together in 95 %% of runs.", r.Ratio.Verdict))
 	return s
 }
 
