@@ -126,6 +126,7 @@ func (c *Conductor) equalGroup(ctx context.Context, g *sharing) error {
 	for i := range places {
 		places[i] = i
 	}
+	failed := map[int]bool{} // its trials did not count, which takes longer than was kept for it
 	for block := 1; block <= equalBlocks; block++ {
 		if block%2 == 0 {
 			slices.Reverse(places)
@@ -133,21 +134,31 @@ func (c *Conductor) equalGroup(ctx context.Context, g *sharing) error {
 			c.random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 		}
 		for order, i := range places {
-			if err := c.equalOne(ctx, g, i, rate, block, order+1); err != nil || ctx.Err() != nil {
+			if failed[i] {
+				continue
+			}
+			counts, err := c.equalOne(ctx, g, i, rate, block, order+1)
+			if err != nil || ctx.Err() != nil {
 				return err
 			}
+			failed[i] = !counts
 		}
 	}
 	return nil
 }
 
-func (c *Conductor) equalOne(ctx context.Context, g *sharing, i int, rate float64, block, order int) error {
+// equalOne reports whether the trial counts.
+func (c *Conductor) equalOne(ctx context.Context, g *sharing, i int, rate float64, block, order int) (counts bool, err error) {
 	cell := g.cells[i]
 	e := result.EqualRate{Cell: cell.Record.Name, Ceiling: g.ceilings[i], BitsPerSecond: rate, Share: equalShare}
 	cell.Record.Load = pacedTo(cell.Record, rate)
+	if c.left()+c.grace(0) <= 0 {
+		e.Reason = "the budget ended before it was measured"
+		return false, c.Out.EqualRate(e)
+	}
 	t, err := c.alone(ctx, cell, equalWindow.Seconds())
 	if ctx.Err() != nil {
-		return nil
+		return false, nil
 	}
 	if err != nil {
 		e.Reason = err.Error()
@@ -155,7 +166,7 @@ func (c *Conductor) equalOne(ctx context.Context, g *sharing, i int, rate float6
 		t.Block, t.Order = block, order
 		e.Trial = &t
 	}
-	return c.Out.EqualRate(e)
+	return err == nil, c.Out.EqualRate(e)
 }
 
 // pacedTo is a cell's load at so many bits a second in all: a rate is that of each pair, and of streams that of each of

@@ -13,8 +13,9 @@ import (
 )
 
 // shaped is a run of three cells, the wires of two of which have token buckets of 1 Gbit/s.
-func shaped(budget time.Duration) (*records, result.End, error) {
-	m := fake.New(3, map[string]fake.Truth{"A": {BitsPerSecond: 0.99e9}, "B": {BitsPerSecond: 0.97e9}, "C": {BitsPerSecond: 3e9}}, fake.Noise{Trial: 0.002})
+// breaks is after how many trials the second one's testbed does for good, 0 for never.
+func shaped(budget time.Duration, breaks int) (*records, result.End, error) {
+	m := fake.New(3, map[string]fake.Truth{"A": {BitsPerSecond: 0.99e9}, "B": {BitsPerSecond: 0.97e9, BreaksAfter: breaks, StaysBroken: true}, "C": {BitsPerSecond: 3e9}}, fake.Noise{Trial: 0.002})
 	p := plan(1, budget, 0.0001, over, "A", "B", "C")
 	for i := range p.Cells {
 		p.Cells[i].Record.Load = result.Options{"streams": int64(1)}
@@ -30,7 +31,7 @@ func shaped(budget time.Duration) (*records, result.End, error) {
 
 // TestEqualRate: cells at one ceiling are measured again after the blocks, below it, within the budget.
 func TestEqualRate(t *testing.T) {
-	out, end, err := shaped(60 * time.Second)
+	out, end, err := shaped(60*time.Second, 0)
 	if err != nil || end.Why != run.EndBudget || end.ElapsedSeconds > 60 || len(out.equal) != 2*stats.MinimumBlocks {
 		t.Fatalf("%+v, %v, %d trials at an equal rate", end, err, len(out.equal))
 	}
@@ -52,8 +53,32 @@ func TestEqualRate(t *testing.T) {
 
 // TestEqualRateIsLeftOut: where a quarter of the budget does not hold it, each cell says so.
 func TestEqualRateIsLeftOut(t *testing.T) {
-	out, _, err := shaped(25 * time.Second)
+	out, _, err := shaped(25*time.Second, 0)
 	if err != nil || len(out.equal) != 2 || out.equal[0].Trial != nil || !strings.Contains(out.equal[0].Reason, "the budget ended") {
 		t.Errorf("%v, %+v", err, out.equal)
+	}
+}
+
+// TestEqualRateEndsWithTheBudget: trials of a cell that broke in between are not tried again and again beyond it.
+func TestEqualRateEndsWithTheBudget(t *testing.T) {
+	whole, _, err := shaped(60*time.Second, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials := len(result.ByCell(whole.trials)["B"])
+	out, end, err := shaped(60*time.Second, trials+2)
+	if err != nil || end.ElapsedSeconds > 60 {
+		t.Errorf("%+v, %v", end, err)
+	}
+	counted, reasons := map[string]int{}, map[string]int{}
+	for _, e := range out.equal {
+		if e.Trial != nil {
+			counted[e.Cell]++
+		} else {
+			reasons[e.Cell]++
+		}
+	}
+	if counted["A"] != stats.MinimumBlocks || counted["B"] == 0 || reasons["B"] != 1 || reasons["A"] != 0 {
+		t.Errorf("counted %v, failed %v", counted, reasons)
 	}
 }
