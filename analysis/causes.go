@@ -71,7 +71,6 @@ type contrast struct {
 	data          data
 	run           result.Run
 	ratio         result.Ratio
-	estimate      stats.Estimate
 	worse, better Cell
 	blocks        []twoTrials
 	rate          bool // of the metric; the causes of a share of it can be reckoned
@@ -121,7 +120,7 @@ func (f Findings) contrast(d data, r result.Ratio, e stats.Estimate) (contrast, 
 	if !okOver || !okUnder || !e.Known() {
 		return contrast{}, false
 	}
-	c := contrast{data: d, run: f.Run, ratio: r, estimate: e, worse: over, better: under, rate: isRate(r.Metric), claimed: e.Differs() || !e.Bounded(),
+	c := contrast{data: d, run: f.Run, ratio: r, worse: over, better: under, rate: isRate(r.Metric), claimed: e.Differs() || !e.Bounded(),
 		differ: e.Differs() || math.Abs(math.Log(e.Estimate)) >= math.Log(noteworthy)}
 	if (e.Estimate > 1) == moreIsBetter(r.Metric) {
 		c.worse, c.better = under, over
