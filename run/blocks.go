@@ -108,13 +108,19 @@ func (c *Conductor) block(ctx context.Context, cells []PlannedCell, block int) (
 // blocks. Without that, two cells come in the same order in all of five blocks in
 // one run of sixteen, and the order's effect passes for theirs.
 func (c *Conductor) order(cells []PlannedCell, block int) []PlannedCell {
-	if block%2 == 0 && len(c.last) == len(cells) {
+	if block%2 == 0 && sameNames(c.last, cells) {
 		slices.Reverse(c.last)
 	} else {
 		c.last = slices.Clone(cells)
 		c.random.Shuffle(len(c.last), func(i, j int) { c.last[i], c.last[j] = c.last[j], c.last[i] })
 	}
 	return slices.Clone(c.last)
+}
+
+func sameNames(a, b []PlannedCell) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(one PlannedCell) bool {
+		return !slices.ContainsFunc(b, func(other PlannedCell) bool { return one.Record.Name == other.Record.Name })
+	})
 }
 
 // note takes a trial into the series and shows it, with the first ratio as soon
