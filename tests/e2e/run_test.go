@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -99,17 +100,17 @@ func TestTheOtherSuite(t *testing.T) {
 	}
 }
 
-// TestIdenticalCells is the A/A test on the real testbed: ten runs of two
-// identical wires. Each run's interval holds 1, but for one run at most. A run is short, its
-// windows too, so that it has blocks enough; IDENTICAL_BUDGET makes it longer, with the windows that people have.
+// TestIdenticalCells is the A/A test on the real testbed: runs of two identical wires, whose intervals hold 1, but for one
+// run's at most. Five short runs, with windows as short, so that they have blocks enough; with IDENTICAL_BUDGET ten of that
+// length, with the windows that people have.
 func TestIdenticalCells(t *testing.T) {
 	needsRoot(t)
-	args, limit := []string{"run", "wire-aa", "--budget", "12s", "--window", "100ms", "--json"}, time.Minute
+	many, args, limit := 5, []string{"run", "wire-aa", "--budget", "12s", "--window", "100ms", "--json"}, time.Minute
 	if longer := os.Getenv("IDENTICAL_BUDGET"); longer != "" {
-		args, limit = []string{"run", "wire-aa", "--budget", longer, "--json"}, 10*time.Minute
+		many, args, limit = 10, []string{"run", "wire-aa", "--budget", longer, "--json"}, 10*time.Minute
 	}
 	wrong, runs := 0, t.TempDir()
-	for i := range 10 {
+	for i := range many {
 		r := parsed(t, windtunnel(t, limit, append(args, "--out", filepath.Join(runs, strconv.Itoa(i)))...))
 		ratio := r.Ratios["other/one"]
 		if ratio.Low == nil || ratio.High == nil {
@@ -121,11 +122,11 @@ func TestIdenticalCells(t *testing.T) {
 		}
 	}
 	if wrong > 1 {
-		t.Errorf("%d of 10 A/A runs claim a difference", wrong)
+		t.Errorf("%d of %d A/A runs claim a difference", wrong, many)
 	}
 	o := windtunnel(t, limit, "plan", "wire-aa", "--precision", "2%", "--runs", runs)
-	if !strings.Contains(o.out, "to know every ratio to 2 % takes about") || !strings.Contains(o.out, "in 10 earlier runs") {
-		t.Errorf("the plan after ten runs, exit code %d:\n%s%s", o.code, o.out, o.err)
+	if !strings.Contains(o.out, "to know every ratio to 2 % takes about") || !strings.Contains(o.out, fmt.Sprintf("in %d earlier runs", many)) {
+		t.Errorf("the plan after %d runs, exit code %d:\n%s%s", many, o.code, o.out, o.err)
 	}
 }
 
