@@ -12,50 +12,26 @@ import (
 )
 
 // comparedFormats is the registry of the ways to write a comparison of two runs.
-var comparedFormats = []struct {
-	name  string
-	write func(io.Writer, analysis.Compared, Options) error
-}{
+var comparedFormats = ways[analysis.Compared]{"comparison", []way[analysis.Compared]{
 	{"text", writeComparedText},
 	{"md", writeComparedMarkdown},
 	{"json", writeComparedJSON},
 	{"junit", writeJUnit},
 	{"github", writeGitHub},
-}
+}}
 
 // ComparedFormats lists the formats of a comparison, the default first.
-func ComparedFormats() []string {
-	var all []string
-	for _, f := range comparedFormats {
-		all = append(all, f.name)
-	}
-	return all
-}
+func ComparedFormats() []string { return comparedFormats.names() }
 
 // CheckCompared tells, before runs are read, whether WriteCompared will know the format.
 func CheckCompared(format string) error {
-	for _, f := range comparedFormats {
-		if f.name == format {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s", result.UnknownWord("format of a comparison", format, ComparedFormats()))
+	_, err := comparedFormats.find(format)
+	return err
 }
 
 // WriteCompared writes a comparison in a format. An unknown format's error names the nearest one.
 func WriteCompared(format string, w io.Writer, c analysis.Compared, o Options) error {
-	if err := CheckCompared(format); err != nil {
-		return err
-	}
-	for _, f := range comparedFormats {
-		if f.name != format {
-			continue
-		}
-		if err := f.write(w, c, o); err != nil {
-			return fmt.Errorf("writing the comparison: %w", err)
-		}
-	}
-	return nil
+	return comparedFormats.write(format, w, c, o)
 }
 
 func writeComparedText(w io.Writer, c analysis.Compared, o Options) error {

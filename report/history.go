@@ -14,49 +14,25 @@ import (
 )
 
 // historyFormats is the registry of the ways to write a history.
-var historyFormats = []struct {
-	name  string
-	write func(io.Writer, analysis.History, Options) error
-}{
+var historyFormats = ways[analysis.History]{"history", []way[analysis.History]{
 	{"text", func(w io.Writer, h analysis.History, o Options) error { return documentText(w, historyDocument(h), o) }},
 	{"md", writeHistoryMarkdown},
 	{"json", writeHistoryJSON},
 	{"csv", writeHistoryCSV},
-}
+}}
 
 // HistoryFormats lists the formats of a history, the default first.
-func HistoryFormats() []string {
-	var all []string
-	for _, f := range historyFormats {
-		all = append(all, f.name)
-	}
-	return all
-}
+func HistoryFormats() []string { return historyFormats.names() }
 
 // CheckHistory tells, before runs are read, whether WriteHistory will know the format.
 func CheckHistory(format string) error {
-	for _, f := range historyFormats {
-		if f.name == format {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s", result.UnknownWord("format of a history", format, HistoryFormats()))
+	_, err := historyFormats.find(format)
+	return err
 }
 
 // WriteHistory writes a history in a format. An unknown format's error names the nearest one.
 func WriteHistory(format string, w io.Writer, h analysis.History, o Options) error {
-	if err := CheckHistory(format); err != nil {
-		return err
-	}
-	for _, f := range historyFormats {
-		if f.name != format {
-			continue
-		}
-		if err := f.write(w, h, o); err != nil {
-			return fmt.Errorf("writing the history: %w", err)
-		}
-	}
-	return nil
+	return historyFormats.write(format, w, h, o)
 }
 
 func writeHistoryMarkdown(w io.Writer, h analysis.History, _ Options) error {
