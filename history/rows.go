@@ -53,21 +53,32 @@ func (ix *index) known(ctx context.Context) (map[string]state, error) {
 	if ix.db == nil {
 		return nil, nil
 	}
-	rows, err := ix.db.QueryContext(ctx, "SELECT path, size, changed FROM runs")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	known := map[string]state{}
-	for rows.Next() {
+	err := ix.each(ctx, func(rows *sql.Rows) error {
 		var name string
 		var s state
 		if err := rows.Scan(&name, &s.size, &s.changed); err != nil {
-			return nil, err
+			return err
 		}
 		known[name] = s
+		return nil
+	}, "SELECT path, size, changed FROM runs")
+	return known, err
+}
+
+// each uses every row that a query finds.
+func (ix *index) each(ctx context.Context, use func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := ix.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
 	}
-	return known, rows.Err()
+	defer rows.Close()
+	for rows.Next() {
+		if err := use(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // executor is a database or a transaction of it.
@@ -161,14 +172,9 @@ func headOf(p analysis.Past) (string, error) {
 
 // suite reads what the index has of a suite.
 func (ix *index) suite(ctx context.Context, suite string, found *Found) error {
-	rows, err := ix.db.QueryContext(ctx, "SELECT path, suite, why_not FROM runs ORDER BY path")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	var paths []string
 	suites := map[string]bool{}
-	for rows.Next() {
+	err := ix.each(ctx, func(rows *sql.Rows) error {
 		var path, of, why string
 		if err := rows.Scan(&path, &of, &why); err != nil {
 			return err
@@ -182,8 +188,9 @@ func (ix *index) suite(ctx context.Context, suite string, found *Found) error {
 		default:
 			suites[result.Clean(of)] = true
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, "SELECT path, suite, why_not FROM runs ORDER BY path")
+	if err != nil {
 		return err
 	}
 	found.Suites = sortedNames(suites)
@@ -224,12 +231,7 @@ func (ix *index) past(ctx context.Context, path string) (analysis.Past, error) {
 }
 
 func (ix *index) states(ctx context.Context, p *analysis.Past, at map[string]int) error {
-	rows, err := ix.db.QueryContext(ctx, "SELECT cell, status, trials, window_seconds, congestion FROM cells WHERE path = ?", p.Path)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return ix.each(ctx, func(rows *sql.Rows) error {
 		var c analysis.Cell
 		var name string
 		if err := rows.Scan(&name, &c.Status, &c.Trials, &c.WindowSeconds, &c.Congestion); err != nil {
@@ -239,17 +241,12 @@ func (ix *index) states(ctx context.Context, p *analysis.Past, at map[string]int
 			into := &p.Cells[i]
 			into.Status, into.Trials, into.WindowSeconds, into.Congestion = c.Status, c.Trials, c.WindowSeconds, result.Clean(c.Congestion)
 		}
-	}
-	return rows.Err()
+		return nil
+	}, "SELECT cell, status, trials, window_seconds, congestion FROM cells WHERE path = ?", p.Path)
 }
 
 func (ix *index) figures(ctx context.Context, p *analysis.Past, at map[string]int) error {
-	rows, err := ix.db.QueryContext(ctx, "SELECT cell, metric, mean, low, high, n FROM figures WHERE path = ?", p.Path)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return ix.each(ctx, func(rows *sql.Rows) error {
 		var cell, metric string
 		var f result.Figure
 		if err := rows.Scan(&cell, &metric, &f.Mean, &f.Low, &f.High, &f.N); err != nil {
@@ -259,30 +256,25 @@ func (ix *index) figures(ctx context.Context, p *analysis.Past, at map[string]in
 			f.Low, f.High = finite(f.Low), finite(f.High)
 			p.Cells[i].Figures[result.Metric(metric)] = f
 		}
-	}
-	return rows.Err()
+		return nil
+	}, "SELECT cell, metric, mean, low, high, n FROM figures WHERE path = ?", p.Path)
 }
 
 func (ix *index) ratios(ctx context.Context, p *analysis.Past) error {
-	rows, err := ix.db.QueryContext(ctx, "SELECT over, under, metric, estimate, low, high, n FROM ratios WHERE path = ? ORDER BY over, under, metric", p.Path)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return ix.each(ctx, func(rows *sql.Rows) error {
 		var r result.Ratio
 		var e stats.Estimate
 		if err := rows.Scan(&r.Over, &r.Under, &r.Metric, &e.Estimate, &e.Low, &e.High, &e.N); err != nil {
 			return err
 		}
 		if !credible(e.Estimate, e.N) {
-			continue
+			return nil
 		}
 		r.Metric = result.Metric(result.Clean(string(r.Metric))) // its cells are those that a record names
 		e.Low, e.High = finite(e.Low), finite(e.High)
 		p.Ratios = append(p.Ratios, analysis.Ratio{Ratio: r, Estimate: e})
-	}
-	return rows.Err()
+		return nil
+	}, "SELECT over, under, metric, estimate, low, high, n FROM ratios WHERE path = ? ORDER BY over, under, metric", p.Path)
 }
 
 // credible reports whether n trials may have this mean. SQLite has no NaN, but infinities.
