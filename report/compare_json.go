@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 
 	"windtunnel/analysis"
@@ -98,10 +97,7 @@ func differencesOf(all []analysis.Difference) []differenceObject {
 }
 
 func writeComparedJSON(w io.Writer, c analysis.Compared, _ Options) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(comparedObjectOf(c))
+	return writeObject(w, comparedObjectOf(c))
 }
 
 func comparedObjectOf(c analysis.Compared) comparedObject {

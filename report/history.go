@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -275,10 +274,7 @@ func writeHistoryJSON(w io.Writer, h analysis.History, _ Options) error {
 	for _, d := range h.Doubts {
 		o.Doubts = append(o.Doubts, doubtObject{orNull(d.Cell), d.Kind, d.Says})
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(o)
+	return writeObject(w, o)
 }
 
 // writeHistoryCSV writes a line a point (RFC 4180), in the metric's base unit.

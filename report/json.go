@@ -197,11 +197,14 @@ type doubtObject struct {
 	Says string  `json:"says"`
 }
 
-func writeJSON(w io.Writer, f analysis.Findings, _ Options) error {
+func writeJSON(w io.Writer, f analysis.Findings, _ Options) error { return writeObject(w, objectOf(f)) }
+
+// writeObject writes one object for programs, indented, and texts as they are: no browser runs it.
+func writeObject(w io.Writer, o any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(objectOf(f))
+	return encoder.Encode(o)
 }
 
 func objectOf(f analysis.Findings) object {
