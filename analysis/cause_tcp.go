@@ -44,17 +44,26 @@ func buffers(ends func(result.PairSample) []result.PairEnd, size func(result.Con
 	}
 }
 
+// waited is a cause by which TCP did nothing for a part of the time, more than in the other cell; says is what it did.
+func (c contrast) waited(factor, says string, seconds func(result.Connection) float64) (Cause, bool) {
+	waits := c.two(ofConnections(seconds))
+	w, b := waits.means()
+	if !waits.known() || w-b < heldBack {
+		return Cause{}, false
+	}
+	worse, better := c.names()
+	return Cause{Factor: factor, Share: notKnown(), rank: rank{bound, w - b},
+		Says: fmt.Sprintf("TCP %s for %s of the time in %s, %s in %s", says, percent(w), worse, percent(b), better)}, true
+}
+
 // windowCause is a sender that waited for the receiver's window. A receiver whose CPU is full closes it as well, and
 // then that is the cause; one with a smaller buffer, or with time to spare, does not let more come.
 func windowCause(c contrast) []Cause {
-	waits := c.two(ofConnections(func(t result.Connection) float64 { return t.RwndLimitedSeconds }))
-	w, b := waits.means()
-	if !waits.known() || w-b < heldBack {
+	cause, held := c.waited("receive-window", "waited for the receiver to take data, its window being full,",
+		func(t result.Connection) float64 { return t.RwndLimitedSeconds })
+	if !held {
 		return nil
 	}
-	worse, better := c.names()
-	cause := Cause{Factor: "receive-window", Share: notKnown(), rank: rank{bound, w - b},
-		Says: fmt.Sprintf("TCP waited for the receiver to take data, its window being full, for %s of the time in %s, %s in %s", percent(w), worse, percent(b), better)}
 	size := c.two(buffers(result.PairSample.Receivers, func(t result.Connection) int { return t.ReceiveBufferBytes }))
 	ratio, differs := size.ratio()
 	if size.known() {
@@ -69,14 +78,11 @@ func windowCause(c contrast) []Cause {
 
 // sendBufferCause is a sender whose socket had no room for more data under way.
 func sendBufferCause(c contrast) []Cause {
-	waits := c.two(ofConnections(func(t result.Connection) float64 { return t.SndbufLimitedSeconds }))
-	w, b := waits.means()
-	if !waits.known() || w-b < heldBack {
+	cause, held := c.waited("send-buffer", "was held up by the size of the send buffer",
+		func(t result.Connection) float64 { return t.SndbufLimitedSeconds })
+	if !held {
 		return nil
 	}
-	worse, better := c.names()
-	cause := Cause{Factor: "send-buffer", Share: notKnown(), rank: rank{bound, w - b},
-		Says: fmt.Sprintf("TCP was held up by the size of the send buffer for %s of the time in %s, %s in %s", percent(w), worse, percent(b), better)}
 	if size := c.two(buffers(result.PairSample.Senders, func(t result.Connection) int { return t.SendBufferBytes })); size.known() {
 		cause.Evidence = append(cause.Evidence, c.compared("%.0f bytes of send buffer", size))
 	}
