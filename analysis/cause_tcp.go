@@ -89,7 +89,8 @@ func sendBufferCause(c contrast) []Cause {
 	return []Cause{cause}
 }
 
-// applicationCause is a sender whose connections had nothing to send. One that had no CPU to fill them by is told as that.
+// applicationCause is a sender whose connections had nothing to send. Where that is for the most part because it had no CPU,
+// generatorCause tells of it, and this was only seen.
 func applicationCause(c contrast) []Cause {
 	busy := c.two(ofConnections(func(t result.Connection) float64 { return t.BusySeconds }))
 	w, b := busy.means()
@@ -98,8 +99,10 @@ func applicationCause(c contrast) []Cause {
 	}
 	worse, better := c.names()
 	order := bound
-	if len(generatorCause(c)) > 0 {
-		order = seen
+	if waits := c.two(senderWait); waits.known() {
+		if worse, better := waits.means(); worse-better > (b-w)/2 {
+			order = seen
+		}
 	}
 	return []Cause{{Factor: "application", Share: notKnown(), rank: rank{order, b - w},
 		Says: fmt.Sprintf("TCP had nothing to send for %s of the time in %s, %s in %s: who sends was the limit, and not the path", percent(1-w), worse, percent(1-b), better)}}

@@ -106,6 +106,17 @@ var cases = map[string]struct {
 			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered.WaitSeconds = 0.02, 0.81
 		}, factor: "generator", says: "no CPU for 81 % of the time in B",
 	},
+	"a sender with little to send, and now and then no CPU": {
+		both: func(t *result.Trial) {
+			connect(t, tuned())
+			t.Pairs[0].Sender.Threads, t.Pairs[0].Sender.CPUSeconds = 1, 0.95
+			t.Pairs[0].Sender.Offered = &result.Offered{}
+		},
+		b: func(t *result.Trial) {
+			connect(t, result.Connection{BusySeconds: 0.2})
+			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered.WaitSeconds = 0.1, 0.12
+		}, factor: "application", says: "nothing to send for 80 % of the time in B",
+	},
 	"a token bucket": {
 		cells: func(_, b *result.Cell) { b.Wired = &result.WireSettings{BitsPerSecond: 400e6} },
 		both:  func(t *result.Trial) { sized(t, 60_000, 1514, 30_000) }, factor: "ceiling", says: "the wire's token bucket of 400 Mbit/s",
