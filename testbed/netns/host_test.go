@@ -106,15 +106,22 @@ func changing() testbed.Graph {
 			Ends: [2]testbed.Interface{end("a", "10.0.0.1/24"), end("b", "10.0.0.2/24")}}}}
 }
 
-// TestAnInterfaceIsTakenAndReturned: cells come and go with it, and the host then has it as before.
-func TestAnInterfaceIsTakenAndReturned(t *testing.T) {
-	asHost(t)
+// taking is a backend that has taken the host's interface, and that as it was before.
+func taking(t *testing.T) (*Backend, NIC) {
+	t.Helper()
 	before := found(t)
 	before.Pin = filepath.Join(t.TempDir(), "netns")
 	b := New("b", []int{0}, t.TempDir())
 	if err := b.Take(before); err != nil {
 		t.Fatal(err)
 	}
+	return b, before
+}
+
+// TestAnInterfaceIsTakenAndReturned: cells come and go with it, and the host then has it as before.
+func TestAnInterfaceIsTakenAndReturned(t *testing.T) {
+	asHost(t)
+	b, before := taking(t)
 	if err := withLinks(func(h *handle) error { _, err := h.LinkByName("data"); return err }); !missing(err) {
 		t.Errorf("the host still has the interface: %v", err)
 	}
@@ -147,12 +154,7 @@ func TestAnInterfaceIsTakenAndReturned(t *testing.T) {
 // TestAnInterfaceIsReturnedForTheDead: nothing but what the journal has is known of it any more.
 func TestAnInterfaceIsReturnedForTheDead(t *testing.T) {
 	asHost(t)
-	before := found(t)
-	before.Pin = filepath.Join(t.TempDir(), "netns")
-	b := New("b", []int{0}, t.TempDir())
-	if err := b.Take(before); err != nil {
-		t.Fatal(err)
-	}
+	b, before := taking(t)
 	g := changing()
 	g.Links[0].Ends[1].Bridge, g.Links[0].Ends[1].Addresses = "br", nil
 	if err := b.Apply(context.Background(), g, nil); err != nil {
@@ -243,12 +245,7 @@ func TestInterfacesThatAreRefused(t *testing.T) {
 // TestACellInTheHostsOwnStack changes nothing there, comes after one that took the interface, and sees what is not as it was.
 func TestACellInTheHostsOwnStack(t *testing.T) {
 	asHost(t)
-	before := found(t)
-	before.Pin = filepath.Join(t.TempDir(), "netns")
-	b := New("b", []int{0}, t.TempDir())
-	if err := b.Take(before); err != nil {
-		t.Fatal(err)
-	}
+	b, before := taking(t)
 	g := changing()
 	g.Bridges = nil
 	for i := range g.Nodes {
