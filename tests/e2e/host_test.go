@@ -160,20 +160,36 @@ func (s hostState) diff(after hostState) []string {
 	return differs
 }
 
-// hostAtRest is the host once the kernel has taken away what an earlier test's processes had: a BPF map outlives
-// its last user by a grace period of RCU.
+// atStart are the BPF objects that were here before the first test: what a user's own programs hold.
+var atStart = func() hostState { s := hostState{}; s.bpf(); return s }()
+
+// hostAtRest is the host once the kernel has taken away what an earlier test's processes had: a BPF object outlives its
+// last user by a grace period of RCU and by the queue that frees it, which a busy machine may keep waiting for seconds.
 func hostAtRest(t *testing.T) hostState {
 	t.Helper()
 	state := lookAtHost(t)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		time.Sleep(500 * time.Millisecond)
 		next := lookAtHost(t)
-		if len(state.diff(next)) == 0 {
+		if len(state.diff(next)) == 0 && next.hasOnly(atStart) {
 			return next
 		}
 		state = next
 	}
 	return state
+}
+
+// hasOnly says whether every BPF object was there at an earlier time too.
+func (s hostState) hasOnly(earlier hostState) bool {
+	for name, ids := range earlier {
+		known := strings.Fields(strings.Trim(ids, "[]"))
+		for _, id := range strings.Fields(strings.Trim(s[name], "[]")) {
+			if !slices.Contains(known, id) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mustBeAsBefore waits until the host is as it was: the kernel takes namespaces
