@@ -80,6 +80,9 @@ type Change struct {
 // figures looks as much like one.
 const EnoughRuns = 9
 
+// NewLevel is how many of a series' last runs have to be of a new level, at the least, for it to be called a change; 0: it has too few.
+func NewLevel(runs int) int { return stats.NewLevel(runs) }
+
 // mostSeries bounds what is shown, and the work of it.
 const mostSeries = 2000
 

@@ -60,6 +60,9 @@ func TestEnoughRuns(t *testing.T) {
 	if h := HistoryOf("s", pasts(clear, nil), nil); len(clear) != EnoughRuns || len(seriesOf(h, "A")[0].Changes) != 1 {
 		t.Errorf("of %d runs: %+v", len(clear), seriesOf(h, "A")[0].Changes)
 	}
+	if NewLevel(EnoughRuns-1) != 0 || NewLevel(EnoughRuns) != 4 {
+		t.Errorf("%d runs are not the least", EnoughRuns)
+	}
 	if h := HistoryOf("s", pasts(clear[:8], nil), nil); len(seriesOf(h, "A")[0].Changes) != 0 {
 		t.Errorf("of 8 runs: %+v", seriesOf(h, "A")[0].Changes)
 	}

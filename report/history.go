@@ -72,9 +72,10 @@ func historyChanges(h analysis.History) section {
 	case len(s.items) > 0:
 		s.notes = append(s.notes, "A change is where the level of the runs after it is another one; single odd runs are none.")
 	case most < analysis.EnoughRuns:
-		s.notes = append(s.notes, fmt.Sprintf("None can be found yet: the longest series has %s, and a change needs %d, four of them of the new level.", count(most, "run"), analysis.EnoughRuns))
+		s.notes = append(s.notes, fmt.Sprintf("None can be found yet: the longest series has %s, and a change needs %d, of which at least %d are of the new level, so %d more. Until then `windtunnel compare` tells whether two runs differ.",
+			count(most, "run"), analysis.EnoughRuns, analysis.NewLevel(analysis.EnoughRuns), analysis.EnoughRuns-most))
 	default:
-		s.notes = append(s.notes, "None.")
+		s.notes = append(s.notes, fmt.Sprintf("None. In a series of %s a change takes at least %d of the new level.", count(most, "run"), analysis.NewLevel(most)))
 	}
 	return s
 }

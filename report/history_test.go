@@ -33,15 +33,18 @@ func aHistory(runs int) analysis.History {
 	return h
 }
 
+// unchanged is a history of eleven runs of the same.
+func unchanged() analysis.History {
+	h := aHistory(30)
+	return analysis.HistoryOf(h.Suite, h.Runs[4:15], []result.Metric{result.ReceivedRate})
+}
+
 func TestHistoryGoldens(t *testing.T) {
-	for name, h := range map[string]analysis.History{"normal": aHistory(14), "few": aHistory(2), "none": {Suite: "s"}} {
+	for name, h := range map[string]analysis.History{"normal": aHistory(14), "few": aHistory(2), "none": {Suite: "s"}, "unchanged": unchanged()} {
 		for _, format := range HistoryFormats() {
 			var got bytes.Buffer
 			if err := WriteHistory(format, &got, h, Options{}); err != nil {
 				t.Fatal(err)
-			}
-			if name != "normal" && format != "text" {
-				continue
 			}
 			goldenText(t, "history-"+name, format, got.String())
 		}

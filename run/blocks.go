@@ -35,7 +35,7 @@ func (c *Conductor) measure(ctx context.Context, cells []PlannedCell) (why strin
 			blocks++
 		}
 		c.showRatios()
-		if block >= c.Plan.Times.MinimumBlocks && c.series.known(c.Plan.Times.Precision) {
+		if block >= c.Plan.Times.MinimumBlocks && c.series.known(c.Plan.Times.Precision, func(cell string) bool { return !c.broken[cell] }) {
 			return EndPrecision, blocks, nil
 		}
 		if standing = c.standing(standing); len(standing) == 0 {

@@ -76,12 +76,12 @@ func (s *series) estimate(r result.Ratio) stats.Estimate {
 	return s.family.OfTrials(s.cells, s.trials, r)
 }
 
-// known reports whether every ratio whose cells run is known to the precision.
-// Without a ratio to know, nothing is: the budget then ends the run.
-func (s *series) known(precision float64) bool {
+// known reports whether every ratio whose cells run, and whose testbeds stand, is known to the precision: more blocks would
+// say nothing of another one. Without a ratio to know, nothing is: the budget then ends the run.
+func (s *series) known(precision float64, stands func(cell string) bool) bool {
 	asked := 0
 	for _, r := range s.ratios {
-		if !s.runs(r.Over) || !s.runs(r.Under) {
+		if !s.runs(r.Over) || !s.runs(r.Under) || !stands(r.Over) || !stands(r.Under) {
 			continue
 		}
 		asked++

@@ -25,6 +25,21 @@ const (
 	longestSeries = 2000
 )
 
+// NewLevel is how many of the last of n values have to be of a new level at the least, however clear it is, for it to be called a
+// change: in fewer, too large a part of the orders of the same values puts these at one of the two ends. 0: of so few values none can be.
+func NewLevel(n int) int {
+	for k := shortestLevel; k <= n/2; k++ {
+		orders := 1.0
+		for i := range k {
+			orders *= float64(n-i) / float64(i+1)
+		}
+		if 2/orders <= falseAlarm {
+			return k
+		}
+	}
+	return 0
+}
+
 // ChangePoints are the changes of level in a series, in order, such as the ratios of one
 // suite's runs. Values that are no numbers are passed over, and Index counts them.
 //

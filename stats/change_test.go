@@ -117,3 +117,26 @@ func TestChangePointsOfAnySeries(t *testing.T) {
 		}
 	})
 }
+
+// TestNewLevel: fewer values of a new level never show it, and one more always does, where there is hardly any noise. (With
+// just as many, the orders that are drawn decide.)
+func TestNewLevel(t *testing.T) {
+	for n := 2; n <= 30; n++ {
+		needed := NewLevel(n)
+		for _, k := range []int{needed - 1, needed + 1} {
+			if k < 1 || needed == 0 && k > 0 || k > n/2 {
+				continue
+			}
+			values := series(rand.New(rand.NewPCG(uint64(n), 9)), n, 1, 1e-6, false)
+			for i := n - k; i < n; i++ {
+				values[i] *= 0.5
+			}
+			if got := len(ChangePoints(values)) > 0; got != (k > needed) {
+				t.Errorf("%d of %d values of a new level: seen is %v", k, n, got)
+			}
+		}
+	}
+	if NewLevel(8) != 0 || NewLevel(9) != 4 || NewLevel(15) != 2 {
+		t.Errorf("8 values: %d, 9: %d, 15: %d", NewLevel(8), NewLevel(9), NewLevel(15))
+	}
+}

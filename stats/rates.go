@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"math"
 
 	"windtunnel/result"
 )
@@ -9,7 +10,11 @@ import (
 // OfRates is the ratio of two rates that searches found, each with an interval of its own. Its bounds are the
 // least and the largest quotient of the two intervals: the searches were one after the other, so
 // that nothing cancels. N is the trials of the one that had fewer.
-func OfRates(over, under result.Figure) Estimate {
+func OfRates(over, under result.Figure) Estimate { return Family(1).OfRates(over, under) }
+
+// OfRates is a ratio of two found rates as one of the family's. Nothing is left of the trials behind an interval but that it
+// is one of 95 %, so it is made as much wider as that of a Gaussian logarithm would have to be (Bonferroni).
+func (f Family) OfRates(over, under result.Figure) Estimate {
 	for _, f := range []result.Figure{over, under} {
 		switch {
 		case !f.Known():
@@ -20,6 +25,18 @@ func OfRates(over, under result.Figure) Estimate {
 			return Estimate{Reason: fmt.Sprintf("a rate of %.4g per second has no ratio", f.Mean)}
 		}
 	}
-	low, high := *over.Low / *under.High, *over.High / *under.Low
-	return Estimate{Estimate: over.Mean / under.Mean, Low: &low, High: &high, N: min(over.N, under.N)}
+	low, high := f.widened(over, *over.Low)/f.widened(under, *under.High), f.widened(over, *over.High)/f.widened(under, *under.Low)
+	e := Estimate{Estimate: over.Mean / under.Mean, N: min(over.N, under.N)}
+	if low > 0 && !math.IsInf(high, 1) {
+		e.Low, e.High = &low, &high
+	}
+	return e
 }
+
+// widened is a bound of a rate as one of the family's.
+func (f Family) widened(rate result.Figure, bound float64) float64 {
+	return rate.Mean * math.Pow(bound/rate.Mean, gaussianQuantile(f.mistake()/2)/gaussianQuantile(mistake/2))
+}
+
+// gaussianQuantile is the value that the standard normal distribution passes with probability p < 1/2.
+func gaussianQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }

@@ -36,3 +36,20 @@ func TestRatesWithoutARatio(t *testing.T) {
 		}
 	}
 }
+
+// TestRatesOfAFamily have wider bounds, as a Gaussian logarithm's would be.
+func TestRatesOfAFamily(t *testing.T) {
+	a, b := found(90, 100, 110), found(180, 200, 220)
+	one, ten := Family(1).OfRates(a, b), Family(10).OfRates(a, b)
+	if one != OfRates(a, b) && (*one.Low != *OfRates(a, b).Low || *one.High != *OfRates(a, b).High) {
+		t.Errorf("alone %v", one)
+	}
+	// 2.807 and 1.960 are the 99.75th and the 97.5th percentile of the standard normal distribution.
+	wider := math.Log(*ten.High/ten.Estimate) / math.Log(*one.High/one.Estimate)
+	if math.Abs(wider-2.807/1.960) > 1e-3 || *ten.Low >= *one.Low || ten.Estimate != one.Estimate {
+		t.Errorf("among ten %v, %.4f times as wide", ten, wider)
+	}
+	if far := Family(1<<20).OfRates(found(1e-300, 1, 1e300), found(1e-300, 1, 1e300)); far.Bounded() || !far.Known() {
+		t.Errorf("bounds beyond all numbers: %v", far)
+	}
+}

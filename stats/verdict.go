@@ -57,11 +57,18 @@ func reach(e Estimate) float64 { return (*e.High - *e.Low) / 2 }
 // Change says a ratio as a difference; from a factor of 2 up, as a factor.
 func Change(ratio float64, w Words) string { return change(ratio, w, 0) }
 
+// fraction is under which ratio a difference is said as a factor, too: in whole per cent it would be 100 % less, which is
+// nothing at all.
+const fraction = 0.005
+
+// asFactor tells whether a ratio is said as a factor.
+func asFactor(ratio float64) bool { return ratio >= 2 || ratio > 0 && ratio < fraction }
+
 // change shows as many decimals as a reach to either bound makes sense of; 0 is an
 // unknown one.
 func change(ratio float64, w Words, reach float64) string {
 	switch {
-	case ratio >= 2:
+	case asFactor(ratio):
 		return number(ratio, reach) + " times " + w.As
 	case ratio >= 1:
 		return percent(ratio-1, reach) + " % " + w.More
@@ -73,7 +80,7 @@ func change(ratio float64, w Words, reach float64) string {
 func bounds(e Estimate) string {
 	low, high, r := *e.Low, *e.High, reach(e)
 	switch {
-	case e.Estimate >= 2:
+	case asFactor(e.Estimate):
 		return "[" + number(low, r) + ", " + number(high, r) + "]"
 	case e.Estimate >= 1:
 		return "[" + percent(low-1, r) + ", " + percent(high-1, r) + "]"
@@ -102,10 +109,10 @@ func number(x, reach float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// percent has one decimal under 10 and none above, and more for a narrow reach.
+// percent has one decimal under 10 and near 100, where what is left of it counts, none between, and more for a narrow reach.
 func percent(share, reach float64) string {
 	digits := finer(reach, 0.01)
-	if p := share * 100; digits == 0 && math.Abs(p) < 9.95 {
+	if p := share * 100; digits == 0 && (math.Abs(p) < 9.95 || p >= 98.95 && p < 100) {
 		digits = 1
 	}
 	return strconv.FormatFloat(share*100, 'f', digits, 64)

@@ -27,7 +27,10 @@ func TestVerdict(t *testing.T) {
 		"not distinguishable: less than 13 % apart":            estimate(1.01, 0.9, 1.123),
 		"not distinguishable: less than 0.1 % apart":           estimate(1, 1, 1),
 		"not distinguishable: less than a factor of 68 apart":  estimate(1.3, 0.4, 67.45),
-		"not distinguishable: less than a factor of 5.0 apart": estimate(0.5, 0.2, 1.3), // not 80 %
+		"not distinguishable: less than a factor of 5.0 apart": estimate(0.5, 0.2, 1.3),         // not 80 %
+		"0.003 times as fast [0.0021, 0.0042]":                 estimate(0.003, 0.0021, 0.0042), // not 100 % slower
+		"99.3 % slower [98.9, 99.6]":                           estimate(0.007, 0.004, 0.0111),
+		"100 % slower, without bounds: 3 of at least 5 blocks": {Estimate: 0, N: 3},
 		"59 % slower, without bounds: 3 of at least 5 blocks":  {Estimate: 0.41, N: 3},
 		"no ratio: nothing was received":                       {Reason: "nothing was received"},
 	} {
@@ -52,7 +55,7 @@ func TestEstimateOnOneLine(t *testing.T) {
 // The words and the bounds never disagree, and neither do the judgements.
 func TestVerdictAgreesWithBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		low := math.Exp(rapid.Float64Range(-5, 5).Draw(t, "low"))
+		low := math.Exp(rapid.Float64Range(-9, 5).Draw(t, "low"))
 		mid := low * math.Exp(rapid.Float64Range(1e-6, 3).Draw(t, "mid"))
 		high := mid * math.Exp(rapid.Float64Range(0, 3).Draw(t, "high"))
 		e := estimate(mid, low, high)
@@ -61,8 +64,11 @@ func TestVerdictAgreesWithBounds(t *testing.T) {
 		if claims != (low > 1 || high < 1) {
 			t.Fatalf("[%g, %g]: %s", low, high, text)
 		}
-		if claims && (mid < 1) != strings.Contains(text, "slower") {
+		if claims && (mid < 1) != strings.Contains(text, "slower") && mid >= fraction {
 			t.Fatalf("%g: %s", mid, text)
+		}
+		if claims && strings.HasPrefix(text, "100 %") {
+			t.Fatalf("%g is said as nothing at all: %s", mid, text)
 		}
 		one := 1.0
 		below, above := Judge(result.Comparison{High: &one}, e), Judge(result.Comparison{Low: &one}, e)

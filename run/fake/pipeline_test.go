@@ -249,6 +249,17 @@ func TestATestbedThatStaysBrokenIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestABrokenCellsRatioDoesNotKeepTheRun: nothing more will be known of it, and the other one is.
+func TestABrokenCellsRatioDoesNotKeepTheRun(t *testing.T) {
+	truths := map[string]fake.Truth{"B": {BreaksAfter: 3, StaysBroken: true, Noise: 0.3}}
+	ratios := append(slices.Clone(over), result.Ratio{Metric: result.ReceivedRate, Over: "C", Under: "A"})
+	out := &records{}
+	end, err := conduct(fake.New(9, truths, fake.Noise{Trial: 0.001}), plan(9, time.Minute, 0.05, ratios, "A", "B", "C"), out, silent{})
+	if err != nil || end.Why != run.EndPrecision || end.ElapsedSeconds > 30 {
+		t.Fatalf("%+v, %v", end, err)
+	}
+}
+
 func TestADeadNodeEndsTheRunAndKeepsItsTrials(t *testing.T) {
 	m := fake.New(5, nil, fake.Noise{})
 	m.NodeDiesAfter = 6
