@@ -38,6 +38,7 @@ const (
 type ComparedCell struct {
 	Name, Says  string
 	Reason      string // why it was not compared; "": it was
+	Neither     bool   // it could be measured where neither run was: nothing is missing
 	Differences []Difference
 	Figures     []ComparedFigure
 }
@@ -166,6 +167,8 @@ func pairCells(one, other trialed, name string) pairedCell {
 		p.Reason = "the first run has no such cell"
 	case !inAfter:
 		p.Reason = "the second run has no such cell"
+	case p.before.Status == Skipped && p.after.Status == Skipped:
+		p.Reason, p.Neither = "neither run could measure it: "+p.after.Reason, true
 	case p.before.Status != Measured:
 		p.Reason = "the first run did not measure it: " + p.before.Reason
 	case p.after.Status != Measured:
@@ -181,7 +184,7 @@ func (p pairedCell) compare(family int, limit float64) ComparedCell {
 	for _, m := range p.metrics {
 		f := ComparedFigure{Metric: m, Before: p.before.Figure(m), After: p.after.Figure(m)}
 		if m == result.FoundRate {
-			f.Ratio = stats.OfRates(f.After, f.Before)
+			f.Ratio = stats.Family(family).OfRates(f.After, f.Before)
 		} else {
 			f.Ratio = stats.Independent(p.other.samples(p.after, m), p.one.samples(p.before, m), family)
 		}
@@ -296,6 +299,12 @@ func (c Compared) Count(g Gate) int {
 		}
 	}
 	return n
+}
+
+// Whole reports whether all was compared and judged that could be: no cell and no figure is missing from what the gate
+// says.
+func (c Compared) Whole() bool {
+	return c.Count(GateUnjudged) == 0 && !slices.ContainsFunc(c.Left(), func(cell ComparedCell) bool { return !cell.Neither })
 }
 
 // Left are the cells that were not compared.

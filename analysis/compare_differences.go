@@ -117,11 +117,12 @@ func runDifferences(before, after result.Run) []Difference {
 	if before.Foreign == "" && after.Foreign == "" {
 		d.add(Forbids, "", "nodes", madeOf(before), madeOf(after))
 	}
-	for _, name := range nodeNames(before, after) {
-		b, inBefore := nodeNamed(before, name)
-		a, inAfter := nodeNamed(after, name)
-		if inBefore && inAfter { // else the cells' places tell
-			d.node("node "+name, b, a)
+	other := nodesByName(after)
+	seen := map[string]bool{}
+	for _, b := range before.Nodes {
+		if a, both := other[b.Name]; both && !seen[b.Name] { // else the cells' places tell
+			seen[b.Name] = true
+			d.node("node "+b.Name, b, a)
 		}
 	}
 	return d.sorted()
@@ -149,23 +150,15 @@ func madeOf(r result.Run) string {
 	return "of their own"
 }
 
-func nodeNames(before, after result.Run) []string {
-	var names []string
-	for _, n := range slices.Concat(before.Nodes, after.Nodes) {
-		if !slices.Contains(names, n.Name) {
-			names = append(names, n.Name)
-		}
-	}
-	return names
-}
-
-func nodeNamed(r result.Run, name string) (result.RunNode, bool) {
+// nodesByName has the first of each name.
+func nodesByName(r result.Run) map[string]result.RunNode {
+	nodes := map[string]result.RunNode{}
 	for _, n := range r.Nodes {
-		if n.Name == name {
-			return n, true
+		if _, again := nodes[n.Name]; !again {
+			nodes[n.Name] = n
 		}
 	}
-	return result.RunNode{}, false
+	return nodes
 }
 
 func (d *differ) node(where string, b, a result.RunNode) {

@@ -212,3 +212,30 @@ func TestSameRunIsNamed(t *testing.T) {
 		t.Errorf("%s %v", c.Gate, c.Doubts)
 	}
 }
+
+// TestSearchedRatesAreOfTheFamily: the more is compared, the wider their bounds.
+func TestSearchedRatesAreOfTheFamily(t *testing.T) {
+	searched := func(seed uint64, cells int, rate float64) result.File {
+		rates := map[string]float64{}
+		for i := range cells {
+			rates[string(rune('A'+i))] = 1e9
+		}
+		f := aRun(seed, rates, 8, 0.01)
+		for _, c := range f.Cells {
+			low, high := rate*0.98, rate*1.02
+			f.Searches = append(f.Searches, result.Search{Cell: c.Name, Unit: result.PacketsPerSecond, Goals: []result.SearchGoal{{}},
+				Found: []result.SearchResult{{Regular: true, Rate: result.Figure{Mean: rate, Low: &low, High: &high, N: 9}}}})
+		}
+		return f
+	}
+	reach := func(cells int) float64 {
+		c := Compare(searched(1, cells, 1e6), searched(2, cells, 0.95e6), Comparison{Limit: 0.01})
+		if c.Family < cells || c.Cells[0].Figures[0].Metric != result.FoundRate {
+			t.Fatalf("%d cells: a family of %d, %+v", cells, c.Family, c.Cells[0].Figures)
+		}
+		return c.Cells[0].Figures[0].Ratio.HalfWidth()
+	}
+	if one, many := reach(1), reach(20); !(many > 1.3*one) {
+		t.Errorf("the bounds of one of 20 rates reach %.4f, that of one %.4f", many, one)
+	}
+}

@@ -109,7 +109,8 @@ func (f Findings) factor(d data, gap result.Ratio, name string, family stats.Fam
 }
 
 // hides tells of a change that takes the second cell towards the first: what then limits it may limit both, whatever is
-// between them.
+// between them. It is a caution and claims nothing that the report decides by, so its intervals are those of ratios alone:
+// within the family's, which are wider, it would be silent more often, and that is the worse mistake here.
 func hides(gap result.Ratio, between, alone stats.Estimate) string {
 	if !between.Differs() || !alone.Differs() || (between.Estimate < 1) != (alone.Estimate < 1) {
 		return ""

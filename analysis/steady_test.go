@@ -79,8 +79,11 @@ func TestOddBlocksAreNamed(t *testing.T) {
 
 func TestTogether(t *testing.T) {
 	file := run(8, nil)
-	if says := Of(file).Together(); says != "" {
+	if says := Of(file).Together(); !strings.Contains(says, "bounds of the true figure, right in 95 %") {
 		t.Errorf("one ratio: %q", says)
+	}
+	if says := Of(run(2, nil)).Together(); says != "" {
+		t.Errorf("no bounds: %q", says)
 	}
 	alone := Of(file).Ratios[0].Estimate
 	file.Run.Hypotheses = []result.Hypothesis{{ID: "h", Holds: result.Predicate{All: []result.Comparison{{Ratio: result.Ratio{Metric: result.SenderCost, Over: "B", Under: "A"}}}}}}

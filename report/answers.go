@@ -142,12 +142,12 @@ func spokenFor(r analysis.Ratio) string {
 func causeLines(r analysis.Ratio) []line {
 	var lines []line
 	for n, c := range r.Causes {
-		lines = append(lines, line{says: fmt.Sprintf("%d. %s: %s (%s)", n+1, c.Factor, c.Says, c.ShareWords())})
+		lines = append(lines, line{says: fmt.Sprintf("%s %s: %s (%s)", ordinal(n), c.Factor, c.Says, c.ShareWords())})
 		if c.By != "" && c.Share.Known() {
-			lines = append(lines, line{says: "reckoned by " + c.By})
+			lines = append(lines, line{says: "reckoned by " + c.By, under: true})
 		}
 		if len(c.Evidence) > 0 {
-			lines = append(lines, line{says: strings.Join(c.Evidence, "; ")})
+			lines = append(lines, line{says: strings.Join(c.Evidence, "; "), under: true})
 		}
 	}
 	if len(r.Causes) == 0 {
@@ -157,6 +157,9 @@ func causeLines(r analysis.Ratio) []line {
 	}
 	return lines
 }
+
+// ordinal is a cause's place among a ratio's; a number with a point would begin a list of its own in Markdown.
+func ordinal(n int) string { return fmt.Sprintf("(%d)", n+1) }
 
 func doubtLines(r analysis.Ratio) []line {
 	var lines []line

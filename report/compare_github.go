@@ -20,7 +20,11 @@ func writeGitHub(w io.Writer, c analysis.Compared, _ Options) error {
 	if c.Forbidden != "" {
 		out.line("> [!CAUTION]", "> These runs may not be compared: "+escape(bounded(c.Forbidden, mostText)), "")
 	} else if says := gateSentence(c); says != "" {
-		out.line("> "+githubAlerts[c.Gate], "> Gate "+escape(says), "")
+		alert := githubAlerts[c.Gate]
+		if c.Gate == analysis.GateHolds && !c.Whole() {
+			alert = githubAlerts[analysis.GateUndecided]
+		}
+		out.line("> "+alert, "> Gate "+escape(says), "")
 	}
 	out.githubFigures(c)
 	for _, s := range []section{comparedRatios(c), differences(c), doubtList(c.Doubts)} {
@@ -39,8 +43,11 @@ var githubAlerts = map[analysis.Gate]string{
 
 func githubHeading(c analysis.Compared) string {
 	mark := map[analysis.Gate]string{analysis.GateBroken: "❌ ", analysis.GateHolds: "✅ ", analysis.GateUndecided: "⚠️ ", analysis.GateUnjudged: "⚠️ "}[c.Gate]
-	if c.Forbidden != "" {
+	switch {
+	case c.Forbidden != "":
 		mark = "⛔ "
+	case c.Gate == analysis.GateHolds && !c.Whole(): // a cell that failed is no success
+		mark = "⚠️ "
 	}
 	return mark + escape(bounded(comparedTitle(c), mostText))
 }

@@ -201,3 +201,29 @@ func TestUnknownComparedFormatNamesTheNearest(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCheckMarkForWhatWasNotMeasured: a gate that holds of all other cells is no success, unless what is missing could be
+// measured in neither run.
+func TestNoCheckMarkForWhatWasNotMeasured(t *testing.T) {
+	whole := func() *maker { return normal().later() }
+	for name, c := range map[string]struct {
+		before, after *maker
+		want          string
+	}{
+		"all":               {normal(), whole(), "## ✅ "},
+		"it failed":         {normal(), failedCell().later(), "## ⚠️ "},
+		"skipped in one":    {normal(), skippedCell().later(), "## ⚠️ "},
+		"skipped in both":   {skippedCell(), skippedCell().later(), "## ✅ "},
+		"failed in both":    {failedCell(), failedCell().later(), "## ⚠️ "},
+		"nothing was gated": {nothingUsable(), whole(), "## ⚠️ "},
+	} {
+		var got bytes.Buffer
+		compared := analysis.Compare(c.before.file, c.after.file, analysis.Comparison{Limit: 0.1})
+		if err := WriteCompared("github", &got, compared, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(got.String(), c.want) || strings.Contains(got.String(), "[!TIP]") != strings.Contains(c.want, "✅") {
+			t.Errorf("%s: want %q of\n%s", name, c.want, got.String())
+		}
+	}
+}

@@ -43,8 +43,9 @@ type item struct {
 
 // line is one line under an item.
 type line struct {
-	says string
-	mood mood
+	says  string
+	mood  mood
+	under bool // the line before it, which it speaks for
 }
 
 // mood is what a format may colour.

@@ -13,6 +13,12 @@ import (
 // mostExplained is how many causes an explanation has: with what stands around them, about ten lines.
 const mostExplained = 3
 
+// CheckExplained tells, before anything is written, whether Explain will know the ratio.
+func CheckExplained(f analysis.Findings, ratio string) error {
+	_, err := ratioNamed(f, ratio)
+	return err
+}
+
 // Explain writes the answer for one ratio of a run, "B/A" or "cpu.b: B/A", in a few lines of plain words, with the
 // evidence. An unknown ratio's error names the nearest one.
 func Explain(w io.Writer, f analysis.Findings, ratio string, o Options) error {

@@ -126,6 +126,30 @@ func TestRecovered(t *testing.T) {
 	}
 }
 
+// TestExplanations has those of all of a run's ratios, each in about ten lines.
+func TestExplanations(t *testing.T) {
+	for name, m := range map[string]*maker{
+		"normal": normal(), "one-block": oneBlock(), "failed-cell": failedCell(), "nothing-usable": nothingUsable(), "undecided": undecided(), "kinds": otherKinds(),
+	} {
+		f := analysis.Of(m.file)
+		var all bytes.Buffer
+		for _, r := range f.Ratios {
+			var got bytes.Buffer
+			if err := Explain(&got, f, r.Ratio.Short(), Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if lines := strings.Count(got.String(), "\n"); lines > 20 {
+				t.Errorf("%s, %s: %d lines", name, r.Ratio.Short(), lines)
+			}
+			all.WriteString(got.String() + "\n")
+		}
+		goldenText(t, "explain-"+name, "text", all.String())
+	}
+	if err := CheckExplained(analysis.Of(normal().file), "B/Z"); err == nil || !strings.Contains(err.Error(), "B/Z") {
+		t.Error(err)
+	}
+}
+
 func oneBlock() *maker {
 	return contrail().trials("A", 1, 1, raw).trials("B", 1, 1, containers).trials("D", 1, 1, overlay).ended("budget")
 }

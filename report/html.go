@@ -61,18 +61,26 @@ func (p *page) whole(d document) {
 	p.element("a", "Skip to the answer", "class", "skip", "href", "#section-1")
 	p.open("header")
 	p.element("h1", d.title)
-	for _, text := range d.intro {
-		p.element("p", text)
-	}
 	p.close("header")
-	p.contents(d)
 	p.open("main")
-	for _, part := range fitting(d.sections) {
+	for i, part := range fitting(d.sections) {
 		p.Write(part)
+		if i == 0 { // the answer comes first, then what was measured for it
+			p.about(d)
+		}
 	}
 	p.close("main")
 	p.close("body")
 	p.close("html")
+	p.WriteByte('\n')
+}
+
+// about is what was run, and what else there is to read.
+func (p *page) about(d document) {
+	for _, text := range d.intro {
+		p.element("p", text, "class", "note")
+	}
+	p.contents(d)
 	p.WriteByte('\n')
 }
 
@@ -213,7 +221,11 @@ func (p *page) item(i item) {
 				p.element("li", fmt.Sprintf("%d more", len(i.lines)-n))
 				break
 			}
-			p.element("li", l.says, "class", moodClasses[l.mood])
+			class := moodClasses[l.mood]
+			if l.under {
+				class += " under"
+			}
+			p.element("li", l.says, "class", class)
 		}
 		p.close("ul")
 	}

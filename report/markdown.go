@@ -104,7 +104,11 @@ func (m markdown) item(i item) {
 	}
 	m.line("- " + text)
 	for _, l := range i.lines {
-		m.line("  - " + escape(l.says))
+		indent := "  "
+		if l.under {
+			indent += "  "
+		}
+		m.line(indent + "- " + escape(l.says))
 	}
 }
 

@@ -109,7 +109,11 @@ func (t *text) item(i item, named int) {
 	hang := min(utf8.RuneCountInString(lead), 4+named)
 	t.hanging(lead, i.says, hang, colors[i.mood])
 	for _, l := range i.lines {
-		t.hanging(strings.Repeat(" ", hang)+"- ", l.says, hang+2, colors[l.mood])
+		indent := hang
+		if l.under {
+			indent += 2
+		}
+		t.hanging(strings.Repeat(" ", indent)+"- ", l.says, indent+2, colors[l.mood])
 	}
 }
 
