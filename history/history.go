@@ -92,8 +92,8 @@ func scan(dir string) (map[string]state, error) {
 		if e.Name() == result.FileName {
 			return nil, fmt.Errorf("%s is a run itself: name the folder that holds runs with --runs", dir)
 		}
-		info, err := os.Lstat(filepath.Join(dir, e.Name(), result.FileName))
-		if err != nil || !info.Mode().IsRegular() { // no run, or nothing that can be read without waiting
+		info, err := os.Stat(filepath.Join(dir, e.Name(), result.FileName))
+		if err != nil { // no run; one that is no regular file is refused by its reader, and named
 			continue
 		}
 		if there[e.Name()] = (state{info.Size(), info.ModTime().UnixNano()}); len(there) > mostRuns {

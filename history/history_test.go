@@ -275,7 +275,7 @@ func TestHostileRuns(t *testing.T) {
 	}
 	for range 2 { // as read, and by the index
 		found := load(t, dir, Options{})
-		if len(found.Past) != 2 || len(found.Left) != 5 {
+		if len(found.Past) != 2 || len(found.Left) != 6 {
 			t.Errorf("%d runs, left %v", len(found.Past), found.Left)
 		}
 		for _, l := range found.Left {

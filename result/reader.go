@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,6 +49,12 @@ func Read(path string) (File, error) {
 	}
 	if info.IsDir() {
 		path = filepath.Join(path, FileName)
+		if info, err = os.Stat(path); err != nil {
+			return File{}, fmt.Errorf("reading a run: %w", err)
+		}
+	}
+	if !info.Mode().IsRegular() { // a FIFO would be waited for, a device has no end
+		return File{}, fmt.Errorf("reading a run: %s is %s and not a regular file: name a run's folder, or a copy of its %s", path, kindOf(info.Mode()), FileName)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -59,6 +66,21 @@ func Read(path string) (File, error) {
 		return File{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// kindOf is what a file is that is not a regular one.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something else"
 }
 
 // Decode reads a run file's text. It takes what a killed run left: a last line

@@ -2,6 +2,8 @@
 # Runs every fuzzer below folders, and shares a time among them: fuzz.sh 'traffic foreign' 8m. Each has one worker,
 # and as many run at once as there are CPUs: two fuzzers with a worker each try as many inputs in four seconds
 # as one after the other with two workers each in five, because one fuzzer's workers wait for their coordinator.
+# An input that reaches something new is made smaller by at most ten tries, not for up to a minute: of a few seconds each,
+# nearly all would be spent on that.
 # With a third argument "each", every fuzzer gets the whole time, and all CPUs.
 set -euo pipefail
 read -ra folders <<<"$1"
@@ -20,7 +22,7 @@ fuzz() { # a package and a fuzzer's name
 	local log
 	log=$(mktemp)
 	echo "fuzz: $1 $2 for ${seconds}s"
-	if ! go test -run '^$' -fuzz "^$2\$" -fuzztime "${seconds}s" -parallel "$workers" "./$1" >"$log" 2>&1; then
+	if ! go test -run '^$' -fuzz "^$2\$" -fuzztime "${seconds}s" -fuzzminimizetime 10x -parallel "$workers" "./$1" >"$log" 2>&1; then
 		# A fuzzer whose worker is busy when the time ends may report the end as a failure
 		#; a finding writes the input that shows it.
 		if ! grep -q 'context deadline exceeded' "$log" || grep -q 'Failing input written' "$log"; then

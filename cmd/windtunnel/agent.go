@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os/signal"
 	"strconv"
@@ -80,11 +81,12 @@ type nodeFlags struct {
 	copied       bool
 }
 
+// ended is how a command that began ends: an error is its failure, unless it knows its code.
 func ended(err error) error {
-	if err != nil {
-		return failed(err)
+	if err == nil || errors.As(err, new(coded)) {
+		return err
 	}
-	return nil
+	return failed(err)
 }
 
 func parseCPUs(text string) ([]int, error) {

@@ -51,26 +51,33 @@ func compareCommand(s streams) *cobra.Command {
 // comparison checks the flags.
 func comparison(gate string, metrics []string) (analysis.Comparison, error) {
 	var what analysis.Comparison
-	if gate != "" {
-		percent, err := result.ParsePercent(gate)
-		if err != nil || !(percent > 0 && percent < 100) {
-			return what, fmt.Errorf("--gate %q is no percentage between 0 and 100; write 5%% for 5 per cent", result.Clip(gate))
-		}
-		what.Limit = percent / 100
-	}
 	var err error
+	if gate != "" {
+		if what.Limit, err = shareFlag("gate", gate); err != nil {
+			return what, err
+		}
+	}
 	what.Metrics, err = metricsByWords(metrics)
 	return what, err
 }
 
-func compareRuns(s streams, before, after string, what analysis.Comparison, format string) error {
-	one, err := result.Read(before)
-	if err != nil {
-		return refused(err)
+// shareFlag reads a flag's percentage as a share: 5% is 0.05. Neither nothing nor all is one.
+func shareFlag(flag, text string) (float64, error) {
+	percent, err := result.ParsePercent(text)
+	if err != nil || !(percent > 0 && percent < 100) {
+		return 0, fmt.Errorf("--%s %q is no percentage between 0 and 100; write 5%% for 5 per cent", flag, result.Clip(text))
 	}
-	other, err := result.Read(after)
+	return percent / 100, nil
+}
+
+func compareRuns(s streams, before, after string, what analysis.Comparison, format string) error {
+	one, err := readRun(before)
 	if err != nil {
-		return refused(err)
+		return err
+	}
+	other, err := readRun(after)
+	if err != nil {
+		return err
 	}
 	compared := analysis.Compare(one, other, what)
 	if err := report.WriteCompared(format, s.out, compared, look(s.out)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -56,6 +57,36 @@ func TestGateExitCodes(t *testing.T) {
 		}
 		if code, said := did("compare", before, c.after); code != exitDone {
 			t.Errorf("%s without a gate: exit code %d: %s", name, code, said)
+		}
+	}
+}
+
+// TestWhatCannotBeReadIsRefused: the same code, whatever the run is wanted for.
+func TestWhatCannotBeReadIsRefused(t *testing.T) {
+	good, edited := importRun(t, "good", 6, 1000, 1), filepath.Join(t.TempDir(), "run.jsonl")
+	if err := os.WriteFile(edited, []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{edited, filepath.Join(t.TempDir(), "nowhere.jsonl")} {
+		for _, args := range [][]string{
+			{"report", bad}, {"report", bad, "--format", "html", "--out", t.TempDir()}, {"explain", bad, "B/A"},
+			{"compare", bad, good}, {"compare", good, bad, "--gate", "5%"},
+		} {
+			if code, said := did(args...); code != exitRefused {
+				t.Errorf("%v: exit code %d: %s", args, code, said)
+			}
+		}
+	}
+}
+
+// TestPercentagesHaveTheirSign in all flags alike.
+func TestPercentagesHaveTheirSign(t *testing.T) {
+	run := importRun(t, "run", 6, 1000, 1)
+	for _, text := range []string{"5", "0%", "100%", "-1%", "NaN%", "often"} {
+		for _, args := range [][]string{{"compare", run, run, "--gate", text}, {"plan", "wire-aa", "--precision", text}} {
+			if code, said := did(args...); code != exitRefused || !strings.Contains(said, "write 5% for 5 per cent") {
+				t.Errorf("%v: exit code %d: %s", args, code, said)
+			}
 		}
 	}
 }

@@ -52,11 +52,14 @@ func isRun(name string) bool {
 
 // explainRun says why a ratio of a run is as it is: by what was tried, if it was, and by what the run has seen.
 func explainRun(s streams, dir, ratio string) error {
-	file, err := result.Read(dir)
+	file, err := readRun(dir)
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	findings := analysis.Of(file)
+	if err := report.CheckExplained(findings, ratio); err != nil {
+		return refused(err)
+	}
 	if r := findings.Recovered; r != nil && r.Ratio.Ratio.IsCalled(ratio) {
 		if err := report.Recovered(s.out, findings, look(s.out)); err != nil {
 			return failed(err)
@@ -68,7 +71,7 @@ func explainRun(s streams, dir, ratio string) error {
 
 // writeRecovered prints what a run's suspects give back.
 func writeRecovered(out io.Writer, dir string) (analysis.Findings, error) {
-	file, err := result.Read(dir)
+	file, err := readRun(dir)
 	if err != nil {
 		return analysis.Findings{}, err
 	}

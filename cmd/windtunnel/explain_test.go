@@ -52,7 +52,7 @@ func TestExplainARun(t *testing.T) {
 		{filepath.Join(dir, result.FileName), "B/A", exitDone, []string{"recovers 85 %"}},
 		{dir, "B / A", exitDone, []string{"recovers 85 %", "B/A: cell B against cell A: 50"}},
 		{dir, "sent: B/A", exitDone, []string{"cell B against cell A"}},
-		{dir, "B/C", exitFailed, []string{"unknown ratio `B/C`"}},
+		{dir, "B/C", exitRefused, []string{"unknown ratio `B/C`"}},
 	} {
 		var out bytes.Buffer
 		if code := windtunnel([]string{"explain", c.run, c.ratio}, strings.NewReader(""), &out, &out); code != c.code {

@@ -14,8 +14,8 @@ import (
 	"windtunnel/result"
 )
 
-// maxImported is how many files one run is made of.
-const maxImported = 1000
+// maxImported is how many files one run is made of, and maxImportedBytes how many bytes, since all are held at once.
+const maxImported, maxImportedBytes = 1000, 256 << 20
 
 func importCommand(s streams) *cobra.Command {
 	var o others.Options
@@ -51,10 +51,14 @@ func importFiles(s streams, names []string, o others.Options, dir string) error 
 		return refused(err)
 	}
 	var files []others.File
+	held := 0
 	for _, name := range names {
 		f, err := readForeign(name)
 		if err != nil {
 			return refused(err)
+		}
+		if held += len(f.Text); held > maxImportedBytes {
+			return refused(fmt.Errorf("importing %s: more than %d MiB in all: import the files in several runs", name, maxImportedBytes>>20))
 		}
 		files = append(files, f)
 	}

@@ -42,10 +42,19 @@ func reportCommand(s streams) *cobra.Command {
 	return c
 }
 
+// readRun reads a run that somebody named: one that cannot be read is refused, whatever it is wanted for.
+func readRun(name string) (result.File, error) {
+	file, err := result.Read(name)
+	if err != nil {
+		return file, refused(err)
+	}
+	return file, nil
+}
+
 // writeReport reads a run back and prints its report: a report needs nothing but
 // the file.
 func writeReport(out io.Writer, dir, format string) (analysis.Findings, error) {
-	file, err := result.Read(dir)
+	file, err := readRun(dir)
 	if err != nil {
 		return analysis.Findings{}, err
 	}
@@ -55,7 +64,7 @@ func writeReport(out io.Writer, dir, format string) (analysis.Findings, error) {
 
 // reportInto writes a report as files and says which.
 func reportInto(s streams, dir, format, out string) error {
-	file, err := result.Read(dir)
+	file, err := readRun(dir)
 	if err != nil {
 		return err
 	}

@@ -79,11 +79,10 @@ func (f *runFlags) define(c *cobra.Command) {
 // settings checks the flags.
 func (f runFlags) settings() (run.Settings, error) {
 	s := run.Settings{Budget: f.budget, Window: f.window, Cells: f.cells, Wire: f.wire, Seed: f.seed, NoProfile: f.noProfile}
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(f.precision, "%"), 64)
-	if err != nil || !(percent > 0 && percent < 100) {
-		return s, fmt.Errorf("--precision %q is no percentage; write 5%% for 5 per cent", f.precision)
+	var err error
+	if s.Precision, err = shareFlag("precision", f.precision); err != nil {
+		return s, err
 	}
-	s.Precision = percent / 100
 	if f.wire != "" && f.wire != "nic" && f.wire != "memory" {
 		return s, fmt.Errorf("--wire %q is neither nic nor memory", f.wire)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -43,12 +44,20 @@ func suiteText(name string) (text []byte, file string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the suite: %w", err)
 	}
-	if info.IsDir() || info.Size() > maxSuite {
-		return nil, "", fmt.Errorf("%s is no suite: a suite is a file of at most %d bytes", name, maxSuite)
+	if info.IsDir() {
+		return nil, "", fmt.Errorf("%s is no suite but a folder: name the file in it", name)
 	}
-	text, err = os.ReadFile(name)
+	suite, err := os.Open(name)
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the suite: %w", err)
+	}
+	defer suite.Close()
+	text, err = io.ReadAll(io.LimitReader(suite, maxSuite+1)) // a device or a pipe does not tell how long it is
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the suite: %w", err)
+	}
+	if len(text) > maxSuite {
+		return nil, "", fmt.Errorf("%s is no suite: a suite is a file of at most %d bytes", name, maxSuite)
 	}
 	return text, name, nil
 }
