@@ -22,6 +22,7 @@ const (
 	manyName    = "many"
 	flowsName   = "flows"
 	sumName     = "sum"
+	handName    = "hand"
 	testpmdName = "testpmd"
 	ovsName     = "ovs"
 	otherName   = "other" // another build of the vRouter
@@ -72,6 +73,8 @@ func cells(s settings) (all []cell, err error) {
 	add("vxlan", fewName, vxlanIP, one)
 	add("vxlan-sum", sumName, vxlanIP, one)
 	add("vxlan-flows", fewName, vxlanIP, flows(peerFlows))
+	add("mpls-flows", fewName, mplsIP, flows(peerFlows))
+	add("hand-flows", handName, mplsIP, flows(peerFlows))
 	add("few", fewName, destination(0), spread(fewRoutes))
 	add("many", manyName, destination(0), spread(s.routes))
 	add("few-flows", flowsName, mplsIP, flows(fewFlows))
@@ -112,6 +115,7 @@ func ratios(s settings) (goals, costs []ratio) {
 	}, []ratio{
 		{what: "poll mode, VXLAN / MPLSoUDP", over: "vxlan", under: "mpls"},
 		{what: "poll mode, VXLAN with an outer UDP checksum / without", over: "vxlan-sum", under: "vxlan"},
+		{what: fmt.Sprintf("poll mode, two CPUs that forward what one of them reads / one CPU, %d flows", peerFlows), over: "hand-flows", under: "mpls-flows"},
 		{what: fmt.Sprintf("poll mode, flow mode / packet mode, %d flows", fewFlows), over: "few-flows", under: "mpls"},
 	}
 	if s.against == "" {

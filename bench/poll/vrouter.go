@@ -62,6 +62,7 @@ type table struct {
 	routes int  // of the spread ones
 	flows  int  // in flow mode: so many; 0: packet mode
 	sum    bool // tunnel packets have an outer UDP checksum
+	hands  bool // two CPUs forward what one of them reads
 }
 
 func (t table) config(p *place) config.Config {
@@ -110,16 +111,20 @@ func newPoll(ctx context.Context, dir, bin, name string, t table) (d *device, er
 	if err != nil {
 		return d, err
 	}
-	if err := runVrouter(ctx, p, bin); err != nil {
+	if err := runVrouter(ctx, p, bin, t); err != nil {
 		return d, err
 	}
 	return d, t.fill(ctx, d)
 }
 
 // runVrouter waits until it is ready.
-func runVrouter(ctx context.Context, p *place, bin string) error {
-	cmd, err := p.program(ctx, filepath.Join(bin, "vrouter"), "run", "--config", p.file("node.json"), "--socket", p.file("vrouter"), "--lease", "--mode", "poll",
-		"--poll-cpu", fmt.Sprint(deviceCPU), "--poll-memory", "huge", "--poll-program", filepath.Join(bin, "vrouter-poll"))
+func runVrouter(ctx context.Context, p *place, bin string, t table) error {
+	args := []string{filepath.Join(bin, "vrouter"), "run", "--config", p.file("node.json"), "--socket", p.file("vrouter"), "--lease", "--mode", "poll",
+		"--poll-cpu", fmt.Sprint(deviceCPU), "--poll-memory", "huge", "--poll-program", filepath.Join(bin, "vrouter-poll")}
+	if t.hands {
+		args = append(args, "--poll-cpu", fmt.Sprint(secondCPU), "--poll-hand-over") // beside the first
+	}
+	cmd, err := p.program(ctx, args...)
 	if err != nil {
 		return err
 	}

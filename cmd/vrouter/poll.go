@@ -27,6 +27,7 @@ type pollFlags struct {
 	cpus          []int
 	pause         time.Duration
 	patience      time.Duration
+	handOver      bool
 }
 
 func (f *pollFlags) add(c *cobra.Command) {
@@ -34,6 +35,7 @@ func (f *pollFlags) add(c *cobra.Command) {
 	c.Flags().IntSliceVar(&f.cpus, "poll-cpu", nil, "poll mode: the CPU that forwards, or several (2,3); the last one without")
 	c.Flags().DurationVar(&f.pause, "poll-pause", 0, "poll mode: how long such a CPU sleeps at a time while there are no packets (such as 50us); it never does without")
 	c.Flags().DurationVar(&f.patience, "poll-patience", 0, "poll mode: how long there have to be no packets before it sleeps for the first time; a thousand rounds, some microseconds, without")
+	c.Flags().BoolVar(&f.handOver, "poll-hand-over", false, "poll mode: what a CPU reads at a port that has fewer queues than there are CPUs (a VM's has one) is forwarded by all of them, a flow by one; it takes more cycles for a packet, so only where one CPU cannot forward what one port brings")
 	c.Flags().StringVar(&f.memory, "poll-memory", string(poll.MemoryOrdinary), "poll mode: pages for packets: ordinary, huge (those that are reserved and free, or it does not start), or auto (huge where there are enough)")
 	c.Flags().StringVar(&f.program, "poll-program", "", "poll mode: the path of "+pollProgram)
 }
@@ -48,8 +50,8 @@ func (f *pollFlags) check(all runFlags) error {
 	switch {
 	case f.mode != control.ModeKernel && f.mode != control.ModePoll:
 		return fmt.Errorf("there is no mode %q%s", f.mode, config.Nearest(f.mode, []string{control.ModeKernel, control.ModePoll}))
-	case f.mode == control.ModeKernel && (len(f.cpus) > 0 || f.pause != 0 || f.patience != 0 || f.program != ""):
-		return errors.New("--poll-cpu, --poll-pause, --poll-patience and --poll-program are for --mode poll")
+	case f.mode == control.ModeKernel && (len(f.cpus) > 0 || f.pause != 0 || f.patience != 0 || f.handOver || f.program != ""):
+		return errors.New("--poll-cpu, --poll-pause, --poll-patience, --poll-hand-over and --poll-program are for --mode poll")
 	case f.mode == control.ModeKernel && f.memory != string(poll.MemoryOrdinary):
 		return errors.New("--poll-memory is for --mode poll")
 	case f.mode == control.ModeKernel:
@@ -60,6 +62,8 @@ func (f *pollFlags) check(all runFlags) error {
 		return errors.New("poll mode keeps nothing when it ends; add --lease")
 	case all.clsact:
 		return errors.New("--clsact is for the kernel mode")
+	case f.handOver && len(f.cpus) < 2:
+		return errors.New("--poll-hand-over has several CPUs forward what one of them reads: name them by --poll-cpu, such as 2,3")
 	case f.pause < 0 || f.pause > maxPause:
 		return fmt.Errorf("--poll-pause is %v; it is at most %v", f.pause, maxPause)
 	case f.patience < 0 || f.patience > maxPatience:
@@ -76,7 +80,7 @@ func (f *pollFlags) start(ctx context.Context, c config.Config, stderr io.Writer
 	if err != nil {
 		return nil, err
 	}
-	return control.StartPoll(ctx, c, poll.Options{Program: program, CPUs: f.cpus, Pause: f.pause, Patience: f.patience, Memory: poll.Memory(f.memory), Log: stderr})
+	return control.StartPoll(ctx, c, poll.Options{Program: program, CPUs: f.cpus, Pause: f.pause, Patience: f.patience, HandOver: f.handOver, Memory: poll.Memory(f.memory), Log: stderr})
 }
 
 func (f *pollFlags) find() (string, error) {

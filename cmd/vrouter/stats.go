@@ -90,7 +90,11 @@ func statusPoll(line func(string), p control.Poll) {
 	line(fmt.Sprintf("poll\t%s, restarts: %d", process, p.Restarts))
 	for _, c := range p.Cores {
 		if all := c.Busy + c.Idle; all > 0 {
-			line(fmt.Sprintf("cpu %d\t%.1f %% of its cycles for packets, %d received, %d missed", c.CPU, 100*float64(c.Busy)/float64(all), c.Packets, c.Missed))
+			handed := ""
+			if p.HandOver {
+				handed = fmt.Sprintf(", %d of them forwarded by others", c.Handed)
+			}
+			line(fmt.Sprintf("cpu %d\t%.1f %% of its cycles for packets, %d received%s, %d missed", c.CPU, 100*float64(c.Busy)/float64(all), c.Packets, handed, c.Missed))
 			if len(p.Cores) > 1 && len(c.StageCycles) > 0 {
 				line("\t" + stagesText(c.StageCycles))
 			}

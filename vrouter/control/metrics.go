@@ -54,6 +54,10 @@ func (e *exposition) poll(p Poll) {
 	for _, c := range p.Cores {
 		e.sample("vrouter_poll_packets_total", float64(c.Packets), "cpu", strconv.Itoa(c.CPU))
 	}
+	e.family("vrouter_poll_handed_packets_total", "counter", "Packets that the CPU received and another one forwarded.")
+	for _, c := range p.Cores {
+		e.sample("vrouter_poll_handed_packets_total", float64(c.Handed), "cpu", strconv.Itoa(c.CPU))
+	}
 	e.family("vrouter_poll_missed_packets_total", "counter", "Packets that the kernel dropped, because a socket that the CPU reads had no room for them.")
 	for _, c := range p.Cores {
 		e.sample("vrouter_poll_missed_packets_total", float64(c.Missed), "cpu", strconv.Itoa(c.CPU))

@@ -86,7 +86,7 @@ func sampleStats() Stats {
 func TestMetrics(t *testing.T) {
 	var out strings.Builder
 	status := Status{Name: "a \"b\" \\ \n", Fabric: "wire0", Address: "10.0.0.1", Address6: "fd00:f::1", Problem: "p", Networks: 1, Applied: time.UnixMilli(1500), Unresolved: []string{"10.0.0.9"}}
-	status.Poll = &Poll{PID: 7, Restarts: 2, Cores: []Core{{CPU: 3, Busy: 10, Idle: 20, Packets: 5, Missed: 4}}, StageCycles: map[string]float64{"move": 12.5}}
+	status.Poll = &Poll{PID: 7, Restarts: 2, Cores: []Core{{CPU: 3, Busy: 10, Idle: 20, Packets: 5, Handed: 3, Missed: 4}}, StageCycles: map[string]float64{"move": 12.5}}
 	if err := WriteMetrics(&out, status, sampleStats()); err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +108,7 @@ func TestMetrics(t *testing.T) {
 		"vrouter_poll_cycles_total":                       {`cpu="3",state="busy"`: 10, `cpu="3",state="idle"`: 20},
 		"vrouter_poll_packets_total":                      {`cpu="3"`: 5},
 		"vrouter_poll_missed_packets_total":               {`cpu="3"`: 4},
+		"vrouter_poll_handed_packets_total":               {`cpu="3"`: 3},
 		"vrouter_poll_stage_cycles_per_packet":            {`stage="move"`: 12.5},
 		"vrouter_configuration_applied_timestamp_seconds": {"": 1.5},
 		"vrouter_received_segments_total":                 {`from="port"`: 40, `from="fabric"`: 20},

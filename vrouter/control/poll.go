@@ -36,6 +36,8 @@ type Poll struct {
 	// account has them not.
 	HostSent uint64 `json:"host_sent,omitempty"`
 	HostLost uint64 `json:"host_lost,omitempty"`
+	// HandOver tells that what a core receives at a port with fewer queues than cores is forwarded by all.
+	HandOver bool `json:"hand_over"`
 	// Unlinked are the ports, and "the fabric", at whose vhost-user sockets nobody is.
 	Unlinked []string `json:"unlinked"`
 }
@@ -48,6 +50,7 @@ type Core struct {
 	Hertz   uint64 `json:"hertz"`       // cycles a second
 	Bursts  uint64 `json:"bursts"`      // that were not empty
 	Packets uint64 `json:"packets"`     // that it has received
+	Handed  uint64 `json:"handed"`      // of those, that other cores have forwarded
 	Missed  uint64 `json:"missed"`      // packets that the kernel dropped, because a socket had no room for them
 	// StageCycles are as [Poll.StageCycles], of this core's packets.
 	StageCycles map[string]float64 `json:"stage_cycles_per_packet,omitempty"`
@@ -68,7 +71,7 @@ func (a *Agent) pollStatus() *Poll {
 		return nil
 	}
 	s := a.poll.Status()
-	p := &Poll{PID: s.PID, Restarts: s.Restarts, Memory: string(s.Memory), Unlinked: []string{}}
+	p := &Poll{PID: s.PID, Restarts: s.Restarts, Memory: string(s.Memory), HandOver: s.HandOver, Unlinked: []string{}}
 	p.cycles(s.Cores)
 	names := a.view().portNames()
 	for vif, linked := range a.poll.Links() {
@@ -85,7 +88,7 @@ func (p *Poll) cycles(cores []poll.Core) {
 	var busy, packets, timed uint64
 	var stages [len(poll.Stages)]uint64
 	for _, c := range cores {
-		core := Core{c.CPU, c.Busy, c.Idle, c.Hertz, c.Bursts, c.Packets, c.Missed, stageCycles(c.Stages, c.Timed), c.Timed, map[string]uint64{}}
+		core := Core{c.CPU, c.Busy, c.Idle, c.Hertz, c.Bursts, c.Packets, c.Handed, c.Missed, stageCycles(c.Stages, c.Timed), c.Timed, map[string]uint64{}}
 		busy, packets, timed = busy+c.Busy, packets+c.Packets, timed+c.Timed
 		p.HostSent, p.HostLost = p.HostSent+c.HostSent, p.HostLost+c.HostLost
 		for i := range stages {

@@ -55,12 +55,12 @@ static uint32_t look(struct rte_mbuf *m, uint32_t ip, struct poll_layers *l, str
 
 /* Nothing about most packets is left to anybody, and their way is one of the two that are simple.
  */
-static void from_vif_finished(struct poll_core *c, const struct poll_port *in, struct rte_mbuf *m,
+static void from_vif_finished(struct poll_core *c, uint32_t from, struct rte_mbuf *m,
 			      const struct vr_frame *f, const struct vr_verdict *v,
 			      struct poll_fate *fate)
 {
-	const struct vr_vif *vif = vr_vif_at(c->tables, in->vif);
-	uint32_t bad = poll_flow_leave(f, vif, in->vif, v);
+	const struct vr_vif *vif = vr_vif_at(c->tables, from);
+	uint32_t bad = poll_flow_leave(f, vif, from, v);
 
 	poll_stage(c, POLL_DECIDE);
 	if (bad)
@@ -68,13 +68,13 @@ static void from_vif_finished(struct poll_core *c, const struct poll_port *in, s
 	poll_leave_finished(c, m, fate, vif, v);
 }
 
-static void from_vif(struct poll_core *c, const struct poll_port *in, struct rte_mbuf *m)
+static void from_vif(struct poll_core *c, uint32_t from, struct rte_mbuf *m)
 {
-	const struct vr_vif *vif = vr_vif_at(c->tables, in->vif);
+	const struct vr_vif *vif = vr_vif_at(c->tables, from);
 	struct vr_verdict v = {0};
 	struct vr_frame f = {0};
 	int whole = frame_of(m, &f);
-	struct poll_fate fate = fate_of(&f, in->vif);
+	struct poll_fate fate = fate_of(&f, from);
 	struct poll_layers l;
 	uint32_t bad;
 
@@ -82,10 +82,10 @@ static void from_vif(struct poll_core *c, const struct poll_port *in, struct rte
 		return lose(c, m, &fate, VR_DROP_oversized);
 	vr_decide_vif(c->tables, &f, vif, &v);
 	if (likely(v.plain && vr_is_forwarded(v.op) && poll_is_finished(m)))
-		return from_vif_finished(c, in, m, &f, &v, &fate);
+		return from_vif_finished(c, from, m, &f, &v, &fate);
 	bad = v.op == VR_OP_DROP ? v.drop : look(m, VR_ETH_LEN, &l, &fate);
 	if (!bad)
-		bad = poll_flow_leave(&f, vif, in->vif, &v);
+		bad = poll_flow_leave(&f, vif, from, &v);
 	poll_stage(c, POLL_DECIDE);
 	if (bad)
 		return lose(c, m, &fate, bad);
@@ -211,40 +211,39 @@ static void ask_flows(uint32_t slot, struct rte_mbuf *const *mbufs, uint16_t cou
 			poll_flow_ahead(&f, slot);
 }
 
-static void look_ahead(const struct poll_core *c, const struct poll_port *in,
-		       struct rte_mbuf *const *mbufs, uint16_t count)
+static void look_ahead(const struct poll_core *c, uint32_t from, struct rte_mbuf *const *mbufs,
+		       uint16_t count)
 {
-	const struct vr_vif *vif = vr_vif_at(c->tables, in->vif);
+	const struct vr_vif *vif = vr_vif_at(c->tables, from);
 	const struct vr_vrf *vrf = vif ? vr_vrf_at(c->tables, vif->vrf) : NULL;
 
 	if (!vrf)
 		return;
 	ask_hosts(c, vrf, mbufs, count);
 	if (VR_READ_ONCE(vif->policy))
-		ask_flows(in->vif, mbufs, count);
+		ask_flows(from, mbufs, count);
 }
 
-void poll_forward(struct poll_core *c, const struct poll_port *in, struct rte_mbuf **mbufs,
-		  uint16_t count)
+void poll_forward(struct poll_core *c, uint32_t vif, struct rte_mbuf **mbufs, uint16_t count)
 {
 	const int watched = poll_is_watched();
 
 	poll_flow_time = 0;
 	for (uint16_t i = 0; i < AHEAD && i < count; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
-	if (in->vif != POLL_FABRIC && in->vif != POLL_HOST)
-		look_ahead(c, in, mbufs, count);
+	if (vif != POLL_FABRIC && vif != POLL_HOST)
+		look_ahead(c, vif, mbufs, count);
 	for (uint16_t i = 0; i < count; i++) {
 		if (i + AHEAD < count)
 			rte_prefetch0(rte_pktmbuf_mtod(mbufs[i + AHEAD], void *));
-		if (unlikely(watched) && in->vif != POLL_HOST)
-			poll_watch(mbufs[i], in->vif);
-		if (in->vif == POLL_FABRIC)
+		if (unlikely(watched) && vif != POLL_HOST)
+			poll_watch(mbufs[i], vif);
+		if (vif == POLL_FABRIC)
 			from_fabric(c, mbufs[i]);
-		else if (in->vif == POLL_HOST)
+		else if (vif == POLL_HOST)
 			from_host(c, mbufs[i]);
 		else
-			from_vif(c, in, mbufs[i]);
+			from_vif(c, vif, mbufs[i]);
 		poll_stage(c, POLL_MOVE);
 	}
 }

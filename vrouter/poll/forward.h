@@ -36,8 +36,8 @@ VR_INLINE void poll_stage(struct poll_core *c, enum poll_stage_number stage)
 	c->then = now;
 }
 
-void poll_forward(struct poll_core *c, const struct poll_port *in, struct rte_mbuf **mbufs,
-		  uint16_t count);
+/* Of packets that came to one vif. */
+void poll_forward(struct poll_core *c, uint32_t vif, struct rte_mbuf **mbufs, uint16_t count);
 
 /* Sends what waits at a port: send.c. */
 void poll_flush(struct poll_core *c, struct poll_port *port);

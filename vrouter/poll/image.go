@@ -31,7 +31,7 @@ const (
 
 	sharedTables = 4 // of flows the head, the pages and the counts; and what traces take
 
-	roundsAt, busyAt, idleAt, hertzAt, burstsAt, foundAt, timedAt, missedAt, stagesAt, hostSentAt, hostLostAt = 0, 8, 16, 24, 32, 40, 48, 56, 64, 96, 104
+	roundsAt, busyAt, idleAt, hertzAt, burstsAt, foundAt, timedAt, missedAt, stagesAt, hostSentAt, hostLostAt, handedAt = 0, 8, 16, 24, 32, 40, 48, 56, 64, 96, 104, 112
 )
 
 // Stages are what a core's cycles go to, in the order of an account.

@@ -90,7 +90,8 @@ struct poll_account {
 	uint64_t host_sent; /* packets of the host's own that left by the fabric, which is the
 			       process's */
 	uint64_t host_lost; /* and that did not */
-	uint64_t reserved_too[2];
+	uint64_t handed;    /* of what was received, to other cores */
+	uint64_t reserved_too;
 	struct vr_totals totals;
 	struct vr_vif_count vifs[VR_MAX_VIFS];
 	struct vr_vif_drops losses[VR_MAX_VIFS];

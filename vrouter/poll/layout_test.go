@@ -124,7 +124,7 @@ func TestWrongTables(t *testing.T) {
 			}
 			defer m.close()
 			c.spoil(m.memory)
-			run := exec.Command(program, "3", "4", "0", "0")
+			run := exec.Command(program, "3", "4", "0", "0", "0")
 			run.ExtraFiles = []*os.File{m.file}
 			text, err := run.CombinedOutput()
 			if err == nil || !strings.Contains(string(text), "the tables' "+c.says+" is") {
@@ -143,7 +143,7 @@ func TestByHand(t *testing.T) {
 			t.Errorf("%q: %v, %s", args, err, text)
 		}
 	}
-	text, err := exec.Command(program, "0", "0", "0", "0").CombinedOutput()
+	text, err := exec.Command(program, "0", "0", "0", "0", "0").CombinedOutput()
 	if err == nil || !strings.Contains(string(text), "holds no tables") {
 		t.Errorf("without tables: %v, %s", err, text)
 	}

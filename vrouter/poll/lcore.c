@@ -11,6 +11,7 @@
 #include <rte_lcore.h>
 
 #include "forward.h"
+#include "hand.h"
 
 /* Rounds without a packet before the core takes a pause, if it may, and its patience is over. */
 #define EMPTY_ROUNDS 1000
@@ -39,7 +40,7 @@ static void wait_core(const uint64_t *rounds, uint64_t begun)
 		usleep(10);
 }
 
-void poll_wait_round(void)
+static void wait_rounds(void)
 {
 	uint64_t begun[POLL_CORES];
 	uint32_t cores = running ? running->image->cores : 0;
@@ -51,6 +52,14 @@ void poll_wait_round(void)
 		wait_core(&poll_account_of(running->image, i)->rounds, begun[i]);
 }
 
+/* What one core has handed to another is through after that one's next round. */
+void poll_wait_round(void)
+{
+	wait_rounds();
+	if (poll_hands())
+		wait_rounds();
+}
+
 static void count_missed(const struct poll_core *c)
 {
 	const struct poll_sources *mine = &c->ports->sources[c->index];
@@ -59,41 +68,57 @@ static void count_missed(const struct poll_core *c)
 		c->account->missed += poll_port_missed(mine->all[i].port, mine->all[i].queue);
 }
 
-static uint32_t go_round(struct poll_core *c)
+/* What was read at the core's own queues, and what others have handed to it. */
+struct found {
+	uint32_t read;
+	uint32_t taken;
+};
+
+static void read_source(struct poll_core *c, const struct poll_source *s, struct found *found)
+{
+	struct rte_mbuf *mbufs[POLL_BURST];
+	uint16_t room = poll_hands() ? poll_hand_room(c, s->port) : POLL_BURST, count;
+
+	count = room ? poll_port_receive(s->port, s->queue, mbufs, room) : 0;
+	if (!count)
+		return;
+	poll_stage(c, POLL_RECEIVE);
+	found->read += count;
+	c->account->bursts++;
+	if (poll_hands())
+		count = poll_hand_out(c, s->port, mbufs, count);
+	if (count)
+		poll_forward(c, s->port->vif, mbufs, count);
+}
+
+static struct found go_round(struct poll_core *c)
 {
 	const struct poll_ports *ports = poll_ports_now();
 	const struct poll_sources *mine = &ports->sources[c->index];
-	struct rte_mbuf *mbufs[POLL_BURST];
-	uint32_t found = 0;
+	struct found found = {0};
 
 	c->ports = ports;
 	c->timed = c->full % TIMED_OF == 0;
 	if (c->timed)
 		c->then = rte_rdtsc();
-	for (uint32_t i = 0; i < mine->count; i++) {
-		const struct poll_source *s = &mine->all[i];
-		uint16_t count = poll_port_receive(s->port, s->queue, mbufs, POLL_BURST);
-
-		if (!count)
-			continue;
-		poll_stage(c, POLL_RECEIVE);
-		found += count;
-		c->account->bursts++;
-		poll_forward(c, s->port, mbufs, count);
-	}
+	if (poll_hands())
+		found.taken = poll_hand_take(c);
+	for (uint32_t i = 0; i < mine->count; i++)
+		read_source(c, &mine->all[i], &found);
 	poll_stage(c, POLL_RECEIVE);
 	poll_flush_all(c);
 	return found;
 }
 
-/* Of a timed round that found nothing, nothing is kept: it belongs to no packet. */
-static void keep_stages(struct poll_core *c, uint32_t found)
+/* Of a timed round that found nothing, nothing is kept: it belongs to no packet. One that was
+ * handed over counts where it was read, so that of all cores together each counts once. */
+static void keep_stages(struct poll_core *c, const struct found *found)
 {
 	struct poll_account *a = c->account;
 
-	a->timed += found;
+	a->timed += found->read;
 	for (int i = 0; i < POLL_STAGES; i++) {
-		if (found)
+		if (found->read || found->taken)
 			a->stages[i] += c->stages[i];
 		c->stages[i] = 0;
 	}
@@ -104,29 +129,32 @@ static void forward(struct poll_core *c)
 	struct poll_account *account = c->account;
 	uint64_t rounds = account->rounds, then = rte_rdtsc(), asked = then, had = then, now;
 	const uint64_t patience = account->hertz / US_PER_S * running->patience;
-	uint32_t empty = 0, found;
+	struct found found;
+	uint32_t empty = 0;
+	int some;
 
 	while (!stopped()) {
 		found = go_round(c);
+		some = found.read || found.taken;
 		now = rte_rdtsc();
-		if (found)
+		if (some)
 			account->busy += now - then;
 		else
 			account->idle += now - then;
 		then = now;
-		account->found += found;
-		c->full += found > 0;
+		account->found += found.read;
+		c->full += some;
 		if (now - asked > account->hertz / MISSED_OF) {
 			count_missed(c);
 			asked = now;
 		}
 		if (c->timed)
-			keep_stages(c, found);
+			keep_stages(c, &found);
 		__atomic_store_n(&account->rounds, ++rounds, __ATOMIC_RELEASE);
 		/* Nothing of the next round is read before others can see that this one is over. */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		empty = found ? 0 : empty + 1;
-		if (found)
+		empty = some ? 0 : empty + 1;
+		if (some)
 			had = now;
 		if (running->pause && empty > EMPTY_ROUNDS && now - had >= patience)
 			usleep(running->pause);
@@ -169,6 +197,11 @@ int poll_lcores_begin(const struct poll_work *w)
 			"vrouter-poll: EAL's --lcores has %u cores to forward on, and the tables "
 			"%u accounts\n",
 			rte_lcore_count() - 1, w->image->cores);
+		return -1;
+	}
+	if (w->hands && poll_hand_begin(w->image->cores)) {
+		fprintf(stderr,
+			"vrouter-poll: no memory to hand packets over; EAL's -m is too small\n");
 		return -1;
 	}
 	running = w;

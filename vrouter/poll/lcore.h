@@ -10,6 +10,7 @@ struct poll_work {
 	const struct poll_image *image;
 	unsigned int pause; /* microseconds between rounds once there is nothing to do; 0: none */
 	unsigned int patience; /* microseconds without a packet before the first of them */
+	int hands;	       /* what a port's core reads is forwarded by all (hand.h) */
 };
 
 /* Starts one on each of EAL's worker cores, of which there must be as many as the image has

@@ -5,7 +5,7 @@
  * vrouter-poll: the vRouter's poll mode on DPDK. vrouter starts it, and hands it the tables and a
  * socket to be asked by:
  *
- *	vrouter-poll IMAGE-FD CONTROL-FD PAUSE PATIENCE EAL-ARGUMENTS...
+ *	vrouter-poll IMAGE-FD CONTROL-FD PAUSE PATIENCE HANDS EAL-ARGUMENTS...
  *	vrouter-poll --layout
  *
  * It ends when the socket's other end is closed.
@@ -58,19 +58,20 @@ int main(int argc, char **argv)
 {
 	static struct poll_image image;
 	static struct poll_work work = {.image = &image};
-	int fd, control, pause, patience, status;
+	int fd, control, pause, patience, hands, status;
 
 	if (argc == 2 && !strcmp(argv[1], "--layout")) {
 		poll_image_describe();
 		return 0;
 	}
-	if (argc < 5)
+	if (argc < 6)
 		return usage();
 	fd = number(argv[1]);
 	control = number(argv[2]);
 	pause = number(argv[3]);
 	patience = number(argv[4]);
-	if (fd < 0 || control < 0 || pause < 0 || patience < 0)
+	hands = number(argv[5]);
+	if (fd < 0 || control < 0 || pause < 0 || patience < 0 || hands < 0)
 		return usage();
 	signal(SIGPIPE, SIG_IGN); /* a write says so */
 	signal(SIGINT, SIG_IGN);  /* a terminal's is for the agent, which closes the socket */
@@ -78,8 +79,9 @@ int main(int argc, char **argv)
 		return 1;
 	work.pause = (unsigned int)pause;
 	work.patience = (unsigned int)patience;
-	argv[4] = argv[0];
-	if (rte_eal_init(argc - 4, argv + 4) < 0) {
+	work.hands = hands;
+	argv[5] = argv[0];
+	if (rte_eal_init(argc - 5, argv + 5) < 0) {
 		fprintf(stderr, "vrouter-poll: DPDK does not start; the lines above say why\n");
 		return 1;
 	}

@@ -37,7 +37,11 @@ func testOptions(t *testing.T) Options {
 func newBed(t *testing.T, c config.Config) *bed {
 	t.Helper()
 	lab.NeedRoot(t)
-	options := testOptions(t)
+	return newBedOf(t, c, testOptions(t))
+}
+
+func newBedOf(t *testing.T, c config.Config, options Options) *bed {
+	t.Helper()
 	here, there := lab.NewNamespace(t), lab.NewNamespace(t)
 	b := &bed{here: here, there: there, far: make(map[string]*lab.Tap), send: make(map[string]func([]byte)), ifindex: make(map[string]uint32)}
 	ifindex := b.ifindex

@@ -31,6 +31,9 @@ type Options struct {
 	// Patience is how long there have to be no packets before the first pause: a thousand rounds, if that is
 	// longer.
 	Patience time.Duration
+	// HandOver has what a CPU reads at a port that has fewer queues than there are CPUs forwarded by all of them, a flow always by
+	// the same. Without it who reads a packet forwards it.
+	HandOver bool
 	// Memory is what packets are in; empty is ordinary.
 	Memory Memory
 	// Pinned tells that a device is to read and write the packets' memory by itself: then all of it is taken
@@ -311,6 +314,7 @@ func (p *Plane) Problem() error {
 type Status struct {
 	PID, Restarts int
 	Memory        Memory // of the process that runs
+	HandOver      bool
 	Cores         []Core
 }
 
@@ -319,6 +323,8 @@ type Core struct {
 	CPU               int
 	Busy, Idle, Hertz uint64 // cycles
 	Bursts, Packets   uint64 // that were received
+	// Handed are those of the received ones that other CPUs have forwarded.
+	Handed uint64
 	// Missed are those that came while a socket had no room. The kernel dropped them.
 	Missed uint64
 	// Timed are the packets of those rounds whose cycles Stages tells.
@@ -332,12 +338,12 @@ type Core struct {
 func (p *Plane) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Status{Restarts: p.restarts}
+	s := Status{Restarts: p.restarts, HandOver: p.options.HandOver}
 	for i, a := range p.image.accounts {
 		c := Core{
 			CPU: p.options.CPUs[i], Busy: a.word(busyAt), Idle: a.word(idleAt), Hertz: a.word(hertzAt),
 			Bursts: a.word(burstsAt), Packets: a.word(foundAt), Timed: a.word(timedAt), Missed: a.word(missedAt),
-			HostSent: a.word(hostSentAt), HostLost: a.word(hostLostAt),
+			Handed: a.word(handedAt), HostSent: a.word(hostSentAt), HostLost: a.word(hostLostAt),
 		}
 		for stage := range c.Stages {
 			c.Stages[stage] = a.word(stagesAt + 8*stage)
@@ -363,8 +369,17 @@ const (
 )
 
 // Quiesce waits until every packet that was under way is through: until each core has ended two rounds,
-// the first of which may have begun before. A process that is not there has no packets under way.
+// the first of which may have begun before; and where packets are handed over, until each has ended two more, in which
+// what was handed to it is through. A process that is not there has no packets under way.
 func (p *Plane) Quiesce() error {
+	err := p.quiesceOnce()
+	if err == nil && p.options.HandOver {
+		err = p.quiesceOnce()
+	}
+	return err
+}
+
+func (p *Plane) quiesceOnce() error {
 	begun, end := make([]uint64, len(p.image.accounts)), time.Now().Add(quiesceLimit)
 	for i, a := range p.image.accounts {
 		begun[i] = a.word(roundsAt)

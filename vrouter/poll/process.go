@@ -103,8 +103,12 @@ func arguments(o Options, memory Memory) []string {
 	if memory == MemoryHuge {
 		pages = []string{"--in-memory", "--single-file-segments", "-m", strconv.Itoa(hugeMemory)}
 	}
+	hands := "0"
+	if o.HandOver {
+		hands = "1"
+	}
 	return append([]string{
-		"3", "4", strconv.FormatInt(o.Pause.Microseconds(), 10), strconv.FormatInt(o.Patience.Microseconds(), 10),
+		"3", "4", strconv.FormatInt(o.Pause.Microseconds(), 10), strconv.FormatInt(o.Patience.Microseconds(), 10), hands,
 		"--no-shconf", "--iova-mode=va", "-a", noPCI, "--no-telemetry", "--log-level=5",
 		"--lcores", lcores(o.CPUs),
 	}, pages...)

@@ -56,7 +56,7 @@ int poll_port_send(const struct poll_port *p, uint32_t core, struct rte_mbuf **m
 
 void stand_forward(uint32_t vif, struct rte_mbuf **mbufs, uint16_t count)
 {
-	poll_forward(&stand.core, &stand.of[vif], mbufs, count);
+	poll_forward(&stand.core, vif, mbufs, count);
 	poll_flush_all(&stand.core);
 	STAND_CHECK(stand.core.waits == 0);
 }
