@@ -7,6 +7,7 @@ import (
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/control"
 	"windtunnel/vrouter/internal/lab"
+	"windtunnel/vrouter/packet"
 )
 
 // twoCPUs are what --poll-cpu takes to forward on two.
@@ -89,4 +90,67 @@ func TestPollCPUs(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", cpus, code, text)
 		}
 	}
+}
+
+// TestPollHandOverVMs: what one CPU reads at a VM's only queue two forward. Streams of TCP keep their order and checksums, with
+// all that a VM may leave to its device, between VMs and through a tunnel; and a VM that vanishes with packets on
+// their way to another CPU leaves the account exact.
+func TestPollHandOverVMs(t *testing.T) {
+	b := newBed(t, config.VXLAN).poll()
+	b.a.mode = append(append(b.a.mode, twoCPUs(t)...), "--poll-hand-over")
+	b.a.vhostPort("vm1", 7, 20, config.VhostServer)
+	b.a.vhostPort("vm2", 9, 22, config.VhostServer)
+	b.a.vhostPort("vm3", 11, 24, config.VhostServer)
+	b.b.route("10.0.1.7/32", "10.0.0.1", config.VXLAN, 20)
+	b.asNIC()
+	b.run("--lease")
+	ports := b.a.config.Ports[len(b.a.config.Ports)-3:]
+	vm1, vm2 := b.a.startGuest(ports[0], virtioAll), b.a.startGuest(ports[1], virtioAll)
+	vm3 := newGuest(t, ports[2].Vhost, virtioVersion|virtioAll)
+	b.a.awaitLinked()
+	for range 6 { // each has its own ports, and so its CPU
+		tcp(t, vm1, vm2, 1<<18)
+		tcp(t, vm2, vm1, 1<<18)
+		tcp(t, vm1, b.b1, 1<<18)
+		tcp(t, b.b1, vm1, 1<<18)
+	}
+	handed := b.a.handed()
+	if handed == 0 {
+		t.Error("no packet has changed its CPU")
+	}
+	lab.Await(t, "packets of a VM without a stack change their CPU", func() bool {
+		for n := range uint16(1000) {
+			vm3.transmit(handFrame(t, ports[2], ports[1], n))
+		}
+		return b.a.handed() > handed+1000
+	})
+	vm3.socket.Close() // with packets in its ring, and on their way
+	b.a.awaitQuiet()
+	for reason, packets := range b.a.addsUp().Drops {
+		if !ofTheLink[reason] && reason != "tx_full" && reason != "multicast" {
+			t.Errorf("%d packets were dropped as %s", packets, reason)
+		}
+	}
+	if s := ask[control.Status](b.a, "status"); s.Poll.Restarts != 0 || !s.Poll.HandOver {
+		t.Errorf("%+v", s.Poll)
+	}
+}
+
+// handFrame is one of many flows, with a virtio-net header that says nothing of it.
+func handFrame(t *testing.T, from, to config.Port, flow uint16) []byte {
+	t.Helper()
+	frame, err := packet.Build(packet.Spec{SourceMAC: from.MAC, DestinationMAC: config.GatewayMAC, Source: from.Address, Destination: to.Address,
+		Protocol: "udp", SourcePort: 10_000 + flow, DestinationPort: 9, TTL: 64, Size: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(make([]byte, virtioHeader), frame...)
+}
+
+// handed is how many packets changed their CPU.
+func (n *node) handed() (all uint64) {
+	for _, c := range ask[control.Status](n, "status").Poll.Cores {
+		all += c.Handed
+	}
+	return all
 }

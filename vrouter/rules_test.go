@@ -205,20 +205,19 @@ func TestPollRulesDeny(t *testing.T) {
 	}
 }
 
-// TestOffloadInKernelMode: devices are asked to run the fast path, what they say is shown, and packets go on as
-// they did. Flows by name are refused, before anything is changed.
+// TestOffloadInKernelMode: devices are asked to run the fast path and to take filters, what they say is shown, and packets go on
+// as they did.
 func TestOffloadInKernelMode(t *testing.T) {
 	b := newBed(t, config.MPLSoUDP)
 	b.a.config.Offload, b.a.config.OffloadFlows = config.OffloadAuto, []string{"a1,icmp,10.0.1.3,10.0.1.4"}
-	b.a.refused(2, []string{"offload_flows: the kernel mode gives devices no rules of flows"}, "--lease")
-	b.a.config.OffloadFlows = nil
 	b.a1.SetMTU("eth0", innerMTU(config.MPLSoUDP))
 	b.asFast(config.FastOn)
 	b.run("--lease")
-	o := ask[control.Status](b.a, "status").Offload
-	if o == nil || len(o.XDP) != 3 || len(o.Ports) != 3 {
-		t.Fatalf("the status has %+v", o)
-	}
+	var o *control.Offloaded
+	lab.Await(t, "devices were asked", func() bool {
+		o = ask[control.Status](b.a, "status").Offload
+		return o != nil && o.Settled && len(o.XDP) == 3 && len(o.Ports) == 3
+	})
 	for i, p := range o.XDP {
 		if p.Takes || !strings.Contains(p.Why, "loading XDP into the device") && !strings.Contains(p.Why, "its fast path is off") {
 			t.Errorf("XDP in the device of %s: %+v", p.Port, p)
@@ -232,7 +231,7 @@ func TestOffloadInKernelMode(t *testing.T) {
 	}
 	b.a.Must("to b1", ping(b.a1, b.b1.address, 56))
 	b.a.addsUp()
-	b.a.config.Offload = config.OffloadOff
+	b.a.config.Offload, b.a.config.OffloadFlows = config.OffloadOff, nil
 	b.a.Must("switching it off", b.a.apply())
 	if s := ask[control.Status](b.a, "status"); s.Offload != nil {
 		t.Errorf("it is off, and the status has %+v", s.Offload)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +25,7 @@ type bed struct {
 }
 
 // allMemory is what they take of huge pages, in MiB.
-const allMemory = 5*pollMemory + testpmdMemory + ovsMemory + loadMemory + 64
+const allMemory = 6*pollMemory + testpmdMemory + ovsMemory + loadMemory + 64
 
 // newBed starts them, each with its CPU for itself, and then the sender. What they have of files is in the folder,
 // which is the caller's.
@@ -75,11 +74,8 @@ func newBed(ctx context.Context, dir string, s settings, stderr io.Writer) (b *b
 	return b, b.connect(ctx, s)
 }
 
-// lacks says what a peer's programs need that is not here, or which CPUs.
+// lacks says what a peer's programs need that is not here.
 func lacks(name string) string {
-	if cpus := runtime.NumCPU(); name == handName && cpus <= secondCPU {
-		return fmt.Sprintf("needs %d CPUs, one that sends and two that forward: this machine has %d", secondCPU+1, cpus)
-	}
 	for program, install := range map[string]map[string]string{
 		testpmdName: {testpmdProgram: "dpdk-dev"},
 		ovsName:     {vswitchd: "openvswitch-switch-dpdk", "ovs-vsctl": "openvswitch-switch", "ovsdb-server": "openvswitch-switch", "ovs-appctl": "openvswitch-common"},

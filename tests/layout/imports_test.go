@@ -60,7 +60,7 @@ var rules = []rule{
 	{"vrouter/core/*", "", "what becomes of a packet knows no mover"},
 	{"vrouter/config", "vrouter/core", "a configuration becomes tables without a data plane"},
 	{"vrouter/owner", "", "whose an interface is does not depend on the mode"},
-	{"vrouter/kernel", "vrouter/config vrouter/core vrouter/owner", "the modes do not know each other, nor who asks them"},
+	{"vrouter/kernel", "vrouter/config vrouter/core vrouter/owner vrouter/offload", "the modes do not know each other, nor who asks them"},
 	{"vrouter/poll", "vrouter/config vrouter/core vrouter/owner vrouter/offload", "the modes do not know each other, nor who asks them"},
 	{"vrouter/**", "vrouter/**", "the vRouter is a product of its own"},
 	{"bench/**", "**", "benchmarks compare anything"},

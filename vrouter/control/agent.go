@@ -57,7 +57,7 @@ func Start(ctx context.Context, c config.Config, options kernel.Options) (*Agent
 	options.Blocks, options.Hosts, options.Flows = c.Limits.Blocks(), c.Limits.HostBuckets(), c.Limits.FlowTable()
 	return start(ctx, c, func(a *Agent) (err error) {
 		a.kernel, err = kernel.Load(options)
-		a.plane = a.kernel
+		a.plane, a.hardware.board = a.kernel, a.kernel
 		return err
 	})
 }

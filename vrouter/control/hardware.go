@@ -21,16 +21,23 @@ import (
 type switchboard interface {
 	// Offers is what the device of each vif (0: the fabric) has to do with rules; nil takes them.
 	Offers() map[uint32]error
-	// GiveRules gives rules that are right for the tables as they are, each to be taken or refused.
-	GiveRules([]offload.Rule) error
-	// WithdrawRules takes all away again. After it, also after an error, packets meet the tables only.
+	// Target is whose words rules are to be in.
+	Target() offload.Target
+	// GiveRules gives the rules of a plan that is right for the tables as they are, each to be taken or refused.
+	GiveRules(offload.Plan) error
+	// WithdrawRules takes all away again. After it packets meet the tables only; an error says where they do not.
 	WithdrawRules() error
 	// CountRules reads the devices' counters.
 	CountRules() error
 	Rules() []offload.Given
+	// Taken is the account of what devices took since the process began.
+	Taken() *offload.Account
 }
 
-var _ switchboard = (*poll.Plane)(nil)
+var (
+	_ switchboard = (*poll.Plane)(nil)
+	_ switchboard = (*kernel.Dataplane)(nil)
+)
 
 // settle is how long the tables must have been left alone before devices get rules of them: rules hold for
 // one state of the tables, and to give some thousand takes a while.
@@ -51,7 +58,10 @@ type Offloaded struct {
 	Rules   int    `json:"rules"`   // that devices have
 	Packets uint64 `json:"packets"` // that these took
 	Bytes   uint64 `json:"bytes"`   // of frames as they came
-	Settled bool   `json:"settled"` // else the tables have just changed, and rules are yet to be given
+	// Forwarded and Dropped are by all rules that there were since the process began, as they are in the account.
+	Forwarded Count `json:"forwarded"`
+	Dropped   Count `json:"dropped"`
+	Settled   bool  `json:"settled"` // else the tables have just changed, and rules are yet to be given
 	// Ports are all, and "fabric": why their devices take no rules, "" if they do.
 	Ports []OffloadPort `json:"ports"`
 	// Refused are rules that devices did not take, by their reasons, and Software the ways that no rule was
@@ -67,6 +77,10 @@ type OffloadPort struct {
 	Port  string `json:"port"`
 	Takes bool   `json:"takes"`
 	Why   string `json:"why,omitempty"`
+	// Rules are those that it has, and Received what came by the port and its rules took, since the process began: in the
+	// account, too.
+	Rules    int   `json:"rules,omitempty"`
+	Received Count `json:"received,omitzero"`
 }
 
 // OffloadReason is why so many are not a device's.
@@ -126,8 +140,8 @@ func (a *Agent) rulesLocked() error {
 	if err := a.knownFlows(flows); err != nil {
 		return err
 	}
-	h.plan = offload.Translate(a.image, offload.Options{Target: offload.RTEFlow, Flows: flows, Ports: a.view().devices(), From: takes})
-	h.given, h.problem = true, h.board.GiveRules(h.plan.Rules)
+	h.plan = offload.Translate(a.image, offload.Options{Target: h.board.Target(), Flows: flows, Ports: a.view().devices(), From: takes})
+	h.given, h.problem = true, h.board.GiveRules(h.plan)
 	return h.problem
 }
 
@@ -164,20 +178,20 @@ func (a *Agent) offloadStatus() *Offloaded {
 		return nil
 	}
 	o := &Offloaded{Settled: h.given || len(h.offers) > 0, Ports: []OffloadPort{}, Refused: []OffloadReason{}, Software: []OffloadReason{}}
-	if h.board == nil {
-		a.offloadKernel(o)
-		return o
-	}
-	o.Ports = a.offloadPorts(func(vif, _ uint32) (error, bool) { why, asked := h.offers[vif]; return why, asked })
-	refused := make(map[string]int)
+	o.XDP = a.offloadPorts(func(_, ifindex uint32) (error, bool) { why, tried := a.inDevice[ifindex]; return why, tried }, nil)
+	refused, has := make(map[string]int), make(map[uint32]int)
 	for _, r := range h.board.Rules() {
 		o.Packets, o.Bytes = o.Packets+r.Packets, o.Bytes+r.Bytes
 		if r.Taken {
 			o.Rules++
+			has[r.Vif]++
 		} else {
 			refused[r.Why]++
 		}
 	}
+	o.Ports = a.offloadPorts(func(vif, _ uint32) (error, bool) { why, asked := h.offers[vif]; return why, asked }, has)
+	totals := h.board.Taken().Totals()
+	o.Forwarded, o.Dropped = countOf(totals.Forwarded), countOf(totals.Dropped())
 	software := make(map[string]int)
 	for _, r := range h.plan.Refused {
 		software[string(r.Reason)]++
@@ -189,20 +203,9 @@ func (a *Agent) offloadStatus() *Offloaded {
 	return o
 }
 
-// offloadKernel says what the kernel mode's devices do. XDP is all that it gives them.
-func (a *Agent) offloadKernel(o *Offloaded) {
-	o.Settled = a.settled
-	o.Ports = a.offloadPorts(func(_, ifindex uint32) (error, bool) {
-		if err := kernel.OffloadsFilters(ifindex); err != nil {
-			return err, true
-		}
-		return errors.New("the kernel mode gives devices no filters; `vrouter offload --format tc` shows them"), true
-	})
-	o.XDP = a.offloadPorts(func(_, ifindex uint32) (error, bool) { why, tried := a.inDevice[ifindex]; return why, tried })
-}
-
-// offloadPorts asks of each port and the fabric why its device does not take something; nil: it does.
-func (a *Agent) offloadPorts(ask func(vif, ifindex uint32) (why error, asked bool)) []OffloadPort {
+// offloadPorts asks of each port and the fabric why its device does not take something; nil: it does. Its rules are told where
+// there are such.
+func (a *Agent) offloadPorts(ask func(vif, ifindex uint32) (why error, asked bool), rules map[uint32]int) []OffloadPort {
 	ports, names := []OffloadPort{}, a.view().devices()
 	for _, vif := range slices.Sorted(maps.Keys(names)) {
 		ifindex := a.facts.FabricIfindex
@@ -213,13 +216,25 @@ func (a *Agent) offloadPorts(ask func(vif, ifindex uint32) (why error, asked boo
 		if !asked {
 			continue
 		}
-		port := OffloadPort{Port: names[vif].Name, Takes: why == nil}
+		port := OffloadPort{Port: names[vif].Name, Takes: why == nil, Rules: rules[vif]}
 		if why != nil {
 			port.Why = why.Error()
+		}
+		if rules != nil {
+			port.Received = countOf(a.takenFrom(vif))
 		}
 		ports = append(ports, port)
 	}
 	return ports
+}
+
+// takenFrom is what came by a vif, or by the fabric (0), and rules took.
+func (a *Agent) takenFrom(vif uint32) core.Count {
+	if taken := a.hardware.board.Taken(); vif != 0 {
+		return taken.Vif(vif).Rx
+	} else {
+		return taken.Totals().ReceivedFabric
+	}
 }
 
 // reasons are the most frequent first.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"windtunnel/vrouter/config"
+	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/offload"
 )
 
@@ -17,12 +18,16 @@ type fakeBoard struct {
 	given     []offload.Given
 	asked     int
 	keepsThem error
+	taken     offload.Account
 }
 
 func (b *fakeBoard) Offers() map[uint32]error { b.asked++; return b.offers }
 
-func (b *fakeBoard) GiveRules(rules []offload.Rule) error {
-	for i, r := range rules {
+func (b *fakeBoard) Target() offload.Target  { return offload.RTEFlow }
+func (b *fakeBoard) Taken() *offload.Account { return &b.taken }
+
+func (b *fakeBoard) GiveRules(plan offload.Plan) error {
+	for i, r := range plan.Rules {
 		b.given = append(b.given, offload.Given{Rule: r, Taken: i%2 == 0, Why: map[bool]string{false: "full"}[i%2 == 0]})
 	}
 	return nil
@@ -69,7 +74,11 @@ func TestRulesWaitForTheTables(t *testing.T) {
 	if i := slices.IndexFunc(board.given, func(g offload.Given) bool { return g.Vif != 1 }); i >= 0 {
 		t.Errorf("a rule for who takes none: %+v", board.given[i])
 	}
+	board.taken.Take(board.given[0].Rule, core.Count{Packets: 3, Segments: 3, Bytes: 300})
 	o := a.offloadStatus()
+	if port := o.Ports[1]; port.Port != "p" || port.Rules != o.Rules || port.Received.Packets != 3 || o.Forwarded.Bytes != 300 || o.Dropped.Packets != 0 {
+		t.Errorf("of 3 packets that rules took: %+v", o)
+	}
 	if taken := (len(board.given) + 1) / 2; !o.Settled || o.Rules != taken || o.Refused[0] != (OffloadReason{"full", len(board.given) - taken}) {
 		t.Errorf("%d rules were given, and the status has %+v", len(board.given), o)
 	}

@@ -34,6 +34,9 @@ func WriteMetrics(w io.Writer, status Status, s Stats) error {
 	if status.Poll != nil {
 		e.poll(*status.Poll)
 	}
+	if status.Offload != nil {
+		e.offload(*status.Offload)
+	}
 	e.node(s)
 	e.networks(s.Networks)
 	e.vifs(s.Vifs)
@@ -66,6 +69,33 @@ func (e *exposition) poll(p Poll) {
 	for _, stage := range slices.Sorted(maps.Keys(p.StageCycles)) {
 		e.sample("vrouter_poll_stage_cycles_per_packet", p.StageCycles[stage], "stage", stage)
 	}
+}
+
+// offload is of rules that devices have. Its counters are by all rules that there were, so that they never go back; they are in the
+// others, too.
+func (e *exposition) offload(o Offloaded) {
+	refused := 0
+	for _, r := range o.Refused {
+		refused += r.Count
+	}
+	e.family("vrouter_offload_rules", "gauge", "Rules that devices were asked to take.")
+	e.sample("vrouter_offload_rules", float64(o.Rules), "state", "taken")
+	e.sample("vrouter_offload_rules", float64(refused), "state", "refused")
+	e.gauge("vrouter_offload_settled", "1 while devices have what they take for the tables as they are.", map[bool]float64{true: 1}[o.Settled])
+	e.counters("vrouter_offload_%s_total", "%s that devices took by rules, by what became of them.", []labelled{
+		{o.Forwarded, []string{"outcome", "forwarded"}}, {o.Dropped, []string{"outcome", "dropped"}},
+	})
+	var received []labelled
+	e.family("vrouter_offload_port_takes", "gauge", "1 if the device of the port, or of the fabric, takes rules.")
+	for _, p := range o.Ports {
+		e.sample("vrouter_offload_port_takes", map[bool]float64{true: 1}[p.Takes], "port", p.Port)
+		received = append(received, labelled{p.Received, []string{"port", p.Port}})
+	}
+	e.family("vrouter_offload_port_rules", "gauge", "Rules that the device has for what comes by the port, or the fabric.")
+	for _, p := range o.Ports {
+		e.sample("vrouter_offload_port_rules", float64(p.Rules), "port", p.Port)
+	}
+	e.counters("vrouter_offload_port_received_%s_total", "%s that came by the port, or the fabric, and a device took by rules.", received)
 }
 
 func (e *exposition) node(s Stats) {

@@ -87,6 +87,8 @@ func TestMetrics(t *testing.T) {
 	var out strings.Builder
 	status := Status{Name: "a \"b\" \\ \n", Fabric: "wire0", Address: "10.0.0.1", Address6: "fd00:f::1", Problem: "p", Networks: 1, Applied: time.UnixMilli(1500), Unresolved: []string{"10.0.0.9"}}
 	status.Poll = &Poll{PID: 7, Restarts: 2, Cores: []Core{{CPU: 3, Busy: 10, Idle: 20, Packets: 5, Handed: 3, Missed: 4}}, StageCycles: map[string]float64{"move": 12.5}}
+	status.Offload = &Offloaded{Rules: 8, Forwarded: Count{7, 7, 700}, Dropped: Count{2, 2, 200}, Settled: true, Refused: []OffloadReason{{"full", 3}, {"no", 1}},
+		Ports: []OffloadPort{{Port: "fabric", Why: "no switch"}, {Port: "sender", Takes: true, Rules: 8, Received: Count{9, 9, 900}}}}
 	if err := WriteMetrics(&out, status, sampleStats()); err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +111,13 @@ func TestMetrics(t *testing.T) {
 		"vrouter_poll_packets_total":                      {`cpu="3"`: 5},
 		"vrouter_poll_missed_packets_total":               {`cpu="3"`: 4},
 		"vrouter_poll_handed_packets_total":               {`cpu="3"`: 3},
+		"vrouter_offload_rules":                           {`state="taken"`: 8, `state="refused"`: 4},
+		"vrouter_offload_settled":                         {"": 1},
+		"vrouter_offload_packets_total":                   {`outcome="forwarded"`: 7, `outcome="dropped"`: 2},
+		"vrouter_offload_bytes_total":                     {`outcome="forwarded"`: 700, `outcome="dropped"`: 200},
+		"vrouter_offload_port_takes":                      {`port="fabric"`: 0, `port="sender"`: 1},
+		"vrouter_offload_port_rules":                      {`port="fabric"`: 0, `port="sender"`: 8},
+		"vrouter_offload_port_received_packets_total":     {`port="fabric"`: 0, `port="sender"`: 9},
 		"vrouter_poll_stage_cycles_per_packet":            {`stage="move"`: 12.5},
 		"vrouter_configuration_applied_timestamp_seconds": {"": 1.5},
 		"vrouter_received_segments_total":                 {`from="port"`: 40, `from="fabric"`: 20},

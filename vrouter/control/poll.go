@@ -145,9 +145,6 @@ func (a *Agent) kernelMay(c config.Config, facts config.Facts) error {
 // kernelCan refuses what only poll mode has: kinds of ports, and the outer UDP checksum. Of an aggregate, all packets would
 // get a copy of the same one without SKB_GSO_UDP_TUNNEL_CSUM: __skb_udp_tunnel_segment, net/ipv4/udp_offload.c.
 func kernelCan(c config.Config) error {
-	if len(c.OffloadFlows) > 0 {
-		return &config.Error{Path: "offload_flows", Message: "the kernel mode gives devices no rules of flows; run it with --mode poll, or leave it out (`vrouter offload --format tc --flow F` shows those for tc)"}
-	}
 	if c.Fabric.UDPChecksum {
 		return &config.Error{Path: "fabric.udp_checksum", Message: "the kernel mode can make no outer UDP checksum: an aggregate (GSO) is cut into packets behind BPF, " +
 			"which has no way to ask for a checksum of each (SKB_GSO_UDP_TUNNEL_CSUM); run it with --mode poll, or leave it out, since inner packets have their own"}

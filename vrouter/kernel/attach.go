@@ -16,6 +16,7 @@ import (
 // that have none any more. Again is no error.
 func (d *Dataplane) Attach(fabric config.Attachment, vifs []config.Attachment) error {
 	current := map[uint32]bool{fabric.Ifindex: true}
+	d.fabric = fabric.Ifindex
 	for _, vif := range vifs {
 		current[vif.Ifindex] = true
 		if err := d.SetPort(vif.Ifindex, vif.Vif); err != nil {
@@ -154,5 +155,6 @@ func deleteFilters(folder string) error {
 	if err != nil {
 		return err
 	}
-	return (&Dataplane{nodes: nodes}).sweepFilters()
+	rules := filterRules{table: kernelFlower{}, cookie: cookieOf(filepath.Base(folder))}
+	return errors.Join((&Dataplane{nodes: nodes}).sweepFilters(), rules.sweep())
 }

@@ -21,12 +21,8 @@ const filterPlace = 1 // its priority and its handle
 // attachClsact adds a filter, or replaces one that is ours or a dead vRouter's. Another's is left, and an
 // error: the kernel says which of two that come at once was the first.
 func (d *Dataplane) attachClsact(ifindex uint32, program *ebpf.Program, name string) error {
-	qdisc := &netlink.GenericQdisc{
-		QdiscType:  "clsact",
-		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: int(ifindex), Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT},
-	}
-	if err := netlink.QdiscAdd(qdisc); err != nil && !errors.Is(err, unix.EEXIST) {
-		return fmt.Errorf("adding a clsact qdisc: %w", err)
+	if err := addClsact(ifindex); err != nil {
+		return err
 	}
 	filters, err := owner.Filters(ifindex)
 	if err != nil {
@@ -44,6 +40,18 @@ func (d *Dataplane) attachClsact(ifindex uint32, program *ebpf.Program, name str
 	}
 	if err != nil {
 		return fmt.Errorf("adding a BPF filter: %w", err)
+	}
+	return nil
+}
+
+// addClsact gives an interface the qdisc that filters are at; one that has it, or the older one, keeps that.
+func addClsact(ifindex uint32) error {
+	qdisc := &netlink.GenericQdisc{
+		QdiscType:  "clsact",
+		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: int(ifindex), Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT},
+	}
+	if err := netlink.QdiscAdd(qdisc); err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("adding a clsact qdisc: %w", err)
 	}
 	return nil
 }

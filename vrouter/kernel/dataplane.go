@@ -45,6 +45,8 @@ type Dataplane struct {
 	xdp     heldLinks          // where XDP receives tunnels or is the fast path
 	fast    fastPath           // where some interface takes it
 	devices inDevices          // that run the fast path themselves
+	rules   filterRules        // that devices forward by in the programs' place
+	fabric  uint32             // its interface, once it is attached
 	hands   bool               // tunnels are received by XDP, before GRO
 	filters map[uint32]string  // by interface index, the program's name, where clsact is
 	tracers map[string]*tracer // by program, those that were used
@@ -60,6 +62,7 @@ type Dataplane struct {
 // pinned, or else new ones.
 func Load(options Options) (*Dataplane, error) {
 	d := &Dataplane{options: options, devices: inDevices{at: driverXDP{}}, filters: make(map[uint32]string), tracers: make(map[string]*tracer)}
+	d.rules = filterRules{table: kernelFlower{}, cookie: cookieOf(options.Name)}
 	d.links, d.xdp = holdLinks(hookTCX, d.pins()), holdLinks(hookXDP, d.pins())
 	d.tcx = !options.Clsact && HaveTCX()
 	if err := d.load(); err != nil {
@@ -117,7 +120,7 @@ func (d *Dataplane) load() error {
 	if err = d.mapTables(); err != nil {
 		return err
 	}
-	return d.own()
+	return errors.Join(d.own(), d.rules.sweep())
 }
 
 func (d *Dataplane) folder() string { return filepath.Join(Root, d.options.Name) }
@@ -246,6 +249,7 @@ func (d *Dataplane) Totals() (core.Totals, error) {
 	for _, t := range perCPU {
 		sum.Add(t)
 	}
+	sum.Add(d.rules.account.Totals())
 	return sum, nil
 }
 
@@ -259,6 +263,7 @@ func (d *Dataplane) VifCount(vif uint32) (core.VifCount, error) {
 	for _, c := range perCPU {
 		sum.Add(c)
 	}
+	sum.Add(d.rules.account.Vif(vif))
 	return sum, nil
 }
 
@@ -267,6 +272,7 @@ func (d *Dataplane) VifDrops(vif uint32) (drops core.VifDrops, err error) {
 	if err := d.objects.VrVifLosses.Lookup(vif, &drops); err != nil {
 		return drops, fmt.Errorf("reading the losses of vif %d: %w", vif, err)
 	}
+	drops.Add(d.rules.account.Drops(vif))
 	return drops, nil
 }
 
@@ -285,12 +291,13 @@ func (d *Dataplane) ClearVifCount(vif uint32) error {
 	if err != nil {
 		return fmt.Errorf("clearing the counters of vif %d: %w", vif, err)
 	}
+	d.rules.account.Forget(vif)
 	return nil
 }
 
 // Close ends the process's hold. What is pinned stays and goes on forwarding; what is not is gone.
 func (d *Dataplane) Close() error {
-	failed := []error{d.devices.close(), d.xdp.close()} // before tc, which understands what XDP hands over
+	failed := []error{d.rules.close(), d.devices.close(), d.xdp.close()} // before tc, which understands what XDP hands over
 	if !d.options.Pin {
 		for ifindex := range d.filters {
 			failed = append(failed, d.Detach(ifindex))

@@ -10,9 +10,9 @@ import (
 	"windtunnel/vrouter/core"
 )
 
-// tunnelDevices are what the kernel's tunnel device of an encapsulation is called in the commands, and how it
+// flowerTunnels are what the kernel's tunnel device of an encapsulation is called in the commands, and how it
 // is made: with the ports that the vRouter sends from.
-var tunnelDevices = map[config.Encapsulation]struct{ name, made string }{
+var flowerTunnels = map[config.Encapsulation]struct{ name, made string }{
 	config.MPLSoUDP: {"bareudp0", "ip link add bareudp0 up type bareudp dstport 6635 ethertype mpls_uc srcportmin 49152"},
 	config.VXLAN:    {"vxlan0", "ip link add vxlan0 up type vxlan external dstport 4789 srcport 49152 65535 nolearning udp6zerocsumtx udp6zerocsumrx"},
 }
@@ -25,7 +25,7 @@ func (p Plan) Flower(out io.Writer) error {
 	for _, kind := range []config.Encapsulation{config.MPLSoUDP, config.VXLAN} {
 		for _, r := range p.Rules {
 			if r.Tunnel != nil && r.Tunnel.Encapsulation == kind {
-				w.line("%s", tunnelDevices[kind].made)
+				w.line("%s", TunnelMade(kind))
 				break
 			}
 		}
@@ -33,25 +33,50 @@ func (p Plan) Flower(out io.Writer) error {
 	for i, r := range p.Rules {
 		w.line("# %s", r.Name)
 		w.assumptions(r)
-		w.line("%s", p.flowerRule(r, i))
+		_, command := p.Filter(r, FilterPlace{Tunnel: TunnelDevice(r), Priority: 1, Handle: uint32(i) + 1})
+		w.line("tc %s", command)
 	}
 	return w.err
 }
 
-// flowerRule is a rule's command. The kernel wants one priority for each protocol; all others are free.
-func (p Plan) flowerRule(r Rule, i int) string {
-	items, device, outer := r.Pattern, p.Ports[r.Vif].Device, []string(nil)
+// TunnelMade is the command that makes the kernel's tunnel device for an encapsulation, as rules want it; "" for
+// one that devices are told of without, or that tc has no words for.
+func TunnelMade(kind config.Encapsulation) string { return flowerTunnels[kind].made }
+
+// TunnelDevice is what a rule's tunnel device is called in [TunnelMade]; "" if it needs none.
+func TunnelDevice(r Rule) string {
+	if r.Tunnel == nil {
+		return ""
+	}
+	return flowerTunnels[r.Tunnel.Encapsulation].name
+}
+
+// A FilterPlace is where a filter goes. The kernel wants one priority for each protocol, so IPv6's is the next one.
+type FilterPlace struct {
+	Tunnel   string // the interface that is the rule's tunnel device, if it needs one
+	Priority int
+	Handle   uint32
+	Cookie   Bytes // that the filter is marked with, by its last action; up to 16 bytes, or none
+}
+
+// Filter is a rule's command of tc, without the program's name, and the interface that the filter is at.
+func (p Plan) Filter(r Rule, at FilterPlace) (device, command string) {
+	items, outer := r.Pattern, []string(nil)
+	device = p.Ports[r.Vif].Device
 	if arriving := r.Tunnel != nil && r.Actions[0].Do == RawDecap; arriving {
-		device, outer = tunnelDevices[r.Tunnel.Encapsulation].name, flowerOuter(r)
+		device, outer = at.Tunnel, flowerOuter(r)
 		items = items[4:] // what stands inside: eth, ip, udp and the VNI are the device's
 	}
-	protocol, priority := "ip", 1
+	protocol, priority := "ip", at.Priority
 	if _, six := of(items, IPv6, "proto"); six {
-		protocol, priority = "ipv6", 2
+		protocol, priority = "ipv6", at.Priority+1
 	}
-	words := append([]string{"tc filter add dev", device, "ingress protocol", protocol, "prio", fmt.Sprint(priority), "handle", fmt.Sprint(i + 1), "flower skip_sw"}, outer...)
-	words = append(append(words, flowerKeys(items)...), p.flowerActions(r, protocol)...)
-	return strings.Join(words, " ")
+	words := append([]string{"filter add dev", device, "ingress protocol", protocol, "prio", fmt.Sprint(priority), "handle", fmt.Sprint(at.Handle), "flower skip_sw"}, outer...)
+	words = append(append(words, flowerKeys(items)...), p.flowerActions(r, protocol, at.Tunnel)...)
+	if len(at.Cookie) > 0 {
+		words = append(words, fmt.Sprintf("cookie %x", []byte(at.Cookie)))
+	}
+	return device, strings.Join(words, " ")
 }
 
 func flowerOuter(r Rule) []string {
@@ -101,7 +126,7 @@ func flowerPort(spec, mask uint64) string {
 	return fmt.Sprintf("%d/%#x", spec, mask)
 }
 
-func (p Plan) flowerActions(r Rule, protocol string) []string {
+func (p Plan) flowerActions(r Rule, protocol, tunnel string) []string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf("action "+format, args...)) }
 	hop := "ip ttl"
@@ -123,7 +148,9 @@ func (p Plan) flowerActions(r Rule, protocol string) []string {
 				add("tunnel_key unset pipe")
 			}
 		case RawEncap:
-			leaves = p.flowerPush(r, a, add)
+			if p.flowerPush(r, a, add); len(a.Header) > ethLen {
+				leaves = tunnel
+			}
 		case ToPort:
 			if leaves == "" {
 				leaves = p.Ports[a.Vif].Device
@@ -136,8 +163,8 @@ func (p Plan) flowerActions(r Rule, protocol string) []string {
 	return words
 }
 
-// flowerPush says what stands in front, to the device that makes it; it gives a tunnel's device.
-func (p Plan) flowerPush(r Rule, a Action, add func(string, ...any)) string {
+// flowerPush says what stands in front, to the device that makes it.
+func (p Plan) flowerPush(r Rule, a Action, add func(string, ...any)) {
 	mine := a.Header
 	if len(a.Header) > ethLen {
 		mine = a.Header[len(a.Header)-ethLen:] // VXLAN's inner Ethernet header
@@ -146,7 +173,7 @@ func (p Plan) flowerPush(r Rule, a Action, add func(string, ...any)) string {
 		add("pedit ex munge eth dst set %s munge eth src set %s pipe", net.HardwareAddr(mine[:6]), net.HardwareAddr(mine[6:12]))
 	}
 	if len(a.Header) == ethLen {
-		return ""
+		return
 	}
 	t := r.Tunnel
 	id := ""
@@ -158,5 +185,4 @@ func (p Plan) flowerPush(r Rule, a Action, add func(string, ...any)) string {
 	if t.Encapsulation == config.MPLSoUDP {
 		add("mpls push protocol mpls_uc label %d tc 0 ttl 64 bos 1 pipe", t.Label)
 	}
-	return tunnelDevices[t.Encapsulation].name
 }

@@ -31,9 +31,7 @@ func (p *Plane) Totals() (t core.Totals, err error) {
 	if err := sum(p.image.accounts, totalsAt, t.Add); err != nil {
 		return t, err
 	}
-	p.offloaded.mu.Lock()
-	defer p.offloaded.mu.Unlock()
-	t.Add(p.offloaded.totals)
+	t.Add(p.offloaded.Totals())
 	return t, nil
 }
 
@@ -54,9 +52,7 @@ func (p *Plane) VifCount(vif uint32) (c core.VifCount, err error) {
 	if err := sum(p.image.accounts, at, c.Add); err != nil {
 		return c, err
 	}
-	p.offloaded.mu.Lock()
-	defer p.offloaded.mu.Unlock()
-	c.Add(p.offloaded.vifs[vif])
+	c.Add(p.offloaded.Vif(vif))
 	return c, nil
 }
 
@@ -69,9 +65,7 @@ func (p *Plane) VifDrops(vif uint32) (d core.VifDrops, err error) {
 	if err := sum(p.image.accounts, at, d.Add); err != nil {
 		return d, err
 	}
-	p.offloaded.mu.Lock()
-	defer p.offloaded.mu.Unlock()
-	d.Add(p.offloaded.drops[vif])
+	d.Add(p.offloaded.Drops(vif))
 	return d, nil
 }
 
@@ -86,7 +80,7 @@ func (p *Plane) ClearVifCount(vif uint32) error {
 	if err != nil {
 		return err
 	}
-	p.offloaded.forget(vif)
+	p.offloaded.Forget(vif)
 	for _, a := range p.image.accounts {
 		clear(a[count : count+core.SizeVifCount])
 		clear(a[losses : losses+core.SizeVifDrops])

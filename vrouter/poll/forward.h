@@ -17,6 +17,7 @@ struct poll_core {
 	uint32_t index;
 	uint32_t waits; /* ports at which something waits to be sent */
 	uint32_t timed; /* this round's stages are */
+	uint32_t hands; /* over what it reads where others have no queue (hand.h) */
 	uint64_t full;	/* rounds that found packets */
 	uint64_t clock; /* what it takes to read the time */
 	uint64_t then;	/* when the stage before ended */

@@ -77,7 +77,7 @@ struct found {
 static void read_source(struct poll_core *c, const struct poll_source *s, struct found *found)
 {
 	struct rte_mbuf *mbufs[POLL_BURST];
-	uint16_t room = poll_hands() ? poll_hand_room(c, s->port) : POLL_BURST, count;
+	uint16_t room = c->hands ? poll_hand_room(c, s->port) : POLL_BURST, count;
 
 	count = room ? poll_port_receive(s->port, s->queue, mbufs, room) : 0;
 	if (!count)
@@ -85,7 +85,7 @@ static void read_source(struct poll_core *c, const struct poll_source *s, struct
 	poll_stage(c, POLL_RECEIVE);
 	found->read += count;
 	c->account->bursts++;
-	if (poll_hands())
+	if (c->hands)
 		count = poll_hand_out(c, s->port, mbufs, count);
 	if (count)
 		poll_forward(c, s->port->vif, mbufs, count);
@@ -101,7 +101,7 @@ static struct found go_round(struct poll_core *c)
 	c->timed = c->full % TIMED_OF == 0;
 	if (c->timed)
 		c->then = rte_rdtsc();
-	if (poll_hands())
+	if (c->hands)
 		found.taken = poll_hand_take(c);
 	for (uint32_t i = 0; i < mine->count; i++)
 		read_source(c, &mine->all[i], &found);
@@ -180,6 +180,7 @@ static int work(void *index)
 	struct poll_core c = {.tables = &running->image->tables,
 			      .index = (uint32_t)(uintptr_t)index};
 
+	c.hands = (uint32_t)poll_hands();
 	c.account = poll_account_of(running->image, c.index);
 	c.account->hertz = rte_get_tsc_hz();
 	c.clock = clock_takes();

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/internal/golden"
@@ -50,7 +48,7 @@ func newBedOf(t *testing.T, c config.Config, options Options) *bed {
 		here.SetMAC(name, fmt.Sprintf("02:00:00:00:00:%02x", 1+16*i))
 		ifindex[name] = uint32(here.Link(name).Attrs().Index)
 		b.far[name] = lab.NewTap(there, name)
-		b.send[name] = sender(there, name)
+		b.send[name] = lab.Sender(there, name)
 	}
 	b.arrived = lab.NewTap(here, "fabric") // made before the process's sockets, it is given a frame after them
 	var image config.Image
@@ -83,19 +81,6 @@ func newBedOf(t *testing.T, c config.Config, options Options) *bed {
 	})
 	here.Must("waiting for a round", b.plane.Quiesce())
 	return b
-}
-
-// sender is a socket that sends frames out of an interface as they are.
-func sender(n *lab.Namespace, name string) func([]byte) {
-	index, fd := n.Link(name).Attrs().Index, -1
-	n.Do(func() (err error) {
-		fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-		return err
-	})
-	n.Cleanup(func() { unix.Close(fd) })
-	return func(frame []byte) {
-		n.Must("sending a frame", unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: index}))
-	}
 }
 
 // TestQuotes: where there are several ways, an ICMP error has that of the flow that it is about.

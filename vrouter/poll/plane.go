@@ -14,6 +14,7 @@ import (
 
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
+	"windtunnel/vrouter/offload"
 )
 
 // Options say how the process is run.
@@ -69,7 +70,7 @@ type Plane struct {
 	restarts int
 	rules    *ruleTable // that devices were given; nil: none
 
-	offloaded offloaded // by all rules that there were
+	offloaded offload.Account // by all rules that there were
 }
 
 // Start makes the tables, and runs the process.

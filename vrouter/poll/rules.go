@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -178,52 +177,6 @@ func encodeItem(item offload.Item) (out ruleItem) {
 	return out
 }
 
-// offloaded is the account of what devices forward and drop in the cores' place.
-type offloaded struct {
-	mu     sync.Mutex
-	totals core.Totals
-	vifs   map[uint32]core.VifCount
-	drops  map[uint32]core.VifDrops
-}
-
-// take counts packets of a rule: each has one account, as with those of the cores (account.h).
-func (o *offloaded) take(r offload.Rule, more core.Count) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.vifs == nil {
-		o.vifs, o.drops = make(map[uint32]core.VifCount), make(map[uint32]core.VifDrops)
-	}
-	from, drops, last := o.vifs[r.Vif], o.drops[r.Vif], r.Actions[len(r.Actions)-1]
-	if r.Vif == 0 {
-		o.totals.ReceivedFabric.Add(more)
-	} else {
-		o.totals.ReceivedVif.Add(more)
-		from.Rx.Add(more)
-	}
-	if last.Do == offload.DropIt { // only a policy's denial is made a rule: offload.Denied
-		o.totals.Drops[core.DropPolicyDenied].Add(more)
-		drops.From[core.DropPolicyDenied].Add(more)
-	} else {
-		o.totals.Forwarded.Add(more)
-		from.Forwarded.Add(more)
-	}
-	if r.Vif != 0 {
-		o.vifs[r.Vif], o.drops[r.Vif] = from, drops
-	}
-	if last.Do == offload.ToPort && last.Vif != 0 {
-		to := o.vifs[last.Vif]
-		to.Tx.Add(more)
-		o.vifs[last.Vif] = to
-	}
-}
-
-func (o *offloaded) forget(vif uint32) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.vifs, vif)
-	delete(o.drops, vif)
-}
-
 // account takes over what the process has read of the devices' counters since the last time.
 func (p *Plane) account(t *ruleTable) {
 	for i, r := range t.rules {
@@ -233,7 +186,7 @@ func (p *Plane) account(t *ruleTable) {
 			continue
 		}
 		now := core.Count{Packets: packets, Segments: packets, Bytes: atomic.LoadUint64(&record.Bytes)}
-		p.offloaded.take(r, core.Count{Packets: now.Packets - before.Packets, Segments: now.Segments - before.Segments, Bytes: now.Bytes - before.Bytes})
+		p.offloaded.Take(r, core.Count{Packets: now.Packets - before.Packets, Segments: now.Segments - before.Segments, Bytes: now.Bytes - before.Bytes})
 		t.counted[i] = now
 	}
 }
@@ -257,15 +210,21 @@ func (p *Plane) Offers() map[uint32]error {
 	return offers
 }
 
+// Target is whose words rules are in.
+func (p *Plane) Target() offload.Target { return offload.RTEFlow }
+
+// Taken is the account of what devices took, by all rules that there were.
+func (p *Plane) Taken() *offload.Account { return &p.offloaded }
+
 // GiveRules hands rules to the devices of their ports, which each may refuse ([Plane.Rules] tells). They must
 // be right for the tables as they are. There must be none yet.
-func (p *Plane) GiveRules(rules []offload.Rule) error {
+func (p *Plane) GiveRules(plan offload.Plan) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.rules != nil || len(rules) == 0 {
+	if p.rules != nil || len(plan.Rules) == 0 {
 		return nil
 	}
-	table, err := newRuleTable(rules)
+	table, err := newRuleTable(plan.Rules)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"windtunnel/vrouter/config"
-	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/internal/lab"
 	"windtunnel/vrouter/offload"
 )
@@ -101,38 +100,6 @@ func TestEncodeRefuses(t *testing.T) {
 		if record, err := encodeRule(r); err == nil {
 			t.Errorf("%+v became %+v", r, record)
 		}
-	}
-}
-
-// TestOffloadedAccount: what devices take has one account, as what cores do.
-func TestOffloadedAccount(t *testing.T) {
-	var o offloaded
-	all := uint64(0)
-	for i, r := range plannedRules(t) {
-		n := uint64(i + 1)
-		o.take(r, core.Count{Packets: n, Segments: n, Bytes: 100 * n})
-		all += n
-	}
-	denied := offload.Rule{Vif: 3, Actions: []offload.Action{{Do: offload.CountIt, Counter: offload.Denied}, {Do: offload.DropIt}}}
-	o.take(denied, core.Count{Packets: 5, Segments: 5, Bytes: 500})
-	received, dropped := o.totals.Received(), o.totals.Dropped()
-	if received.Packets != all+5 || received.Packets != o.totals.Forwarded.Packets+dropped.Packets || received.Bytes != o.totals.Forwarded.Bytes+dropped.Bytes {
-		t.Errorf("%d packets received of %d, %d forwarded, %d dropped", received.Packets, all+5, o.totals.Forwarded.Packets, dropped.Packets)
-	}
-	var rx, tx uint64
-	for vif, c := range o.vifs {
-		lost := o.drops[vif]
-		from, _ := lost.Dropped()
-		if c.Rx.Packets != c.Forwarded.Packets+from.Packets {
-			t.Errorf("vif %d: %+v, and %d dropped", vif, c, from.Packets)
-		}
-		rx, tx = rx+c.Rx.Packets, tx+c.Tx.Packets
-	}
-	if rx != o.totals.ReceivedVif.Packets || tx == 0 || o.drops[3].From[core.DropPolicyDenied].Packets != 5 {
-		t.Errorf("vifs have received %d of %d, and sent %d", rx, o.totals.ReceivedVif.Packets, tx)
-	}
-	if o.forget(3); o.drops[3] != (core.VifDrops{}) {
-		t.Error("the account of a vif that is another port's now is still there")
 	}
 }
 

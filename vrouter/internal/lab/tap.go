@@ -57,3 +57,17 @@ func (t *Tap) next(wait int) []byte {
 		return frame[:size]
 	}
 }
+
+// Sender sends frames out of an interface as they are. It ends with the test.
+func Sender(n *Namespace, name string) func(frame []byte) {
+	n.t.Helper()
+	index, fd := n.Link(name).Attrs().Index, -1
+	n.Do(func() (err error) {
+		fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		return err
+	})
+	n.t.Cleanup(func() { unix.Close(fd) })
+	return func(frame []byte) {
+		n.Must("sending a frame", unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: index}))
+	}
+}
