@@ -17,7 +17,7 @@ func copyCause(c contrast) []Cause {
 		}
 		return text
 	}
-	if c.worse.Spec.Traffic != "stream" || copied(c.worse) == copied(c.better) {
+	if c.worse.Spec.Traffic != "stream" || !c.sameLoad() || copied(c.worse) == copied(c.better) {
 		return nil
 	}
 	worse, better := c.names()

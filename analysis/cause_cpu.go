@@ -101,6 +101,7 @@ func cpuCause(c contrast) []Cause {
 		if busy, ok := c.better.fullest(end); ok {
 			evidence = append(evidence, fmt.Sprintf("in %s the busiest one of that end was %s", better, split(busy)))
 		}
+		evidence = append(evidence, c.layersMore(node)...)
 		all = append(all, Cause{Factor: "cpu", Says: says, Share: share, end: end, Evidence: evidence,
 			By: "CPU time " + perWhat(c.ratio.Metric) + " on the CPU that was full", rank: rank{filled, cpu.Busy}})
 	}

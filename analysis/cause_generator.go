@@ -11,7 +11,8 @@ import (
 const heldUp = 0.10
 
 // generatorCause is a sender that was kept from sending: its threads could run and had no CPU, by another program or
-// by a quota of CPU time. While they had one they were as fast as ever, so that their rate is by so much less.
+// by a quota of CPU time. While they had one they were as fast as ever, so that their rate is by so much less. What the
+// path itself takes of that CPU is no such thing: it is what the path costs.
 func generatorCause(c contrast) []Cause {
 	waits := c.two(senderWait)
 	if !waits.known() {
@@ -25,15 +26,18 @@ func generatorCause(c contrast) []Cause {
 	wBusy, _ := busy.means()
 	worse, better := c.names()
 	cause := Cause{Factor: "generator", Share: notKnown(), rank: rank{bound, w - b},
-		Says: fmt.Sprintf("the sender was kept from sending: its threads could run and had no CPU for %s of the time in %s, %s in %s", percent(w), worse, percent(b), better),
-		Evidence: []string{
-			fmt.Sprintf("they ran for %s of the time: all of it is work or waiting for a CPU, so more CPU time would have sent more", percent(wBusy)),
-			"the figure is one of the generator, and not of the path",
-		}}
-	if w+wBusy < allOfIt { // it waited for other things too
-		cause.Evidence = cause.Evidence[1:]
+		Says: fmt.Sprintf("the sender was kept from sending: its threads could run and had no CPU for %s of the time in %s, %s in %s", percent(w), worse, percent(b), better)}
+	who, own := c.hadTheCPU(w)
+	cause.Evidence = append(cause.Evidence, who)
+	if own {
+		cause.rank.order = seen
 		return []Cause{cause}
 	}
+	cause.Evidence = append(cause.Evidence, "the figure is one of the generator, and not of the path")
+	if w+wBusy < allOfIt { // it waited for other things too
+		return []Cause{cause}
+	}
+	cause.Evidence = append(cause.Evidence, fmt.Sprintf("they ran for %s of the time: all of it is work or waiting for a CPU, so more CPU time would have sent more", percent(wBusy)))
 	var part []float64
 	for i := range waits.worse {
 		part = append(part, math.Log(1-math.Min(waits.better[i], 0.99))-math.Log(1-math.Min(waits.worse[i], 0.99)))
@@ -46,38 +50,99 @@ func generatorCause(c contrast) []Cause {
 	return []Cause{cause}
 }
 
+// hadTheCPU says who had the CPU that the worse cell's senders waited for, for so much of the time, and whether that may
+// have been the path itself: a proxy, a switch in user space.
+func (c contrast) hadTheCPU(waited float64) (says string, own bool) {
+	cpu, known := c.worse.fullest(atSender)
+	if !known {
+		return "who had the CPU is not known: the CPUs were not sampled", pathOf(c.worse) != pathOf(c.better)
+	}
+	if idle := 1 - cpu.Busy; idle >= waited/2 {
+		return fmt.Sprintf("the busiest CPU there was idle for %s of the time: a quota of CPU time kept them from it", percent(idle)), false
+	}
+	others, sampled := c.othersAt(atSender)
+	if !sampled {
+		return "who had the CPU is not known: stacks were not sampled", pathOf(c.worse) != pathOf(c.better)
+	}
+	if others >= waited/2 {
+		return fmt.Sprintf("programs that have no part in the cell had %s of a CPU there", percent(others)), false
+	}
+	return fmt.Sprintf("the cell's own work had the CPU: programs that have no part in it had %s of one", percent(others)), true
+}
+
+// othersAt is how many of an end's CPUs were busy with what is not the worse cell's, by its sampled stacks.
+func (c contrast) othersAt(end string) (cpus float64, sampled bool) {
+	n := 0.0
+	for _, node := range c.worse.nodesAt(end) {
+		for _, number := range sortedBlocks(c.worse.blocks[node]) {
+			for layer, busy := range c.worse.blocks[node][number].busy {
+				if layer.Beside() {
+					cpus += busy
+				}
+			}
+			n++
+		}
+	}
+	return cpus / math.Max(n, 1), n > 0
+}
+
 // allOfIt is the share of the sender's time that work and waiting for a CPU make up, from which nothing else held it up.
 const allOfIt = 0.90
 
-// senderWait is the share of the sender's threads' time in which they could run and had no CPU, and the kernel's
-// packet threads did not have it either: their work is the path's.
-func senderWait(_ Cell, t result.Trial) (float64, bool) {
-	return ofThreads(t, func(e result.PairEnd) float64 {
-		if e.Offered == nil {
-			return 0
-		}
-		return math.Max(0, e.Offered.WaitSeconds-e.Offered.PathSeconds)
-	})
-}
-
-// senderBusy is the share in which they ran.
-func senderBusy(_ Cell, t result.Trial) (float64, bool) {
-	return ofThreads(t, func(e result.PairEnd) float64 { return e.CPUSeconds })
-}
-
-// ofThreads is a share of the time of all senders' threads.
-func ofThreads(t result.Trial, seconds func(result.PairEnd) float64) (float64, bool) {
-	sum, all := 0.0, 0.0
-	for _, p := range t.Pairs {
-		for _, e := range p.Senders() {
-			if e.Generator == nil || e.Threads > 0 {
-				sum += seconds(e)
-				all += float64(e.Threads) * e.WindowSeconds
-			}
-		}
+// senderWait is the share of the senders' threads' time in which they could run and had no CPU, and neither the kernel's
+// packet threads had it, whose work is the path's, nor one of their own.
+func senderWait(c Cell, t result.Trial) (float64, bool) {
+	waited, all := 0.0, 0.0
+	for _, node := range c.involved() {
+		s := sendersAt(c, t, node)
+		waited += math.Max(0, s.waited-result.WaitedForOwn(s.threads, len(t.Nodes[node].CPUs), s.ran, t.Nodes[node].KernelThreadSeconds))
+		all += s.all
 	}
 	if !(all > 0) {
 		return 0, false
 	}
-	return math.Min(1, sum/all), true
+	return math.Min(1, waited/all), true
+}
+
+// senderBusy is the share in which they ran.
+func senderBusy(c Cell, t result.Trial) (float64, bool) {
+	ran, all := 0.0, 0.0
+	for _, node := range c.involved() {
+		s := sendersAt(c, t, node)
+		ran, all = ran+s.ran, all+s.all
+	}
+	if !(all > 0) {
+		return 0, false
+	}
+	return math.Min(1, ran/all), true
+}
+
+// senderTimes are those of the senders' threads on a node, in seconds, summed over them.
+type senderTimes struct {
+	threads          int
+	ran, waited, all float64
+}
+
+func sendersAt(c Cell, t result.Trial, node string) (sum senderTimes) {
+	for i, p := range t.Pairs {
+		if i >= len(c.Spec.Pairs) {
+			break
+		}
+		for _, way := range p.Ways() {
+			from, e := c.Spec.Pairs[i].From.Node, way.Sender
+			if way.Back {
+				from = c.Spec.Pairs[i].To.Node
+			}
+			if from != node || e.Generator != nil && e.Threads == 0 {
+				continue
+			}
+			sum.threads += e.Threads
+			sum.ran += e.CPUSeconds
+			sum.all += float64(e.Threads) * e.WindowSeconds
+			if e.Offered != nil {
+				sum.waited += e.Offered.WaitSeconds
+			}
+		}
+	}
+	return sum
 }

@@ -28,8 +28,13 @@ func lossCause(c contrast) []Cause {
 	worse, better := c.names()
 	cause := Cause{Factor: "loss", Share: notKnown(), rank: rank{bound, 1}, Says: "packets were lost: " + c.lostWords(w, b)}
 	if place := c.dropper(); place != "" {
-		cause.Says += ", most at " + place
-		cause.Evidence = append(cause.Evidence, fmt.Sprintf("%s: %.0f packets in a trial of %s, %.0f in %s", place, c.worse.Drops[place].Mean, worse, c.better.Drops[place].Mean, better))
+		dropped := c.worse.Drops[place].Mean
+		cause.Evidence = append(cause.Evidence, fmt.Sprintf("%s: %.0f packets in a trial of %s, %.0f in %s", place, dropped, worse, c.better.Drops[place].Mean, better))
+		if all, counted := c.lostPackets(); !counted || dropped >= all/2 {
+			cause.Says += ", most at " + place
+		} else {
+			cause.Evidence = append(cause.Evidence, fmt.Sprintf("of the %.0f packets that were lost in a trial, no counter says where most were", all))
+		}
 	}
 	if _, _, full := c.fullCPU(atBoth); full {
 		cause.rank.order = seen
@@ -40,7 +45,7 @@ func lossCause(c contrast) []Cause {
 
 func (c contrast) lostWords(w, b float64) string {
 	worse, better := c.names()
-	if c.worse.Figure(result.Retransmits).Known() {
+	if _, numbered := c.lostPackets(); !numbered {
 		return fmt.Sprintf("TCP sent %s of its segments again in %s, %s in %s", smallPercent(w), worse, smallPercent(b), better)
 	}
 	return fmt.Sprintf("%s were in %s, %s in %s", smallPercent(w), worse, smallPercent(b), better)
@@ -117,6 +122,16 @@ func (c contrast) dropper() (place string) {
 		}
 	}
 	return place
+}
+
+// lostPackets are those of a trial of the worse cell, where its load numbers them.
+func (c contrast) lostPackets() (mean float64, counted bool) {
+	lost := c.two(func(_ Cell, t result.Trial) (float64, bool) {
+		a, ok := t.Arrivals()
+		return float64(a.Lost), ok && a.Expected > 0
+	})
+	mean, _ = lost.means()
+	return mean, lost.known()
 }
 
 // smallPercent writes a small share.

@@ -20,7 +20,7 @@ func messageCause(c contrast) []Cause {
 	})
 	ratio, differs := size.ratio()
 	worse, better := c.worse.Spec.Load["message"], c.better.Spec.Load["message"]
-	if !differs || ratio >= 1 || fmt.Sprint(worse) == fmt.Sprint(better) {
+	if !differs || ratio >= 1 || !c.sameLoad() || fmt.Sprint(worse) == fmt.Sprint(better) {
 		return nil
 	}
 	return []Cause{{Factor: "message-size", Share: notKnown(), end: atSender, rank: rank{dearer, -math.Log(ratio)},

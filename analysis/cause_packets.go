@@ -131,7 +131,14 @@ func (c contrast) settings(factor string) []string {
 	}
 	add("segmentation", c.worse.Spec.Segmentation, c.better.Spec.Segmentation)
 	add("kind of wire", c.worse.Spec.Wire, c.better.Spec.Wire)
-	return all
+	return append(all, c.readBack(lengthens[factor]...)...)
+}
+
+// lengthens are by factor the settings of interfaces that such sizes come from.
+var lengthens = map[string][]string{
+	"segmentation": {result.OffloadTSO, result.OffloadGSO},
+	"mtu":          {"MTU"},
+	"aggregation":  {result.OffloadGRO},
 }
 
 func orUnset(text string) string {

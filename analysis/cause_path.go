@@ -3,23 +3,40 @@ package analysis
 import (
 	"fmt"
 	"math"
+
+	"windtunnel/result"
 )
 
-// pathCause is another path between the endpoints: what else costs a CPU, where packets are of one size, is what
-// switches, encapsulates and copies them on the way.
+// pathCause is another path between the endpoints, or another place of theirs: what else costs a CPU, where packets are of
+// one size, is what switches, encapsulates and copies them on the way, and what cuts and joins them at a wire.
 func pathCause(c contrast) []Cause {
-	worse, better := c.names()
-	w, b := pathOf(c.worse), pathOf(c.better)
-	if w == b {
-		return nil
-	}
 	ratio, differs := c.two(costPerKiB(atBoth)).ratio()
 	if !differs || ratio <= 1 {
 		return nil
 	}
-	cause := Cause{Factor: "path", Share: notKnown(), end: atBoth, rank: rank{dearer, math.Log(ratio) / 2},
-		Says: fmt.Sprintf("the path is another: %s in %s, %s in %s", w, worse, b, better)}
-	return []Cause{cause}
+	worse, better := c.names()
+	var all []Cause
+	add := func(factor, says, w, b string, evidence ...string) {
+		if w != b {
+			all = append(all, Cause{Factor: factor, Share: notKnown(), end: atBoth, rank: rank{dearer, math.Log(ratio) / 2},
+				Says: fmt.Sprintf("%s: %s in %s, %s in %s", says, w, worse, b, better), Evidence: evidence})
+		}
+	}
+	add("path", "the path is another", pathOf(c.worse), pathOf(c.better))
+	var sizes []string
+	if size := c.two(metric(result.EndpointPacketSize)); size.known() {
+		sizes = append(sizes, c.compared("%.0f bytes at the receiving stack", size))
+	}
+	add("wire", "the ends are at other places", placed(c.worse), placed(c.better), sizes...)
+	return all
+}
+
+// placed says whether a cell's packets cross a wire.
+func placed(c Cell) string {
+	if c.Spec.Colocated() {
+		return "on one node, whose CPUs they share, and without a wire that packets are cut for"
+	}
+	return "on two nodes, with a wire between them"
 }
 
 // pathOf is a path in words: its name, and what it wraps packets in.

@@ -55,12 +55,14 @@ var causeKinds = []func(contrast) []Cause{
 	applicationCause,
 	lossCause,
 	steeringCause,
+	loadCause,
 	packetCause,
 	messageCause,
 	copyCause,
 	pathCause,
 	cpuCause,
 	disturbanceCause,
+	settingsCause,
 }
 
 // mostCauses is how many a ratio gets at most.
@@ -243,6 +245,9 @@ func (c contrast) compared(format string, both two) string {
 	return fmt.Sprintf(format+" in %s, "+strings.Fields(format)[0]+" in %s", w, worse, b, better)
 }
 
+// moreThanAll is the share from which it is said that something else weighs against a cause.
+const moreThanAll = 1.05
+
 // ShareWords says how much a cause explains: "about 71 % [64, 78] of the difference", or why that is not known.
 func (c Cause) ShareWords() string {
 	if !c.Share.Known() {
@@ -252,5 +257,9 @@ func (c Cause) ShareWords() string {
 	if c.Share.Low != nil && c.Share.High != nil {
 		text += fmt.Sprintf(" [%.0f, %.0f]", 100**c.Share.Low, 100**c.Share.High)
 	}
-	return "explains " + text + " of the difference"
+	text = "explains " + text + " of the difference"
+	if c.Share.Low != nil && *c.Share.Low > moreThanAll {
+		text += ", more than all of it: something else weighs against it"
+	}
+	return text
 }

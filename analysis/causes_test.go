@@ -95,6 +95,16 @@ var cases = map[string]struct {
 			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered.WaitSeconds = 0.5, 0.5
 		}, factor: "generator", known: true, says: "no CPU for 50 % of the time in B",
 	},
+	"a program of others that has the sender's CPU": {
+		both: func(t *result.Trial) {
+			busyAt(t, "a", 1)
+			t.Pairs[0].Sender.Threads, t.Pairs[0].Sender.CPUSeconds = 1, 0.95
+			t.Pairs[0].Sender.Offered = &result.Offered{}
+		},
+		b: func(t *result.Trial) {
+			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered = 0.5, &result.Offered{WaitSeconds: 0.5}
+		}, factor: "generator", known: true, says: "no CPU for 50 % of the time in B",
+	},
 	"a sender without a CPU, so that its connections have nothing to send": {
 		both: func(t *result.Trial) {
 			connect(t, tuned())
@@ -137,6 +147,41 @@ var cases = map[string]struct {
 	"another path": {
 		cells: func(_, b *result.Cell) { b.Path = "vxlan" },
 		both:  func(t *result.Trial) { busyAt(t, "b", 0.99) }, factor: "path", known: true, says: "vxlan in B",
+	},
+	"another kind of load": {
+		cells: func(a, b *result.Cell) { a.Traffic, b.Traffic = "datagram", "stream" },
+		both:  func(t *result.Trial) { busyAt(t, "b", 0.99) }, factor: "load", known: true, says: "stream in B, datagram in A",
+	},
+	"ends at another place": {
+		cells: func(a, _ *result.Cell) {
+			a.Pairs = []result.Pair{{From: result.Place{Node: "b", Container: "s"}, To: result.Place{Node: "b"}}}
+		},
+		both: func(t *result.Trial) { busyAt(t, "b", 0.99) }, factor: "wire", known: true, says: "on two nodes, with a wire between them in B, on one node",
+	},
+	"two threads of a sender's that share a CPU with the path's work": {
+		both: func(t *result.Trial) {
+			busyAt(t, "a", 1)
+			sized(t, 60_000, 1514, 30_000)
+			t.Pairs[0].Sender.Threads, t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered = 2, 0.5, &result.Offered{WaitSeconds: 0.7}
+		},
+		b: func(t *result.Trial) {
+			sized(t, 1514, 1514, 20_000)
+			s := t.Nodes["a"]
+			s.KernelThreadSeconds = 0.6
+			t.Nodes["a"] = s
+			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered = 0.38, &result.Offered{WaitSeconds: 1.5, PathSeconds: 0.6}
+		}, factor: "segmentation", known: true, says: "leaves the sender's interface",
+	},
+	"a proxy that has the sender's CPU": {
+		cells: func(_, b *result.Cell) { b.Path = "published-port" },
+		both: func(t *result.Trial) {
+			busyAt(t, "a", 1)
+			t.Pairs[0].Sender.Threads, t.Pairs[0].Sender.CPUSeconds = 1, 0.95
+			t.Pairs[0].Sender.Offered = &result.Offered{}
+		},
+		b: func(t *result.Trial) {
+			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered = 0.5, &result.Offered{WaitSeconds: 0.5}
+		}, factor: "path", known: true, says: "published-port in B",
 	},
 	"nothing but a full CPU": {
 		both: func(t *result.Trial) { busyAt(t, "b", 0.99) }, factor: "cpu", known: true, says: "CPU 0 of node b (receiver)",

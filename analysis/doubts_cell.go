@@ -47,7 +47,7 @@ func cellDoubts(c Cell, all []result.Trial) []result.Doubt {
 	if joined, ok := joinedMessages(c, trials); ok {
 		doubts = append(doubts, joined)
 	}
-	doubts = slices.Concat(doubts, queueDoubts(c), outageDoubts(c), limitDoubts(c, trials), lossDoubts(c, trials))
+	doubts = slices.Concat(doubts, layerDoubts(c), queueDoubts(c), outageDoubts(c), limitDoubts(c, trials), lossDoubts(c, trials))
 	return append(doubts, probeDoubts(c, trials)...)
 }
 

@@ -18,6 +18,9 @@ type Hop struct {
 	Sent     float64
 	Drops    map[string]float64 // by name, those that counted any
 	Trials   int                // whose means these are
+	// Settings are what an interface was set to in the last of them, as the kernel said; nil: not known, or it is none.
+	Settings *result.LinkSettings
+	rank     int // on the way
 }
 
 // HopKind is what counts.
@@ -98,7 +101,7 @@ func (c Cell) hops(trials []result.Trial) []Hop {
 		add := func(k hopKey, received, sent uint64, drops map[string]uint64) {
 			h := all[k]
 			if h == nil {
-				h = &Hop{Node: k.node, Place: k.place, Kind: k.kind, Drops: map[string]float64{}}
+				h = &Hop{Node: k.node, Place: k.place, Kind: k.kind, Drops: map[string]float64{}, rank: k.rank}
 				all[k] = h
 			}
 			if !seen[k] {
@@ -115,6 +118,11 @@ func (c Cell) hops(trials []result.Trial) []Hop {
 		}
 		c.ends(t, add)
 		c.between(t, add)
+		for k, settings := range c.settings(t) {
+			if h := all[k]; h != nil {
+				h.Settings = settings
+			}
+		}
 	}
 	var inOrder []Hop
 	for _, k := range slices.SortedFunc(maps.Keys(all), hopOrder) {
@@ -167,7 +175,7 @@ func (c Cell) ends(t result.Trial, add addHop) {
 func (c Cell) between(t result.Trial, add addHop) {
 	for name, s := range t.Nodes {
 		for _, l := range s.Links {
-			add(hopKey{c.linkRank(name, l), name, l.Place + " " + l.Device, HopInterface}, l.RxPackets, l.TxPackets,
+			add(c.linkKey(name, l), l.RxPackets, l.TxPackets,
 				map[string]uint64{"rx_dropped": l.RxDropped, "tx_dropped": l.TxDropped, "rx_errors": l.RxErrors, "tx_errors": l.TxErrors})
 		}
 		for _, w := range s.Switches {
@@ -176,6 +184,24 @@ func (c Cell) between(t result.Trial, add addHop) {
 			}
 		}
 	}
+}
+
+// linkKey is an interface's.
+func (c Cell) linkKey(node string, l result.LinkSample) hopKey {
+	return hopKey{c.linkRank(node, l), node, l.Place + " " + l.Device, HopInterface}
+}
+
+// settings are those of a trial's interfaces that told them.
+func (c Cell) settings(t result.Trial) map[hopKey]*result.LinkSettings {
+	all := map[hopKey]*result.LinkSettings{}
+	for name, s := range t.Nodes {
+		for _, l := range s.Links {
+			if l.Settings != nil {
+				all[c.linkKey(name, l)] = l.Settings
+			}
+		}
+	}
+	return all
 }
 
 // side is the rank at a sender's node or at a receiver's; a node that has both is a sender's.

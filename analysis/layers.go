@@ -19,6 +19,10 @@ type NodeLayers struct {
 	Sum           LayerCost     // of all of these
 	Measured      LayerCost     // the same by the CPUs' busy time, which is measured apart from the samples
 	Coverage      result.Figure // the sum as percent of the measured time
+	Misses        float64       // by how many percent the sum misses the measured time, beyond what so few samples make by chance
+	Samples       uint64        // of all trials
+	Cut           uint64        // of them, those whose stack was shortened to its outer frames to fit a record
+	Lost          uint64        // of them, those that nothing is known of: other
 	Packets       string        // which ones costs per packet are of: PerReceived or PerWire
 	PeriodSeconds float64
 }
@@ -75,6 +79,8 @@ type trialLayers struct {
 	measured float64           // CPUs that were busy, as measured
 	kib      float64           // received by the second
 	packets  float64           // by the second; 0: not known
+	asked    float64           // how often a CPU was to be asked
+	profile  result.Profile    // without its tasks
 }
 
 // sum adds in one order, so that one file gives one figure.
@@ -167,6 +173,7 @@ func (c Cell) trialLayers(t result.Trial, p result.Profile, names layerNames) (t
 		}
 	}
 	each := p.PeriodSeconds / p.WindowSeconds
+	one.asked, one.profile = float64(len(p.CPUs))/each, result.Profile{Taken: p.Taken, Lost: p.Lost, Cut: p.Cut, CPUs: p.CPUs}
 	for _, task := range p.Tasks {
 		for i, layer := range frameLayers(task, p.Names, names) {
 			if n := task.Frames[i].Samples(); n > 0 && layer != layerIdle {
@@ -208,6 +215,7 @@ func (l *NodeLayers) fill(blocks map[int]trialLayers, packets string) {
 	l.Sum = cost("sum", trialLayers.sum)
 	l.Measured = cost("measured", func(t trialLayers) float64 { return t.measured })
 	l.Coverage = over(func(t trialLayers) (float64, bool) { return 100 * t.sum() / t.measured, t.measured > 0 })
+	l.trust(blocks)
 }
 
 func sortedBlocks[T any](blocks map[int]T) []int {

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"cmp"
+
 	"windtunnel/result"
 	"windtunnel/stats"
 )
@@ -17,6 +19,7 @@ type Machine struct {
 	VCPU        result.Figure `json:"vcpu_percent"`       // of a CPU of the host's: the threads that are the guest's CPUs
 	Vhost       result.Figure `json:"vhost_percent"`      // the kernel's, which carry its packets
 	QEMU        result.Figure `json:"qemu_percent"`       // QEMU's own
+	Exits       result.Figure `json:"exits_per_second"`   // from the guest to the host, of all of its CPUs
 }
 
 // Emulated tells whether its instructions were not the CPU's own.
@@ -39,12 +42,15 @@ func machines(trials []result.Trial) []Machine {
 
 func machine(trials []result.Trial, node string, s result.VMSample) Machine {
 	m := Machine{Name: s.VM, Node: node, Accelerator: s.Accelerator, CPUs: s.CPUs, MemoryBytes: s.MemoryBytes}
-	var guest, vcpu, vhost, qemu []float64
+	var guest, vcpu, vhost, qemu, exits []float64
 	for _, t := range trials {
 		window := t.Nodes[node].WindowSeconds
 		for _, s := range t.Nodes[node].VMs {
 			if s.VM != m.Name {
 				continue
+			}
+			if s.Exits != nil && window > 0 {
+				exits = append(exits, float64(*s.Exits)/window)
 			}
 			if share, told := s.GuestBusy(); told {
 				guest = append(guest, 100*share)
@@ -55,6 +61,7 @@ func machine(trials []result.Trial, node string, s result.VMSample) Machine {
 		}
 	}
 	m.GuestBusy, m.VCPU, m.Vhost, m.QEMU = meanOr(guest, "the guest has not told"), meanOr(vcpu, s.Error), meanOr(vhost, s.Error), meanOr(qemu, s.Error)
+	m.Exits = meanOr(exits, cmp.Or(s.ExitsMissing, s.Error, "the run did not count them"))
 	return m
 }
 

@@ -3,7 +3,7 @@ package measure
 import "windtunnel/result"
 
 // The probes' names in NodeSample.Missing. Those of a link, a stack or a switch
-// have its name after a space: "link a/wire0", "queues a/wire0", "stack a", "switch vrouter-a".
+// have its name after a space: "link a/wire0", "queues a/wire0", "settings a/wire0", "stack a", "switch vrouter-a".
 const (
 	probeCPU        = "cpu"
 	probeSplit      = "cpu-split"
@@ -34,6 +34,9 @@ func Difference(before, after Snapshot) result.NodeSample {
 		if queues, several := after.stacks[l.Place].queues[l.Device]; several {
 			link.RxQueues, err = queuesBetween(before.stacks[l.Place].queues[l.Device], queues)
 			s.has("queues "+l.Place+"/"+l.Device, err)
+		}
+		if set, looked := after.stacks[l.Place].settings[l.Device]; looked && s.has("settings "+l.Place+"/"+l.Device, set.err) {
+			link.Settings = set.value
 		}
 		s.sample.Links = append(s.sample.Links, link)
 	}

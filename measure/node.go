@@ -64,6 +64,7 @@ type Node struct {
 	// receivers are the testbed's own threads, by the CPU that each has to itself.
 	receivers map[int]packetThreads
 	stacks    []stackProbe
+	exits     []exitsProbe // of each virtual machine
 }
 
 // Snapshot is every probe's reading at one instant.
@@ -83,6 +84,7 @@ type Snapshot struct {
 	switches  []reading[switchReading]
 	rules     []reading[switchReading]
 	vms       []reading[vmReading]
+	exits     []reading[uint64] // of each virtual machine
 }
 
 // reading is a probe's value, or why there is none.
@@ -122,6 +124,9 @@ func NewNode(config Config) (*Node, error) {
 			return nil, fmt.Errorf("opening the counters of the stack %s: %w", s.Place, err)
 		}
 		n.stacks = append(n.stacks, p)
+	}
+	for _, vm := range config.VMs {
+		n.exits = append(n.exits, openExits(vm.PID))
 	}
 	return n, nil
 }
@@ -165,6 +170,9 @@ func (n *Node) Read() (Snapshot, error) {
 	for _, vm := range n.config.VMs {
 		s.vms = append(s.vms, read(readVM(vm)))
 	}
+	for _, e := range n.exits {
+		s.exits = append(s.exits, read(e.read()))
+	}
 	return s, nil
 }
 
@@ -180,6 +188,9 @@ func (n *Node) Close() error {
 	}
 	for _, s := range n.stacks {
 		s.close()
+	}
+	for i := range n.exits {
+		n.exits[i].close()
 	}
 	return nil
 }

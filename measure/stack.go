@@ -18,6 +18,8 @@ type stackProbe struct {
 	devices *procFile
 	carrier map[string]*procFile   // by device
 	queues  map[string]*queueProbe // of those wires' ends that have several
+	// settings are what each device was set to when the probe was opened.
+	settings map[string]reading[*result.LinkSettings]
 }
 
 // stackReading is one network stack's counters and those of its links, by name.
@@ -26,13 +28,15 @@ type stackReading struct {
 	devices  reading[map[string]linkRow]
 	carrier  map[string]reading[uint64] // how often a link went down or came up
 	queues   map[string]reading[[]uint64]
+	settings map[string]reading[*result.LinkSettings]
 }
 
 // openStack opens the stack's files, and its devices' in the stack's own sysfs.
 func openStack(s Stack, links []Link) (stackProbe, error) {
-	p := stackProbe{place: s.Place, carrier: map[string]*procFile{}, queues: map[string]*queueProbe{}}
+	p := stackProbe{place: s.Place, carrier: map[string]*procFile{}, queues: map[string]*queueProbe{}, settings: map[string]reading[*result.LinkSettings]{}}
 	err := s.Do(func() error {
 		for _, l := range links {
+			p.settings[l.Device] = read(readSettings(l.Device))
 			if s.Sysfs == "" {
 				break
 			}
@@ -70,7 +74,7 @@ func (p stackProbe) close() {
 }
 
 func (p stackProbe) read() stackReading {
-	r := stackReading{read(p.readCounters()), read(readDevices(p.devices)), map[string]reading[uint64]{}, map[string]reading[[]uint64]{}}
+	r := stackReading{read(p.readCounters()), read(readDevices(p.devices)), map[string]reading[uint64]{}, map[string]reading[[]uint64]{}, p.settings}
 	for device, q := range p.queues {
 		r.queues[device] = read(q.read())
 	}

@@ -111,6 +111,20 @@ func (s *sampler) vms() {
 			seconds[now.does] += (now.time - before.value[tid].time).Seconds()
 		}
 		sample.VCPUSeconds, sample.VhostSeconds, sample.QEMUSeconds = seconds[vmCPU], seconds[vmVhost], seconds[vmOther]
+		s.exits(&sample, i)
 		s.sample.VMs = append(s.sample.VMs, sample)
 	}
+}
+
+// exits fills in how often a machine's CPUs left the guest, or why that is not known.
+func (s *sampler) exits(sample *result.VMSample, i int) {
+	if i >= len(s.before.exits) || i >= len(s.after.exits) {
+		return
+	}
+	exits, err := countBetween(s.before.exits[i], s.after.exits[i])
+	if err != nil {
+		sample.ExitsMissing = err.Error()
+		return
+	}
+	sample.Exits = &exits
 }

@@ -76,6 +76,7 @@ type cellObject struct {
 	Engines            string                    `json:"engines,omitempty"`       // what container engines made by themselves
 	Machines           []analysis.Machine        `json:"vms,omitempty"`           // virtual machines, and what they cost
 	Layers             map[string]layersObject   `json:"layers,omitempty"`        // what its CPU time went to, by node
+	Devices            []deviceObject            `json:"devices,omitempty"`       // what the interfaces on its way were set to
 }
 
 // packetsObject is what became of numbered packets. Shares are percentages of
@@ -244,7 +245,7 @@ func objectOf(f analysis.Findings) object {
 
 func cellOf(f analysis.Findings, c analysis.Cell) cellObject {
 	o := cellObject{
-		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Wired: c.Spec.Wired, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines, Machines: c.Machines, Layers: layersOf(c),
+		Status: c.Status, Reason: orNull(c.Reason), Says: c.Spec.Says, Path: c.Spec.Path, Wire: c.Spec.Wire, Segmentation: c.Spec.Segmentation, Queueing: c.Spec.Queueing, Wired: c.Spec.Wired, Queues: c.Queues, OutageMethod: c.Outage, Configuration: c.Spec.Configuration, Engines: c.Spec.Engines, Machines: c.Machines, Layers: layersOf(c), Devices: devicesOf(c),
 		Trials: c.Trials, Excluded: c.Excluded, WindowSeconds: c.WindowSeconds,
 		Congestion: orNull(c.Congestion), MTU: c.Spec.MTU,
 		Sent: c.Figure(result.SentRate), Received: c.Figure(result.ReceivedRate),

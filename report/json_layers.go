@@ -15,6 +15,9 @@ type layersObject struct {
 	Sum      layerCostObj            `json:"sum"`
 	Measured layerCostObj            `json:"measured"` // by the CPUs' busy time
 	Coverage result.Figure           `json:"sum_percent_of_measured"`
+	Samples  uint64                  `json:"samples"`           // of all trials
+	Cut      uint64                  `json:"samples_shortened"` // whose stacks were shortened to their outer frames, to fit a record
+	Lost     uint64                  `json:"samples_lost"`      // whose stacks nothing is known of
 }
 
 // layerCostObj is a layer's CPU time. Beside says that it is not the cell's work.
@@ -36,7 +39,7 @@ func layersOf(c analysis.Cell) map[string]layersObject {
 	all := map[string]layersObject{}
 	for _, n := range c.Layers {
 		o := layersObject{Reason: orNull(n.Reason), Trials: n.Trials, Period: n.PeriodSeconds, Packets: n.Packets, Layers: map[string]layerCostObj{},
-			Sum: costOf(n.Sum), Measured: costOf(n.Measured), Coverage: n.Coverage}
+			Sum: costOf(n.Sum), Measured: costOf(n.Measured), Coverage: n.Coverage, Samples: n.Samples, Cut: n.Cut, Lost: n.Lost}
 		for _, cost := range n.Costs {
 			o.Layers[string(cost.Layer)] = costOf(cost)
 		}

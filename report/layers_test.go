@@ -1,8 +1,10 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
+	"windtunnel/analysis"
 	"windtunnel/result"
 )
 
@@ -52,5 +54,26 @@ func layered() *maker {
 func TestGoldenLayers(t *testing.T) {
 	for _, format := range []string{"text", "json", "csv", "folded"} {
 		golden(t, "layers", format, layered())
+	}
+}
+
+// TestStacksThatDidNotFitAreTold: what a record had no room for stands under the table of layers.
+func TestStacksThatDidNotFitAreTold(t *testing.T) {
+	m := layered()
+	for i := range m.file.Profiles {
+		if p := &m.file.Profiles[i]; p.Cell == "B" && p.Node == "b" {
+			p.Cut, p.Lost = p.Taken/100, p.Taken/1000
+			p.Tasks[0].Frames[0][2] -= int32(p.Lost)
+		}
+	}
+	var told strings.Builder
+	if err := Write("text", &told, analysis.Of(m.file), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(told.String()), " ")
+	for _, want := range []string{"for a caller's layer: at most 1 %, in B on node b.", "count as other: at most 0.1 %, in B on node b."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, told.String())
+		}
 	}
 }

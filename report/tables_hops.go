@@ -16,18 +16,32 @@ func hops(f analysis.Findings) section {
 		{"packets in a trial", "received", false}, {"packets in a trial", "sent", false}, {"packets in a trial", "dropped", false},
 		{"packets in a trial", "unaccounted", false}, {name: "dropped as", text: true},
 	}}
+	known := slices.ContainsFunc(f.Cells, func(c analysis.Cell) bool {
+		return slices.ContainsFunc(c.Hops, func(h analysis.Hop) bool { return h.Settings != nil })
+	})
+	if known {
+		t.columns = append(t.columns, column{name: "set to", text: true})
+	}
 	for _, c := range f.Cells {
 		for _, h := range c.Hops {
-			t.rows = append(t.rows, hopRow(c.Spec.Name, h))
+			row := hopRow(c.Spec.Name, h)
+			if known {
+				row = append(row, h.SettingsWords())
+			}
+			t.rows = append(t.rows, row)
 		}
 	}
 	if len(t.rows) == 0 {
 		return section{}
 	}
-	return section{heading: "Packets, hop by hop", long: true, table: t, items: accounts(f), notes: []string{
+	s := section{heading: "Packets, hop by hop", long: true, table: t, items: accounts(f), notes: []string{
 		"From the senders to the receivers, a trial's means. Each place counts packets as it sees them: one that is cut or joined on its way (TSO, GRO) is one there and several elsewhere, and traffic in both directions is counted.",
 		"What a switch received, it sent on or dropped by a name; the rest is unaccounted. An interface counts each direction for itself, and a packet that is lost between two of them may be a drop of both.",
 	}}
+	if known {
+		s.notes = append(s.notes, "What an interface is set to is what the kernel said of it before the last trial's window, whatever was asked for: its MTU, and the offloads that are on.")
+	}
+	return s
 }
 
 // accounts say of numbered packets what became of all of them.

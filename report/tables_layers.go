@@ -140,8 +140,33 @@ func layerNotes(f analysis.Findings) []string {
 	if least <= largest {
 		notes = append(notes, fmt.Sprintf("Sum is of the samples, measured the busy time of the node's CPUs by their own clocks: the samples found %.0f to %.0f %% of it.", least, largest))
 	}
+	notes = append(notes, unfitNotes(f)...)
 	if on := packets[analysis.PerWire]; len(on) > 0 {
 		notes = append(notes, "Packets are those on the wire in "+strings.Join(on, ", ")+", whose load has none of its own.")
+	}
+	return notes
+}
+
+// unfitNotes tell of stacks that did not fit, each with where that was worst.
+func unfitNotes(f analysis.Findings) (notes []string) {
+	for _, kind := range []struct {
+		of   func(analysis.NodeLayers) uint64
+		says string
+	}{
+		{func(n analysis.NodeLayers) uint64 { return n.Cut }, "Stacks that were shortened to their outer frames, so that they fit a record, and count for a caller's layer"},
+		{func(n analysis.NodeLayers) uint64 { return n.Lost }, "Stacks that nothing is known of, for want of room, and count as " + string(analysis.LayerOther)},
+	} {
+		most, where := 0.0, ""
+		for _, c := range f.Cells {
+			for _, n := range c.Layers {
+				if part := 100 * float64(kind.of(n)) / max(1, float64(n.Samples)); part > most {
+					most, where = part, fmt.Sprintf("%s on node %s", c.Spec.Name, n.Node)
+				}
+			}
+		}
+		if most > 0 {
+			notes = append(notes, fmt.Sprintf("%s: at most %.2g %%, in %s.", kind.says, most, where))
+		}
 	}
 	return notes
 }

@@ -13,7 +13,7 @@ type Offered struct {
 	// (run delay in /proc/PID/task/TID/schedstat), summed.
 	WaitSeconds float64 `json:"wait_seconds"`
 	// PathSeconds is the part of it in which the kernel's packet threads had the
-	// CPU: the path's work, not another program's.
+	// CPU, or another of these threads: the load's own work, not another program's (WaitedForOwn).
 	PathSeconds float64 `json:"path_seconds,omitempty"`
 	// Refused counts sends that the system turned away: no buffer (ENOBUFS), no room.
 	Refused uint64 `json:"refused,omitempty"`
@@ -109,4 +109,15 @@ const (
 type Limit struct {
 	Verdict string `json:"verdict"`
 	Says    string `json:"says"`
+}
+
+// WaitedForOwn is how long threads of a load can have waited for a CPU, summed over them, because the load itself had it:
+// the kernel's packet threads on their node, which took so many seconds, or others of the threads, which ran for so many in
+// all. They are dealt to the node's CPUs evenly, so that several have to share one.
+func WaitedForOwn(threads, cpus int, ran, kernel float64) float64 {
+	if threads < 1 || cpus < 1 {
+		return kernel
+	}
+	shared := float64((threads + cpus - 1) / cpus)
+	return shared*kernel + (shared-1)*ran
 }

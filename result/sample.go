@@ -170,7 +170,23 @@ type LinkSample struct {
 	CarrierChanges uint64 `json:"carrier_changes,omitempty"` // the link went down or came back
 	// RxQueues are the packets of each receive queue, where the driver tells.
 	RxQueues []uint64 `json:"rx_queue_packets,omitempty"`
+	// Settings are read back before the window; nil: not known.
+	Settings *LinkSettings `json:"settings,omitempty"`
 }
+
+// LinkSettings is what the kernel says an interface is set to, whatever was asked for.
+type LinkSettings struct {
+	MTU int      `json:"mtu"`
+	On  []string `json:"on"` // offloads, as words: TSO, GSO, GRO, ...
+}
+
+// The offloads that decide how long packets are and who sums them.
+const (
+	OffloadTSO        = "TSO"
+	OffloadGSO        = "GSO"
+	OffloadGRO        = "GRO"
+	OffloadTxChecksum = "tx checksum"
+)
 
 // StackSample is one network stack's IP and TCP counters over the window. Packets
 // are counted as the stack saw them: an aggregate of many segments is one.

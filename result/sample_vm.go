@@ -12,6 +12,9 @@ type VMSample struct {
 	VCPUSeconds  float64 `json:"vcpu_seconds"`
 	VhostSeconds float64 `json:"vhost_seconds"`
 	QEMUSeconds  float64 `json:"qemu_seconds"`
+	// Exits is how often its CPUs left the guest for the host, by KVM's count; nil: not known, for the reason beside.
+	Exits        *uint64 `json:"exits,omitempty"`
+	ExitsMissing string  `json:"exits_missing,omitempty"`
 	// Guest is what the guest's own probes saw, by its own clock; its links and stacks are among its node's.
 	Guest *NodeSample `json:"guest,omitempty"`
 	Error string      `json:"error,omitempty"`

@@ -120,7 +120,8 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 			p.Sender.Offered.CalibratedPerSecond = known
 		}
 		if o := p.Sender.Offered; o != nil {
-			o.PathSeconds = min(o.WaitSeconds, t.Nodes[cell.Record.Pairs[i].From.Node].KernelThreadSeconds)
+			node := t.Nodes[cell.Record.Pairs[i].From.Node]
+			o.PathSeconds = min(o.WaitSeconds, result.WaitedForOwn(p.Sender.Threads, len(node.CPUs), p.Sender.CPUSeconds, node.KernelThreadSeconds))
 		}
 		c.beaten(cell, p.Sender)
 		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)
