@@ -44,22 +44,32 @@ func cleanLease(dir string) ([]string, error) {
 		return []string{fmt.Sprintf("left alone: %s, held by living process %d", dir, owner.PID)}, nil
 	}
 	said, err := undoLease(dir)
-	if err != nil {
+	if err != nil || isThere(dir) {
 		return said, err
 	}
 	return append(said, "removed "+dir), nil
 }
 
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // undoLease undoes what the journals in a lease's folder list, which are those of
-// agents that did not do so themselves, and removes the folder.
+// agents that did not do so themselves, and removes the folder. It stays while an engine does not run that may have
+// something of the lease's: the next one to clean tries again.
 func undoLease(dir string) (said []string, err error) {
+	owed := false
 	journals, _ := filepath.Glob(filepath.Join(dir, "*", journalName))
 	for _, path := range journals {
-		lines, err := undoJournal(path)
-		said = append(said, lines...)
+		lines, stays, err := undoJournal(path)
+		said, owed = append(said, lines...), owed || stays
 		if err != nil {
 			return said, err
 		}
+	}
+	if owed {
+		return said, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return said, fmt.Errorf("removing %s: %w", dir, err)
@@ -68,11 +78,13 @@ func undoLease(dir string) (said []string, err error) {
 }
 
 // undoJournal ends processes first, so that nobody works on under a setting that
-// is put back.
-func undoJournal(path string) (said []string, err error) {
+// is put back. A host misses its interface more than it minds a container: engines, which may take
+// their time, come after it. This program may be one of those that were brought here, and they stay while
+// something else does, as does what an engine owes that does not run.
+func undoJournal(path string) (said []string, owed bool, err error) {
 	entries, err := readJournal(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+		return nil, false, fmt.Errorf("reading %s: %w", path, err)
 	}
 	for _, e := range entries {
 		if e.PID > 1 && e.PID != os.Getpid() && e.Process.Lives() {
@@ -80,18 +92,38 @@ func undoJournal(path string) (said []string, err error) {
 			said = append(said, fmt.Sprintf("ended process %d (%s)", e.PID, e.What))
 		}
 	}
-	asked := map[Engine]bool{{}: true}
-	for _, e := range slices.Backward(entries) { // containers before the image that they share
-		if asked[e.Engine] && e.Cgroup == "" {
-			continue // a cell that was built anew for every trial has as many entries
-		}
-		asked[e.Engine] = true
-		lines, failed := e.undoContainers()
-		said, err = append(said, lines...), errors.Join(err, failed)
+	lines, err := undoHost(entries)
+	said = append(said, lines...)
+	lines, owed, failed := undoEngines(entries)
+	said, err = append(said, lines...), errors.Join(err, failed)
+	if err != nil || owed {
+		return said, owed, err
 	}
+	for _, e := range entries {
+		if e.Copied == "" {
+			continue
+		}
+		if err := removeCopied(e.Copied); err != nil {
+			return said, false, err
+		}
+		said = append(said, "removed "+e.Copied)
+	}
+	return said, false, nil
+}
+
+// undoHost puts back a host's interface and settings. An interface that was taken more than once is put back to how it was
+// the last time, when its owner may have changed it.
+func undoHost(entries []entry) (said []string, err error) {
+	returned := map[string]bool{"": true}
 	for _, e := range slices.Backward(entries) {
-		lines, failed := e.undoHost()
-		said, err = append(said, lines...), errors.Join(err, failed)
+		if !returned[e.NIC.Device] {
+			returned[e.NIC.Device] = true
+			was, failed := e.NIC.Return()
+			err = errors.Join(err, failed)
+			if was && failed == nil {
+				said = append(said, "put the interface "+e.NIC.Device+" back")
+			}
+		}
 		if e.File == "" {
 			continue
 		}
@@ -104,20 +136,18 @@ func undoJournal(path string) (said []string, err error) {
 	return said, err
 }
 
-// undoHost puts an interface of the host's back, and removes programs that were brought here.
-func (e entry) undoHost() (said []string, err error) {
-	if e.NIC.Device != "" {
-		if err = e.NIC.Return(); err == nil {
-			said = append(said, "put the interface "+e.NIC.Device+" back")
+// undoEngines removes what engines left or still run. Of one that does not run it is owed.
+func undoEngines(entries []entry) (said []string, owed bool, err error) {
+	asked := map[Engine]bool{{}: true}
+	for _, e := range slices.Backward(entries) { // containers before the image that they share
+		if asked[e.Engine] && e.Cgroup == "" {
+			continue // a cell that was built anew for every trial has as many entries
 		}
+		asked[e.Engine] = true
+		lines, stays, failed := e.undoContainers()
+		said, owed, err = append(said, lines...), owed || stays, errors.Join(err, failed)
 	}
-	if e.Copied != "" {
-		if failed := removeCopied(e.Copied); failed != nil {
-			return said, errors.Join(err, failed)
-		}
-		said = append(said, "removed "+e.Copied)
-	}
-	return said, err
+	return said, owed, err
 }
 
 // removeCopied removes a folder of programs that were brought here, and the folder of such folders if it
@@ -154,23 +184,23 @@ const removePatience = time.Minute
 
 // undoContainers removes what an engine of others' still runs for the entry, and the control groups of
 // one that has ended.
-func (e entry) undoContainers() (said []string, err error) {
+func (e entry) undoContainers() (said []string, owed bool, err error) {
 	if e.Engine.Socket != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), removePatience)
 		defer cancel()
 		said, err = docker.Remove(ctx, e.Engine.Socket, e.Engine.Lease)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED) {
-			said, err = []string{"left alone, since it does not run: " + e.Engine.left()}, nil
+			said, owed, err = []string{"left alone, since it does not run: " + e.Engine.left() + "; or start it, and `windtunnel clean` does that"}, true, nil
 		}
 	}
 	if e.Cgroup == "" {
-		return said, err
+		return said, owed, err
 	}
 	there, failed := docker.RemoveCgroups(e.Cgroup)
 	if there && failed == nil {
 		said = append(said, "removed the control groups "+e.Cgroup)
 	}
-	return said, errors.Join(err, failed)
+	return said, owed, errors.Join(err, failed)
 }
 
 // leaseOwner reads a lease's owner, or takes it from the folder's name: a lease

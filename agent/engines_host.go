@@ -34,6 +34,9 @@ const learnWithin = 20 * time.Second
 func (e *engines) learn(ctx context.Context, socket string) (*testbed.HostEngine, error) {
 	ctx, cancel := context.WithTimeout(ctx, learnWithin)
 	defer cancel()
+	if _, _, err := docker.Dial(ctx, socket); err != nil {
+		return nil, err // it has nothing of ours, and nothing is noted of it
+	}
 	ours := Engine{Socket: socket, Lease: e.config.Dir}
 	if err := e.journal.write(entry{Engine: ours}); err != nil {
 		return nil, err

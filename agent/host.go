@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"sync"
 
@@ -64,14 +65,15 @@ func (n *node) look(ctx context.Context, programs []string, engine string) proto
 
 // hostNIC is the interface by which a real host's data goes.
 type hostNIC struct {
-	nic     netns.NIC
-	refused error // why there is none
+	way     netns.Way
+	nic     netns.NIC // as it was found before it was taken
+	refused error     // why there is none
 	backend *netns.Backend
 	journal *journal
 
 	mu    sync.Mutex
 	taken bool
-	noted bool // in the journal
+	noted bool // in the journal, as it is in nic
 }
 
 // findNIC finds the interface of a real host's node, without touching it; nil for a simulated node.
@@ -79,8 +81,8 @@ func findNIC(config NodeConfig, backend *netns.Backend, notes *journal) *hostNIC
 	if config.Way == nil {
 		return nil
 	}
-	h := &hostNIC{backend: backend, journal: notes}
-	h.nic, h.refused = netns.FindNIC(*config.Way)
+	h := &hostNIC{way: *config.Way, backend: backend, journal: notes}
+	h.nic, h.refused = netns.FindNIC(h.way)
 	h.nic.Pin = filepath.Join(config.Dir, "netns")
 	return h
 }
@@ -115,8 +117,11 @@ func (h *hostNIC) leave() error {
 	if h.refused != nil || !h.taken {
 		return h.refused
 	}
+	if err := h.backend.GiveBack(); err != nil {
+		return err // so it is taken still
+	}
 	h.taken = false
-	return h.backend.GiveBack()
+	return nil
 }
 
 // take moves the interface into the node's stack, if it is not there, having noted how it was.
@@ -128,6 +133,9 @@ func (h *hostNIC) take() error {
 	defer h.mu.Unlock()
 	if h.refused != nil || h.taken {
 		return h.refused
+	}
+	if err := h.lookAgain(); err != nil {
+		return err
 	}
 	if why := h.nic.Data.Fixed; why != "" {
 		return errors.New(why)
@@ -141,6 +149,24 @@ func (h *hostNIC) take() error {
 	if err := h.backend.Take(h.nic); err != nil {
 		h.taken = false
 		return err
+	}
+	return nil
+}
+
+// lookAgain has the interface put back to how it is now: it was the host's own until now, whose owner may have changed it. What
+// cells were laid out by has to be as it was.
+func (h *hostNIC) lookAgain() error {
+	now, err := netns.FindNIC(h.way)
+	if err != nil {
+		return fmt.Errorf("the interface %s is not as it was when the run began: %w", h.nic.Device, err)
+	}
+	if was := h.nic.Data; now.Data.Device != was.Device || now.Data.Address != was.Address {
+		return fmt.Errorf("the data address is %s on %s by now, and was %s on %s when the run began: run it again",
+			now.Data.Address, now.Data.Device, was.Address, was.Device)
+	}
+	now.Pin = h.nic.Pin
+	if !reflect.DeepEqual(now, h.nic) {
+		h.nic, h.noted = now, false
 	}
 	return nil
 }

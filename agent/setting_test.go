@@ -4,7 +4,9 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,14 +109,49 @@ func TestAnUnreadableSettingIsAnError(t *testing.T) {
 // TestContainersAreUndone: control groups that are gone are no failure, and an engine that does not run is
 // left alone with what to do about it.
 func TestContainersAreUndone(t *testing.T) {
-	if said, err := (entry{Cgroup: docker.CgroupPrefix + "none-such"}).undoContainers(); err != nil || len(said) != 0 {
+	if said, _, err := (entry{Cgroup: docker.CgroupPrefix + "none-such"}).undoContainers(); err != nil || len(said) != 0 {
 		t.Errorf("%q, %v", said, err)
 	}
-	if _, err := (entry{Cgroup: "/docker"}).undoContainers(); err == nil {
+	if _, _, err := (entry{Cgroup: "/docker"}).undoContainers(); err == nil {
 		t.Error("it removes others' control groups")
 	}
-	said, err := (entry{Engine: Engine{Socket: filepath.Join(t.TempDir(), "s"), Lease: "L"}}).undoContainers()
-	if err != nil || len(said) != 1 || !strings.Contains(said[0], "--filter label=windtunnel.lease=L") {
+	said, owed, err := (entry{Engine: Engine{Socket: filepath.Join(t.TempDir(), "s"), Lease: "L"}}).undoContainers()
+	if err != nil || !owed || len(said) != 1 || !strings.Contains(said[0], "--filter label=windtunnel.lease=L") {
+		t.Errorf("%q, %v", said, err)
+	}
+}
+
+// TestALeaseWaitsForItsEngine: its folder stays while the engine does not run, and is no failure.
+func TestALeaseWaitsForItsEngine(t *testing.T) {
+	lease := filepath.Join(t.TempDir(), "lease-999999999-1")
+	node := filepath.Join(lease, "b")
+	if err := os.MkdirAll(node, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	line := `{"engine":{"socket":"` + socket + `","lease":"L/A"}}` + "\n"
+	if err := os.WriteFile(filepath.Join(node, journalName), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if said, err := Clean(filepath.Dir(lease)); err != nil || len(said) != 1 || !strings.Contains(said[0], "start it, and `windtunnel clean`") || !isThere(lease) {
+			t.Fatalf("%q, %v", said, err)
+		}
+	}
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			fmt.Fprint(w, `{"ApiVersion":"1.41","Version":"20.10"}`)
+			return
+		}
+		fmt.Fprint(w, `[]`)
+	})}
+	go engine.Serve(listener)
+	defer engine.Close()
+	if said, err := Clean(filepath.Dir(lease)); err != nil || len(said) != 1 || said[0] != "removed "+lease || isThere(lease) {
 		t.Errorf("%q, %v", said, err)
 	}
 }
@@ -184,7 +221,7 @@ func TestAnEngineIsAskedOnceForALease(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat(line, 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := undoJournal(path); err == nil || strings.Count(err.Error(), "\n") > 0 {
+	if _, _, err := undoJournal(path); err == nil || strings.Count(err.Error(), "\n") > 0 {
 		t.Errorf("%v", err)
 	}
 	listener.Close()

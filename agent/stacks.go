@@ -21,7 +21,6 @@ type stackSampler struct {
 	mu      sync.Mutex
 	busy    bool
 	opened  *profile.Sampler
-	failed  error // why it could not be opened
 	symbols *profile.Symbols
 }
 
@@ -102,11 +101,15 @@ func (s *stackSampler) take() error {
 	if s.busy {
 		return errors.New("another trial on this node is being sampled")
 	}
-	if s.opened == nil && s.failed == nil {
-		s.opened, s.failed = profile.Open(s.cpus)
+	if s.opened == nil {
+		opened, err := profile.Open(s.cpus)
+		if err != nil {
+			return err // which may pass: the next trial tries again
+		}
+		s.opened = opened
 	}
-	s.busy = s.failed == nil
-	return s.failed
+	s.busy = true
+	return nil
 }
 
 // start begins with the window, and stop ends with it. A trial that does not ask for samples has none of either.

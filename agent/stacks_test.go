@@ -24,6 +24,25 @@ func TestHostsProgramsAreNotTheCells(t *testing.T) {
 	}
 }
 
+// TestAFailureToSampleMayPass: the next trial tries again.
+func TestAFailureToSampleMayPass(t *testing.T) {
+	if why := profile.Missing(); why != "" {
+		t.Skip(why)
+	}
+	sampler := &stackSampler{cpus: []int{1 << 20}}
+	if err := sampler.take(); err == nil {
+		t.Error("there is no such CPU")
+	}
+	sampler.cpus = []int{0}
+	if err := sampler.take(); err != nil {
+		t.Fatal(err)
+	}
+	(&sampling{sampler: sampler}).close()
+	if sampler.busy || sampler.opened != nil {
+		t.Errorf("%+v", sampler)
+	}
+}
+
 // TestSamplesThatCannotBeReadAreNotTheNextTrials: they are in the sampler still, which is therefore not used again.
 func TestSamplesThatCannotBeReadAreNotTheNextTrials(t *testing.T) {
 	if why := profile.Missing(); why != "" {

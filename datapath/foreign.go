@@ -2,7 +2,6 @@ package datapath
 
 import (
 	"fmt"
-	"slices"
 
 	"windtunnel/result"
 	"windtunnel/testbed"
@@ -69,8 +68,5 @@ func (l *Layout) Polls(node testbed.Node, cpu int, program string) {
 	if len(node.CPUs) == 1 {
 		says += ", and the node has no other one, so that endpoints and receive work have to share it"
 	}
-	doubt := result.Doubt{Kind: "polling", Says: says}
-	if !slices.Contains(l.doubts, doubt) {
-		l.doubts = append(l.doubts, doubt)
-	}
+	l.Doubt("polling", says)
 }

@@ -19,11 +19,18 @@ func (l *Layout) NotHere(format string, args ...any) {
 	}
 }
 
+// Doubt notes one about the cell, once.
+func (l *Layout) Doubt(kind, says string) {
+	if doubt := (result.Doubt{Kind: kind, Says: says}); !slices.Contains(l.doubts, doubt) {
+		l.doubts = append(l.doubts, doubt)
+	}
+}
+
 // asFound gives the wire the smaller MTU of the hosts' interfaces, which stay as they are.
 func (l *Layout) asFound() {
 	if l.Joined() && slices.ContainsFunc(l.Graph.Nodes, func(n testbed.Node) bool { return n.NIC.Virtual }) {
-		l.doubts = append(l.doubts, result.Doubt{Kind: "virtual-wire",
-			Says: "the hosts' interfaces are ends of a virtual pair, and are not made to be as a NIC here, as they are for cells that take them: of the two kinds of cells, each has another wire"})
+		l.Doubt("virtual-wire",
+			"the hosts' interfaces are ends of a virtual pair, and are not made to be as a NIC here, as they are for cells that take them: of the two kinds of cells, each has another wire")
 	}
 	asked := l.Request.Wire.MTU
 	found := 0
@@ -37,8 +44,7 @@ func (l *Layout) asFound() {
 	}
 	l.Request.Wire.MTU = found
 	if l.Joined() {
-		l.doubts = append(l.doubts, result.Doubt{Kind: "mtu",
-			Says: fmt.Sprintf("the wire's MTU is %d and not %d: the hosts' interfaces stay as they are here, since engines use them", found, asked)})
+		l.Doubt("mtu", fmt.Sprintf("the wire's MTU is %d and not %d: the hosts' interfaces stay as they are here, since engines use them", found, asked))
 	}
 }
 

@@ -26,8 +26,10 @@ echo "soak: the poll mode at full rate, for ${POLL_SOAK:-10m}"
 POLL_SOAK=${POLL_SOAK:-10m} go test -count=1 -timeout 2h -v -run '^TestPollSoak$' ./vrouter
 export SEARCH_SOAK=1 # three searches for one rate, which must agree
 export CAUSES_SOAK=1 # every planted cause, tried
+export HOSTS_SOAK=1 # hosts' engines that die, and Podman
 export IDENTICAL_BUDGET=60s # of each of ten runs of two identical cells
 bash scripts/pci.sh || [ $? = 3 ] # what it takes cannot be had here
+bash scripts/cgroup2.sh || [ $? = 3 ]
 for round in $(seq "$rounds"); do
 	echo "soak: end-to-end round $round of $rounds"
 	go test -count=1 -parallel 4 -timeout 2h -tags e2e ./tests/...

@@ -4,6 +4,7 @@ package macvlan
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 
 	"windtunnel/datapath"
@@ -45,11 +46,11 @@ const (
 // Options are what the network is made with.
 func (Path) Options() []result.Option {
 	return append([]result.Option{{
-		Name: optionSubnet, Type: result.Word, Default: datapath.Underlay.String(),
-		Says: "the subnet of the containers, and of the nodes: an IPv4 prefix of 24 bits",
+		Name: optionSubnet, Type: result.Word,
+		Says: "the subnet of the containers, and of the nodes: an IPv4 prefix of 24 bits, " + datapath.Underlay.String() + " if left out; on real hosts, a part of their network that is free",
 	}, {
-		Name: optionGateway, Type: result.Word, Default: gateway,
-		Says: "the containers' gateway, an address of the subnet that nobody else has",
+		Name: optionGateway, Type: result.Word,
+		Says: "the containers' gateway, an address of the subnet that nobody else has, " + gateway + " if left out; on real hosts, one of their network",
 	}, {
 		Name: optionMode, Type: result.Word, Default: modeBridge, Words: []string{modeBridge, "private", "vepa", modePassthru},
 		Says: "how devices on one wire reach each other; passthru: one container a node",
@@ -162,8 +163,7 @@ type lan struct {
 	containers []netip.Addr // as many as the pairs can have
 }
 
-// segment reads the subnet and the gateway. Real hosts' nodes keep their addresses there, and containers have spare
-// ones of the same network; a subnet that is a part of it says which.
+// segment reads the subnet and the gateway.
 func segment(l *datapath.Layout) (lan, error) {
 	text := cmp.Or(l.Request.Options.Text(optionSubnet), datapath.Underlay.String())
 	subnet, err := netip.ParsePrefix(text)
@@ -188,18 +188,26 @@ func segment(l *datapath.Layout) (lan, error) {
 	return made, nil
 }
 
-// found is the network of the hosts' data addresses. Docker gives a network a gateway in any case, which the containers do not need.
+// found is the network of the hosts' data addresses, which nodes keep. Containers have spare ones of it, or of the part that
+// somebody named as a subnet. Docker gives a network a gateway in any case, which the containers do not need.
 func found(l *datapath.Layout, part netip.Prefix, way netip.Addr) (lan, error) {
 	there := lan{subnet: l.DataSubnet(), gateway: way}
-	if part.Bits() < there.subnet.Bits() || !there.subnet.Contains(part.Addr()) {
+	if l.Request.Options.Text(optionGateway) == "" {
+		there.gateway = netip.Addr{}
+	}
+	switch {
+	case l.Request.Options.Text(optionSubnet) == "":
+		part = there.subnet
+	case part.Bits() < there.subnet.Bits() || !there.subnet.Contains(part.Addr()):
+		l.Doubt("subnet", fmt.Sprintf("the containers have addresses of the hosts' network %s: the subnet %s that was asked for is no part of it", there.subnet, part))
 		part = there.subnet
 	}
 	count := 2 * len(l.Request.Pairs)
-	spare, err := l.Spare(part, count+1, way)
+	spare, err := l.Spare(part, count+1, there.gateway)
 	if err != nil {
 		return there, err
 	}
-	if there.containers = spare[1:]; !there.subnet.Contains(way) {
+	if there.containers = spare[1:]; !there.subnet.Contains(there.gateway) {
 		there.gateway = spare[0]
 	}
 	return there, nil

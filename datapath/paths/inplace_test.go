@@ -1,6 +1,7 @@
 package paths_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -112,10 +113,24 @@ func TestMacvlanOfHosts(t *testing.T) {
 		if a.Containers[0].Address != c.sender || b.Containers[0].Address != c.receiver || l.Addresses["receiver"] != c.receiver || l.Addresses["a"] != "10.0.0.1" {
 			t.Errorf("%v: %+v %+v", c.options, a.Containers, l.Addresses)
 		}
+		if said := strings.Contains(fmt.Sprint(l.Doubts), "172.16.0.0/24 that was asked for"); said != (c.options["subnet"] == "172.16.0.0/24") {
+			t.Errorf("%v: %+v", c.options, l.Doubts)
+		}
+	}
+	own := onHosts(containers("a", "b")) // whose network has what simulated nodes use
+	own.Nodes[0].NIC.Address, own.Nodes[1].NIC.Address = "172.16.0.1/12", "172.16.0.2/12"
+	path, _ := paths.ByName("macvlan")
+	own.Options = result.Options{} // as the vocabulary fills them in
+	for _, o := range path.Options() {
+		if o.Default != nil {
+			own.Options[o.Name] = o.Default
+		}
+	}
+	if n := layInPlace(t, "macvlan", own).Graph.Engines[0]; n.Networks[0].Gateway != "172.31.255.254" || n.Containers[0].Address != "172.31.255.253" {
+		t.Errorf("nobody named a part of the network: %+v", n)
 	}
 	r := onHosts(containers("a", "b"))
 	r.Options = result.Options{"subnet": "10.0.9.0/30"}
-	path, _ := paths.ByName("macvlan")
 	if _, err := path.Lay(r); err == nil || !strings.Contains(err.Error(), "has no room for 3 more addresses") {
 		t.Errorf("%v", err)
 	}

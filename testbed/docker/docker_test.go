@@ -185,6 +185,10 @@ func TestVerifyTellsWhatDiffers(t *testing.T) {
 	if err := r.Verify(context.Background()); err != nil {
 		t.Error(err)
 	}
+	e.answers["GET /containers/c-mine-one/json"] = `200 {"State":{"Running":true,"Pid":42},"NetworkSettings":{"Networks":{"podman":{}}}}`
+	if err := r.Verify(context.Background()); err != nil {
+		t.Errorf("Podman's default network: %v", err)
+	}
 	for state, want := range map[string]string{
 		`{"State":{"Running":true,"Pid":43}}`:                                                 "started anew",
 		`{"State":{"Running":false,"ExitCode":1}}`:                                            "it has ended, exit status 1",

@@ -99,9 +99,15 @@ func (r *Running) Verify(ctx context.Context) error {
 	return errors.Join(found...)
 }
 
+// podmanBridge is what Podman calls the network of containers for which none was named; it takes Docker's name for it, too.
+const podmanBridge = "podman"
+
 // differs compares the container's network.
 func (s state) differs(prefix string, want testbed.EngineContainer) error {
 	_, plain := s.networks[want.Network]
+	if _, podmans := s.networks[podmanBridge]; want.Network == testbed.NetworkDefault && podmans {
+		plain = true
+	}
 	at, own := s.networks[prefix+want.Network]
 	if !plain && !own && len(s.networks) > 0 {
 		return fmt.Errorf("it is in the networks %s, not in %s", strings.Join(slices.Sorted(maps.Keys(s.networks)), ", "), want.Network)

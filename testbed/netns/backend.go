@@ -125,6 +125,10 @@ func (b *Backend) Close() error {
 		errs = append(errs, b.drop(context.Background(), c))
 	}
 	errs = append(errs, b.giveBack())
+	if b.host != nil { // its pin keeps what could not be given back
+		errs = append(errs, b.host.stack.Close())
+		b.host = nil
+	}
 	// Best effort: the folder stays if others put something there.
 	_ = os.Remove(filepath.Join(b.dir, "sys"))
 	return errors.Join(errs...)

@@ -60,14 +60,17 @@ func (b *Backend) GiveBack() error {
 	return b.giveBack()
 }
 
-// giveBack returns the host's interface.
+// giveBack returns the host's interface. After a failure it is taken still.
 func (b *Backend) giveBack() error {
 	if b.host == nil {
 		return nil
 	}
-	h := b.host
+	if _, err := b.host.nic.Return(); err != nil {
+		return err
+	}
+	stack := b.host.stack
 	b.host = nil
-	return errors.Join(h.nic.Return(), h.stack.Close())
+	return stack.Close()
 }
 
 func (n NIC) moveTo(stack *Stack) error {
@@ -94,29 +97,53 @@ func (n NIC) moveTo(stack *Stack) error {
 	})
 }
 
-// Return puts an interface back to where and how it was found, whatever became of it since, and
-// removes its pin. It is called on a thread of the host's own stack, by the process that took it or by
-// one that cleans up after that.
-func (n NIC) Return() error {
-	failed := errors.Join(n.fetch(), n.restore())
+// Return puts an interface back to where and how it was found, whatever became of it since it was taken, and
+// removes its pin. Without a pin it is the host's already, with all that was done to it there, and was is false. A failure leaves
+// the pin, which a virtual interface would be destroyed without, for another try. It is called on a
+// thread of the host's own stack, by the process that took it or by one that cleans up after that.
+func (n NIC) Return() (was bool, err error) {
+	if _, err := os.Lstat(n.Pin); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	err = n.fetch()
+	if err == nil {
+		err = n.restore()
+	}
+	if err != nil && !errors.Is(err, errGone) {
+		return true, fmt.Errorf("putting the interface %s back: %w: mend that, and `windtunnel clean` tries again (%s keeps what was taken)", n.Device, err, n.Pin)
+	}
+	if err = errors.Join(err, n.unpin()); err != nil {
+		return true, fmt.Errorf("putting the interface %s back: %w", n.Device, err)
+	}
+	return true, nil
+}
+
+// errGone is of an interface that nobody has any more: its driver or its other end went.
+var errGone = errors.New("it is gone, from the host and from where it was taken to")
+
+func (n NIC) unpin() error {
 	// EINVAL: nothing is mounted there, because it had not come to that.
 	if err := unix.Unmount(n.Pin, unix.MNT_DETACH); err != nil && err != unix.EINVAL && err != unix.ENOENT {
-		failed = errors.Join(failed, fmt.Errorf("unmounting %s: %w", n.Pin, err))
+		return fmt.Errorf("unmounting %s: %w", n.Pin, err)
 	}
 	if err := os.Remove(n.Pin); err != nil && !errors.Is(err, os.ErrNotExist) {
-		failed = errors.Join(failed, err)
-	}
-	if failed != nil {
-		return fmt.Errorf("putting the interface %s back: %w", n.Device, failed)
+		return err
 	}
 	return nil
 }
 
 // fetch moves the interface back, if it is in the pinned namespace.
 func (n NIC) fetch() error {
+	var pinned unix.Statfs_t
+	if err := unix.Statfs(n.Pin, &pinned); err != nil {
+		return fmt.Errorf("looking at %s: %w", n.Pin, err)
+	}
+	if pinned.Type != unix.NSFS_MAGIC {
+		return nil // a file without a namespace: it had not come to that
+	}
 	there, err := netns.GetFromPath(n.Pin)
 	if err != nil {
-		return nil // there is no pin: it was never moved
+		return fmt.Errorf("opening %s: %w", n.Pin, err)
 	}
 	defer there.Close()
 	here, err := netns.Get()
@@ -126,7 +153,7 @@ func (n NIC) fetch() error {
 	defer here.Close()
 	h, err := netlink.NewHandleAt(there, unix.NETLINK_ROUTE)
 	if err != nil {
-		return nil // a file without a namespace: it had not come to that
+		return fmt.Errorf("looking into the network namespace at %s: %w", n.Pin, err)
 	}
 	defer h.Close()
 	link, err := h.LinkByName(n.Device)

@@ -160,17 +160,74 @@ func TestAnInterfaceIsReturnedForTheDead(t *testing.T) {
 	if err := b.Apply(context.Background(), g, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := before.Return(); err != nil {
-		t.Fatal(err)
+	if was, err := before.Return(); err != nil || !was {
+		t.Fatal(was, err)
 	}
 	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
 		t.Error(differs)
 	}
-	if err := before.Return(); err != nil {
-		t.Errorf("once more: %v", err)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := netlink.LinkByName("data")
+	must(err)
+	must(netlink.LinkSetMTU(data, 1300))
+	if was, err := before.Return(); err != nil || was || found(t).MTU != 1300 {
+		t.Errorf("once more: %v, %v; the MTU that its owner gave it since then is %d", was, err, found(t).MTU)
 	}
 	b.host = nil
 	_ = b.Close() // its cells miss their wire
+}
+
+// TestAnInterfaceThatCannotBeReturnedIsKept: its pin alone keeps a virtual one, until what is in its way has gone.
+func TestAnInterfaceThatCannotBeReturnedIsKept(t *testing.T) {
+	asHost(t)
+	b, before := taking(t)
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = "data"
+	other := &netlink.Bridge{LinkAttrs: attrs}
+	if err := netlink.LinkAdd(other); err != nil {
+		t.Fatal(err)
+	}
+	for _, giveBack := range []func() error{b.GiveBack, b.Close} {
+		if err := giveBack(); err == nil || !strings.Contains(err.Error(), "moving it back") || !strings.Contains(err.Error(), before.Pin) {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := netlink.LinkDel(other); err != nil {
+		t.Fatal(err)
+	}
+	if was, err := before.Return(); err != nil || !was {
+		t.Fatal(was, err)
+	}
+	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
+		t.Error(differs)
+	}
+}
+
+// TestAnInterfaceThatIsGone is said once, and nothing waits for it any more.
+func TestAnInterfaceThatIsGone(t *testing.T) {
+	asHost(t)
+	b, before := taking(t)
+	far, err := netlink.LinkByName("data-far")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := netlink.LinkDel(far); err != nil { // which takes the other end along
+		t.Fatal(err)
+	}
+	if err := b.GiveBack(); !errors.Is(err, errGone) {
+		t.Errorf("%v", err)
+	}
+	if was, err := before.Return(); was || err != nil {
+		t.Errorf("once more: %v, %v", was, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestInterfacesThatAreRefused are left as they are, and the reason says which it is.

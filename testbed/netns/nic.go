@@ -192,6 +192,9 @@ func (n NIC) reset(sysfs string) error {
 
 // restore puts everything back, in the host's own stack.
 func (n NIC) restore() error {
+	if err := withLinks(func(h *handle) error { _, err := h.LinkByName(n.Device); return err }); missing(err) {
+		return errGone
+	}
 	// Up also if it was not: a virtual pair takes no word of its NAPI threads while it has no NAPI.
 	failed := errors.Join(n.bring(true), n.reset("/sys"))
 	for name, was := range n.Settings {

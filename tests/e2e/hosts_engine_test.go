@@ -24,18 +24,23 @@ func (b *hostsBed) engines(t *testing.T, hosts ...int) {
 	for _, host := range hosts {
 		b.startEngine(t, host)
 	}
+	for _, host := range hosts {
+		b.awaitEngine(t, host, "docker.sock")
+	}
+}
+
+// awaitEngine waits until one answers at a socket below a host's /run.
+func (b *hostsBed) awaitEngine(t *testing.T, host int, socket string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	for _, host := range hosts {
-		socket := fmt.Sprintf("/proc/%d/root/run/docker.sock", b.hosts[host].pid)
-		for ; ; time.Sleep(10 * time.Millisecond) {
-			_, _, err := docker.Dial(ctx, socket)
-			if err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				t.Fatalf("the engine of h%d: %v", host+1, err)
-			}
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		_, _, err := docker.Dial(ctx, fmt.Sprintf("/proc/%d/root/run/%s", b.hosts[host].pid, socket))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the engine of h%d: %v", host+1, err)
 		}
 	}
 }
