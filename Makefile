@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers promises soak kernels pci bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
+.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers promises soak kernels pci cgroup2 bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
 
 all: build
 
@@ -77,6 +77,10 @@ kernels:
 # The poll mode, the kernel mode and raw frames at NICs of two models, in an emulated guest.
 pci:
 	@bash scripts/pci.sh
+
+# Containers' limits where control groups are of version 2 alone, in an emulated guest.
+cgroup2:
+	@bash scripts/cgroup2.sh
 
 bench: bench-traffic bench-vrouter bench-poll bench-sampling
 

@@ -1,13 +1,16 @@
-# What kernels.sh and pci.sh have in common, who source it: Go tests in a guest with a kernel of Debian's,
+# What kernels.sh, pci.sh and cgroup2.sh have in common, who source it: Go tests in a guest with a kernel of Debian's,
 # emulated by QEMU: needs no KVM, no image and no compiler in the guest. Everything is made in a folder
 # that ends with the script.
 #
 #   guest_options "-NAME..." ARGUMENTS  sets variables of those names, or says how the script is used
 #   guest_begin              makes $root, the guest's files, and checks that the tools are here
 #   guest_kernel KERNEL      a package (its name or a file), or a version, of which the newest that apt knows is taken
-#   guest_tests FOLDER...    the tests of packages, in $root/tests
-#   $root/before             what the guest does before its tests, if it is there
+#   guest_tests FOLDER...    the tests of packages, with the build tags $tags, in $root/tests
+#   guest_carry FILE...      programs and libraries as they lie here, and the libraries that they load
+#   $root/before             what the guest does before its tests, if it is there; $where they run, if not in /tests
 #   guest_boot MINUTES MODULES ENVIRONMENT TEST-FLAGS QEMU-ARGUMENTS...
+#                            by the accelerator $accelerator; a guest on one whose clock counts instructions has time
+#                            enough, however busy this machine is
 self=$(basename "$0" .sh)
 export DEBIAN_FRONTEND=noninteractive
 
@@ -33,7 +36,7 @@ guest_end() {
 }
 
 guest_begin() {
-	qemu= tests=()
+	qemu= tests=() tags= accelerator=tcg,thread=multi
 	work=$(mktemp -d)
 	trap guest_end EXIT
 	trap 'exit 130' INT
@@ -43,7 +46,7 @@ guest_begin() {
 		command -v "${tool%:*}" >/dev/null || guest_lacks "${tool%:*} is missing: install Debian's ${tool#*:}"
 	done
 	root=$work/root
-	mkdir -p "$root"/{bin,dev,proc,sys,tmp,run,etc,tests}
+	mkdir -p "$root"/{bin,dev,proc,sys,tmp,run,etc,mnt,tests}
 }
 
 # A package's files, below a folder.
@@ -77,7 +80,8 @@ guest_kernel() {
 	# Debian's packages leave depmod to the installation.
 	tree=$(echo "$work"/kernel/lib/modules/*)
 	release=$(basename "$tree")
-	rm -rf "$tree"/kernel/{sound,fs,drivers/{gpu,media,scsi,usb,staging,infiniband,iio,hwmon,input,net/wireless}}
+	rm -rf "$tree"/kernel/{sound,drivers/{gpu,media,scsi,usb,staging,infiniband,iio,hwmon,input,net/wireless}}
+	find "$tree"/kernel/fs -mindepth 1 -maxdepth 1 ! -name overlayfs -exec rm -r {} +
 	find "$tree"/kernel/drivers/net/ethernet -mindepth 1 -maxdepth 1 ! -name intel -exec rm -r {} +
 	find "$tree" -name '*.ko.xz' -print0 | xargs -0 --no-run-if-empty -n 64 xz -d
 	"$busybox" depmod -b "$work/kernel" "$release"
@@ -86,8 +90,28 @@ guest_kernel() {
 guest_tests() {
 	local folder
 	for folder; do
-		CGO_ENABLED=0 go test -c -o "$root/tests/$(basename "$folder").test" "$folder"
+		CGO_ENABLED=0 go test -c -tags "$tags" -o "$root/tests/$(basename "$folder").test" "$folder"
 		tests+=("$(basename "$folder")")
+	done
+}
+
+guest_carry() { # FILE...
+	local file library
+	mkdir -p "$root"/usr/lib{,64}
+	[ -L "$root/lib" ] || ln -s usr/lib "$root/lib"
+	[ -L "$root/lib64" ] || ln -s usr/lib64 "$root/lib64"
+	for file; do
+		carry "$file"
+	done
+	for library in $(ldd "$@" 2>/dev/null | grep -oE '/[^ :]+\.so[^ :]*' | sort -u); do
+		carry "$(realpath -s "$(realpath "$(dirname "$library")")/$(basename "$library")")"
+	done
+}
+
+carry() { # FILE, and what it is a link to
+	local file=$1
+	while mkdir -p "$root$(dirname "$file")" && cp -a "$file" "$root$file" && [ -L "$file" ]; do
+		file=$(cd "$(dirname "$file")" && realpath -s "$(readlink "$file")")
 	done
 }
 
@@ -110,6 +134,13 @@ guest_modules() {
 guest_init() { # MODULES ENVIRONMENT TEST-FLAGS
 	cat >"$root/init" <<INIT
 #!/bin/busybox sh
+if [ "\$0" = /init ]; then
+	# Containers are given a root in the place of this one: of the first one that is not possible (pivot_root(2)).
+	/bin/busybox mount --bind / /mnt
+	cd /mnt
+	/bin/busybox mount --move . /
+	exec /bin/busybox chroot . /bin/busybox sh /start # not by a name of a container's first process
+fi
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/tmp $2
 mount -t proc proc /proc
@@ -125,7 +156,7 @@ set -o pipefail
 code=0
 for p in ${tests[*]}; do
 	echo "guest: tests of \$p"
-	cd /tests && ./\$p.test -test.v $3 2>&1 |
+	cd "\${where:-/tests}" && /tests/\$p.test -test.v $3 2>&1 |
 		grep -vE '^ *(=== |--- PASS: .*/)' || code=1
 done
 echo "guest: ended with \$code"
@@ -133,6 +164,7 @@ sync
 poweroff -f
 INIT
 	chmod +x "$root/init"
+	cp "$root/init" "$root/start"
 }
 
 guest_boot() {
@@ -143,7 +175,7 @@ guest_boot() {
 	(cd "$root" && find . | "$busybox" cpio -o -H newc 2>/dev/null) | gzip -1 >"$work/initramfs"
 	echo "$self: booting $release, for at most $minutes minutes"
 	: >"$work/log"
-	timeout -k 10 "${minutes}m" qemu-system-x86_64 -machine q35 -accel tcg,thread=multi -cpu max -smp 2 \
+	timeout -k 10 "${minutes}m" qemu-system-x86_64 -machine q35 -accel "$accelerator" -cpu max -smp 2 \
 		-nodefaults -display none -no-reboot -serial stdio -kernel "$work/kernel/boot/vmlinuz-$release" \
 		-initrd "$work/initramfs" "$@" </dev/null >"$work/log" 2>&1 &
 	qemu=$!

@@ -23,26 +23,13 @@ bash scripts/poll.sh || {
 guest_begin
 guest_kernel "$kernel"
 
-# A program of DPDK's, as it lies here: libraries that it loads, drivers that it finds.
-carry() { # FILE
-	local file=$1
-	while mkdir -p "$root$(dirname "$file")" && cp -a "$file" "$root$file" && [ -L "$file" ]; do
-		file=$(cd "$(dirname "$file")" && realpath -s "$(readlink "$file")")
-	done
-}
-mkdir -p "$root"/usr/lib{,64}
-rmdir "$root/lib" 2>/dev/null || true
-ln -s usr/lib "$root/lib"
-ln -s usr/lib64 "$root/lib64"
+# Programs of DPDK's, and drivers that they find.
 drivers=$(echo "$(pkg-config --variable=libdir libdpdk)"/dpdk/pmds-*)
-programs=(bin/vrouter-poll bin/frame-poll)
+programs=("$PWD/bin/vrouter-poll" "$PWD/bin/frame-poll")
 for driver in bus_pci bus_vdev mempool_ring net_e1000 net_vmxnet3; do
 	programs+=("$drivers/librte_$driver.so")
-	carry "$drivers/librte_$driver.so"
 done
-for library in $(ldd "${programs[@]}" | grep -oE '/[^ :]+\.so[^ :]*' | sort -u); do
-	carry "$(realpath -s "$(realpath "$(dirname "$library")")/$(basename "$library")")"
-done
+guest_carry "${programs[@]}"
 cp bin/vrouter-poll bin/frame-poll "$root/tests"
 
 echo "pci: building the tests"
