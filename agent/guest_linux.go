@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,25 +32,39 @@ const (
 	portPause = 100 * time.Millisecond
 )
 
+// The folders at which stacks of a guest's have their mounts: of the machine itself, and of the container in it.
+const (
+	machineMounts   = "/run/windtunnel"
+	containerMounts = "/run/windtunnel-container"
+)
+
 // ServeGuest is the first process of a virtual machine: it does what a system does at its start, and then has
-// workers at the machine's port, one after the other. It does not return while the machine is to live.
-func ServeGuest(ctx context.Context) error {
+// workers at the machine's port, one after the other, in a container if there is to be one. It does not return while the
+// machine is to live.
+func ServeGuest(ctx context.Context, container bool) error {
 	if os.Getpid() != 1 {
 		return errors.New("this is no virtual machine's first process: a node agent starts such machines by itself")
 	}
-	if err := errors.Join(mountGuest(), loadModules()); err != nil {
+	if err := errors.Join(mountGuest(), loadModules(vm.Modules)); err != nil {
 		return err
 	}
 	path, err := findPort(ctx)
 	if err != nil {
 		return err
 	}
-	port, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
+	d := desk{}
+	if container {
+		if err := loadModules(vm.ContainerModules); err != nil {
+			return err
+		}
+		if d.inside, err = netns.NewStack("the container", containerMounts); err != nil {
+			return err
+		}
+	}
+	if d.port, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
 		return fmt.Errorf("opening the worker's port: %w", err)
 	}
 	fmt.Println(vm.Ready)
-	d := desk{port: port}
 	for {
 		if err := d.serve(); err != nil {
 			fmt.Fprintln(os.Stderr, err) // on the console
@@ -68,9 +84,9 @@ func mountGuest() error {
 	return nil
 }
 
-// loadModules loads what the guest's files have, in order.
-func loadModules() error {
-	files, err := filepath.Glob(vm.Modules + "/*.ko")
+// loadModules loads what a folder of the guest's files has, in order.
+func loadModules(folder string) error {
+	files, err := filepath.Glob(folder + "/*.ko")
 	if err != nil {
 		return fmt.Errorf("listing the modules: %w", err)
 	}
@@ -112,6 +128,7 @@ func findPort(ctx context.Context) (string, error) {
 // desk is a guest's port and the worker that is there.
 type desk struct {
 	port   *os.File
+	inside *netns.Stack // where workers are to be; nil: in the machine's own
 	worker *exec.Cmd
 	to     *os.File // its standard input
 }
@@ -156,8 +173,13 @@ func (d *desk) startAnew(number string) error {
 		return fmt.Errorf("starting the worker: %w", err)
 	}
 	worker := exec.Command("/proc/self/exe", "agent", "--worker", "--guest")
+	start := worker.Start
+	if d.inside != nil {
+		worker.Args = append(worker.Args, "--container")
+		start = func() error { return d.inside.Start(worker) }
+	}
 	worker.Stdin, worker.Stdout, worker.Stderr = from, d.port, os.Stderr
-	err = worker.Start()
+	err = start()
 	from.Close()
 	if err != nil {
 		to.Close()
@@ -178,44 +200,97 @@ func (d *desk) end() {
 	d.worker = nil
 }
 
-// ServeGuestWorker is the worker of a virtual machine, which also settles and measures the machine.
-func ServeGuestWorker(ctx context.Context, in io.Reader, out io.Writer, release string) error {
-	stack, err := netns.JoinStack("this machine", "/run/windtunnel", "/proc/self/ns/net")
+// ServeGuestWorker is the worker of a virtual machine, which also settles and measures the machine. Container says that it is
+// in a container there.
+func ServeGuestWorker(ctx context.Context, in io.Reader, out io.Writer, release string, container bool) error {
+	stack, err := netns.JoinStack("this machine", machineMounts, "/proc/1/ns/net")
 	if err != nil {
 		return err
 	}
-	w := &worker{stream: newLines(in, out), machine: &guest{stack: stack}}
-	return errors.Join(serveWorker(ctx, w, release), stack.Close())
+	g := &guest{stack: stack, own: stack}
+	if container {
+		if g.own, err = netns.JoinStack("the container", containerMounts+"-worker", "/proc/self/ns/net"); err != nil {
+			return errors.Join(err, stack.Close())
+		}
+	}
+	err = serveWorker(ctx, &worker{stream: newLines(in, out), machine: g}, release)
+	if container {
+		err = errors.Join(err, g.own.Close())
+	}
+	return errors.Join(err, stack.Close())
 }
+
+// inContainer tells a container's stack from its machine's, whose place the worker's is.
+const inContainer = "container"
 
 // guest is the machine that a worker is in.
 type guest struct {
-	stack      *netns.Stack
+	stack      *netns.Stack // of the machine
+	own        *netns.Stack // of the worker: the machine's, or a container's
 	interfaces []testbed.Interface
 }
 
-func (g *guest) settle(_ context.Context, interfaces []testbed.Interface) error {
-	g.interfaces = interfaces
-	return netns.Settle(g.stack, interfaces)
+func (g *guest) settle(ctx context.Context, interfaces []testbed.Interface, container *testbed.GuestContainer) error {
+	if err := g.begin(interfaces, container); err != nil {
+		return err
+	}
+	if err := netns.Settle(g.stack, interfaces); err != nil || container == nil {
+		return err
+	}
+	outside, err := firstAddress(interfaces)
+	if err != nil {
+		return err
+	}
+	return netns.Contain(ctx, g.stack, g.own, *container, outside, interfaces[0].MTU)
 }
 
-func (g *guest) verify(ctx context.Context, interfaces []testbed.Interface) error {
-	g.interfaces = interfaces // a worker that came later was not asked to settle
-	return netns.Unsettled(ctx, g.stack, interfaces)
+func (g *guest) verify(ctx context.Context, interfaces []testbed.Interface, container *testbed.GuestContainer) error {
+	if err := g.begin(interfaces, container); err != nil { // a worker that came later was not asked to settle
+		return err
+	}
+	if err := netns.Unsettled(ctx, g.stack, interfaces); err != nil || container == nil {
+		return err
+	}
+	return netns.Uncontained(ctx, g.stack, g.own, *container, interfaces[0].MTU)
 }
 
-// sample has one stack for all interfaces, which is the first one's place.
+func (g *guest) begin(interfaces []testbed.Interface, container *testbed.GuestContainer) error {
+	if g.interfaces = interfaces; (container != nil) != (g.own != g.stack) || container != nil && len(interfaces) == 0 {
+		return errors.New("the machine was started with a container in it and is asked to have none, or the other way round")
+	}
+	return nil
+}
+
+// firstAddress is that of the first interface, by which a machine is reached.
+func firstAddress(interfaces []testbed.Interface) (netip.Addr, error) {
+	for _, text := range interfaces[0].Addresses {
+		prefix, err := netip.ParsePrefix(text)
+		return prefix.Addr(), err
+	}
+	return netip.Addr{}, fmt.Errorf("%s has no address whose ports could be published", interfaces[0].Device)
+}
+
+// sample has one stack for all interfaces, the worker's, which is the first one's place. Where that is a container's, the
+// machine's own interfaces are on the way to it.
 func (g *guest) sample(ctx context.Context, opens, closes time.Time) (result.NodeSample, error) {
 	var config measure.Config
 	for cpu := range runtime.NumCPU() {
 		config.CPUs = append(config.CPUs, cpu)
 	}
 	places := map[string]string{}
-	for _, i := range g.interfaces {
-		if len(config.Stacks) == 0 {
-			config.Stacks = []measure.Stack{{Place: i.Place, Sysfs: g.stack.Sysfs(), Do: g.stack.Do}}
+	role, machine := result.RoleEndpoint, ""
+	for n, i := range g.interfaces {
+		if n == 0 {
+			machine = i.Place
+			config.Stacks = []measure.Stack{{Place: machine, Sysfs: g.stack.Sysfs(), Do: g.stack.Do}}
+			if g.own != g.stack {
+				role = result.RoleInner
+				config.Stacks = append(config.Stacks, measure.Stack{Place: inContainer, Sysfs: g.own.Sysfs(), Do: g.own.Do})
+				config.Links = append(config.Links, measure.Link{Place: inContainer, Device: testbed.GuestInside, Role: result.RoleEndpoint})
+				places[testbed.GuestInside] = machine
+			}
 		}
-		config.Links = append(config.Links, measure.Link{Place: config.Stacks[0].Place, Device: i.Device, Role: result.RoleEndpoint})
+		config.Links = append(config.Links, measure.Link{Place: machine, Device: i.Device, Role: role})
 		places[i.Device] = i.Place
 	}
 	opened, err := measure.NewNode(config)
@@ -226,6 +301,12 @@ func (g *guest) sample(ctx context.Context, opens, closes time.Time) (result.Nod
 	sample, err := p.sample(ctx, opens, closes, 0)
 	for i := range sample.Links {
 		sample.Links[i].Place = places[sample.Links[i].Device]
+	}
+	if g.own != g.stack { // the place is where the worker is
+		sample.Stacks = slices.DeleteFunc(sample.Stacks, func(s result.StackSample) bool { return s.Place == machine })
+		for i := range sample.Stacks {
+			sample.Stacks[i].Place = machine
+		}
 	}
 	return sample, errors.Join(err, p.close())
 }

@@ -173,7 +173,7 @@ func (l local) Port(cell, place string) *traffic.Port {
 func (l local) Machines(cell string) []Machine {
 	var all []Machine
 	for _, m := range l.machines.all(cell) {
-		all = append(all, Machine{VM: m.VM, PID: m.PID(), Accelerator: m.Accelerator})
+		all = append(all, Machine{VM: m.VM, PID: m.PID(), Passt: m.Passt(), Accelerator: m.Accelerator})
 	}
 	return all
 }

@@ -69,7 +69,7 @@ func (m *guestMachines) run(ctx context.Context, g testbed.Graph) error {
 		return fmt.Errorf("%w; apt-get install qemu-system", err)
 	}
 	config := vm.Config{
-		Dir: m.dir(g.Cell), Files: m.files, QEMU: qemu, Note: m.journal.note,
+		Dir: m.dir(g.Cell), Files: m.files, QEMU: qemu, Find: netns.FindProgram, Note: m.journal.note,
 		Start:   m.backend.Stack(g.Cell, m.config.Name).Start,
 		Socket:  func(text string) string { return m.backend.InFolders(g.Cell, text) },
 		Console: func() vm.Console { return &netns.Tail{Limit: 8 << 10} },
@@ -195,7 +195,7 @@ func (n *node) guests(ctx context.Context, do string, g testbed.Graph) error {
 			}
 			w, err := n.worker(ctx, g.Cell, v.NICs[0].Place)
 			if err == nil {
-				_, err = w.ask(ctx, relayPatience, proto.Request{Do: do, Interfaces: interfaces})
+				_, err = w.ask(ctx, relayPatience, proto.Request{Do: do, Interfaces: interfaces, Container: v.Container})
 			}
 			if err != nil {
 				failed[i] = fmt.Errorf("the virtual machine %s: %w", v.Name, err)

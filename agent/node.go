@@ -74,6 +74,7 @@ type Switch struct {
 type Machine struct {
 	VM          testbed.VM
 	PID         int
+	Passt       []int // processes of passt's that make its networks
 	Accelerator string
 }
 

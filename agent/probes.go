@@ -73,7 +73,7 @@ func (n *node) measured(cell string) measure.Config {
 		config.Rules = append(config.Rules, measure.Rule(r))
 	}
 	for _, m := range n.config.Backend.Machines(cell) {
-		config.VMs = append(config.VMs, measure.VM{Name: m.VM.Name, PID: m.PID})
+		config.VMs = append(config.VMs, measure.VM{Name: m.VM.Name, PID: m.PID, Passt: m.Passt})
 	}
 	return config
 }

@@ -62,8 +62,8 @@ type preparedEnd struct {
 // machine is a virtual machine as its worker has it.
 type machine interface {
 	// settle brings the machine's interfaces to what they are to be; verify tells every difference.
-	settle(ctx context.Context, interfaces []testbed.Interface) error
-	verify(ctx context.Context, interfaces []testbed.Interface) error
+	settle(ctx context.Context, interfaces []testbed.Interface, container *testbed.GuestContainer) error
+	verify(ctx context.Context, interfaces []testbed.Interface, container *testbed.GuestContainer) error
 	// sample is what the machine saw between two times.
 	sample(ctx context.Context, opens, closes time.Time) (result.NodeSample, error)
 }
@@ -162,7 +162,7 @@ func (w *worker) interfaces(ctx context.Context, ask proto.Request) proto.Reply 
 	if ask.Do == proto.DoVerify {
 		do = w.machine.verify
 	}
-	if err := do(ctx, ask.Interfaces); err != nil {
+	if err := do(ctx, ask.Interfaces, ask.Container); err != nil {
 		return refuse("%v", err)
 	}
 	return proto.Reply{}

@@ -170,12 +170,12 @@ func TestAWorkerOutsideOfAMachine(t *testing.T) {
 // settled is a machine that only notes what is asked of it.
 type settled struct{ did []string }
 
-func (s *settled) settle(_ context.Context, all []testbed.Interface) error {
+func (s *settled) settle(_ context.Context, all []testbed.Interface, _ *testbed.GuestContainer) error {
 	s.did = append(s.did, "settled "+all[0].Device)
 	return nil
 }
 
-func (s *settled) verify(_ context.Context, all []testbed.Interface) error {
+func (s *settled) verify(_ context.Context, all []testbed.Interface, _ *testbed.GuestContainer) error {
 	return errors.New(all[0].Device + " is down")
 }
 

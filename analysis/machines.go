@@ -19,6 +19,7 @@ type Machine struct {
 	VCPU        result.Figure `json:"vcpu_percent"`       // of a CPU of the host's: the threads that are the guest's CPUs
 	Vhost       result.Figure `json:"vhost_percent"`      // the kernel's, which carry its packets
 	QEMU        result.Figure `json:"qemu_percent"`       // QEMU's own
+	Passt       result.Figure `json:"passt_percent"`      // passt's, which makes its network
 	Exits       result.Figure `json:"exits_per_second"`   // from the guest to the host, of all of its CPUs
 }
 
@@ -42,7 +43,7 @@ func machines(trials []result.Trial) []Machine {
 
 func machine(trials []result.Trial, node string, s result.VMSample) Machine {
 	m := Machine{Name: s.VM, Node: node, Accelerator: s.Accelerator, CPUs: s.CPUs, MemoryBytes: s.MemoryBytes}
-	var guest, vcpu, vhost, qemu, exits []float64
+	var guest, vcpu, vhost, qemu, exits, passt []float64
 	for _, t := range trials {
 		window := t.Nodes[node].WindowSeconds
 		for _, s := range t.Nodes[node].VMs {
@@ -56,11 +57,13 @@ func machine(trials []result.Trial, node string, s result.VMSample) Machine {
 				guest = append(guest, 100*share)
 			}
 			if s.Accelerator != "" && s.Error == "" && window > 0 {
-				vcpu, vhost, qemu = append(vcpu, 100*s.VCPUSeconds/window), append(vhost, 100*s.VhostSeconds/window), append(qemu, 100*s.QEMUSeconds/window)
+				vcpu, vhost = append(vcpu, 100*s.VCPUSeconds/window), append(vhost, 100*s.VhostSeconds/window)
+				qemu, passt = append(qemu, 100*s.QEMUSeconds/window), append(passt, 100*s.PasstSeconds/window)
 			}
 		}
 	}
-	m.GuestBusy, m.VCPU, m.Vhost, m.QEMU = meanOr(guest, "the guest has not told"), meanOr(vcpu, s.Error), meanOr(vhost, s.Error), meanOr(qemu, s.Error)
+	m.GuestBusy, m.VCPU, m.Vhost = meanOr(guest, "the guest has not told"), meanOr(vcpu, s.Error), meanOr(vhost, s.Error)
+	m.QEMU, m.Passt = meanOr(qemu, s.Error), meanOr(passt, s.Error)
 	m.Exits = meanOr(exits, cmp.Or(s.ExitsMissing, s.Error, "the run did not count them"))
 	return m
 }

@@ -45,7 +45,7 @@ func (l *Layout) AtSocket(place result.Place, subnet netip.Prefix, address netip
 	l.Reach(place.Container, address)
 }
 
-// BehindUser adds an interface of a virtual machine with QEMU's own stack behind it, by which the machine reaches
+// BehindUser adds an interface of a virtual machine with a user-mode network behind it, by which the machine reaches
 // everybody.
 func (l *Layout) BehindUser(place result.Place, subnet netip.Prefix, address netip.Addr, mtu int, user testbed.UserNetwork) {
 	inside := l.inside(place, subnet, address, mtu)

@@ -11,10 +11,12 @@ import (
 	"windtunnel/result"
 )
 
-// VM is a virtual machine: QEMU's process, whose threads say what they are (its option debug-threads).
+// VM is a virtual machine: QEMU's process, whose threads say what they are (its option debug-threads), and those of passt
+// that make its networks.
 type VM struct {
-	Name string
-	PID  int
+	Name  string
+	PID   int
+	Passt []int
 }
 
 // vmThread is what a thread of a virtual machine does.
@@ -24,6 +26,7 @@ const (
 	vmOther vmThread = iota // QEMU's own: its main loop, workers, monitors
 	vmCPU
 	vmVhost
+	vmPasst
 )
 
 // vmReading is the CPU time of each thread until now.
@@ -66,6 +69,13 @@ func readVM(vm VM) (vmReading, error) {
 			return nil, err
 		}
 		all[tid] = vmTime{vmThreadOf(strings.TrimSpace(string(name)), own), used}
+	}
+	for _, pid := range vm.Passt { // which has one thread
+		used, err := threadTime(fmt.Sprintf("/proc/%d/schedstat", pid))
+		if err != nil {
+			return nil, fmt.Errorf("passt of the virtual machine %s: %w", vm.Name, err)
+		}
+		all[pid] = vmTime{vmPasst, used}
 	}
 	return all, nil
 }
@@ -110,7 +120,8 @@ func (s *sampler) vms() {
 		for tid, now := range after.value {
 			seconds[now.does] += (now.time - before.value[tid].time).Seconds()
 		}
-		sample.VCPUSeconds, sample.VhostSeconds, sample.QEMUSeconds = seconds[vmCPU], seconds[vmVhost], seconds[vmOther]
+		sample.VCPUSeconds, sample.VhostSeconds = seconds[vmCPU], seconds[vmVhost]
+		sample.QEMUSeconds, sample.PasstSeconds = seconds[vmOther], seconds[vmPasst]
 		s.exits(&sample, i)
 		s.sample.VMs = append(s.sample.VMs, sample)
 	}

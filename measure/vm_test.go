@@ -23,11 +23,11 @@ func TestTimeOfAMachine(t *testing.T) {
 	config := Config{VMs: []VM{{Name: "one", PID: 7}, {Name: "gone", PID: 8}}}
 	gone := read(readVM(VM{Name: "gone", PID: 1 << 30}))
 	s := sampler{
-		before: Snapshot{config: config, vms: []reading[vmReading]{{value: vmReading{1: {vmCPU, time.Second}, 2: {vmOther, time.Second}}}, gone}},
-		after:  Snapshot{config: config, vms: []reading[vmReading]{{value: vmReading{1: {vmCPU, 3 * time.Second}, 3: {vmVhost, time.Second / 2}}}, gone}},
+		before: Snapshot{config: config, vms: []reading[vmReading]{{value: vmReading{1: {vmCPU, time.Second}, 2: {vmOther, time.Second}, 9: {vmPasst, time.Second}}}, gone}},
+		after:  Snapshot{config: config, vms: []reading[vmReading]{{value: vmReading{1: {vmCPU, 3 * time.Second}, 3: {vmVhost, time.Second / 2}, 9: {vmPasst, 2 * time.Second}}}, gone}},
 	}
 	s.vms()
-	want := result.VMSample{VM: "one", VCPUSeconds: 2, VhostSeconds: 0.5}
+	want := result.VMSample{VM: "one", VCPUSeconds: 2, VhostSeconds: 0.5, PasstSeconds: 1}
 	if got := s.sample.VMs[0]; got != want {
 		t.Errorf("%+v, not %+v", got, want)
 	}

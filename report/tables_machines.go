@@ -11,13 +11,14 @@ func machines(f analysis.Findings) section {
 	t := &table{columns: []column{
 		{name: "cell", text: true}, {name: "VM", text: true}, {name: "by", text: true}, {name: "CPUs"}, {name: "MiB"},
 		{"in the guest, %", "of its CPUs", false},
-		{"on the host, % of a CPU", "vCPUs", false}, {"on the host, % of a CPU", "vhost", false}, {"on the host, % of a CPU", "QEMU", false}, {name: "exits/s"},
+		{"on the host, % of a CPU", "vCPUs", false}, {"on the host, % of a CPU", "vhost", false}, {"on the host, % of a CPU", "QEMU", false},
+		{"on the host, % of a CPU", "passt", false}, {name: "exits/s"},
 	}}
 	for _, c := range f.Cells {
 		for _, m := range c.Machines {
 			t.rows = append(t.rows, []string{
 				c.Spec.Name, m.Name, by(m), fmt.Sprint(m.CPUs), fmt.Sprint(m.MemoryBytes >> 20),
-				share(m.GuestBusy), share(m.VCPU), share(m.Vhost), share(m.QEMU), whole(m.Exits),
+				share(m.GuestBusy), share(m.VCPU), share(m.Vhost), share(m.QEMU), share(m.Passt), whole(m.Exits),
 			})
 		}
 	}

@@ -8,10 +8,11 @@ type VMSample struct {
 	CPUs        int    `json:"cpus"`
 	MemoryBytes uint64 `json:"memory_bytes"`
 	// CPU time of the host, in seconds: of the threads that are the guest's CPUs, of the kernel's that carry
-	// its packets (vhost), and of QEMU's own.
+	// its packets (vhost), of QEMU's own, and of passt, which carries its packets in vhost's place.
 	VCPUSeconds  float64 `json:"vcpu_seconds"`
 	VhostSeconds float64 `json:"vhost_seconds"`
 	QEMUSeconds  float64 `json:"qemu_seconds"`
+	PasstSeconds float64 `json:"passt_seconds,omitempty"`
 	// Exits is how often its CPUs left the guest for the host, by KVM's count; nil: not known, for the reason beside.
 	Exits        *uint64 `json:"exits,omitempty"`
 	ExitsMissing string  `json:"exits_missing,omitempty"`

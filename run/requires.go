@@ -124,6 +124,9 @@ func featuresOf(g Graph) []string {
 	if len(g.VMs) > 0 {
 		needs = append(needs, testbed.FeatureTap, testbed.FeatureGuestKernel)
 	}
+	if slices.ContainsFunc(g.VMs, func(v testbed.VM) bool { return v.Container != nil }) {
+		needs = append(needs, testbed.FeatureGuestContainer)
+	}
 	for _, d := range g.Daemons {
 		needs = append(needs, d.Needs...)
 	}

@@ -15,7 +15,9 @@ folder=$1 kernel=linux-image-cloud-amd64
 [ "$(uname -m)" != aarch64 ] || kernel=linux-image-cloud-arm64
 shift
 guest_options "-kernel" "$@"
-if compgen -G "$folder/boot/vmlinuz-*" >/dev/null && [ "$kernel" = "$(cat "$folder/package" 2>/dev/null)" ]; then
+# Those that any guest needs, and those of a container in one.
+modules="virtio_pci virtio_net virtio_console sch_ingress cls_bpf veth bridge nft_chain_nat nft_nat nft_masq"
+if compgen -G "$folder/boot/vmlinuz-*" >/dev/null && [ "$kernel $modules" = "$(cat "$folder/package" 2>/dev/null)" ]; then
 	exit 0
 fi
 
@@ -27,12 +29,12 @@ if [ ! -f "$package" ]; then
 	package=${newest:-$package}
 fi
 guest_kernel "$package"
-guest_modules virtio_pci virtio_net virtio_console sch_ingress cls_bpf
+guest_modules $modules
 mkdir -p "$work/guest/boot"
 cp "$work/kernel/boot/vmlinuz-$release" "$work/guest/boot"
 cp -r "$root/lib" "$work/guest/lib"
 cp "$tree/modules.builtin" "$work/guest/lib/modules/$release"
-echo "$kernel" >"$work/guest/package"
+echo "$kernel $modules" >"$work/guest/package"
 chmod 755 "$work/guest"
 rm -rf "$folder"
 mkdir -p "$(dirname "$folder")"

@@ -1,7 +1,9 @@
 package suites_test
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -152,6 +154,23 @@ func TestContainerSuite(t *testing.T) {
 	for name, rate := range rates {
 		if c, ok := spec.Cell(name); !ok || c.Load["rate"] != rate || c.Path != "published-port" {
 			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// TestContainerInVMSuite: the figures are those of the source's rows that its systems have, and what is in a machine needs KVM.
+func TestContainerInVMSuite(t *testing.T) {
+	all := load(t, containerSuite)
+	rows := map[string]string{"tcp-docker": "tcp-published", "tcp-toolbox": "windows-tcp", "tcp-desktop": "hyperkit-tcp",
+		"udp-toolbox": "windows-udp-500M", "udp-desktop-700M": "hyperkit-udp-700M"}
+	for _, c := range load(t, "container-in-vm").Cells {
+		row, _ := all.Cell(rows[c.Name])
+		if !maps.Equal(c.Published, row.Published) || c.Load["rate"] != row.Load["rate"] && rows[c.Name] != "" {
+			t.Errorf("%s has %v, the source %v", c.Name, c.Published, row.Published)
+		}
+		inMachine := c.Pairs[0].To.VM != ""
+		if inMachine != slices.Contains(c.Requires.Features, "kvm") || inMachine == (c.Path == "published-port") {
+			t.Errorf("%s by the path %s needs %v", c.Name, c.Path, c.Requires.Features)
 		}
 	}
 }

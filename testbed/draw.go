@@ -173,8 +173,17 @@ func switchLines(g Graph, node string) []string {
 			}
 		}
 	}
-	if slices.ContainsFunc(g.VMs, func(v VM) bool { return v.Node == node && v.NICs[0].User != nil }) {
+	if slices.ContainsFunc(g.VMs, func(v VM) bool {
+		_, tap := g.Attached(v.NICs[0])
+		return v.Node == node && len(tap.Addresses) > 0
+	}) {
+		add("HOST-ONLY")
+	}
+	if i := slices.IndexFunc(g.VMs, func(v VM) bool { return v.Node == node && v.NICs[0].User != nil }); i >= 0 {
 		add("USER-MODE NAT")
+		if by := g.VMs[i].NICs[0].User.By; by != UserByQEMU {
+			add(by)
+		}
 	}
 	return lines
 }
@@ -265,6 +274,9 @@ func (v VM) box(g Graph) []string {
 	for _, n := range v.NICs {
 		inside, _ := g.Attached(n)
 		lines = append(lines, addressLines(inside)...)
+	}
+	if v.Container != nil {
+		lines = append(lines, "container", v.Container.Address)
 	}
 	return lines
 }

@@ -5,7 +5,7 @@ package testbed
 var Features = []string{
 	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureMacvlan,
 	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureShaper, FeatureSmartNIC, FeatureDesktopEngine,
-	FeatureTap, FeatureGuestKernel, FeatureKVM, FeatureVhostNet,
+	FeatureTap, FeatureGuestKernel, FeatureGuestContainer, FeatureKVM, FeatureVhostNet,
 	FeatureStacks,
 }
 
@@ -29,8 +29,11 @@ const (
 	// QEMU's to carry.
 	FeatureTap         = "tap"          // tap devices
 	FeatureGuestKernel = "guest-kernel" // a kernel for virtual machines, with its modules
-	FeatureKVM         = "kvm"          // virtual machines by the CPU
-	FeatureVhostNet    = "vhost-net"    // their packets carried by the kernel
+	// FeatureGuestContainer is what its modules have to have for a container in a virtual machine: bridges and NAT.
+	FeatureGuestContainer = "guest-container"
+
+	FeatureKVM      = "kvm"       // virtual machines by the CPU
+	FeatureVhostNet = "vhost-net" // their packets carried by the kernel
 
 	// FeatureStacks is what layer costs are made of; without it cells are measured all the same.
 	FeatureStacks = "stack-sampling"

@@ -16,10 +16,12 @@ type VM struct {
 	CPUs        int    `json:"cpus"`
 	MemoryBytes int64  `json:"memory_bytes"`
 	NICs        []VNIC `json:"nics"`
+	// Container is where the VM's worker is; nil: in the guest's own stack.
+	Container *GuestContainer `json:"container,omitempty"`
 }
 
 // VNIC is a virtio-net interface of a VM. It is the first end of a link, whose other end is then a tap,
-// or it is at a vhost-user socket, or QEMU's own stack is behind it.
+// or it is at a vhost-user socket, or a user-mode network is behind it.
 type VNIC struct {
 	Place string `json:"place"`
 	// Socket is the data plane's, which listens there; {dir:NAME} is a daemon's folder.
@@ -29,11 +31,29 @@ type VNIC struct {
 	Inside *Interface `json:"inside,omitempty"`
 }
 
-// UserNetwork is QEMU's own stack: what the guest sends to anybody is sent anew by sockets of its node.
+// UserNetwork is a network of a program's: what the guest sends to anybody is sent anew by sockets of its node.
 type UserNetwork struct {
+	By      string `json:"by,omitempty"` // UserBy*
 	Subnet  string `json:"subnet"`
-	Gateway string `json:"gateway"`           // the stack's address in it
+	Gateway string `json:"gateway"` // the program's address in it
+	// Device is the node's interface whose name passt asks for, before it knows the addresses that it is told.
+	Device  string `json:"device,omitempty"`
 	Forward []int  `json:"forward,omitempty"` // ports, each of TCP and UDP, on every address of the node
+}
+
+// Who makes a user-mode network: QEMU's own stack (libslirp), or passt, a program beside QEMU that keeps no TCP of its own
+// between the two sockets.
+const (
+	UserByQEMU  = ""
+	UserByPasst = "passt"
+)
+
+// Program is its name for people.
+func (u UserNetwork) Program() string {
+	if u.By == UserByPasst {
+		return "passt"
+	}
+	return "QEMU"
 }
 
 // Bounds of a VM: QEMU's q35 machine has 288 CPUs at most, and with less memory the guest's kernel and
@@ -74,6 +94,9 @@ func (g Graph) Attached(n VNIC) (inside, tap Interface) {
 func (v VM) object(g Graph) object {
 	o := object{kind: KindVM, name: v.Name, detail: v.Node + ": " + v.line()}
 	o.fixed = v.Node + " " + o.detail
+	if v.Container != nil {
+		o.fixed += " " + v.Container.line()
+	}
 	for _, n := range v.NICs {
 		inside, tap := g.Attached(n)
 		o.fixed += fmt.Sprintf(" %s %s %+v %s", n.Place, n.Socket, inside, tap.Device)
@@ -105,15 +128,19 @@ func (v VM) lines(g Graph) []string {
 		if n.Socket != "" {
 			at = "vhost-user " + n.Socket
 		} else if n.User != nil {
-			at = fmt.Sprintf("user-mode network %s, gateway %s, forwarded ports %v", n.User.Subnet, n.User.Gateway, n.User.Forward)
+			at = fmt.Sprintf("user-mode network %s by %s, gateway %s, forwarded ports %v", n.User.Subnet, n.User.Program(), n.User.Gateway, n.User.Forward)
 		}
 		all = append(all, fmt.Sprintf("%s: %s, MAC %s, %s, MTU %d, queues %d", inside.Device, at, inside.MAC,
 			strings.Join(inside.Addresses, " "), inside.MTU, max(inside.Queues, 1)))
+	}
+	if v.Container != nil {
+		all = append(all, v.Container.line())
 	}
 	return all
 }
 
 func (v VM) clone() VM {
+	v.Container = v.Container.clone()
 	v.NICs = each(v.NICs, func(n *VNIC) {
 		if n.Inside != nil {
 			inside := n.Inside.clone()
@@ -141,6 +168,9 @@ func (c *checker) vm(v VM) {
 	if len(v.NICs) < 1 || len(v.NICs) > maxVMNICs {
 		c.fault("%s: %d interfaces are not possible (1 to %d)", owner, len(v.NICs), maxVMNICs)
 	}
+	if v.Container != nil {
+		c.guestContainer(owner, *v.Container)
+	}
 	devices := map[string]bool{}
 	for _, n := range v.NICs {
 		c.nic(owner, v, n)
@@ -162,7 +192,7 @@ func (c *checker) nic(owner string, v VM, n VNIC) {
 	case (n.Socket == "" && n.User == nil) != (n.Inside == nil):
 		c.fault("%s: an interface at a socket says what it is inside, and no other one does", owner)
 	case n.Socket != "" && n.User != nil:
-		c.fault("%s: it is at the socket %s, and has QEMU's own stack behind it", owner, n.Socket)
+		c.fault("%s: it is at the socket %s, and has a user-mode network behind it", owner, n.Socket)
 	case n.Inside == nil && tap.Place != v.Node:
 		c.fault("%s: its tap is at %q, not on its node %s", owner, tap.Place, v.Node)
 	case n.Socket != "" && !path.IsAbs(n.Socket) && !strings.HasPrefix(n.Socket, "{dir:"):
@@ -177,14 +207,20 @@ func (c *checker) nic(owner string, v VM, n VNIC) {
 		c.end(owner, inside)
 	}
 	if n.User != nil {
-		c.userNetwork(owner, *n.User)
+		c.userNetwork(owner, n.Place, *n.User)
 	}
 }
 
-func (c *checker) userNetwork(owner string, u UserNetwork) {
+func (c *checker) userNetwork(owner, place string, u UserNetwork) {
 	subnet, err := netip.ParsePrefix(u.Subnet)
 	if gateway, failed := netip.ParseAddr(u.Gateway); err != nil || failed != nil || !subnet.Contains(gateway) {
-		c.fault("%s: QEMU's stack cannot have the address %q in the subnet %q", owner, u.Gateway, u.Subnet)
+		c.fault("%s: a user-mode network cannot have the address %q in the subnet %q", owner, u.Gateway, u.Subnet)
+	}
+	if u.By != UserByQEMU && u.By != UserByPasst {
+		c.fault("%s: a user-mode network by %q is unknown; use %q, or nothing for QEMU's own", owner, u.By, UserByPasst)
+	}
+	if node := c.graph.NodeOf(place); u.By == UserByPasst && c.devices[node+"/"+u.Device] == "" {
+		c.fault("%s: passt's interface %s/%s is not in the graph", owner, node, u.Device)
 	}
 	for _, port := range u.Forward {
 		if port < 1 || port > 65535 {

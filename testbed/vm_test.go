@@ -60,12 +60,18 @@ func TestImpossibleMachines(t *testing.T) {
 		{"0 interfaces", func(v *VM, _ *Graph) { v.NICs = nil }},
 		{"neither the first end of a link nor at a socket", func(v *VM, _ *Graph) { v.NICs[1].Inside = nil }},
 		{"and no other one does", func(v *VM, _ *Graph) { v.NICs[1].Socket = "" }},
-		{"has QEMU's own stack behind it", func(v *VM, _ *Graph) { v.NICs[1].User = &UserNetwork{} }},
+		{"has a user-mode network behind it", func(v *VM, _ *Graph) { v.NICs[1].User = &UserNetwork{} }},
 		{`cannot have the address "x"`, func(v *VM, _ *Graph) {
 			v.NICs[1].Socket, v.NICs[1].User = "", &UserNetwork{Subnet: "10.0.2.0/24", Gateway: "x"}
 		}},
 		{"the port 70000", func(v *VM, _ *Graph) {
 			v.NICs[1].Socket, v.NICs[1].User = "", &UserNetwork{Subnet: "10.0.2.0/24", Gateway: "10.0.2.2", Forward: []int{70000}}
+		}},
+		{`by "vpnkit" is unknown`, func(v *VM, _ *Graph) {
+			v.NICs[1].Socket, v.NICs[1].User = "", &UserNetwork{By: "vpnkit", Subnet: "10.0.2.0/24", Gateway: "10.0.2.2"}
+		}},
+		{"passt's interface a/nic0 is not in the graph", func(v *VM, _ *Graph) {
+			v.NICs[1].Socket, v.NICs[1].User = "", &UserNetwork{By: UserByPasst, Device: "nic0", Subnet: "10.0.2.0/24", Gateway: "10.0.2.2"}
 		}},
 		{"is no path", func(v *VM, _ *Graph) { v.NICs[1].Socket = "s" }},
 		{"by which the guest knows it", func(v *VM, _ *Graph) { v.NICs[1].Inside.MAC = "" }},

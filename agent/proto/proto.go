@@ -83,6 +83,8 @@ type Request struct {
 	Engine string `json:"engine,omitempty"` // look
 	// Interfaces are those of the machine that the worker is in.
 	Interfaces []testbed.Interface `json:"interfaces,omitempty"` // settle, verify
+	// Container is the one that the worker is in there; nil: none.
+	Container *testbed.GuestContainer `json:"container,omitempty"` // settle, verify
 }
 
 // Start runs the prepared workers: InSeconds from the message's arrival on every

@@ -20,7 +20,7 @@ func agentCommand(s streams) *cobra.Command {
 	var n nodeFlags
 	var cpus string
 	var place placeFlags
-	var worker, guest bool
+	var worker, guest, container bool
 	c := &cobra.Command{
 		Use:   "agent",
 		Short: "What a node or an endpoint runs: speaks newline-delimited JSON over stdin and stdout",
@@ -45,7 +45,7 @@ func agentCommand(s streams) *cobra.Command {
 				}
 			}
 			if guest {
-				return ended(serveGuest(c.Context(), s, worker))
+				return ended(serveGuest(c.Context(), s, worker, container))
 			}
 			if worker {
 				return ended(agent.ServeWorker(c.Context(), s.in, s.out, release, list))
@@ -60,6 +60,7 @@ func agentCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&n.name, "node", "", "be the agent of this node")
 	c.Flags().BoolVar(&worker, "worker", false, "be an endpoint's worker")
 	c.Flags().BoolVar(&guest, "guest", false, "be the first process of a virtual machine; with --worker, be its worker")
+	c.Flags().BoolVar(&container, "container", false, "with --guest: workers are in a container of the machine's, a network stack of its own")
 	c.Flags().StringVar(&cpus, "cpus", "", "the CPUs that do the node's work (0,1); a worker without them runs on any")
 	c.Flags().StringVar(&n.dir, "dir", "", "the node's folder of the lease")
 	c.Flags().StringVar(&n.lease, "lease", "", "be a real host's node: take the host for this work, as a run on simulated nodes does, and all CPUs that --cpus leaves")

@@ -14,11 +14,11 @@ import (
 )
 
 // serveGuest is a virtual machine's first process, or its worker.
-func serveGuest(ctx context.Context, s streams, worker bool) error {
+func serveGuest(ctx context.Context, s streams, worker, container bool) error {
 	if worker {
-		return agent.ServeGuestWorker(ctx, s.in, s.out, release)
+		return agent.ServeGuestWorker(ctx, s.in, s.out, release, container)
 	}
-	return agent.ServeGuest(ctx)
+	return agent.ServeGuest(ctx, container)
 }
 
 // servePlace is the agent of a place that runs already, until its input ends.

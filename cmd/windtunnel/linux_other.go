@@ -55,7 +55,7 @@ func serveNode(context.Context, streams, nodeFlags) error {
 	return linuxOnly("a node's agent")
 }
 
-func serveGuest(context.Context, streams, bool) error {
+func serveGuest(context.Context, streams, bool, bool) error {
 	return linuxOnly("a virtual machine of a testbed")
 }
 

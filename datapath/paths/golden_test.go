@@ -64,6 +64,10 @@ func TestLaid(t *testing.T) {
 	golden(t, "vrouter-poll-vms", "vrouter", with(request("nic", datapath.SegmentationOff, vms("a", "b")), "mode", "poll"))
 	golden(t, "user-network-out", "user-network", request("nic", datapath.SegmentationFound, result.Pair{From: vms("a", "b").From, To: result.Place{Node: "b"}}))
 	golden(t, "user-network-in", "user-network", request("nic", datapath.SegmentationFound, result.Pair{From: result.Place{Node: "a"}, To: vms("a", "b").To}))
+	golden(t, "user-network-passt", "user-network", with(request("nic", datapath.SegmentationFound, result.Pair{From: result.Place{Node: "b"}, To: vms("a", "b").To}), "by", "passt"))
+	golden(t, "vm-published-port", "vm-published-port", request("nic", datapath.SegmentationFound, result.Pair{From: result.Place{Node: "a"}, To: vms("b", "a").To}))
+	golden(t, "vm-published-port-qemu", "vm-published-port", with(request("nic", datapath.SegmentationFound, result.Pair{From: result.Place{Node: "a"}, To: vms("a", "b").To}), "network", "qemu"))
+	golden(t, "vm-published-port-out", "vm-published-port", with(request("nic", datapath.SegmentationFound, result.Pair{From: vms("a", "b").From, To: result.Place{Node: "a"}}), "port", int64(7000)))
 	golden(t, "published-port", "published-port", request("nic", datapath.SegmentationFound, served("a", "b")))
 	golden(t, "published-port-proxy", "published-port", with(request("nic", datapath.SegmentationFound, served("b", "b")), "proxy", true))
 	golden(t, "published-port-user-network", "published-port", limited(request("nic", datapath.SegmentationFound, twoPairs()...)))
@@ -345,6 +349,21 @@ func TestRefused(t *testing.T) {
 			r.Pairs = append(r.Pairs, result.Pair{From: result.Place{Node: "c", Container: "x"}, To: r.Pairs[0].To})
 		}, "take wire or bridge"},
 		{"nine nodes", "wire", func(r *datapath.Request) { *r = mesh("", 9) }, "at most 8 are joined"},
+	})
+}
+
+func TestContainersInMachinesAreRefused(t *testing.T) {
+	refused(t, []refusal{
+		{"a host-only network of two nodes", "vm-published-port", func(r *datapath.Request) { r.Pairs[0] = result.Pair{From: processes().From, To: vms("a", "b").To} }, "take `network: qemu`"},
+		{"two machines on host-only networks", "vm-published-port", func(r *datapath.Request) { r.Pairs[0] = vms("a", "a") }, "has a host-only network of its own"},
+		{"frames to a guest's container", "vm-published-port", func(r *datapath.Request) { r.Pairs[0], r.Frames = vms("a", "b"), true }, "do not pass rules that rewrite"},
+		{"a guest's container without segmentation", "vm-published-port", func(r *datapath.Request) {
+			r.Pairs[0], r.Segmentation = vms("a", "b"), datapath.SegmentationOff
+		}, "take `segmentation: as-found`"},
+		{"many queues of a user-mode network", "vm-published-port", func(r *datapath.Request) {
+			*r = with(*r, "network", "qemu")
+			r.Pairs[0], r.VM.Queues = vms("a", "b"), 2
+		}, "has one queue"},
 	})
 }
 

@@ -33,6 +33,7 @@ var all = []datapath.Path{
 	macvlan.Path{},
 	hostnetwork.Path{},
 	usernetwork.Path{},
+	usernetwork.Container{},
 	existing.Path{},
 }
 

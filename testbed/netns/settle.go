@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -31,10 +32,36 @@ func Settle(stack *Stack, interfaces []testbed.Interface) error {
 			return err
 		}
 	}
-	if len(interfaces) < 2 {
-		return nil
+	return stack.Do(func() error {
+		if err := greetGateways(interfaces); err != nil || len(interfaces) < 2 {
+			return err
+		}
+		return keepApart(interfaces)
+	})
+}
+
+// discard is the port for what nobody is to answer (RFC 863).
+const discard = "9"
+
+// greetGateways sends a datagram to each, for passt learns a guest's MAC by what the guest sends: until then it sends to all, and
+// TCP takes nothing that is for all.
+func greetGateways(interfaces []testbed.Interface) error {
+	for _, p := range interfaces {
+		for _, r := range p.Routes {
+			if r.Gateway == "" {
+				continue
+			}
+			to, err := net.Dial("udp", net.JoinHostPort(r.Gateway, discard))
+			if err != nil {
+				return fmt.Errorf("greeting the gateway %s: %w", r.Gateway, err)
+			}
+			_, sent := to.Write([]byte{0})
+			if err := errors.Join(sent, to.Close()); err != nil {
+				return fmt.Errorf("greeting the gateway %s: %w", r.Gateway, err)
+			}
+		}
 	}
-	return stack.Do(func() error { return keepApart(interfaces) })
+	return nil
 }
 
 // Unsettled tells every difference between those interfaces and the graph.

@@ -85,10 +85,14 @@ func vhost(accelerator string) bool { return accelerator == KVM && tryVhostNet()
 
 // Missing returns the reason for each feature of virtual machines that does not work here.
 func Missing() map[string]string {
-	_, noKernel := FindKernel()
+	kernel, noKernel := FindKernel()
+	noContainers := noKernel
+	if noKernel == nil {
+		_, noContainers = kernel.files(containerModules)
+	}
 	missing := map[string]string{}
 	for feature, err := range map[string]error{
-		testbed.FeatureGuestKernel: noKernel, testbed.FeatureKVM: tryKVM(), testbed.FeatureVhostNet: tryVhostNet(),
+		testbed.FeatureGuestKernel: noKernel, testbed.FeatureGuestContainer: noContainers, testbed.FeatureKVM: tryKVM(), testbed.FeatureVhostNet: tryVhostNet(),
 	} {
 		if err != nil {
 			missing[feature] = err.Error()

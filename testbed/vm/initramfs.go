@@ -20,6 +20,8 @@ import (
 const (
 	Init    = "/windtunnel"
 	Modules = "/modules"
+	// ContainerModules is the folder of those that a guest with a container in it loads besides.
+	ContainerModules = "/modules-container"
 )
 
 // guestModules are what a guest's kernel has to have, built in or not: its bus, its interfaces and the port by
@@ -28,6 +30,9 @@ var guestModules = []string{"virtio_pci", "virtio_net", "virtio_console"}
 
 // usefulModules are those that it has if the kernel does: sinks of raw frames count by programs at tc.
 var usefulModules = []string{"sch_ingress", "cls_bpf"}
+
+// containerModules are what a guest's kernel has to have for a container in it (testbed.GuestContainer).
+var containerModules = []string{"veth", "bridge", "nft_chain_nat", "nft_nat", "nft_masq"}
 
 // Files are those of guests: an initramfs for each kernel, made when it is first asked for.
 type Files struct {
@@ -78,22 +83,38 @@ func initramfs(file, program string, k Kernel) (err error) {
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
 	a := &archive{to: out}
-	for _, folder := range []string{"dev", "proc", "sys", "run", "tmp", strings.TrimPrefix(Modules, "/")} {
-		a.folder(folder)
+	for _, folder := range []string{"dev", "proc", "sys", "run", "tmp", Modules, ContainerModules} {
+		a.folder(strings.TrimPrefix(folder, "/"))
 	}
 	a.node("dev/console", device{5, 1}) // what its first process says goes there, from the beginning
 	if err := a.copy(strings.TrimPrefix(Init, "/"), program); err != nil {
 		return err
 	}
+	if err := a.modules(k, Modules, modules); err != nil {
+		return err
+	}
+	inContainer, err := k.files(containerModules)
+	if err != nil {
+		inContainer = nil // such guests are refused (Missing)
+	}
+	inContainer = slices.DeleteFunc(inContainer, func(m string) bool { return slices.Contains(modules, m) })
+	if err := a.modules(k, ContainerModules, inContainer); err != nil {
+		return err
+	}
+	if err := a.close(); err != nil {
+		return fmt.Errorf("writing the guest's files %s: %w", filepath.Base(file), err)
+	}
+	return nil
+}
+
+// modules adds some to a folder, in the order in which they are loaded.
+func (a *archive) modules(k Kernel, folder string, modules []string) error {
 	for i, module := range modules {
 		text, err := k.module(module)
 		if err != nil {
 			return fmt.Errorf("reading a module of the guest's kernel: %w", err)
 		}
-		a.file(fmt.Sprintf("%s/%03d-%s.ko", strings.TrimPrefix(Modules, "/"), i, moduleName(module)), int64(len(text)), bytes.NewReader(text))
-	}
-	if err := a.close(); err != nil {
-		return fmt.Errorf("writing the guest's files %s: %w", filepath.Base(file), err)
+		a.file(fmt.Sprintf("%s/%03d-%s.ko", strings.TrimPrefix(folder, "/"), i, moduleName(module)), int64(len(text)), bytes.NewReader(text))
 	}
 	return nil
 }

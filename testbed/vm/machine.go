@@ -28,6 +28,7 @@ type Config struct {
 	Dir     string                           // for files and sockets, of this cell's alone
 	Files   *Files                           // of guests, which all cells share
 	QEMU    string                           // the program's file
+	Find    func(string) (string, error)     // the file of another program
 	Start   func(*exec.Cmd) error            // starts a process in the node's stack
 	Note    func(pid int, what string) error // in the journal
 	Socket  func(string) string              // writes folders into the path of a data plane's socket
@@ -60,7 +61,8 @@ type Machine struct {
 	Accelerator string
 
 	process *exec.Cmd
-	agent   string // path of the socket
+	passt   []*passt // of its interfaces that have one
+	agent   string   // path of the socket
 	console *watch
 	ended   chan struct{}
 	err     error // why it ended, valid once ended is closed
@@ -114,10 +116,8 @@ func start(config Config, g testbed.Graph, v testbed.VM, accelerator string) (*M
 		return nil, fmt.Errorf("the socket %s has %d bytes, %d are possible: give it a shorter name", m.agent, len(m.agent), longest)
 	}
 	l := launch{vm: v, graph: g, accelerator: accelerator, kernel: kernel.Image, initramfs: files, agent: m.agent, socket: config.Socket}
-	m.process = exec.Command(config.QEMU, l.arguments()...)
-	m.process.Dir, m.process.Stdout, m.process.Stderr, m.process.WaitDelay = config.Dir, m.console, m.console, time.Second
-	if err := config.Start(m.process); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", config.QEMU, err)
+	if err := m.run(config, l); err != nil {
+		return nil, errors.Join(err, m.closePasst())
 	}
 	go func() {
 		defer close(m.ended)
@@ -129,6 +129,34 @@ func start(config Config, g testbed.Graph, v testbed.VM, accelerator string) (*M
 	return m, nil
 }
 
+// run starts QEMU, and before it what stands beside it.
+func (m *Machine) run(config Config, l launch) error {
+	var sockets []*os.File
+	defer func() {
+		for _, socket := range sockets { // which QEMU has, once it is started
+			socket.Close()
+		}
+	}()
+	for _, nic := range l.vm.NICs {
+		if nic.User == nil || nic.User.By != testbed.UserByPasst {
+			continue
+		}
+		inside, _ := l.graph.Attached(nic)
+		p, socket, err := startPasst(config, l.vm, *nic.User, inside)
+		if err != nil {
+			return err
+		}
+		m.passt, sockets = append(m.passt, p), append(sockets, socket)
+	}
+	m.process = exec.Command(config.QEMU, l.arguments()...)
+	m.process.Dir, m.process.Stdout, m.process.Stderr, m.process.WaitDelay = config.Dir, m.console, m.console, time.Second
+	m.process.ExtraFiles = sockets
+	if err := config.Start(m.process); err != nil {
+		return fmt.Errorf("starting %s: %w", config.QEMU, err)
+	}
+	return nil
+}
+
 func (m *Machine) booted(ctx context.Context) error {
 	limit := bootWithin
 	if m.Accelerator == Emulated {
@@ -138,7 +166,7 @@ func (m *Machine) booted(ctx context.Context) error {
 	defer late.Stop()
 	select {
 	case <-m.console.ready:
-		return nil
+		return m.Alive()
 	case <-m.console.panicked:
 		return errors.New("its kernel has panicked")
 	case <-m.ended:
@@ -161,8 +189,21 @@ func (m *Machine) Alive() error {
 	case <-m.console.panicked:
 		return fmt.Errorf("the kernel of the virtual machine %s has panicked%s", m.VM.Name, m.console.Quoted())
 	default:
-		return nil
 	}
+	for _, p := range m.passt {
+		if err := p.alive(); err != nil {
+			return fmt.Errorf("the virtual machine %s: %w", m.VM.Name, err)
+		}
+	}
+	return nil
+}
+
+// Passt are the processes of passt's that make the machine's networks.
+func (m *Machine) Passt() (pids []int) {
+	for _, p := range m.passt {
+		pids = append(pids, p.process.Process.Pid)
+	}
+	return pids
 }
 
 // Said is the end of what the guest and QEMU said, for messages.
@@ -171,12 +212,20 @@ func (m *Machine) Said() string { return m.console.Quoted() }
 // Close kills the machine: nothing that it keeps is wanted.
 func (m *Machine) Close() error {
 	_ = m.process.Process.Kill() // it may have ended by itself
+	var stays error
 	select {
 	case <-m.ended:
-		return nil
 	case <-time.After(goneWithin):
-		return fmt.Errorf("QEMU of the virtual machine %s (process %d) does not end", m.VM.Name, m.PID())
+		stays = fmt.Errorf("QEMU of the virtual machine %s (process %d) does not end", m.VM.Name, m.PID())
 	}
+	return errors.Join(stays, m.closePasst())
+}
+
+func (m *Machine) closePasst() (failed error) {
+	for _, p := range m.passt {
+		failed = errors.Join(failed, p.close())
+	}
+	return failed
 }
 
 // watch passes on what a guest says, and tells once that it is ready, and that its kernel has panicked.

@@ -42,20 +42,28 @@ func (l launch) arguments() []string {
 	if l.accelerator == Emulated {
 		cpu, calm = "max", " mitigations=off" // which guard against nobody there, and are slow to emulate
 	}
+	contained := ""
+	if l.vm.Container != nil {
+		contained = " --container"
+	}
 	machine := p.machine + ",accel=" + l.accelerator
 	args := []string{
 		"-name", l.vm.Name + ",debug-threads=on", // so that its threads say what they are
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-cpu", cpu, "-smp", fmt.Sprint(l.vm.CPUs), "-m", fmt.Sprintf("%dM", l.vm.MemoryBytes>>20),
 		"-kernel", l.kernel, "-initrd", l.initramfs,
-		"-append", fmt.Sprintf("console=%s quiet panic=-1%s rdinit=%s -- agent --guest", p.console, calm, Init),
+		"-append", fmt.Sprintf("console=%s quiet panic=-1%s rdinit=%s -- agent --guest%s", p.console, calm, Init, contained),
 		"-serial", "stdio",
 		"-device", "virtio-serial-pci",
 		"-chardev", "socket,id=agent,server=on,wait=off,path=" + quoted(l.agent),
 		"-device", "virtserialport,chardev=agent,name=" + PortName,
 	}
+	given := firstExtra // the next of the sockets that QEMU is started with
 	for i, nic := range l.vm.NICs {
-		args = append(args, l.nic(i, nic)...)
+		args = append(args, l.nic(i, nic, given)...)
+		if nic.User != nil && nic.User.By == testbed.UserByPasst {
+			given++
+		}
 		if nic.Socket != "" && !strings.Contains(machine, "memory-backend") {
 			machine += ",memory-backend=shared" // which the data plane copies packets from and to
 			args = append(args, "-object", fmt.Sprintf("memory-backend-memfd,id=shared,share=on,size=%dM%s", l.vm.MemoryBytes>>20, pages(l.vm.MemoryBytes)))
@@ -65,8 +73,8 @@ func (l launch) arguments() []string {
 }
 
 // nic are the arguments of one interface. An interface of several queues has an interrupt for each
-// of their rings, and two more (virtio_net_pci's vectors).
-func (l launch) nic(i int, nic testbed.VNIC) []string {
+// of their rings, and two more (virtio_net_pci's vectors). Given is the descriptor of its socket, if its network is passt's.
+func (l launch) nic(i int, nic testbed.VNIC, given int) []string {
 	inside, tap := l.graph.Attached(nic)
 	queues := max(inside.Queues, 1)
 	var backend []string
@@ -77,6 +85,8 @@ func (l launch) nic(i int, nic testbed.VNIC) []string {
 				quoted(l.socket(nic.Socket))),
 			"-netdev", fmt.Sprintf("vhost-user,id=net%d,chardev=data%d,queues=%d", i, i, queues),
 		}
+	case nic.User != nil && nic.User.By == testbed.UserByPasst:
+		backend = []string{"-netdev", fmt.Sprintf("stream,id=net%d,server=off,addr.type=fd,addr.str=%d", i, given)}
 	case nic.User != nil:
 		backend = []string{"-netdev", userNetwork(i, *nic.User, inside)}
 	default:
