@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -74,8 +75,11 @@ func newBed(ctx context.Context, dir string, s settings, stderr io.Writer) (b *b
 	return b, b.connect(ctx, s)
 }
 
-// lacks says what a peer's programs need that is not here.
+// lacks says what a peer's programs need that is not here, or which CPUs.
 func lacks(name string) string {
+	if cpus := runtime.NumCPU(); name == handName && cpus <= secondCPU {
+		return fmt.Sprintf("needs %d CPUs, one that sends and two that forward: this machine has %d", secondCPU+1, cpus)
+	}
 	for program, install := range map[string]map[string]string{
 		testpmdName: {testpmdProgram: "dpdk-dev"},
 		ovsName:     {vswitchd: "openvswitch-switch-dpdk", "ovs-vsctl": "openvswitch-switch", "ovsdb-server": "openvswitch-switch", "ovs-appctl": "openvswitch-common"},

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/netip"
-	"time"
 
 	"windtunnel/bench"
 	"windtunnel/vrouter/packet"
@@ -16,10 +15,6 @@ const (
 	manyFlows  = 1_000_000
 	peerFlows  = 100_000
 )
-
-// restTime is long enough for two CPUs to forward a full ring of frames, one of which is the sender's own: so none of the
-// two is taken away from a data plane while it has packets, and its busy cycles are those that it ran.
-const restTime = 2 * time.Millisecond
 
 // The data planes.
 const (
@@ -78,10 +73,8 @@ func cells(s settings) (all []cell, err error) {
 	add("vxlan", fewName, vxlanIP, one)
 	add("vxlan-sum", sumName, vxlanIP, one)
 	add("vxlan-flows", fewName, vxlanIP, flows(peerFlows))
-	rests := flows(peerFlows)
-	rests.rest = restTime
-	add("mpls-rests", fewName, mplsIP, rests)
-	add("hand-rests", handName, mplsIP, rests)
+	add("mpls-flows", fewName, mplsIP, flows(peerFlows))
+	add("hand-flows", handName, mplsIP, flows(peerFlows))
 	add("few", fewName, destination(0), spread(fewRoutes))
 	add("many", manyName, destination(0), spread(s.routes))
 	add("few-flows", flowsName, mplsIP, flows(fewFlows))
@@ -122,7 +115,7 @@ func ratios(s settings) (goals, costs []ratio) {
 	}, []ratio{
 		{what: "poll mode, VXLAN / MPLSoUDP", over: "vxlan", under: "mpls"},
 		{what: "poll mode, VXLAN with an outer UDP checksum / without", over: "vxlan-sum", under: "vxlan"},
-		{what: fmt.Sprintf("poll mode, handed over between two CPUs / one CPU, %d flows, a ring's frames at a time", peerFlows), over: "hand-rests", under: "mpls-rests"},
+		{what: fmt.Sprintf("poll mode, two CPUs that forward what one of them reads / one CPU, %d flows", peerFlows), over: "hand-flows", under: "mpls-flows"},
 		{what: fmt.Sprintf("poll mode, flow mode / packet mode, %d flows", fewFlows), over: "few-flows", under: "mpls"},
 	}
 	if s.against == "" {

@@ -32,7 +32,6 @@ type frames struct {
 	count    int
 	step     uint32
 	mask     uint32
-	rest     time.Duration // behind each ring's worth; none for as fast as can be
 }
 
 // startLoader starts it once all devices have their sockets.
@@ -104,8 +103,8 @@ func (l *loader) once(d *device, f frames, window time.Duration) (s sample, err 
 		return s, err
 	}
 	defer func() { err = errors.Join(err, d.halt()) }()
-	if _, err := fmt.Fprintf(l.in, "run %d %d %d %d %d %d %d %d %d %s\n", l.ports[d], l.ports[d]+1, warmUp.Milliseconds(), window.Milliseconds(),
-		f.at, f.count, f.step, f.mask, f.rest.Microseconds(), hex.EncodeToString(f.template)); err != nil {
+	if _, err := fmt.Fprintf(l.in, "run %d %d %d %d %d %d %d %d %s\n", l.ports[d], l.ports[d]+1, warmUp.Milliseconds(), window.Milliseconds(),
+		f.at, f.count, f.step, f.mask, hex.EncodeToString(f.template)); err != nil {
 		return s, l.place.failure(loadName, err)
 	}
 	time.Sleep(warmUp)

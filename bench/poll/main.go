@@ -77,8 +77,6 @@ const measured = "Each data plane is between two vhost-user sockets, alone on a 
 	"all ports that found packets, of testpmd those of bursts that were not empty, so that it alone leaves out the other port's empty ones. " +
 	"Packets per second, beside them, are counted at the far socket, by one yardstick for all: the data plane's CPU is the limit. " +
 	"With kernel mode poll mode is compared by a suite (kernel.yaml): one vRouter alone, frames at its port and at the far end of its fabric, in random blocks of trials; busy is what its CPU was. " +
-	"Where packets are handed over, the second CPU is the sender's own, which sends a ring's worth at a time and rests until both are done: " +
-	"so each has its CPU while it is busy, and the cycles of both are counted; beside it, one CPU does with the same frames. " +
 	"Open vSwitch has its own settings, and puts whole frames into VXLAN; the vRouter routes. Windows are of %s."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {

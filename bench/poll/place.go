@@ -29,6 +29,7 @@ type place struct {
 const (
 	loadCPU   = 0
 	deviceCPU = 1
+	secondCPU = 2 // of a data plane that forwards on two
 )
 
 // endTime is how long a program may take to end when it is told to.

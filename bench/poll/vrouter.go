@@ -121,8 +121,8 @@ func newPoll(ctx context.Context, dir, bin, name string, t table) (d *device, er
 func runVrouter(ctx context.Context, p *place, bin string, t table) error {
 	args := []string{filepath.Join(bin, "vrouter"), "run", "--config", p.file("node.json"), "--socket", p.file("vrouter"), "--lease", "--mode", "poll",
 		"--poll-cpu", fmt.Sprint(deviceCPU), "--poll-memory", "huge", "--poll-program", filepath.Join(bin, "vrouter-poll")}
-	if t.hands { // the first CPU has the port, and the second one is the sender's too, while that rests
-		args = append(args, "--poll-cpu", fmt.Sprint(loadCPU), "--poll-hand-over")
+	if t.hands {
+		args = append(args, "--poll-cpu", fmt.Sprint(secondCPU), "--poll-hand-over") // beside the first
 	}
 	cmd, err := p.program(ctx, args...)
 	if err != nil {

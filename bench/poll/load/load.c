@@ -7,22 +7,18 @@
  * in their order; what it does is told on its standard input, a line each, and
  * answered by one:
  *
- *	run IN OUT WARM-UP WINDOW AT COUNT STEP MASK REST FRAME
+ *	run IN OUT WARM-UP WINDOW AT COUNT STEP MASK FRAME
  *
  * sends FRAME, in hex, as fast as the port takes it, for so many ms of warm-up and of window, with
  * a random one of COUNT words at the byte AT: of the frame's own, the bits of MASK are those of a
  * number below COUNT times STEP. The IPv4 header's checksum is kept right (AT is 30, its
- * destination, or behind it). With a REST, it sleeps for so many us behind each ring's worth, and
- * has its CPU back before others: so a data plane may poll there too, and is put off it only while
- * it has nothing to do. The answer is "ok" and, of the window, the packets sent, those counted, and
- * its ns. It ends when its standard input does.
+ * destination, or behind it). The answer is "ok" and, of the window, the packets sent, those
+ * counted, and its ns. It ends when its standard input does.
  */
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -42,7 +38,6 @@ struct order {
 	uint16_t in, out;
 	uint32_t warm_up, window; /* ms */
 	uint32_t at, count, step, mask;
-	uint32_t rest; /* us */
 	uint32_t length;
 	uint8_t frame[FRAME_MOST];
 };
@@ -142,24 +137,12 @@ static uint64_t cycles(uint32_t ms)
 
 static void run_for(struct load *l, uint64_t length)
 {
-	uint64_t begin = rte_rdtsc(), now = begin, lot = DESCRIPTORS;
+	uint64_t begin = rte_rdtsc(), now = begin;
 
 	for (l->sent = l->got = 0; now - begin < length; now = rte_rdtsc()) {
 		send_some(l);
 		l->got += take(l->order.out);
-		if (!l->order.rest || (l->sent < lot && l->first == l->count))
-			continue;
-		usleep(l->order.rest);
-		lot = l->sent + DESCRIPTORS;
 	}
-}
-
-/* Who rests is the first to run when that is over: 0, or -1. To leave off is always allowed. */
-static int is_first(int first)
-{
-	const struct sched_param p = {.sched_priority = first};
-
-	return sched_setscheduler(0, first ? SCHED_FIFO : SCHED_OTHER, &p);
 }
 
 static void run(struct load *l)
@@ -200,18 +183,11 @@ static int obey(struct load *l, char *line)
 	uint16_t ports = rte_eth_dev_count_avail();
 
 	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "run %" SCNu16 " %" SCNu16 " %u %u %u %u %u %u %u %n", &o->in, &o->out,
-		   &o->warm_up, &o->window, &o->at, &o->count, &o->step, &o->mask, &o->rest,
-		   &hex) != 9 ||
+	if (sscanf(line, "run %" SCNu16 " %" SCNu16 " %u %u %u %u %u %u %n", &o->in, &o->out,
+		   &o->warm_up, &o->window, &o->at, &o->count, &o->step, &o->mask, &hex) != 8 ||
 	    !hex || o->in >= ports || o->out >= ports || !o->count || read_frame(o, line + hex))
 		return 0;
-	if (o->rest && is_first(1)) {
-		puts("error: it may not be the first to run (sched_setscheduler)");
-		return 1;
-	}
 	run(l);
-	if (o->rest)
-		is_first(0);
 	return 1;
 }
 
