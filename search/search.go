@@ -104,6 +104,7 @@ type bench struct {
 	highest   float64 // load: the maximum, or what the generator reaches
 	generator float64 // what it reached when asked for more; 0: it kept up
 	fell      bool    // the generator did not keep a load
+	step      float64 // by what share the load was lowered then; 0: not yet
 	above     float64 // a load above the limit, where trials are compared; 0: none yet
 	bent      bool    // what arrives in trials that lose is not the path's limit
 }
@@ -185,17 +186,25 @@ func weigh(seconds, load float64, m Measured) result.SearchTrial {
 	return t
 }
 
-// tries is how often a generator that falls short is asked again: another program may have had
-// its CPU.
-const tries = 4
+const (
+	// tries is how often a generator that falls short is asked again: another program may have had its CPU. One that
+	// has fallen short before is asked less often.
+	tries, triesAgain = 4, 2
+	// largestStep is the most by which a load is lowered at a time that a generator does not keep.
+	largestStep = 0.25
+)
 
 // offer measures at a load. Where the generator falls short again and again, there is no
-// testing above the best that it reached, and the load that was measured is that.
+// testing above the best that it reached, and the load that was measured is that. What it reached is not what it keeps where
+// the path slows it down, as one does that works on its CPU: so each step down is twice as large as the one before.
 func (b *bench) offer(seconds, load float64) (result.SearchTrial, error) {
 	for {
 		load = min(load, b.highest)
-		reached := 0.0
-		for range tries {
+		reached, asked := 0.0, tries
+		if b.fell {
+			asked = triesAgain
+		}
+		for range asked {
 			t, err := b.trial(seconds, load)
 			if err != nil || t.Unusable == "" {
 				return t, err
@@ -206,7 +215,8 @@ func (b *bench) offer(seconds, load float64) (result.SearchTrial, error) {
 			b.fell, b.generator = true, 0 // what was known before the trials is not what it keeps
 		}
 		b.generator = max(b.generator, reached)
-		b.highest = min(reached, b.highest*(1-shortBy))
+		b.step = min(max(shortBy, 2*b.step), largestStep)
+		b.highest = min(reached, b.highest*(1-b.step))
 		if b.highest < b.MinLoad {
 			return result.SearchTrial{}, fmt.Errorf("the generator does not even reach the minimum load, %g per second: it sent %.4g", b.MinLoad, b.generator)
 		}

@@ -79,6 +79,53 @@ func TestAGeneratorIsNoPath(t *testing.T) {
 	}
 }
 
+// TestASlowedGeneratorIsSearched: a path that works on its sender's CPU leaves it a little short of whatever it is asked for above what it
+// keeps. A search that only ever came down to what it reached would end with its budget before it kept anything.
+func TestASlowedGeneratorIsSearched(t *testing.T) {
+	const most, kept, short = 4e6, 2.2e6, 0.985
+	c := twoGoals()
+	c.MinLoad, c.MaxLoad, c.Budget = 100, most, 20
+	s, err := Run(context.Background(), c, func(_ context.Context, seconds, load float64) (Measured, error) {
+		m := Measured{Seconds: seconds, Sent: math.Round(load * seconds), Spent: seconds + 0.6}
+		if load > kept {
+			m.Sent = math.Round(load * short * seconds)
+		}
+		m.Received = m.Sent
+		return m, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Found {
+		if r.Limit.Verdict != result.GeneratorLimited || r.LowerBound < (1-largestStep)*kept || r.LowerBound > kept {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestOneLuckyTrialSaysNothing: a generator that keeps no load, and a path that loses in nearly each trial.
+func TestOneLuckyTrialSaysNothing(t *testing.T) {
+	c := twoGoals()
+	c.MinLoad, c.MaxLoad, c.Budget = 100, 4e6, 20
+	trials := 0
+	s, err := Run(context.Background(), c, func(_ context.Context, seconds, load float64) (Measured, error) {
+		m := Measured{Seconds: seconds, Sent: math.Round(0.9 * load * seconds), Spent: seconds + 0.6}
+		m.Received = math.Floor(m.Sent * 0.99)
+		if trials++; trials == 3 {
+			m.Received = m.Sent
+		}
+		return m, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Found {
+		if r.Rate.Known() || r.Limit.Verdict != result.GeneratorLimited || strings.Contains(r.Limit.Says, "the path carries") {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
 // TestAPathThatPushesBackIsThePath has a sender that is held up by what it sends into.
 func TestAPathThatPushesBackIsThePath(t *testing.T) {
 	d, truth := sharp(3)
