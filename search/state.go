@@ -19,12 +19,14 @@ func (b *bench) state(g result.SearchGoal, w weather) stated {
 	lower, upper := bounds(b.trials, g)
 	between := b.between(lower, upper)
 	all := outcomes(b.trials, g)
+	// What was fitted to limits is no rate that trials of full length missed far below: something else than a limit made them.
+	holds := func(s stated) bool { return upper == 0 || s.low <= upper*farAbove }
 	switch {
 	case b.Method != result.MethodMLR || !w.noisy || g.ExceedRatio == 0:
 		return between
-	case w.fitted && w.bimodal:
+	case w.fitted && w.bimodal && holds(w.byModes(g)):
 		return w.byModes(g)
-	case w.fitted && !w.bent && !surprising(all, g, w.fit):
+	case w.fitted && !w.bimodal && !w.bent && !surprising(all, g, w.fit) && holds(w.byLimits(g)):
 		return w.byLimits(g)
 	case contradict(all) && len(all) >= leastFitted:
 		middle, low, high := fitOutcomes(all)
@@ -32,6 +34,9 @@ func (b *bench) state(g result.SearchGoal, w weather) stated {
 	}
 	return between
 }
+
+// farAbove a load that missed the goal for as long as the goal asks is no rate that meets it, however the limits scatter.
+const farAbove = 1.2
 
 // between is a rate within two bounds, as they were offered.
 func (b *bench) between(lower, upper float64) stated {
