@@ -67,9 +67,12 @@ func fold(h uint64) uint32 {
 func (longHeader) Size() int { return longSize }
 
 //go:nosplit
-func (h longHeader) check(b *[longSize]byte) uint32 {
-	return fold(binary.BigEndian.Uint64(b[8:])*mix1 + binary.BigEndian.Uint64(b[16:])*mix2 + binary.BigEndian.Uint64(b[24:])*mix3 +
-		binary.BigEndian.Uint64(b[32:])*mix4 + binary.BigEndian.Uint64(b[40:])*mix5 + h.key.secret)
+func (h longHeader) check(b *[longSize]byte) uint32 { return fold(h.sum(b)) }
+
+//go:nosplit
+func (h longHeader) sum(b *[longSize]byte) uint64 {
+	return binary.BigEndian.Uint64(b[8:])*mix1 + binary.BigEndian.Uint64(b[16:])*mix2 + binary.BigEndian.Uint64(b[24:])*mix3 +
+		binary.BigEndian.Uint64(b[32:])*mix4 + binary.BigEndian.Uint64(b[40:])*mix5 + h.key.secret
 }
 
 // Put writes a header.
@@ -106,8 +109,11 @@ func (h longHeader) Get(from []byte) (s Stamp, ok bool) {
 func (shortHeader) Size() int { return shortSize }
 
 //go:nosplit
-func (h shortHeader) check(b *[shortSize]byte) uint32 {
-	return fold(binary.BigEndian.Uint64(b[4:])*mix1 + binary.BigEndian.Uint64(b[10:])*mix2 + h.key.secret)
+func (h shortHeader) check(b *[shortSize]byte) uint32 { return fold(h.sum(b)) }
+
+//go:nosplit
+func (h shortHeader) sum(b *[shortSize]byte) uint64 {
+	return binary.BigEndian.Uint64(b[4:])*mix1 + binary.BigEndian.Uint64(b[10:])*mix2 + h.key.secret
 }
 
 // Put writes a header; it keeps what fits of the number and the times.

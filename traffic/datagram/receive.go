@@ -99,7 +99,12 @@ func (r *receiver) message(in *inlet, b []byte, stride int, from *name, now int6
 	}
 	for len(b) > 0 {
 		n := min(stride, len(b))
-		r.datagram(in, account, b[:n], from, now)
+		s, taken := r.datagram(in, account, b[:n], from, now)
+		if taken != nil && taken.inTurn {
+			k := in.runBehind(b, n)
+			taken.takeRun(s.Mark, n, k)
+			n += k * n
+		}
 		b = b[n:]
 	}
 	if account == nil {
@@ -118,20 +123,21 @@ func (r *receiver) unnumbered(in *inlet, account *tally, b []byte, stride int) {
 	account.marked[0].Packets += uint64(max(1, (len(b)+stride-1)/max(1, stride)))
 }
 
-func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now int64) {
+// datagram takes one, and returns what it said and whose it was; nil where it was not counted as received.
+func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now int64) (s Stamp, whose *tally) {
 	s, ok := in.decode(b)
 	if !ok {
 		r.strange(in, account, from)
-		return
+		return s, nil
 	}
 	if account == nil {
 		if account = in.find(s); account == nil {
 			r.strange(in, nil, from)
-			return
+			return s, nil
 		}
 	}
 	if s.Mark == opening {
-		return
+		return s, nil
 	}
 	if !account.timed {
 		in.know(from)
@@ -142,6 +148,7 @@ func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now
 	if d := account.take(s, len(b), now); d >= 0 && r.spread != nil {
 		r.spread.Record(d)
 	}
+	return s, account
 }
 
 // see notes that a mark has come for the first time.
@@ -170,6 +177,23 @@ func (in *inlet) decode(b []byte) (s Stamp, ok bool) {
 		ok = bytes.Equal(b[len(b)-min(len(b), len(in.payload)):], in.payload)
 	}
 	return s, ok
+}
+
+// runBehind counts the datagrams of size bytes behind the first one, which is intact, that differ from it by
+// successive numbers alone; 0 where the header is not our own.
+func (in *inlet) runBehind(b []byte, size int) (n int) {
+	switch {
+	case in.long != nil:
+		n = in.long.runBehind(b, size)
+	case in.short != nil:
+		n = in.short.runBehind(b, size)
+	}
+	for i := 1; i <= n && in.payload != nil; i++ {
+		if end := (i + 1) * size; !bytes.Equal(b[end-len(in.payload):end], in.payload) {
+			return i - 1
+		}
+	}
+	return n
 }
 
 // strange counts what is not a datagram of ours: corrupt where the peer sent

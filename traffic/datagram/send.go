@@ -193,15 +193,9 @@ func (b *batch) fill(codec Codec, n int, s Stamp) {
 	switch own := codec.(type) {
 	case nil:
 	case longHeader:
-		for i := range n {
-			own.Put(b.memory[i*b.message:], s)
-			s.Seq++
-		}
+		own.putRun(b.memory, b.message, n, s)
 	case shortHeader:
-		for i := range n {
-			own.Put(b.memory[i*b.message:], s)
-			s.Seq++
-		}
+		own.putRun(b.memory, b.message, n, s)
 	default:
 		for i := range n {
 			codec.Put(b.memory[i*b.message:][:b.message:b.message], s)

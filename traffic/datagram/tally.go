@@ -19,6 +19,7 @@ type tally struct {
 	jitter  int64 // ns, times 16
 	first   uint64
 	timed   bool
+	inTurn  bool          // the datagram taken last had the highest number so far, and its times are the last
 	floor   traffic.Floor // of the window's datagrams
 }
 
@@ -51,7 +52,9 @@ func (t *tally) take(s Stamp, size int, now int64) (difference int64) {
 		s.Sent = int64(unwrap(uint64(t.sent>>shortTick), uint32(s.Sent>>shortTick))) << shortTick
 	}
 	m := &t.marked[min(s.Mark, marks-1)]
-	switch p, skipped := t.window.take(s.Seq); p {
+	p, skipped := t.window.take(s.Seq)
+	t.inTurn = p == inOrder
+	switch p {
 	case inOrder:
 		t.iperfError += int64(skipped)
 		m.Packets++
@@ -76,6 +79,16 @@ func (t *tally) take(s Stamp, size int, now int64) (difference int64) {
 		t.floor.Note(s.Sent, now-s.Sent)
 	}
 	return t.time(s.Sent, now)
+}
+
+// takeRun accounts for n datagrams that came behind one in turn, in the same call, and differ from it in their
+// numbers alone, which follow its own: none of them tells a time.
+//
+//go:nosplit
+func (t *tally) takeRun(mark uint8, size, n int) {
+	t.window.takeRun(uint64(n))
+	t.marked[min(mark, marks-1)].Packets += uint64(n)
+	t.bytes += uint64(n) * uint64(size)
 }
 
 // time is the estimator of RFC 3550, section 6.4.1 and appendix A.8.

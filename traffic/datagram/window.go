@@ -53,6 +53,21 @@ func (w *window) take(seq uint64) (p place, skipped uint64) {
 	return behind, 0
 }
 
+// takeRun notes the next n numbers.
+//
+//go:nosplit
+func (w *window) takeRun(n uint64) {
+	from := w.next
+	w.next += n
+	for n > 0 {
+		at := from & w.mask
+		length := min(64-at%64, n)
+		w.bits[at/64] |= (^uint64(0) >> (64 - length)) << (at % 64)
+		from += length
+		n -= length
+	}
+}
+
 // forget clears the places of the next n numbers.
 //
 //go:nosplit
