@@ -219,6 +219,9 @@ func (s *session) awaitOpenings(stop func() bool) error {
 			}
 		}
 		c.SetReadDeadline(time.Time{})
+		if s.load.flows == len(s.conns) { // flow i alone comes by socket i
+			pairUp(c, s.peers[i])
+		}
 	}
 	return nil
 }

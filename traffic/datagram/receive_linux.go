@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +30,7 @@ type intake struct {
 	names    []name
 	controls [][controlSpace]byte
 	poller   *poller // nil for one socket
+	doze     doze
 }
 
 func newIntake(c Config, inlets []*inlet) (*intake, error) {
@@ -65,13 +67,48 @@ func (k *intake) close() {
 	}
 }
 
+// dozeNS is how long a thread sleeps where more is on its way than it has found, so that nobody need wake it up for
+// each aggregate: where the stack's work is another CPU's, that one's time goes into waking this one, which in a VM
+// leaves to the hypervisor. 20 us brought 1.3 times the datagrams on a wire as memory, 50 us no more; at 10 GB/s they
+// are a tenth of a socket's buffer.
+const dozeNS = int64(20 * time.Microsecond)
+
+// dozeLeast are the messages of a burst's time from which on a thread dozes, one in dozeNS: who sends fewer is not
+// busy with waking.
+const dozeLeast = int(burstNS / dozeNS)
+
+// doze is whether a thread dozes, decided anew each burstNS by the messages that came meanwhile.
+type doze struct {
+	does bool
+	came int
+	next int64 // ns of the engine's clock
+}
+
+// dozes tells whether to sleep after a call that brought n messages. What comes as fast as it goes has no rate
+// whose times of arrival are looked at one by one; a stack on this very CPU wakes the thread for nothing, and
+// needs its time.
+func (r *receiver) dozes(n int) bool {
+	d, now := &r.calls.doze, r.engine.clock.now()
+	d.came += n
+	if now >= d.next {
+		flat := r.config.BitsPerSecond == 0 && r.config.PacketsPerSecond == 0 && r.spread == nil
+		d.does = flat && d.came >= dozeLeast && r.inlets[0].socket.elsewhere()
+		d.came, d.next = 0, now+burstNS
+	}
+	return d.does && n > 0 && n < len(r.calls.headers)
+}
+
 // oneThreadReadsMany says whether a thread can wait for several sockets.
 const oneThreadReadsMany = true
 
 // turn is one call on one socket, or one on each that is ready.
 func (r *receiver) turn() (n int, err error) {
 	if r.calls.poller == nil {
-		return r.read(r.inlets[0], unix.MSG_WAITFORONE)
+		n, err = r.read(r.inlets[0], unix.MSG_WAITFORONE)
+		if r.dozes(n) {
+			pause(dozeNS)
+		}
+		return n, err
 	}
 	ready, errno := r.calls.poller.wait()
 	if errno != 0 {

@@ -42,7 +42,7 @@ const (
 )
 
 func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
-	s := &socket{fd: -1, connected: conn.RemoteAddr() != nil}
+	s := &socket{fd: -1}
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil, err
@@ -53,6 +53,8 @@ func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("taking over a socket: %w", err)
 	}
+	_, err = unix.Getpeername(s.fd) // net does not know what pairUp has done
+	s.connected = err == nil
 	conn.Close()
 	if err := s.configure(c); err != nil {
 		s.close()

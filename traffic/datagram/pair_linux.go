@@ -1,0 +1,42 @@
+package datagram
+
+import (
+	"net"
+	"net/netip"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// pairUp connects a bound socket to the one peer that it hears. The kernel then keeps what strangers send from it,
+// knows the way in of each datagram without asking its routes (udp_v4_early_demux in net/ipv4/udp.c), and tells
+// on which CPU the stack hands them over (SO_INCOMING_CPU, which __udp_queue_rcv_skb notes for connected sockets
+// alone). A socket that cannot be connected hears everybody, as before.
+func pairUp(conn *net.UDPConn, peer netip.AddrPort) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return
+	}
+	raw.Control(func(fd uintptr) {
+		domain, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DOMAIN)
+		if err != nil {
+			return
+		}
+		s := socket{fd: int(fd), six: domain == unix.AF_INET6}
+		if to, err := s.name(peer); err == nil {
+			syscall.Syscall(unix.SYS_CONNECT, fd, uintptr(unsafe.Pointer(&to.bytes[0])), uintptr(to.size))
+		}
+	})
+}
+
+// elsewhere tells whether the stack handed the socket its last datagram on another CPU than the caller's.
+func (s *socket) elsewhere() bool {
+	came, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_INCOMING_CPU)
+	if err != nil || came < 0 || !s.connected {
+		return false
+	}
+	var here uint32
+	_, _, errno := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&here)), 0, 0)
+	return errno == 0 && uint32(came) != here
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package datagram
+
+import (
+	"net"
+	"net/netip"
+)
+
+// pairUp leaves the socket as it is.
+func pairUp(*net.UDPConn, netip.AddrPort) {}
