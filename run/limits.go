@@ -1,10 +1,6 @@
 package run
 
-import (
-	"time"
-
-	"windtunnel/result"
-)
+import "time"
 
 // How much longer than planned anything may take when something hangs. In the
 // worst case a node stops answering in the last trial: then that trial, its stop,
@@ -27,18 +23,12 @@ const (
 	teardownOver = 8 * time.Second
 )
 
-// buildLimit bounds the building of a cell, which ends with a try of its path by what will send there.
+// buildLimit bounds the building of a cell.
 func buildLimit(cell PlannedCell) time.Duration {
-	limit := buildPatience + cell.beginsWithin
 	if len(cell.Laid.Graph.VMs) > 0 {
-		limit += bootPatience
+		return buildPatience + bootPatience
 	}
-	return limit
-}
-
-// trialLimit bounds a trial, from its preparation on.
-func trialLimit(cell PlannedCell, t result.Trial) time.Duration {
-	return trialLength(t.WarmupSeconds, t.WindowSeconds) + trialPatience + cell.beginsWithin
+	return buildPatience
 }
 
 // teardownLimit bounds the teardown of a cell.

@@ -23,7 +23,7 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 		t.Excluded = err.Error()
 		return t, c.stop(ctx, cell)
 	}
-	ctx, cancel := context.WithTimeout(ctx, trialLimit(cell, t))
+	ctx, cancel := context.WithTimeout(ctx, trialLength(t.WarmupSeconds, t.WindowSeconds)+trialPatience)
 	defer cancel()
 	if err := c.prepare(ctx, cell, t); err != nil {
 		t.Excluded = fmt.Sprintf("it could not be prepared: %v", err)

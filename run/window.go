@@ -35,7 +35,7 @@ func (c PlannedCell) trial(t result.Plan) result.Trial {
 // trialTime is what one trial of a cell takes in all.
 func trialTime(t result.Plan, cell PlannedCell) time.Duration {
 	trial := cell.trial(t)
-	return trialLength(trial.WarmupSeconds, trial.WindowSeconds) + cell.begins + time.Duration(t.RebuildSeconds*float64(time.Second))
+	return trialLength(trial.WarmupSeconds, trial.WindowSeconds) + time.Duration(t.RebuildSeconds*float64(time.Second))
 }
 
 // blockTime is what one trial of each of the cells takes.
@@ -55,7 +55,6 @@ func (p Plan) evenWindow(left time.Duration, t result.Plan) time.Duration {
 			block -= trialTime(t, cell)
 		} else {
 			even++
-			block -= cell.begins
 		}
 	}
 	if even == 0 {

@@ -27,8 +27,7 @@ type evidence struct {
 	spins          bool    // busy polling: a busy thread says nothing
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
 	refusals       uint64
-	foreign        bool    // a program of others sends
-	turnedAway     float64 // of what it offered, which polls and never waits
+	turnedAway     float64 // of what a generator of others offered, which polls and never waits
 }
 
 // evidenceOf gathers it, or says what is missing for a verdict.
@@ -42,9 +41,8 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	e := evidence{
 		sender: busyShare(sender), receiver: busyShare(receiver),
 		spins: load.Text("poll") == "busy", perSecond: sender.PerSecond(),
-		foreign: sender.Generator != nil,
-		rwnd:    connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
-		sndbuf:  connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
+		rwnd:   connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
+		sndbuf: connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
 	}
 	if a := receiver.Arrived; a != nil && a.Expected > 0 {
 		e.loss = float64(a.Lost) / float64(a.Expected)

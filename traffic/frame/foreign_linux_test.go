@@ -112,7 +112,7 @@ esac; done`
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := standIn(t, c.script)
-			console, err := startConsole(t.Context(), []string{a.program}, nil)
+			console, err := startConsole([]string{a.program}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func (d countedDriver) process() *console             { return d.console }
 
 // TestForeignCounts: what was sent for a probe is none of a trial's, before it begins either, so that counts never fall.
 func TestForeignCounts(t *testing.T) {
-	console, err := startConsole(t.Context(), []string{standIn(t, "cat").program}, nil)
+	console, err := startConsole([]string{standIn(t, "cat").program}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
