@@ -21,6 +21,7 @@ import (
 const (
 	consolePatience = 10 * time.Second // for an answer: EAL takes a second or two to start
 	leavePatience   = 2 * time.Second  // to end by itself
+	killPatience    = 10 * time.Second // to be gone once it is killed
 	longestLine     = 4 << 10          // in bytes, that a program may say
 	linesWaiting    = 4096             // that nobody has read yet; more are passed over
 	linesKept       = 8                // for an error, of which so many bytes
@@ -48,7 +49,8 @@ func startConsole(args, environment []string) (*console, error) {
 	}
 	c := &console{cmd: exec.Command(program, args[1:]...), heard: make(chan string, linesWaiting), ended: make(chan struct{})}
 	c.cmd.Env = append([]string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, environment...)
-	c.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL, Setpgid: true}
+	death := -1 // of the process, to be polled for
+	c.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL, Setpgid: true, PidFD: &death}
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -66,7 +68,8 @@ func startConsole(args, environment []string) (*console, error) {
 		writer.Close()
 		started <- err
 		if err == nil {
-			_ = c.cmd.Wait() // how it ended, it has said
+			awaitDeath(death)
+			go c.cmd.Wait() //nolint:errcheck // how it ended, it has said
 		}
 		close(c.ended)
 	}()
@@ -75,6 +78,18 @@ func startConsole(args, environment []string) (*console, error) {
 	}
 	go c.listen(reader)
 	return c, nil
+}
+
+// awaitDeath returns when the process of a descriptor has ended (pidfd_open(2)), and closes that. To wait for it as well takes until its
+// files in /proc have gone, for which release_task in kernel/exit.c was seen to wait longer than ten seconds, in
+// shrink_dcache_parent. Linux has such descriptors since 5.3.
+func awaitDeath(process int) {
+	defer unix.Close(process)
+	for {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, -1); err != unix.EINTR {
+			return
+		}
+	}
 }
 
 // listen ends with the program, and with whoever has its output besides.
@@ -181,8 +196,9 @@ func (c *console) schedule(worker string, policy uint32) error {
 
 // close ends it: its input is over, and if that does not do, it is killed.
 func (c *console) close() error {
+	_ = c.schedule(pollers, unix.SCHED_NORMAL) // where others have the CPU, an idle thread gets none to end in, not even one that is killed
 	c.in.Close()
-	for _, patience := range []time.Duration{leavePatience, leavePatience} {
+	for _, patience := range []time.Duration{leavePatience, killPatience} {
 		select {
 		case <-c.ended:
 			return nil

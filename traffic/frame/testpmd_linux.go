@@ -16,6 +16,9 @@ type testpmd struct {
 	release string
 }
 
+// pollers is what EAL's names of the threads that poll have in them.
+const pollers = "worker"
+
 // eal are EAL's arguments for a program that sends at a vhost-user socket: nothing of it is in files.
 func (a aim) eal() []string {
 	cores := "0,1"
@@ -55,12 +58,12 @@ func (t *testpmd) start() error {
 	if err := t.console.ask("start", func(line string) bool { return strings.Contains(line, "packet forwarding - ") }); err != nil {
 		return err
 	}
-	return t.console.schedule("worker", unix.SCHED_IDLE)
+	return t.console.schedule(pollers, unix.SCHED_IDLE)
 }
 
 func (t *testpmd) stop() error {
 	// It waits for the thread that polls, which on a busy machine might get no CPU to hear of it.
-	if err := t.console.schedule("worker", unix.SCHED_NORMAL); err != nil {
+	if err := t.console.schedule(pollers, unix.SCHED_NORMAL); err != nil {
 		return err
 	}
 	return t.console.ask("stop", func(line string) bool { return strings.TrimSpace(line) == "Done." })
