@@ -22,12 +22,8 @@ import (
 	"windtunnel/traffic"
 )
 
-// heartbeat is how often the conductor says that it lives, and heartbeatLimit
-// after how long without a word a node agent takes everything away.
-const (
-	heartbeat      = time.Second
-	heartbeatLimit = 5 * time.Second
-)
+// heartbeat is how often the conductor says that it lives.
+const heartbeat = time.Second
 
 // closeTimeout bounds an agent's own teardown once its stream is closed. One that
 // is killed then leaves nothing either: the kernel takes away what it held.
@@ -44,6 +40,7 @@ type Client struct {
 	peer    *peer
 	process *child
 	beating chan struct{} // closed to stop the heartbeat
+	after   func() error  // once the agent has ended; nil: nothing
 }
 
 // Spawn starts a node agent as a child process and greets it. The agent is not
@@ -146,6 +143,7 @@ func (c *Client) Look(ctx context.Context, programs []string, engine string) (pr
 
 // cleanHost makes a stranger's texts fit for a terminal.
 func cleanHost(h *proto.Host) {
+	h.System = result.Clean(h.System)
 	h.Kernel, h.NoNIC, h.NoEngine = result.Clean(h.Kernel), result.Clean(h.NoNIC), result.Clean(h.NoEngine)
 	for _, texts := range []map[string]string{h.Missing, h.Programs} {
 		for name, why := range texts {
@@ -182,6 +180,9 @@ func checkHost(h *proto.Host) error {
 		}
 		seen[cpu] = true
 	}
+	if len(h.System) > maxSystem {
+		return fmt.Errorf("it names its system in %d bytes", len(h.System))
+	}
 	if h.MemoryBytes <= 0 || h.NIC != nil && !(h.NIC.MTU > 0 && h.NIC.BitsPerSecond >= 0) {
 		return errors.New("it says that its memory, or its interface, is less than nothing")
 	}
@@ -190,6 +191,9 @@ func checkHost(h *proto.Host) error {
 	}
 	return nil
 }
+
+// maxSystem bounds a system's name and version, in bytes.
+const maxSystem = 100
 
 // Survey asks an agent of a place what its network stack has.
 func (c *Client) Survey(ctx context.Context) (testbed.Seen, error) {
@@ -258,11 +262,18 @@ func (c *Client) Close() error { return c.CloseWithin(closeTimeout) }
 // CloseWithin is Close for an agent that may take so long, as one on another host.
 func (c *Client) CloseWithin(limit time.Duration) error {
 	close(c.beating)
-	if err := c.process.end(limit); err != nil {
-		return fmt.Errorf("ending the agent of node %s: %w%s", c.name, err, c.process.lastWords())
+	err := c.process.end(limit)
+	if err != nil {
+		err = fmt.Errorf("ending the agent of node %s: %w%s", c.name, err, c.process.lastWords())
 	}
-	return nil
+	if c.after != nil {
+		err = errors.Join(err, c.after())
+	}
+	return err
 }
+
+// After has something done once the agent has ended, however it did.
+func (c *Client) After(do func() error) { c.after = do }
 
 // child is a process of ours that speaks over its standard streams.
 type child struct {
@@ -273,6 +284,16 @@ type child struct {
 	said   func() string // what it last said on the side, for messages
 	exited chan struct{}
 	err    error
+}
+
+// exitError is how the child ended; nil as long as it lives, too.
+func (c *child) exitError() error {
+	select {
+	case <-c.exited:
+		return c.err
+	default:
+		return nil
+	}
 }
 
 // startChild starts cmd with pipes on its streams. start is how: exec's own, or

@@ -28,21 +28,29 @@ type Entry struct {
 	Exec []string
 	// Program is our program in the place; empty: it is brought there.
 	Program string
-	// Bring finds our program for a machine, by the name that Go has for it: amd64.
-	Bring func(architecture string) (path string, err error)
+	// Bring finds our program for a system and a machine, by the names that Go has for them: linux, amd64.
+	Bring func(system, architecture string) (path string, err error)
+	// Agent are the agent's flags, of letters, digits and -_.:/ alone; nil: it is a place's.
+	Agent []string
 }
 
-// What an entry writes into a place.
-const (
-	broughtPrefix  = ".windtunnel-"
-	broughtProgram = "windtunnel"
-	broughtTrial   = "t"
-)
+// flags are the agent's.
+func (e Entry) flags() []string {
+	if e.Agent == nil {
+		return []string{"--place", e.Name}
+	}
+	return e.Agent
+}
+
+// ErrNoShell is that a place has no shell of Unix's, as Windows has none.
+var ErrNoShell = errors.New("there is no shell of Unix's")
 
 const (
 	// shellPatience bounds how long a place may take to have a shell, bringPatience how long our program may be under way.
 	shellPatience = 20 * time.Second
 	bringPatience = 2 * time.Minute
+	// farewellPatience bounds how long a command whose output has ended may take to end: ssh does once the other side has said how.
+	farewellPatience = 5 * time.Second
 	// maxGreeting bounds what a place may say before its shell does, in lines; of each so many bytes are read.
 	maxGreeting     = 64
 	maxGreetingLine = 4 << 10
@@ -60,7 +68,7 @@ bye() { [ -z "$d" ] || rm -rf "$d"; d=; }
 say() { printf '%s\n' "windtunnel NONCE $*"; }
 no() { say no "$*"; exit 1; }
 trap bye 0; trap 'exit 1' 1 2 13 15
-[ "$(uname -s)" = Linux ] || no "system $(uname -s)"
+case $(uname -s) in Linux|Darwin) ;; *) no "system $(uname -s)";; esac
 for t in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm /run; do
 d=$t/PREFIXNONCE
 mkdir "$d" 2>/dev/null || { why="$why $t: cannot be written;"; d=; continue; }
@@ -71,7 +79,7 @@ case ${4:-} in ''|*[!0-9]*) ;; *) [ "$4" -ge KIBIBYTES ] || { why="$why $t: $4 K
 break
 done
 [ -n "$d" ] || no "folder$why"
-say ready "$(uname -m)"
+say ready "$(uname -s) $(uname -m)"
 read -r n sum || exit 1
 head -c "$n" >"$d/PROGRAM" || no "write $d"
 set -- $(wc -c <"$d/PROGRAM")
@@ -79,7 +87,7 @@ set -- $(wc -c <"$d/PROGRAM")
 if command -v sha256sum >/dev/null 2>&1; then set -- $(sha256sum "$d/PROGRAM"); [ "$1" = "$sum" ] || no sum; fi
 chmod 700 "$d/PROGRAM"
 say starts
-"$d/PROGRAM" agent --place NAME --remove "$d" --sum "$sum"
+"$d/PROGRAM" agent FLAGS --remove "$d" --sum "$sum"
 exit
 }
 `
@@ -93,7 +101,7 @@ func Enter(ctx context.Context, entry Entry) (*Client, error) {
 	if entry.Program == "" {
 		words = append(words, "sh")
 	} else {
-		words = append(words, entry.Program, "agent", "--place", entry.Name)
+		words = append(append(words, entry.Program, "agent"), entry.flags()...)
 	}
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -139,32 +147,33 @@ func (d *door) bring(ctx context.Context) error {
 		return err
 	}
 	d.nonce = hex.EncodeToString(nonce[:])
-	machine, err := d.knock(ctx)
+	told, err := d.knock(ctx)
 	if err != nil {
 		return err
 	}
-	path, err := d.entry.Bring(ours.Architecture(machine))
+	system, machine, _ := strings.Cut(told, " ")
+	path, err := d.entry.Bring(ours.System(system), ours.Architecture(machine))
 	if err != nil {
 		return err
 	}
 	return d.within(ctx, bringPatience, "our program was under way for longer than", func() error { return d.send(path) })
 }
 
-// knock runs the script and returns the machine's name.
-func (d *door) knock(ctx context.Context) (machine string, err error) {
+// knock runs the script and returns the names of the system and the machine.
+func (d *door) knock(ctx context.Context) (told string, err error) {
 	size := int64(0)
 	if own, err := os.Stat("/proc/self/exe"); err == nil {
 		size = own.Size()
 	}
 	script := strings.NewReplacer("PREFIX", broughtPrefix, "NONCE", d.nonce, "TRIAL", broughtTrial, "PROGRAM", broughtProgram,
-		"KIBIBYTES", fmt.Sprint((size+spareBytes)>>10), "NAME", d.entry.Name).Replace(entryScript)
+		"KIBIBYTES", fmt.Sprint((size+spareBytes)>>10), "FLAGS", strings.Join(d.entry.flags(), " ")).Replace(entryScript)
 	err = d.within(ctx, shellPatience, "no shell answered within", func() error {
 		_, writing := io.WriteString(d.process.stdin, script)
 		words, err := d.hear("ready") // whose error says more than that nobody reads
-		machine = words
+		told = words
 		return errors.Join(err, writing)
 	})
-	return machine, err
+	return told, err
 }
 
 // within ends the entry when it takes too long, which ends what f waits for.
@@ -216,12 +225,16 @@ func (d *door) hear(word string) (rest string, err error) {
 			return "", fmt.Errorf("it says something else than a shell would: %.80q", line)
 		}
 		if errors.Is(err, io.EOF) {
+			select { // how it ended, and its last words, may come later than its output's end
+			case <-d.process.exited:
+			case <-time.After(farewellPatience):
+			}
 			said := printable(strings.TrimSpace(string(d.said)))
 			step := hint(said + d.process.lastWords())
 			if said != "" {
 				said = "; it said: " + said
 			}
-			return "", fmt.Errorf("it ended before our program ran%s%s", step, said)
+			return "", d.without(fmt.Errorf("it ended before our program ran%s%s", step, said))
 		}
 		if err != nil {
 			return "", err
@@ -241,12 +254,30 @@ func (d *door) hear(word string) (rest string, err error) {
 	return "", fmt.Errorf("it says more than %d lines and none of ours", maxGreeting)
 }
 
+// without says of why nothing of ours was heard that there is no shell, if what enters ended by itself and is no ssh that failed.
+func (d *door) without(why error) error {
+	const ownFailure = 255 // ssh(1)
+	var exit *exec.ExitError
+	if errors.As(d.process.exitError(), &exit) && exit.ExitCode() > 0 && exit.ExitCode() != ownFailure {
+		return noShell{why}
+	}
+	return why
+}
+
+// noShell is ErrNoShell in other words.
+type noShell struct{ error }
+
+func (noShell) Is(target error) bool { return target == ErrNoShell }
+
 // refusal says why a place's shell cannot run our program.
 func refusal(said string) error {
 	why, rest, _ := strings.Cut(said, " ")
 	switch why {
 	case "system":
-		return fmt.Errorf("its system is %.40q, and places are Linux", rest)
+		if strings.HasPrefix(rest, "MINGW") || strings.HasPrefix(rest, "MSYS") || strings.HasPrefix(rest, "CYGWIN") { // shells of Unix's on Windows
+			return noShell{fmt.Errorf("its system is %.40q", rest)}
+		}
+		return fmt.Errorf("its system is %.40q, and places are Linux, macOS or Windows", rest)
 	case "folder":
 		return fmt.Errorf("no folder there takes our program (%.400q): set TMPDIR there, or put windtunnel there and say where with `program`", rest)
 	case "write":

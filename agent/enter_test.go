@@ -29,9 +29,9 @@ func places(t *testing.T, program string) (dir string, entry Entry) {
 	if err := os.WriteFile(brought, []byte(program), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return dir, Entry{Name: "web", Exec: []string{"env", "TMPDIR=" + dir}, Bring: func(architecture string) (string, error) {
-		if architecture != runtime.GOARCH {
-			return "", fmt.Errorf("asked for %s", architecture)
+	return dir, Entry{Name: "web", Exec: []string{"env", "TMPDIR=" + dir}, Bring: func(system, architecture string) (string, error) {
+		if system != "linux" || architecture != runtime.GOARCH {
+			return "", fmt.Errorf("asked for %s on %s", architecture, system)
 		}
 		return brought, nil
 	}}
@@ -103,8 +103,9 @@ func TestPlacesThatCannotBeEntered(t *testing.T) {
 		"no shell":              {[]string{"sh", "-c", `echo "exec: \"sh\": executable file not found in \$PATH" >&2; exit 127`}, "no shell in it"},
 		"a terminal":            {[]string{"sh", "-c", "echo the input device is not a TTY >&2; exit 1"}, "leave out -t"},
 		"no standard input":     {[]string{"sh", "-c", `exec "$@" </dev/null`, "sh"}, "standard input open"},
-		"another system":        {[]string{"sh", "-c", `uname() { echo Darwin; }; . /dev/stdin`}, "Darwin"},
-		"another machine":       {faked("uname"), "asked for riscv64"},
+		"another system":        {[]string{"sh", "-c", `uname() { echo FreeBSD; }; . /dev/stdin`}, "FreeBSD"},
+		"a Mac":                 {[]string{"sh", "-c", `uname() { [ "$1" = -s ] && echo Darwin || echo arm64; }; . /dev/stdin`}, "asked for arm64 on darwin"},
+		"another machine":       {faked("uname"), "asked for riscv64 on linux"},
 		"no room by df":         {faked("df"), "1000 KiB free"},
 		"no room while writing": {faked("head"), "No space left on device"},
 		"damaged":               {faked("sha256sum"), "damaged"},
@@ -125,6 +126,20 @@ func TestPlacesThatCannotBeEntered(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 			mustBeEmpty(t, dir)
+		})
+	}
+}
+
+// TestWhereThereIsNoShell is known by how what enters ends, which may be told later than that its output has ended. Of ssh's own
+// failures it is not known.
+func TestWhereThereIsNoShell(t *testing.T) {
+	for does, none := range map[string]bool{"exit 1": true, "exec >&-; sleep 0.7; exit 1": true, "exit 255": false, "kill -9 $$": false} {
+		t.Run(does, func(t *testing.T) {
+			t.Parallel()
+			_, err := Enter(t.Context(), Entry{Name: "web", Exec: []string{"sh", "-c", does}})
+			if err == nil || errors.Is(err, ErrNoShell) != none {
+				t.Errorf("got %v", err)
+			}
 		})
 	}
 }

@@ -24,6 +24,7 @@ func TestHostileAgents(t *testing.T) {
 		{"gigabytes after the hello", hello + "; exec cat /dev/zero", "longer than"},
 		{"an answer to nobody", hello + `; while read line; do echo '{"id":7777,"host":{"cpus":[0]}}'; done`, "in time"},
 		{"a host that cannot be", hello + `; while read line; do echo '{"id":1,"host":{"cpus":[-5],"memory_bytes":9}}'; done`, "CPU -5"},
+		{"a system without end", hello + `; while read line; do printf '{"id":1,"host":{"cpus":[0],"system":"%0200d"}}\n' 7; done`, "names its system in 200 bytes"},
 		{"no host", hello + `; while read line; do echo '{"id":1}'; done`, "says nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,13 +4,10 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,45 +47,6 @@ func ServePlace(ctx context.Context, in io.Reader, out io.Writer, config PlaceCo
 	})
 }
 
-// checkSelf compares this program with its sum.
-func checkSelf(want string) error {
-	if want == "" {
-		return nil
-	}
-	file, err := os.Open("/proc/self/exe")
-	if err != nil {
-		return fmt.Errorf("reading this program to verify it: %w", err)
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return fmt.Errorf("reading this program to verify it: %w", err)
-	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
-		return fmt.Errorf("this program has the SHA-256 %s, and %s was sent: it was damaged on its way", got, want)
-	}
-	return nil
-}
-
-// removeBrought removes what a place's entry wrote, and nothing else, whatever folder is named.
-func removeBrought(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if !strings.HasPrefix(filepath.Base(dir), broughtPrefix) {
-		return fmt.Errorf("%s is no folder of an entry, which begin with %s", dir, broughtPrefix)
-	}
-	for _, name := range []string{broughtProgram, broughtTrial} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("removing what was brought: %w", err)
-		}
-	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("removing what was brought: %w", err)
-	}
-	return nil
-}
-
 // survey tells what the stack that this agent is in has. A simulated node's own is none that anybody would ask for.
 func survey(place bool) proto.Reply {
 	if !place {
@@ -101,9 +59,6 @@ func survey(place bool) proto.Reply {
 	return proto.Reply{Seen: &seen}
 }
 
-// maxAddresses bounds how many addresses a place tells of.
-const maxAddresses = 256
-
 // lookAround reads what the place is.
 func lookAround() (proto.Place, error) {
 	var p proto.Place
@@ -113,24 +68,10 @@ func lookAround() (proto.Place, error) {
 	if len(p.CPUs) == 0 {
 		return p, errors.New("this place shows no CPU: neither /sys/devices/system/cpu/online nor /proc/stat can be read")
 	}
-	links, err := net.Interfaces()
-	if err != nil {
-		return p, fmt.Errorf("listing the interfaces: %w", err)
-	}
 	leaves := defaultDevices()
-	for _, link := range links {
-		addresses, err := link.Addrs()
-		if err != nil || link.Flags&net.FlagUp == 0 || link.Flags&net.FlagLoopback != 0 {
-			continue
-		}
-		for _, a := range addresses {
-			prefix, err := netip.ParsePrefix(a.String())
-			if err == nil && prefix.Addr().IsGlobalUnicast() && len(p.Addresses) < maxAddresses {
-				p.Addresses = append(p.Addresses, proto.Address{Device: link.Name, Prefix: prefix.String(), MTU: link.MTU, Default: leaves[link.Name]})
-			}
-		}
-	}
-	return p, nil
+	var err error
+	p.Addresses, err = addressesHere(func(link net.Interface) string { return link.Name }, func(link net.Interface) bool { return leaves[link.Name] })
+	return p, err
 }
 
 // bootIdentity names this machine, as it runs now; "" if it is not told.

@@ -5,7 +5,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -166,17 +165,6 @@ func nextEdge(last time.Time, step time.Duration) time.Time {
 		return soonest
 	}
 	return edge
-}
-
-func sleepUntil(ctx context.Context, when time.Time) error {
-	timer := time.NewTimer(time.Until(when))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for the window: %w", context.Cause(ctx))
-	}
 }
 
 // inside puts what virtual machines saw, by the place of their workers, into the node's sample: their

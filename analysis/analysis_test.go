@@ -64,6 +64,13 @@ func kinds(doubts []result.Doubt) []string {
 	return all
 }
 
+// cpuSource has a trial's CPU times on node a be of a source.
+func cpuSource(t *result.Trial, source string) {
+	n := t.Nodes["a"]
+	n.CPUSource = source
+	t.Nodes["a"] = n
+}
+
 func TestDoubts(t *testing.T) {
 	for name, c := range map[string]struct {
 		blocks int
@@ -84,12 +91,9 @@ func TestDoubts(t *testing.T) {
 			f.Run.Doubts = []result.Doubt{{Kind: "steal", Says: "x"}}
 			f.Cells[1].Doubts = []result.Doubt{{Kind: "mtu", Says: "y"}}
 		}, "B mtu,steal"},
-		"steal": {6, func(t *result.Trial) { t.Nodes["a"].CPUs[0].Steal = 0.03 }, nil, "A steal,B steal"},
-		"tick": {6, func(t *result.Trial) {
-			n := t.Nodes["a"]
-			n.CPUSource = "tick"
-			t.Nodes["a"] = n
-		}, nil, "A cpu-tick,B cpu-tick"},
+		"steal":                  {6, func(t *result.Trial) { t.Nodes["a"].CPUs[0].Steal = 0.03 }, nil, "A steal,B steal"},
+		"tick":                   {6, func(t *result.Trial) { cpuSource(t, "tick") }, nil, "A cpu-tick,B cpu-tick"},
+		"another system's times": {6, func(t *result.Trial) { cpuSource(t, "system-times") }, nil, "A cpu-tick,B cpu-tick"},
 		"excluded": {7, func(t *result.Trial) {
 			if t.Cell == "B" && t.Block == 2 {
 				t.Excluded = "steal"

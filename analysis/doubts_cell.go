@@ -76,8 +76,11 @@ func probeDoubts(c Cell, trials []result.Trial) []result.Doubt {
 		if p.Steal >= doubtfulSteal {
 			add("steal", "the hypervisor took %s of the CPU time of node %s", percent(p.Steal), node)
 		}
-		if p.Source == "tick" {
+		switch p.Source {
+		case "tick":
 			add("cpu-tick", "busy time is the scheduler tick's, which is coarse")
+		case "system-times":
+			add("cpu-tick", "busy time on node %s is its system's own account, which is kept by the clock's tick and coarse", node)
 		}
 	}
 	for _, t := range trials {

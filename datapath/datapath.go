@@ -37,6 +37,13 @@ func InPlace(p Path) bool {
 	return in
 }
 
+// Plain tells whether such a path can have nothing built on hosts, so that these may be other systems than Linux: those say
+// so by a method Plain. Whether a request is one is in its InPlace.
+func Plain(p Path) bool {
+	_, able := p.(interface{ Plain() })
+	return able
+}
+
 // Bare is the path that a path is without its encapsulation: those that are made of another one say so by a method Bare.
 func Bare(p Path) (name string, ok bool) {
 	if wrapped, able := p.(interface{ Bare() string }); able {
@@ -47,10 +54,12 @@ func Bare(p Path) (name string, ok bool) {
 
 // Request is what a cell asks of its path.
 type Request struct {
-	Cell         string
-	Pairs        []result.Pair
-	Nodes        []testbed.Node // every node of the suite, with its CPUs
-	Wire         Wire
+	Cell  string
+	Pairs []result.Pair
+	Nodes []testbed.Node // every node of the suite, with its CPUs
+	Wire  Wire
+	// InPlace says that real hosts' nodes are the hosts' own stacks, with everything as it is, for one of them is no Linux.
+	InPlace      bool
 	Segmentation Segmentation
 	Checksum     string // of the endpoints' interfaces: ChecksumSoftware, else as found
 	VM           VM     // of the endpoints that are virtual machines

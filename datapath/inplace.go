@@ -44,8 +44,16 @@ func (l *Layout) asFound() {
 	}
 	l.Request.Wire.MTU = found
 	if l.Joined() {
-		l.Doubt("mtu", fmt.Sprintf("the wire's MTU is %d and not %d: the hosts' interfaces stay as they are here, since engines use them", found, asked))
+		l.Doubt("mtu", fmt.Sprintf("the wire's MTU is %d and not %d: the hosts' interfaces stay as they are here, since %s", found, asked, l.whyInPlace()))
 	}
+}
+
+// whyInPlace is why hosts' interfaces stay as they are.
+func (l *Layout) whyInPlace() string {
+	if l.Request.InPlace {
+		return "a host that is no Linux is measured as it is"
+	}
+	return "engines use them"
 }
 
 // EngineMTU is the largest packet that passes both the wire and the default bridges of the layout's engines.

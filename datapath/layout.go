@@ -62,9 +62,14 @@ func BeginInPlace(path string, r Request) (*Layout, error) {
 	return l, err
 }
 
-// BeginMesh does the same for a path that takes a wire between every two of its nodes.
+// BeginMesh does the same for a path that takes a wire between every two of its nodes. Real hosts' nodes are the hosts'
+// own stacks if the request says so.
 func BeginMesh(path string, r Request) (*Layout, error) {
-	return begin(&Layout{path: path}, r, MostNodes)
+	l, err := begin(&Layout{path: path, inPlace: r.InPlace}, r, MostNodes)
+	if err == nil && l.inPlace {
+		l.asFound()
+	}
+	return l, err
 }
 
 func begin(l *Layout, r Request, most int) (*Layout, error) {

@@ -12,7 +12,7 @@ func (l *Layout) segmentation() error {
 	switch l.Request.Segmentation {
 	case SegmentationOff:
 		if l.inPlace {
-			l.NotHere("the cell has `segmentation: off`, and the hosts' interfaces stay as they are here, since engines use them")
+			l.NotHere("the cell has `segmentation: off`, and the hosts' interfaces stay as they are here, since %s", l.whyInPlace())
 			return nil
 		}
 		l.segmentationOff()

@@ -80,7 +80,7 @@ type Connection struct {
 // own; a probe that could not be read leaves its reason in Missing, by probe name.
 type NodeSample struct {
 	WindowSeconds float64 `json:"window_seconds"` // between the two readings
-	CPUSource     string  `json:"cpu_source"`     // hardware-cycles, idle-clock or tick
+	CPUSource     string  `json:"cpu_source"`     // hardware-cycles, idle-clock or tick; system-times on Windows and macOS
 	// Machine is the same in the samples of nodes whose CPUs are one machine's, where those of one number are one CPU.
 	Machine string      `json:"machine,omitempty"`
 	Hertz   float64     `json:"hertz,omitempty"` // reference cycles a second; 0: not known

@@ -93,6 +93,12 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 		return ""
 	case !datapath.OverHosts(path):
 		return fmt.Sprintf("the path %s is laid on simulated nodes only", path.Name())
+	case h.systems(cell.Pairs) != "":
+		if why := unplain(path, cell); why != "" {
+			return fmt.Sprintf("%s: %s", h.systems(cell.Pairs), why)
+		}
+	}
+	switch {
 	case cell.Wire.Kind == datapath.WireMemory:
 		return "its wire is memory, and real hosts have a network between them"
 	case wire.Queues > 0 || asked(wire.VMQ) || asked(wire.Spread):
@@ -102,7 +108,44 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 	case datapath.InPlace(path):
 		return h.withoutEngine(cell.Pairs)
 	}
+	if h.systems(cell.Pairs) != "" { // nothing is taken
+		return ""
+	}
 	return h.fixed(cell.Pairs)
+}
+
+// systems names the hosts of a cell's nodes that are no Linux, "" if all are.
+func (h Host) systems(pairs []result.Pair) string {
+	var all []string
+	for _, pair := range pairs {
+		for _, node := range []string{pair.From.Node, pair.To.Node} {
+			if system := h.Nodes[node].System; system != "" {
+				all = append(all, fmt.Sprintf("node %s is %s", node, system))
+			}
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), " and ")
+}
+
+// unplain says why a cell cannot be measured where nothing is built or set, "" if it can.
+func unplain(path datapath.Path, cell scenario.Cell) string {
+	for _, pair := range cell.Pairs {
+		for _, place := range []result.Place{pair.From, pair.To} {
+			if place.Container != "" || place.VM != "" {
+				return fmt.Sprintf("%s would be made there, and testbeds are made of Linux: only processes of the path wire, and places that run already, are measured on other systems", place.Name())
+			}
+		}
+	}
+	switch {
+	case !datapath.Plain(path):
+		return fmt.Sprintf("the path %s is made of Linux: only processes of the path wire, and places that run already, are measured on other systems", path.Name())
+	case cell.Traffic == rawFrames || cell.Beside == rawFrames:
+		return "raw frames are made and counted by Linux"
+	case cell.Checksum == scenario.ChecksumSoftware:
+		return "`checksum: software` would change its interface, and nothing is set there"
+	}
+	return ""
 }
 
 // fixed says why an interface cannot be taken for a cell of two nodes.

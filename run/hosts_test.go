@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"windtunnel/datapath"
+	"windtunnel/datapath/paths"
 	"windtunnel/result"
 	"windtunnel/scenario"
 	"windtunnel/testbed"
@@ -41,6 +43,51 @@ func TestPlanOnHosts(t *testing.T) {
 	}
 	if len(p.Runnable()) != 8 {
 		t.Errorf("%d cells run", len(p.Runnable()))
+	}
+}
+
+// TestPlanWithWindows: raw cells are laid in both hosts' own stacks as they are, and all others are refused by name.
+func TestPlanWithWindows(t *testing.T) {
+	host := twoHosts()
+	for node, change := range map[string]func(*Host){
+		"a": func(h *Host) { h.NIC.MTU, h.NIC.Fixed = 9000, "it has the default route" },
+		"b": func(h *Host) {
+			h.System, h.NIC.MTU, h.NIC.Device = "Windows 10.0.22631", 1400, "if7"
+			h.Missing = map[string]string{testbed.FeatureNetns: "this is Windows"}
+		},
+	} {
+		h := host.Nodes[node]
+		change(&h)
+		host.Nodes[node] = h
+	}
+	p := planned(t, "contrail-windows", host, Settings{})
+	for _, cell := range p.Cells {
+		if !slices.ContainsFunc(cell.Record.Pairs, func(p result.Pair) bool { return p.From.Node == "b" || p.To.Node == "b" }) {
+			continue // it is on Linux alone
+		}
+		raw := cell.Record.Path == "wire" && cell.Record.Segmentation != string(datapath.SegmentationOff)
+		if raw != (cell.Record.Skipped == "") || !raw && !strings.Contains(cell.Record.Skipped, "Windows") && !strings.Contains(cell.Record.Skipped, "no Linux") {
+			t.Errorf("%s: %q", cell.Record.Name, cell.Record.Skipped)
+		}
+		if g := cell.Laid.Graph; raw && (!g.Nodes[0].InPlace || !g.Nodes[1].InPlace || g.Links[0].Ends[1].Device != "if7" || cell.Record.MTU.Wire != 1400 || cell.Record.MTU.Endpoint != 1400) {
+			t.Errorf("%s: %+v %+v", cell.Record.Name, g, cell.Record.MTU)
+		}
+	}
+	if len(p.Runnable()) == 0 {
+		t.Error("nothing runs")
+	}
+	for says, cell := range map[string]scenario.Cell{
+		"raw frames":     {Traffic: rawFrames},
+		"nothing is set": {Traffic: streams, Checksum: scenario.ChecksumSoftware},
+	} {
+		path, _ := paths.ByName("wire")
+		if why := unplain(path, cell); !strings.Contains(why, says) {
+			t.Errorf("%s: %q", says, why)
+		}
+	}
+	windows := host.Nodes["b"]
+	if why := windows.unmetHere(scenario.Requirements{Kernel: "6.1"}, 1); !strings.Contains(why, "needs Linux 6.1, this is Windows") {
+		t.Error(why)
 	}
 }
 

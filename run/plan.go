@@ -140,7 +140,7 @@ func (p Plan) planCell(cell scenario.Cell, host Host, settings Settings, unshara
 		func() string { return p.skip(cell, host, unsharable) },
 		func() string { return p.tooNarrow(planned.Record) },
 		func() string {
-			return host.look(nodes, func(h Host) string { return h.lacks(featuresOf(planned.Laid.Graph)) })
+			return host.look(nodes, func(h Host) string { return h.lacks(h.needed(planned.Laid.Graph)) })
 		},
 		func() string {
 			return host.look(nodes, func(h Host) string { return h.lacksMemory(planned.Laid.Graph) })
@@ -184,7 +184,7 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 		return PlannedCell{}, err
 	}
 	laid, err := path.Lay(datapath.Request{
-		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire,
+		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire, InPlace: host.systems(cell.Pairs) != "",
 		Segmentation: datapath.Segmentation(cell.Segmentation), Checksum: cell.Checksum, Options: cell.PathOptions, VM: datapath.VM(cell.VM),
 		Frames:     cell.Traffic == rawFrames || cell.Beside == rawFrames,
 		OnlyFrames: cell.Traffic == rawFrames && (cell.Beside == rawFrames || cell.Beside == ""),

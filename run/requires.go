@@ -17,8 +17,10 @@ type Host struct {
 	// Nodes are the real hosts that the nodes are on, each with what else stands here; nil: nodes are
 	// simulated on this one.
 	Nodes map[string]Host
-	NIC   *NIC   // a real host's end of the wire
-	NoNIC string // why it has none
+	// System is what a real host runs that is no Linux, "Windows 10.0.22631": nothing can be built there.
+	System string
+	NIC    *NIC   // a real host's end of the wire
+	NoNIC  string // why it has none
 	// Engine is a real host's container engine, and NoEngine why it has none, or none was looked for.
 	Engine   *testbed.HostEngine
 	NoEngine string
@@ -49,6 +51,9 @@ func (h Host) unmet(needs scenario.Requirements, nodes []result.RunNode) string 
 func (h Host) unmetHere(needs scenario.Requirements, nodes int) string {
 	if perNode := h.MemoryBytes / int64(max(1, nodes)); needs.MemoryBytes > 0 && h.MemoryBytes > 0 && perNode < needs.MemoryBytes {
 		return fmt.Sprintf("needs %d MiB of memory a node, there are %d", needs.MemoryBytes>>20, perNode>>20)
+	}
+	if needs.Kernel != "" && h.System != "" {
+		return fmt.Sprintf("needs Linux %s, this is %s", needs.Kernel, h.System)
 	}
 	if needs.Kernel != "" && h.Kernel != "" && olderThan(h.Kernel, needs.Kernel) {
 		return fmt.Sprintf("needs Linux %s, this is %s", needs.Kernel, h.Kernel)
@@ -103,6 +108,14 @@ func (h Host) lacksPrograms(path datapath.Path, laid datapath.Laid) string {
 		}
 	}
 	return ""
+}
+
+// needed is what a graph needs of a host's kernel: of one that is no Linux nothing.
+func (h Host) needed(g Graph) []string {
+	if h.System != "" {
+		return nil
+	}
+	return featuresOf(g)
 }
 
 // featuresOf is what a graph needs of the kernel, by the names of

@@ -11,24 +11,42 @@ import (
 // Program is the one that runs now, whatever its file is called.
 const Program = "windtunnel"
 
-// Architecture is Go's name for what uname(1) calls a machine of Linux, and the name itself where Go has none.
+// Brought is how the folders begin that programs are brought in to places and to hosts that are no Linux.
+const Brought = ".windtunnel-"
+
+// System is Go's name for what uname(1) calls a system, and the name itself where we have no program for it.
+func System(name string) string {
+	switch name {
+	case "Linux":
+		return "linux"
+	case "Darwin":
+		return "darwin"
+	}
+	return name
+}
+
+// Architecture is Go's name for what uname(1) calls a machine, or Windows does (PROCESSOR_ARCHITECTURE), and the name itself where
+// we have no program for it.
 func Architecture(machine string) string {
 	switch machine {
-	case "x86_64":
+	case "x86_64", "AMD64":
 		return "amd64"
-	case "aarch64":
+	case "aarch64", "arm64", "ARM64":
 		return "arm64"
 	}
 	return machine
 }
 
-// Find returns the file of one of our programs for Linux on an architecture, by Go's name: self is the file of the one
-// that runs, and beside it stand the others, NAME or, as `make dist` calls them, NAME-linux-ARCHITECTURE.
-func Find(self, name, architecture string) (file string, err error) {
+// Find returns the file of one of our programs for a system and an architecture, by Go's names: self is the file of the one
+// that runs, and beside it stand the others, NAME or, as `make dist` calls them, NAME-SYSTEM-ARCHITECTURE, on Windows with .exe.
+func Find(self, name, system, architecture string) (file string, err error) {
 	folder := filepath.Dir(self)
-	made := filepath.Join(folder, name+"-linux-"+filepath.Base(architecture))
+	made := filepath.Join(folder, name+"-"+filepath.Base(system)+"-"+filepath.Base(architecture))
+	if system == "windows" {
+		made += ".exe"
+	}
 	files := []string{made}
-	if architecture == runtime.GOARCH && runtime.GOOS == "linux" {
+	if architecture == runtime.GOARCH && system == runtime.GOOS {
 		if name == Program {
 			return self, nil
 		}
@@ -39,5 +57,5 @@ func Find(self, name, architecture string) (file string, err error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("it needs %s for linux/%.40s, and there is none at %s: build it with `make dist`, and put it there", name, architecture, made)
+	return "", fmt.Errorf("it needs %s for %.40s/%.40s, and there is none at %s: build it with `make dist`, and put it there", name, system, architecture, made)
 }

@@ -14,26 +14,28 @@ func TestFind(t *testing.T) {
 	}
 	dir := t.TempDir()
 	self := filepath.Join(dir, "windtunnel-linux-"+runtime.GOARCH)
-	if file, err := Find(self, Program, runtime.GOARCH); err != nil || file != self {
+	if file, err := Find(self, Program, "linux", runtime.GOARCH); err != nil || file != self {
 		t.Errorf("the one that runs: %s, %v", file, err)
 	}
-	if _, err := Find(self, Program, "riscv64"); err == nil || !strings.Contains(err.Error(), "windtunnel-linux-riscv64: build it with `make dist`") {
+	if _, err := Find(self, Program, "linux", "riscv64"); err == nil || !strings.Contains(err.Error(), "windtunnel-linux-riscv64: build it with `make dist`") {
 		t.Errorf("one that is not there: %v", err)
 	}
-	if _, err := Find(self, Program, "../x"); err == nil || strings.Contains(err.Error(), "..: ") {
+	if _, err := Find(self, Program, "linux", "../x"); err == nil || strings.Contains(err.Error(), "..: ") {
 		t.Errorf("an architecture that is a path: %v", err)
 	}
-	for _, c := range []struct{ file, name, architecture string }{
-		{"windtunnel-linux-riscv64", Program, "riscv64"},
-		{"vrouter-linux-" + runtime.GOARCH, "vrouter", runtime.GOARCH},
-		{"vrouter", "vrouter", runtime.GOARCH}, // goes first
+	for _, c := range []struct{ file, name, system, architecture string }{
+		{"windtunnel-linux-riscv64", Program, "linux", "riscv64"},
+		{"vrouter-linux-" + runtime.GOARCH, "vrouter", "linux", runtime.GOARCH},
+		{"vrouter", "vrouter", "linux", runtime.GOARCH}, // goes first
+		{"windtunnel-windows-" + runtime.GOARCH + ".exe", Program, "windows", runtime.GOARCH},
+		{"windtunnel-darwin-arm64", Program, "darwin", "arm64"},
 	} {
 		want := filepath.Join(dir, c.file)
 		if err := os.WriteFile(want, nil, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if file, err := Find(self, c.name, c.architecture); err != nil || file != want {
-			t.Errorf("%s for %s: %s, %v", c.name, c.architecture, file, err)
+		if file, err := Find(self, c.name, c.system, c.architecture); err != nil || file != want {
+			t.Errorf("%s for %s/%s: %s, %v", c.name, c.system, c.architecture, file, err)
 		}
 	}
 }

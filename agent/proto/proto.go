@@ -132,6 +132,8 @@ type Reply struct {
 
 // Host is what there is to plan with: what a node's machine has and can do.
 type Host struct {
+	// System is what runs there, if that is no Linux: Windows 10.0.22631.
+	System      string            `json:"system,omitempty"`
 	CPUs        []int             `json:"cpus"` // that the agent may use
 	MemoryBytes int64             `json:"memory_bytes"`
 	Kernel      string            `json:"kernel"`             // its release: 6.18.44

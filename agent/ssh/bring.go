@@ -23,44 +23,63 @@ const (
 	bringWithin = 3 * time.Minute
 )
 
-// Look says for which architecture the host wants programs, by Go's name. It refuses one that is no
-// Linux or lets us be nobody but an ordinary user.
-func (h Host) Look(ctx context.Context) (architecture string, err error) {
+// System is what a host runs and on what, by Go's names.
+type System struct{ OS, Architecture string }
+
+// Builds tells whether testbeds are made there. On other systems traffic alone runs.
+func (s System) Builds() bool { return s.OS == "linux" }
+
+// Look says for what the host wants programs. It refuses a Linux that lets us be nobody but an ordinary user, and
+// systems for which there is no program.
+func (h Host) Look(ctx context.Context) (System, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	said, err := h.Run(ctx, "uname -s && uname -m && id -u", nil)
-	if err != nil {
-		return "", err
-	}
 	words := strings.Fields(said)
 	if len(words) > 3 { // what a shell's own files print comes first
 		words = words[len(words)-3:]
 	}
-	if len(words) < 3 || words[0] != "Linux" {
-		return "", fmt.Errorf("%s is no Linux (it says %.60q): testbeds are made of Linux's network namespaces", h, said)
+	var told exited
+	if errors.As(err, &told) || err == nil && (len(words) < 3 || isWindows(words[0])) { // there is no shell of Unix's, or one on Windows
+		return h.Login().lookAtWindows(ctx, errors.Join(err, unknown(h, said)))
 	}
-	architecture = ours.Architecture(words[1])
-	if architecture == words[1] {
-		return "", fmt.Errorf("%s has the architecture %.20q: there are programs for x86_64 and aarch64", h, words[1])
+	if err != nil {
+		return System{}, err
 	}
-	if words[2] != "0" {
-		return "", fmt.Errorf("on %s this is no root (user %.20s), whom testbeds need: write ssh://root@%s, and let root in by key", h, words[2], h.Name)
+	s := System{ours.System(words[0]), ours.Architecture(words[1])}
+	if s.OS != "linux" && s.OS != "darwin" {
+		return s, unknown(h, said)
 	}
-	return architecture, nil
+	if s.Architecture == words[1] && words[1] != "arm64" { // as macOS calls it, too
+		return s, fmt.Errorf("%s has the architecture %.20q: there are programs for x86_64 and aarch64", h, words[1])
+	}
+	if s.Builds() && words[2] != "0" {
+		return s, fmt.Errorf("on %s this is no root (user %.20s), whom testbeds need: write ssh://root@%s, and let root in by key", h, words[2], h.Name)
+	}
+	return s, nil
+}
+
+func unknown(h fmt.Stringer, said string) error {
+	return fmt.Errorf("%s is no Linux, macOS or Windows as far as it tells (it says %.60q)", h, said)
+}
+
+// isWindows tells of a system's name by uname(1) that it is one of the shells of Unix's on Windows.
+func isWindows(name string) bool {
+	return strings.HasPrefix(name, "MINGW") || strings.HasPrefix(name, "MSYS") || strings.HasPrefix(name, "CYGWIN")
 }
 
 // Program is one that is brought: its name there, and the file here.
 type Program struct{ Name, File string }
 
-// Programs finds those of ours for an architecture.
-func Programs(architecture string, names []string) ([]Program, error) {
+// Programs finds those of ours for a system.
+func Programs(system System, names []string) ([]Program, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
 	var all []Program
 	for _, name := range names {
-		file, err := ours.Find(self, name, architecture)
+		file, err := ours.Find(self, name, system.OS, system.Architecture)
 		if err != nil {
 			return nil, err
 		}

@@ -126,10 +126,13 @@ const (
 	silences       = 3
 )
 
-// Command is the command line that runs a line of a shell on the host. Nobody is asked for passwords,
-// and nothing but the line's streams is carried. All else is the user's own configuration's.
-func (h Host) Command(line string) []string {
-	command := []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=" + strconv.Itoa(connectSeconds), "-o", "ConnectionAttempts=1",
+// Login is a command of ssh's up to the host's name: what follows is run there.
+type Login []string
+
+// Login reaches the host. Nobody is asked for passwords, and nothing but the streams of what is run there is carried. All else is the
+// user's own configuration's.
+func (h Host) Login() Login {
+	command := Login{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=" + strconv.Itoa(connectSeconds), "-o", "ConnectionAttempts=1",
 		"-o", "ServerAliveInterval=" + strconv.Itoa(silenceSeconds), "-o", "ServerAliveCountMax=" + strconv.Itoa(silences),
 		"-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "EscapeChar=none", "-o", "LogLevel=ERROR"}
 	if h.User != "" {
@@ -138,8 +141,11 @@ func (h Host) Command(line string) []string {
 	if h.Port != 0 {
 		command = append(command, "-p", strconv.Itoa(h.Port))
 	}
-	return append(command, "--", h.Name, shell(line))
+	return append(command, "--", h.Name)
 }
+
+// Command is the command line that runs a line of a shell on the host.
+func (h Host) Command(line string) []string { return append(h.Login(), shell(line)) }
 
 // shell has a line read by sh, whatever the user's own shell is there.
 func shell(line string) string { return "sh -c " + Quote(line) }

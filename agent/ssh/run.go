@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,25 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // Run runs a line of a shell on the host, with what input holds, and returns what it says.
 func (h Host) Run(ctx context.Context, line string, input io.Reader) (string, error) {
-	command := h.Command(line)
+	return h.Login().run(ctx, shell(line), input)
+}
+
+// String is the host as messages name it.
+func (l Login) String() string {
+	name := l[len(l)-1]
+	if i := slices.Index(l, "-l"); i > 0 && i+1 < len(l) {
+		return l[i+1] + "@" + name
+	}
+	return name
+}
+
+// run runs a line of whatever the user's shell is there.
+func (l Login) run(ctx context.Context, line string, input io.Reader) (string, error) {
+	return l.bounded(ctx, append(slices.Clip(l), line), input)
+}
+
+// bounded runs a command that uses the login.
+func (l Login) bounded(ctx context.Context, command []string, input io.Reader) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var out, errs bounded
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = input, &out, &errs, killed
@@ -45,14 +64,17 @@ func (h Host) Run(ctx context.Context, line string, input io.Reader) (string, er
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("nodes on other hosts need the program ssh: apt-get install openssh-client")
 	case ctx.Err() != nil:
-		return out.String(), fmt.Errorf("%s did not answer in time (%w)%s", h, ctx.Err(), quoted(said))
+		return out.String(), fmt.Errorf("%s did not answer in time (%w)%s", l, ctx.Err(), quoted(said))
 	case errors.As(err, &exit) && exit.ExitCode() == ownFailure:
-		return out.String(), h.explain(said)
+		return out.String(), l.explain(said)
 	case errors.As(err, &exit):
-		return out.String(), fmt.Errorf("on %s: exit code %d%s", h, exit.ExitCode(), quoted(said))
+		return out.String(), exited{fmt.Errorf("on %s: exit code %d%s", l, exit.ExitCode(), quoted(said))}
 	}
 	return out.String(), fmt.Errorf("running ssh: %w%s", err, quoted(said))
 }
+
+// exited is an error of what was run, and not of ssh's.
+type exited struct{ error }
 
 func quoted(said string) string {
 	if said == "" {
@@ -80,11 +102,11 @@ var causes = []struct{ says, means string }{
 }
 
 // explain says why ssh itself failed.
-func (h Host) explain(said string) error {
+func (l Login) explain(said string) error {
 	for _, c := range causes {
 		if strings.Contains(said, c.says) {
-			return fmt.Errorf("%s: %s%s", h, c.means, quoted(said))
+			return fmt.Errorf("%s: %s%s", l, c.means, quoted(said))
 		}
 	}
-	return fmt.Errorf("%s: ssh failed%s", h, quoted(said))
+	return fmt.Errorf("%s: ssh failed%s", l, quoted(said))
 }

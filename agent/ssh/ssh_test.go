@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -147,7 +148,9 @@ func TestLook(t *testing.T) {
 		{"echo Linux; echo x86_64; echo 0; exit", ""},
 		{"echo Linux; echo x86_64; echo 1000; exit", "no root"},
 		{"echo Linux; echo s390x; echo 0; exit", "architecture \"s390x\""},
-		{"echo Darwin; echo arm64; echo 0; exit", "no Linux"},
+		{"echo Darwin; echo s390x; echo 501; exit", "architecture \"s390x\""},
+		{"echo MINGW64_NT-10.0; echo x86_64; echo 197609; exit", "DefaultShell"},
+		{"echo FreeBSD; echo amd64; echo 0; exit", "no Linux"},
 		{"echo 'uname: not recognized' >&2; exit 1", "exit code 1"},
 		{"head -c 100000 /dev/zero | tr '\\0' x; exit", "no Linux"},
 		{"echo 'root@h1: Permission denied (publickey).' >&2; exit 255", "none of your keys"},
@@ -157,13 +160,97 @@ func TestLook(t *testing.T) {
 		{"echo 'something new' >&2; exit 255", "something new"},
 	} {
 		pretend(t, c.does)
-		architecture, err := Host{Node: "a", User: "root", Name: "h1"}.Look(context.Background())
-		if c.says == "" && (err != nil || architecture != "amd64") || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
-			t.Errorf("%s: %s, %v", c.does, architecture, err)
+		system, err := Host{Node: "a", User: "root", Name: "h1"}.Look(context.Background())
+		if c.says == "" && (err != nil || system != System{"linux", "amd64"}) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %+v, %v", c.does, system, err)
 		}
 		if err != nil && len(err.Error()) > maxSaid+500 {
 			t.Errorf("%s: a message of %d bytes", c.does, len(err.Error()))
 		}
+	}
+}
+
+// pretendWindows puts a program ssh on the PATH that runs a line as cmd.exe might, and serves files by the system's own server.
+func pretendWindows(t *testing.T, home, program string) {
+	t.Helper()
+	server := "/usr/lib/openssh/sftp-server"
+	if _, err := os.Stat(server); err != nil {
+		t.Skip("needs sftp-server: apt-get install openssh-server")
+	}
+	if _, err := exec.LookPath("sftp"); err != nil {
+		t.Skip("needs sftp: apt-get install openssh-client")
+	}
+	dir := t.TempDir()
+	script := `#!/bin/sh
+cd ` + home + `; [ "$1" != -s ] || exec ` + server + `
+while [ "$1" != -- ]; do shift; done
+case $3 in
+cmd.exe*) echo Windows_NT ` + program + `;;
+*) echo "'sh' is not recognized as an internal or external command" >&2; exit 1;;
+esac
+`
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+// TestWindows is found, gets our program whole, and keeps nothing of it.
+func TestWindows(t *testing.T) {
+	home := t.TempDir()
+	pretendWindows(t, home, "ARM64")
+	h := Host{Node: "b", User: "me", Name: "h1"}
+	if system, err := h.Look(t.Context()); err != nil || system != (System{"windows", "arm64"}) || system.Builds() {
+		t.Errorf("%+v, %v", system, err)
+	}
+	file := filepath.Join(t.TempDir(), "a program.exe")
+	if err := os.WriteFile(file, []byte("MZ\r\n\x00\x1a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.Login().Deliver(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(home, d.folder, onWindows)); err != nil || string(text) != "MZ\r\n\x00\x1a" {
+		t.Errorf("%q, %v", text, err)
+	}
+	command := d.Agent("--node", "b")
+	if line := command[len(command)-1]; line != `.\`+d.folder+`\windtunnel.exe agent --node b --remove `+d.folder+` --sum `+d.sum || command[len(command)-2] != "h1" {
+		t.Errorf("%q", command)
+	}
+	if err := d.Remove(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(home); len(left) != 0 {
+		t.Errorf("%v are left", left)
+	}
+	if err := d.Remove(); err != nil {
+		t.Errorf("what is gone cannot be removed: %v", err)
+	}
+}
+
+// TestWindowsThatCannotBe: each says why, and what to do.
+func TestWindowsThatCannotBe(t *testing.T) {
+	home := t.TempDir()
+	pretendWindows(t, home, "x86")
+	h := Host{Node: "b", Name: "h1"}
+	if _, err := h.Look(t.Context()); err == nil || !strings.Contains(err.Error(), `architecture "x86"`) {
+		t.Errorf("%v", err)
+	}
+	file := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	quoted := filepath.Join(t.TempDir(), `a"b`)
+	if err := os.WriteFile(quoted, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Login().Deliver(t.Context(), quoted); err == nil || !strings.Contains(err.Error(), "put it elsewhere") {
+		t.Errorf("%v", err)
+	}
+	pretend(t, "echo 'subsystem request failed on channel 0' >&2; exit 255")
+	if _, err := h.Login().Deliver(t.Context(), file); err == nil || !strings.Contains(err.Error(), "Subsystem sftp") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -14,12 +15,19 @@ import (
 )
 
 // placeFlags are of the agent of a place that runs already.
-type placeFlags struct{ name, remove, sum string }
+type placeFlags struct {
+	name    string
+	brought broughtFlags
+}
+
+// broughtFlags are of an agent whose program was brought for it.
+type broughtFlags struct{ remove, sum string }
 
 func agentCommand(s streams) *cobra.Command {
 	var n nodeFlags
 	var cpus string
 	var place placeFlags
+	var brought broughtFlags
 	var worker, guest, container bool
 	c := &cobra.Command{
 		Use:   "agent",
@@ -34,6 +42,7 @@ func agentCommand(s streams) *cobra.Command {
 			// that reaches the whole terminal must not take the testbed from under it,
 			// nor a terminal that closes, nor an answer that nobody reads any more.
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+			place.brought, n.brought = brought, brought
 			if place.name != "" {
 				return ended(servePlace(c.Context(), s, place))
 			}
@@ -68,8 +77,8 @@ func agentCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&n.toward, "toward", "", "the other node's data address")
 	c.Flags().BoolVar(&n.copied, "copied", false, "this program was brought here: remove its folder at the end")
 	c.Flags().StringVar(&place.name, "place", "", "be the agent of a place that runs already, in which nothing is built or changed")
-	c.Flags().StringVar(&place.remove, "remove", "", "with --place: the folder in which this program was brought, which it removes at once")
-	c.Flags().StringVar(&place.sum, "sum", "", "with --place: the SHA-256 that this program must have")
+	c.Flags().StringVar(&brought.remove, "remove", "", "with --place, and on Windows and macOS: the folder in which this program was brought, which it removes")
+	c.Flags().StringVar(&brought.sum, "sum", "", "with --remove: the SHA-256 that this program must have")
 	return c
 }
 
@@ -80,6 +89,38 @@ type nodeFlags struct {
 	lease        string
 	data, toward string
 	copied       bool
+	brought      broughtFlags
+}
+
+// controlled are the addresses of a host's node: of its data, and the ends of its control connection. The zero address is none.
+type controlled struct{ address, toward, far, near netip.Addr }
+
+// wayOf reads by which interface data goes. Connection is the control connection's ends as sshd tells
+// them: the client's address and port, and this host's (ssh(1), SSH_CONNECTION).
+func wayOf(n nodeFlags, connection string) (controlled, error) {
+	var way controlled
+	for flag, to := range map[string]struct {
+		text string
+		at   *netip.Addr
+	}{"--data": {n.data, &way.address}, "--toward": {n.toward, &way.toward}} {
+		if to.text == "" {
+			continue
+		}
+		address, err := netip.ParseAddr(to.text)
+		if err != nil {
+			return way, fmt.Errorf("%s %q is no IP address", flag, to.text)
+		}
+		*to.at = address
+	}
+	if ends := strings.Fields(connection); len(ends) == 4 {
+		far, err1 := netip.ParseAddr(ends[0])
+		near, err2 := netip.ParseAddr(ends[2])
+		if err := errors.Join(err1, err2); err != nil {
+			return way, fmt.Errorf("reading SSH_CONNECTION: %w", err)
+		}
+		way.far, way.near = far.Unmap().WithZone(""), near.Unmap().WithZone("")
+	}
+	return way, nil
 }
 
 // ended is how a command that began ends: an error is its failure, unless it knows its code.

@@ -58,16 +58,28 @@ func doctorHosts(ctx context.Context, s streams, nodes string, suite []string) (
 func describeHost(table io.Writer, r *remote) {
 	f := r.found
 	fmt.Fprintf(table, "node %s\t%s\n", r.host.Node, r.host)
-	fmt.Fprintf(table, "  kernel\t%s\n", f.Kernel)
+	if f.System != "" {
+		fmt.Fprintf(table, "  system\t%s\n", f.System)
+	} else {
+		fmt.Fprintf(table, "  kernel\t%s\n", f.Kernel)
+	}
 	fmt.Fprintf(table, "  CPUs\t%d usable %v\n", len(f.CPUs), f.CPUs)
 	fmt.Fprintf(table, "  memory\t%d MiB\n", f.MemoryBytes>>20)
 	if f.NIC == nil {
 		fmt.Fprintf(table, "  data\tnone\t%s\n", f.NoNIC)
 	} else {
-		fmt.Fprintf(table, "  data\t%s\t%s, driver %s, %s, MTU %d\n", f.NIC.Device, f.NIC.Address, f.NIC.Driver, speed(f.NIC.BitsPerSecond), f.NIC.MTU)
+		driver := ""
+		if f.NIC.Driver != "" {
+			driver = ", driver " + f.NIC.Driver
+		}
+		fmt.Fprintf(table, "  data\t%s\t%s%s, %s, MTU %d\n", f.NIC.Device, f.NIC.Address, driver, speed(f.NIC.BitsPerSecond), f.NIC.MTU)
 		if f.NIC.Fixed != "" {
 			fmt.Fprintf(table, "  \tin use\t%s\n", f.NIC.Fixed)
 		}
+	}
+	if f.System != "" {
+		fmt.Fprintf(table, "  cells\traw\tprocesses on the path wire, and existing (`windtunnel between`): testbeds are made of Linux\n")
+		return
 	}
 	describeEngine(table, f)
 	for _, feature := range testbed.Features {

@@ -33,7 +33,7 @@ const (
 // remote is a node's agent on another host.
 type remote struct {
 	host   ssh.Host
-	folder string // where its programs are there
+	folder string // where its programs are there; "": they remove themselves
 	client *agent.Client
 	found  proto.Host
 }
@@ -173,25 +173,16 @@ func toward(hosts []ssh.Host, i int) netip.Addr {
 }
 
 func (r *remote) reach(ctx context.Context, needs needed, work string, toward netip.Addr) error {
-	architecture, err := r.host.Look(ctx)
+	system, err := r.host.Look(ctx)
 	if err != nil {
 		return err
 	}
-	programs, err := ssh.Programs(architecture, needs.ours)
+	if system.Builds() {
+		err = r.bring(ctx, system, needs, work, toward)
+	} else {
+		r.client, err = enterHost(ctx, r.host, system, work, toward)
+	}
 	if err != nil {
-		return err
-	}
-	for _, name := range pollPrograms {
-		if slices.Contains(needs.others, name) {
-			if extra, err := ssh.Programs(architecture, []string{name}); err == nil { // else the plan says what is missing
-				programs = append(programs, extra...)
-			}
-		}
-	}
-	if r.folder, err = r.host.Bring(ctx, programs); err != nil {
-		return err
-	}
-	if r.client, err = agent.Spawn(r.host.Node, r.host.Agent(r.folder, work, toward)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
@@ -204,6 +195,29 @@ func (r *remote) reach(ctx context.Context, needs needed, work string, toward ne
 	if r.found.Engine != nil {
 		r.found.Engine.Socket = socket // whatever was answered
 	}
+	if linux := r.found.System == ""; err == nil && linux != system.Builds() {
+		return fmt.Errorf("its shell says that it is %s, and its agent that it is %s", system.OS, cmp.Or(r.found.System, "linux"))
+	}
+	return err
+}
+
+// bring starts the agent of a host on which testbeds are made, with all programs that they need.
+func (r *remote) bring(ctx context.Context, system ssh.System, needs needed, work string, toward netip.Addr) error {
+	programs, err := ssh.Programs(system, needs.ours)
+	if err != nil {
+		return err
+	}
+	for _, name := range pollPrograms {
+		if slices.Contains(needs.others, name) {
+			if extra, err := ssh.Programs(system, []string{name}); err == nil { // else the plan says what is missing
+				programs = append(programs, extra...)
+			}
+		}
+	}
+	if r.folder, err = r.host.Bring(ctx, programs); err != nil {
+		return err
+	}
+	r.client, err = agent.Spawn(r.host.Node, r.host.Agent(r.folder, work, toward))
 	return err
 }
 
@@ -222,14 +236,14 @@ func (all remotes) close() error {
 }
 
 func (r *remote) close() error {
-	if r.folder == "" {
-		return nil
-	}
 	var err error
 	if r.client != nil {
 		if err = r.client.CloseWithin(closeWithin); err == nil {
 			return nil
 		}
+	}
+	if r.folder == "" {
+		return err
 	}
 	if swept := r.host.Sweep(r.folder); swept != nil {
 		return errors.Join(err, fmt.Errorf("node %s: looking after what is left: %w; an agent that is cut off takes everything away by itself, and `windtunnel clean` there what a killed one left", r.host.Node, swept))
@@ -265,7 +279,7 @@ func (all remotes) plan(spec scenario.Spec, settings run.Settings) (run.Plan, er
 }
 
 func (r *remote) planned() run.Host {
-	h := run.Host{CPUs: r.found.CPUs, MemoryBytes: r.found.MemoryBytes, Kernel: r.found.Kernel, Missing: r.found.Missing,
+	h := run.Host{System: r.found.System, CPUs: r.found.CPUs, MemoryBytes: r.found.MemoryBytes, Kernel: r.found.Kernel, Missing: r.found.Missing,
 		NoNIC: r.found.NoNIC, Engine: r.found.Engine, NoEngine: r.found.NoEngine}
 	if r.found.NIC != nil {
 		h.NIC = &r.found.NIC.NIC

@@ -5,9 +5,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"windtunnel/agent"
 )
 
 // These commands build or look at testbeds, which are Linux's network namespaces.
@@ -51,19 +54,29 @@ func explainSuite(streams, *cobra.Command) func(context.Context, string, string)
 	return func(context.Context, string, string) error { return failed(linuxOnly("`windtunnel explain SUITE`")) }
 }
 
-func serveNode(context.Context, streams, nodeFlags) error {
-	return linuxOnly("a node's agent")
+// serveNode is the agent of a host's node. A simulated one needs Linux.
+func serveNode(ctx context.Context, s streams, n nodeFlags) error {
+	if n.lease == "" {
+		return linuxOnly("the agent of a simulated node")
+	}
+	way, err := wayOf(n, os.Getenv("SSH_CONNECTION"))
+	if err != nil {
+		return err
+	}
+	return agent.ServePlain(ctx, s.in, s.out, agent.PlainConfig{Name: n.name, Release: release, Remove: n.brought.remove, Sum: n.brought.sum,
+		Hold: n.lease, Way: &agent.PlainWay{Address: way.address, Toward: way.toward, Near: way.near}})
 }
 
 func serveGuest(context.Context, streams, bool, bool) error {
 	return linuxOnly("a virtual machine of a testbed")
 }
 
-func servePlace(context.Context, streams, placeFlags) error {
-	return linuxOnly("the agent of a place that runs already")
+// servePlace is the agent of a place that runs already, until its input ends.
+func servePlace(ctx context.Context, s streams, f placeFlags) error {
+	return agent.ServePlain(ctx, s.in, s.out, agent.PlainConfig{Name: f.name, Release: release, Remove: f.brought.remove, Sum: f.brought.sum})
 }
 
 func linuxOnly(what string) error {
 	return fmt.Errorf("%s needs Linux, because testbeds are made of its network namespaces, and this is %s; "+
-		"here there are send, recv, ping, iperf3, ntttcp, list, report, compare, import and agent --worker", what, runtime.GOOS)
+		"here there are send, recv, ping, iperf3, ntttcp, list, report, compare, import and the agents of a host's node and of a place", what, runtime.GOOS)
 }

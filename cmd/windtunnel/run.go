@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"windtunnel/agent"
-	"windtunnel/agent/ours"
 	"windtunnel/agent/proto"
 	"windtunnel/analysis"
 	"windtunnel/result"
@@ -313,8 +312,7 @@ func start(ctx context.Context, plan run.Plan, n scenario.Node, self, leaseDir s
 	if n.Here() && n.Program == "" {
 		n.Program = self
 	}
-	return agent.Enter(ctx, agent.Entry{Name: n.Name, Exec: n.Exec, Program: n.Program,
-		Bring: func(architecture string) (string, error) { return ours.Find(self, ours.Program, architecture) }})
+	return enterPlace(ctx, n, self)
 }
 
 func joined(cpus []int) string {

@@ -14,6 +14,9 @@ var _ datapath.Path = Path{}
 // OverHosts says that real hosts will do.
 func (Path) OverHosts() {}
 
+// Plain says that these may be other systems than Linux.
+func (Path) Plain() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "wire" }
 
@@ -42,7 +45,7 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	for _, place := range places {
 		l.Reach(place.Node, l.Node(place.Node))
 	}
-	laid, err := l.Finish(r.Wire.MTU)
+	laid, err := l.Finish(l.Request.Wire.MTU)
 	if err == nil && l.Mesh() { // where a node is reached depends on who asks
 		for _, pair := range r.Pairs {
 			laid.ByPair = append(laid.ByPair, l.Facing(pair.To.Node, pair.From.Node).String())

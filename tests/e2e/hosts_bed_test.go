@@ -250,8 +250,14 @@ func (b *hostsBed) state(t *testing.T, host int) string {
 // run runs the program in the conductor's place.
 func (b *hostsBed) run(t *testing.T, limit time.Duration, args ...string) outcome {
 	t.Helper()
+	return b.runBy(t, filepath.Join(bin, "windtunnel"), limit, args...)
+}
+
+// runBy runs one there.
+func (b *hostsBed) runBy(t *testing.T, program string, limit time.Duration, args ...string) outcome {
+	t.Helper()
 	var out, errs bytes.Buffer
-	cmd := b.in(b.conductor.pid, append([]string{filepath.Join(bin, "windtunnel")}, args...)...)
+	cmd := b.in(b.conductor.pid, append([]string{program}, args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = t.TempDir(), &out, &errs
 	began := time.Now()
 	if err := cmd.Start(); err != nil {

@@ -41,6 +41,7 @@ type wine struct {
 func TestUnderWine(t *testing.T) {
 	besideOthers(t)
 	w := newWine(t)
+	t.Run("node", func(t *testing.T) { windowsNode(w.of(t)) }) // alone: it has Wine's server elsewhere
 	for name, test := range map[string]func(*wine){"measures": windowsMeasures, "iperf3": iperf3UnderWine, "ntttcp": ntttcpUnderWine} {
 		t.Run(name, func(t *testing.T) {
 			besideOthers(t)
