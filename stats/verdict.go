@@ -73,7 +73,7 @@ func change(ratio float64, w Words, reach float64) string {
 	case ratio >= 1:
 		return percent(ratio-1, reach) + " % " + w.More
 	}
-	return percent(1-ratio, reach) + " % " + w.Less
+	return less(ratio, reach) + " % " + w.Less
 }
 
 // bounds are in the same unit and direction as change.
@@ -85,7 +85,7 @@ func bounds(e Estimate) string {
 	case e.Estimate >= 1:
 		return "[" + percent(low-1, r) + ", " + percent(high-1, r) + "]"
 	}
-	return "[" + percent(1-high, r) + ", " + percent(1-low, r) + "]"
+	return "[" + less(high, r) + ", " + less(low, r) + "]"
 }
 
 // String is the ratio on one line: "0.41 [0.38, 0.44] n=5".
@@ -109,10 +109,18 @@ func number(x, reach float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// percent has one decimal under 10 and near 100, where what is left of it counts, none between, and more for a narrow reach.
+// less is a ratio under 1 as what is missing of it, with a decimal where next to nothing is left.
+func less(ratio, reach float64) string {
+	if left := ratio * 100; left > 0 && left < 1.05 && finer(reach, 0.01) == 0 {
+		return strconv.FormatFloat(100-left, 'f', 1, 64)
+	}
+	return percent(1-ratio, reach)
+}
+
+// percent has one decimal under 10 and none above, and more for a narrow reach.
 func percent(share, reach float64) string {
 	digits := finer(reach, 0.01)
-	if p := share * 100; digits == 0 && (math.Abs(p) < 9.95 || p >= 98.95 && p < 100) {
+	if p := share * 100; digits == 0 && math.Abs(p) < 9.95 {
 		digits = 1
 	}
 	return strconv.FormatFloat(share*100, 'f', digits, 64)
