@@ -49,7 +49,7 @@ func TestIPv6(t *testing.T) {
 		t.Fatalf("listens on %s", w.Address())
 	}
 	send := prepare(t, traffic.Order{Role: traffic.Send, Address: w.Address()})
-	s, r := runBoth(t.Context(), send, w.(*worker), soon())
+	s, r := runBoth(t.Context(), send, w.(*worker), ample())
 	if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" || r.end.Bytes == 0 {
 		t.Errorf("got %+v and %+v", s, r)
 	}

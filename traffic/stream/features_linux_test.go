@@ -123,7 +123,7 @@ func TestSocketOptionsReachTheSocket(t *testing.T) {
 		if mark := markOf(t, send); mark != 46<<2 {
 			t.Errorf("%s: packets are marked %#x", address, mark)
 		}
-		s, r := runBoth(t.Context(), send, w.(*worker), soon())
+		s, r := runBoth(t.Context(), send, w.(*worker), ample())
 		if s.err != nil || r.err != nil {
 			t.Fatal(s.err, r.err)
 		}

@@ -58,6 +58,13 @@ func soon() traffic.Schedule {
 	return traffic.Schedule{Start: time.Now().Add(50 * time.Millisecond), WarmUp: 20 * time.Millisecond, Window: 150 * time.Millisecond}
 }
 
+// ample is for a pair that cannot be run again: others may have the CPUs for longer than a short window.
+func ample() traffic.Schedule {
+	when := soon()
+	when.Window = time.Second
+	return when
+}
+
 type outcome struct {
 	end result.PairEnd
 	err error
@@ -175,7 +182,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	send := prepare(t, traffic.Order{Role: traffic.Send, Load: o, Address: receive.Address()})
 	expectClosed(t, mute)
 	expectClosed(t, half)
-	s, r := runBoth(t.Context(), send, receive, soon())
+	s, r := runBoth(t.Context(), send, receive, ample())
 	if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
 		t.Errorf("strangers disturbed the run: %+v %+v", s, r)
 	}
@@ -292,16 +299,32 @@ func TestCancelAndCloseEndARun(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			when := soon()
-			when.Window = time.Minute
-			time.AfterFunc(200*time.Millisecond, func() {
-				if how == "cancel" {
-					cancel()
-					return
+			when.Window, when.Interval = time.Minute, 20*time.Millisecond
+			var both, moving sync.WaitGroup // the second until each end has moved bytes in the window, or has failed
+			run := func(w *worker, got *outcome) {
+				moving.Add(1)
+				once, watched := sync.OnceFunc(moving.Done), when
+				watched.Observe = func(i result.Interval) {
+					if i.From > 0 && i.Bytes > 0 {
+						once()
+					}
 				}
+				both.Go(func() {
+					defer once()
+					got.end, got.err = w.Run(ctx, watched)
+				})
+			}
+			var s, r outcome
+			run(send, &s)
+			run(receive, &r)
+			moving.Wait()
+			if how == "cancel" {
+				cancel()
+			} else {
 				send.Close()
 				receive.Close()
-			})
-			s, r := runBoth(ctx, send, receive, when)
+			}
+			both.Wait()
 			for _, got := range []outcome{s, r} {
 				if got.end.Error == "" || got.end.Bytes == 0 {
 					t.Errorf("no counts beside the reason: %+v", got.end)
@@ -328,6 +351,10 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	if n := countFDs(t); n > fds+1 { // the first poll makes the runtime's own
 		t.Errorf("%d descriptors, %d before", n, fds)
+	}
+	// A goroutine that is waited for may still be on its way out.
+	for limit := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(limit); {
+		runtime.Gosched()
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
 		t.Errorf("%d goroutines, %d before", n, goroutines)
