@@ -26,7 +26,7 @@ func TestDSCP(t *testing.T) {
 		if got := codePoint(t, send.session.conns[0], option); got != 46 {
 			t.Errorf("%s: the sender's code point is %d", host, got)
 		}
-		s, r := runBoth(t.Context(), send, receive, soon())
+		s, r := runBoth(t.Context(), send, receive, ample())
 		if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
 			t.Errorf("%s: %v %v %s %s", host, s.err, r.err, s.end.Error, r.end.Error)
 			continue

@@ -31,6 +31,9 @@ func one(session byte) hello {
 	return hello{Version: version, Total: 1, Message: 1, Response: 1, Token: token{session}}
 }
 
+// ample is a window of a trial that cannot be tried again: others may have the CPUs for longer than a short one.
+const ample = time.Second
+
 func TestStrangersAreTurnedAway(t *testing.T) {
 	o := result.Options{"flows": 2}
 	receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: o, Address: "127.0.0.1"})
@@ -50,7 +53,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	send := prepare(t, traffic.Order{Role: traffic.Send, Load: o, Address: receive.Address()})
 	expectClosed(t, mute)
 	expectClosed(t, half)
-	s, r := runBoth(t.Context(), send, receive, soon(150*time.Millisecond))
+	s, r := runBoth(t.Context(), send, receive, soon(ample))
 	if s.err != nil || r.err != nil {
 		t.Errorf("strangers disturbed the run: %+v %+v", s, r)
 	}
@@ -89,7 +92,7 @@ func TestNobodySpeaksForAnother(t *testing.T) {
 		t.Errorf("a forged hello got %d bytes, %+v, %v; only a challenge, shorter than it, is due", n, a, err)
 	}
 	send := prepare(t, traffic.Order{Role: traffic.Send, Load: o, Address: receive.Address()})
-	s, r := runBoth(t.Context(), send, receive, soon(150*time.Millisecond))
+	s, r := runBoth(t.Context(), send, receive, soon(ample))
 	if s.err != nil || r.err != nil || s.end.Packets == 0 {
 		t.Errorf("strangers disturbed the run: %+v %+v", s, r)
 	}
@@ -122,7 +125,7 @@ func TestASecondSenderIsRefused(t *testing.T) {
 	if _, err := (Kind{}).Prepare(ctx, traffic.Order{Role: traffic.Send, Load: o, Address: receive.Address()}); err == nil {
 		t.Error("a second sender was welcome")
 	}
-	s, r := runBoth(t.Context(), first, receive, soon(150*time.Millisecond))
+	s, r := runBoth(t.Context(), first, receive, soon(ample))
 	if s.err != nil || r.err != nil {
 		t.Errorf("it disturbed the first: %+v %+v", s, r)
 	}

@@ -44,12 +44,11 @@ func TestMixedRequests(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(engine, c), func(t *testing.T) {
 				o := result.Options{"message": c.message, "reads": c.reads, "depth": c.depth, "flows": c.flows}
-				send, receive := pair(t, o, "127.0.0.1")
-				send.make, receive.make = engines[engine], engines[engine]
-				s, r := runBoth(t.Context(), send, receive, soon(200*time.Millisecond))
-				if s.err != nil || r.err != nil || s.end.Error != "" || r.end.Error != "" {
-					t.Fatalf("%v %v %q %q", s.err, r.err, s.end.Error, r.end.Error)
-				}
+				s, r := undisturbed(t, func(t *testing.T) (s, r finished) {
+					send, receive := pair(t, o, "127.0.0.1")
+					send.make, receive.make = engines[engine], engines[engine]
+					return runBoth(t.Context(), send, receive, soon(200*time.Millisecond))
+				})
 				checkMix(t, s.end, c.message, c.reads)
 				checkMix(t, r.end, c.message, c.reads)
 			})
