@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 // TestMain looks for goroutines of ours that outlive the tests.
 func TestMain(m *testing.M) {
+	portsGiven.Store(time.Now().UnixMicro()) // other packages' tests look for ports, too
 	code := m.Run()
 	var left string
 	for range 100 {
@@ -42,12 +44,17 @@ func ourGoroutines() string {
 	return strings.Join(ours, "\n\n")
 }
 
+// portsGiven counts the ports that freePorts has given: tests that begin at one
+// moment find the same ones free.
+var portsGiven atomic.Int64
+
 // freePorts finds a base so that everything from base-1 to base+n and the token
 // ports above were free a moment ago. They lie below those that systems give to
 // connections by themselves.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
-	for base := 11000 + int(time.Now().UnixNano()/1000%15000); base < 31000; base += n + 7 {
+	for range 2000 {
+		base := 11000 + int(portsGiven.Add(int64(n+7))%19000)
 		if portsFree(base-1, n+2) && portsFree(base+tokenOffset, n+1) {
 			return base
 		}
