@@ -118,24 +118,28 @@ func device(t *testing.T, s *Stack, name string) *netlink.LinkAttrs {
 	return attrs
 }
 
-// hostState is what a testbed must leave as it was: links and mounts of the host
-// that could be its own (others come and go), this process's namespaces and files.
-func hostState(t *testing.T) string {
+// hostState is what a testbed must leave as it was: links of the host that could be its own (others come and go), this
+// process's namespaces, and how many files and mounts it has.
+type hostState struct {
+	things        []string
+	files, mounts int
+}
+
+func lookAtHost(t *testing.T) (s hostState) {
 	t.Helper()
 	links, err := netlink.LinkList()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var state []string
 	for _, l := range links {
 		if name := l.Attrs().Name; name == "nic0" || name == "br0" || name == "v-sender" {
-			state = append(state, name)
+			s.things = append(s.things, name)
 		}
 	}
 	tasks, _ := filepath.Glob("/proc/self/task/*/ns/*")
 	for _, task := range tasks {
-		if target, err := os.Readlink(task); err == nil && !slices.Contains(state, target) {
-			state = append(state, target)
+		if target, err := os.Readlink(task); err == nil && !slices.Contains(s.things, target) {
+			s.things = append(s.things, target)
 		}
 	}
 	files, err := os.ReadDir("/proc/self/fd")
@@ -146,7 +150,23 @@ func hostState(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprint(state, len(files), strings.Count(string(mounts), t.Name()))
+	s.files, s.mounts = len(files), strings.Count(string(mounts), t.Name())
+	return s
+}
+
+// left is what is there and was not before. That something has gone is no matter: a thread of an earlier test may end now.
+func (before hostState) left(t *testing.T) (left []string) {
+	t.Helper()
+	now := lookAtHost(t)
+	for _, thing := range now.things {
+		if !slices.Contains(before.things, thing) {
+			left = append(left, thing)
+		}
+	}
+	if now.files > before.files || now.mounts > before.mounts {
+		left = append(left, fmt.Sprintf("%d files and %d mounts, before %d and %d", now.files, now.mounts, before.files, before.mounts))
+	}
+	return left
 }
 
 func TestApplyVerifyRestore(t *testing.T) {
@@ -158,20 +178,20 @@ func TestApplyVerifyRestore(t *testing.T) {
 	if err := errors.Join(warm.a.Close(), warm.b.Close()); err != nil {
 		t.Fatal(err)
 	}
-	before := hostState(t)
+	before := lookAtHost(t)
 	p := newPair(t)
 	if err := p.apply(wireGraph()); err != nil {
 		t.Fatal(err)
 	}
-	if during := hostState(t); during == before {
+	if len(before.left(t)) == 0 {
 		t.Error("the testbed cannot be told from nothing")
 	}
 	ctx := context.Background()
 	if err := errors.Join(p.a.Restore(ctx, "A"), p.b.Restore(ctx, "A")); err != nil {
 		t.Fatal(err)
 	}
-	if after := hostState(t); after != before {
-		t.Errorf("before %s\nafter  %s", before, after)
+	if left := before.left(t); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 	for _, b := range []*Backend{p.a, p.b} {
 		if left, _ := filepath.Glob(b.dir + "/cell-*"); len(left) > 0 {
@@ -321,12 +341,12 @@ func TestVerifyReportsEveryDifference(t *testing.T) {
 
 func TestHalfFailedApplyLeavesNothing(t *testing.T) {
 	p, g := newPair(t), wireGraph()
-	before := hostState(t)
+	before := lookAtHost(t)
 	if err := p.a.Apply(context.Background(), g, nil); err == nil || !strings.Contains(err.Error(), "stack of b is unknown") {
 		t.Errorf("a wire to nowhere: %v", err)
 	}
-	if after := hostState(t); after != before || len(p.a.cells) != 0 {
-		t.Errorf("before %s\nafter  %s", before, after)
+	if left := before.left(t); len(left) > 0 || len(p.a.cells) != 0 {
+		t.Errorf("left: %v, %d cells", left, len(p.a.cells))
 	}
 }
 
