@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,7 +124,7 @@ func TestBadProgramsAreErrors(t *testing.T) {
 		"no sums":  {`sleep 0.6; echo '{"intervals":[{}]}'`, "it has no sum"},
 		"says why": {`sleep 0.6; echo '{"error":"the server is busy"}'`, "the server is busy"},
 		"floods":   {"exec cat /dev/zero", "was cut off"},
-		"hangs":    {"echo $$ > $0.pid; (sleep 777; true) & sleep 776", "had not ended"},
+		"hangs":    {"echo $$ > $0.pid; (" + nap(777) + "; true) & " + nap(776), "had not ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake(t, c.script)
@@ -140,11 +141,15 @@ func TestBadProgramsAreErrors(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			if name == "hangs" {
-				gone(t, "sleep 77")
+				gone(t, nap(777))
+				gone(t, nap(776))
 			}
 		})
 	}
 }
+
+// nap is a command that takes so many seconds, and that no other process on this machine runs.
+func nap(seconds int) string { return fmt.Sprintf("sleep %d.%d", seconds, os.Getpid()) }
 
 // gone looks for a command that should have ended.
 func gone(t *testing.T, command string) {
@@ -164,18 +169,18 @@ func TestServersThatDoNotListenAreErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "before it listened") || !strings.Contains(err.Error(), "the address is not mine") {
 		t.Errorf("got %v", err)
 	}
-	fake(t, "exec sleep 775")
+	fake(t, "exec "+nap(775))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err = Prepare(ctx, order("stream", result.Options{"generator": "iperf3", "message": int64(1400)}))
 	if err == nil || !strings.Contains(err.Error(), "does not listen") {
 		t.Errorf("got %v", err)
 	}
-	gone(t, "sleep 775")
+	gone(t, nap(775))
 }
 
 func TestCloseEndsTheProgram(t *testing.T) {
-	fake(t, "exec sleep 774")
+	fake(t, "exec "+nap(774))
 	o := order("stream", result.Options{"generator": "iperf3", "message": int64(1400)})
 	o.Role, o.Address = traffic.Send, "127.0.0.1:20000"
 	w, err := Prepare(t.Context(), o)
@@ -196,7 +201,7 @@ func TestCloseEndsTheProgram(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("the run ended well")
 	}
-	gone(t, "sleep 774")
+	gone(t, nap(774))
 }
 
 func TestOrdersThatCannotBeKept(t *testing.T) {
