@@ -2,9 +2,14 @@ package control
 
 import (
 	"bufio"
+	"errors"
+	"io"
 	"net"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -20,7 +25,7 @@ func TestIdleClients(t *testing.T) {
 		}
 		defer conn.Close()
 		idle = append(idle, conn)
-		if len(idle) == 1 { // it has been served once, so it is there, and the idlest in a moment
+		if len(idle) == 1 { // it has been served once, so it is there
 			conn.Write([]byte("{}\n"))
 			conn.SetReadDeadline(time.Now().Add(soon))
 			if _, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
@@ -35,10 +40,48 @@ func TestIdleClients(t *testing.T) {
 	if took := time.Since(begun); took > soon {
 		t.Errorf("the answer took %v", took)
 	}
-	idle[0].SetReadDeadline(time.Now().Add(soon))
-	if _, err := idle[0].Read(make([]byte, 1)); err == nil {
-		t.Error("the client who was idle for the longest time is still there")
+	gone := make(chan error, len(idle))
+	for _, conn := range idle {
+		conn.SetReadDeadline(time.Time{})
+		go func() { // ends with the connection
+			_, err := conn.Read(make([]byte, 1))
+			gone <- err
+		}()
 	}
+	select {
+	case err := <-gone:
+		if err != io.EOF && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("a client who was idle is told %v", err)
+		}
+	case <-time.After(soon):
+		t.Error("every client who was idle is still there")
+	}
+}
+
+// TestIdlest: who has asked nothing for the longest time has to go, whoever came first.
+func TestIdlest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := newGuests(3)
+		var here []*guest
+		for range 3 {
+			ours, theirs := net.Pipe()
+			defer theirs.Close()
+			here = append(here, room.enter(ours))
+			time.Sleep(time.Second) // of the test's own clock
+		}
+		here[0].asks()
+		time.Sleep(time.Second)
+		here[0].waits()
+		for _, goes := range []*guest{here[1], here[2], here[0]} {
+			time.Sleep(time.Second)
+			ours, theirs := net.Pipe()
+			defer theirs.Close()
+			room.enter(ours)
+			if err := goes.SetDeadline(time.Time{}); room.here[goes] || len(room.here) != 3 || !errors.Is(err, io.ErrClosedPipe) {
+				t.Errorf("guest %d of three is still there: %v", slices.Index(here, goes), err)
+			}
+		}
+	})
 }
 
 // TestBusy: when all are being served, one more is told so at once.
