@@ -24,7 +24,7 @@ func TestALateReadingMakesNoEmptyIntervals(t *testing.T) {
 	}
 	const every = 20 * time.Millisecond
 	now := time.Now()
-	readings, err := p.follow(context.Background(), before, now.Add(-10*every), now.Add(3*every), every)
+	readings, err := p.follow(context.Background(), before, now.Add(-10*every), now.Add(10*every), every)
 	if err != nil || len(readings) < 2 {
 		t.Fatalf("%d readings, %v", len(readings), err)
 	}
