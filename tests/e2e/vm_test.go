@@ -68,6 +68,9 @@ func TestVirtualMachines(t *testing.T) {
 	for _, budget := range []string{"35s", "2m"} {
 		out := filepath.Join(t.TempDir(), "run")
 		o := windtunnel(t, 4*time.Minute, "run", suite, "--window", "250ms", "--budget", budget, "--out", out)
+		if _, err := os.Stat(filepath.Join(out, result.FileName)); err != nil {
+			t.Fatalf("exit code %d, %v\n%s", o.code, err, o.err)
+		}
 		measured := machinesMeasured(t, out)
 		missed = ""
 		for cell := range strings.SplitSeq(wantedCells(vmSuite), " ") {
