@@ -157,12 +157,15 @@ func (c contrast) reckoned(all []Cause) []Cause {
 			continue
 		}
 		others := slices.ContainsFunc(all, func(b Cause) bool { return b.rank.order == dearer && b.Factor != a.Factor && b.touches(cpu.end) })
+		a.Evidence = append(append(slices.Clip(a.Evidence), cpu.Says), cpu.Evidence...)
 		if explained[cpu.end] = true; others {
-			a.Share = result.Missing("seen, its share is not known: the CPU's time, all in all, " + cpu.ShareWords())
+			a.Share = result.Missing("seen, its share is not known: it is not all that costs a full CPU more")
+			if cpu.Share.Known() {
+				a.Evidence = append(a.Evidence, "all in all, "+cpu.By+" "+cpu.ShareWords())
+			}
 		} else if a.Share = cpu.Share; a.Share.Known() {
 			a.By = cpu.By + ", by elimination: nothing else was seen that costs it"
 		}
-		a.Evidence = append(append(slices.Clip(a.Evidence), cpu.Says), cpu.Evidence...)
 	}
 	return slices.DeleteFunc(all, func(a Cause) bool { return a.Factor == "cpu" && explained[a.end] })
 }

@@ -50,6 +50,7 @@ const (
 var causeKinds = []func(contrast) []Cause{
 	ceilingCause,
 	generatorCause,
+	othersCause,
 	windowCause,
 	sendBufferCause,
 	applicationCause,

@@ -279,8 +279,8 @@ func TestSeveralThingsThatCostOneCPU(t *testing.T) {
 		t.Fatalf("%+v", causes)
 	}
 	for _, c := range causes[:2] {
-		if c.Share.Known() || !strings.Contains(c.Share.Reason, "all in all, explains 1") {
-			t.Errorf("%s: %+v", c.Factor, c.Share)
+		if c.Share.Known() || !strings.Contains(strings.Join(c.Evidence, "; "), "all in all, CPU time per KiB on the CPU that was full explains 1") {
+			t.Errorf("%s: %+v, %q", c.Factor, c.Share, c.Evidence)
 		}
 	}
 }

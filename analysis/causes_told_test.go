@@ -119,3 +119,37 @@ func TestSettingsAreReadBack(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestOtherProgramsThatHadTheCPU are named where they explain most of a difference, and are only seen where it is larger.
+func TestOtherProgramsThatHadTheCPU(t *testing.T) {
+	with := func(rate float64) []Cause {
+		file := run(6, func(tr *result.Trial) {
+			busyAt(tr, "b", 1)
+			tr.Pairs[0].Receiver.Bytes = 100_000_000 + uint64(10_000*(tr.Block%3))
+			if tr.Cell == "B" {
+				tr.Pairs[0].Receiver.Bytes = uint64(rate*1e8) + uint64(10_000*(tr.Block%2))
+			}
+		})
+		file.Run.Plan.Profile = true
+		for _, tr := range file.Trials {
+			others := int32(50)
+			if tr.Cell == "B" {
+				others = 300 + int32(tr.Block%2)
+			}
+			file.Profiles = append(file.Profiles, result.Profile{Cell: tr.Cell, Block: tr.Block, Node: "b", WindowSeconds: 1, PeriodSeconds: 0.0025, CPUs: []int{1}, Taken: 400,
+				Names: []string{"tcp_v4_rcv"}, Tasks: []result.ProfileTask{
+					{Name: "make", Whose: result.OfOthers, Frames: []result.ProfileFrame{{-1, 0, others}}},
+					{Name: "worker", Whose: result.OfCell, Frames: []result.ProfileFrame{{-1, 0, 400 - others}}}}})
+		}
+		return Of(file).Ratios[0].Causes
+	}
+	causes := with(0.28)
+	if len(causes) == 0 || causes[0].Factor != "other-programs" || !causes[0].Share.Known() || causes[0].Share.Mean < 0.8 || causes[0].Share.Mean > 1.2 {
+		t.Errorf("%+v", causes)
+	}
+	for _, cause := range with(0.01) {
+		if cause.Factor == "other-programs" && (cause.rank.order != seen || cause.Share.Known()) {
+			t.Errorf("of a much larger difference: %+v", cause)
+		}
+	}
+}

@@ -141,13 +141,14 @@ func spokenFor(r analysis.Ratio) string {
 // causeLines are a ratio's causes; where none was found, what differs between its cells.
 func causeLines(r analysis.Ratio) []line {
 	var lines []line
+	said := map[string]bool{}
 	for n, c := range r.Causes {
 		lines = append(lines, line{says: fmt.Sprintf("%s %s: %s (%s)", ordinal(n), c.Factor, c.Says, c.ShareWords())})
 		if c.By != "" && c.Share.Known() {
 			lines = append(lines, line{says: "reckoned by " + c.By, under: true})
 		}
-		if len(c.Evidence) > 0 {
-			lines = append(lines, line{says: strings.Join(c.Evidence, "; "), under: true})
+		if fresh := unsaid(c.Evidence, said); len(fresh) > 0 {
+			lines = append(lines, line{says: strings.Join(fresh, "; "), under: true})
 		}
 	}
 	if len(r.Causes) == 0 {

@@ -31,8 +31,8 @@ func Explain(w io.Writer, f analysis.Findings, ratio string, o Options) error {
 	}
 	o.Width = max(o.Width, 40)
 	out := &text{Writer: bufio.NewWriter(w), Options: o}
-	out.hanging("", sentence(f, r), 2, "")
-	out.section(explanation(r))
+	out.hanging("", r.Ratio.Short()+": "+sentence(f, r), 2, "")
+	out.section(explanation(f, r))
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("writing the explanation: %w", err)
 	}
@@ -55,15 +55,17 @@ func ratioNamed(f analysis.Findings, name string) (analysis.Ratio, error) {
 }
 
 // explanation is the causes of a ratio, and what to trust them by.
-func explanation(r analysis.Ratio) section {
+func explanation(f analysis.Findings, r analysis.Ratio) section {
 	s := section{}
 	if !r.Estimate.Known() {
+		s.notes = unmeasured(f, r)
 		return s
 	}
+	said := map[string]bool{}
 	for n, c := range r.Causes[:min(len(r.Causes), mostExplained)] {
 		i := item{name: fmt.Sprintf("%d.", n+1), says: c.Says + " (" + c.ShareWords() + ")"}
-		if len(c.Evidence) > 0 {
-			i.lines = append(i.lines, line{says: strings.Join(c.Evidence, "; ")})
+		if fresh := unsaid(c.Evidence, said); len(fresh) > 0 {
+			i.lines = append(i.lines, line{says: strings.Join(fresh, "; ")})
 		}
 		if c.By != "" && c.Share.Known() {
 			i.lines = append(i.lines, line{says: "reckoned by " + c.By})
@@ -87,4 +89,27 @@ func explanation(r analysis.Ratio) section {
 		s.notes = append(s.notes, "Doubt: "+d+".")
 	}
 	return s
+}
+
+// unmeasured says why a ratio's cells have no figures.
+func unmeasured(f analysis.Findings, r analysis.Ratio) []string {
+	var all []string
+	for _, name := range []string{r.Ratio.Over, r.Ratio.Under} {
+		if c, ok := f.Cell(name); ok && c.Status != analysis.Measured && c.Reason != "" {
+			all = append(all, "Cell "+name+": "+c.Reason+".")
+		}
+	}
+	return all
+}
+
+// unsaid is the evidence that no cause before had, and notes it: what is full of work is so for all that fills it.
+func unsaid(evidence []string, said map[string]bool) []string {
+	var fresh []string
+	for _, e := range evidence {
+		if !said[e] {
+			fresh = append(fresh, e)
+		}
+		said[e] = true
+	}
+	return fresh
 }

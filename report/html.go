@@ -178,6 +178,12 @@ func (p *page) chart(c illustrated) {
 	for _, note := range c.notes {
 		p.element("p", note, "class", "note")
 	}
+	if len(c.tree) > 0 {
+		p.open("details", "class", "tree")
+		p.element("summary", "The calls of this picture, to be opened one by one")
+		p.tree(c.tree)
+		p.close("details")
+	}
 	if c.figures != nil {
 		p.open("details")
 		p.element("summary", "The figures of this picture")

@@ -20,7 +20,8 @@ type chart struct {
 	of      string // the cell, where a plot draws several
 	says    string // how it is read: a sentence or two that stand under it, and its description for those who do not see it
 	picture *drawing
-	figures *table // the same as numbers
+	figures *table   // the same as numbers
+	tree    []branch // and, of calls, as a tree
 	notes   []string
 }
 

@@ -69,7 +69,7 @@ func drawFlame(colours palette, c analysis.Cell, flame analysis.Flame, most int)
 		})
 	}
 	return chart{
-		of: fmt.Sprintf("%s, node %s", c.Spec.Name, flame.Node), picture: d, figures: flameFigures(flame),
+		of: fmt.Sprintf("%s, node %s", c.Spec.Name, flame.Node), picture: d, figures: flameFigures(flame), tree: flameTree(flame),
 		says: fmt.Sprintf("The CPU time of node %s in cell %s, as %d trials' samples found it: a frame's width is its share, above it is what it called, below it who called it. Idle time is left out, and what is thinner than %g pixels.",
 			flame.Node, c.Spec.Name, flame.Trials, flameThinnest),
 	}

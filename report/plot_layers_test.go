@@ -31,6 +31,11 @@ func TestFlamesAreBounded(t *testing.T) {
 	f := analysis.Of(m.file)
 	drawn := 0
 	for _, c := range drawFlames(f) {
+		var p page
+		p.tree(c.tree)
+		if n := strings.Count(p.String(), "<li>"); n == 0 || n > treeMost || strings.Contains(p.String(), "<script>") {
+			t.Errorf("%s: %d calls", c.of, n)
+		}
 		drawn += strings.Count(c.picture.String(), "<rect")
 		if c.picture.height > (flameDepth+4)*flameRow+200 {
 			t.Errorf("%s is %g pixels high", c.of, c.picture.height)
@@ -41,5 +46,28 @@ func TestFlamesAreBounded(t *testing.T) {
 	}
 	if drawn == 0 || drawn > flameFrames+100 {
 		t.Errorf("%d rectangles", drawn)
+	}
+}
+
+// TestCallsAreOpenedOneByOne: calls that made only the next are one, the widest come first, and what took little is left out.
+func TestCallsAreOpenedOneByOne(t *testing.T) {
+	m := layered()
+	var task result.ProfileTask
+	for i := range m.file.Profiles {
+		if p := &m.file.Profiles[i]; p.Missing == "" {
+			p.Names = []string{"do_syscall_64", "tcp_sendmsg", "tcp_push", "rep_movs_alternative", "rarely"}
+			task = result.ProfileTask{Name: "worker", Whose: result.OfCell, Frames: []result.ProfileFrame{
+				{-1, 0, 0}, {0, 1, 0}, {1, 2, 30}, {1, 3, 69}, {1, 4, 0}, {2, 3, 100},
+			}}
+			p.Tasks = []result.ProfileTask{task}
+		}
+	}
+	tree := drawFlames(analysis.Of(m.file))[0].tree
+	if len(tree) != 1 || tree[0].says != "worker → do_syscall_64 → tcp_sendmsg: 100 % (TCP)" || len(tree[0].under) != 2 {
+		t.Fatalf("%+v", tree)
+	}
+	first, second := tree[0].under[0], tree[0].under[1]
+	if first.says != "tcp_push: 65.3 % (TCP), 15.1 % by itself" || len(first.under) != 1 || second.says != "rep_movs_alternative: 34.7 % (copy)" {
+		t.Errorf("%+v", tree[0].under)
 	}
 }

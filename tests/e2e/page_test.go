@@ -101,7 +101,7 @@ func TestPagesAreForEverybody(t *testing.T) {
 		t.Skip("needs axe-core (make peers, with npm)")
 	}
 	b := needsBrowser(t)
-	for _, page := range []struct{ name, scheme string }{{"normal", "light"}, {"normal", "dark"}, {"kinds", "light"}} {
+	for _, page := range []struct{ name, scheme string }{{"normal", "light"}, {"normal", "dark"}, {"kinds", "light"}, {"layers", "dark"}} {
 		b.open(pageFile(t, page.name), 1000, page.scheme)
 		for _, found := range b.accessible(string(axe)) {
 			t.Errorf("%s, %s: %s", page.name, page.scheme, found)
@@ -128,7 +128,7 @@ func TestPagesByKeyboard(t *testing.T) {
 	b.open(pageFile(t, "normal"), 1000, "light")
 	var stops int
 	b.evaluate(&stops, `document.querySelectorAll("a[href], summary, details[open] [tabindex], [tabindex]:not(details [tabindex])").length`)
-	const tab, enter = 9, 13
+	const tab = 9
 	b.evaluate(nil, `window.reached = new Set(); 0`)
 	var first string
 	for i := range stops {
@@ -145,10 +145,28 @@ func TestPagesByKeyboard(t *testing.T) {
 	}
 	var opened bool
 	b.evaluate(nil, `document.querySelector("summary").focus(); 0`)
-	b.ask(nil, "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": enter, "text": "\r"})
-	b.ask(nil, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": enter})
+	b.enter()
 	b.evaluate(&opened, `document.querySelector("details").open`)
 	if !opened {
 		t.Error("the figures of a picture do not open by the Enter key")
 	}
+	b.open(pageFile(t, "layers"), 1000, "light")
+	b.evaluate(nil, `document.querySelector("details.tree > summary").focus(); 0`)
+	for range 3 { // the tree, a program, what that called
+		b.enter()
+		b.press("Tab", tab)
+	}
+	var deep int
+	b.evaluate(&deep, `document.querySelectorAll("details.tree details[open]").length`)
+	if deep != 2 {
+		t.Errorf("of a flame graph's calls %d are open by keys: want two", deep)
+	}
+}
+
+// enter presses the Enter key.
+func (b *browser) enter() {
+	b.t.Helper()
+	const enter = 13
+	b.ask(nil, "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": enter, "text": "\r"})
+	b.ask(nil, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": enter})
 }
