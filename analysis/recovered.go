@@ -23,6 +23,9 @@ type Factor struct {
 	Both  bool          // both cells of the ratio were changed alike; else the first has it as the second
 	Share result.Figure // of the gap: 0.71; bounded, or with a reason
 	Hides string        // why the gap may be hidden by the change and not closed, "" if nothing says so
+	// Shows is the verdict on the two cells with the change, where they differ only then: what was taken away had made them
+	// alike. "" where they do not, or where there is a gap without it.
+	Shows string
 }
 
 // recovered is nil where no suspects were asked for.
@@ -39,13 +42,15 @@ func (f Findings) recovered(d data) *Recovered {
 		}
 	}
 	for _, name := range names {
-		factor, reason := f.factor(d, why.Ratio, name, stats.Family(len(names)+1))
+		family := stats.Family(len(names) + 1)
+		factor, reason := f.factor(d, why.Ratio, name, family)
 		if reason != "" {
 			found.Untested = append(found.Untested, result.Untested{Factor: name, Reason: reason})
 			continue
 		}
 		if e := found.Ratio.Estimate; e.Bounded() && !e.Differs() { // as one of all ratios of the report
 			factor.Share = result.Missing("the gap itself is not distinguishable from none")
+			factor.Shows = f.shows(d, found.Ratio, name, family)
 		}
 		found.Factors = append(found.Factors, factor)
 	}
@@ -65,6 +70,8 @@ func (f Factor) Distinct() bool {
 // the cells differ comes before what was changed in both, which may hide a gap instead of closing it.
 func (f Factor) rank() int {
 	switch {
+	case f.Shows != "":
+		return 0
 	case !f.Share.Known():
 		return 5
 	case f.Distinct() && f.Share.Mean < 0:
@@ -116,6 +123,29 @@ func hides(gap result.Ratio, between, alone stats.Estimate) string {
 		return ""
 	}
 	return gap.Under + " itself is then " + stats.Verdict(alone, Words(gap.Metric)) + ", and what limits it there may hide the gap"
+}
+
+// shows is the verdict on the ratio's cells with a factor changed, "" where they do not differ then either, or no more than
+// without it they may. It is one of a family of so many claims.
+func (f Findings) shows(d data, without Ratio, name string, family stats.Family) string {
+	gap := without.Ratio
+	over, under := gap.Over, gap.Under
+	for _, c := range f.Cells {
+		if i := c.Spec.Intervention; i != nil && i.Ratio == gap && i.Factor == name {
+			switch i.Of {
+			case gap.Over:
+				over = c.Spec.Name
+			case gap.Under:
+				under = c.Spec.Name
+			}
+		}
+	}
+	blocks, _ := d.blocks(gap.Metric, over, under)
+	e := family.Ratio(blocks)
+	if !e.Differs() || *e.Low <= *without.Estimate.High && *e.High >= *without.Estimate.Low {
+		return ""
+	}
+	return stats.Verdict(e, Words(gap.Metric))
 }
 
 // blocks pair the trials of two cells.

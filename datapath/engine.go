@@ -12,8 +12,8 @@ import (
 
 // The options of every path whose containers are a container engine's.
 const (
+	OptionCPUs   = "cpus" // a limit of their CPU time
 	optionImage  = "image"
-	optionCPUs   = "cpus"
 	optionMemory = "memory"
 )
 
@@ -23,7 +23,7 @@ func EngineOptions() []result.Option {
 		Name: optionImage, Type: result.Word,
 		Says: "the containers' image: a file that `docker save` wrote, by its path; made on the spot if left out",
 	}, {
-		Name: optionCPUs, Type: result.Word,
+		Name: OptionCPUs, Type: result.Word,
 		Says: "how many CPUs a container may use (0.5); no limit if left out",
 	}, {
 		Name: optionMemory, Type: result.Size, Min: 32 << 20,
@@ -126,7 +126,7 @@ func (l *Layout) Engines(settings EngineSettings, shape func(*testbed.Engine, *t
 // limits is a container as the options have it.
 func (l *Layout) limits() (testbed.EngineContainer, error) {
 	c := testbed.EngineContainer{Image: l.Request.Options.Text(optionImage), MemoryBytes: l.Request.Options.Int(optionMemory)}
-	if text := l.Request.Options.Text(optionCPUs); text != "" {
+	if text := l.Request.Options.Text(OptionCPUs); text != "" {
 		cpus, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(cpus >= 0.01 && cpus <= 4096) { // the least that Docker takes
 			return c, l.Errorf("`cpus` is %q: write a number from 0.01 on, like 1.5", text)

@@ -20,6 +20,7 @@ type factorObject struct {
 	Cells  []string      `json:"cells"`
 	Share  result.Figure `json:"share"`           // of the gap: 0.71; or a reason
 	Hides  string        `json:"hides,omitempty"` // why the change may hide the gap and not close it
+	Shows  string        `json:"shows,omitempty"` // the verdict with the change, where there is a gap only then
 }
 
 func recoveredOf(r *analysis.Recovered) *recoveredObject {
@@ -28,7 +29,7 @@ func recoveredOf(r *analysis.Recovered) *recoveredObject {
 	}
 	o := &recoveredObject{Ratio: r.Ratio.Ratio.Name(), Verdict: r.Ratio.Verdict, Factors: []factorObject{}, Untested: []result.Untested{}}
 	for _, f := range r.Factors {
-		o.Factors = append(o.Factors, factorObject{Factor: f.Name, Says: f.Says, Both: f.Both, Cells: list(f.Cells), Share: f.Share, Hides: f.Hides})
+		o.Factors = append(o.Factors, factorObject{Factor: f.Name, Says: f.Says, Both: f.Both, Cells: list(f.Cells), Share: f.Share, Hides: f.Hides, Shows: f.Shows})
 	}
 	o.Untested = append(o.Untested, r.Untested...)
 	return o

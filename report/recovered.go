@@ -17,7 +17,7 @@ func recovered(f analysis.Findings) section {
 	}
 	s := section{heading: "What gives the gap " + r.Ratio.Ratio.Short() + " back"}
 	for _, factor := range r.Factors {
-		says, mood := givesBack(factor)
+		says, mood := givesBack(factor, r.Ratio.Ratio.Over)
 		s.items = append(s.items, item{name: factor.Name, says: says, mood: mood})
 	}
 	for _, u := range r.Untested {
@@ -30,8 +30,11 @@ func recovered(f analysis.Findings) section {
 // little is the share of a gap, in per cent, that nobody looks for: what is known to be less is nothing to speak of.
 const little = 25
 
-// givesBack is a factor's sentence.
-func givesBack(f analysis.Factor) (string, mood) {
+// givesBack is a factor's sentence, of the gap of a cell.
+func givesBack(f analysis.Factor, over string) (string, mood) {
+	if f.Shows != "" {
+		return fmt.Sprintf("brings a gap out: %s is then %s: %s", over, f.Shows, f.Says), good
+	}
 	share, verb := f.Share, "recovers"
 	if f.Both {
 		verb = "accounts for"

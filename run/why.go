@@ -130,7 +130,7 @@ func (p Plan) try(a *attempt, host Host, settings Settings) string {
 		}
 		before := p.Cells[slices.IndexFunc(p.Cells, func(c PlannedCell) bool { return c.Record.Name == (*cell).Name })]
 		if (*cell).Path == datapath.Existing && reflect.DeepEqual((*cell).Load, before.Record.Load) {
-			return "between places that run already nothing is changed"
+			return runsAlready
 		}
 		laid, err := p.planCell(**cell, host, settings, "")
 		if err != nil {

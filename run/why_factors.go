@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"windtunnel/datapath"
 	"windtunnel/datapath/paths"
@@ -28,6 +29,7 @@ var factors = []func(contrast) []attempt{
 	contrast.wires,
 	one(contrast.machines),
 	one(contrast.cpu),
+	one(contrast.quota),
 	one(contrast.pairs),
 }
 
@@ -44,7 +46,14 @@ func one(of func(contrast) attempt) func(contrast) []attempt {
 const (
 	off  = "off"
 	auto = scenario.Auto
+
+	runsAlready = "between places that run already nothing is changed"
 )
+
+// runAlready tells of places of which nothing but the load is ours.
+func (c contrast) runAlready() bool {
+	return c.over.Path == datapath.Existing || c.under.Path == datapath.Existing
+}
 
 // gro is whether receivers join the wire's packets to longer ones.
 func (c contrast) gro() attempt {
@@ -153,6 +162,8 @@ func (c contrast) steering() attempt {
 	const factor = "steering"
 	over, under := c.over.Wire, c.under.Wire
 	switch {
+	case c.runAlready():
+		return untested(factor, runsAlready)
 	case over.Spread != under.Spread || over.VMQ != under.VMQ || over.Steer != under.Steer:
 		return c.asUnder(factor, "work on those CPUs that "+c.under.Name+" has it on", func(cell *scenario.Cell) {
 			cell.Wire.Spread, cell.Wire.VMQ, cell.Wire.Steer = under.Spread, under.VMQ, under.Steer
@@ -178,6 +189,8 @@ func (c contrast) flows() int {
 func (c contrast) queues() attempt {
 	const factor = "queues"
 	switch over, under := c.over.Wire.Queues, c.under.Wire.Queues; {
+	case c.runAlready():
+		return untested(factor, runsAlready)
 	case over != under:
 		return c.asUnder(factor, "as many queues of the wire as in "+c.under.Name, func(cell *scenario.Cell) { cell.Wire.Queues = under })
 	case over == 1:
@@ -210,14 +223,15 @@ func (c contrast) loads() []attempt {
 	return c.differing(c.words.Kinds[c.over.Traffic], c.over.Load, c.under.Load, func(cell *scenario.Cell) result.Options { return cell.Load })
 }
 
-// options are those of the path, where both cells have the same one; its encapsulation is a factor of its own.
+// options are those of the path, where both cells have the same one; its encapsulation and its containers' quota are
+// factors of their own.
 func (c contrast) options() []attempt {
 	if c.over.Path != c.under.Path {
 		return nil
 	}
 	var own []result.Option
 	for _, o := range c.words.Paths[c.over.Path] {
-		if o.Name != optionEncapsulation {
+		if o.Name != optionEncapsulation && o.Name != datapath.OptionCPUs {
 			own = append(own, o)
 		}
 	}
@@ -247,18 +261,22 @@ func (c contrast) differing(options []result.Option, over, under result.Options,
 	return all
 }
 
-// wires are the wire's other settings, where they differ.
+// wires are the wire's other settings. A rate and a loss that both have are taken away: two cells at one ceiling look alike.
 func (c contrast) wires() []attempt {
 	var all []attempt
-	under := c.under.Wire
-	if c.over.Wire.Kind != under.Kind {
+	over, under := c.over.Wire, c.under.Wire
+	if over.Kind != under.Kind {
 		all = append(all, c.asUnder("wire", fmt.Sprintf("a wire of kind %s, as in %s", under.Kind, c.under.Name), func(cell *scenario.Cell) { cell.Wire.Kind = under.Kind }))
 	}
-	if c.over.Wire.BitsPerSecond != under.BitsPerSecond {
+	if over.BitsPerSecond != under.BitsPerSecond {
 		all = append(all, c.asUnder("rate", "the wire's rate as in "+c.under.Name, func(cell *scenario.Cell) { cell.Wire.BitsPerSecond = under.BitsPerSecond }))
+	} else if over.BitsPerSecond > 0 {
+		all = append(all, c.inBoth("rate", "no limit to the wire's rate", func(cell *scenario.Cell) { cell.Wire.BitsPerSecond = 0 }))
 	}
-	if c.over.Wire.Loss != under.Loss {
+	if over.Loss != under.Loss {
 		all = append(all, c.asUnder("loss", "the wire's loss as in "+c.under.Name, func(cell *scenario.Cell) { cell.Wire.Loss = under.Loss }))
+	} else if over.Loss > 0 {
+		all = append(all, c.inBoth("loss", "no loss on the wire", func(cell *scenario.Cell) { cell.Wire.Loss = 0 }))
 	}
 	return all
 }
@@ -269,6 +287,9 @@ const optionEncapsulation = "encapsulation"
 // encapsulation is how packets are wrapped between nodes.
 func (c contrast) encapsulation() attempt {
 	const none = "none"
+	if c.runAlready() {
+		return untested(optionEncapsulation, runsAlready)
+	}
 	over, under := wrapped(c.over, c.words), wrapped(c.under, c.words)
 	if over == none && under == none {
 		return untested(optionEncapsulation, "packets are not wrapped in either cell")
@@ -357,7 +378,7 @@ func inMachines(c scenario.Cell) bool {
 func (c contrast) cpu() attempt {
 	const factor, threads, flows = "cpu", "threads", "streams"
 	switch over, under := c.over.Load.Int(threads), c.under.Load.Int(threads); {
-	case c.cpus < spreadCPUs:
+	case c.cpus < spreadCPUs && !c.runAlready(): // how many those have is not known before they are entered
 		return untested(factor, "a node has one CPU, and there is no other to give it")
 	case c.over.Traffic != streams || c.under.Traffic != streams:
 		return untested(factor, "only streams are dealt to more threads without another load")
@@ -369,6 +390,38 @@ func (c contrast) cpu() attempt {
 	return c.inBoth(factor, "two streams on two threads", func(cell *scenario.Cell) {
 		cell.Load[threads], cell.Load[flows] = int64(spreadCPUs), max(int64(spreadCPUs), cell.Load.Int(flows))
 	})
+}
+
+// quota is the CPU time that a container engine lets a cell's containers have.
+func (c contrast) quota() attempt {
+	const factor = "quota"
+	over, limits := quotaOf(c.over, c.words)
+	under, _ := quotaOf(c.under, c.words)
+	set := func(cell *scenario.Cell) {
+		if cell.PathOptions[datapath.OptionCPUs] = under; under == "" {
+			delete(cell.PathOptions, datapath.OptionCPUs)
+		}
+	}
+	switch {
+	case c.runAlready():
+		return untested(factor, runsAlready)
+	case !limits:
+		return untested(factor, "the path %s limits nobody's CPU time: those of container engines do (`cpus`)", c.over.Path)
+	case over == under && over == "":
+		return untested(factor, "no container's CPU time is limited in either cell")
+	case over == under:
+		under = ""
+		return c.inBoth(factor, "no limit to the containers' CPU time", set)
+	case under == "":
+		return c.asUnder(factor, "no limit to the containers' CPU time, as in "+c.under.Name, set)
+	}
+	return c.asUnder(factor, fmt.Sprintf("%s CPUs a container, as in %s", under, c.under.Name), set)
+}
+
+// quotaOf is how many CPUs a cell's containers may use, "" for all, and whether its path knows of such a limit.
+func quotaOf(c scenario.Cell, words scenario.Vocabulary) (cpus string, limits bool) {
+	limits = slices.ContainsFunc(words.Paths[c.Path], func(o result.Option) bool { return o.Name == datapath.OptionCPUs })
+	return c.PathOptions.Text(datapath.OptionCPUs), limits
 }
 
 // pairs are never changed: who sends to whom is the question itself.

@@ -44,6 +44,7 @@ func TestSuspectsOfAnOverlay(t *testing.T) {
 	}
 	for factor, why := range map[string]string{
 		"steering": "one CPU", "queues": "one CPU", "message": "128KiB in one call", "cpu": "no other to give it",
+		"quota": "limits nobody's CPU time",
 	} {
 		if !strings.Contains(untested[factor], why) {
 			t.Errorf("%s: %q, want %q", factor, untested[factor], why)
@@ -94,6 +95,10 @@ cells:
   wire: {path: wire, pairs: [{from: a, to: b}]}
   near: {pairs: [{from: {container: s, on: a}, to: {container: r, on: a}}]}
   asks: {like: A, traffic: {kind: ping}}
+  slower: {like: slow, segmentation: no-lso}
+  half: {path: {kind: host-network, cpus: 0.5}, pairs: [{from: {container: s, on: a}, to: b}]}
+  half-too: {like: half, traffic: {nodelay: true}}
+  all: {path: host-network, pairs: [{from: {container: s, on: a}, to: b}]}
 `
 
 // TestSuspectsByWhatDiffers: each cell against A has its own differences as suspects, as A has them.
@@ -114,6 +119,10 @@ func TestSuspectsByWhatDiffers(t *testing.T) {
 		"A/wire":        {[]string{"A+gro", "wire+gro", "A+checksum", "wire+checksum"}, []string{"tso", "encapsulation"}},
 		"A/near":        {[]string{"A+tso", "near+tso"}, []string{"gro"}},
 		"asks/A":        {nil, []string{"load"}},
+		"slower/slow":   {[]string{"slower+rate", "slow+rate", "slower+loss", "slow+loss", "slower+tso"}, []string{"quota"}},
+		"half/all":      {[]string{"half+quota"}, nil},
+		"half/half-too": {[]string{"half+quota", "half-too+quota"}, nil},
+		"all/wire":      {nil, []string{"quota"}},
 	} {
 		p, err := MakePlan(suite, small, Settings{Budget: time.Minute, Why: &Why{Ratio: ratio}})
 		if err != nil {

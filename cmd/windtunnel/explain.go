@@ -21,7 +21,7 @@ func explainCommand(s streams) *cobra.Command {
 		Use:   "explain SUITE|RUN B/A",
 		Short: "Say why one ratio is as it is: by trying each suspect in a run of its own, or by what a run has seen",
 		Long: "Of a suite, measures the ratio's two cells and, in the same blocks, further ones with one factor changed each (GRO, TSO,\n" +
-			"checksums, MTU, steering, queues, encapsulation, message size, CPUs, and all else in which the two cells differ), and says what\n" +
+			"checksums, MTU, steering, queues, encapsulation, message size, CPUs and quotas of them, and all else in which the two cells differ), and says what\n" +
 			"share of the gap each gives back. Of a run (its folder or its run.jsonl), says what is in it, and measures nothing.",
 		Example: "  windtunnel explain contrail-windows D/B\n" +
 			"  windtunnel explain ./my-suite.yaml 'cpu.b: B/A' --factors gro,mtu --budget 1m\n" +
