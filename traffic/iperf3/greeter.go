@@ -173,23 +173,27 @@ func replyTo(b []byte) (reply []byte, ok bool) {
 	return nil, false
 }
 
-// rescueWait is how long a socket is looked at for strangers' datagrams.
+// rescueWait is how long a socket is looked at for strangers' datagrams that are on their way.
 const rescueWait = time.Millisecond
 
 // rescue takes out of a new socket what is not its client's: between its bind and
-// its connect a socket may be given the greetings of others.
-func (g *greeter) rescue(s *dataStream) {
+// its connect a socket may be given the greetings of others, who greet once only.
+func (g *greeter) rescue(s *dataStream, wait time.Duration) {
 	conn, peer := s.conn.(*net.UDPConn), s.shown.Remote
+	take := func(b []byte, from netip.AddrPort) {
+		if plain(from.Addr()) != plain(peer.Addr()) || from.Port() != peer.Port() {
+			g.hello(b, from)
+		}
+	}
+	held(conn, take)
 	b := make([]byte, 64)
-	conn.SetReadDeadline(time.Now().Add(rescueWait))
+	conn.SetReadDeadline(time.Now().Add(wait))
 	defer conn.SetReadDeadline(time.Time{})
 	for {
 		n, from, err := conn.ReadFromUDPAddrPort(b)
 		if err != nil {
 			return
 		}
-		if plain(from.Addr()) != plain(peer.Addr()) || from.Port() != peer.Port() {
-			g.hello(b[:n], from)
-		}
+		take(b[:n], from)
 	}
 }

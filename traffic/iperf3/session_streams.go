@@ -133,7 +133,7 @@ func (s *session) gatherUDP(ctx context.Context) error {
 		case conn := <-t.came:
 			i := len(s.streams)
 			s.streams = append(s.streams, newStream(i, conn, s.test.sends(i, true)))
-			s.server.greeter.rescue(s.streams[i])
+			s.server.greeter.rescue(s.streams[i], rescueWait)
 			timer.Reset(limit)
 		case <-pressed:
 			limit, pressed = hurriedTimeout, nil

@@ -1,0 +1,61 @@
+package iperf3
+
+import (
+	"encoding/binary"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestAGreetingInANewSocketIsFound: what a socket of another's stream was given is taken out of it, though the thread that
+// looks had to wait for its CPU until its time was over.
+func TestAGreetingInANewSocketIsFound(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("needs a reading that does not wait")
+	}
+	listen := net.ListenConfig{Control: socketOptions{datagrams: true, reuse: true}.control}
+	port, err := listen.ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGreeter(port.(*net.UDPConn), "")
+	defer g.close()
+	control, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer control.Close()
+	client, err := net.Dial("tcp", control.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	turn := g.enroll(client, 1, socketOptions{datagrams: true})
+	defer g.leave(turn)
+	others, stranger := loopbackUDP(t), loopbackUDP(t)
+	if _, err := stranger.WriteTo(binary.BigEndian.AppendUint32(nil, udpHello), others.LocalAddr()); err != nil {
+		t.Fatal(err)
+	}
+	stream := &dataStream{conn: others, shown: Connection{Remote: addressOf(port.LocalAddr())}}
+	for deadline := time.Now().Add(10 * time.Second); len(turn.came) == 0; {
+		if g.rescue(stream, -time.Second); time.Now().After(deadline) {
+			t.Fatal("the greeting stays where it is")
+		}
+	}
+	answer := make([]byte, 4)
+	stranger.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if n, err := stranger.Read(answer); err != nil || n != 4 || binary.BigEndian.Uint32(answer) != udpReply {
+		t.Errorf("it is answered with %x, %v", answer[:n], err)
+	}
+}
+
+func loopbackUDP(t *testing.T) *net.UDPConn {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
