@@ -182,6 +182,7 @@ func bothEnds(t *testing.T, load result.Options, from, to traffic.Port, when tra
 	return sent, got
 }
 
+// soon is a trial whose window lets testers and forwarder have their turns on CPUs that others poll on, too.
 func soon(window time.Duration) traffic.Schedule {
 	return traffic.Schedule{Start: time.Now().Add(50 * time.Millisecond), WarmUp: 100 * time.Millisecond, Window: window, Interval: 50 * time.Millisecond}
 }
@@ -220,7 +221,7 @@ func TestAtPorts(t *testing.T) {
 			if c.ipv6 {
 				from.Address, to.Address = "2001:db8::1", "2001:db8::2"
 			}
-			sent, got := bothEnds(t, c.load, from, to, soon(100*time.Millisecond))
+			sent, got := bothEnds(t, c.load, from, to, soon(300*time.Millisecond))
 			adds(t, sent, got)
 			if len(sent.Intervals) < 3 || len(got.Intervals) < 3 {
 				t.Errorf("intervals %+v and %+v", sent.Intervals, got.Intervals)
@@ -237,7 +238,7 @@ func TestAtPorts(t *testing.T) {
 	t.Run("worn wrongly", func(t *testing.T) { wornWrongly(t, ports) })
 	t.Run("nonsense", func(t *testing.T) { nonsense(t, ports) })
 	t.Run("after all", func(t *testing.T) {
-		sent, got := bothEnds(t, nil, ports[0], ports[1], soon(50*time.Millisecond))
+		sent, got := bothEnds(t, nil, ports[0], ports[1], soon(300*time.Millisecond))
 		adds(t, sent, got)
 	})
 }
@@ -269,7 +270,7 @@ func rateIsKept(t *testing.T, ports []traffic.Port) {
 
 // bothWays: one core sends and counts in both directions.
 func bothWays(t *testing.T, ports []traffic.Port) {
-	when := soon(150 * time.Millisecond)
+	when := soon(300 * time.Millisecond)
 	var ways [2][2]result.PairEnd
 	var both sync.WaitGroup
 	for i := range ways {
@@ -404,6 +405,9 @@ func sameFrames(t *testing.T, p traffic.Port, s *session, l load) {
 	compareFrames(t, p, h, l)
 }
 
+// enough frames have every size of a mix, and go through the forwarder's capture, which writes blocks.
+const enough = 2000
+
 // compareFrames lets a port send, and reads what the forwarder wrote down.
 func compareFrames(t *testing.T, p traffic.Port, h header, l load) {
 	t.Helper()
@@ -419,7 +423,11 @@ func compareFrames(t *testing.T, p traffic.Port, h header, l load) {
 	}
 	m.setPhase(window)
 	m.release()
-	time.Sleep(20 * time.Millisecond)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // a tester may have to wait for its CPU
+		if sent, _ := m.counts(window); sent >= enough || m.failure() != nil || time.Now().After(deadline) {
+			break
+		}
+	}
 	m.halt()
 	sent, _ := m.counts(window)
 	if sent == 0 || m.failure() != nil {

@@ -25,7 +25,7 @@ func worn(t *testing.T, ports []traffic.Port, tunnel result.Tunnel) {
 	const tries = 5
 	one, two := tunnelled(ports, tunnel)
 	for range tries {
-		sent, got := bothEnds(t, result.Options{"flows": 20_000}, one, two, soon(50*time.Millisecond))
+		sent, got := bothEnds(t, result.Options{"flows": 20_000}, one, two, soon(300*time.Millisecond))
 		if sent.Packets == 0 && sent.CPUSeconds == 0 {
 			t.Logf("the sender had no CPU for a window of %.3g s: %s", sent.WindowSeconds, sent.Error)
 			continue

@@ -159,7 +159,14 @@ func TestWithoutPrivilege(t *testing.T) {
 
 func TestCalibration(t *testing.T) {
 	needsRoot(t)
-	perSecond, err := Kind{}.Calibrate(t.Context(), result.Options{"flows": 64}, []int{0})
+	var perSecond float64
+	var err error
+	for range 5 { // a thread that another program keeps from its CPU makes no frame, and says so
+		if perSecond, err = (Kind{}).Calibrate(t.Context(), result.Options{"flows": 64}, []int{0}); err == nil || !strings.Contains(err.Error(), "no frame was made") {
+			break
+		}
+		t.Log(err)
+	}
 	if err != nil || perSecond < 1e4 {
 		t.Errorf("%g frames/s, %v", perSecond, err)
 	}
