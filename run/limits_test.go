@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"windtunnel/result"
@@ -90,40 +91,43 @@ func hung(budget time.Duration, cells ...string) (*Conductor, *hanging, *hanging
 
 // TestANodeThatHangsEndsTheBuilding, in time, and every cell is on record.
 func TestANodeThatHangsEndsTheBuilding(t *testing.T) {
-	c, _, _, out := hung(closingTime+100*time.Millisecond, "A", "B")
-	t.Parallel()
-	began := time.Now()
-	end, err := c.Run(context.Background())
-	if !errors.Is(err, context.DeadlineExceeded) || end.Why != EndFailed || time.Since(began) > 2*teardownLeast+time.Second {
-		t.Errorf("%+v, %v after %s", end, err, time.Since(began))
-	}
-	if len(out.cells) != 2 || !strings.Contains(out.cells[0].Failed, "give a longer --budget") || out.cells[1].Failed != "the run ended before it was built" {
-		t.Errorf("cells %+v", out.cells)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _, out := hung(closingTime+100*time.Millisecond, "A", "B")
+		began := time.Now()
+		end, err := c.Run(context.Background())
+		if !errors.Is(err, context.DeadlineExceeded) || end.Why != EndFailed || time.Since(began) > 2*teardownLeast+time.Second {
+			t.Errorf("%+v, %v after %s", end, err, time.Since(began))
+		}
+		if len(out.cells) != 2 || !strings.Contains(out.cells[0].Failed, "give a longer --budget") || out.cells[1].Failed != "the run ended before it was built" {
+			t.Errorf("cells %+v", out.cells)
+		}
+	})
 }
 
 // TestALostNodeIsAskedOnce: each cell's teardown would wait for it in vain.
 func TestALostNodeIsAskedOnce(t *testing.T) {
-	c, a, b, _ := hung(-time.Hour, "A", "B", "C")
-	t.Parallel()
-	began := time.Now()
-	err := c.restore(c.teardownLimit(), c.Plan.Cells...)
-	if err == nil || strings.Count(err.Error(), "taking cell") != 1 {
-		t.Errorf("got %v", err)
-	}
-	if took := time.Since(began); took > teardownLeast+time.Second || b.asked != 1 || a.asked != 6 {
-		t.Errorf("a was asked %d times, b %d, in %s", a.asked, b.asked, took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, a, b, _ := hung(-time.Hour, "A", "B", "C")
+		began := time.Now()
+		err := c.restore(c.teardownLimit(), c.Plan.Cells...)
+		if err == nil || strings.Count(err.Error(), "taking cell") != 1 {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took > teardownLeast || b.asked != 1 || a.asked != 6 {
+			t.Errorf("a was asked %d times, b %d, in %s", a.asked, b.asked, took)
+		}
+	})
 }
 
 // TestManyCellsMayTakeLongToGo: each answers within the limit, and all of them together do not.
 func TestManyCellsMayTakeLongToGo(t *testing.T) {
-	c, a, b, _ := hung(time.Minute, "A", "B", "C", "D", "E", "F")
-	t.Parallel()
-	a.takes, b.answers, b.takes = 100*time.Millisecond, true, 100*time.Millisecond
-	if err := c.restore(time.Second, c.Plan.Cells...); err != nil || a.asked != 12 || b.asked != 12 {
-		t.Errorf("a was asked %d times, b %d: %v", a.asked, b.asked, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, a, b, _ := hung(time.Minute, "A", "B", "C", "D", "E", "F")
+		a.takes, b.answers, b.takes = 100*time.Millisecond, true, 100*time.Millisecond
+		if err := c.restore(time.Second, c.Plan.Cells...); err != nil || a.asked != 12 || b.asked != 12 {
+			t.Errorf("a was asked %d times, b %d: %v", a.asked, b.asked, err)
+		}
+	})
 }
 
 // TestAnInterruptedRunTellsWhatItLeft: Ctrl-C is no error, a teardown that failed
