@@ -84,8 +84,16 @@ func TestSearchKnowsTheGenerator(t *testing.T) {
 	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 4})
 	c := searchTo(config)
 	c.NoLatencies, c.Load = true, result.Options{"message": int64(64)}
-	ctx, cancel := context.WithCancel(within(t, 60*time.Second))
-	found, err := Search(ctx, c, SearchShow{Trial: func(string, result.SearchTrial) { cancel() }})
+	var found result.Search
+	var err error
+	for range 6 { // a busy machine may leave a receiver no time in a trial so short, which ends a search
+		ctx, cancel := context.WithCancel(within(t, 60*time.Second))
+		found, err = Search(ctx, c, SearchShow{Trial: func(string, result.SearchTrial) { cancel() }})
+		if cancel(); !strings.Contains(found.Error, "nothing arrived in the window") {
+			break
+		}
+		t.Log(found.Error)
+	}
 	if err != nil || found.Ended != result.SearchInterrupted || len(found.Trials) == 0 {
 		t.Fatalf("%+v, %v", found, err)
 	}
