@@ -43,38 +43,32 @@ func cleanLease(dir string) ([]string, error) {
 	if err == nil && owner.Lives() {
 		return []string{fmt.Sprintf("left alone: %s, held by living process %d", dir, owner.PID)}, nil
 	}
-	said, err := undoLease(dir)
-	if err != nil || isThere(dir) {
+	said, owed, err := undoLease(dir)
+	if err != nil || owed {
 		return said, err
 	}
 	return append(said, "removed "+dir), nil
 }
 
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // undoLease undoes what the journals in a lease's folder list, which are those of
-// agents that did not do so themselves, and removes the folder. It stays while an engine does not run that may have
-// something of the lease's: the next one to clean tries again.
-func undoLease(dir string) (said []string, err error) {
-	owed := false
+// agents that did not do so themselves, and removes the folder. It stays, and is owed, while an engine does not run that
+// may have something of the lease's: the next one to clean tries again.
+func undoLease(dir string) (said []string, owed bool, err error) {
 	journals, _ := filepath.Glob(filepath.Join(dir, "*", journalName))
 	for _, path := range journals {
 		lines, stays, err := undoJournal(path)
 		said, owed = append(said, lines...), owed || stays
 		if err != nil {
-			return said, err
+			return said, owed, err
 		}
 	}
 	if owed {
-		return said, nil
+		return said, true, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		return said, fmt.Errorf("removing %s: %w", dir, err)
+		return said, false, fmt.Errorf("removing %s: %w", dir, err)
 	}
-	return said, nil
+	return said, false, nil
 }
 
 // undoJournal ends processes first, so that nobody works on under a setting that

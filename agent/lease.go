@@ -133,7 +133,7 @@ func (l *Lease) Release() error {
 	if l.notes != nil {
 		noted = l.notes.close()
 	}
-	_, err := undoLease(l.Dir)
+	_, _, err := undoLease(l.Dir)
 	return errors.Join(noted, err, l.lock.Truncate(0), l.lock.Close())
 }
 

@@ -121,6 +121,11 @@ func TestContainersAreUndone(t *testing.T) {
 	}
 }
 
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // TestALeaseWaitsForItsEngine: its folder stays while the engine does not run, and is no failure.
 func TestALeaseWaitsForItsEngine(t *testing.T) {
 	lease := filepath.Join(t.TempDir(), "lease-999999999-1")
