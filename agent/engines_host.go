@@ -34,19 +34,14 @@ const learnWithin = 20 * time.Second
 func (e *engines) learn(ctx context.Context, socket string) (*testbed.HostEngine, error) {
 	ctx, cancel := context.WithTimeout(ctx, learnWithin)
 	defer cancel()
-	if _, _, err := docker.Dial(ctx, socket); err != nil {
-		return nil, err // it has nothing of ours, and nothing is noted of it
-	}
 	ours := Engine{Socket: socket, Lease: e.config.Dir}
-	if err := e.journal.write(entry{Engine: ours}); err != nil {
-		return nil, err
-	}
+	note := func() error { return e.journal.write(entry{Engine: ours}) } // nothing, of one that does not answer
 	config := docker.Config{Socket: socket, Processes: "/proc", Program: e.config.Worker[0], Idle: e.config.Worker[1:],
 		CPUs: e.config.CPUs, Lease: ours.Lease, Prefix: fmt.Sprintf("windtunnel-%d-", os.Getpid())}
-	found, image, err := docker.Learn(ctx, config)
+	found, image, err := docker.Learn(ctx, config, note)
 	if err != nil {
 		if found.Version == "" {
-			return nil, err // it was not reached, and has nothing of ours
+			return nil, err // it has nothing of ours
 		}
 		return nil, errors.Join(err, e.hosts.remove(context.WithoutCancel(ctx), ours))
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -295,6 +296,24 @@ func TestVersionsAreCompared(t *testing.T) {
 
 func spaced(all ...any) string { return strings.TrimSpace(fmt.Sprintln(all...)) }
 
+// TestNothingIsMadeUnnoted: what cannot be noted would be forgotten, and what does not answer has nothing to note.
+func TestNothingIsMadeUnnoted(t *testing.T) {
+	e := fakeEngine(t)
+	c := config(t, e)
+	full := errors.New("the disk is full")
+	if found, _, err := Learn(context.Background(), c, func() error { return full }); !errors.Is(err, full) || found.Version != "" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if !slices.Equal(e.asked, []string{"GET /version"}) {
+		t.Errorf("asked %v", e.asked)
+	}
+	c.Socket = filepath.Join(t.TempDir(), "s")
+	note := func() error { t.Error("noted, of an engine that does not answer"); return nil }
+	if _, _, err := Learn(context.Background(), c, note); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestAnEngineIsLearnt by one container, which goes, and an image, which stays for the containers to come.
 func TestAnEngineIsLearnt(t *testing.T) {
 	e := fakeEngine(t)
@@ -308,10 +327,12 @@ func TestAnEngineIsLearnt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(proxy, "cmdline"), []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	noted := 0
+	note := func() error { noted++; return nil }
 	e.answers["GET /networks/bridge"] = `200 {"Options":{"com.docker.network.driver.mtu":"1450"}}`
 	for port, want := range map[string]string{"49153": testbed.ProxyOn, "49154": testbed.ProxyOff} {
 		e.answers["GET /containers/c-mine-try/json"] = `200 {"State":{"Running":true,"Pid":42},"NetworkSettings":{"Ports":{"1/tcp":[{"HostIp":"127.0.0.1","HostPort":"` + port + `"}]}}}`
-		found, image, err := Learn(context.Background(), c)
+		found, image, err := Learn(context.Background(), c, note)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,12 +343,15 @@ func TestAnEngineIsLearnt(t *testing.T) {
 	if !slices.Contains(e.asked, "DELETE /containers/c-mine-try") {
 		t.Errorf("asked %v", e.asked)
 	}
+	if noted != 2 {
+		t.Errorf("it was noted %d times, for 2 looks", noted)
+	}
 	e.answers["GET /networks/bridge"] = `404 {"message":"no such network"}` // Podman's
-	if found, _, err := Learn(context.Background(), c); err != nil || found.MTU != 0 {
+	if found, _, err := Learn(context.Background(), c, note); err != nil || found.MTU != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 	e.answers["POST /containers/c-mine-try/start"] = `500 {"message":"OCI runtime create failed"}`
-	if found, _, err := Learn(context.Background(), c); err == nil || found.Version == "" || !strings.Contains(err.Error(), "the image cannot run our program") {
+	if found, _, err := Learn(context.Background(), c, note); err == nil || found.Version == "" || !strings.Contains(err.Error(), "the image cannot run our program") {
 		t.Errorf("%+v, %v", found, err)
 	}
 	imported := len(slices.DeleteFunc(slices.Clone(e.asked), func(key string) bool { return key != "POST /images/create" }))

@@ -18,14 +18,18 @@ import (
 const tried = "1/tcp"
 
 // Learn tells what an engine is that others have started, by making an image of the program, which stays for later Runs, and
-// running it once with a port published on 127.0.0.1: no call of the API tells of the userland proxy. What an error leaves is
-// taken away by Remove, of which the caller takes care.
-func Learn(ctx context.Context, config Config) (found testbed.HostEngine, image string, err error) {
+// running it once with a port published on 127.0.0.1: no call of the API tells of the userland proxy. Before anything is made
+// there, answers is called, once the engine does: an error of it ends the look. What a later error leaves is taken away by Remove,
+// of which the caller takes care; found has a version from then on.
+func Learn(ctx context.Context, config Config, answers func() error) (found testbed.HostEngine, image string, err error) {
 	found.Socket = config.Socket
 	if err := testbed.RunsAlone(config.Program); err != nil {
 		return found, "", err
 	}
 	client, version, err := Dial(ctx, config.Socket)
+	if err == nil {
+		err = answers()
+	}
 	if err != nil {
 		return found, "", err
 	}
