@@ -36,6 +36,9 @@ const (
 const (
 	machineMounts   = "/run/windtunnel"
 	containerMounts = "/run/windtunnel-container"
+	// workerMounts is where a worker in the container has that stack's again: it starts in the mount namespace in which they lie at
+	// containerMounts, and the kernel refuses one sysfs twice at one place (EBUSY; fs/namespace.c, do_add_mount).
+	workerMounts = "/run/windtunnel-container-worker"
 )
 
 // ServeGuest is the first process of a virtual machine: it does what a system does at its start, and then has
@@ -209,7 +212,7 @@ func ServeGuestWorker(ctx context.Context, in io.Reader, out io.Writer, release 
 	}
 	g := &guest{stack: stack, own: stack}
 	if container {
-		if g.own, err = netns.JoinStack("the container", containerMounts+"-worker", "/proc/self/ns/net"); err != nil {
+		if g.own, err = netns.JoinStack("the container", workerMounts, "/proc/self/ns/net"); err != nil {
 			return errors.Join(err, stack.Close())
 		}
 	}
