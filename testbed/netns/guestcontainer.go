@@ -2,12 +2,9 @@ package netns
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
-
-	"github.com/vishvananda/netlink"
 
 	"windtunnel/testbed"
 )
@@ -18,12 +15,8 @@ func Contain(ctx context.Context, machine, container *Stack, k testbed.GuestCont
 	c, want := contained(machine, container, k, mtu)
 	var stands bool
 	err := machine.Do(func() error {
-		return withLinks(func(h *handle) error {
-			_, err := h.LinkByName(want.Bridges[0].Device)
-			stands = err == nil
-			if missing := (netlink.LinkNotFoundError{}); errors.As(err, &missing) {
-				return nil
-			}
+		return withLinks(func(h *handle) (err error) {
+			stands, err = h.has(want.Bridges[0].Device)
 			return err
 		})
 	})

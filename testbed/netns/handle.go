@@ -49,6 +49,15 @@ func (h *handle) delete(device string) error {
 	return nil
 }
 
+// has tells whether the stack has a device.
+func (h *handle) has(device string) (bool, error) {
+	_, err := h.LinkByName(device)
+	if missing(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func missing(err error) bool {
 	var notFound netlink.LinkNotFoundError
 	return errors.As(err, &notFound) || errors.Is(err, unix.ENODEV)

@@ -192,11 +192,13 @@ func (n NIC) reset(sysfs string) error {
 
 // restore puts everything back, in the host's own stack.
 func (n NIC) restore() error {
-	if err := withLinks(func(h *handle) error { _, err := h.LinkByName(n.Device); return err }); missing(err) {
+	there := false
+	err := withLinks(func(h *handle) (err error) { there, err = h.has(n.Device); return err })
+	if err == nil && !there {
 		return errGone
 	}
 	// Up also if it was not: a virtual pair takes no word of its NAPI threads while it has no NAPI.
-	failed := errors.Join(n.bring(true), n.reset("/sys"))
+	failed := errors.Join(err, n.bring(true), n.reset("/sys"))
 	for name, was := range n.Settings {
 		if now, err := os.ReadFile(n.setting(name)); err == nil && strings.TrimSpace(string(now)) != was {
 			failed = errors.Join(failed, os.WriteFile(n.setting(name), []byte(was), 0))
