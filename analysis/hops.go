@@ -118,9 +118,11 @@ func (c Cell) hops(trials []result.Trial) []Hop {
 		}
 		c.ends(t, add)
 		c.between(t, add)
-		for k, settings := range c.settings(t) {
-			if h := all[k]; h != nil {
-				h.Settings = settings
+		for name, s := range t.Nodes {
+			for _, l := range s.Links {
+				if l.Settings != nil {
+					all[c.linkKey(name, l)].Settings = l.Settings // between has added it
+				}
 			}
 		}
 	}
@@ -189,19 +191,6 @@ func (c Cell) between(t result.Trial, add addHop) {
 // linkKey is an interface's.
 func (c Cell) linkKey(node string, l result.LinkSample) hopKey {
 	return hopKey{c.linkRank(node, l), node, l.Place + " " + l.Device, HopInterface}
-}
-
-// settings are those of a trial's interfaces that told them.
-func (c Cell) settings(t result.Trial) map[hopKey]*result.LinkSettings {
-	all := map[hopKey]*result.LinkSettings{}
-	for name, s := range t.Nodes {
-		for _, l := range s.Links {
-			if l.Settings != nil {
-				all[c.linkKey(name, l)] = l.Settings
-			}
-		}
-	}
-	return all
 }
 
 // side is the rank at a sender's node or at a receiver's; a node that has both is a sender's.
