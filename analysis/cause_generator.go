@@ -92,29 +92,27 @@ const allOfIt = 0.90
 // senderWait is the share of the senders' threads' time in which they could run and had no CPU, and neither the kernel's
 // packet threads had it, whose work is the path's, nor one of their own.
 func senderWait(c Cell, t result.Trial) (float64, bool) {
-	waited, all := 0.0, 0.0
-	for _, node := range c.involved() {
-		s := sendersAt(c, t, node)
-		waited += math.Max(0, s.waited-result.WaitedForOwn(s.threads, len(t.Nodes[node].CPUs), s.ran, t.Nodes[node].KernelThreadSeconds))
-		all += s.all
-	}
-	if !(all > 0) {
-		return 0, false
-	}
-	return math.Min(1, waited/all), true
+	return senderShare(c, t, func(s senderTimes, at result.NodeSample) float64 {
+		return math.Max(0, s.waited-result.WaitedForOwn(s.threads, len(at.CPUs), s.ran, at.KernelThreadSeconds))
+	})
 }
 
 // senderBusy is the share in which they ran.
 func senderBusy(c Cell, t result.Trial) (float64, bool) {
-	ran, all := 0.0, 0.0
+	return senderShare(c, t, func(s senderTimes, _ result.NodeSample) float64 { return s.ran })
+}
+
+// senderShare is a part, in seconds at a node, of all of the senders' threads' time; false where no thread is known.
+func senderShare(c Cell, t result.Trial, part func(senderTimes, result.NodeSample) float64) (float64, bool) {
+	sum, all := 0.0, 0.0
 	for _, node := range c.involved() {
 		s := sendersAt(c, t, node)
-		ran, all = ran+s.ran, all+s.all
+		sum, all = sum+part(s, t.Nodes[node]), all+s.all
 	}
 	if !(all > 0) {
 		return 0, false
 	}
-	return math.Min(1, ran/all), true
+	return math.Min(1, sum/all), true
 }
 
 // senderTimes are those of the senders' threads on a node, in seconds, summed over them.
