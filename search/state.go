@@ -21,14 +21,20 @@ func (b *bench) state(g result.SearchGoal, w weather) stated {
 	all := outcomes(b.trials, g)
 	// What was fitted to limits is no rate that trials of full length missed far below: something else than a limit made them.
 	holds := func(s stated) bool { return upper == 0 || s.low <= upper*farAbove }
-	switch {
-	case b.Method != result.MethodMLR || !w.noisy || g.ExceedRatio == 0:
+	if b.Method != result.MethodMLR || !w.noisy || g.ExceedRatio == 0 {
 		return between
-	case w.fitted && w.bimodal && holds(w.byModes(g)):
-		return w.byModes(g)
-	case w.fitted && !w.bimodal && !w.bent && !surprising(all, g, w.fit) && holds(w.byLimits(g)):
-		return w.byLimits(g)
-	case contradict(all) && len(all) >= leastFitted:
+	}
+	switch {
+	case w.fitted && w.bimodal:
+		if s := w.byModes(g); holds(s) {
+			return s
+		}
+	case w.fitted && !w.bent && !surprising(all, g, w.fit):
+		if s := w.byLimits(g); holds(s) {
+			return s
+		}
+	}
+	if contradict(all) && len(all) >= leastFitted {
 		middle, low, high := fitOutcomes(all)
 		return stated{math.Exp(middle), math.Exp(low), math.Exp(high), result.BasisOutcomes, 0}
 	}
