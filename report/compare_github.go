@@ -20,11 +20,7 @@ func writeGitHub(w io.Writer, c analysis.Compared, _ Options) error {
 	if c.Forbidden != "" {
 		out.line("> [!CAUTION]", "> These runs may not be compared: "+escape(bounded(c.Forbidden, mostText)), "")
 	} else if says := gateSentence(c); says != "" {
-		alert := githubAlerts[c.Gate]
-		if c.Gate == analysis.GateHolds && !c.Whole() {
-			alert = githubAlerts[analysis.GateUndecided]
-		}
-		out.line("> "+alert, "> Gate "+escape(says), "")
+		out.line("> "+githubAlerts[githubGate(c)], "> Gate "+escape(says), "")
 	}
 	out.githubFigures(c)
 	for _, s := range []section{comparedRatios(c), differences(c), doubtList(c.Doubts)} {
@@ -42,14 +38,19 @@ var githubAlerts = map[analysis.Gate]string{
 }
 
 func githubHeading(c analysis.Compared) string {
-	mark := map[analysis.Gate]string{analysis.GateBroken: "❌ ", analysis.GateHolds: "✅ ", analysis.GateUndecided: "⚠️ ", analysis.GateUnjudged: "⚠️ "}[c.Gate]
-	switch {
-	case c.Forbidden != "":
+	mark := map[analysis.Gate]string{analysis.GateBroken: "❌ ", analysis.GateHolds: "✅ ", analysis.GateUndecided: "⚠️ ", analysis.GateUnjudged: "⚠️ "}[githubGate(c)]
+	if c.Forbidden != "" {
 		mark = "⛔ "
-	case c.Gate == analysis.GateHolds && !c.Whole(): // a cell that failed is no success
-		mark = "⚠️ "
 	}
 	return mark + escape(bounded(comparedTitle(c), mostText))
+}
+
+// githubGate is what is seen of a gate at first sight: a cell that failed is no success.
+func githubGate(c analysis.Compared) analysis.Gate {
+	if c.Gate == analysis.GateHolds && !c.Whole() {
+		return analysis.GateUndecided
+	}
+	return c.Gate
 }
 
 // githubFigures is a row a figure, and a row a cell that was not compared.
