@@ -87,7 +87,7 @@ func goldenText(t *testing.T, name, format, got string) {
 		t.Errorf("%s (-want +got, -update writes it anew):\n%s", file, d)
 	}
 	if format == "text" {
-		checkWidth(t, name, got)
+		checkWidth(t, name, got, widest)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,10 +27,10 @@ func golden(t *testing.T, name, format string, m *maker) {
 	goldenText(t, name, format, got.String())
 }
 
-func checkWidth(t *testing.T, name, text string) {
+func checkWidth(t *testing.T, name, text string, width int) {
 	t.Helper()
 	for _, s := range strings.Split(text, "\n") {
-		if n := utf8.RuneCountInString(s); n > widest {
+		if n := utf8.RuneCountInString(s); n > width {
 			t.Errorf("%s: a line of %d columns: %s", name, n, s)
 		}
 	}
@@ -335,11 +336,21 @@ func TestNarrowTerminal(t *testing.T) {
 		if err := Write("text", &got, analysis.Of(normal().file), Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range strings.Split(got.String(), "\n") {
-			if n := utf8.RuneCountInString(s); n > width {
-				t.Errorf("width %d: %d columns: %s", width, n, s)
-			}
+		checkWidth(t, fmt.Sprint("at ", width), got.String(), width)
+	}
+}
+
+// TestVerdictsAreWhole: half a word tells nothing.
+func TestVerdictsAreWhole(t *testing.T) {
+	for _, width := range []int{80, 100} {
+		var got bytes.Buffer
+		if err := Write("text", &got, analysis.Of(searched().file), Options{Width: width}); err != nil {
+			t.Fatal(err)
 		}
+		if n := strings.Count(got.String(), "  "+result.GeneratorLimited+"\n"); n != 2 || strings.Contains(got.String(), "-limit…") {
+			t.Errorf("width %d: the verdict stands whole %d times:\n%s", width, n, got.String())
+		}
+		checkWidth(t, fmt.Sprint("at ", width), got.String(), width)
 	}
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -33,8 +34,9 @@ func (b table) widths(room int) []int {
 		}
 	}
 	b.fitGroups(widths)
+	least := b.leastWidths(widths)
 	for over := spanOf(widths) - room; over > 0; over-- {
-		if !b.shrink(widths) {
+		if !shrink(widths, least) {
 			break
 		}
 	}
@@ -90,17 +92,27 @@ func (b table) fitGroups(widths []int) {
 	}
 }
 
-// shrink takes one character from the last text column that has over 6: what a
-// cell is called gives way. Its name does so only where it is very long: rather
-// are there more tables.
-func (b table) shrink(widths []int) bool {
-	const wordWidth, nameWidth = 6, 28
-	for i := len(widths) - 1; i >= 0; i-- {
-		least := wordWidth
-		if i == 0 {
-			least = nameWidth
+// leastWidths are those down to which columns give way: sentences do, to their beginnings. Figures do not, and names and verdicts,
+// which are words, only where they are very long: rather are there more tables.
+func (b table) leastWidths(widths []int) []int {
+	const sentenceWidth, wordWidth = 6, 28
+	least := slices.Clone(widths)
+	for i, c := range b.columns {
+		if !c.text {
+			continue
 		}
-		if b.columns[i].text && widths[i] > least {
+		least[i] = wordWidth
+		if i > 0 && slices.ContainsFunc(b.rows, func(r []string) bool { return strings.Contains(r[i], " ") }) {
+			least[i] = sentenceWidth
+		}
+	}
+	return least
+}
+
+// shrink takes one character from the last column that has one to give.
+func shrink(widths, least []int) bool {
+	for i := len(widths) - 1; i >= 0; i-- {
+		if widths[i] > least[i] {
 			widths[i]--
 			return true
 		}
