@@ -16,6 +16,7 @@ type receiver struct {
 	thread *thread
 	config Config
 	inlets []*inlet
+	open   int              // inlets whose sockets have not failed
 	spread *result.Recorder // nil: not asked for
 	mark   uint8            // the highest that came
 	seen   [marks]seen      // when a mark first came
@@ -30,7 +31,7 @@ type seen struct {
 }
 
 func newReceiver(e *Engine, t *thread, inlets []*inlet) (*receiver, error) {
-	r := &receiver{engine: e, thread: t, config: e.config, inlets: inlets}
+	r := &receiver{engine: e, thread: t, config: e.config, inlets: inlets, open: len(inlets)}
 	if e.config.Spread {
 		r.spread = result.NewRecorder()
 	}
@@ -44,9 +45,10 @@ func (r *receiver) close() { r.calls.close() }
 func (r *receiver) work() error {
 	var failures []error
 	moving := time.Now()
-	for len(r.inlets) > 0 && !r.engine.stop.Load() {
+	for r.open > 0 && !r.engine.stop.Load() {
 		moved, err := r.burst()
 		if err != nil {
+			r.open--
 			failures = append(failures, err)
 			if r.config.FailTogether {
 				break
@@ -63,7 +65,7 @@ func (r *receiver) work() error {
 	return errors.Join(failures...)
 }
 
-// burst receives until a stop, an error, or the burst's time is over.
+// burst receives until a stop, an inlet's error, which ends that one, or the burst's time is over.
 func (r *receiver) burst() (moved bool, err error) {
 	clock := r.engine.clock
 	now := clock.now()

@@ -115,8 +115,10 @@ func (r *receiver) turn() (n int, err error) {
 		return 0, fmt.Errorf("waiting for datagrams: %w", errno)
 	}
 	for i := range ready {
-		got, err := r.read(r.inlets[r.calls.poller.events[i].Fd], unix.MSG_DONTWAIT)
+		in := r.inlets[r.calls.poller.events[i].Fd]
+		got, err := r.read(in, unix.MSG_DONTWAIT)
 		if err != nil {
+			r.calls.poller.leave(in)
 			return n, err
 		}
 		n += got
@@ -128,12 +130,9 @@ func (r *receiver) turn() (n int, err error) {
 func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	k := r.calls
 	n, errno := k.recvmmsg(uintptr(in.socket.fd), flags)
-	switch errno {
-	case 0:
-	case unix.EAGAIN:
-		return 0, nil
-	case unix.ECONNREFUSED:
-		// The receiver's own answers came back: the sender's end says more.
+	switch {
+	case errno == 0:
+	case errno == unix.EAGAIN || broughtBack(errno):
 		return 0, nil
 	default:
 		return 0, fmt.Errorf("receiving: %w", errno)
@@ -146,6 +145,16 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	}
 	r.thread.latch.unlock()
 	return n, nil
+}
+
+// broughtBack tells that ICMP said something of what the receiver itself had sent, its answers: the sender's end says more. So it
+// calls what it has to say (icmp_err_convert in net/ipv4/icmp.c, icmpv6_err_convert in net/ipv6/icmp.c).
+func broughtBack(errno syscall.Errno) bool {
+	switch errno {
+	case unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET, unix.ENOPROTOOPT, unix.EMSGSIZE, unix.EACCES, unix.EPROTO:
+		return true
+	}
+	return false
 }
 
 // stride is the length of a message's datagrams: what UDP_GRO says in a control
@@ -219,6 +228,11 @@ func newPoller(inlets []*inlet) (*poller, error) {
 		}
 	}
 	return p, nil
+}
+
+// leave has nobody wait for an inlet any more.
+func (p *poller) leave(in *inlet) {
+	_ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, in.socket.fd, nil) // of a socket, that is in the set
 }
 
 // wait returns how many sockets are ready, 0 after patience. It is epoll_pwait

@@ -137,8 +137,15 @@ func (s *socket) drops() uint64 {
 	return s.dropped
 }
 
+// close keeps the last count of what was dropped: the descriptor's number may be another socket's then.
 func (s *socket) close() {
-	s.once.Do(func() { unix.Close(s.fd) })
+	s.once.Do(func() {
+		s.drops()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		unix.Close(s.fd)
+		s.fd = -1
+	})
 }
 
 // name is a socket address as the kernel writes it.

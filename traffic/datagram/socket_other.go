@@ -29,6 +29,9 @@ const (
 // wsaNoBufs is WSAENOBUFS: there is no room (Windows Sockets error codes).
 const wsaNoBufs = syscall.Errno(10055)
 
+// wsaNetReset is WSAENETRESET: ICMP said that the time to live of what was sent was over.
+const wsaNetReset = syscall.Errno(10052)
+
 // refused tells that ICMP brought an earlier datagram back: on Windows that is
 // WSAECONNRESET, and WSAECONNREFUSED under Wine.
 func refused(err error) bool {
@@ -159,7 +162,7 @@ func (r *receiver) turn() (n int, err error) {
 	size, from, err := in.socket.conn.ReadFromUDPAddrPort(r.calls.memory)
 	switch {
 	case err == nil:
-	case errors.Is(err, os.ErrDeadlineExceeded), refused(err):
+	case errors.Is(err, os.ErrDeadlineExceeded), refused(err), errors.Is(err, wsaNetReset):
 		return 0, nil
 	default:
 		return 0, fmt.Errorf("receiving: %w", err)

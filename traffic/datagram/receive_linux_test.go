@@ -1,0 +1,121 @@
+package datagram
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
+)
+
+// TestAReceiverWhoseSocketFailsEnds: it does not ask again and again, nor keep what it was answered each time.
+func TestAReceiverWhoseSocketFailsEnds(t *testing.T) {
+	_, in := ends(t, "udp4", "127.0.0.1")
+	e := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}}, Flow{Conn: in, Role: traffic.Receive})
+	other, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := unix.Dup3(int(other.Fd()), e.sockets[0].fd, unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	e.Start()
+	select {
+	case <-e.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("it still receives")
+	}
+	if err := e.Err(); err == nil || strings.Count(err.Error(), "receiving") != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestWhatICMPSaysEndsNoReceiver: it is about what the receiver sent itself, whoever says it.
+func TestWhatICMPSaysEndsNoReceiver(t *testing.T) {
+	raw, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	if err != nil {
+		t.Skipf("skip: needs root, to send ICMP: %v", err)
+	}
+	defer unix.Close(raw)
+	peer := listenUDP(t)
+	defer peer.Close()
+	conn := dialUDP(t, peer)
+	here := addressOf(conn)
+	e := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}}, Flow{Conn: conn, Role: traffic.Receive})
+	e.Start()
+	if err := unix.Sendto(raw, prohibited(here, addressOf(peer)), 0, &unix.SockaddrInet4{Addr: here.Addr().As4()}); err != nil {
+		t.Fatal(err)
+	}
+	datagram := make([]byte, 100)
+	longHeader{testKey}.Put(datagram, Stamp{})
+	if _, err := peer.WriteTo(datagram, net.UDPAddrFromAddrPort(here)); err != nil {
+		t.Fatal(err)
+	}
+	if got := awaitPackets(t, e, 1).Flows[0]; got.Packets != 1 || e.Err() != nil {
+		t.Errorf("%+v, %v", got, e.Err())
+	}
+}
+
+// prohibited is the ICMP message that a filter does not let pass what was sent from one address to another (RFC 792, RFC 1812,
+// section 5.2.7.1).
+func prohibited(from, to netip.AddrPort) []byte {
+	m := make([]byte, 8+20+8)
+	m[0], m[1] = 3, 13
+	ip, udp := m[8:], m[28:]
+	ip[0], ip[9] = 0x45, unix.IPPROTO_UDP
+	binary.BigEndian.PutUint16(ip[2:], 28)
+	copy(ip[12:], from.Addr().AsSlice())
+	copy(ip[16:], to.Addr().AsSlice())
+	binary.BigEndian.PutUint16(udp, from.Port())
+	binary.BigEndian.PutUint16(udp[2:], to.Port())
+	binary.BigEndian.PutUint16(udp[4:], 8)
+	sum := uint32(0)
+	for i := 0; i < len(m); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(m[i:]))
+	}
+	sum = sum&0xffff + sum>>16
+	binary.BigEndian.PutUint16(m[2:], ^uint16(sum+sum>>16))
+	return m
+}
+
+// TestDropsOfAClosedSocket are what they were, whoever has the number of its descriptor then.
+func TestDropsOfAClosedSocket(t *testing.T) {
+	conn := listenUDP(t)
+	s, err := takeOver(conn, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := s.fd
+	s.close()
+	other := listenUDP(t)
+	defer other.Close()
+	if err := other.SetReadBuffer(1); err != nil { // the least that the kernel gives
+		t.Fatal(err)
+	}
+	from := dialUDP(t, other)
+	defer from.Close()
+	for range 100 {
+		if _, err := from.Write(make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := other.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied int
+	if err := raw.Control(func(fd uintptr) { copied, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, number) }); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(copied)
+	if n := s.drops(); n != 0 {
+		t.Errorf("%d messages of another socket's were counted", n)
+	}
+}
