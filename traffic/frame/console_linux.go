@@ -51,12 +51,12 @@ func startConsole(args, environment []string) (*console, error) {
 	c.cmd.Env = append([]string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, environment...)
 	death := -1 // of the process, to be polled for
 	c.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL, Setpgid: true, PidFD: &death}
-	if c.in, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return nil, err
+	}
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, errors.Join(err, reader.Close(), writer.Close())
 	}
 	c.cmd.Stdout, c.cmd.Stderr = writer, writer
 	started := make(chan error, 1)
@@ -152,8 +152,13 @@ func (c *console) failure(err error) error {
 // line is the command as a person would type it.
 func (c *console) line() string { return strings.Join(c.cmd.Args, " ") }
 
-// tasks calls for each thread of the program.
+// tasks calls for each thread of the program. One that has ended has none: its number may be another's.
 func (c *console) tasks(do func(folder string)) {
+	select {
+	case <-c.ended:
+		return
+	default:
+	}
 	folders, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", c.cmd.Process.Pid))
 	for _, folder := range folders {
 		do(folder)

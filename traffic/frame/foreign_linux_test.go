@@ -179,3 +179,15 @@ func TestForeignSent(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsReadOfOneThatEnded: its number may be another's.
+func TestNothingIsReadOfOneThatEnded(t *testing.T) {
+	c := &console{cmd: &exec.Cmd{Process: &os.Process{Pid: os.Getpid()}}, ended: make(chan struct{})}
+	if cpu, _ := c.used(); cpu == 0 {
+		t.Error("a program that runs has used nothing")
+	}
+	close(c.ended)
+	if cpu, wait := c.used(); cpu != 0 || wait != 0 {
+		t.Errorf("%s and %s are those of another", cpu, wait)
+	}
+}
