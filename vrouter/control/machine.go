@@ -142,19 +142,13 @@ func (m machine) mayTake(p config.Port) error {
 	return nil
 }
 
-// listTries is how often a list is asked for that changes again and again.
-const listTries = 10
-
-// whole gives the kernel's list of something. It comes in parts, and may lack entries or have some twice if
-// something came or went in between (NLM_F_DUMP_INTR), even such that are always there: then it is asked
-// for anew.
-func whole[T any](list func() ([]T, error)) (all []T, err error) {
-	for range listTries {
-		if all, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
-			return all, err
-		}
+// whole is [kernel.Whole], and takes a list that changed each time: better than nothing; there is another look soon.
+func whole[T any](list func() ([]T, error)) ([]T, error) {
+	all, err := kernel.Whole(list)
+	if errors.Is(err, netlink.ErrDumpInterrupted) {
+		err = nil
 	}
-	return all, nil // better than nothing; there is another look soon
+	return all, err
 }
 
 // elsewhere: a veth whose other end is in another namespace; bpf_redirect_peer drops otherwise.

@@ -43,7 +43,7 @@ func TestInterruptedList(t *testing.T) {
 	}
 	tries = 0
 	all, err := whole(func() ([]int, error) { tries++; return []int{tries}, netlink.ErrDumpInterrupted })
-	if err != nil || len(all) != 1 || tries != listTries {
+	if err != nil || len(all) != 1 || tries < 2 {
 		t.Errorf("%v after %d tries, %v", all, tries, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
 
 	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/offload"
@@ -159,21 +160,26 @@ const ethHeader = 14
 // CountRules reads the devices' counters.
 func (d *Dataplane) CountRules() error { return d.rules.count() }
 
-// count takes over what devices have counted since the last time. A filter that is gone, with its interface, say, is no device's
-// any more.
+// count takes over what devices have counted since the last time.
 func (f *filterRules) count() error {
 	if len(f.given) == 0 {
 		return nil
 	}
+	_, err := f.look()
+	return err
+}
+
+// look lists the filters that there are, and takes over what devices have counted. One that is gone, with its interface, say,
+// is no device's any more.
+func (f *filterRules) look() ([]flowerFilter, error) {
 	all, err := f.table.list()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	now := make(map[uint32]flowerFilter)
-	for _, filter := range all {
-		if filter.cookie == f.cookie {
-			now[filter.handle] = filter
-		}
+	mine := slices.DeleteFunc(all, func(filter flowerFilter) bool { return filter.cookie != f.cookie })
+	now := make(map[uint32]flowerFilter, len(mine))
+	for _, filter := range mine {
+		now[filter.handle] = filter
 	}
 	for i := range f.given {
 		g := &f.given[i]
@@ -187,7 +193,7 @@ func (f *filterRules) count() error {
 			f.take(g, filter.count)
 		}
 	}
-	return nil
+	return mine, nil
 }
 
 // take adds to the account what a filter counted since the last time.
@@ -208,20 +214,14 @@ func (f *filterRules) withdraw() error {
 	if len(f.given) == 0 {
 		return nil
 	}
-	failed := []error{f.count()}
-	all, err := f.table.list()
-	if failed = append(failed, err); err == nil {
-		for _, filter := range all {
-			if filter.cookie == f.cookie {
-				err = errors.Join(err, f.table.remove(filter))
-			}
-		}
-		failed = append(failed, err)
+	mine, err := f.look()
+	for _, filter := range mine {
+		err = errors.Join(err, f.table.remove(filter))
 	}
 	if err == nil {
 		f.given = nil
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 // Rules are those that devices were asked to take.

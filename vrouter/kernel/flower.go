@@ -75,7 +75,7 @@ func (kernelFlower) offers(ifindex uint32) error {
 
 // tunnels are those of the kernel's devices that take what a filter says of a tunnel: of all VNIs, and of MPLS.
 func (kernelFlower) tunnels() (map[config.Encapsulation]string, error) {
-	links, err := netlink.LinkList()
+	links, err := Whole(netlink.LinkList)
 	if err != nil {
 		return nil, fmt.Errorf("listing the interfaces: %w", err)
 	}
@@ -175,7 +175,7 @@ func (kernelFlower) claim(c cookie) (io.Closer, error) {
 }
 
 func (kernelFlower) list() ([]flowerFilter, error) {
-	qdiscs, err := netlink.QdiscList(nil)
+	qdiscs, err := Whole(func() ([]netlink.Qdisc, error) { return netlink.QdiscList(nil) })
 	if err != nil {
 		return nil, fmt.Errorf("listing the qdiscs: %w", err)
 	}
@@ -186,12 +186,7 @@ func (kernelFlower) list() ([]flowerFilter, error) {
 		}
 		request := nl.NewNetlinkRequest(unix.RTM_GETTFILTER, unix.NLM_F_DUMP)
 		request.AddData(&nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(q.Attrs().LinkIndex), Parent: netlink.HANDLE_MIN_INGRESS})
-		var messages [][]byte
-		for range dumpTries {
-			if messages, err = request.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWTFILTER); !errors.Is(err, netlink.ErrDumpInterrupted) {
-				break // else somebody changed filters meanwhile, and some may be missing
-			}
-		}
+		messages, err := Whole(func() ([][]byte, error) { return request.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWTFILTER) })
 		if err != nil {
 			return nil, fmt.Errorf("listing the filters of %s: %w", nameOf(uint32(q.Attrs().LinkIndex)), err)
 		}
@@ -203,8 +198,6 @@ func (kernelFlower) list() ([]flowerFilter, error) {
 	}
 	return all, nil
 }
-
-const dumpTries = 5
 
 const (
 	flowerKind     = "flower"
