@@ -28,6 +28,8 @@ func ceilingCause(c contrast) []Cause {
 	return nil
 }
 
+// ceiling is the rate that a cell could not pass. A full CPU is none: cpuCause looks at what fills it.
 func (c contrast) ceiling(of Cell) (result.Ceiling, bool) {
-	return of.Spec.AtCeiling(c.run.Nodes, result.Counted(c.data.of[of.Spec.Name], of.Spec.Name))
+	at, is := of.Spec.AtCeiling(c.run.Nodes, result.Counted(c.data.of[of.Spec.Name], of.Spec.Name))
+	return at, is && at.IsRate()
 }

@@ -319,6 +319,30 @@ func TestCellsAtOneCeiling(t *testing.T) {
 	}
 }
 
+// TestCellsThatFillOneCPU are named together, without a doubt of their rates; what fills the CPU stays the cause of their ratio.
+func TestCellsThatFillOneCPU(t *testing.T) {
+	file := run(6, func(tr *result.Trial) {
+		tr.Pairs[0].Receiver.Bytes, tr.Pairs[0].Sender.Bytes = 98_000_000, 98_000_000
+		if tr.Cell == "B" {
+			tr.Pairs[0].Receiver.Bytes, tr.Pairs[0].Sender.Bytes = 49_000_000+uint64(tr.Block%3), 49_000_010
+		}
+		sized(tr, 60_000, 1514, 30_000)
+		busyAt(tr, "b", 0.99)
+	})
+	f := Of(file)
+	if len(f.Ceilings) != 1 || strings.Join(f.Ceilings[0].Cells, "") != "AB" || f.Ceilings[0].Ceiling.Kind != result.CeilingCPU || f.Ceilings[0].Reason == "" {
+		t.Fatalf("%+v", f.Ceilings)
+	}
+	for _, d := range f.Doubts {
+		if d.Kind == "ceiling-reached" {
+			t.Errorf("%+v", d)
+		}
+	}
+	if c := f.Ratios[0].Causes; len(c) == 0 || c[0].Factor == "ceiling" || !strings.Contains(c[0].Says+strings.Join(c[0].Evidence, " "), "CPU was full") {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestCheapestOfManyIsChosenByTheData: each of eight cells at one ceiling may come out as the cheapest by chance, so that the
 // bounds against it are those of one of all 28 pairs.
 func TestCheapestOfManyIsChosenByTheData(t *testing.T) {

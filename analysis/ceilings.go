@@ -113,10 +113,13 @@ func (f Findings) atRate(name string, trials []result.Trial) AtRate {
 		Receiver: c.figure(trials, result.ReceiverCost), Together: c.figure(trials, result.TogetherCost)}
 }
 
-// ceilingDoubts say of which cells the rates compare a ceiling with itself.
+// ceilingDoubts say of which cells the rates compare a ceiling with itself. Those of cells that fill a CPU compare what they cost it.
 func (f Findings) ceilingDoubts() []result.Doubt {
 	var all []result.Doubt
 	for _, g := range f.Ceilings {
+		if !g.Ceiling.IsRate() {
+			continue
+		}
 		for _, name := range g.Cells {
 			others := slices.DeleteFunc(slices.Clone(g.Cells), func(o string) bool { return o == name })
 			all = append(all, result.Doubt{Cell: name, Kind: "ceiling-reached",

@@ -7,9 +7,8 @@ import (
 	"windtunnel/result"
 )
 
-// full is the busy share from which a CPU counts as full: the rest is what the
-// sampling and the scheduler's switches take.
-const full = 0.95
+// full is the busy share from which a CPU counts as full.
+const full = result.FullCPU
 
 // Profile is what a cell's trials did, on the mean: the evidence for a cause.
 // Shares are of the window, 0 to 1.

@@ -236,6 +236,22 @@ func longNames() *maker {
 	return m
 }
 
+// oneCPU has cells that fill the receiver's CPU, of which one could not be measured below it.
+func oneCPU() *maker {
+	m := normal()
+	half := raw
+	half.megabits, half.busyA, half.busyB = 2480, 0.2, 0.25
+	dear := half
+	dear.busyB = 0.8
+	at := contrail().trials("A", 1, 5, half).trials("D", 1, 5, dear).file.Trials
+	for i := range at {
+		m.file.Equal = append(m.file.Equal, result.EqualRate{Cell: at[i].Cell, BitsPerSecond: 2.48e9, Share: 0.8, Trial: &at[i],
+			Ceiling: result.Ceiling{Kind: result.CeilingCPU, Node: "b"}})
+	}
+	m.file.Equal = append(m.file.Equal, result.EqualRate{Cell: "B", Reason: "the worker did not report", Ceiling: result.Ceiling{Kind: result.CeilingCPU, Node: "b"}})
+	return m
+}
+
 func noRatios() *maker {
 	m := normal()
 	m.file.Run.Ratios, m.file.Run.Hypotheses = nil, nil
@@ -262,6 +278,9 @@ func TestGoldens(t *testing.T) {
 	golden(t, "no-ratios", "text", noRatios())
 	for _, format := range []string{"text", "md", "json", "csv"} {
 		golden(t, "mesh", format, mesh())
+	}
+	for _, format := range []string{"text", "json", "html"} {
+		golden(t, "one-cpu", format, oneCPU())
 	}
 	golden(t, "skipped-cell", "csv", skippedCell())
 	golden(t, "searched", "text", searched())

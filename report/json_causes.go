@@ -25,8 +25,9 @@ func causesOf(r analysis.Ratio) []causeObject {
 // ceilingObject is a ceiling that several cells are at. Ranked has the cheapest first.
 type ceilingObject struct {
 	Kind          string         `json:"kind"`
+	Node          *string        `json:"node"` // of a CPU, or of threads
 	Says          string         `json:"says"`
-	BitsPerSecond float64        `json:"bits_per_second"`
+	BitsPerSecond *float64       `json:"bits_per_second"` // null: it is no rate
 	Cells         []string       `json:"cells"`
 	EqualRate     float64        `json:"equal_rate_bits_per_second,omitempty"` // at which they were ranked
 	Ranked        []atRateObject `json:"ranked"`
@@ -43,11 +44,18 @@ type atRateObject struct {
 func ceilingsOf(f analysis.Findings) []ceilingObject {
 	all := []ceilingObject{}
 	for _, g := range f.Ceilings {
-		o := ceilingObject{g.Ceiling.Kind, g.Ceiling.Says, g.Ceiling.BitsPerSecond, g.Cells, g.BitsPerSecond, []atRateObject{}, orNull(g.Reason)}
+		o := ceilingObject{g.Ceiling.Kind, orNull(g.Ceiling.Node), g.Ceiling.Says, rateOrNull(g.Ceiling), g.Cells, g.BitsPerSecond, []atRateObject{}, orNull(g.Reason)}
 		for _, a := range g.Ranked {
 			o.Ranked = append(o.Ranked, atRateObject{a.Cell, a.Received, costObject{a.Sender, a.Receiver, a.Together}, orNull(a.Verdict)})
 		}
 		all = append(all, o)
 	}
 	return all
+}
+
+func rateOrNull(l result.Ceiling) *float64 {
+	if !l.IsRate() {
+		return nil
+	}
+	return &l.BitsPerSecond
 }

@@ -18,7 +18,7 @@ func ceilings(f analysis.Findings) section {
 	}}
 	s := section{heading: "Cells at one ceiling, by what they cost at an equal rate"}
 	for _, g := range f.Ceilings {
-		note := fmt.Sprintf("%s are at one ceiling, %s: their rates compare it with itself.", strings.Join(g.Cells, ", "), g.Ceiling.Says)
+		note := fmt.Sprintf("%s are at one ceiling, %s: %s.", strings.Join(g.Cells, ", "), g.Ceiling.Says, compares(g.Ceiling))
 		switch {
 		case len(g.Ranked) == 0:
 			note += " What they cost at an equal rate is not known: " + g.Reason + "."
@@ -43,6 +43,17 @@ func ceilings(f analysis.Findings) section {
 		return section{}
 	}
 	return s
+}
+
+// compares is what the rates of cells at a ceiling tell.
+func compares(l result.Ceiling) string {
+	switch l.Kind {
+	case result.CeilingCPU:
+		return "their rates tell what a KiB costs it, not what their paths could carry"
+	case result.CeilingThread:
+		return "their rates tell what a KiB costs them, not what their paths could carry"
+	}
+	return "their rates compare it with itself"
 }
 
 // unranked are a ceiling's cells that have no place.

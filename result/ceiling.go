@@ -12,31 +12,38 @@ const (
 	CeilingLink      = "link"      // a NIC's speed
 	CeilingRate      = "rate"      // what the load was asked for
 	CeilingGenerator = "generator" // what the program that makes the load reaches by itself
+	CeilingCPU       = "cpu"       // a CPU that could do no more
+	CeilingThread    = "thread"    // the load's own threads, where no CPU was full
 )
 
-// Ceiling is a rate that a cell's traffic reached, and could not pass for a reason that has nothing to do with what the
-// cell compares: cells at one ceiling have one rate, whatever they cost.
+// Ceiling is what a cell's traffic reached and could not pass. Most are rates, for a reason that has nothing to do with what
+// the cell compares: cells at one have one rate, whatever they cost. Cells that fill one CPU have rates of their
+// own, by what a KiB costs it.
 type Ceiling struct {
 	Kind          string  `json:"kind"`
-	BitsPerSecond float64 `json:"bits_per_second"` // of the ceiling
+	Node          string  `json:"node,omitempty"`            // of a CPU, or of threads
+	BitsPerSecond float64 `json:"bits_per_second,omitempty"` // of the ceiling; 0: it is no rate
 	Says          string  `json:"says"`
 	Seen          string  `json:"seen"` // the evidence
 }
 
 // Key is the same for cells at one ceiling.
 func (l Ceiling) Key() string {
-	return fmt.Sprintf("%s %.6g", l.Kind, l.BitsPerSecond)
+	return fmt.Sprintf("%s %s %.6g", l.Kind, l.Node, l.BitsPerSecond)
 }
+
+// IsRate tells of ceilings at which every cell has the same rate.
+func (l Ceiling) IsRate() bool { return l.Kind != CeilingCPU && l.Kind != CeilingThread }
 
 // atCeiling is the share of a ceiling's rate from which a cell is at it.
 const atCeiling = 0.95
 
-// AtCeiling is what the rate of a cell's trials ended at, if it is a ceiling.
+// AtCeiling is what the rate of a cell's trials ended at, if it is a ceiling. Rates come before CPUs, which are also busy below them.
 func (c Cell) AtCeiling(nodes []RunNode, trials []Trial) (Ceiling, bool) {
 	wire := meanOf(trials, c.WireBits)
 	at := func(kind, says string, rate float64) (Ceiling, bool) {
-		return Ceiling{kind, rate, fmt.Sprintf(says, MegabitsWord(rate)),
-			fmt.Sprintf("%s left for the wire, %.0f %% of it", MegabitsWord(wire), 100*wire/rate)}, true
+		return Ceiling{Kind: kind, BitsPerSecond: rate, Says: fmt.Sprintf(says, MegabitsWord(rate)),
+			Seen: fmt.Sprintf("%s left for the wire, %.0f %% of it", MegabitsWord(wire), 100*wire/rate)}, true
 	}
 	if w := c.Wired; w != nil && w.BitsPerSecond > 0 && wire >= atCeiling*w.BitsPerSecond {
 		return at(CeilingShaper, "the wire's token bucket of %s", w.BitsPerSecond)
@@ -49,11 +56,13 @@ func (c Cell) AtCeiling(nodes []RunNode, trials []Trial) (Ceiling, bool) {
 	verdict, says := commonLimit(trials)
 	switch {
 	case verdict == RateReached && target > 0:
-		return Ceiling{CeilingRate, target, "the rate that its load was asked for, " + MegabitsWord(target), says}, true
+		return Ceiling{Kind: CeilingRate, BitsPerSecond: target, Says: "the rate that its load was asked for, " + MegabitsWord(target), Seen: says}, true
 	case verdict == GeneratorLimited && alone > 0:
-		return Ceiling{CeilingGenerator, alone, "what the program that makes the load reaches without a path, " + MegabitsWord(alone), says}, true
+		return Ceiling{Kind: CeilingGenerator, BitsPerSecond: alone, Says: "what the program that makes the load reaches without a path, " + MegabitsWord(alone), Seen: says}, true
+	case verdict == RateReached: // of packets
+		return Ceiling{}, false
 	}
-	return Ceiling{}, false
+	return c.atCPU(trials)
 }
 
 // ofSenders sums over the senders that tell what they offered.

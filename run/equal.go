@@ -111,11 +111,9 @@ func (c *Conductor) sharing(cells []PlannedCell) map[string]*sharing {
 
 func (c *Conductor) equalGroup(ctx context.Context, g *sharing) error {
 	rate := equalShare * g.slowest
-	needed := time.Duration(len(g.cells)*equalBlocks) * c.Plan.equalTrial()
-	if c.left()+c.grace(0) < needed {
+	if why := c.tooLong(g); why != "" {
 		for i, cell := range g.cells {
-			e := result.EqualRate{Cell: cell.Record.Name, Ceiling: g.ceilings[i],
-				Reason: fmt.Sprintf("the budget ended before it was measured: it takes %s more", needed.Round(time.Second))}
+			e := result.EqualRate{Cell: cell.Record.Name, Ceiling: g.ceilings[i], Reason: why}
 			if err := c.Out.EqualRate(e); err != nil {
 				return err
 			}
@@ -145,6 +143,20 @@ func (c *Conductor) equalGroup(ctx context.Context, g *sharing) error {
 		}
 	}
 	return nil
+}
+
+// tooLong says why there is no time for a group, "" where there is. For rates it was kept; which cells fill a CPU no plan can tell, and
+// their rates are worth more blocks first, so they get what those leave, within the same share of the budget.
+func (c *Conductor) tooLong(g *sharing) string {
+	needed := time.Duration(len(g.cells)*equalBlocks) * c.Plan.equalTrial()
+	budget := time.Duration(c.Plan.Times.BudgetSeconds * float64(time.Second))
+	switch {
+	case c.left()+c.grace(0) < needed:
+		return fmt.Sprintf("the budget ended before it was measured: it takes %s more", needed.Round(time.Second))
+	case !g.ceilings[0].IsRate() && needed > budget/equalMostOf:
+		return fmt.Sprintf("it takes %s, more than a quarter of the budget", needed.Round(time.Second))
+	}
+	return ""
 }
 
 // equalOne reports whether the trial counts.

@@ -82,3 +82,42 @@ func TestEqualRateEndsWithTheBudget(t *testing.T) {
 		t.Errorf("counted %v, failed %v", counted, reasons)
 	}
 }
+
+// filled is a run of three cells, two of which fill the receiver's CPU at rates of their own.
+func filled(budget time.Duration, precision float64) (*records, result.End, error) {
+	m := fake.New(3, map[string]fake.Truth{"A": {BitsPerSecond: 9e9, ReceiverBusy: 0.98}, "B": {BitsPerSecond: 6e9, ReceiverBusy: 0.97}, "C": {BitsPerSecond: 3e9}}, fake.Noise{Trial: 0.002})
+	p := plan(1, budget, precision, over, "A", "B", "C")
+	for i := range p.Cells {
+		p.Cells[i].Record.Load = result.Options{"streams": int64(1)}
+	}
+	p.Loads = map[string][]result.Option{"stream": {{Name: "rate", Type: result.BitRate}}}
+	out := &records{}
+	end, err := conduct(m, p, out, silent{})
+	return out, end, err
+}
+
+// TestEqualRateBelowAFullCPU: cells that fill one CPU are measured at a rate below the slower one's, where blocks leave the time, and
+// where they leave none, no block is given up for it.
+func TestEqualRateBelowAFullCPU(t *testing.T) {
+	out, end, err := filled(5*time.Minute, 0.05)
+	if err != nil || end.Why != run.EndPrecision || len(out.equal) != 2*stats.MinimumBlocks {
+		t.Fatalf("%+v, %v, %d trials at an equal rate", end, err, len(out.equal))
+	}
+	for _, e := range out.equal {
+		if e.Trial == nil || e.Cell == "C" || e.Ceiling.Kind != result.CeilingCPU || e.Ceiling.Node != "b" || math.Abs(e.BitsPerSecond/4.8e9-1) > 0.01 {
+			t.Fatalf("%+v", e)
+		}
+	}
+	out, end, err = filled(60*time.Second, 0.0001)
+	if err != nil || end.Why != run.EndBudget || len(out.equal) != 2 || !strings.Contains(out.equal[0].Reason, "the budget ended") {
+		t.Fatalf("%+v, %v, %+v", end, err, out.equal)
+	}
+	none, _, err := shaped(60*time.Second, 0) // as many blocks as without anything to come after them, or more than with it
+	if err != nil || len(out.trials) <= len(none.trials) {
+		t.Errorf("%d trials, %d where time is kept: %v", len(out.trials), len(none.trials), err)
+	}
+	out, _, err = filled(32*time.Second, 0.05)
+	if err != nil || len(out.equal) != 2 || !strings.Contains(out.equal[0].Reason, "more than a quarter of the budget") {
+		t.Errorf("%v, %+v", err, out.equal)
+	}
+}

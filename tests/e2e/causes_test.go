@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,7 +91,15 @@ func TestPlantedCauses(t *testing.T) {
 	if slower < 4 {
 		t.Errorf("of seven cells in which something was planted %d are slower\n%s", slower, said.String())
 	}
-	if len(r.Ceilings) != 1 || r.Ceilings[0].Kind != "shaper" || strings.Join(r.Ceilings[0].Cells, " ") != "slow slower" {
+	shapers := 0 // beside it, cells may fill one CPU
+	for _, c := range r.Ceilings {
+		if c.Kind == "shaper" && strings.Join(c.Cells, " ") == "slow slower" {
+			shapers++
+		} else if c.Kind != "cpu" || slices.Contains(c.Cells, "slow") || slices.Contains(c.Cells, "slower") {
+			t.Errorf("ceiling %+v", c)
+		}
+	}
+	if shapers != 1 {
 		t.Errorf("ceilings %+v", r.Ceilings)
 	} else if c := r.Ratios["slower/slow"].Causes; len(c) == 0 || c[0].Factor != "ceiling" {
 		t.Errorf("slower/slow: want ceiling first, got %+v", c)
