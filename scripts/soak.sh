@@ -26,6 +26,7 @@ echo "soak: the poll mode at full rate, for ${POLL_SOAK:-10m}"
 POLL_SOAK=${POLL_SOAK:-10m} go test -count=1 -timeout 2h -v -run '^TestPollSoak$' ./vrouter
 export SEARCH_SOAK=1 # three searches for one rate, which must agree
 export CAUSES_SOAK=1 # every planted cause, tried
+export PAGES_SOAK=1 # every golden page, in every light and width
 export HOSTS_SOAK=1 # hosts' engines that die, and Podman, and a node of Windows
 export IDENTICAL_BUDGET=60s # of each of ten runs of two identical cells
 bash scripts/pci.sh || [ $? = 3 ] # what it takes cannot be had here

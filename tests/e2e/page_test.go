@@ -9,8 +9,34 @@ import (
 	"testing"
 )
 
-// pages are the goldens of the package that writes them: what users get.
-var pages = []string{"normal", "kinds", "long-names", "nothing-usable", "mesh"}
+// pages are goldens of the package that writes them: what users get. With PAGES_SOAK they are all, wide and narrow in either light.
+func pages(t *testing.T) (names []string) {
+	t.Helper()
+	if os.Getenv("PAGES_SOAK") == "" {
+		return []string{"normal", "kinds", "long-names", "nothing-usable", "mesh"}
+	}
+	files, err := filepath.Glob("../../report/testdata/*.html")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no goldens: %v", err)
+	}
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".html"))
+	}
+	return names
+}
+
+// screen is what a page is looked at on.
+type screen struct {
+	width  int
+	scheme string
+}
+
+func screens() []screen {
+	if os.Getenv("PAGES_SOAK") == "" {
+		return []screen{{1200, "light"}, {400, "dark"}}
+	}
+	return []screen{{1280, "light"}, {1280, "dark"}, {400, "light"}, {400, "dark"}}
+}
 
 func pageFile(t *testing.T, name string) string {
 	t.Helper()
@@ -26,12 +52,9 @@ func pageFile(t *testing.T, name string) string {
 func TestPagesOpen(t *testing.T) {
 	besideOthers(t)
 	b := needsBrowser(t)
-	for _, name := range pages {
+	for _, name := range pages(t) {
 		file := pageFile(t, name)
-		for _, screen := range []struct {
-			width  int
-			scheme string
-		}{{1200, "light"}, {400, "dark"}} {
+		for _, screen := range screens() {
 			requests, complaints := b.open(file, screen.width, screen.scheme)
 			if len(requests) != 1 || requests[0] != "file://"+file {
 				t.Errorf("%s asks for %v", name, requests)
@@ -42,7 +65,7 @@ func TestPagesOpen(t *testing.T) {
 			var bad []string
 			b.evaluate(&bad, lookForClippedLabels)
 			if len(bad) > 0 {
-				t.Errorf("%s at %d px: %s", name, screen.width, strings.Join(bad, "\n"))
+				t.Errorf("%s at %d px, %s: %s", name, screen.width, screen.scheme, strings.Join(bad, "\n"))
 			}
 		}
 	}
@@ -101,7 +124,15 @@ func TestPagesAreForEverybody(t *testing.T) {
 		t.Skip("needs axe-core (make peers, with npm)")
 	}
 	b := needsBrowser(t)
-	for _, page := range []struct{ name, scheme string }{{"normal", "light"}, {"normal", "dark"}, {"kinds", "light"}, {"layers", "dark"}} {
+	type page struct{ name, scheme string }
+	looked := []page{{"normal", "light"}, {"normal", "dark"}, {"kinds", "light"}, {"layers", "dark"}}
+	if os.Getenv("PAGES_SOAK") != "" {
+		looked = nil
+		for _, name := range pages(t) {
+			looked = append(looked, page{name, "light"}, page{name, "dark"})
+		}
+	}
+	for _, page := range looked {
 		b.open(pageFile(t, page.name), 1000, page.scheme)
 		for _, found := range b.accessible(string(axe)) {
 			t.Errorf("%s, %s: %s", page.name, page.scheme, found)
