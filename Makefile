@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers promises soak kernels pci cgroup2 bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
+.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers promises soak kernels pci cgroup2 bonding bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
 
 all: build
 
@@ -82,6 +82,10 @@ pci:
 cgroup2:
 	@bash scripts/cgroup2.sh
 
+# Bonding devices, in an emulated guest whose kernel has them.
+bonding:
+	@bash scripts/bonding.sh
+
 bench: bench-traffic bench-vrouter bench-poll bench-sampling
 
 bench-traffic: build peers
@@ -94,7 +98,7 @@ bench-poll: build poll
 	@bash scripts/poll.sh load
 	$(GO) run ./bench/poll
 
-bench-sampling:
+bench-sampling: build
 	$(GO) run ./bench/sampling
 
 # The BPF objects of the vRouter, of raw frames and of the sampler of stacks, and the Go types of their records, by the

@@ -78,6 +78,9 @@ func (l *Layout) segmentationOff() {
 	for i := range l.Graph.Bridges {
 		l.Graph.Bridges[i].Offloads = noAggregates()
 	}
+	for i := range l.Graph.Bonds {
+		l.Graph.Bonds[i].Offloads = noAggregates()
+	}
 	for i := range l.Graph.VXLANs {
 		l.Graph.VXLANs[i].Offloads = noAggregates()
 	}

@@ -125,6 +125,9 @@ func featuresOf(g Graph) []string {
 	if len(g.Bridges) > 0 {
 		needs = append(needs, testbed.FeatureBridge)
 	}
+	if len(g.Bonds) > 0 {
+		needs = append(needs, testbed.FeatureBonding)
+	}
 	if len(g.VXLANs) > 0 {
 		needs = append(needs, testbed.FeatureVXLAN)
 	}

@@ -12,12 +12,12 @@ func TestSpreadNeedsCPUs(t *testing.T) {
 	p := planned(t, "converged-jumbo", small, Settings{Budget: 10 * time.Minute})
 	for _, cell := range p.Cells {
 		r := cell.Record
-		spreads := !strings.Contains(r.Name, "-none-") && !strings.HasPrefix(r.Name, "lso-") && !strings.HasPrefix(r.Name, "requests-") && !strings.HasPrefix(r.Name, "team-")
+		spreads := !strings.Contains(r.Name, "-none-") && !strings.HasPrefix(r.Name, "lso-") && !strings.HasPrefix(r.Name, "requests-") && !strings.HasPrefix(r.Name, "team-") && !strings.HasPrefix(r.Name, "bond-")
 		if spreads != strings.Contains(r.Skipped, "spreading work needs 2 CPUs a node") || !spreads && r.Skipped != "" {
 			t.Errorf("%s: %q", r.Name, r.Skipped)
 		}
 	}
-	if n := len(p.Runnable()); n != 17 || p.Times.BlocksPlanned < p.Times.MinimumBlocks {
+	if n := len(p.Runnable()); n != 20 || p.Times.BlocksPlanned < p.Times.MinimumBlocks {
 		t.Errorf("%d cells, %+v", n, p.Times)
 	}
 	var kinds []string
@@ -35,6 +35,18 @@ func TestSpreadNeedsCPUs(t *testing.T) {
 	wide := planned(t, "converged-jumbo", large, Settings{Budget: 10 * time.Minute})
 	if len(wide.Runnable()) != len(wide.Cells) || len(wide.Doubts) > 0 || wide.Times.BlocksPlanned < wide.Times.MinimumBlocks {
 		t.Errorf("%d of %d cells, %v, %+v", len(wide.Runnable()), len(wide.Cells), wide.Doubts, wide.Times)
+	}
+}
+
+// A bond needs a kernel that has bonds, and the same team by a route does not.
+func TestBondsNeedBonding(t *testing.T) {
+	without := small
+	without.Missing = map[string]string{"bonding": "operation not supported"}
+	for _, cell := range planned(t, "converged-jumbo", without, Settings{}).Cells {
+		r := cell.Record
+		if bond := strings.HasPrefix(r.Name, "bond-"); bond != strings.Contains(r.Skipped, "needs bonding: operation not supported") {
+			t.Errorf("%s: %q", r.Name, r.Skipped)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ export HOSTS_SOAK=1 # hosts' engines that die, and Podman, and a node of Windows
 export IDENTICAL_BUDGET=60s # of each of ten runs of two identical cells
 bash scripts/pci.sh || [ $? = 3 ] # what it takes cannot be had here
 bash scripts/cgroup2.sh || [ $? = 3 ]
+bash scripts/bonding.sh || [ $? = 3 ]
 for round in $(seq "$rounds"); do
 	echo "soak: end-to-end round $round of $rounds"
 	go test -count=1 -parallel 4 -timeout 2h -tags e2e ./tests/...

@@ -126,6 +126,7 @@ func TestSentencesOnPublishedFigures(t *testing.T) {
 			// The source's text has two figures, at no setting of the rest.
 			"jumbo-first": "unknown", "jumbo-helps": "supported", "fewer-cycles": "unknown", "features-do-not-lift": "unknown",
 			"no-cpu-no-gain": "unknown", "spread-helps-when-full": "unknown", "send-side": "unknown", "one-core-limits": "unknown",
+			"cpu-is-the-limit": "unknown",
 		},
 		"contrail-vmq": {
 			"pairs-double": "refuted", "adapter-bound": "refuted", // by the source itself

@@ -20,6 +20,7 @@ const (
 	KindNode      Kind = "node"
 	KindContainer Kind = "container"
 	KindBridge    Kind = "bridge"
+	KindBond      Kind = "bond"
 	KindLink      Kind = "link"
 	KindVXLAN     Kind = "vxlan"
 	KindDaemon    Kind = "daemon"

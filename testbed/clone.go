@@ -21,6 +21,7 @@ func (g Graph) Clone() Graph {
 	})
 	g.Containers = slices.Clone(g.Containers)
 	g.Bridges = each(g.Bridges, func(b *Bridge) { b.Offloads, b.Addresses = maps.Clone(b.Offloads), slices.Clone(b.Addresses) })
+	g.Bonds = each(g.Bonds, func(b *Bond) { b.Offloads = maps.Clone(b.Offloads) })
 	g.Routes = each(g.Routes, func(m *Multipath) { m.Hops = slices.Clone(m.Hops) })
 	g.Links = each(g.Links, func(l *Link) {
 		if l.Pull != nil {

@@ -154,6 +154,11 @@ func switchLines(g Graph, node string) []string {
 			add("BRIDGE")
 		}
 	}
+	for _, b := range g.Bonds {
+		if b.Node == node {
+			add("BOND")
+		}
+	}
 	for _, v := range g.VXLANs {
 		if v.Node == node {
 			add(fmt.Sprintf("VXLAN %d", v.VNI))

@@ -3,7 +3,7 @@ package testbed
 // Features are the words for what a testbed may need of a machine's kernel, or of its NICs, what
 // others build on first. Backends find out which are missing.
 var Features = []string{
-	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureMacvlan,
+	FeatureNetns, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureMacvlan, FeatureBonding,
 	FeatureBPF, FeatureTCX, FeatureThreaded, FeatureRPS, FeatureShaper, FeatureSmartNIC, FeatureDesktopEngine,
 	FeatureTap, FeatureGuestKernel, FeatureGuestContainer, FeatureKVM, FeatureVhostNet,
 	FeatureStacks,
@@ -16,6 +16,7 @@ const (
 	FeatureBridge   = "bridge"        // Linux bridges
 	FeatureVXLAN    = "vxlan"         // VXLAN devices
 	FeatureMacvlan  = "macvlan"       // macvlan devices
+	FeatureBonding  = "bonding"       // bonding devices
 	FeatureBPF      = "bpf"           // BPF programs for tc
 	FeatureTCX      = "tcx"           // their attachment by tcx
 	FeatureThreaded = "threaded-napi" // receive work in kernel threads

@@ -16,6 +16,7 @@ type Graph struct {
 	Nodes      []Node      `json:"nodes,omitempty"`
 	Containers []Container `json:"containers,omitempty"`
 	Bridges    []Bridge    `json:"bridges,omitempty"`
+	Bonds      []Bond      `json:"bonds,omitempty"`
 	Links      []Link      `json:"links,omitempty"`
 	VXLANs     []VXLAN     `json:"vxlans,omitempty"`
 	Daemons    []Daemon    `json:"daemons,omitempty"`
@@ -87,7 +88,7 @@ type Interface struct {
 	Routes    []Route         `json:"routes,omitempty"`
 	MTU       int             `json:"mtu"`
 	Queues    int             `json:"queues,omitempty"`      // 0: one
-	Bridge    string          `json:"bridge,omitempty"`      // the switch it is a port of
+	Bridge    string          `json:"bridge,omitempty"`      // the switch it is a port of, or the bond that it is a member of
 	Isolated  bool            `json:"isolated,omitempty"`    // as such a port, it has no part in what others like it send
 	Offloads  map[string]bool `json:"offloads,omitempty"`    // by the names of Offloads; what is not named stays as found
 	Steering  string          `json:"steering,omitempty"`    // where receive work runs: Steer*

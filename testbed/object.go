@@ -47,6 +47,9 @@ func objects(g Graph) []object {
 	for _, b := range g.Bridges {
 		all = append(all, bridgeObject(b))
 	}
+	for _, b := range g.Bonds {
+		all = append(all, b.object(g))
+	}
 	for _, l := range g.Links {
 		all = append(all, linkObject(g, l))
 	}
@@ -231,6 +234,11 @@ func bridgeKey(g Graph, node, bridge string) string {
 	for _, b := range g.Bridges {
 		if b.Name == bridge && b.Node == node {
 			return object{kind: KindBridge, name: b.Name}.key()
+		}
+	}
+	for _, b := range g.Bonds {
+		if b.Name == bridge && b.Node == node {
+			return object{kind: KindBond, name: b.Name}.key()
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ func (g Graph) Part(node string) Graph {
 		Nodes:      keep(g.Nodes, func(n Node) bool { return n.Name == node }),
 		Containers: keep(g.Containers, func(c Container) bool { return c.Node == node }),
 		Bridges:    keep(g.Bridges, func(b Bridge) bool { return b.Node == node }),
+		Bonds:      keep(g.Bonds, func(b Bond) bool { return b.Node == node }),
 		Links: keep(g.Links, func(l Link) bool {
 			return g.NodeOf(l.Ends[0].Place) == node || g.NodeOf(l.Ends[1].Place) == node
 		}),

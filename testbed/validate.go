@@ -28,6 +28,9 @@ func Validate(g Graph) error {
 	for _, b := range g.Bridges {
 		c.bridge(b)
 	}
+	for _, b := range g.Bonds {
+		c.bond(b)
+	}
 	for _, l := range g.Links {
 		c.link(l)
 	}
@@ -192,7 +195,7 @@ func (c *checker) hostNIC(n Node) {
 // inPlace refuses to build anything in a host's own stack: engines make there what they run, and the wire is found.
 func (c *checker) inPlace(n Node) {
 	part := c.graph.Part(n.Name)
-	made := len(part.Containers) + len(part.Bridges) + len(part.VXLANs) + len(part.Daemons) + len(part.Ports) + len(part.Routes) + len(part.VMs)
+	made := len(part.Containers) + len(part.Bridges) + len(part.Bonds) + len(part.VXLANs) + len(part.Daemons) + len(part.Ports) + len(part.Routes) + len(part.VMs)
 	for _, l := range part.Links {
 		if l.Kind != WireNetwork {
 			made++

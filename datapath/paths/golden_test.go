@@ -31,6 +31,8 @@ func TestLaid(t *testing.T) {
 	golden(t, "bridge-no-segmentation", "bridge", request("nic", datapath.SegmentationOff, containers("a", "b")))
 	golden(t, "team", "team", request("nic", datapath.SegmentationFound, containers("a", "b")))
 	golden(t, "team-of-three-pulled-back", "team", with(with(wide(request("nic", datapath.SegmentationOff, containers("b", "a"))), "members", int64(3)), "pull", true))
+	golden(t, "team-bonded", "team", with(request("nic", datapath.SegmentationFound, containers("a", "b")), "by", "bond"))
+	golden(t, "team-bonded-no-segmentation-pulled", "team", bonded(with(request("nic", datapath.SegmentationOff, containers("a", "b")), "pull", true)))
 	golden(t, "vxlan", "vxlan", request("nic", datapath.SegmentationFound, containers("a", "b")))
 	golden(t, "vxlan-no-segmentation", "vxlan", request("memory", datapath.SegmentationOff, containers("a", "b")))
 	golden(t, "ovs", "ovs", request("nic", datapath.SegmentationFound, containers("a", "b")))
@@ -115,6 +117,12 @@ func mesh(prefix string, nodes int) datapath.Request {
 			}
 		}
 	}
+	return r
+}
+
+// bonded joins a team's links by bonds.
+func bonded(r datapath.Request) datapath.Request {
+	r.Options["by"] = "bond"
 	return r
 }
 

@@ -32,6 +32,9 @@ func (c *cell) remove(change testbed.Change, have testbed.Graph) error {
 	case testbed.KindBridge:
 		b := byName(have.Bridges, change.Name, func(b testbed.Bridge) string { return b.Name })
 		return c.removeDevice(b.Node, b.Device)
+	case testbed.KindBond:
+		b := byName(have.Bonds, change.Name, func(b testbed.Bond) string { return b.Name })
+		return c.removeDevice(b.Node, b.Device)
 	case testbed.KindRoute:
 		return c.removeRoute(byName(have.Routes, change.Name, func(m testbed.Multipath) string { return m.Name }))
 	case testbed.KindContainer:
@@ -69,6 +72,9 @@ func (c *cell) make(ctx context.Context, change testbed.Change, want testbed.Gra
 	case testbed.KindBridge:
 		b := byName(want.Bridges, change.Name, func(b testbed.Bridge) string { return b.Name })
 		return c.here(b.Node, func() error { return c.makeBridge(b) })
+	case testbed.KindBond:
+		b := byName(want.Bonds, change.Name, func(b testbed.Bond) string { return b.Name })
+		return c.here(b.Node, func() error { return c.makeBond(b) })
 	case testbed.KindLink:
 		return c.makeLink(ctx, byName(want.Links, change.Name, func(l testbed.Link) string { return l.Name }))
 	case testbed.KindVXLAN:
@@ -133,12 +139,15 @@ func byName[T any](all []T, name string, of func(T) string) T {
 	return all[i]
 }
 
-// ports lists every device of a graph as an interface: ends of links, bridges and
+// ports lists every device of a graph as an interface: ends of links, bridges, bonds and
 // VXLAN devices.
 func ports(g testbed.Graph) []testbed.Interface {
 	all := g.Interfaces()
 	for _, b := range g.Bridges {
 		all = append(all, testbed.Interface{Place: b.Node, Device: b.Device, MTU: b.MTU, Offloads: b.Offloads, Addresses: b.Addresses})
+	}
+	for _, b := range g.Bonds {
+		all = append(all, bondPort(b))
 	}
 	for _, v := range g.VXLANs {
 		all = append(all, testbed.Interface{

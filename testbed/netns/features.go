@@ -25,6 +25,7 @@ var trials = map[string]func(*Stack) error{
 	testbed.FeatureBridge:        tryBridge,
 	testbed.FeatureVXLAN:         tryVXLAN,
 	testbed.FeatureMacvlan:       tryMacvlan,
+	testbed.FeatureBonding:       tryBonding,
 	testbed.FeatureBPF:           tryBPF,
 	testbed.FeatureTCX:           tryTCX,
 	testbed.FeatureThreaded:      tryThreaded,

@@ -104,14 +104,24 @@ func (c *cell) setBridge(h *handle, device netlink.Link, p testbed.Interface) er
 	if err != nil {
 		return fmt.Errorf("finding the bridge %s: %w", p.Bridge, err)
 	}
+	if bridge.Type() == bondType { // which takes no members that are up, and brings them up itself (bond_enslave in drivers/net/bonding/bond_main.c)
+		if err := h.LinkSetDown(device); err != nil {
+			return err
+		}
+	}
 	if err := h.LinkSetMaster(device, bridge); err != nil || !p.Isolated {
 		return err
 	}
 	return h.LinkSetIsolated(device, true)
 }
 
-// bridgeDevice returns the device of a bridge of this node's.
+// bridgeDevice returns the device of a bridge or bond of this node's.
 func (c *cell) bridgeDevice(name string) string {
+	for _, b := range c.graph.Bonds {
+		if b.Name == name {
+			return b.Device
+		}
+	}
 	for _, b := range c.graph.Bridges {
 		if b.Name == name {
 			return b.Device

@@ -87,6 +87,9 @@ func (c *cell) differences(part testbed.Graph) []error {
 			return nil
 		})
 	}
+	for _, b := range part.Bonds {
+		all = append(all, asList(c.bondDifference(b))...)
+	}
 	for _, m := range part.Routes {
 		all = append(all, asList(c.routeDifference(m))...)
 	}
