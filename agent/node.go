@@ -14,6 +14,7 @@ import (
 
 	"windtunnel/agent/proto"
 	"windtunnel/measure"
+	"windtunnel/result"
 	"windtunnel/testbed"
 	"windtunnel/testbed/netns"
 	"windtunnel/traffic"
@@ -24,7 +25,7 @@ const (
 	// report: what a load takes to end its streams, and some.
 	resultPatience = 3 * time.Second
 	// relayPatience is how long a worker may take to try a path or to get ready,
-	// by its own limits, and some.
+	// by its own limits, and some (beside what a program of others needs, Begins).
 	relayPatience = 15 * time.Second
 	// teardownPatience is how long an agent's own teardown may take.
 	teardownPatience = 10 * time.Second
@@ -296,7 +297,7 @@ func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	n.atPort(&ask)
 	n.inVM(&ask)
-	reply, err := w.ask(ctx, relayPatience, ask)
+	reply, err := w.ask(ctx, relayLimit(ask), ask)
 	if err != nil {
 		return refuse("the worker in %s: %v%s", ask.Place, err, w.lastWords())
 	}
@@ -306,6 +307,18 @@ func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 		n.mu.Unlock()
 	}
 	return reply
+}
+
+// relayLimit is relayPatience, and what a program of others takes beside.
+func relayLimit(ask proto.Request) time.Duration {
+	kind, load := portLoad, result.Options{}
+	if ask.Order != nil {
+		kind, load = ask.Order.Kind, ask.Order.Load
+	} else if ask.Probe != nil && ask.Probe.Generator != "" {
+		load["generator"] = ask.Probe.Generator
+	}
+	_, most := Begins(kind, load)
+	return relayPatience + most
 }
 
 func (n *node) close() error {

@@ -25,15 +25,20 @@ func (p portProbe) close() { p.Close() }
 // sending end.
 func (w *worker) probePort(ctx context.Context, probe proto.Probe) proto.Reply {
 	kind, _ := kinds.ByName(portLoad)
-	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
-	defer cancel()
-	load := result.Options{"size": int64(probe.MTU + beyondIP)}
+	size := probe.MTU + beyondIP
+	load := result.Options{}
 	if probe.Generator != "" {
 		load["generator"] = probe.Generator
+		if foreign, ok := kind.(traffic.Foreign); ok && foreign.Largest(probe.Generator) > 0 {
+			size = min(size, foreign.Largest(probe.Generator))
+		}
 	}
-	end, err := kind.Prepare(ctx, traffic.Order{Role: probe.Role, Kind: portLoad, Address: probe.Address, Port: probe.Port, Load: load})
+	load["size"] = int64(size)
+	ctx, cancel := context.WithTimeout(ctx, readyWithin(portLoad, load))
+	defer cancel()
+	end, err := kind.Prepare(ctx, traffic.Order{Role: probe.Role, Kind: portLoad, Address: probe.Address, Port: probe.Port, CPUs: probe.Port.CPUs, Load: load})
 	if err != nil {
-		return refuse("frames of the endpoint's MTU, %d bytes: %v", probe.MTU, err)
+		return refuse("frames of %d bytes, the endpoint's MTU of %d or what its generator sends at most: %v", size, probe.MTU, err)
 	}
 	if probe.Role == traffic.Send {
 		if err := end.Close(); err != nil {

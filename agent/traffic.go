@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"time"
+
 	"windtunnel/result"
 	"windtunnel/traffic"
 	"windtunnel/traffic/generator"
@@ -33,4 +35,20 @@ func Generator(kind string, load result.Options) (program, install string, err e
 		return foreign.Generator(load)
 	}
 	return "", "", nil
+}
+
+// Begins is how long the program of others that makes a load takes to be ready: usually, and at most before it is given up.
+// 0 if it is as fast as our own engine, or there is none.
+func Begins(kind string, load result.Options) (usual, most time.Duration) {
+	k, _ := kinds.ByName(kind)
+	if foreign, ok := k.(traffic.Foreign); ok {
+		return foreign.Begins(load.Text("generator"))
+	}
+	return 0, 0
+}
+
+// readyWithin bounds how long an end of a load may take to be ready.
+func readyWithin(kind string, load result.Options) time.Duration {
+	_, most := Begins(kind, load)
+	return prepareTimeout + most
 }

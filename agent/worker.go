@@ -15,7 +15,8 @@ import (
 	"windtunnel/traffic/kinds"
 )
 
-// prepareTimeout bounds how long one end may take to listen or to connect.
+// prepareTimeout bounds how long one end may take to listen or to connect; a program of others gets what it needs beside
+// (Begins).
 const prepareTimeout = 5 * time.Second
 
 // ServeWorker is an endpoint worker: it runs one end of pairs, as it is told on
@@ -107,7 +108,7 @@ func (w *worker) prepare(ctx context.Context, ask proto.Request) proto.Reply {
 	if _, able := kind.(traffic.AtPorts); ask.Order.Port != nil && !able {
 		return refuse("traffic of kind %q needs an interface and a stack, and %s has a port", ask.Order.Kind, ask.Place)
 	}
-	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readyWithin(ask.Order.Kind, ask.Order.Load))
 	defer cancel()
 	end, err := prepareEnd(ctx, kind, *ask.Order)
 	if err != nil {

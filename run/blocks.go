@@ -78,7 +78,7 @@ func (c *Conductor) block(ctx context.Context, cells []PlannedCell, block int) (
 	for order := 1; len(queue) > 0; order++ {
 		cell := queue[0]
 		queue = queue[1:]
-		if ctx.Err() != nil || c.left()+c.grace(block) < trialTime(c.Plan.Times, cell) {
+		if ctx.Err() != nil || c.left()+c.grace(block) < c.takes(cell) {
 			return false, nil
 		}
 		attempts[cell.Record.Name]++

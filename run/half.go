@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"windtunnel/agent"
 	"windtunnel/result"
 	"windtunnel/search"
 )
@@ -25,6 +26,9 @@ const (
 // halves tells whether a cell's frames can tell their latency, and go as fast as they can until then.
 func (p Plan) halves(cell PlannedCell) bool {
 	r := cell.Record
+	if program, _, _ := agent.Generator(r.Traffic, r.Load); program != "" {
+		return false // whose frames do not tell when they left
+	}
 	return len(cell.Laid.Graph.Ports) > 0 && r.Find == nil && search.Rated(r.Load) == "" &&
 		slices.Contains(search.Units(p.Loads[r.Traffic]), result.PacketsPerSecond)
 }

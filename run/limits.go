@@ -1,6 +1,10 @@
 package run
 
-import "time"
+import (
+	"time"
+
+	"windtunnel/result"
+)
 
 // How much longer than planned anything may take when something hangs. In the
 // worst case a node stops answering in the last trial: then that trial, its stop,
@@ -23,12 +27,18 @@ const (
 	teardownOver = 8 * time.Second
 )
 
-// buildLimit bounds the building of a cell.
+// buildLimit bounds the building of a cell, which ends with a try of its path by what will send there.
 func buildLimit(cell PlannedCell) time.Duration {
+	limit := buildPatience + cell.beginsWithin
 	if len(cell.Laid.Graph.VMs) > 0 {
-		return buildPatience + bootPatience
+		limit += bootPatience
 	}
-	return buildPatience
+	return limit
+}
+
+// trialLimit bounds a trial, from its preparation on.
+func trialLimit(cell PlannedCell, t result.Trial) time.Duration {
+	return trialLength(t.WarmupSeconds, t.WindowSeconds) + trialPatience + cell.beginsWithin
 }
 
 // teardownLimit bounds the teardown of a cell.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"windtunnel/agent"
 	"windtunnel/datapath"
 	"windtunnel/datapath/paths"
 	"windtunnel/result"
@@ -75,6 +76,9 @@ type PlannedCell struct {
 	Laid   datapath.Laid
 
 	window, warmUp time.Duration // of its trials, if they are the suite's; 0: the plan's
+	// begins is what the program of others that sends takes to be ready, beginsWithin the most that it is given; 0: there is
+	// none, or it is as fast as our own.
+	begins, beginsWithin time.Duration
 }
 
 // MakePlan lays the suite out. An error is the suite's or the settings' fault,
@@ -217,7 +221,9 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 	if cell.Checksum == scenario.ChecksumSoftware {
 		record.Checksum = cell.Checksum
 	}
-	return PlannedCell{Record: record, Laid: laid, window: cell.Window}, nil
+	planned := PlannedCell{Record: record, Laid: laid, window: cell.Window}
+	planned.begins, planned.beginsWithin = agent.Begins(cell.Traffic, cell.Load)
+	return planned, nil
 }
 
 // checkPorts refuses a load with more ports than are published.
@@ -336,7 +342,7 @@ func (p Plan) leastBudget() time.Duration {
 // setUp is what building, verifying and taking down all cells takes, about.
 func (p Plan) setUp() (all time.Duration) {
 	for _, cell := range p.Runnable() {
-		all += setUpPerCell
+		all += setUpPerCell + cell.begins
 		if p.OneAtATime {
 			all += rebuildTime
 		}

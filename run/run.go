@@ -49,6 +49,7 @@ type Conductor struct {
 	generators map[string]float64        // what each reaches without a path, per second, by key
 	stands     string                    // the one cell that stands, where it is one at a time
 	narrow     map[string][]result.Doubt // of cells whose path passes less than its ends do
+	readied    map[string]time.Duration  // how long each cell's ends took to be ready for its last trial
 	broken     map[string]bool           // cells whose testbed is gone and could not be rebuilt
 }
 
@@ -61,6 +62,7 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 	c.random = rand.New(rand.NewPCG(c.Plan.Seed, c.Plan.Seed^0x9e3779b97f4a7c15))
 	c.reserved = c.Plan.after(time.Duration(c.Plan.Times.BudgetSeconds * float64(time.Second)))
 	c.series, c.broken, c.narrow = newSeries(c.Plan), map[string]bool{}, map[string][]result.Doubt{}
+	c.readied = map[string]time.Duration{}
 	if err := c.Out.Run(c.header()); err != nil {
 		return result.End{}, err
 	}

@@ -39,7 +39,7 @@ func (c *Conductor) stand(ctx context.Context, cell PlannedCell) error {
 	if err := c.vacate(removePatience); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, buildPatience)
+	ctx, cancel := context.WithTimeout(ctx, buildLimit(cell))
 	defer cancel()
 	c.stands = cell.Record.Name // also where it fails half-way
 	if err := c.buildCell(ctx, cell); err != nil {

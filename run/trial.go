@@ -23,9 +23,12 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 		t.Excluded = err.Error()
 		return t, c.stop(ctx, cell)
 	}
-	ctx, cancel := context.WithTimeout(ctx, trialLength(t.WarmupSeconds, t.WindowSeconds)+trialPatience)
+	ctx, cancel := context.WithTimeout(ctx, trialLimit(cell, t))
 	defer cancel()
-	if err := c.prepare(ctx, cell, t); err != nil {
+	began := c.Clock.Now()
+	err := c.prepare(ctx, cell, t)
+	c.readied[cell.Record.Name] = c.Clock.Now().Sub(began)
+	if err != nil {
 		t.Excluded = fmt.Sprintf("it could not be prepared: %v", err)
 		return t, c.stop(ctx, cell)
 	}

@@ -35,7 +35,16 @@ func (c PlannedCell) trial(t result.Plan) result.Trial {
 // trialTime is what one trial of a cell takes in all.
 func trialTime(t result.Plan, cell PlannedCell) time.Duration {
 	trial := cell.trial(t)
-	return trialLength(trial.WarmupSeconds, trial.WindowSeconds) + time.Duration(t.RebuildSeconds*float64(time.Second))
+	return trialLength(trial.WarmupSeconds, trial.WindowSeconds) + cell.begins + time.Duration(t.RebuildSeconds*float64(time.Second))
+}
+
+// takes is the same, where a program of others began slower than was planned as slowly as it last did.
+func (c *Conductor) takes(cell PlannedCell) time.Duration {
+	all := trialTime(c.Plan.Times, cell)
+	if cell.begins > 0 {
+		all += max(0, c.readied[cell.Record.Name]-cell.begins)
+	}
+	return all
 }
 
 // blockTime is what one trial of each of the cells takes.
@@ -55,6 +64,7 @@ func (p Plan) evenWindow(left time.Duration, t result.Plan) time.Duration {
 			block -= trialTime(t, cell)
 		} else {
 			even++
+			block -= cell.begins
 		}
 	}
 	if even == 0 {

@@ -27,7 +27,8 @@ type evidence struct {
 	spins          bool    // busy polling: a busy thread says nothing
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
 	refusals       uint64
-	turnedAway     float64 // of what a generator of others offered, which polls and never waits
+	polls          bool    // a program of others sends frames: it polls and never waits
+	turnedAway     float64 // of what one of those offered
 }
 
 // evidenceOf gathers it, or says what is missing for a verdict.
@@ -57,6 +58,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 
 func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	e.calibrated, e.refusals = o.CalibratedPerSecond, o.Refused
+	e.polls = sender.Generator != nil && sender.Frames != nil
 	if offered := sender.Packets + o.Refused; sender.Generator != nil && offered > 0 {
 		e.turnedAway = float64(o.Refused) / float64(offered)
 	}

@@ -69,6 +69,7 @@ var rules = []struct {
 	{result.RateReached, evidence.kept},
 	{result.ReceiverLimited, evidence.overflowed},
 	{result.ReceiverLimited, evidence.drowned},
+	{result.GeneratorLimited, evidence.crowded},
 	{result.PathLimited, evidence.leaky},
 	{result.PathLimited, evidence.fullPort},
 	{result.GeneratorLimited, evidence.heldUp},
@@ -104,6 +105,15 @@ func (e evidence) drowned() string {
 		return ""
 	}
 	return fmt.Sprintf("%s of the packets were lost while the receiver's threads were busy %s of the time", percent(e.loss), percent(e.receiver))
+}
+
+// crowded: a program of others that polls on a CPU which it shares gets what is left of that, and so shows no path's rate. What was
+// lost meanwhile says nothing else: whoever counts may be what it shares the CPU with.
+func (e evidence) crowded() string {
+	if !e.polls || e.turnedAway >= overflows {
+		return ""
+	}
+	return e.starved()
 }
 
 func (e evidence) leaky() string {

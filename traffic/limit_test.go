@@ -31,7 +31,7 @@ func arriving(end result.PairEnd, lost, socketDrops uint64) result.PairEnd {
 }
 
 func generated(end result.PairEnd) result.PairEnd {
-	end.Generator = &result.Generator{Name: "testpmd"}
+	end.Generator, end.Frames = &result.Generator{Name: "testpmd"}, &result.Frames{}
 	return end
 }
 
@@ -84,6 +84,8 @@ func TestJudge(t *testing.T) {
 		{"a small send buffer", connected(bulk(1000, 0.5), result.Connection{SndbufLimitedSeconds: 1.9}), bulk(1000, 0.6), result.GeneratorLimited, "sndbuf-limited"},
 		{"a generator of others that its port cannot keep up with", generated(offering(packets(90, 1), result.Offered{Refused: 20e3, WaitSeconds: 1})), packets(90, 0.5),
 			result.PathLimited, "the sender's port was full: it turned away 10 % of what the generator offered"},
+		{"a generator of others that had no CPU while packets were lost", generated(offering(packets(90, 0.45), result.Offered{WaitSeconds: 1})), arriving(packets(80, 0.7), 10e3, 0),
+			result.GeneratorLimited, "had no CPU for 50 % of the time"},
 		{"a generator of others that its port keeps up with", generated(offering(packets(90, 1), result.Offered{})), packets(90, 0.5), result.GeneratorLimited, "busy 100 %"},
 		{"sends were refused", offering(bulk(1000, 0.5), result.Offered{Refused: 7}), bulk(1000, 0.6), result.PathLimited, "turned 7 sends away"},
 		{"nobody was busy", bulk(1000, 0.4), bulk(1000, 0.6), result.PathLimited, "the sender's threads were busy 40 % of the time, the receiver's 60 %"},

@@ -1,6 +1,10 @@
 package traffic
 
-import "windtunnel/result"
+import (
+	"time"
+
+	"windtunnel/result"
+)
 
 // Port is where an endpoint meets a data plane, if it is not by IP: at a port of poll mode, that a
 // tester, a process of DPDK, holds for it; or at an interface from which no packet reaches the other
@@ -26,6 +30,13 @@ type Foreign interface {
 	// Generator is the program that a load asks for, and how to get it, "" for our own engine. An
 	// error is that the program cannot be told such a load.
 	Generator(load result.Options) (program, install string, err error)
+	// Largest is the longest frame that a generator sends, in bytes with FCS, if it is shorter than
+	// what a port takes; else 0.
+	Largest(generator string) int
+	// Begins is how long a generator takes from its start until frames of its can go: usually, on a
+	// machine that is otherwise idle, and at most, before it is given up. Both come before each
+	// trial, beside what an engine of ours takes; 0 for one that is as fast as that.
+	Begins(generator string) (usual, most time.Duration)
 }
 
 // AtPorts is a kind whose workers can be at a Port. Others need an interface.

@@ -33,6 +33,7 @@ var tools = []tool{
 	{"ntttcp", "the generator ntttcp", "build github.com/microsoft/ntttcp-for-linux and put it into a folder of PATH"},
 	{"nuttcp", "the generator nuttcp, and make bench", "apt-get install nuttcp"},
 	{"sockperf", "the generator sockperf, and make bench", "apt-get install sockperf"},
+	{"pktgen", "the generator pktgen of raw frames", "build Pktgen-DPDK (github.com/pktgen/Pktgen-DPDK) with the installed DPDK and put it into a folder of PATH"},
 	{"tshark", "make test", "apt-get install tshark"},
 	{"wine64", "make test of the Windows binary", "apt-get install wine64"},
 	{"clang-19", "make check and make generate", "apt-get install clang-19 llvm-19 libbpf-dev"},

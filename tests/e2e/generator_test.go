@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,12 +12,12 @@ import (
 	"time"
 )
 
-// generatorSuite has testpmd send through a vRouter that is measured alone.
+// generatorSuite has a program of others send through a vRouter that is measured alone.
 const generatorSuite = `
 suite: generator
 asks: Does what another program sends come through?
 nodes: {a: {}}
-traffic: {kind: frame, size: 64B, generator: testpmd}
+traffic: {kind: frame, size: 64B, generator: %s}
 wire: {kind: nic, mtu: 1600}
 cells:
   vxlan:
@@ -27,15 +28,27 @@ cells:
 // TestForeignGenerator: a program of others sends, our sink counts it behind the tunnel, and the result says what ran.
 func TestForeignGenerator(t *testing.T) {
 	needsPollMode(t)
-	if _, err := exec.LookPath("dpdk-testpmd"); err != nil {
-		t.Skip("skip: needs dpdk-testpmd (Debian's dpdk-dev)")
+	for generator, c := range map[string]struct{ program, says, budget, needs string }{
+		"testpmd": {"dpdk-testpmd", "--forward-mode=txonly", "6s", "dpdk-testpmd (Debian's dpdk-dev)"},
+		"pktgen":  {"pktgen", "speed=200000", "20s", "pktgen (Pktgen-DPDK, which Debian does not have)"},
+	} {
+		t.Run(generator, func(t *testing.T) {
+			if _, err := exec.LookPath(c.program); err != nil {
+				t.Skip("skip: needs " + c.needs)
+			}
+			foreignGenerator(t, generator, c.says, c.budget)
+		})
 	}
+}
+
+func foreignGenerator(t *testing.T, generator, says, budget string) {
+	t.Helper()
 	dir := t.TempDir()
 	suite, out := filepath.Join(dir, "generator.yaml"), filepath.Join(dir, "run")
-	if err := os.WriteFile(suite, []byte(generatorSuite), 0o600); err != nil {
+	if err := os.WriteFile(suite, fmt.Appendf(nil, generatorSuite, generator), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := windtunnel(t, time.Minute, "run", suite, "--window", "300ms", "--budget", "6s", "--out", out)
+	o := windtunnel(t, time.Minute, "run", suite, "--window", "300ms", "--budget", budget, "--out", out)
 	if o.code != 0 && o.code != 4 { // too few trials for a figure
 		t.Fatalf("exit code %d\n%s", o.code, o.err)
 	}
@@ -48,7 +61,7 @@ func TestForeignGenerator(t *testing.T) {
 		measured++
 		p := trial.Pairs[0]
 		g, a := p.Sender.Generator, p.Receiver.Arrived
-		if g == nil || g.Name != "testpmd" || !strings.Contains(g.Command, "--forward-mode=txonly") || a == nil || p.Receiver.Packets == 0 || p.Limit == nil || p.Limit.Verdict == "" {
+		if g == nil || g.Name != generator || !strings.Contains(g.Command, says) || a == nil || p.Receiver.Packets == 0 || p.Limit == nil || p.Limit.Verdict == "" {
 			t.Fatalf("%+v, sent %+v, got %+v", g, p.Sender, p.Receiver)
 		}
 		if a.Corrupt != 0 || a.Expected < p.Sender.Packets || a.Lost > a.Expected {

@@ -3,6 +3,7 @@ package frame
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,44 +30,77 @@ const (
 	bytesKept       = 500
 )
 
+// pollers is what EAL's names for its threads that poll have in them.
+const pollers = "worker"
+
 // console is a program of others that is told what to do on its standard input. It ends with its input, and with
 // this process, by whatever signal.
 type console struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	heard chan string
-	ended chan struct{} // closed when it has
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	enter    string          // what ends a command
+	pollers  string          // what the names of its threads that poll have in them
+	patience time.Duration   // for an answer
+	given    <-chan struct{} // closed when who waits for it to be ready gives up
+	heard    chan string
+	ended    chan struct{} // closed when it has
 
 	mu   sync.Mutex
 	last []string
 }
 
+// voice is one of the outputs of a program: where it is read, what the program has of it, and how lines are cut.
+type voice struct {
+	reader, writer *os.File
+	split          bufio.SplitFunc
+}
+
 // startConsole starts a program whose words are read line by line, what it says as an error too. Its
 // threads are pinned by itself.
-func startConsole(args, environment []string) (*console, error) {
-	program, err := exec.LookPath(args[0])
-	if err != nil {
-		return nil, fmt.Errorf("looking for %s: %w", args[0], err)
-	}
-	c := &console{cmd: exec.Command(program, args[1:]...), heard: make(chan string, linesWaiting), ended: make(chan struct{})}
-	c.cmd.Env = append([]string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, environment...)
-	death := -1 // of the process, to be polled for
-	c.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL, Setpgid: true, PidFD: &death}
-	reader, writer, err := os.Pipe()
+func startConsole(ctx context.Context, args, environment []string) (*console, error) {
+	c, err := newConsole(ctx, args, environment)
 	if err != nil {
 		return nil, err
 	}
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
-		return nil, errors.Join(err, reader.Close(), writer.Close())
+		return nil, err
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, c.in.Close())
 	}
 	c.cmd.Stdout, c.cmd.Stderr = writer, writer
+	return c, c.start(voice{reader, writer, bufio.ScanLines})
+}
+
+// newConsole does not start it yet. What it is asked is answered while ctx lasts, until it is settled.
+func newConsole(ctx context.Context, args, environment []string) (*console, error) {
+	program, err := exec.LookPath(args[0])
+	if err != nil {
+		return nil, fmt.Errorf("looking for %s: %w", args[0], err)
+	}
+	c := &console{
+		cmd: exec.Command(program, args[1:]...), enter: "\n", pollers: pollers, patience: consolePatience, given: ctx.Done(),
+		heard: make(chan string, linesWaiting), ended: make(chan struct{}),
+	}
+	c.cmd.Env = append([]string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, environment...)
+	c.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL, Setpgid: true}
+	return c, nil
+}
+
+// start runs the program, and listens to it.
+func (c *console) start(voices ...voice) error {
+	death := -1 // of the process, to be polled for
+	c.cmd.SysProcAttr.PidFD = &death
 	started := make(chan error, 1)
 	go func() {
 		// Its death is tied to the thread that forks it (PR_SET_PDEATHSIG), so this one stays.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := c.cmd.Start()
-		writer.Close()
+		for _, v := range voices {
+			v.writer.Close()
+		}
 		started <- err
 		if err == nil {
 			awaitDeath(death)
@@ -74,10 +109,21 @@ func startConsole(args, environment []string) (*console, error) {
 		close(c.ended)
 	}()
 	if err := <-started; err != nil {
-		return nil, errors.Join(fmt.Errorf("starting %s: %w", args[0], err), reader.Close())
+		err = errors.Join(fmt.Errorf("starting %s: %w", c.cmd.Args[0], err), c.in.Close())
+		for _, v := range voices {
+			v.reader.Close()
+		}
+		return err
 	}
-	go c.listen(reader)
-	return c, nil
+	var all sync.WaitGroup
+	for _, v := range voices {
+		all.Go(func() { c.listen(v) })
+	}
+	go func() {
+		all.Wait()
+		close(c.heard)
+	}()
+	return nil
 }
 
 // awaitDeath returns when the process of a descriptor has ended (pidfd_open(2)), and closes that. To wait for it as well takes until its
@@ -93,11 +139,11 @@ func awaitDeath(process int) {
 }
 
 // listen ends with the program, and with whoever has its output besides.
-func (c *console) listen(reader *os.File) {
-	defer reader.Close()
-	defer close(c.heard)
-	lines := bufio.NewScanner(reader)
+func (c *console) listen(v voice) {
+	defer v.reader.Close()
+	lines := bufio.NewScanner(v.reader)
 	lines.Buffer(nil, longestLine)
+	lines.Split(v.split)
 	for lines.Scan() {
 		c.mu.Lock()
 		if c.last = append(c.last, lines.Text()); len(c.last) > linesKept {
@@ -114,17 +160,25 @@ func (c *console) listen(reader *os.File) {
 
 // ask gives a command, and hears lines until take has what it wants.
 func (c *console) ask(command string, take func(line string) (done bool)) error {
-	for len(c.heard) > 0 {
-		<-c.heard
-	}
-	if _, err := io.WriteString(c.in, command+"\n"); err != nil {
-		return c.failure(fmt.Errorf("telling it %q: %w", command, err))
+	if err := c.tell(command); err != nil {
+		return err
 	}
 	return c.hear(command, take)
 }
 
+// tell gives a command. What was said before is no answer to it.
+func (c *console) tell(command string) error {
+	for len(c.heard) > 0 {
+		<-c.heard
+	}
+	if _, err := io.WriteString(c.in, command+c.enter); err != nil {
+		return c.failure(fmt.Errorf("telling it %q: %w", command, err))
+	}
+	return nil
+}
+
 func (c *console) hear(about string, take func(line string) (done bool)) error {
-	timer := time.NewTimer(consolePatience)
+	timer := time.NewTimer(c.patience)
 	defer timer.Stop()
 	for {
 		select {
@@ -135,9 +189,24 @@ func (c *console) hear(about string, take func(line string) (done bool)) error {
 			if take(line) {
 				return nil
 			}
+		case <-c.given:
+			return c.failure(fmt.Errorf("it did not answer %q in the time that it has to be ready", about))
 		case <-timer.C:
-			return c.failure(fmt.Errorf("it did not answer %q within %s", about, consolePatience))
+			return c.failure(fmt.Errorf("it did not answer %q within %s", about, c.patience))
 		}
+	}
+}
+
+// settled ends the time that it has to be ready.
+func (c *console) settled() { c.given = nil }
+
+// overdue tells whether that is over.
+func (c *console) overdue() bool {
+	select {
+	case <-c.given:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -152,64 +221,89 @@ func (c *console) failure(err error) error {
 // line is the command as a person would type it.
 func (c *console) line() string { return strings.Join(c.cmd.Args, " ") }
 
-// tasks calls for each thread of the program. One that has ended has none: its number may be another's.
-func (c *console) tasks(do func(folder string)) {
-	select {
-	case <-c.ended:
-		return
-	default:
-	}
-	folders, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", c.cmd.Process.Pid))
-	for _, folder := range folders {
-		do(folder)
-	}
+// thread is one of the program's.
+type thread struct {
+	id     int
+	name   string
+	folder string // in /proc
 }
 
-// used is the CPU time that its threads took, and how long they could run and had no CPU
+// polling are those threads that poll at a port.
+func (c *console) polling() []thread {
+	return slices.DeleteFunc(c.threads(), func(t thread) bool { return !strings.Contains(t.name, c.pollers) })
+}
+
+// threads are all of them. A program that has ended has none: its number may be another's.
+func (c *console) threads() []thread {
+	select {
+	case <-c.ended:
+		return nil
+	default:
+	}
+	var all []thread
+	folders, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", c.cmd.Process.Pid))
+	for _, folder := range folders {
+		name, err := os.ReadFile(filepath.Join(folder, "comm"))
+		id, bad := strconv.Atoi(filepath.Base(folder))
+		if err == nil && bad == nil {
+			all = append(all, thread{id, strings.TrimSpace(string(name)), folder})
+		}
+	}
+	return all
+}
+
+// used is the CPU time that the threads that poll took, and how long they could run and had no CPU
 // (Documentation/scheduler/sched-stats.rst).
 func (c *console) used() (cpu, wait time.Duration) {
-	c.tasks(func(folder string) {
-		text, err := os.ReadFile(filepath.Join(folder, "schedstat"))
+	for _, t := range c.polling() {
+		text, err := os.ReadFile(filepath.Join(t.folder, "schedstat"))
 		if fields := bytes.Fields(text); err == nil && len(fields) >= 2 {
 			ran, _ := strconv.ParseInt(string(fields[0]), 10, 64)
 			waited, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 			cpu, wait = cpu+time.Duration(ran), wait+time.Duration(waited)
 		}
-	})
+	}
 	return cpu, wait
 }
 
-// schedule gives the threads that poll, whose names say so, a policy: of SCHED_IDLE they run while nobody else
-// of the CPU wants to (sched(7)).
-func (c *console) schedule(worker string, policy uint32) error {
-	var failed error
-	found := false
-	c.tasks(func(folder string) {
-		name, err := os.ReadFile(filepath.Join(folder, "comm"))
-		if err != nil || !strings.Contains(string(name), worker) {
-			return
-		}
-		tid, _ := strconv.Atoi(filepath.Base(folder))
-		found = true
-		failed = errors.Join(failed, unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: policy}, 0))
-	})
-	if !found {
-		return c.failure(fmt.Errorf("it has no thread whose name has %q in it", worker))
+// schedule gives the threads that poll a policy: of SCHED_IDLE they run while nobody else of the CPU wants to
+// (sched(7)).
+func (c *console) schedule(policy uint32) error {
+	all := c.polling()
+	if len(all) == 0 {
+		return c.failure(fmt.Errorf("it has no thread whose name has %q in it", c.pollers))
+	}
+	return scheduled(all, policy)
+}
+
+func scheduled(all []thread, policy uint32) (failed error) {
+	for _, t := range all {
+		failed = errors.Join(failed, unix.SchedSetAttr(t.id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: policy}, 0))
 	}
 	return failed
 }
 
 // close ends it: its input is over, and if that does not do, it is killed.
 func (c *console) close() error {
-	_ = c.schedule(pollers, unix.SCHED_NORMAL) // where others have the CPU, an idle thread gets none to end in, not even one that is killed
+	_ = scheduled(c.threads(), unix.SCHED_NORMAL) // where others have the CPU, an idle thread gets none to end in, not even one that is killed
 	c.in.Close()
-	for _, patience := range []time.Duration{leavePatience, killPatience} {
-		select {
-		case <-c.ended:
-			return nil
-		case <-time.After(patience):
-			_ = c.cmd.Process.Kill()
-		}
+	select {
+	case <-c.ended:
+		return nil
+	case <-time.After(leavePatience):
+		return c.kill()
 	}
-	return fmt.Errorf("%s (process %d) did not end though it was killed", c.cmd.Args[0], c.cmd.Process.Pid)
+}
+
+// kill ends it, with what it has started.
+func (c *console) kill() error {
+	_ = scheduled(c.threads(), unix.SCHED_NORMAL) // as in close
+	c.in.Close()
+	_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL) // it is over, if there is none
+	select {
+	case <-c.ended:
+		return nil
+	case <-time.After(killPatience):
+		return fmt.Errorf("%s (process %d) did not end though it was killed", c.cmd.Args[0], c.cmd.Process.Pid)
+	}
 }

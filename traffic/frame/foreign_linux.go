@@ -20,6 +20,7 @@ type aim struct {
 	mac, hop         string
 	from, to         netip.Addr
 	fromPort, toPort uint16
+	flows            int // which differ in their source ports, from fromPort on
 	length           int // bytes of a frame without FCS
 	program          string
 }
@@ -33,10 +34,12 @@ type driver interface {
 	sent() (sent, refused uint64, err error)
 	version() string
 	process() *console
+	// close ends the program, and takes away what it had.
+	close() error
 }
 
 // drivers begin a tool: it is ready when they return.
-var drivers = map[string]func(context.Context, aim) (driver, error){"testpmd": newTestpmd}
+var drivers = map[string]func(context.Context, aim) (driver, error){"testpmd": newTestpmd, "pktgen": newPktgen}
 
 // foreignMover lets a program of others send. Its frames have no numbers, and are counted for the
 // window while it lasts.
@@ -71,18 +74,19 @@ func connectForeign(ctx context.Context, t tool, l load, p traffic.Port, cpus []
 	}
 	d, err := drivers[t.name](ctx, aim{
 		socket: p.Socket, cpu: traffic.CPUOf(cpus, 0), mac: p.MAC, hop: p.NextHop, from: from, to: s.to.Addr(),
-		fromPort: firstPort, toPort: s.to.Port(), length: l.sizes[0] - fcsSize, program: t.program,
+		fromPort: firstPort, toPort: s.to.Port(), flows: int(l.flows), length: l.sizes[0] - fcsSize, program: t.program,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the generator %s: %w", t.name, err), s.control.Close())
 	}
 	m := &foreignMover{driver: d, ended: make(chan struct{})}
 	w.generator = &result.Generator{Name: t.name, Version: d.version(), Command: d.process().line()}
-	w.opened = d.process().close
+	w.opened = d.close
 	w.start = func() (mover, error) { return m, nil }
 	if err := w.probeBy(ctx, t.name, probesAtPort, m.probe); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	d.process().settled()
 	return w, nil
 }
 

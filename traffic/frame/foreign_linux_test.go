@@ -21,7 +21,8 @@ func TestForeignRefused(t *testing.T) {
 		"": {"generator": "testpmd", "size": 128}, "`size: imix`": {"generator": "testpmd", "size": "imix"},
 		"`flows: 7`": {"generator": "testpmd", "flows": int64(7)}, "`packets: ": {"generator": "testpmd", "packets": 1e6},
 		"`burst: 3`": {"generator": "testpmd", "burst": int64(3)}, "`vary: ": {"generator": "testpmd", "vary": "addresses"},
-		"valid: windtunnel, testpmd": {"generator": "testpm"},
+		"valid: windtunnel, testpmd": {"generator": "testpm"}, "`flows: 5000`": {"generator": "pktgen", "flows": int64(5000)},
+		"so keeps no rate; leave packets out, or the generator": {"generator": "pktgen", "packets": 1e6},
 	} {
 		program, install, err := Kind{}.Generator(load)
 		if says == "" && (err != nil || program != "dpdk-testpmd" || !strings.Contains(install, "dpdk")) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
@@ -50,11 +51,12 @@ func TestForeignAtPort(t *testing.T) {
 	from := traffic.Port{Name: "one", Socket: sockets[0], MAC: "02:00:00:00:00:07", NextHop: to.MAC, Address: "192.0.2.7", MTU: 1500}
 	for _, size := range []int64{64, 1518} {
 		var sent, got result.PairEnd
-		for try := 0; try < 5 && (sent.Packets == 0 || got.Packets == 0); try++ { // where others have the CPU, it waits
+		for try := 0; try < 5 && (sent.Packets == 0 || got.Packets == 0 || sent.Error != ""); try++ { // where others have the CPU, it waits, or begins late
 			load := result.Options{"generator": "testpmd", "size": size}
 			receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: load, Address: to.Address, Port: &to})
 			send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address(), Port: &from})
 			when := soon(500 * time.Millisecond) // now that testpmd runs
+			when.WarmUp = time.Second            // in which it begins, also where others have the CPU
 			var both sync.WaitGroup
 			both.Go(func() { got = runWorker(t, receive, when) })
 			both.Go(func() { sent = runWorker(t, send, when) })
@@ -112,7 +114,7 @@ esac; done`
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := standIn(t, c.script)
-			console, err := startConsole([]string{a.program}, nil)
+			console, err := startConsole(t.Context(), []string{a.program}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +146,7 @@ func (d countedDriver) process() *console             { return d.console }
 
 // TestForeignCounts: what was sent for a probe is none of a trial's, before it begins either, so that counts never fall.
 func TestForeignCounts(t *testing.T) {
-	console, err := startConsole([]string{standIn(t, "cat").program}, nil)
+	console, err := startConsole(t.Context(), []string{standIn(t, "cat").program}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,6 +167,27 @@ func TestForeignCounts(t *testing.T) {
 	m.halt()
 	if m.total() != 21 {
 		t.Errorf("%d were sent in all", m.total())
+	}
+}
+
+// TestForeignTardy: a window that began before its generator did is an error that says by how much, and so is an empty one; our own
+// senders, which mark what they send in it, are never late.
+func TestForeignTardy(t *testing.T) {
+	c := &course{when: traffic.Schedule{Start: time.Now().Add(-3 * time.Second), WarmUp: time.Second, Window: 10 * time.Second}}
+	if err := tardy(&foreignMover{}, c); err == nil || !strings.Contains(err.Error(), "after its window began") {
+		t.Errorf("2 s late: %v", err)
+	}
+	if err := tardy(&engine{}, c); err != nil {
+		t.Errorf("our own: %v", err)
+	}
+	c.when.WarmUp = time.Minute
+	if err := tardy(&foreignMover{}, c); err != nil {
+		t.Errorf("before its window: %v", err)
+	}
+	for wait, says := range map[float64]string{0: "in the window", 0.5: "for 50 % of it"} {
+		if err := silent(result.PairEnd{WindowSeconds: 1, Offered: &result.Offered{WaitSeconds: wait}}); !strings.Contains(err.Error(), says) {
+			t.Errorf("%g: %v", wait, err)
+		}
 	}
 }
 

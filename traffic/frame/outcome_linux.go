@@ -46,7 +46,10 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		Flows: int(w.load.flows), Method: where, Why: why,
 	}
 	if foreign {
-		unnumbered(end.Arrived, w.load.generator, last.final.sent)
+		unnumbered(end.Arrived, w.load, all, last.final.sent)
+	}
+	if foreign && last.err == nil {
+		end.Error = overcounted(w.load.generator, last.final.sent, all.all().packets)
 	}
 	if ours.merged > 0 {
 		end.Error = fmt.Sprintf("%d frames came to tc as parts of aggregates, which cannot be counted: switch GRO off at %s, or use sink xdp", ours.merged, w.device.name)
@@ -121,9 +124,20 @@ func (w *receiveWorker) where(t tally) (where, why string) {
 	return strings.Join(names, "+"), why
 }
 
-// unnumbered says what is not known of frames without numbers.
-func unnumbered(a *result.Arrived, generator string, sent uint64) {
-	a.Expected = sent
+// unnumbered says what is not known of frames without numbers, and which of the flows came.
+func unnumbered(a *result.Arrived, l load, all tally, sent uint64) {
+	a.Expected, a.Flows = sent, int(all.flows)
 	a.Untold = []result.Metric{result.LatePackets, result.Reordered, result.Duplicates}
-	a.Why = "frames of " + generator + " have no numbers: what was lost is of all that it sent, the warm-up too"
+	a.Why = "frames of " + l.generator + " have no numbers: what was lost is of all that it sent, the warm-up too"
+	if all.flows != uint64(l.flows) {
+		a.Why += fmt.Sprintf("; of %d flows asked for, %d came", l.flows, all.flows)
+	}
+}
+
+// overcounted is an error if more frames came than a program of others says it sent: one of the counts is wrong.
+func overcounted(generator string, sent, came uint64) string {
+	if came <= sent {
+		return ""
+	}
+	return fmt.Sprintf("%d frames came, more than the %d that %s says it sent: look who else sends there", came, sent, generator)
 }

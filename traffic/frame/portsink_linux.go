@@ -18,6 +18,9 @@ const firstPort = 20000
 // portTotals is how many totals of a phase a tester tells.
 const portTotals = 7
 
+// portRest is how many numbers follow: the frames of nobody, and the flows of frames without numbers.
+const portRest = 2
+
 // portSink lets a tester count.
 type portSink struct {
 	tester *tester
@@ -94,7 +97,7 @@ func (s *portSink) read() (all tally, at time.Time, c result.Cycles, err error) 
 	if err != nil {
 		return all, at, c, err
 	}
-	at, c, err = readClock(numbers, phases*portTotals)
+	at, c, err = readClock(numbers, phases*portTotals+portRest)
 	if err != nil {
 		return all, at, c, err
 	}
@@ -102,6 +105,7 @@ func (s *portSink) read() (all tally, at time.Time, c result.Cycles, err error) 
 		n := numbers[clockNumbers+phase*portTotals:]
 		all.add(atPort, phase, totals{packets: n[0], skipped: n[1], reordered: n[2], duplicate: n[3], late: n[4], corrupt: n[5], bytes: n[6]})
 	}
+	all.flows = numbers[clockNumbers+phases*portTotals+1]
 	return all, at, c, nil
 }
 

@@ -115,7 +115,7 @@ func await(t *testing.T, what string, s sink) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
 		numbers, err := s.(*portSink).tester.ask("tally")
-		if err != nil || len(numbers) != clockNumbers+phases*portTotals+1 {
+		if err != nil || len(numbers) != clockNumbers+phases*portTotals+portRest {
 			t.Fatalf("%s: %v, %v", what, numbers, err)
 		}
 		counted := numbers[clockNumbers+probing*portTotals]

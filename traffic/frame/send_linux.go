@@ -1,8 +1,10 @@
 package frame
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -14,6 +16,11 @@ import (
 // lead is how long before the start the threads are set going, and held: the
 // kernel takes about 25 ms to begin with live frames.
 const lead = 80 * time.Millisecond
+
+const (
+	tardiness = 0.01 // of a window: as much as a rate that was kept may miss
+	starving  = 0.10 // of a window without a CPU
+)
 
 // sendWorker is a prepared sender.
 type sendWorker struct {
@@ -77,9 +84,11 @@ func (w *sendWorker) startSources() *engine {
 
 // drive marks the frames of the window as such, and tells the receiver how many they were.
 func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.PairEnd, error) {
+	var late error
 	err := c.until(ctx, c.when.Start)
 	if err == nil {
 		e.release()
+		late = tardy(e, c)
 		err = c.until(ctx, c.windowBegin())
 	}
 	if err != nil {
@@ -100,12 +109,30 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		early = w.session.tell(final{sent: told(e, end.Packets), windowNS: uint64(used.at.Sub(before.at).Nanoseconds())})
 	}
 	if early == nil && end.Packets == 0 {
-		early = errors.New("no frame was sent in the window")
+		early = silent(end)
 	}
+	early = cmp.Or(early, late)
 	if early != nil {
 		end.Error = early.Error()
 	}
 	return end, ctx.Err()
+}
+
+// tardy is an error if a program of others was not going when its window began: the part that it missed would pass for a lower rate.
+func tardy(e mover, c *course) error {
+	late := time.Since(c.windowBegin())
+	if _, foreign := e.(*foreignMover); !foreign || late <= time.Duration(tardiness*float64(c.when.Window)) {
+		return nil
+	}
+	return fmt.Errorf("the generator sent its first frame %s after its window began: let nothing else use the machine, or take a longer --window", late.Round(time.Millisecond))
+}
+
+// silent says of a window without a frame what is known of why.
+func silent(end result.PairEnd) error {
+	if share := end.Offered.WaitSeconds / end.WindowSeconds; share >= starving {
+		return fmt.Errorf("no frame was sent in the window, and for %.0f %% of it the sender's threads could run and had no CPU: let nothing else use the machine, or give its node more CPUs", 100*min(1, share))
+	}
+	return errors.New("no frame was sent in the window")
 }
 
 // told is what a receiver is told of: the frames of the window, if it can tell which these are, else all.

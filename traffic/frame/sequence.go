@@ -63,6 +63,7 @@ var placeNames = [places]string{byXDP, byTC, byPacket, byPort}
 type tally struct {
 	phases [phases]totals
 	at     [places]uint64 // frames, whatever became of them; not the probe's
+	flows  uint64         // of frames without numbers
 }
 
 func (t *tally) add(place, phase int, o totals) {

@@ -16,26 +16,29 @@ type testpmd struct {
 	release string
 }
 
-// pollers is what EAL's names of the threads that poll have in them.
-const pollers = "worker"
-
-// eal are EAL's arguments for a program that sends at a vhost-user socket: nothing of it is in files.
-func (a aim) eal() []string {
-	cores := "0,1"
+// eal are EAL's arguments for a program that sends at a vhost-user socket: nothing of its memory is in files. The
+// numbers are its names for its main core and the one that sends.
+func (a aim) eal(main, sends int, device string, more ...string) []string {
+	cores := fmt.Sprintf("%d,%d", main, sends)
 	if a.cpu >= 0 {
-		cores = fmt.Sprintf("0@%d,1@%d", a.cpu, a.cpu)
+		cores = fmt.Sprintf("%d@%d,%d@%d", main, a.cpu, sends, a.cpu)
 	}
-	return []string{"--lcores=" + cores, "--no-huge", "-m", "256", "--no-shconf", "--no-pci", "--no-telemetry", "-v",
-		fmt.Sprintf("--vdev=net_virtio_user0,path=%s,mac=%s,queues=1,queue_size=1024,mrg_rxbuf=0,in_order=1", a.socket, a.mac), "--"}
+	args := []string{"--lcores=" + cores, "--no-huge", "-m", "256", "--no-shconf", "--no-pci", "-v"}
+	return append(append(args, more...), "--vdev="+device, "--")
 }
 
-func newTestpmd(_ context.Context, a aim) (driver, error) {
-	args := append([]string{"stdbuf", "-oL", a.program}, a.eal()...)
+// device is the program's side of the socket.
+func (a aim) device() string {
+	return fmt.Sprintf("net_virtio_user0,path=%s,mac=%s,queues=1,queue_size=1024,mrg_rxbuf=0,in_order=1", a.socket, a.mac)
+}
+
+func newTestpmd(ctx context.Context, a aim) (driver, error) {
+	args := append([]string{"stdbuf", "-oL", a.program}, a.eal(0, 1, a.device(), "--no-telemetry")...)
 	args = append(args, "--interactive", "--forward-mode=txonly", "--nb-cores=1", "--total-num-mbufs=16384", "--mbuf-size=4224", // a frame of any port in one buffer
 		"--no-mlockall", "--no-flush-rx",
 		"--txd=1024", "--burst=64", fmt.Sprintf("--txpkts=%d", a.length), "--eth-peer=0,"+a.hop,
 		fmt.Sprintf("--tx-ip=%s,%s", a.from, a.to), fmt.Sprintf("--tx-udp=%d,%d", a.fromPort, a.toPort))
-	c, err := startConsole(args, []string{"RUNTIME_DIRECTORY=/dev/null"}) // else EAL makes a folder
+	c, err := startConsole(ctx, args, []string{"RUNTIME_DIRECTORY=/dev/null"}) // else EAL makes a folder
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +61,12 @@ func (t *testpmd) start() error {
 	if err := t.console.ask("start", func(line string) bool { return strings.Contains(line, "packet forwarding - ") }); err != nil {
 		return err
 	}
-	return t.console.schedule(pollers, unix.SCHED_IDLE)
+	return t.console.schedule(unix.SCHED_IDLE)
 }
 
 func (t *testpmd) stop() error {
 	// It waits for the thread that polls, which on a busy machine might get no CPU to hear of it.
-	if err := t.console.schedule(pollers, unix.SCHED_NORMAL); err != nil {
+	if err := t.console.schedule(unix.SCHED_NORMAL); err != nil {
 		return err
 	}
 	return t.console.ask("stop", func(line string) bool { return strings.TrimSpace(line) == "Done." })
@@ -99,3 +102,5 @@ func testpmdSent(line string) (sent, refused uint64, found bool) {
 func (t *testpmd) version() string { return t.release }
 
 func (t *testpmd) process() *console { return t.console }
+
+func (t *testpmd) close() error { return t.console.close() }

@@ -33,6 +33,7 @@ struct request {
 	uint64_t ns;
 	struct frame_cycles cycles;
 	struct frame_totals totals[FRAME_PHASES];
+	uint32_t flows;
 	uint64_t foreign, calls, sent[FRAME_PHASES], refused[FRAME_PHASES];
 	uint64_t lag[FRAME_BUCKETS];
 	char *answer;
@@ -174,6 +175,7 @@ static void core_tally(struct frame_core *c, void *about)
 
 	memcpy(r->totals, r->port->sink.totals, sizeof(r->totals));
 	r->foreign = r->port->sink.foreign;
+	r->flows = frame_sink_flows(&r->port->sink);
 	note_clock(c, r);
 }
 
@@ -192,7 +194,7 @@ static void tally(struct request *r)
 		    t->packets, t->skipped, t->reordered, t->duplicate, t->late, t->corrupt,
 		    t->bytes);
 	}
-	say(r, " %" PRIu64, r->foreign);
+	say(r, " %" PRIu64 " %" PRIu32, r->foreign, r->flows);
 }
 
 static int digit(char c)

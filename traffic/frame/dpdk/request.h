@@ -6,7 +6,8 @@
  * - sink PORT SESSION FLOWS WORDS IPV6 LENGTH...: counts a session's frames from now on
  *   FLOWS 0: of somebody else's frames, without numbers, which all count for the window
  * - strip PORT OUTER: frames wear this, of the sink
- * - tally PORT: 7 totals for each of the 4 phases, and the frames of nobody
+ * - tally PORT: 7 totals for each of the 4 phases, the frames of nobody, and the flows of frames
+ *   without numbers, which differ in their source ports
  * - flights PORT: 256 numbers, the window's frames that tell when they left by their time on the
  * way
  * - source PORT IPV6 ADDRESSES UDP-PORT FIRST END SIZE: readies a session

@@ -44,6 +44,7 @@ const char *frame_sink_expect(struct frame_sink *s, const struct frame_expected 
 	memset(s->memory, 0, sizeof(uint64_t) * e->flows * (1 + e->words));
 	memset(s->totals, 0, sizeof(s->totals));
 	memset(s->flights, 0, sizeof(s->flights));
+	memset(s->from, 0, sizeof(s->from));
 	s->foreign = 0;
 	s->expected = *e;
 	s->outer.length = 0;
@@ -218,6 +219,7 @@ static void take_unnumbered(struct frame_sink *s, const struct rte_mbuf *m)
 	const uint32_t shift = frame_outer_shift(s->outer.length), length = s->expected.lengths[0];
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *), *b = frame + shift, *udp;
 	struct frame_totals *t = &s->totals[FRAME_WINDOW];
+	uint16_t from;
 
 	udp = m->data_len < shift ? NULL
 				  : udp_of(b, m->data_len - shift, s->expected.ipv6, shift > 0);
@@ -230,8 +232,19 @@ static void take_unnumbered(struct frame_sink *s, const struct rte_mbuf *m)
 		t->corrupt++;
 		return;
 	}
+	from = frame_get16(udp);
+	s->from[from / 64] |= 1ULL << (from % 64);
 	t->packets++;
 	t->bytes += length + FRAME_FCS;
+}
+
+uint32_t frame_sink_flows(const struct frame_sink *s)
+{
+	uint32_t flows = 0;
+
+	for (uint32_t i = 0; i < FRAME_PORTS_OF_UDP / 64; i++)
+		flows += (uint32_t)__builtin_popcountll(s->from[i]);
+	return flows;
 }
 
 void frame_sink_take(struct frame_sink *s, struct rte_mbuf **mbufs, uint16_t count_)

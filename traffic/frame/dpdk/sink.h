@@ -14,6 +14,7 @@
 #define FRAME_FLOWS 1000000		/* maxFlows in options.go */
 #define FRAME_WORDS_TOGETHER (1u << 21) /* wordsTogether in sequence.go */
 #define FRAME_WORDS_PER_FLOW 2048	/* wordsAtMost */
+#define FRAME_PORTS_OF_UDP 65536
 
 /* What became of the frames of one phase; totals in sequence.go. */
 struct frame_totals {
@@ -41,7 +42,8 @@ struct frame_sink {
 	struct frame_expected expected;
 	struct frame_outer outer;
 	struct frame_totals totals[FRAME_PHASES];
-	uint64_t foreign; /* frames of nobody */
+	uint64_t foreign;			/* frames of nobody */
+	uint64_t from[FRAME_PORTS_OF_UDP / 64]; /* the source ports of frames without numbers */
 	/* The window's frames that tell when they left, by how long they were on their way. */
 	uint64_t flights[FRAME_BUCKETS];
 	uint64_t *memory; /* a flow: the number after the highest, then its words */
@@ -56,6 +58,9 @@ const char *frame_sink_expect(struct frame_sink *s, const struct frame_expected 
 /* Lets the session's frames be those that wear an outer header; says what is wrong with it, or
  * returns NULL. */
 const char *frame_sink_strip(struct frame_sink *s, const struct frame_outer *outer);
+
+/* How many flows there were of frames without numbers: they differ in their source ports. */
+uint32_t frame_sink_flows(const struct frame_sink *s);
 
 void frame_sink_take(struct frame_sink *s, struct rte_mbuf **mbufs, uint16_t count);
 

@@ -1,0 +1,54 @@
+package run
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/scenario"
+)
+
+// TestBeginsOfGenerators: what a program of others takes to begin is part of each trial's time, and nobody gives it up before
+// the time that it has for that.
+func TestBeginsOfGenerators(t *testing.T) {
+	const text = `
+suite: begins
+asks: q
+nodes: {a: {}}
+traffic: {kind: frame, size: 64B%s}
+cells:
+  x: {path: testpmd, pairs: [{from: {container: s, on: a}, to: {container: r, on: a}}]}
+`
+	plans := map[string]Plan{}
+	for _, generator := range []string{"", ", generator: testpmd", ", generator: pktgen"} {
+		spec, err := scenario.Parse(fmt.Appendf(nil, text, generator), "begins.yaml", Vocabulary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plans[generator], err = MakePlan(spec, small, Settings{Budget: 2 * time.Minute, Precision: 0.05, Window: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	times := result.Plan{WarmupSeconds: 0.2, WindowSeconds: 1}
+	own, testpmd, pktgen := plans[""].Cells[0], plans[", generator: testpmd"].Cells[0], plans[", generator: pktgen"].Cells[0]
+	if own.begins != 0 || own.begins != testpmd.begins || pktgen.begins < time.Second || pktgen.beginsWithin < 2*pktgen.begins {
+		t.Errorf("%s, %s, %s within %s", own.begins, testpmd.begins, pktgen.begins, pktgen.beginsWithin)
+	}
+	if more := trialTime(times, pktgen) - trialTime(times, own); more != pktgen.begins {
+		t.Errorf("a trial is planned %s longer", more)
+	}
+	trial := result.Trial{WarmupSeconds: 0.2, WindowSeconds: 1}
+	for what, more := range map[string]time.Duration{"building": buildLimit(pktgen) - buildLimit(own), "a trial": trialLimit(pktgen, trial) - trialLimit(own, trial)} {
+		if more != pktgen.beginsWithin {
+			t.Errorf("%s may take %s longer", what, more)
+		}
+	}
+	c := Conductor{Plan: Plan{Times: times}, readied: map[string]time.Duration{"x": 10 * time.Second}}
+	if c.takes(pktgen) != trialTime(times, own)+10*time.Second || c.takes(own) != trialTime(times, own) {
+		t.Errorf("after it took 10 s to begin, a trial is taken for one of %s, and our own for %s", c.takes(pktgen), c.takes(own))
+	}
+	if fewer := plans[", generator: pktgen"].Times.BlocksPlanned; fewer >= plans[""].Times.BlocksPlanned {
+		t.Errorf("%d blocks are planned, as for our own", fewer)
+	}
+}
