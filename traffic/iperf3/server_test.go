@@ -77,6 +77,7 @@ func TestManyAddresses(t *testing.T) {
 		all.Go(func() {
 			o := h.options()
 			o.Protocol, o.Bind, o.Parallel, o.BitsPerSecond, o.Length = UDP, fmt.Sprintf("127.0.0.%d", 2+i), 4, 5e5, 200
+			o.Duration = 2 * time.Second // 128 senders share the CPUs with as many receivers, and each is to have a turn
 			r, err := run(t, o)
 			if err != nil {
 				t.Errorf("client %d: %v", i, err)
