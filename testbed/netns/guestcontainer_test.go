@@ -3,6 +3,7 @@ package netns
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -129,6 +130,23 @@ func TestAGuestsContainer(t *testing.T) {
 	other.Address = "172.17.0.3"
 	if err := Uncontained(context.Background(), b.machine, b.inside, other, 1500); err == nil || !strings.Contains(err.Error(), "172.17.0.3/16") {
 		t.Errorf("another address is not missed: %v", err)
+	}
+}
+
+// TestThePortsOfManyPairs are published in one transaction: of the most that a cell has, and with as many answers.
+func TestThePortsOfManyPairs(t *testing.T) {
+	b := newBehindAMachine(t)
+	b.contain(t)
+	many := inMachine
+	for port := 10000; len(many.Publish) < 2*64; port++ {
+		many.Publish = append(many.Publish, port)
+	}
+	if err := Contain(context.Background(), b.machine, b.inside, many, netip.MustParseAddr("192.168.99.100"), 1500); err != nil {
+		t.Fatal(err)
+	}
+	last := fmt.Sprint(":", many.Publish[len(many.Publish)-1])
+	if from := greet(t, b.client, b.inside, "0.0.0.0"+last, "192.168.99.100"+last); from != "192.168.99.1" {
+		t.Errorf("a client of the last port is seen as %s", from)
 	}
 }
 
