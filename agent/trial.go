@@ -24,6 +24,13 @@ type preparedPair struct {
 	place  string
 }
 
+// readingTime is what reading all probes takes at most, about: of a trial alone that is over when its window opens, because it takes a CPU
+// from the packets for longer than a ring of a virtual pair, 256 frames, holds them.
+const (
+	readingTime = 12 * time.Millisecond
+	readAfter   = 3 * time.Millisecond // an end may close its window so much later
+)
+
 // nodeTrial is a trial that runs, or has run and waits to be asked for.
 type nodeTrial struct {
 	cancel context.CancelFunc
@@ -94,9 +101,13 @@ func distinct(prepared []preparedPair) []*workerProcess {
 func (t *nodeTrial) run(ctx context.Context, prepared []preparedPair, probes *probes, cables []cable, start proto.Start, arrived time.Time) {
 	defer probes.close()
 	opens := arrived.Add(seconds(start.InSeconds + start.WarmUpSeconds))
+	closes := opens.Add(seconds(start.WindowSeconds))
 	pulls := make(chan pulled, 1)
 	go func() { pulls <- pullAll(ctx, cables, opens, seconds(start.WindowSeconds)) }()
-	t.result.Sample, t.err = probes.sample(ctx, opens, opens.Add(seconds(start.WindowSeconds)), seconds(start.IntervalSeconds))
+	if start.Alone {
+		opens, closes = opens.Add(-readingTime), closes.Add(readAfter)
+	}
+	t.result.Sample, t.err = probes.sample(ctx, opens, closes, seconds(start.IntervalSeconds))
 	t.result.Profile = probes.stacks.profile()
 	p := <-pulls
 	t.result.Sample.Pulls = p.all

@@ -193,6 +193,7 @@ func schedule(s proto.Start) traffic.Schedule {
 		WarmUp:   seconds(s.WarmUpSeconds),
 		Window:   seconds(s.WindowSeconds),
 		Interval: seconds(s.IntervalSeconds),
+		Alone:    s.Alone,
 	}
 }
 

@@ -114,6 +114,9 @@ func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell, t result.
 	start := Start{InSeconds: startDelay.Seconds(),
 		WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds,
 		IntervalSeconds: intervalOf(t.WindowSeconds), Profile: c.profiled(t)}
+	if cell.Record.Find != nil && t.Block == 0 { // a search's, of which nobody asks what nodes did, or when
+		start.Alone, start.IntervalSeconds = true, 0
+	}
 	nodes := c.nodesOf(cell.Laid.Graph)
 	err := each(nodes, func(n Node) error { return n.Start(ctx, cell.Record.Name, start) })
 	if err != nil {

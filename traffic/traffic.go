@@ -45,6 +45,8 @@ type Schedule struct {
 	Window time.Duration
 	// Interval is the length of PairEnd.Intervals; 0: none are kept.
 	Interval time.Duration
+	// Alone: nobody reads other figures of the same window, so a sender need not go on after it.
+	Alone bool
 	// Observe is told of each interval when it ends, from a cold goroutine; may be nil.
 	Observe func(result.Interval)
 }

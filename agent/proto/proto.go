@@ -95,6 +95,9 @@ type Start struct {
 	WindowSeconds float64 `json:"window_seconds"`
 	// IntervalSeconds is the length of the interval records of ends, and of a node's CPUs; 0: none.
 	IntervalSeconds float64 `json:"interval_seconds,omitempty"`
+	// Alone asks for the ends' own figures and no more: the nodes are read before the window and after it, and no end goes on
+	// longer for them.
+	Alone bool `json:"alone,omitempty"`
 	// Profile asks a node for the stacks that its CPUs are in during the window.
 	Profile bool `json:"profile,omitempty"`
 }

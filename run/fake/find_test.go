@@ -44,6 +44,13 @@ func TestCellsAreSearchedAndMeasuredAtTheirRates(t *testing.T) {
 			t.Errorf("cell %s: %+v", s.Cell, s.Latencies)
 		}
 	}
+	alone := 0 // the latencies' as well
+	for _, s := range out.searches {
+		alone += len(s.Trials) + len(s.Latencies)
+	}
+	if got := m.Alone(); got != alone {
+		t.Errorf("nodes were not read in %d trials, %d were the searches'", got, alone)
+	}
 	for _, trial := range out.trials {
 		lower := out.searches[strings.Index("AB", trial.Cell)].Found[0].LowerBound
 		if got := float64(trial.Pairs[0].Sender.Packets) / trial.WindowSeconds; math.Abs(got/lower-1) > 1e-3 || trial.WindowSeconds != 1 {

@@ -71,6 +71,7 @@ type Machine struct {
 	stands map[string]bool // cells of which anything was built and not taken away
 	beside []string        // those, when the last trial started
 	most   int             // how many they were at any trial's start
+	alone  int             // starts of trials whose nodes are not read in their windows
 }
 
 // New is a machine whose noise is drawn from seed. Cells without a truth carry
@@ -112,6 +113,13 @@ func (m *Machine) MostBeside() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.most
+}
+
+// Alone is how many trials of two nodes were started whose nodes are not read in their windows.
+func (m *Machine) Alone() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.alone / 2
 }
 
 func (m *Machine) truth(cell string) Truth {

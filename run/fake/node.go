@@ -109,6 +109,9 @@ func (n *node) Start(_ context.Context, cell string, start run.Start) error {
 	m.beside = slices.Sorted(maps.Keys(m.stands))
 	m.most = max(m.most, len(m.beside))
 	t.left++
+	if start.Alone && start.IntervalSeconds == 0 {
+		m.alone++
+	}
 	return n.dead()
 }
 

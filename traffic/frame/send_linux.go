@@ -100,7 +100,7 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 	early := c.until(ctx, c.windowEnd())
 	e.setPhase(after)
 	used := e.usage()
-	if early == nil {
+	if early == nil && !c.when.Alone {
 		early = c.sleep(ctx, time.Now().Add(tail))
 	}
 	e.halt()
