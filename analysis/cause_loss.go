@@ -12,6 +12,9 @@ import (
 const (
 	lossMatters = 0.001
 	lossTimes   = 3
+	// probing is the share of TCP's segments lost at a full queue up to which that is how it finds what a path carries: it
+	// sends more until a segment is lost (RFC 5681, section 3.1).
+	probing = 0.01
 )
 
 // lossCause is packets that were lost or sent again. Where a CPU was full they follow from that; those that a rule, or a
@@ -27,7 +30,8 @@ func lossCause(c contrast) []Cause {
 	}
 	worse, better := c.names()
 	cause := Cause{Factor: "loss", Share: notKnown(), rank: rank{bound, 1}, Says: "packets were lost: " + c.lostWords(w, b)}
-	if place := c.dropper(); place != "" {
+	place := c.dropper()
+	if place != "" {
 		dropped := c.worse.Drops[place].Mean
 		cause.Evidence = append(cause.Evidence, fmt.Sprintf("%s: %.0f packets in a trial of %s, %.0f in %s", place, dropped, worse, c.better.Drops[place].Mean, better))
 		if all, counted := c.lostPackets(); !counted || dropped >= all/2 {
@@ -39,8 +43,16 @@ func lossCause(c contrast) []Cause {
 	if _, _, full := c.fullCPU(atBoth); full {
 		cause.rank.order = seen
 		cause.Evidence = append(cause.Evidence, "a CPU was full: what comes too fast for it is lost")
+	} else if _, numbered := c.lostPackets(); !numbered && w < probing && atFullQueue(place) {
+		cause.rank.order = seen
+		cause.Evidence = append(cause.Evidence, "so few, at a full queue, are how TCP finds what the path carries")
 	}
 	return []Cause{cause}
+}
+
+// atFullQueue tells of places that drop what they have no room for: devices' own counters, and queues.
+func atFullQueue(place string) bool {
+	return strings.HasSuffix(place, "_dropped") || strings.HasSuffix(place, "full")
 }
 
 func (c contrast) lostWords(w, b float64) string {

@@ -33,7 +33,7 @@ func (c contrast) awayFromNode() (Cause, bool) {
 	cause := Cause{Factor: "steering", Share: notKnown(), end: atBoth, rank: rank{dearer, math.Inf(1)},
 		Says: fmt.Sprintf("what the receiver's node gets is received on CPUs that are not its own: for %s of the time that this took in %s, %s in %s", percent(w), worse, percent(b), better)}
 	for _, node := range c.worse.involved() {
-		if cpu, ok := c.worse.Profile.Nodes[node].Fullest(); ok {
+		if cpu, ok := c.worse.Profile.Nodes[node].Fullest(); ok && cpu.Busy < full { // cpuCause says which was full
 			cause.Evidence = append(cause.Evidence, fmt.Sprintf("CPU %d of %s was %s", cpu.CPU, c.worse.end(node), split(cpu)))
 		}
 	}

@@ -153,3 +153,28 @@ func TestOtherProgramsThatHadTheCPU(t *testing.T) {
 		}
 	}
 }
+
+// TestSegmentsLostAtAFullQueue are how TCP finds what a path carries, while they are few; many bind it.
+func TestSegmentsLostAtAFullQueue(t *testing.T) {
+	with := func(again uint64) (found Cause) {
+		file := run(6, func(tr *result.Trial) {
+			busyAt(tr, "b", 0.8)
+			connect(tr, result.Connection{SegmentsOut: 10_000, BusySeconds: 1})
+			if tr.Cell == "B" {
+				connect(tr, result.Connection{SegmentsOut: 10_000, Retransmits: again, BusySeconds: 1})
+				a := tr.Nodes["a"]
+				a.Links = []result.LinkSample{{Place: "a", Device: "nic0", Role: result.RoleWire, TxDropped: again}}
+				tr.Nodes["a"] = a
+			}
+		})
+		for _, cause := range Of(file).Ratios[0].Causes {
+			if cause.Factor == "loss" {
+				found = cause
+			}
+		}
+		return found
+	}
+	if few, many := with(40), with(400); few.Factor == "" || few.rank.order != seen || many.Factor == "" || many.rank.order != bound {
+		t.Errorf("%+v\n%+v", few, many)
+	}
+}

@@ -58,7 +58,7 @@ type mark struct {
 var (
 	interrupting = []string{"asm_sysvec_", "asm_common_interrupt", "common_interrupt", "sysvec_", "el1_interrupt", "el0_interrupt", "el1h_64_irq", "el0t_64_irq", "irq_exit", "__irq_exit"}
 	packeting    = []string{"net_rx_action", "net_tx_action", "napi_threaded_poll", "__napi_poll", "process_backlog"}
-	switching    = []string{"schedule_idle", "flush_smp_call_function_queue", "__flush_smp_call_function_queue", "sched_ttwu_pending"}
+	switching    = []string{"tick_nohz_idle_exit", "nohz_run_idle_balance", "schedule_idle", "flush_smp_call_function_queue", "__flush_smp_call_function_queue", "sched_ttwu_pending"}
 )
 
 func (m mark) with(name string) mark {

@@ -96,6 +96,7 @@ func TestStacksHaveTheirLayers(t *testing.T) {
 		"idle":                               {result.OfIdle, "idle", "cpu_startup_entry do_idle default_idle_call default_idle pv_native_safe_halt", layerIdle},
 		"idle, about to idle":                {result.OfIdle, "idle", "cpu_startup_entry do_idle tick_nohz_get_sleep_length", layerIdle},
 		"the idle task gives way":            {result.OfIdle, "idle", "cpu_startup_entry do_idle schedule_idle __schedule", "scheduler"},
+		"the idle task wakes up":             {result.OfIdle, "idle", "cpu_startup_entry do_idle tick_nohz_idle_exit", "interrupts"},
 		"packets while idle":                 {result.OfIdle, "idle", "do_idle default_idle asm_sysvec_call_function_single irq_exit_rcu handle_softirqs net_rx_action process_backlog ip_rcv", "IP"},
 		"packets that interrupt others":      {result.OfOthers, "cc1", "asm_sysvec_apic_timer_interrupt irq_exit_rcu handle_softirqs net_rx_action veth_poll", "veth"},
 		"a timer that interrupts others":     {result.OfOthers, "cc1", "asm_sysvec_apic_timer_interrupt hrtimer_interrupt", BesideOthers},

@@ -61,8 +61,8 @@ func explanation(f analysis.Findings, r analysis.Ratio) section {
 		s.notes = unmeasured(f, r)
 		return s
 	}
-	said := map[string]bool{}
-	for n, c := range r.Causes[:min(len(r.Causes), mostExplained)] {
+	said, told := map[string]bool{}, r.Causes[:toldOf(r)]
+	for n, c := range told {
 		i := item{name: fmt.Sprintf("%d.", n+1), says: c.Says + " (" + c.ShareWords() + ")"}
 		if fresh := unsaid(c.Evidence, said); len(fresh) > 0 {
 			i.lines = append(i.lines, line{says: strings.Join(fresh, "; ")})
@@ -82,13 +82,30 @@ func explanation(f analysis.Findings, r analysis.Ratio) section {
 			s.notes = append(s.notes, e+".")
 		}
 	}
-	if more := len(r.Causes) - mostExplained; more > 0 {
+	switch more := len(r.Causes) - len(told); {
+	case more == 1:
+		s.notes = append(s.notes, "One more was seen: the report has it.")
+	case more > 1:
 		s.notes = append(s.notes, fmt.Sprintf("%d more were seen: the report lists them.", more))
 	}
 	for _, d := range r.Doubts {
 		s.notes = append(s.notes, "Doubt: "+d+".")
 	}
 	return s
+}
+
+// toldOf is how many causes are told: beside those whose share is known, the others were only seen.
+func toldOf(r analysis.Ratio) int {
+	n := min(len(r.Causes), mostExplained)
+	if n == 0 || !r.Causes[0].Share.Known() {
+		return n
+	}
+	for i, c := range r.Causes[:n] {
+		if !c.Share.Known() {
+			return i
+		}
+	}
+	return n
 }
 
 // unmeasured says why a ratio's cells have no figures.

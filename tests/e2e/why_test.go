@@ -24,13 +24,20 @@ cells:
 // explained is what `explain --json` says of suspects.
 type explained struct {
 	Recovered *struct {
-		Ratio   string
-		Factors []struct {
-			Factor string
-			Share  figure
-		}
+		Ratio    string
+		Factors  []triedFactor
 		Untested []struct{ Factor, Reason string }
 	}
+}
+
+// triedFactor is one of them.
+type triedFactor struct {
+	Factor string
+	Share  struct {
+		figure
+		Low, High *float64
+	}
+	Shows string
 }
 
 // TestThePlantedCauseIsNamedFirst by intervention: what was taken from B gives its gap back, and the other difference does
@@ -54,7 +61,7 @@ func TestThePlantedCauseIsNamedFirst(t *testing.T) {
 	if found.Ratio != "B/A" || len(found.Factors) != 2 || found.Factors[0].Factor != "tso" {
 		t.Fatalf("%+v\n%s", found, o.err)
 	}
-	if first := mean(found.Factors[0].Share); first < 0.5 || first > 1.5 {
+	if first := mean(found.Factors[0].Share.figure); first < 0.5 || first > 1.5 {
 		t.Errorf("TSO recovers %g of the gap\n%s", first, o.err)
 	}
 	if len(found.Untested) != 1 || found.Untested[0].Factor != "steering" || found.Untested[0].Reason == "" {
