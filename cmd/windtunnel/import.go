@@ -79,15 +79,18 @@ func importFiles(s streams, names []string, o others.Options, dir string) error 
 
 // readForeign reads as much of a file as may be read of one, and no more.
 func readForeign(name string) (others.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return others.File{}, fmt.Errorf("importing: %w", err)
+	}
+	if !info.Mode().IsRegular() { // a FIFO would be waited for, a device has no end
+		return others.File{}, fmt.Errorf("importing %s: it is no regular file: name one that holds what iperf3 or NTttcp wrote", name)
+	}
 	file, err := os.Open(name)
 	if err != nil {
 		return others.File{}, fmt.Errorf("importing: %w", err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || info.IsDir() {
-		return others.File{}, errors.Join(fmt.Errorf("importing %s: it is no file of iperf3 or NTttcp", name), err)
-	}
 	text, err := io.ReadAll(io.LimitReader(file, others.MaxFile+1))
 	if err != nil {
 		return others.File{}, fmt.Errorf("importing %s: %w", name, err)
