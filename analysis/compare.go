@@ -48,6 +48,7 @@ type ComparedFigure struct {
 	Metric        result.Metric
 	Before, After result.Figure
 	Ratio         stats.Estimate // after over before
+	Together      bool           // Ratio is of what a generator reached with the path, where no more is known of a found rate
 	Verdict       string         // "6.1 % slower [4.8, 7.4]"
 	Gate          Gate           // "" without a limit
 }
@@ -184,11 +185,14 @@ func (p pairedCell) compare(family int, limit float64) ComparedCell {
 	for _, m := range p.metrics {
 		f := ComparedFigure{Metric: m, Before: p.before.Figure(m), After: p.after.Figure(m)}
 		if m == result.FoundRate {
-			f.Ratio = stats.Family(family).OfRates(f.After, f.Before)
+			f.Ratio, f.Together = compareFound(p.before, p.after, family)
 		} else {
 			f.Ratio = stats.Independent(p.other.samples(p.after, m), p.one.samples(p.before, m), family)
 		}
 		f.Verdict = betweenRuns(f.Ratio, m)
+		if f.Together {
+			f.Verdict += ": what the generator reached with the path, which carries as much or more"
+		}
 		if limit > 0 {
 			f.Gate = gateOf(f.Ratio, m, limit)
 		}
@@ -199,7 +203,7 @@ func (p pairedCell) compare(family int, limit float64) ComparedCell {
 
 // betweenRuns is the verdict in words that suit trials rather than blocks.
 func betweenRuns(e stats.Estimate, m result.Metric) string {
-	if e.Known() && !e.Bounded() {
+	if e.Known() && !e.Bounded() && !e.OneSided() {
 		return fmt.Sprintf("%s, without bounds: a run has %d of at least %d trials", stats.Change(e.Estimate, Words(m)), e.N, stats.MinimumBlocks)
 	}
 	if e.Bounded() && *e.High > uselessly**e.Low {
@@ -250,7 +254,7 @@ func ratioOfBlocks(blocks []stats.Block, why string) stats.Estimate {
 // does so in at most 5 % of comparisons of runs that do not differ at all, and far less often where the limit is
 // wider than the noise.
 func gateOf(e stats.Estimate, m result.Metric, limit float64) Gate {
-	if !e.Bounded() {
+	if !e.Bounded() && !e.OneSided() {
 		return GateUnjudged
 	}
 	bound := 1 - limit

@@ -35,11 +35,32 @@ func (f Findings) foundRatio(r result.Ratio) stats.Estimate {
 		}
 	}
 	for _, c := range []Cell{over, under} {
-		if rate := c.found(); !rate.Known() || rate.High == nil {
-			e := stats.OfRates(rate, rate)
-			e.Reason = "cell " + c.Spec.Name + ": " + e.Reason
-			return e
+		if rate := c.found(); !rate.Known() || rate.Low == nil {
+			return stats.Estimate{Reason: "cell " + c.Spec.Name + ": " + stats.OfRates(rate, rate).Reason}
 		}
 	}
-	return stats.OfRates(over.found(), under.found())
+	e := stats.OfRates(over.found(), under.found())
+	if both := stats.OfRates(over.reached(), under.reached()); !e.Known() && both.Known() {
+		e.Reason += fmt.Sprintf("; generators and paths together reached %s", stats.Verdict(both, Words(result.FoundRate)))
+	}
+	return e
+}
+
+// reached is what generator and path came to together, where that is all that the search of the first goal tells.
+func (c Cell) reached() result.Figure {
+	if c.Search == nil || len(c.Search.Found) == 0 || c.Search.Found[0].Reached == nil {
+		return result.Missing("the generator did not set the rate")
+	}
+	return *c.Search.Found[0].Reached
+}
+
+// compareFound is a found rate against an earlier one. Where of both only the lower side is known, what the same generator reached with
+// the path is compared: a path that takes more of its CPU leaves it less.
+func compareFound(before, after Cell, family int) (e stats.Estimate, together bool) {
+	f := stats.Family(family)
+	a, b := before.reached(), after.reached()
+	if together = a.Known() && b.Known(); together {
+		return f.OfRates(b, a), true
+	}
+	return f.OfRates(after.found(), before.found()), false
 }

@@ -18,9 +18,65 @@ func between(low, mean, high float64) result.Figure {
 	return result.Figure{Mean: mean, Low: &low, High: &high, N: 12}
 }
 
+func atLeast(low float64) result.Figure { return result.Figure{Mean: 1.1 * low, Low: &low, N: 12} }
+
+// TestOfARateTheLowerSideIsKnown: ratio, hypothesis and gate go by it, and no further.
+func TestOfARateTheLowerSideIsKnown(t *testing.T) {
+	twice := result.Ratio{Metric: result.FoundRate, Over: "B", Under: "A"}
+	file := run(6, nil)
+	file.Searches = []result.Search{searchedFor("A", "bit/s", 0, between(99, 100, 101)), searchedFor("B", "bit/s", 0, atLeast(202))}
+	file.Run.Ratios = []result.Ratio{twice}
+	one, three := 1.0, 3.0
+	file.Run.Hypotheses = []result.Hypothesis{
+		{ID: "faster", Holds: result.Predicate{All: []result.Comparison{{Ratio: twice, Low: &one}}}},
+		{ID: "far faster", Holds: result.Predicate{All: []result.Comparison{{Ratio: twice, Low: &three}}}},
+		{ID: "slower", Holds: result.Predicate{All: []result.Comparison{{Ratio: twice, High: &one}}}},
+	}
+	f := Of(file)
+	if r := f.Ratios[0]; !r.Estimate.OneSided() || math.Abs(*r.Estimate.Low-2) > 1e-9 || !strings.Contains(r.Verdict, "2.00 times as fast or more") {
+		t.Errorf("%+v, %s", r.Estimate, r.Verdict)
+	}
+	for i, want := range []stats.Judgement{stats.Supported, stats.Undecided, stats.Refuted} {
+		if h := f.Hypotheses[i]; h.Verdict != want {
+			t.Errorf("%s: %s", h.ID, h.Verdict)
+		}
+	}
+	for name, c := range map[string]struct {
+		before, after result.Figure
+		want          Gate
+	}{
+		"it carries as much or more": {between(99, 100, 101), atLeast(100), GateHolds},
+		"it may carry less":          {between(99, 100, 101), atLeast(50), GateUndecided},
+		"it carried more":            {atLeast(100), between(49, 50, 51), GateBroken},
+		"it may have carried more":   {atLeast(50), between(49, 50, 51), GateUndecided},
+		"nobody knows":               {atLeast(50), atLeast(50), GateUnjudged},
+	} {
+		if got := gateOf(stats.OfRates(c.after, c.before), result.FoundRate, 0.05); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestWhatGeneratorsReachedIsCompared where they set both runs' rates.
+func TestWhatGeneratorsReachedIsCompared(t *testing.T) {
+	cell := func(low, mean, high float64) Cell {
+		s := searchedFor("A", "packets/s", 0, result.Figure{Mean: mean, Low: &low, N: 12})
+		reached := between(low, mean, high)
+		s.Found[0].Reached = &reached
+		return Cell{Search: &s}
+	}
+	e, together := compareFound(cell(99, 100, 101), cell(79, 80, 81), 1)
+	if !together || !e.Bounded() || gateOf(e, result.FoundRate, 0.1) != GateBroken {
+		t.Errorf("%v, %v", e, together)
+	}
+	known := searchedFor("A", "packets/s", 0, between(59, 60, 61))
+	if e, together := compareFound(cell(99, 100, 101), Cell{Search: &known}, 1); together || !e.OneSided() || *e.High > 0.62 {
+		t.Errorf("%v, %v", e, together)
+	}
+}
+
 func TestFoundRatesHaveARatio(t *testing.T) {
 	half := result.Ratio{Metric: result.FoundRate, Over: "B", Under: "A"}
-	least := 5.0
 	for name, c := range map[string]struct {
 		searches []result.Search
 		reason   string
@@ -29,7 +85,7 @@ func TestFoundRatesHaveARatio(t *testing.T) {
 		"not B":       {[]result.Search{searchedFor("A", "bit/s", 0, between(99, 100, 101))}, "cell B: the cell has no `find`"},
 		"other unit":  {[]result.Search{searchedFor("A", "bit/s", 0, between(99, 100, 101)), searchedFor("B", "packets/s", 0, between(49, 50, 51))}, "in packets/s, cell A in bit/s"},
 		"other goal":  {[]result.Search{searchedFor("A", "bit/s", 0, between(99, 100, 101)), searchedFor("B", "bit/s", 0.01, between(49, 50, 51))}, "the first goal of cell B"},
-		"at least":    {[]result.Search{searchedFor("A", "bit/s", 0, result.Figure{Mean: 5, Low: &least, N: 3}), searchedFor("B", "bit/s", 0, between(4, 5, 6))}, "cell A: one rate is only known to be at least 5"},
+		"both least":  {[]result.Search{searchedFor("A", "bit/s", 0, atLeast(5)), searchedFor("B", "bit/s", 0, atLeast(4))}, "both rates are only known to be at least so high: 4 and 5"},
 		"nothing met": {[]result.Search{searchedFor("A", "bit/s", 0, between(99, 100, 101)), searchedFor("B", "bit/s", 0, result.Missing("no load met the goal"))}, "cell B: no load met"},
 		"broke off":   {[]result.Search{searchedFor("A", "bit/s", 0, between(99, 100, 101)), {Cell: "B", Unit: "bit/s", Error: "node b went away"}}, "cell B: node b went away"},
 	} {

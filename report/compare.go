@@ -225,7 +225,13 @@ func comparedFigures(c analysis.Compared) section {
 func figureRow(cell analysis.ComparedCell, f analysis.ComparedFigure) []string {
 	unit, factor := shownUnit(f.Metric)
 	change, low, high := changes(f.Ratio)
-	return []string{cell.Name, f.Metric.Word(), unit, inUnit(f.Before, factor), spread(f.Before), inUnit(f.After, factor), spread(f.After), change, low, high}
+	mean := func(figure result.Figure) string {
+		if f.Metric == result.FoundRate && figure.Known() && figure.High == nil && figure.Low != nil {
+			return ">= " + rate(*figure.Low*factor)
+		}
+		return inUnit(figure, factor)
+	}
+	return []string{cell.Name, f.Metric.Word(), unit, mean(f.Before), spread(f.Before), mean(f.After), spread(f.After), change, low, high}
 }
 
 // changes are an estimate and its bounds as percentages of change.
@@ -234,8 +240,14 @@ func changes(e analysis.Estimate) (change, low, high string) {
 	if e.Known() {
 		change = percentage(e.Estimate)
 	}
-	if e.Bounded() {
-		low, high = percentage(*e.Low), percentage(*e.High)
+	if e.OneSided() {
+		change = dash
+	}
+	if e.Low != nil {
+		low = percentage(*e.Low)
+	}
+	if e.High != nil {
+		high = percentage(*e.High)
 	}
 	return change, low, high
 }

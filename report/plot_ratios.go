@@ -99,8 +99,14 @@ func ratioFigures(all []analysis.Ratio) *table {
 		if e.Known() {
 			row[1] = ratioNumber(e.Estimate)
 		}
-		if e.Bounded() {
-			row[2], row[3] = ratioNumber(*e.Low), ratioNumber(*e.High)
+		if e.Low != nil {
+			row[2] = ratioNumber(*e.Low)
+		}
+		if e.High != nil {
+			row[3] = ratioNumber(*e.High)
+		}
+		if e.OneSided() {
+			row[1] = dash
 		}
 		if r.Published != nil {
 			row[5] = ratioNumber(*r.Published)
@@ -116,7 +122,7 @@ func ratioWithBounds(r analysis.Ratio) string {
 	switch {
 	case !e.Known():
 		return "not measured"
-	case !e.Bounded():
+	case !e.Bounded() && !e.OneSided():
 		return ratioNumber(e.Estimate) + ", no bounds"
 	}
 	text, _, _ := strings.Cut(e.String(), " n=")

@@ -50,7 +50,11 @@ func rateRow(cell string, s result.Search, i int, r result.SearchResult) []strin
 	if !r.Regular {
 		regular = "NO"
 	}
-	return []string{cell, s.Goals[i].Name(), load(r.Rate.Mean), bound(r.Rate.Low), bound(r.Rate.High), orDash(r.Basis),
+	estimate := load(r.Rate.Mean)
+	if r.Rate.Known() && r.Rate.High == nil && r.Rate.Low != nil { // no more is known
+		estimate = load(*r.Rate.Low)
+	}
+	return []string{cell, s.Goals[i].Name(), estimate, bound(r.Rate.Low), bound(r.Rate.High), orDash(r.Basis),
 		load(r.LowerBound), load(r.UpperBound), regular, load(r.ConditionalThroughput), orDash(r.Limit.Verdict)}
 }
 
@@ -66,6 +70,9 @@ func searchItem(c analysis.Cell) item {
 			add(g.Name() + " is IRREGULAR: " + r.Why)
 		}
 		add(g.Name() + ": " + r.Limit.Says)
+		if words := r.ReachedWords(s.Unit); words != "" {
+			add(g.Name() + ": " + words + ", path and all")
+		}
 	}
 	for _, l := range s.Latencies {
 		add("latency " + l.Words(s.Unit))

@@ -23,7 +23,7 @@ func full() File {
 	f.Cells[0].Record, f.Cells[0].Topology = RecordCell, "a--b\n"
 	s := &f.Searches[0]
 	s.Record, s.Cell = RecordSearch, f.Cells[0].Name
-	s.Found[0].Rate.Reason = "" // a figure has a number or a reason
+	s.Found[0].Rate.Reason, s.Found[0].Reached.Reason = "", "" // a figure has a number or a reason
 	s.Latencies[0].Seconds = map[string]Figure{"p50": s.Found[0].Rate}
 	f.Trials[0].Record, f.Trials[0].Cell = RecordTrial, f.Cells[0].Name
 	f.Profiles[0] = Profile{Record: RecordProfile, Cell: f.Cells[0].Name, Block: 1, Attempt: 1, Node: "x", WindowSeconds: 1, PeriodSeconds: 0.001, CPUs: []int{1},

@@ -82,6 +82,9 @@ type SearchResult struct {
 	// Basis says: bounds, limits, outcomes or modes.
 	Rate  Figure `json:"rate"`
 	Basis string `json:"basis,omitempty"`
+	// Reached is what generator and path carried together where it was the generator that set the rate: the path carries
+	// Rate's lower bound or more, and Rate has no upper one.
+	Reached *Figure `json:"reached,omitempty"`
 	// Limit is what set the rate: the path, the generator or the receiver;
 	// rate-reached: nothing up to the largest load.
 	Limit Limit `json:"limit"`
@@ -100,7 +103,8 @@ type SearchTrial struct {
 	Load             float64 `json:"load"` // intended
 	Seconds          float64 `json:"seconds"`
 	EffectiveSeconds float64 `json:"effective_seconds"`
-	OfferedLoad      float64 `json:"offered_load"` // what was really sent by the second; intervals are in its terms
+	OfferedLoad      float64 `json:"offered_load"`    // what was really sent by the second; intervals are in its terms
+	Short            float64 `json:"short,omitempty"` // share of the load that a generator never sent, which mlrsearch counts as not carried
 	Sent             float64 `json:"sent"`
 	Received         float64 `json:"received"`
 	Queued           float64 `json:"queued,omitempty"` // of Received: by how much a queue grew, which counts as lost

@@ -61,7 +61,27 @@ func (r SearchResult) RateWords(unit string) string {
 	case f.Low != nil && f.High != nil:
 		return fmt.Sprintf("%s [%s, %s] by %s", FormatLoad(unit, f.Mean), FormatLoad(unit, *f.Low), FormatLoad(unit, *f.High), r.Basis)
 	}
-	return "at least " + FormatLoad(unit, f.Mean)
+	least := f.Mean
+	if f.Low != nil {
+		least = *f.Low
+	}
+	text := "at least " + FormatLoad(unit, least)
+	if words := r.ReachedWords(unit); words != "" {
+		text += "; " + words
+	}
+	return text
+}
+
+// ReachedWords say what the generator reached where it set the rate, "" where it did not.
+func (r SearchResult) ReachedWords(unit string) string {
+	if r.Reached == nil || !r.Reached.Known() {
+		return ""
+	}
+	text := "the generator reached " + FormatLoad(unit, r.Reached.Mean)
+	if r.Reached.Low != nil && r.Reached.High != nil {
+		text += fmt.Sprintf(" [%s, %s]", FormatLoad(unit, *r.Reached.Low), FormatLoad(unit, *r.Reached.High))
+	}
+	return text
 }
 
 // Attributes are what a search has beside its goals and results.
@@ -79,6 +99,9 @@ func (t SearchTrial) Words(unit string) string {
 	text := fmt.Sprintf("%5.2f s at %s: %s lost", t.EffectiveSeconds, FormatLoad(unit, t.Load), percentOf(math.Round(t.LossRatio*1e5)/1e5))
 	if t.Queued > 0 {
 		text += fmt.Sprintf(", %s of that in a queue that grew", percentOf(math.Round(t.Queued/t.Sent*1e5)/1e5))
+	}
+	if t.Short > 0 {
+		text += fmt.Sprintf(" of what was sent; the generator fell %s short", percentOf(math.Round(t.Short*1e5)/1e5))
 	}
 	if t.Unusable != "" {
 		text += ", not usable: " + t.Unusable

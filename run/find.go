@@ -132,16 +132,21 @@ func (c *Conductor) find(ctx context.Context, cells []PlannedCell) ([]PlannedCel
 	return standing, nil
 }
 
-// foundLoad is the load that met the first goal; of a generator that kept no load, what the path carried of it.
+// foundLoad is the load that met the first goal; where none was kept long enough, what the path surely carried.
 func foundLoad(s result.Search) float64 {
 	if len(s.Found) == 0 {
 		return 0
 	}
 	first := s.Found[0]
-	if first.LowerBound == 0 && first.Rate.Known() && first.UpperBound == 0 {
+	switch {
+	case first.LowerBound > 0 || !first.Rate.Known():
+		return first.LowerBound
+	case first.Rate.Low != nil:
+		return *first.Rate.Low
+	case first.UpperBound == 0:
 		return first.Rate.Mean
 	}
-	return first.LowerBound
+	return 0
 }
 
 // notFound says why there is no load to measure a cell at.
@@ -181,6 +186,9 @@ func (c *Conductor) findOne(ctx context.Context, cell PlannedCell, budget time.D
 	}
 	config := searchConfig(f, most)
 	config.Generator = generator
+	if f.Unit == result.PacketsPerSecond { // in which generators are calibrated, one of them
+		config.Alone = float64(len(cell.Record.Pairs)) * c.generators[c.generatorKey(cell)]
+	}
 	config.Observe = func(t result.SearchTrial) { c.Progress.Say("  " + s.Cell + ": " + t.Words(f.Unit)) }
 	found, err := search.Run(ctx, config, func(ctx context.Context, seconds, load float64) (search.Measured, error) {
 		return c.searchTrial(ctx, cell, f.Unit, seconds, load)

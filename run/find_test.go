@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheLoadOfBlocks(t *testing.T) {
+	least, most := 35.0, 45.0
 	for name, c := range map[string]struct {
 		found []result.SearchResult
 		want  float64
@@ -16,6 +17,8 @@ func TestTheLoadOfBlocks(t *testing.T) {
 		"met":               {[]result.SearchResult{{LowerBound: 90, UpperBound: 91, Rate: result.Figure{Mean: 90.5, N: 9}}}, 90},
 		"no load met it":    {[]result.SearchResult{{UpperBound: 10, Rate: result.Missing("no load met the goal")}}, 0},
 		"generator by fits": {[]result.SearchResult{{Rate: result.Figure{Mean: 40, N: 9}}}, 40},
+		"at least so high":  {[]result.SearchResult{{Rate: result.Figure{Mean: 40, Low: &least, N: 9}}}, 35},
+		"fitted outcomes":   {[]result.SearchResult{{UpperBound: 50, Rate: result.Figure{Mean: 40, Low: &least, High: &most, N: 9}}}, 35},
 		"ended at once":     {nil, 0},
 	} {
 		if got := foundLoad(result.Search{Found: c.found}); got != c.want {

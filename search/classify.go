@@ -26,7 +26,7 @@ type sums struct{ fullLow, fullHigh, shortLow, shortHigh float64 }
 func sumUp(trials []result.SearchTrial, g result.SearchGoal) sums {
 	var s sums
 	for _, t := range trials {
-		full, high := t.Seconds >= g.FinalTrialSeconds, t.LossRatio > g.LossRatio
+		full, high := t.Seconds >= g.FinalTrialSeconds, uncarried(t) > g.LossRatio
 		switch {
 		case full && high:
 			s.fullHigh += t.EffectiveSeconds
@@ -71,14 +71,14 @@ func conditionalThroughput(load float64, trials []result.SearchTrial, g result.S
 			total += t.EffectiveSeconds
 		}
 	}
-	slices.SortFunc(full, func(a, b result.SearchTrial) int { return cmp.Compare(a.LossRatio, b.LossRatio) })
+	slices.SortFunc(full, func(a, b result.SearchTrial) int { return cmp.Compare(uncarried(a), uncarried(b)) })
 	remaining := max(g.DurationSumSeconds, total) * (1 - g.ExceedRatio)
 	loss := 1.0
 	for i, t := range full {
 		if i > 0 && remaining <= tick {
 			break
 		}
-		loss = t.LossRatio
+		loss = uncarried(t)
 		remaining -= t.EffectiveSeconds
 	}
 	if remaining > tick {

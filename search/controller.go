@@ -31,6 +31,11 @@ func (b *bench) control() error {
 			}
 		}
 	}
+	if b.keepsNone() {
+		if err := b.flatOut(); err != nil || b.keepsNone() {
+			return err
+		}
+	}
 	return b.settle(ladders)
 }
 
@@ -44,7 +49,8 @@ func (b *bench) narrow(l []step, i int) error {
 		switch {
 		case lower > 0 && upper > 0 && upper-lower <= g.Width*upper*(1+1e-9),
 			upper == 0 && lower >= b.highest,
-			lower == 0 && upper > 0 && upper <= b.MinLoad:
+			lower == 0 && upper > 0 && upper <= b.MinLoad,
+			b.keepsNone():
 			return nil
 		}
 		load := b.next(lower, upper, g.Width, stride, &hints)
@@ -79,7 +85,7 @@ const aside = 0.45
 func (b *bench) carried() float64 {
 	var rates []float64
 	for _, t := range b.trials {
-		if t.Unusable == "" && t.LossRatio > 0 && t.LossRatio < nearby {
+		if missing := uncarried(t); t.Unusable == "" && missing > 0 && missing < nearby {
 			rates = append(rates, t.ForwardingRate)
 		}
 	}
@@ -126,28 +132,27 @@ func (b *bench) next(lower, upper, width, stride float64, hints *[]float64) floa
 const farApart = 4
 
 // came is what arrived at a load that was too high: the limit, if the path forwards what
-// it can. 0 where nothing did.
+// it can. 0 where nothing did, and where a generator fell a little short, as it may of any load.
 func (b *bench) came(load float64) float64 {
 	_, at := byLoad(b.trials)
 	var rates []float64
 	for _, t := range at[load] {
-		rates = append(rates, t.ForwardingRate)
+		if t.Short == 0 || t.Short > farApart*width {
+			rates = append(rates, t.ForwardingRate)
+		}
 	}
 	return median(rates)
 }
 
-// decide measures at a load until it is a bound. A generator that falls short ends
-// it: then there is a new highest load.
+// decide measures at a load until it is a bound.
 func (b *bench) decide(load float64, g result.SearchGoal) error {
 	for {
 		_, at := byLoad(b.trials)
 		if classify(at[load], g) != undecided {
 			return nil
 		}
-		t, err := b.offer(g.FinalTrialSeconds, load)
-		if err != nil {
+		if _, err := b.trial(g.FinalTrialSeconds, load); err != nil {
 			return err
 		}
-		load = t.Load
 	}
 }

@@ -19,7 +19,8 @@ type device struct {
 	loss func(overload float64) float64
 	// fastest is what its generator reaches; 0: any rate.
 	fastest float64
-	why     string // the generator's own verdict, where it falls short
+	reach   func(d *device) float64 // the same, in each trial; nil: fastest
+	why     string                  // the generator's own verdict, where it falls short
 	// erratic is by how much the generator varies below fastest, as a share.
 	erratic float64
 	// room is what the path's queue holds before it loses; empty at each trial's beginning.
@@ -30,6 +31,9 @@ func (d *device) measure(_ context.Context, seconds, load float64) (Measured, er
 	limit := d.limit(d, seconds)
 	d.now += seconds
 	m := Measured{Seconds: seconds}
+	if d.reach != nil {
+		load = min(load, d.reach(d))
+	}
 	if d.fastest > 0 && load > d.fastest {
 		load, m.Limit = d.fastest*(1-d.erratic*d.random.Float64()), d.why
 	}

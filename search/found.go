@@ -11,77 +11,46 @@ import (
 // result is a goal's result.
 func (b *bench) result(g result.SearchGoal, w weather) result.SearchResult {
 	lower, upper := bounds(b.trials, g)
-	r := result.SearchResult{LowerBound: lower, UpperBound: upper, Limit: b.limit(g, lower, upper)}
 	_, at := byLoad(b.trials)
+	r := result.SearchResult{LowerBound: lower, UpperBound: upper}
 	if lower > 0 {
 		r.ConditionalThroughput = conditionalThroughput(lower, at[lower], g)
 	}
-	r.Why = b.irregular(g, lower, upper)
+	var s stated
+	if upper > 0 {
+		s = b.state(g, w)
+	}
+	generator := upper > 0 && (b.byGenerator(g, upper, s.basis) || b.keepsNone())
+	if generator { // the path's there is none
+		r.LowerBound, r.UpperBound = min(lower, median(b.kept(lower))), 0
+	}
+	r.Limit = b.limit(g, lower, upper, generator)
+	r.Why = b.irregular(g, lower, upper, generator)
 	r.Regular = r.Why == ""
 	switch {
-	case upper == 0:
-		least, _ := b.short(g)
-		if lower > 0 {
-			least = max(least, b.between(lower, lower).low)
+	case generator || upper == 0:
+		if r.Rate, r.Reached = b.atLeast(g, s, lower); r.Rate.Known() {
+			r.Basis = result.BasisBounds
+			if s.low > 0 {
+				r.Basis = s.basis
+			}
 		}
-		if least == 0 {
-			r.Rate = result.Missing("no load was measured long enough")
-			break
-		}
-		r.Rate = result.Figure{Mean: least, Low: &least, N: len(b.trials)}
-		r.Basis = result.BasisBounds
+	case !(s.low > 0):
+		r.Rate = result.Missing(fmt.Sprintf("no load met the goal, down to %.4g", upper))
 	default:
-		s := b.state(g, w)
-		if !(s.low > 0) {
-			r.Rate = result.Missing(fmt.Sprintf("no load met the goal, down to %.4g", upper))
-			break
-		}
 		r.Rate = result.Figure{Mean: s.rate, Low: &s.low, High: &s.high, N: len(b.trials)}
 		r.Basis = s.basis
 	}
 	return r
 }
 
-// short is what the path typically carried within a goal's loss in trials in which the generator sent
-// less than it was asked for: they are at no load of the search, but the path did carry that. 0 trials: 0, as where as
-// many of these trials, or of all at no higher rates, missed the goal as it does not allow: one that met it by chance says nothing.
-func (b *bench) short(g result.SearchGoal) (carried float64, trials int) {
-	var rates []float64
-	for _, t := range b.trials {
-		if t.Unusable != "" && t.LossRatio <= g.LossRatio {
-			rates = append(rates, t.OfferedLoad)
-		}
-	}
-	carried = median(rates)
-	met, lower := 0, 0
-	for _, t := range b.trials {
-		if t.OfferedLoad <= carried {
-			lower++
-			if t.LossRatio <= g.LossRatio {
-				met++
-			}
-		}
-	}
-	if allowed := 1 - g.ExceedRatio; float64(len(rates)) < allowed*float64(b.fellShort()) || float64(met) < allowed*float64(lower) {
-		return 0, 0
-	}
-	return carried, len(rates)
-}
-
-// fellShort is in how many trials the generator did.
-func (b *bench) fellShort() int {
-	n := 0
-	for _, t := range b.trials {
-		if t.Unusable != "" {
-			n++
-		}
-	}
-	return n
-}
-
 // irregular says why a goal's result is not regular, "" if it is.
-func (b *bench) irregular(g result.SearchGoal, lower, upper float64) string {
+func (b *bench) irregular(g result.SearchGoal, lower, upper float64, generator bool) string {
 	switch {
+	case generator && lower > 0:
+		return "there is no upper bound: the generator keeps no higher load"
+	case generator:
+		return "there is no lower bound: the generator kept no load long enough"
 	case lower == 0 && upper == 0:
 		return "the search ended before any load was measured long enough"
 	case upper == 0 && lower >= b.highest && b.generator > 0:
@@ -101,19 +70,25 @@ func (b *bench) irregular(g result.SearchGoal, lower, upper float64) string {
 }
 
 // limit says what set a goal's rate.
-func (b *bench) limit(g result.SearchGoal, lower, upper float64) result.Limit {
+func (b *bench) limit(g result.SearchGoal, lower, upper float64, generator bool) result.Limit {
 	switch {
-	case upper == 0 && lower == 0 && b.fellShort() > 0:
+	case generator && lower > 0:
+		return result.Limit{Verdict: result.GeneratorLimited,
+			Says: fmt.Sprintf("above %.4g per second the generator fell short, and what it sent met the goal: the path carries as much or more%s", lower, b.beside())}
+	case lower == 0 && (upper == 0 || generator) && b.fellShort() > 0:
 		says := fmt.Sprintf("the generator sent less than it was asked for in %d of %d trials, and kept no load long enough", b.fellShort(), len(b.trials))
-		if carried, trials := b.short(g); trials > 0 {
-			says += fmt.Sprintf("; what it sent met the goal in %d of these, so the path carries %.4g per second or more", trials, carried)
+		if rates := b.short(g); len(rates) > 0 {
+			says += fmt.Sprintf("; what it sent met the goal in %d of these, so the path carries %.4g per second or more%s", len(rates), median(rates), b.beside())
 		}
 		return result.Limit{Verdict: result.GeneratorLimited, Says: says}
 	case upper == 0 && lower == 0:
 		return result.Limit{Says: "no verdict: no load was measured long enough"}
 	case upper == 0 && lower >= b.highest && b.generator > 0:
 		return result.Limit{Verdict: result.GeneratorLimited,
-			Says: fmt.Sprintf("the generator keeps %.4g per second at most, and that met the goal: the path carries as much or more", lower)}
+			Says: fmt.Sprintf("the generator keeps %.4g per second at most, and that met the goal: the path carries as much or more%s", lower, b.beside())}
+	case upper == 0 && lower < b.highest && b.fellShortAbove(lower, g):
+		return result.Limit{Verdict: result.GeneratorLimited,
+			Says: fmt.Sprintf("%.4g per second met the goal, and the search ended before more was known: above it the generator fell short%s", lower, b.beside())}
 	case upper == 0 && lower < b.highest:
 		return result.Limit{Says: fmt.Sprintf("no verdict: %.4g per second met the goal, and the search ended before more was known", lower)}
 	case upper == 0:

@@ -32,12 +32,13 @@ func points(trials []result.SearchTrial, seconds float64) []point {
 	for _, t := range trials {
 		at := (passed+t.EffectiveSeconds/2)/total - 0.5
 		passed += t.EffectiveSeconds
-		if t.Unusable != "" || t.Seconds < seconds || t.LossRatio > nearby {
+		missing := uncarried(t)
+		if t.Unusable != "" || t.Seconds < seconds || missing > nearby {
 			continue
 		}
-		p := point{asked: t.Load, load: math.Log(t.OfferedLoad), at: at, lost: t.LossRatio > noLoss}
+		p := point{asked: t.Load, load: math.Log(offered(t)), at: at, lost: missing > noLoss}
 		if p.lost {
-			p.over = -math.Log(1 - t.LossRatio)
+			p.over = -math.Log(1 - missing)
 		}
 		p.limit = p.load - p.over
 		all = append(all, p)

@@ -16,7 +16,7 @@ func outcomes(trials []result.SearchTrial, g result.SearchGoal) []outcome {
 	var all []outcome
 	for _, t := range trials {
 		if t.Unusable == "" && t.Seconds >= g.FinalTrialSeconds {
-			all = append(all, outcome{math.Log(t.OfferedLoad), t.LossRatio <= g.LossRatio})
+			all = append(all, outcome{math.Log(offered(t)), uncarried(t) <= g.LossRatio})
 		}
 	}
 	return all

@@ -68,7 +68,7 @@ func TestAGeneratorAboveThePathSaysNothingOfIt(t *testing.T) {
 		4e5: {Says: "no verdict: 4e+05 per second met the goal, and the search ended before more was known"},
 		2e6: {Verdict: result.GeneratorLimited, Says: "the generator keeps 2e+06 per second at most, and that met the goal: the path carries as much or more"},
 	} {
-		if got := b.limit(b.Goals[0], lower, 0); got != want {
+		if got := b.limit(b.Goals[0], lower, 0, false); got != want {
 			t.Errorf("a lower bound of %g: %+v", lower, got)
 		}
 	}

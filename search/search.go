@@ -42,6 +42,7 @@ type Config struct {
 	Goals            []result.SearchGoal
 	Budget           float64                  // seconds, by what Measured.Spent adds up to; 0: none
 	Generator        float64                  // what the generator reaches, where that is what set MaxLoad; 0: it is not
+	Alone            float64                  // what it reaches without a path; 0: not known
 	Observe          func(result.SearchTrial) // told of each trial; may be nil
 }
 
@@ -103,6 +104,7 @@ type bench struct {
 	spent     float64
 	highest   float64 // load: the maximum, or what the generator reaches
 	generator float64 // what it reached when asked for more; 0: it kept up
+	best      float64 // what it sent at most where it fell short
 	fell      bool    // the generator did not keep a load
 	step      float64 // by what share the load was lowered then; 0: not yet
 	above     float64 // a load above the limit, where trials are compared; 0: none yet
@@ -132,6 +134,12 @@ func (b *bench) trial(seconds, load float64) (result.SearchTrial, error) {
 		m.Queued = 0
 	}
 	t := weigh(seconds, load, m)
+	if b.Method == result.MethodMLR && t.Unusable != "" {
+		b.reached(t.OfferedLoad)
+		if !b.disturbed(t) {
+			t = fallenShort(t)
+		}
+	}
 	b.trials = append(b.trials, t)
 	b.spent += max(m.Spent, m.Seconds)
 	if b.Observe != nil {
@@ -162,8 +170,8 @@ func (b *bench) mayMeasure(seconds float64) error {
 }
 
 // weigh makes a trial of what was counted. What a path pushed back was lost by it
-// (the draft, section 4.7.1, turns what was not offered into loss); what a
-// generator did not manage says nothing of a path.
+// (the draft, section 4.7.1, turns what was not offered into loss); for what a
+// generator did not manage, see fallenShort.
 func weigh(seconds, load float64, m Measured) result.SearchTrial {
 	t := result.SearchTrial{Load: load, Seconds: seconds, EffectiveSeconds: m.Seconds,
 		Sent: m.Sent, Received: min(m.Received, m.Sent), Queued: min(m.Queued, m.Received, m.Sent), Limit: m.Limit}
@@ -194,7 +202,7 @@ const (
 	largestStep = 0.25
 )
 
-// offer measures at a load. Where the generator falls short again and again, there is no
+// offer measures at a load, in the strict searches. Where the generator falls short again and again, there is no
 // testing above the best that it reached, and the load that was measured is that. What it reached is not what it keeps where
 // the path slows it down, as one does that works on its CPU: so each step down is twice as large as the one before.
 func (b *bench) offer(seconds, load float64) (result.SearchTrial, error) {

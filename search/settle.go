@@ -24,7 +24,7 @@ func (b *bench) settle(ladders [][]step) error {
 		if at == 0 {
 			return nil
 		}
-		if _, err := b.offer(b.full(), max(at, b.MinLoad)); err != nil {
+		if _, err := b.trial(b.full(), min(max(at, b.MinLoad), b.highest)); err != nil {
 			return err
 		}
 	}

@@ -47,14 +47,14 @@ const farAbove = 1.2
 // between is a rate within two bounds, as they were offered.
 func (b *bench) between(lower, upper float64) stated {
 	_, at := byLoad(b.trials)
-	offered := func(load float64) float64 {
+	typical := func(load float64) float64 {
 		var loads []float64
 		for _, t := range at[load] {
-			loads = append(loads, t.OfferedLoad)
+			loads = append(loads, offered(t))
 		}
 		return median(loads)
 	}
-	low, high := offered(lower), offered(upper)
+	low, high := typical(lower), typical(upper)
 	if low >= high { // a generator that is less exact than the bounds are apart
 		low, high = min(low, lower), max(high, upper)
 	}

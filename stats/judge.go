@@ -24,10 +24,17 @@ func Judge(c result.Comparison, e Estimate) Judgement {
 	switch {
 	case !e.Known():
 		return NotMeasured
-	case !e.Bounded():
+	case !e.Bounded() && !e.OneSided():
 		return Undecided
 	}
-	return judge(c, *e.Low, *e.High)
+	low, high := math.Inf(-1), math.Inf(1)
+	if e.Low != nil {
+		low = *e.Low
+	}
+	if e.High != nil {
+		high = *e.High
+	}
+	return judge(c, low, high)
 }
 
 // round is how near to a bound a value without an interval counts as on it: the

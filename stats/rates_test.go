@@ -23,9 +23,8 @@ func TestOfRates(t *testing.T) {
 }
 
 func TestRatesWithoutARatio(t *testing.T) {
-	least := 50.0
 	for says, f := range map[string]result.Figure{
-		"at least 50":  {Mean: least, Low: &least, N: 9},
+		"no bounds":    {Mean: 50, N: 9},
 		"no load met":  result.Missing("no load met the goal"),
 		"has no ratio": found(0, 0, 0),
 	} {
@@ -34,6 +33,40 @@ func TestRatesWithoutARatio(t *testing.T) {
 				t.Errorf("%s: %+v", says, e)
 			}
 		}
+	}
+}
+
+// TestRatesOfWhichOneSideIsKnown: a rate of 50 or more has a ratio of at least so much to another one, and another one at most so much to it.
+func TestRatesOfWhichOneSideIsKnown(t *testing.T) {
+	low, w := 50.0, Words{Less: "slower", More: "faster", As: "as fast"}
+	least, one, two, quarter := result.Figure{Mean: 60, Low: &low, N: 9}, 1.0, 2.0, 0.25
+	for _, c := range []struct {
+		over, under   result.Figure
+		low, high     *float64
+		text, verdict string
+		above, below  Judgement // a ratio of 1 or more, and of a quarter or less
+	}{
+		{least, found(20, 22, 24), &two, nil, ">= 2.08 n=9", "2.08 times as fast or more", Supported, Refuted},
+		{found(10, 11, 12.4), least, nil, &quarter, "<= 0.25 n=9", "75 % slower or more", Refuted, Supported},
+		{least, found(90, 95, 100), new(float64), nil, ">= 0.50 n=9", "not distinguishable: 50 % slower at most", Undecided, Refuted},
+	} {
+		e := OfRates(c.over, c.under)
+		if !e.Known() || !e.OneSided() || e.Bounded() || (e.Low == nil) != (c.low == nil) || (e.High == nil) != (c.high == nil) {
+			t.Errorf("%+v", e)
+			continue
+		}
+		if got := e.String(); got != c.text || Verdict(e, w) != c.verdict {
+			t.Errorf("%s, %s; want %s, %s", got, Verdict(e, w), c.text, c.verdict)
+		}
+		if above, below := Judge(result.Comparison{Low: &one}, e), Judge(result.Comparison{High: &quarter}, e); above != c.above || below != c.below {
+			t.Errorf("%s: 1 or more is %s, a quarter or less is %s", c.text, above, below)
+		}
+	}
+	if e := OfRates(least, least); e.Known() || !strings.Contains(e.Reason, "at least") {
+		t.Errorf("both: %+v", e)
+	}
+	if ten := Family(10).OfRates(least, found(20, 22, 25)); !ten.OneSided() || *ten.Low >= 1.99 {
+		t.Errorf("among ten: %+v", ten)
 	}
 }
 

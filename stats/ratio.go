@@ -67,6 +67,9 @@ func (e Estimate) Known() bool { return e.Reason == "" && e.N > 0 }
 // Bounded reports whether there are bounds.
 func (e Estimate) Bounded() bool { return e.Known() && e.Low != nil && e.High != nil }
 
+// OneSided reports whether there is one bound: the estimate is that, and the ratio lies there or beyond.
+func (e Estimate) OneSided() bool { return e.Known() && (e.Low == nil) != (e.High == nil) }
+
 // HalfWidth is how far the bounds are from the estimate, relative to it: 0.05 is
 // 5 %. +Inf without bounds.
 func (e Estimate) HalfWidth() float64 {
@@ -77,7 +80,9 @@ func (e Estimate) HalfWidth() float64 {
 }
 
 // Differs reports whether the interval leaves 1 out: a difference is claimed.
-func (e Estimate) Differs() bool { return e.Bounded() && (*e.Low > 1 || *e.High < 1) }
+func (e Estimate) Differs() bool {
+	return e.Known() && (e.Low != nil && *e.Low > 1 || e.High != nil && *e.High < 1)
+}
 
 // Known is the stopping rule: whether the ratio is known to the precision, a
 // relative half-width (0.05).

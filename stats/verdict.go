@@ -19,6 +19,8 @@ func Verdict(e Estimate, w Words) string {
 	switch {
 	case !e.Known():
 		return "no ratio: " + e.Reason
+	case e.OneSided():
+		return oneSided(e, w)
 	case !e.Bounded() && e.N >= MinimumBlocks:
 		return Change(e.Estimate, w) + ", without bounds: the blocks differ too much"
 	case !e.Bounded():
@@ -27,6 +29,14 @@ func Verdict(e Estimate, w Words) string {
 		return "not distinguishable: less than " + apart(e) + " apart"
 	}
 	return change(e.Estimate, w, reach(e)) + " " + bounds(e)
+}
+
+// oneSided says a ratio of which one bound is known.
+func oneSided(e Estimate, w Words) string {
+	if !e.Differs() {
+		return "not distinguishable: " + change(e.Estimate, w, 0) + " at most"
+	}
+	return change(e.Estimate, w, 0) + " or more"
 }
 
 // apart is the largest difference from 1 that the interval leaves open, rounded up, since less than that is claimed; from
@@ -93,6 +103,10 @@ func (e Estimate) String() string {
 	switch {
 	case !e.Known():
 		return e.Reason
+	case e.OneSided() && e.Low != nil:
+		return fmt.Sprintf(">= %s n=%d", number(e.Estimate, 0), e.N)
+	case e.OneSided():
+		return fmt.Sprintf("<= %s n=%d", number(e.Estimate, 0), e.N)
 	case !e.Bounded():
 		return fmt.Sprintf("%s n=%d", number(e.Estimate, 0), e.N)
 	}
