@@ -69,23 +69,29 @@ const ofGenerators = 0.1
 // byGenerator reports whether it is the generator that sets a goal's rate: in most of the trials that make the upper bound one, or
 // where a rate is fitted, in more than a few of all that missed the goal, each of which makes it lower than the path's.
 func (b *bench) byGenerator(g result.SearchGoal, upper float64, basis string) bool {
-	missed, alone := 0.0, 0.0
-	for _, t := range b.trials {
-		fits := t.Load == upper
-		if basis != result.BasisBounds {
-			fits = t.Seconds >= g.FinalTrialSeconds
+	missed, alone := b.missed(g, func(t result.SearchTrial) bool {
+		if basis == result.BasisBounds {
+			return t.Load == upper
 		}
-		if !fits || t.Unusable != "" || uncarried(t) <= g.LossRatio {
+		return t.Seconds >= g.FinalTrialSeconds
+	})
+	if basis == result.BasisBounds {
+		return 2*alone > missed
+	}
+	return float64(alone) > ofGenerators*float64(missed)
+}
+
+// missed counts the trials of some that missed a goal, and those of them that did so for the generator alone.
+func (b *bench) missed(g result.SearchGoal, some func(result.SearchTrial) bool) (all, alone int) {
+	for _, t := range b.trials {
+		if t.Unusable != "" || uncarried(t) <= g.LossRatio || !some(t) {
 			continue
 		}
-		if missed++; t.LossRatio <= g.LossRatio {
+		if all++; t.LossRatio <= g.LossRatio {
 			alone++
 		}
 	}
-	if basis == result.BasisBounds {
-		return alone > missed/2
-	}
-	return alone > ofGenerators*missed
+	return all, alone
 }
 
 // atLeast is a rate of which only the lower side is known, and what the generator reached: s is what it and the path carried together.
@@ -119,15 +125,7 @@ func (b *bench) atLeast(g result.SearchGoal, s stated, lower float64) (rate resu
 
 // fellShortAbove reports whether most trials above a load that missed the goal did so for the generator alone.
 func (b *bench) fellShortAbove(load float64, g result.SearchGoal) bool {
-	missed, alone := 0, 0
-	for _, t := range b.trials {
-		if t.Unusable != "" || t.Load <= load || uncarried(t) <= g.LossRatio {
-			continue
-		}
-		if missed++; t.LossRatio <= g.LossRatio {
-			alone++
-		}
-	}
+	missed, alone := b.missed(g, func(t result.SearchTrial) bool { return t.Load > load })
 	return 2*alone > missed
 }
 
