@@ -274,7 +274,7 @@ func refusal(said string) error {
 	why, rest, _ := strings.Cut(said, " ")
 	switch why {
 	case "system":
-		if strings.HasPrefix(rest, "MINGW") || strings.HasPrefix(rest, "MSYS") || strings.HasPrefix(rest, "CYGWIN") { // shells of Unix's on Windows
+		if ours.UnixOnWindows(rest) {
 			return noShell{fmt.Errorf("its system is %.40q", rest)}
 		}
 		return fmt.Errorf("its system is %.40q, and places are Linux, macOS or Windows", rest)

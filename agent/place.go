@@ -184,7 +184,7 @@ func (e *existing) Verify(_ context.Context, g testbed.Graph) error {
 func (e *existing) checkGraph(g testbed.Graph) error {
 	part := g.Part(e.name)
 	node, _ := g.Node(e.name)
-	if len(node.Exec) == 0 && len(g.Nodes) > 0 || len(part.Containers)+len(part.Bridges)+len(part.Bonds)+len(part.Links)+len(part.VXLANs)+len(part.Daemons)+len(part.Ports)+len(part.Engines)+len(part.VMs)+len(part.Routes) > 0 {
+	if len(node.Exec) == 0 && len(g.Nodes) > 0 || part.Builds() || len(part.Links) > 0 {
 		return fmt.Errorf("%s runs already, and nothing is built in it: take the path existing", e.name)
 	}
 	return nil

@@ -189,8 +189,7 @@ func (p *plainNode) linksOf(g testbed.Graph) ([]system.Link, error) {
 	name := p.config.Name
 	part := g.Part(name)
 	node, _ := g.Node(name)
-	built := len(part.Containers) + len(part.Bridges) + len(part.VXLANs) + len(part.Daemons) + len(part.Ports) + len(part.Engines) + len(part.VMs) + len(part.Routes)
-	if built > 0 || len(g.Nodes) > 0 && len(node.Exec) == 0 && !node.InPlace {
+	if part.Builds() || len(g.Nodes) > 0 && len(node.Exec) == 0 && !node.InPlace {
 		return nil, fmt.Errorf("node %s is %s, where nothing is built: take the path wire between hosts, or existing", name, p.config.Machine.Facts().Name)
 	}
 	var links []system.Link

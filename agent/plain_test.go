@@ -41,25 +41,10 @@ func (fakeMachine) MemoryInUse() (uint64, error) { return 1 << 30, nil }
 // plainAgent starts one on pipes and greets it.
 func plainAgent(t *testing.T, config PlainConfig) *peer {
 	t.Helper()
-	toAgent, fromUs := io.Pipe()
-	toUs, fromAgent := io.Pipe()
-	served := make(chan error, 1)
 	config.Name, config.Machine = "a", fakeMachine{time.Now()}
-	go func() {
-		served <- ServePlain(context.Background(), toAgent, fromAgent, config)
-		fromAgent.Close()
-	}()
-	p, err := connect(toUs, fromUs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		fromUs.Close()
-		if err := <-served; err != nil {
-			t.Errorf("the agent ended with %v", err)
-		}
+	return greeted(t, "agent", func(in io.Reader, out io.Writer) error {
+		return ServePlain(context.Background(), in, out, config)
 	})
-	return p
 }
 
 // refusedBy is what an agent answers that it will not do.

@@ -17,12 +17,20 @@ import (
 // talk starts a worker on pipes and greets it.
 func talk(t *testing.T) *peer {
 	t.Helper()
-	toWorker, fromUs := io.Pipe()
-	toUs, fromWorker := io.Pipe()
+	return greeted(t, "worker", func(in io.Reader, out io.Writer) error {
+		return ServeWorker(context.Background(), in, out, "test", nil)
+	})
+}
+
+// greeted has somebody serve on pipes until the test ends, and greets them.
+func greeted(t *testing.T, who string, serve func(in io.Reader, out io.Writer) error) *peer {
+	t.Helper()
+	toThem, fromUs := io.Pipe()
+	toUs, fromThem := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- ServeWorker(context.Background(), toWorker, fromWorker, "test", nil)
-		fromWorker.Close()
+		served <- serve(toThem, fromThem)
+		fromThem.Close()
 	}()
 	p, err := connect(toUs, fromUs)
 	if err != nil {
@@ -31,7 +39,7 @@ func talk(t *testing.T) *peer {
 	t.Cleanup(func() {
 		fromUs.Close()
 		if err := <-served; err != nil {
-			t.Errorf("the worker ended with %v", err)
+			t.Errorf("the %s ended with %v", who, err)
 		}
 	})
 	return p

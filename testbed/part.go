@@ -22,6 +22,11 @@ func (g Graph) Part(node string) Graph {
 	}
 }
 
+// Builds tells whether it has anything that would have to be made, beside its links, which may be there already.
+func (g Graph) Builds() bool {
+	return len(g.Containers)+len(g.Bridges)+len(g.Bonds)+len(g.VXLANs)+len(g.Daemons)+len(g.Ports)+len(g.Routes)+len(g.Engines)+len(g.VMs) > 0
+}
+
 func keep[T any](all []T, wanted func(T) bool) []T {
 	var kept []T
 	for _, one := range all {

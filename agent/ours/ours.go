@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Program is the one that runs now, whatever its file is called.
@@ -23,6 +24,11 @@ func System(name string) string {
 		return "darwin"
 	}
 	return name
+}
+
+// UnixOnWindows tells of what uname(1) calls a system that it is one of the shells of Unix's on Windows.
+func UnixOnWindows(name string) bool {
+	return strings.HasPrefix(name, "MINGW") || strings.HasPrefix(name, "MSYS") || strings.HasPrefix(name, "CYGWIN")
 }
 
 // Architecture is Go's name for what uname(1) calls a machine, or Windows does (PROCESSOR_ARCHITECTURE), and the name itself where

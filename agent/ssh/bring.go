@@ -40,7 +40,7 @@ func (h Host) Look(ctx context.Context) (System, error) {
 		words = words[len(words)-3:]
 	}
 	var told exited
-	if errors.As(err, &told) || err == nil && (len(words) < 3 || isWindows(words[0])) { // there is no shell of Unix's, or one on Windows
+	if errors.As(err, &told) || err == nil && (len(words) < 3 || ours.UnixOnWindows(words[0])) { // there is no shell of Unix's, or one on Windows
 		return h.Login().lookAtWindows(ctx, errors.Join(err, unknown(h, said)))
 	}
 	if err != nil {
@@ -61,11 +61,6 @@ func (h Host) Look(ctx context.Context) (System, error) {
 
 func unknown(h fmt.Stringer, said string) error {
 	return fmt.Errorf("%s is no Linux, macOS or Windows as far as it tells (it says %.60q)", h, said)
-}
-
-// isWindows tells of a system's name by uname(1) that it is one of the shells of Unix's on Windows.
-func isWindows(name string) bool {
-	return strings.HasPrefix(name, "MINGW") || strings.HasPrefix(name, "MSYS") || strings.HasPrefix(name, "CYGWIN")
 }
 
 // Program is one that is brought: its name there, and the file here.
