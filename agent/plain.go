@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -195,8 +196,8 @@ func (p *plainNode) linksOf(g testbed.Graph) ([]system.Link, error) {
 	var links []system.Link
 	add := func(device, role string) error {
 		link, err := system.ByDevice(device)
-		if err == nil {
-			links = append(links, system.Link{Place: name, Device: device, Index: link.Index, Role: role})
+		if l := (system.Link{Place: name, Device: device, Index: link.Index, Role: role}); err == nil && !slices.Contains(links, l) {
+			links = append(links, l) // once, though a host has one for all its wires
 		}
 		return err
 	}

@@ -48,7 +48,11 @@ func (n *node) measured(cell string) measure.Config {
 		}
 	}
 	for _, link := range g.Links {
-		config.Links = append(config.Links, ends(g, link, n.config.Name)...)
+		for _, end := range ends(g, link, n.config.Name) {
+			if !slices.Contains(config.Links, end) { // a host has one interface for all its wires
+				config.Links = append(config.Links, end)
+			}
+		}
 	}
 	for _, engine := range g.Part(n.config.Name).Engines {
 		for _, c := range engine.Containers {

@@ -58,7 +58,8 @@ type Request struct {
 	Pairs []result.Pair
 	Nodes []testbed.Node // every node of the suite, with its CPUs
 	Wire  Wire
-	// InPlace says that real hosts' nodes are the hosts' own stacks, with everything as it is, for one of them is no Linux.
+	// InPlace says that real hosts' nodes are the hosts' own stacks, with everything as it is: one of them is no Linux, or the
+	// suite uses more than two at once, each with one interface for all its wires.
 	InPlace      bool
 	Segmentation Segmentation
 	Checksum     string // of the endpoints' interfaces: ChecksumSoftware, else as found

@@ -51,7 +51,7 @@ func (l *Layout) asFound() {
 // whyInPlace is why hosts' interfaces stay as they are.
 func (l *Layout) whyInPlace() string {
 	if l.Request.InPlace {
-		return "a host that is no Linux is measured as it is"
+		return "hosts that are no Linux, and more than two, are measured as they are"
 	}
 	return "engines use them"
 }

@@ -55,8 +55,8 @@ func (l *Layout) Wires(members int, shape func(end *testbed.Interface, member in
 	if kind != WireNIC && kind != WireMemory && kind != testbed.WireNetwork {
 		return l.Errorf("a wire of kind %q is unknown: choose %s or %s", kind, WireNIC, WireMemory)
 	}
-	if kind == testbed.WireNetwork && l.Mesh() {
-		return l.Errorf("real hosts have one interface for data each, and a mesh takes a wire between every two: take the path %s, entered by `exec: \"ssh://HOST\"`", Existing)
+	if kind == testbed.WireNetwork && l.Mesh() && !l.inPlace {
+		return l.Errorf("real hosts have one interface for data each, and a mesh takes a wire between every two: take the path wire, whose nodes may have one for all")
 	}
 	for first := range l.Graph.Nodes {
 		for second := first + 1; second < len(l.Graph.Nodes); second++ {
@@ -83,7 +83,7 @@ func (l *Layout) wire(first, second, member int, shape func(end *testbed.Interfa
 			asWire(&link.Ends[i], link.Kind)
 		}
 		shape(&link.Ends[i], member)
-		if l.Mesh() {
+		if l.Mesh() && link.Kind != testbed.WireNetwork {
 			move(&link.Ends[i], l.between(first, second))
 		}
 	}
@@ -130,9 +130,9 @@ func (l *Layout) between(first, second int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4(bytes), Underlay.Bits())
 }
 
-// Facing is the address of a node on its wire to a peer.
+// Facing is the address of a node on its wire to a peer. Real hosts have one for all.
 func (l *Layout) Facing(node, peer string) netip.Addr {
-	if !l.Mesh() {
+	if !l.Mesh() || l.inPlace {
 		return l.Node(node)
 	}
 	at := func(name string) int {

@@ -97,6 +97,10 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 		if why := unplain(path, cell); why != "" {
 			return fmt.Sprintf("%s: %s", h.systems(cell.Pairs), why)
 		}
+	case h.mesh(cell.Pairs):
+		if unplain(path, cell) != "" {
+			return "its pairs use more than two hosts, each with one interface for data: by that only processes of the path wire, with nothing made or set, and places that run already, are measured"
+		}
 	}
 	switch {
 	case cell.Wire.Kind == datapath.WireMemory:
@@ -108,10 +112,28 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 	case datapath.InPlace(path):
 		return h.withoutEngine(cell.Pairs)
 	}
-	if h.systems(cell.Pairs) != "" { // nothing is taken
+	if h.inPlace(path, cell) { // nothing is taken
 		return ""
 	}
 	return h.fixed(cell.Pairs)
+}
+
+// inPlace tells whether the nodes of a cell are hosts' own stacks, whatever its path. In a suite with a mesh, which has to be, so is
+// what can: an interface that was taken has another MTU and other offloads, and a ratio of the two would be of those.
+func (h Host) inPlace(path datapath.Path, cell scenario.Cell) bool {
+	if h.systems(cell.Pairs) != "" || h.mesh(cell.Pairs) {
+		return true
+	}
+	return h.meshed && unplain(path, cell) == "" && datapath.Segmentation(cell.Segmentation) != datapath.SegmentationOff
+}
+
+// mesh tells whether pairs use more than two real hosts.
+func (h Host) mesh(pairs []result.Pair) bool {
+	nodes := map[string]bool{}
+	for _, pair := range pairs {
+		nodes[pair.From.Node], nodes[pair.To.Node] = true, true
+	}
+	return h.Nodes != nil && len(nodes) > 2
 }
 
 // systems names the hosts of a cell's nodes that are no Linux, "" if all are.

@@ -91,6 +91,41 @@ func TestPlanWithWindows(t *testing.T) {
 	}
 }
 
+// TestPlanOfAMeshOfHosts: every two of them are joined by the interfaces that they have, which stay as they are; what needs another
+// one is refused by name.
+func TestPlanOfAMeshOfHosts(t *testing.T) {
+	host := twoHosts()
+	host.Nodes["c"] = Host{CPUs: []int{1}, MemoryBytes: 4 << 30, Kernel: "6.8.0", NIC: &NIC{Device: "eth1", Address: "10.0.0.3/24"}}
+	p := planned(t, "mesh", host, Settings{})
+	for _, cell := range p.Cells {
+		g, name := cell.Laid.Graph, cell.Record.Name
+		switch {
+		case name == "bridged":
+			if !strings.Contains(cell.Record.Skipped, "more than two hosts") {
+				t.Errorf("%s: %q", name, cell.Record.Skipped)
+			}
+		case cell.Record.Skipped != "":
+			t.Errorf("%s: %q", name, cell.Record.Skipped)
+		case name == "alone":
+			if !g.Nodes[0].InPlace || len(g.Links) != 1 { // as the mesh that it is compared with
+				t.Errorf("%s: %+v", name, g)
+			}
+		case len(g.Links) != 3 || !g.Nodes[2].InPlace || g.Links[2].Ends[0].Device != "ens5" || g.Links[2].Ends[1].Addresses[0] != "10.0.0.3/24":
+			t.Errorf("%s: %+v", name, g)
+		case name == "every" && (len(cell.Laid.ByPair) != 6 || cell.Laid.ByPair[0] != "10.0.0.2"):
+			t.Errorf("%s: %v", name, cell.Laid.ByPair)
+		}
+		if err := testbed.Validate(g); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, cell := range planned(t, "mesh", host, Settings{Cells: []string{"alone"}}).Cells {
+		if cell.Laid.Graph.Nodes[0].InPlace {
+			t.Errorf("%s is compared with no mesh, and its nodes are the hosts' own stacks", cell.Record.Name)
+		}
+	}
+}
+
 // TestEachHostMeetsRequirements by itself: what one lacks is said with its node's name.
 func TestEachHostMeetsRequirements(t *testing.T) {
 	host := twoHosts()

@@ -98,6 +98,7 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		}
 		suite = more
 	}
+	host.meshed = slices.ContainsFunc(suite.Cells, func(c scenario.Cell) bool { return host.mesh(c.Pairs) })
 	shares, err := host.shares(suite.Nodes)
 	if err != nil {
 		return Plan{}, err
@@ -188,7 +189,7 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 		return PlannedCell{}, err
 	}
 	laid, err := path.Lay(datapath.Request{
-		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire, InPlace: host.systems(cell.Pairs) != "",
+		Cell: cell.Name, Pairs: cell.Pairs, Nodes: nodes, Wire: wire, InPlace: host.inPlace(path, cell),
 		Segmentation: datapath.Segmentation(cell.Segmentation), Checksum: cell.Checksum, Options: cell.PathOptions, VM: datapath.VM(cell.VM),
 		Frames:     cell.Traffic == rawFrames || cell.Beside == rawFrames,
 		OnlyFrames: cell.Traffic == rawFrames && (cell.Beside == rawFrames || cell.Beside == ""),

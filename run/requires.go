@@ -24,6 +24,7 @@ type Host struct {
 	// Engine is a real host's container engine, and NoEngine why it has none, or none was looked for.
 	Engine   *testbed.HostEngine
 	NoEngine string
+	meshed   bool // a cell of the suite uses more than two of Nodes
 
 	CPUs        []int
 	MemoryBytes int64

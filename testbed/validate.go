@@ -23,7 +23,7 @@ const (
 // Validate tells everything that makes g impossible to build, each fault with
 // the object's name.
 func Validate(g Graph) error {
-	c := checker{graph: g, devices: map[string]string{}, names: map[string]bool{}}
+	c := checker{graph: g, devices: map[string]string{}, names: map[string]bool{}, found: map[string]bool{}}
 	c.places()
 	for _, b := range g.Bridges {
 		c.bridge(b)
@@ -62,6 +62,7 @@ type checker struct {
 	graph   Graph
 	names   map[string]bool   // kind and name
 	devices map[string]string // place/device -> who has it
+	found   map[string]bool   // place/device of hosts' own stacks, which wires may share
 	faults  []error
 }
 
@@ -122,7 +123,7 @@ func (c *checker) device(owner, place, device string) {
 		c.fault("%s: %q is not a possible device name", owner, device)
 	}
 	key := place + "/" + device
-	if other, taken := c.devices[key]; taken {
+	if other, taken := c.devices[key]; taken && !c.found[key] {
 		c.fault("%s and %s both have the device %s", other, owner, key)
 	}
 	c.devices[key] = owner
@@ -176,8 +177,12 @@ func (c *checker) link(l Link) {
 		c.fault("%s has ends of MTU %d and %d: make them the same", owner, l.Ends[0].MTU, l.Ends[1].MTU)
 	}
 	for _, end := range l.Interfaces() {
+		node, _ := c.graph.Node(end.Place)
+		if l.Kind == WireNetwork && node.InPlace {
+			c.found[end.Place+"/"+end.Device] = true
+		}
 		c.end(owner, end)
-		if node, _ := c.graph.Node(end.Place); l.Kind == WireNetwork && (node.NIC == nil || node.NIC.Device != end.Device) {
+		if l.Kind == WireNetwork && (node.NIC == nil || node.NIC.Device != end.Device) {
 			c.fault("%s is found, not made, and %s/%s is not the interface of a real host's wire", owner, end.Place, end.Device)
 		}
 	}

@@ -27,7 +27,7 @@ import (
 type hostsBed struct {
 	dir       string // keys, configurations, and a program ssh that has them
 	conductor *holder
-	hosts     [2]*holder
+	hosts     []*holder
 }
 
 // holder is a process that holds namespaces.
@@ -83,12 +83,8 @@ PermitRootLogin prohibit-password
 MaxStartups 100
 `
 
-// sshConfig is the user's.
+// sshConfig is the user's, for all hosts.
 const sshConfig = `
-Host h1
-  HostName 10.9.1.2
-Host h2
-  HostName 10.9.2.2
 Host *
   IdentityFile %[1]s/user
   IdentitiesOnly yes
@@ -96,8 +92,15 @@ Host *
   GlobalKnownHostsFile /dev/null
 `
 
-// newHosts builds the bed. Each host has one of this machine's CPUs, as simulated nodes have there.
+// newHosts builds the bed.
 func newHosts(t *testing.T) *hostsBed {
+	t.Helper()
+	return hostsOf(t, 2)
+}
+
+// hostsOf builds a bed of so many hosts. Each has one of this machine's CPUs, as simulated nodes have there. More than two have
+// their data by a switch, a bridge in the conductor's place.
+func hostsOf(t *testing.T, count int) *hostsBed {
 	t.Helper()
 	needsRoot(t)
 	for _, program := range []string{"/usr/sbin/sshd", "ssh", "ssh-keygen", "unshare", "nsenter", "taskset", "ip"} {
@@ -105,7 +108,7 @@ func newHosts(t *testing.T) *hostsBed {
 			t.Skipf("needs %s: apt-get install openssh-server util-linux iproute2", program)
 		}
 	}
-	b := &hostsBed{dir: t.TempDir()}
+	b := &hostsBed{dir: t.TempDir(), hosts: make([]*holder, count)}
 	b.keys(t)
 	users, err := os.ReadFile("/etc/passwd")
 	if err != nil {
@@ -133,7 +136,7 @@ func cpuOf(t *testing.T, i int) string {
 		t.Fatal(err)
 	}
 	ends := regexp.MustCompile(`\d+`).FindAllString(string(text), -1)
-	return map[int]string{0: ends[0], 1: ends[len(ends)-1]}[i]
+	return []string{ends[0], ends[len(ends)-1]}[i%2]
 }
 
 func (b *hostsBed) write(t *testing.T, name, text string, mode os.FileMode) {
@@ -145,37 +148,51 @@ func (b *hostsBed) write(t *testing.T, name, text string, mode os.FileMode) {
 
 func (b *hostsBed) keys(t *testing.T) {
 	t.Helper()
-	known := ""
-	for _, name := range []string{"user", "host1", "host2"} {
+	known, config, names := "", "", []string{"user"}
+	for i := range b.hosts {
+		names = append(names, fmt.Sprintf("host%d", i+1))
+		config += fmt.Sprintf("Host h%[1]d\n  HostName 10.9.%[1]d.2\n", i+1)
+	}
+	for _, name := range names {
 		must(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(b.dir, name))
 		if public, err := os.ReadFile(filepath.Join(b.dir, name+".pub")); err == nil && name != "user" {
 			known += fmt.Sprintf("10.9.%s.2 %s", strings.TrimPrefix(name, "host"), public)
 		}
 	}
 	b.write(t, "known_hosts", known, 0o600)
-	b.write(t, "config", fmt.Sprintf(sshConfig, b.dir), 0o600)
+	b.write(t, "config", config+fmt.Sprintf(sshConfig, b.dir), 0o600)
 	b.write(t, "ssh", fmt.Sprintf("#!/bin/sh\nexec /usr/bin/ssh -F %s/config \"$@\"\n", b.dir), 0o755)
 }
 
 // wires joins the namespaces and lets the daemons begin.
 func (b *hostsBed) wires(t *testing.T) {
 	t.Helper()
-	c, h1, h2 := b.conductor.pid, b.hosts[0].pid, b.hosts[1].pid
-	awaitNamespaces(t, c, h1, h2)
-	var lines []string
-	for i, h := range []int{h1, h2} {
-		lines = append(lines, fmt.Sprintf("ip link add mgmt%d netns %d type veth peer name mgmt netns %d", i+1, c, h))
+	c := b.conductor.pid
+	pids := []int{c}
+	for _, h := range b.hosts {
+		pids = append(pids, h.pid)
 	}
-	lines = append(lines, fmt.Sprintf("ip link add data netns %d type veth peer name data netns %d", h1, h2))
-	for i, h := range []int{h1, h2} {
+	awaitNamespaces(t, pids...)
+	var lines []string
+	if len(b.hosts) == 2 {
+		lines = append(lines, fmt.Sprintf("ip link add data netns %d type veth peer name data netns %d", pids[1], pids[2]))
+	} else {
+		lines = append(lines, fmt.Sprintf("nsenter -t %d -n ip link add data type bridge", c), fmt.Sprintf("nsenter -t %d -n ip link set data up", c))
+	}
+	for i, h := range pids[1:] {
 		n := i + 1
+		if len(b.hosts) > 2 {
+			lines = append(lines, fmt.Sprintf("ip link add data netns %d type veth peer name data%d netns %d", h, n, c),
+				fmt.Sprintf("nsenter -t %d -n ip link set data%d master data up", c, n))
+		}
 		lines = append(lines,
+			fmt.Sprintf("ip link add mgmt%d netns %d type veth peer name mgmt netns %d", n, c, h),
 			fmt.Sprintf("nsenter -t %d -n ip address add 10.9.%d.1/24 dev mgmt%d", c, n, n), fmt.Sprintf("nsenter -t %d -n ip link set mgmt%d up", c, n),
 			fmt.Sprintf("nsenter -t %d -n ip link set lo up", h),
 			fmt.Sprintf("nsenter -t %d -n ip address add 10.9.%d.2/24 dev mgmt", h, n), fmt.Sprintf("nsenter -t %d -n ip link set mgmt up", h),
 			fmt.Sprintf("nsenter -t %d -n ip route add default via 10.9.%d.1", h, n),
 			fmt.Sprintf("nsenter -t %d -n ip address add 10.0.0.%d/24 dev data label data:x", h, n), fmt.Sprintf("nsenter -t %d -n ip link set data mtu 1400 up", h),
-			fmt.Sprintf("nsenter -t %d -n ip route add 10.77.0.0/16 via 10.0.0.%d metric 7", h, 3-n))
+			fmt.Sprintf("nsenter -t %d -n ip route add 10.77.0.0/16 via 10.0.0.%d metric 7", h, n%len(b.hosts)+1))
 	}
 	for _, line := range lines {
 		must(t, strings.Fields(line)...)

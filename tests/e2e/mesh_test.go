@@ -4,6 +4,11 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +19,7 @@ func TestAMeshOfThreeNodes(t *testing.T) {
 	needsRoot(t)
 	before := hostAtRest(t)
 	dir := t.TempDir() + "/run"
-	o := windtunnel(t, time.Minute, "run", "mesh", "--budget", "25s", "--window", "250ms", "--out", dir, "--json")
+	o := windtunnel(t, time.Minute, "run", "mesh", "--budget", "34s", "--precision", "99%", "--window", "200ms", "--out", dir, "--json")
 	var r struct {
 		Cells map[string]struct {
 			Status, Reason string
@@ -57,4 +62,73 @@ func TestAMeshOfThreeNodes(t *testing.T) {
 		}
 	}
 	mustBeAsBefore(t, before)
+	t.Run("hosts", func(t *testing.T) { meshOnHosts(t, parsed(t, o)) })
+}
+
+// meshOnHosts is the same on three hosts: each has one interface for data, by which it reaches the others, and stays as it is. Ratios
+// are those of simulated nodes, within their intervals and what the bed's switch may take, which simulated meshes do without. The run ends with the blocks that bounds take: on a busy machine, later.
+func meshOnHosts(t *testing.T, simulated report) {
+	b := hostsOf(t, 3)
+	b.asNICs(t)
+	before := b.states(t)
+	o := b.run(t, 2*time.Minute, "run", "mesh", "--nodes", bothHosts+",c=ssh://root@h3?data=10.0.0.3", "--cells", "alone,every,into-one,bridged",
+		"--budget", "60s", "--precision", "99%", "--window", "200ms", "--no-profile", "--json")
+	r := parsed(t, o)
+	t.Logf("the run took %.1f s", o.took.Seconds())
+	if o.code != 0 {
+		t.Fatalf("exit code %d\n%s", o.code, o.err)
+	}
+	b.mustBeAsBefore(t, before)
+	for _, name := range []string{"alone", "every", "into-one"} {
+		if cell := r.Cells[name]; cell.Status != "measured" || cell.Received.Mean == nil || *cell.Received.Mean < 1e7 {
+			t.Errorf("%s: %+v\n%s", name, cell, o.err)
+		}
+	}
+	if cell := r.Cells["bridged"]; cell.Status == "measured" || !strings.Contains(cell.Reason, "more than two hosts") {
+		t.Errorf("bridged: %+v", cell)
+	}
+	if !bounded(simulated, "every/alone", "into-one/alone") { // five cells stood beside each other, on a busy machine
+		simulated = parsed(t, windtunnel(t, 3*time.Minute, "run", "mesh", "--cells", "alone,every,into-one",
+			"--budget", "2m", "--precision", "99%", "--window", "200ms", "--no-profile", "--json"))
+	}
+	const bySwitch = 1.5
+	if compared := sameRatios(t, r, simulated, bySwitch); compared != 2 {
+		t.Errorf("%d of 2 ratios have bounds in both\n%s", compared, o.err)
+	}
+}
+
+// bounded tells whether all of these ratios of a report have bounds.
+func bounded(r report, ratios ...string) bool {
+	return !slices.ContainsFunc(ratios, func(name string) bool { return r.Ratios[name].Low == nil })
+}
+
+// asNICs has the bed's wires be as simulated ones: packets of an MTU, which the receiving host's CPU joins. Hosts of a mesh are
+// measured with their interfaces as they are.
+func (b *hostsBed) asNICs(t *testing.T) {
+	t.Helper()
+	for i := range b.hosts {
+		must(t, "nsenter", "-t", strconv.Itoa(b.conductor.pid), "-n", "ip", "link", "set", fmt.Sprintf("data%d", i+1), "mtu", "1500")
+		before := pollers(t)
+		b.on(t, i, "ip link set data mtu 1500; ethtool -K data tso off gso off tx-udp-segmentation off gro on; echo 1 >/sys/class/net/data/threaded")
+		for _, pid := range pollers(t) {
+			if !slices.Contains(before, pid) {
+				must(t, "taskset", "-cp", cpuOf(t, i), pid)
+			}
+		}
+	}
+}
+
+// pollers are the kernel's threads that receive for devices called data.
+func pollers(t *testing.T) (pids []string) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if text, err := os.ReadFile(name); err == nil && strings.HasPrefix(string(text), "napi/data-") {
+			pids = append(pids, filepath.Base(filepath.Dir(name)))
+		}
+	}
+	return pids
 }
