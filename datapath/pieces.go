@@ -229,11 +229,16 @@ func SegmentMAC(i int) string { return MAC(0, containerHost(i)) }
 
 // OnUnderlay shapes an end of the wire: it has its node's address.
 func (l *Layout) OnUnderlay(end *testbed.Interface) {
+	end.Addresses = []string{l.OnSubnet(end.Place)}
+}
+
+// OnSubnet is a node's address with the length of its subnet's prefix.
+func (l *Layout) OnSubnet(node string) string {
 	subnet := Underlay
-	if node, _ := l.Graph.Node(end.Place); node.NIC != nil {
-		subnet = netip.MustParsePrefix(node.NIC.Address) // Begin has read it
+	if n, _ := l.Graph.Node(node); n.NIC != nil {
+		subnet = netip.MustParsePrefix(n.NIC.Address) // Begin has read it
 	}
-	end.Addresses = []string{Within(subnet, l.Node(end.Place))}
+	return Within(subnet, l.Node(node))
 }
 
 // NIC is a node's end of the wire.

@@ -21,6 +21,9 @@ var _ datapath.Path = Path{}
 // Name is the suite's word.
 func (Path) Name() string { return "ovs" }
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
 // Says describes it.
 func (Path) Says() string {
 	return "containers behind Open vSwitch's userspace datapath on each node, plain or with its VXLAN"
@@ -155,10 +158,10 @@ func wrapping(l *datapath.Layout) (wrap, error) {
 // onWire shapes the wire's end. Without tso Open vSwitch reads it in buffers of one
 // packet (netdev_linux_batch_rxq_recv_sock in lib/netdev-linux.c).
 func onWire(l *datapath.Layout, end *testbed.Interface, way wrap, tso bool) {
-	if way.name == vxlan {
-		// The bridge has the node's address. Were its MAC the device's, the
-		// kernel would take the tunnel's packets too, and answer that nobody
-		// listens there.
+	if node, _ := l.Graph.Node(end.Place); way.name == vxlan && node.NIC == nil {
+		// The bridge has the node's address. Were its MAC the device's, as a
+		// real host's is not, the kernel would take the tunnel's packets too, and
+		// answer that nobody listens there.
 		end.MAC = datapath.MAC(2, l.Node(end.Place))
 	}
 	if !tso {

@@ -72,18 +72,18 @@ func (s *aSwitch) addEndpoint(l *datapath.Layout, place result.Place, i, mtu int
 // finds the other end and resolves its MAC in the userspace datapath.
 func (s *aSwitch) toWire(l *datapath.Layout, way wrap) {
 	if way.name == plain {
-		s.addDevice(inside, datapath.NIC, l.Request.Wire.MTU)
+		s.addDevice(inside, l.NIC(s.node), l.Request.Wire.MTU)
 		return
 	}
 	own, other := l.Node(s.node), l.Node(otherNode(l, s.node))
 	s.addPort(inside, tunnel, "type=vxlan", "options:local_ip="+own.String(), "options:remote_ip="+other.String(),
 		fmt.Sprintf("options:key=%d", way.vni))
 	s.addBridge(below, "other_config:hwaddr="+datapath.MAC(0, own))
-	s.addDevice(below, datapath.NIC, l.Request.Wire.MTU)
+	s.addDevice(below, l.NIC(s.node), l.Request.Wire.MTU)
 	ip := func(words string) {
 		s.after = append(s.after, testbed.Command{Program: "ip", Args: strings.Fields(words)})
 	}
-	ip("address add " + datapath.Within(datapath.Underlay, own) + " dev " + below)
+	ip("address add " + l.OnSubnet(s.node) + " dev " + below)
 	ip("link set " + below + " up")
 }
 

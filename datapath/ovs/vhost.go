@@ -39,7 +39,7 @@ func (s *aSwitch) ports(l *datapath.Layout, node testbed.Node, containers []resu
 		case way.name == vxlan:
 			port = tunnel
 		default:
-			port = datapath.NIC
+			port = l.NIC(node.Name)
 		}
 		daemon := &l.Graph.Daemons[len(l.Graph.Daemons)-1]
 		daemon.After = append(daemon.After, testbed.Command{Program: "ovs-appctl", Args: []string{

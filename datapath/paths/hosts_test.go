@@ -1,6 +1,7 @@
 package paths_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 func TestOverHosts(t *testing.T) {
 	laid := 0
 	for _, path := range paths.All() {
-		if !datapath.OverHosts(path) || datapath.InPlace(path) {
+		if !datapath.OverHosts(path) || datapath.InPlace(path) || path.Name() == "ovs" { // which has its own way with interfaces
 			continue
 		}
 		laid++
@@ -53,6 +54,29 @@ func TestOverHosts(t *testing.T) {
 	}
 	if laid < 4 {
 		t.Errorf("%d paths are laid between hosts", laid)
+	}
+}
+
+// TestOpenVSwitchOverHosts takes the interfaces as they are but for what a program that reads packet by packet needs.
+func TestOpenVSwitchOverHosts(t *testing.T) {
+	path, _ := paths.ByName("ovs")
+	for encapsulation, bridge := range map[string]string{"none": "br0", "vxlan": "br-phy"} {
+		r := with(request(testbed.WireNetwork, datapath.SegmentationFound, containers("a", "b")), "encapsulation", encapsulation)
+		r.Nodes[0].NIC = &testbed.NIC{Device: "eth1", Address: "10.0.0.1/16"}
+		r.Nodes[1].NIC = &testbed.NIC{Device: "veth9", Address: "10.0.7.2/16", Virtual: true}
+		l, err := path.Lay(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, end := range l.Graph.Links[0].Ends {
+			if end.Device != []string{"eth1", "veth9"}[i] || end.MAC != "" || len(end.Addresses) > 0 || end.Offloads[testbed.GRO] || end.Threaded() {
+				t.Errorf("%s: %+v", encapsulation, end)
+			}
+		}
+		if text := fmt.Sprintf("%+v", l.Graph.Daemons); !strings.Contains(text, "add-port "+bridge+" eth1") || !strings.Contains(text, "add-port "+bridge+" veth9") ||
+			encapsulation == "vxlan" && !strings.Contains(text, "address add 10.0.7.2/16 dev br-phy") {
+			t.Errorf("the switches are told\n%s", text)
+		}
 	}
 }
 

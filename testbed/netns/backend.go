@@ -187,6 +187,9 @@ func (b *Backend) drop(ctx context.Context, c *cell) error {
 			errs = append(errs, stack.Close())
 		}
 	}
+	if c.host != nil {
+		errs = append(errs, c.host.sweep())
+	}
 	for key := range c.choosers { // of devices that are gone by now
 		errs = append(errs, c.dropChooser(key))
 	}

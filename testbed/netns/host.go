@@ -3,6 +3,7 @@ package netns
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 
 	"github.com/vishvananda/netlink"
@@ -209,6 +210,23 @@ func (c *cell) release(l testbed.Link) error {
 		}
 	}
 	return nil
+}
+
+// sweep removes every interface but the taken one from the stack that it is in: what cells had is gone with them, so these are what their
+// programs left. Open vSwitch's taps outlast it unless it is told to remove them (netdev_linux_construct_tap in
+// lib/netdev-linux.c), which nobody can tell one that was killed.
+func (h *host) sweep() error {
+	return h.stack.Do(func() error {
+		return withLinks(func(l *handle) error {
+			links, err := l.LinkList()
+			for _, link := range links {
+				if name := link.Attrs().Name; name != h.nic.Device && link.Attrs().Flags&net.FlagLoopback == 0 {
+					err = errors.Join(err, l.delete(name)) // of those that the kernel has in every stack (tunl0, say) it keeps them, and says nothing
+				}
+			}
+			return err
+		})
+	})
 }
 
 // bare takes from an interface what a cell, or a program of its that was killed, may have left on it.

@@ -151,6 +151,50 @@ func TestAnInterfaceIsTakenAndReturned(t *testing.T) {
 	}
 }
 
+// TestWhatAKilledSwitchLeftOnAHost goes with its cell: a tap that outlasts whoever made it, and an interface that takes every frame.
+func TestWhatAKilledSwitchLeftOnAHost(t *testing.T) {
+	asHost(t)
+	b, before := taking(t)
+	g := changing()
+	if err := b.Apply(context.Background(), g, nil); err != nil {
+		t.Fatal(err)
+	}
+	stack := b.Stack("A", "b")
+	leave := func() error {
+		return withLinks(func(h *handle) error {
+			attrs := netlink.NewLinkAttrs()
+			attrs.Name = "br-phy"
+			data, err := h.LinkByName("data")
+			return errors.Join(err, netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: attrs, Mode: netlink.TUNTAP_MODE_TAP}), h.SetPromiscOn(data))
+		})
+	}
+	if err := stack.Do(leave); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Restore(context.Background(), "A"); err != nil {
+		t.Fatal(err)
+	}
+	err := b.host.stack.Do(func() error {
+		return withLinks(func(h *handle) error {
+			there, err := h.has("br-phy")
+			if there {
+				t.Error("the tap is still there")
+			}
+			data, gone := h.LinkByName("data")
+			if gone == nil && data.Attrs().RawFlags&unix.IFF_PROMISC != 0 {
+				t.Error("the interface still takes every frame")
+			}
+			return errors.Join(err, gone)
+		})
+	})
+	if err := errors.Join(err, b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
+		t.Error(differs)
+	}
+}
+
 // TestAnInterfaceIsReturnedForTheDead: nothing but what the journal has is known of it any more.
 func TestAnInterfaceIsReturnedForTheDead(t *testing.T) {
 	asHost(t)

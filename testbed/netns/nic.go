@@ -21,15 +21,16 @@ import (
 // NIC is an interface of a real host as it was found: everything that a run changes, or that moving it
 // between namespaces loses.
 type NIC struct {
-	Device    string            `json:"device,omitempty"`
-	Pin       string            `json:"pin,omitempty"` // the file that keeps its namespace while it is taken
-	Up        bool              `json:"up,omitempty"`
-	MTU       int               `json:"mtu,omitempty"`
-	Addresses []Address         `json:"addresses,omitempty"`
-	Routes    []HostRoute       `json:"routes,omitempty"`
-	Features  map[string]bool   `json:"features,omitempty"` // the kernel's, of which offloads are made
-	Files     map[string]string `json:"files,omitempty"`    // below its folder in sysfs: steering
-	Settings  map[string]string `json:"settings,omitempty"` // below net.FAMILY.conf.DEVICE: ipv6/disable_ipv6
+	Device      string            `json:"device,omitempty"`
+	Pin         string            `json:"pin,omitempty"` // the file that keeps its namespace while it is taken
+	Up          bool              `json:"up,omitempty"`
+	MTU         int               `json:"mtu,omitempty"`
+	Promiscuous bool              `json:"promiscuous,omitempty"`
+	Addresses   []Address         `json:"addresses,omitempty"`
+	Routes      []HostRoute       `json:"routes,omitempty"`
+	Features    map[string]bool   `json:"features,omitempty"` // the kernel's, of which offloads are made
+	Files       map[string]string `json:"files,omitempty"`    // below its folder in sysfs: steering
+	Settings    map[string]string `json:"settings,omitempty"` // below net.FAMILY.conf.DEVICE: ipv6/disable_ipv6
 
 	// Data is what a path is told of it; the rest is for people.
 	Data          testbed.NIC `json:"data,omitzero"`
@@ -73,7 +74,8 @@ var settingFiles = []string{
 // lookAt reads what is to be put back.
 func lookAt(h *handle, link netlink.Link) (NIC, error) {
 	attrs := link.Attrs()
-	n := NIC{Device: attrs.Name, Up: attrs.RawFlags&unix.IFF_UP != 0, MTU: attrs.MTU, Files: map[string]string{}, Settings: map[string]string{}}
+	n := NIC{Device: attrs.Name, Up: attrs.RawFlags&unix.IFF_UP != 0, MTU: attrs.MTU,
+		Promiscuous: attrs.RawFlags&unix.IFF_PROMISC != 0, Files: map[string]string{}, Settings: map[string]string{}}
 	n.Data = testbed.NIC{Device: attrs.Name, Virtual: link.Type() == "veth", MTU: attrs.MTU}
 	err := withEthtool(func(tool *ethtool.Ethtool) (err error) {
 		n.Driver, _ = tool.DriverName(n.Device) // for people only
@@ -154,15 +156,18 @@ func (n *NIC) lookAtLayer3(h *handle, link netlink.Link) error {
 	return nil
 }
 
-// reset puts back what goes with the interface into whatever namespace: MTU, offloads, steering. It is
+// reset puts back what goes with the interface into whatever namespace: MTU, promiscuity, offloads, steering. It is
 // called on a thread of the namespace that it is in, whose sysfs is given.
 func (n NIC) reset(sysfs string) error {
 	failed := withLinks(func(h *handle) error {
 		link, err := h.LinkByName(n.Device)
-		if err != nil || link.Attrs().MTU == n.MTU {
+		if err != nil {
 			return err
 		}
-		return h.LinkSetMTU(link, n.MTU)
+		if link.Attrs().MTU != n.MTU {
+			err = h.LinkSetMTU(link, n.MTU)
+		}
+		return errors.Join(err, n.listen(h, link))
 	})
 	// NAPI threads first: a virtual pair has none without GRO, and then takes no word of them.
 	for name, was := range n.Files {
@@ -188,6 +193,17 @@ func (n NIC) reset(sysfs string) error {
 		return tool.Change(n.Device, differ)
 	}))
 	return failed
+}
+
+// listen puts back whether the interface takes every frame. A switch that is killed leaves that on.
+func (n NIC) listen(h *handle, link netlink.Link) error {
+	switch now := link.Attrs().RawFlags&unix.IFF_PROMISC != 0; {
+	case now && !n.Promiscuous:
+		return h.SetPromiscOff(link)
+	case !now && n.Promiscuous:
+		return h.SetPromiscOn(link)
+	}
+	return nil
 }
 
 // restore puts everything back, in the host's own stack.

@@ -243,11 +243,16 @@ func (b *hostsBed) in(pid int, argv ...string) *exec.Cmd {
 // on runs a line of a shell on a host, as it sees itself.
 func (b *hostsBed) on(t *testing.T, host int, line string) string {
 	t.Helper()
-	out, err := exec.Command("nsenter", "-t", fmt.Sprint(b.hosts[host].pid), "-n", "-m", "-p", "sh", "-c", line).CombinedOutput()
+	out, err := b.command(host, line).CombinedOutput()
 	if err != nil {
 		t.Fatalf("on h%d: %s: %v\n%s", host+1, line, err, out)
 	}
 	return string(out)
+}
+
+// command is such a line, not run yet.
+func (b *hostsBed) command(host int, line string) *exec.Cmd {
+	return exec.Command("nsenter", "-t", fmt.Sprint(b.hosts[host].pid), "-n", "-m", "-p", "sh", "-c", line)
 }
 
 // state is everything of a host that a run could leave behind or change.
