@@ -18,8 +18,7 @@ import (
 func TestAMeshOfThreeNodes(t *testing.T) {
 	needsRoot(t)
 	before := hostAtRest(t)
-	dir := t.TempDir() + "/run"
-	o := windtunnel(t, time.Minute, "run", "mesh", "--budget", "34s", "--precision", "99%", "--window", "200ms", "--out", dir, "--json")
+	o, dir := runMesh(t)
 	var r struct {
 		Cells map[string]struct {
 			Status, Reason string
@@ -65,6 +64,23 @@ func TestAMeshOfThreeNodes(t *testing.T) {
 	t.Run("hosts", func(t *testing.T) { meshOnHosts(t, parsed(t, o)) })
 }
 
+// runMesh runs the suite until its ratios have bounds, and once more with more time where they had none: on a busy machine
+// five cells stand beside each other late, and few trials count. It returns what the run said, and its folder.
+func runMesh(t *testing.T) (o outcome, dir string) {
+	t.Helper()
+	for _, budget := range []string{"34s", "2m"} {
+		dir = filepath.Join(t.TempDir(), "run")
+		o = windtunnel(t, 3*time.Minute, "run", "mesh", "--budget", budget, "--precision", "99%", "--window", "250ms", "--out", dir, "--json")
+		if o.code == 0 && !slices.ContainsFunc(meshRatios, func(name string) bool { return parsed(t, o).Ratios[name].Low == nil }) {
+			break
+		}
+	}
+	return o, dir
+}
+
+// meshRatios are those that a mesh on hosts has, too.
+var meshRatios = []string{"every/alone", "into-one/alone"}
+
 // meshOnHosts is the same on three hosts: each has one interface for data, by which it reaches the others, and stays as it is. Ratios
 // are those of simulated nodes, within their intervals and what the bed's switch may take, which simulated meshes do without. The run ends with the blocks that bounds take: on a busy machine, later.
 func meshOnHosts(t *testing.T, simulated report) {
@@ -72,7 +88,7 @@ func meshOnHosts(t *testing.T, simulated report) {
 	b.asNICs(t)
 	before := b.states(t)
 	o := b.run(t, 2*time.Minute, "run", "mesh", "--nodes", bothHosts+",c=ssh://root@h3?data=10.0.0.3", "--cells", "alone,every,into-one,bridged",
-		"--budget", "60s", "--precision", "99%", "--window", "200ms", "--no-profile", "--json")
+		"--budget", "60s", "--precision", "99%", "--window", "250ms", "--no-profile", "--json")
 	r := parsed(t, o)
 	t.Logf("the run took %.1f s", o.took.Seconds())
 	if o.code != 0 {
@@ -87,19 +103,10 @@ func meshOnHosts(t *testing.T, simulated report) {
 	if cell := r.Cells["bridged"]; cell.Status == "measured" || !strings.Contains(cell.Reason, "more than two hosts") {
 		t.Errorf("bridged: %+v", cell)
 	}
-	if !bounded(simulated, "every/alone", "into-one/alone") { // five cells stood beside each other, on a busy machine
-		simulated = parsed(t, windtunnel(t, 3*time.Minute, "run", "mesh", "--cells", "alone,every,into-one",
-			"--budget", "2m", "--precision", "99%", "--window", "200ms", "--no-profile", "--json"))
-	}
 	const bySwitch = 1.5
-	if compared := sameRatios(t, r, simulated, bySwitch); compared != 2 {
-		t.Errorf("%d of 2 ratios have bounds in both\n%s", compared, o.err)
+	if compared := sameRatios(t, r, simulated, bySwitch); compared != len(meshRatios) {
+		t.Errorf("%d of %d ratios have bounds in both\n%s", compared, len(meshRatios), o.err)
 	}
-}
-
-// bounded tells whether all of these ratios of a report have bounds.
-func bounded(r report, ratios ...string) bool {
-	return !slices.ContainsFunc(ratios, func(name string) bool { return r.Ratios[name].Low == nil })
 }
 
 // asNICs has the bed's wires be as simulated ones: packets of an MTU, which the receiving host's CPU joins. Hosts of a mesh are
