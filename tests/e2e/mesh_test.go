@@ -82,7 +82,8 @@ func runMesh(t *testing.T) (o outcome, dir string) {
 var meshRatios = []string{"every/alone", "into-one/alone"}
 
 // meshOnHosts is the same on three hosts: each has one interface for data, by which it reaches the others, and stays as it is. Ratios
-// are those of simulated nodes, within their intervals and what the bed's switch may take, which simulated meshes do without. The run ends with the blocks that bounds take: on a busy machine, later.
+// are those of simulated nodes, within their intervals and what the bed's switch may take: as much as sending itself, and simulated
+// meshes have none. The run ends with the blocks that bounds take: on a busy machine, later.
 func meshOnHosts(t *testing.T, simulated report) {
 	b := hostsOf(t, 3)
 	b.asNICs(t)
@@ -103,7 +104,7 @@ func meshOnHosts(t *testing.T, simulated report) {
 	if cell := r.Cells["bridged"]; cell.Status == "measured" || !strings.Contains(cell.Reason, "more than two hosts") {
 		t.Errorf("bridged: %+v", cell)
 	}
-	const bySwitch = 1.5
+	const bySwitch = 2
 	if compared := sameRatios(t, r, simulated, bySwitch); compared != len(meshRatios) {
 		t.Errorf("%d of %d ratios have bounds in both\n%s", compared, len(meshRatios), o.err)
 	}
