@@ -8,7 +8,7 @@ import (
 )
 
 // rebuildTime is what taking one cell down and building the next takes, where one stands at a time.
-// Containers of engines take longer.
+// Containers of engines take longer, and virtual machines as long as when they boot first.
 const (
 	rebuildTime    = 600 * time.Millisecond
 	rebuildEngines = 1500 * time.Millisecond
@@ -25,6 +25,9 @@ func (p Plan) rebuild() time.Duration {
 		sum += rebuildTime
 		if len(cell.Laid.Graph.Engines) > 0 {
 			sum += rebuildEngines
+		}
+		if len(cell.Laid.Graph.VMs) > 0 {
+			sum += setUpMachines
 		}
 	}
 	return sum / time.Duration(len(cells))

@@ -43,6 +43,28 @@ func Architecture(machine string) string {
 	return machine
 }
 
+// GuestFolder is where a kernel for virtual machines is, beside the program that boots them (testbed/vm looks there).
+const GuestFolder = "guest"
+
+// Guest returns the folder of a kernel for virtual machines of an architecture, as `make guest` makes it beside self: guest, or
+// guest-linux-ARCHITECTURE for another one than ours. "" is none: those may have kernels of their own.
+func Guest(self, architecture string) string {
+	names := []string{GuestFolder + "-linux-" + filepath.Base(architecture)}
+	if architecture == runtime.GOARCH {
+		names = append([]string{GuestFolder}, names...)
+	}
+	for _, name := range names {
+		folder, err := filepath.EvalSymlinks(filepath.Join(filepath.Dir(self), name))
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			return folder
+		}
+	}
+	return ""
+}
+
 // Find returns the file of one of our programs for a system and an architecture, by Go's names: self is the file of the one
 // that runs, and beside it stand the others, NAME or, as `make dist` calls them, NAME-SYSTEM-ARCHITECTURE, on Windows with .exe.
 func Find(self, name, system, architecture string) (file string, err error) {

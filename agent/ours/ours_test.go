@@ -39,3 +39,26 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+func TestGuest(t *testing.T) {
+	dir := t.TempDir()
+	self := filepath.Join(dir, "windtunnel")
+	if folder := Guest(self, runtime.GOARCH); folder != "" {
+		t.Errorf("none is there: %s", folder)
+	}
+	for _, c := range []struct{ folder, architecture string }{
+		{"guest-linux-riscv64", "riscv64"}, {"guest-linux-" + runtime.GOARCH, runtime.GOARCH}, {"guest", runtime.GOARCH}, // goes first
+	} {
+		want := filepath.Join(dir, c.folder)
+		if err := os.Mkdir(want, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		want, _ = filepath.EvalSymlinks(want)
+		if folder := Guest(self, c.architecture); folder != want {
+			t.Errorf("for %s: %s, not %s", c.architecture, folder, want)
+		}
+	}
+	if folder := Guest(self, "s390x"); folder != "" {
+		t.Errorf("another architecture's: %s", folder)
+	}
+}

@@ -63,7 +63,7 @@ func unknown(h fmt.Stringer, said string) error {
 	return fmt.Errorf("%s is no Linux, macOS or Windows as far as it tells (it says %.60q)", h, said)
 }
 
-// Program is one that is brought: its name there, and the file here.
+// Program is one that is brought, or a file beside them: its name there, and the file here.
 type Program struct{ Name, File string }
 
 // Programs finds those of ours for a system.

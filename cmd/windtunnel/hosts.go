@@ -87,6 +87,7 @@ func executeOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings
 type needed struct {
 	ours, others []string
 	engine       bool // the hosts' container engines are used
+	guest        bool // virtual machines are booted
 }
 
 // pollPrograms are ours, but are built apart and run on DPDK's libraries.
@@ -117,6 +118,7 @@ func rehearse(spec scenario.Spec, settings run.Settings, hosts []ssh.Host) (need
 	}
 	for _, cell := range plan.Runnable() {
 		needs.engine = needs.engine || len(cell.Laid.Graph.Engines) > 0
+		needs.guest = needs.guest || len(cell.Laid.Graph.VMs) > 0
 		for _, d := range cell.Laid.Graph.Daemons {
 			if d.Program == "vrouter" {
 				add(&needs.ours, d.Program)
@@ -131,7 +133,7 @@ func rehearse(spec scenario.Spec, settings run.Settings, hosts []ssh.Host) (need
 
 // everything is what any suite may need.
 func everything() needed {
-	needs := needed{ours: []string{"windtunnel", "vrouter"}, engine: true}
+	needs := needed{ours: []string{"windtunnel", "vrouter"}, engine: true, guest: true}
 	for _, path := range paths.All() {
 		if !datapath.OverHosts(path) || datapath.InPlace(path) {
 			continue
@@ -213,6 +215,13 @@ func (r *remote) bring(ctx context.Context, system ssh.System, needs needed, wor
 				programs = append(programs, extra...)
 			}
 		}
+	}
+	if needs.guest {
+		kernel, err := ssh.Guest(system)
+		if err != nil {
+			return err
+		}
+		programs = append(programs, kernel...)
 	}
 	if r.folder, err = r.host.Bring(ctx, programs); err != nil {
 		return err

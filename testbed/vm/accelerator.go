@@ -88,6 +88,7 @@ func Missing() map[string]string {
 	kernel, noKernel := FindKernel()
 	noContainers := noKernel
 	if noKernel == nil {
+		_, noKernel = kernel.files(guestModules)
 		_, noContainers = kernel.files(containerModules)
 	}
 	missing := map[string]string{}

@@ -21,6 +21,7 @@ type Kernel struct {
 	Release string
 	Image   string // file
 	modules string // folder
+	made    string // the folder of `make guest` that it is from; "": it is installed
 }
 
 // guestFolder is where `make guest` unpacks a package of a kernel, beside this program.
@@ -49,6 +50,9 @@ func findKernel(roots []string) (Kernel, error) {
 		for _, image := range images {
 			k := Kernel{Release: strings.TrimPrefix(filepath.Base(image), "vmlinuz-"), Image: image}
 			k.modules = filepath.Join(root, "lib", "modules", k.Release)
+			if root != "/" {
+				k.made = root
+			}
 			if _, err := os.Stat(filepath.Join(k.modules, "modules.dep")); err == nil {
 				return k, nil
 			}
@@ -88,6 +92,8 @@ func (k Kernel) files(modules []string) ([]string, error) {
 		switch {
 		case builtin[module]:
 			continue
+		case !known && k.made != "":
+			return nil, fmt.Errorf("the kernel for guests in %s has no module %s: that folder is of another version, so run `make guest` again beside the windtunnel that you start", k.made, module)
 		case !known:
 			return nil, fmt.Errorf("the guest's kernel %s has no module %s: take another kernel", k.Release, module)
 		}

@@ -105,6 +105,26 @@ func TestFindKernel(t *testing.T) {
 	}
 }
 
+// TestAnOldFolderOfAGuestIsToldAsSuch, by the module that it lacks; of an installed kernel there may be another one.
+func TestAnOldFolderOfAGuestIsToldAsSuch(t *testing.T) {
+	root := t.TempDir()
+	kernelAt(t, root, "6.1", map[string]string{"REL/modules.dep": dependencies, "REL/modules.builtin": "kernel/drivers/char/virtio_console.ko\n"})
+	made, err := findKernel([]string{root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed := made
+	installed.made = ""
+	for says, k := range map[string]Kernel{"make guest": made, "take another kernel": installed} {
+		if _, err := k.files(guestModules); err != nil {
+			t.Errorf("what every guest needs is there: %v", err)
+		}
+		if _, err := k.files(containerModules); err == nil || !strings.Contains(err.Error(), "no module veth") || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; it should say %q", err, says)
+		}
+	}
+}
+
 func TestModulesInTheOrderOfLoading(t *testing.T) {
 	root := t.TempDir()
 	kernelAt(t, root, "6.1", map[string]string{"REL/modules.dep": dependencies, "REL/modules.builtin": "kernel/drivers/char/virtio_console.ko\n"})
