@@ -20,7 +20,7 @@ type Section struct {
 	Comparisons []*Comparison
 	// Costs are ratios without a goal: with a switch over without it.
 	Costs []*Comparison
-	Where string // Markdown behind them: where the time goes; may be empty
+	Where string // Markdown behind them: where the time goes; may be empty. Without comparisons: the section's figures
 }
 
 const head = `# Comparisons with peers
@@ -37,6 +37,10 @@ const method = "Ratios are the medians of the rounds' ratios, and their bounds t
 
 func (s Section) text() string {
 	var b strings.Builder
+	if len(s.Comparisons)+len(s.Costs) == 0 && s.Where != "" { // figures of its own
+		fmt.Fprintf(&b, "## %s\n%s\n\n%s\n\n%s", s.Title, s.Says, environment(s.Peers), s.Where)
+		return b.String()
+	}
 	fmt.Fprintf(&b, "## %s\n%s %s\n\n%s\n\n", s.Title, s.Says, method, environment(s.Peers))
 	b.WriteString("| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
 	for _, c := range s.Comparisons {

@@ -1,5 +1,5 @@
 // Command sampling measures what sampling stacks, as runs do for layer costs, takes from the traffic: the same
-// loads with it and without it, in turn. It writes its section of bench/RESULTS.md.
+// loads with it and without it, in turn; and what a node's agent costs. It writes its sections of bench/RESULTS.md.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"windtunnel/bench"
@@ -26,6 +27,9 @@ type settings struct {
 	most    int
 	window  time.Duration
 	nice    int
+	agents  int
+	program string
+	only    string
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -40,10 +44,24 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags.IntVar(&s.most, "most", 40, "at most so many, while a verdict is open")
 	flags.DurationVar(&s.window, "window", time.Second, "the measured window of a trial")
 	flags.IntVar(&s.nice, "nice", 0, "the workers' priority; -20 where other programs use the machine")
+	flags.IntVar(&s.agents, "agents", 5, "so many agents without stacks, and with them")
+	flags.StringVar(&s.program, "program", "bin/windtunnel", "the `file` whose agents are measured")
+	flags.StringVar(&s.only, "only", "", "`agents` or `stacks` alone")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	return bench.Command("bench-sampling", stderr, func(ctx context.Context) error { return compare(ctx, s, stdout, stderr) })
+	if !slices.Contains([]string{"", "agents", "stacks"}, s.only) || s.agents < 1 {
+		fmt.Fprintln(stderr, "bench-sampling: -only takes agents or stacks, and -agents at least 1")
+		return 2
+	}
+	return bench.Command("bench-sampling", stderr, func(ctx context.Context) error {
+		if s.only != "stacks" {
+			if err := agents(ctx, s, stdout, stderr); err != nil || s.only != "" {
+				return err
+			}
+		}
+		return compare(ctx, s, stdout, stderr)
+	})
 }
 
 // load is what is sent, and how much of its rate has to be left.
