@@ -243,7 +243,6 @@ func (n *node) building(ctx context.Context, cell string) (limited context.Conte
 }
 
 func (n *node) apply(ctx context.Context, g testbed.Graph, peers map[string]string) error {
-	defer n.stacks.renew()
 	if len(g.Nodes) == 0 {
 		n.endWorkers(g.Cell)
 		return n.config.Backend.Restore(ctx, g.Cell)

@@ -18,10 +18,9 @@ import (
 type stackSampler struct {
 	cpus []int
 
-	mu      sync.Mutex
-	busy    bool
-	opened  *profile.Sampler
-	symbols *profile.Symbols
+	mu     sync.Mutex
+	busy   bool
+	opened *profile.Sampler
 }
 
 // sampling is a trial's use of it. Missing says why there is none.
@@ -30,13 +29,6 @@ type sampling struct {
 	cell    profile.Cell
 	window  time.Duration
 	missing error
-}
-
-// renew has the kernel's symbols read again: a testbed brings BPF programs and modules.
-func (s *stackSampler) renew() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.symbols = nil
 }
 
 // sampleStacks makes the sampler ready for a cell.
@@ -148,22 +140,11 @@ func (s *sampling) fold() (result.Profile, error) {
 	if samples, s.missing = s.sampler.opened.Take(s.window); s.missing != nil {
 		return result.Profile{}, s.missing
 	}
-	symbols, err := s.sampler.names()
+	functions, err := s.sampler.opened.Names(samples.Seen)
 	if err != nil {
 		return result.Profile{}, err
 	}
-	return profile.Fold(samples, symbols, s.cell), nil
-}
-
-// names are the kernel's symbols as they are since the last testbed was built.
-func (s *stackSampler) names() (*profile.Symbols, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var err error
-	if s.symbols == nil {
-		s.symbols, err = profile.KernelSymbols()
-	}
-	return s.symbols, err
+	return profile.Fold(samples, functions, s.cell), nil
 }
 
 // close gives the sampler back. One that is not at rest or not empty, because its trial was cut off

@@ -69,6 +69,9 @@ func Open(cpus []int) (*Sampler, error) {
 		}
 		s.clocks = append(s.clocks, clock)
 	}
+	if err := s.nameless(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -129,64 +132,62 @@ func (s *Sampler) Take(window time.Duration) (Samples, error) {
 	if err := s.objects.StacksLost.Lookup(uint32(0), &all.Lost); err != nil {
 		return all, fmt.Errorf("sampling stacks: reading how many were lost: %w", err)
 	}
-	var key stacksStacksKey
-	var count uint64
-	var keys []stacksStacksKey
-	seen := s.objects.StacksSeen.Iterate()
-	for seen.Next(&key, &count) {
-		keys = append(keys, key)
-		all.Seen = append(all.Seen, Seen{Process: int(key.Process), Thread: text(key.Name[:]), Count: count,
-			Kernel: s.stack(key.Kernel), User: s.stack(key.User)})
+	if err := s.objects.StacksLost.Put(uint32(0), uint64(0)); err != nil {
+		return all, fmt.Errorf("sampling stacks: beginning anew: %w", err)
 	}
-	if err := seen.Err(); err != nil {
-		return all, fmt.Errorf("sampling stacks: reading them: %w", err)
+	keys, counts := make([]stacksStacksKey, atOnce), make([]uint64, atOnce)
+	stacks := stacks{sampler: s, taken: map[int32][]uint64{}}
+	var from ebpf.MapBatchCursor
+	for last := false; !last; {
+		n, err := s.objects.StacksSeen.BatchLookupAndDelete(&from, keys, counts, nil)
+		last = errors.Is(err, ebpf.ErrKeyNotExist)
+		if err != nil && !last {
+			return all, fmt.Errorf("sampling stacks: reading them: %w", err)
+		}
+		for i, key := range keys[:n] {
+			all.Seen = append(all.Seen, Seen{Process: int(key.Process), Thread: text(key.Name[:]), Count: counts[i],
+				Kernel: stacks.take(key.Kernel), User: stacks.take(key.User)})
+		}
 	}
-	return all, s.forget(keys)
+	return all, stacks.failed
 }
 
-// stack is one by its number, nil where it has none.
-func (s *Sampler) stack(number int32) []uint64 {
+// atOnce is how many are read by one call: more than a bucket of the kernel's may hold (STACKS_SEEN buckets).
+const atOnce = 1024
+
+// stacks are taken by their numbers, once each, and forgotten by the kernel, so that old ones are in no new one's way.
+type stacks struct {
+	sampler *Sampler
+	taken   map[int32][]uint64
+	frames  [deepest]uint64
+	failed  error
+}
+
+// take returns a stack that others may have as well, nil where there is none.
+func (s *stacks) take(number int32) []uint64 {
 	if number < 0 {
 		return nil
 	}
-	var frames [deepest]uint64
-	table := s.objects.StacksFirst
+	if known, ok := s.taken[number]; ok {
+		return known
+	}
+	table, place := s.sampler.objects.StacksFirst, uint32(number)&^collided
 	if number&collided != 0 {
-		table = s.objects.StacksSecond
+		table = s.sampler.objects.StacksSecond
 	}
-	if table.Lookup(uint32(number)&^collided, &frames) != nil {
-		return nil
-	}
-	end := slices.Index(frames[:], 0)
-	if end < 0 {
-		end = deepest
-	}
-	return slices.Clone(frames[:end])
-}
-
-// forget empties the tables, so that old stacks are in no new one's way.
-func (s *Sampler) forget(keys []stacksStacksKey) error {
-	var failed error
-	remove := func(table *ebpf.Map, key any) {
-		if err := table.Delete(key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-			failed = fmt.Errorf("sampling stacks: forgetting them: %w", err)
+	var stack []uint64
+	if table.Lookup(&place, &s.frames) == nil {
+		end := slices.Index(s.frames[:], 0)
+		if end < 0 {
+			end = deepest
 		}
+		stack = slices.Clone(s.frames[:end])
 	}
-	for _, key := range keys {
-		for _, number := range []int32{key.Kernel, key.User} {
-			switch {
-			case number >= collided:
-				remove(s.objects.StacksSecond, uint32(number)&^collided)
-			case number >= 0:
-				remove(s.objects.StacksFirst, uint32(number))
-			}
-		}
-		remove(s.objects.StacksSeen, key)
+	if err := table.Delete(&place); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		s.failed = fmt.Errorf("sampling stacks: forgetting them: %w", err)
 	}
-	if err := s.objects.StacksLost.Put(uint32(0), uint64(0)); err != nil {
-		failed = errors.Join(failed, fmt.Errorf("sampling stacks: beginning anew: %w", err))
-	}
-	return failed
+	s.taken[number] = stack
+	return stack
 }
 
 // Close ends the clocks and frees the tables.

@@ -27,8 +27,10 @@ type stacksStacksKey struct {
 const (
 	stacksMapStacksFirst   = "stacks_first"
 	stacksMapStacksLost    = "stacks_lost"
+	stacksMapStacksNamed   = "stacks_named"
 	stacksMapStacksSecond  = "stacks_second"
 	stacksMapStacksSeen    = "stacks_seen"
+	stacksProgStacksName   = "stacks_name"
 	stacksProgStacksSample = "stacks_sample"
 )
 
@@ -74,6 +76,7 @@ type stacksSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type stacksProgramSpecs struct {
+	StacksName   *ebpf.ProgramSpec `ebpf:"stacks_name"`
 	StacksSample *ebpf.ProgramSpec `ebpf:"stacks_sample"`
 }
 
@@ -83,6 +86,7 @@ type stacksProgramSpecs struct {
 type stacksMapSpecs struct {
 	StacksFirst  *ebpf.MapSpec `ebpf:"stacks_first"`
 	StacksLost   *ebpf.MapSpec `ebpf:"stacks_lost"`
+	StacksNamed  *ebpf.MapSpec `ebpf:"stacks_named"`
 	StacksSecond *ebpf.MapSpec `ebpf:"stacks_second"`
 	StacksSeen   *ebpf.MapSpec `ebpf:"stacks_seen"`
 }
@@ -115,6 +119,7 @@ func (o *stacksObjects) Close() error {
 type stacksMaps struct {
 	StacksFirst  *ebpf.Map `ebpf:"stacks_first"`
 	StacksLost   *ebpf.Map `ebpf:"stacks_lost"`
+	StacksNamed  *ebpf.Map `ebpf:"stacks_named"`
 	StacksSecond *ebpf.Map `ebpf:"stacks_second"`
 	StacksSeen   *ebpf.Map `ebpf:"stacks_seen"`
 }
@@ -123,6 +128,7 @@ func (m *stacksMaps) Close() error {
 	return _StacksClose(
 		m.StacksFirst,
 		m.StacksLost,
+		m.StacksNamed,
 		m.StacksSecond,
 		m.StacksSeen,
 	)
@@ -138,11 +144,13 @@ type stacksVariables struct {
 //
 // It can be passed to loadStacksObjects or ebpf.CollectionSpec.LoadAndAssign.
 type stacksPrograms struct {
+	StacksName   *ebpf.Program `ebpf:"stacks_name"`
 	StacksSample *ebpf.Program `ebpf:"stacks_sample"`
 }
 
 func (p *stacksPrograms) Close() error {
 	return _StacksClose(
+		p.StacksName,
 		p.StacksSample,
 	)
 }
