@@ -18,11 +18,9 @@ import (
 // timers are a hypervisor's (most of that is the timer itself), so more of them would cost the traffic 2 %.
 const Period = 2_503_009 * time.Nanosecond
 
-// collided is STACKS_COLLIDED of stacks.bpf.c, and deepest its STACKS_DEPTH.
-const (
-	collided = 1 << 20
-	deepest  = 127
-)
+// atOnce is how many stacks are read by one call: more than one of the kernel's buckets may hold, of which there are
+// as many as stacks (htab_map_alloc in kernel/bpf/hashtab.c).
+const atOnce = 256
 
 // Sampler has the clocks and the counts of some CPUs. One goroutine at a time.
 type Sampler struct {
@@ -30,6 +28,8 @@ type Sampler struct {
 	objects stacksObjects
 	clocks  []int // perf events
 	began   time.Time
+	keys    []stacksStacksKey // what Take reads into
+	stacks  []stacksStacksStack
 }
 
 // Samples are what a sampler saw between Start and Stop.
@@ -58,7 +58,7 @@ func Open(cpus []int) (*Sampler, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("sampling stacks: lifting the limit on locked memory: %w", err)
 	}
-	s := &Sampler{cpus: slices.Clone(cpus)}
+	s := &Sampler{cpus: slices.Clone(cpus), keys: make([]stacksStacksKey, atOnce), stacks: make([]stacksStacksStack, atOnce)}
 	if err := loadStacksObjects(&s.objects, nil); err != nil {
 		return nil, fmt.Errorf("sampling stacks: loading the BPF program: %w", withoutLog(err))
 	}
@@ -135,59 +135,29 @@ func (s *Sampler) Take(window time.Duration) (Samples, error) {
 	if err := s.objects.StacksLost.Put(uint32(0), uint64(0)); err != nil {
 		return all, fmt.Errorf("sampling stacks: beginning anew: %w", err)
 	}
-	keys, counts := make([]stacksStacksKey, atOnce), make([]uint64, atOnce)
-	stacks := stacks{sampler: s, taken: map[int32][]uint64{}}
 	var from ebpf.MapBatchCursor
 	for last := false; !last; {
-		n, err := s.objects.StacksSeen.BatchLookupAndDelete(&from, keys, counts, nil)
+		n, err := s.objects.StacksSeen.BatchLookupAndDelete(&from, s.keys, s.stacks, nil)
 		last = errors.Is(err, ebpf.ErrKeyNotExist)
 		if err != nil && !last {
 			return all, fmt.Errorf("sampling stacks: reading them: %w", err)
 		}
-		for i, key := range keys[:n] {
-			all.Seen = append(all.Seen, Seen{Process: int(key.Process), Thread: text(key.Name[:]), Count: counts[i],
-				Kernel: stacks.take(key.Kernel), User: stacks.take(key.User)})
+		for i, key := range s.keys[:n] {
+			all.Seen = append(all.Seen, seen(key, &s.stacks[i]))
 		}
 	}
-	return all, stacks.failed
+	return all, nil
 }
 
-// atOnce is how many are read by one call: more than a bucket of the kernel's may hold (STACKS_SEEN buckets).
-const atOnce = 1024
-
-// stacks are taken by their numbers, once each, and forgotten by the kernel, so that old ones are in no new one's way.
-type stacks struct {
-	sampler *Sampler
-	taken   map[int32][]uint64
-	frames  [deepest]uint64
-	failed  error
-}
-
-// take returns a stack that others may have as well, nil where there is none.
-func (s *stacks) take(number int32) []uint64 {
-	if number < 0 {
-		return nil
+func seen(key stacksStacksKey, stack *stacksStacksStack) Seen {
+	s := Seen{Process: int(key.Process), Thread: text(key.Name[:]), Count: stack.Count}
+	frames := slices.Clone(stack.Frames[:min(int(key.Depth), len(stack.Frames))])
+	if key.User != 0 {
+		s.User = frames
+	} else {
+		s.Kernel = frames
 	}
-	if known, ok := s.taken[number]; ok {
-		return known
-	}
-	table, place := s.sampler.objects.StacksFirst, uint32(number)&^collided
-	if number&collided != 0 {
-		table = s.sampler.objects.StacksSecond
-	}
-	var stack []uint64
-	if table.Lookup(&place, &s.frames) == nil {
-		end := slices.Index(s.frames[:], 0)
-		if end < 0 {
-			end = deepest
-		}
-		stack = slices.Clone(s.frames[:end])
-	}
-	if err := table.Delete(&place); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-		s.failed = fmt.Errorf("sampling stacks: forgetting them: %w", err)
-	}
-	s.taken[number] = stack
-	return stack
+	return s
 }
 
 // Close ends the clocks and frees the tables.

@@ -7,32 +7,47 @@
  * read along while it lasts.
  */
 #include <linux/bpf.h>
-#include <linux/errno.h>
 #include <bpf/bpf_helpers.h>
 
 #define STACKS_DEPTH 127 /* kernel.perf_event_max_stack, as the kernel has it by itself */
-#define STACKS_SEEN 16384
-#define STACKS_FIRST 8192
-#define STACKS_SECOND 4096
+#define STACKS_SEEN 12288
 
-/* Set in the number of a stack that stands in the second table. */
-#define STACKS_COLLIDED (1 << 20)
-
-/* Of what there is a count: who was seen, and where. Numbers below 0 are errors of bpf_get_stackid.
- */
+/* Of what there is a count: who was seen, and where. */
 struct stacks_key {
 	__u32 process;
-	__s32 kernel; /* -EFAULT: it was not in the kernel */
-	__s32 user;   /* of one that was not in the kernel, else -EFAULT */
+	__u16 depth; /* of the stack, in frames; 0: it was lost */
+	__u16 user;  /* 1: the stack is of a program that was not in the kernel */
+	__u64 stack; /* its hash: of a million stacks two are taken for one by a chance of 3e-8 */
 	char name[16];
 };
 
+struct stacks_stack {
+	__u64 count;
+	__u64 frames[STACKS_DEPTH]; /* innermost first */
+};
+
+/*
+ * Stacks stand with their counts, so that one call reads many of both. A table of the kernel's
+ * stacks (BPF_MAP_TYPE_STACK_TRACE) takes two calls for each, and of those with one hash it has
+ * one.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, STACKS_SEEN);
 	__type(key, struct stacks_key);
-	__type(value, __u64);
+	__type(value, struct stacks_stack);
 } stacks_seen SEC(".maps");
+
+/*
+ * Where a CPU's stack is taken. One sample does not interrupt another (bpf_overflow_handler in
+ * kernel/events/core.c).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stacks_stack);
+} stacks_now SEC(".maps");
 
 /* Of how many samples nothing is known, for want of room. */
 struct {
@@ -43,51 +58,56 @@ struct {
 } stacks_lost SEC(".maps");
 
 /*
- * A table of stacks has one place for each hash and keeps who came first (stack_map in
- * kernel/bpf/stackmap.c). With a thousand stacks some collide, and those stand in a second table.
+ * Multiplies by 2^64 over the golden ratio (Knuth, volume 3, section 6.4), which carries upwards
+ * only: the shift brings it back.
  */
-#define STACKS_TABLE(table, places)                                                                \
-	struct {                                                                                   \
-		__uint(type, BPF_MAP_TYPE_STACK_TRACE);                                            \
-		__uint(max_entries, places);                                                       \
-		__uint(key_size, sizeof(__u32));                                                   \
-		__uint(value_size, STACKS_DEPTH * sizeof(__u64));                                  \
-	} table SEC(".maps")
-
-STACKS_TABLE(stacks_first, STACKS_FIRST);
-STACKS_TABLE(stacks_second, STACKS_SECOND);
-
-static __always_inline __s32 stack_of(void *ctx, __u64 flags)
+static __always_inline __u64 stacks_hash(const struct stacks_stack *stack, __u16 depth)
 {
-	long number = bpf_get_stackid(ctx, &stacks_first, flags);
+	__u64 hash = depth;
 
-	if (number != -EEXIST)
-		return number;
-	number = bpf_get_stackid(ctx, &stacks_second, flags);
-	return number < 0 ? number : number | STACKS_COLLIDED;
+	for (int i = 0; i < STACKS_DEPTH && i < depth; i++) {
+		hash = (hash ^ stack->frames[i]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+	}
+	return hash;
 }
 
 SEC("perf_event")
 int stacks_sample(void *ctx)
 {
-	struct stacks_key key = {.user = -EFAULT};
-	__u64 one = 1, *count;
+	struct stacks_stack *now, *seen;
+	struct stacks_key key = {};
 	__u32 zero = 0;
+	__u64 *lost;
+	long bytes;
 
+	now = bpf_map_lookup_elem(&stacks_now, &zero);
+	if (!now)
+		return 0;
+	bytes = bpf_get_stack(ctx, now->frames, sizeof(now->frames), 0);
+	if (bytes <= 0) { /* it was not in the kernel */
+		bytes = bpf_get_stack(ctx, now->frames, sizeof(now->frames), BPF_F_USER_STACK);
+		key.user = 1;
+	}
+	key.depth = bytes > 0 ? bytes / sizeof(now->frames[0]) : 0;
+	key.stack = stacks_hash(now, key.depth);
 	key.process = bpf_get_current_pid_tgid() >> 32;
 	bpf_get_current_comm(key.name, sizeof(key.name));
-	key.kernel = stack_of(ctx, 0);
-	if (key.kernel == -EFAULT)
-		key.user = stack_of(ctx, BPF_F_USER_STACK);
-	count = bpf_map_lookup_elem(&stacks_seen, &key);
-	if (!count && !bpf_map_update_elem(&stacks_seen, &key, &one, BPF_NOEXIST))
+	seen = bpf_map_lookup_elem(&stacks_seen, &key);
+	if (!seen) {
+		now->count = 1;
+		if (!bpf_map_update_elem(&stacks_seen, &key, now, BPF_NOEXIST))
+			return 0;
+		/* another CPU was quicker, or there is no room */
+		seen = bpf_map_lookup_elem(&stacks_seen, &key);
+	}
+	if (seen) {
+		__sync_fetch_and_add(&seen->count, 1);
 		return 0;
-	if (!count) /* another CPU was quicker, or there is no room */
-		count = bpf_map_lookup_elem(&stacks_seen, &key);
-	if (!count)
-		count = bpf_map_lookup_elem(&stacks_lost, &zero);
-	if (count)
-		__sync_fetch_and_add(count, 1);
+	}
+	lost = bpf_map_lookup_elem(&stacks_lost, &zero);
+	if (lost)
+		__sync_fetch_and_add(lost, 1);
 	return 0;
 }
 

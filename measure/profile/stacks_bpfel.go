@@ -16,19 +16,25 @@ import (
 type stacksStacksKey struct {
 	_       structs.HostLayout
 	Process uint32
-	Kernel  int32
-	User    int32
+	Depth   uint16
+	User    uint16
+	Stack   uint64
 	Name    [16]int8
+}
+
+type stacksStacksStack struct {
+	_      structs.HostLayout
+	Count  uint64
+	Frames [127]uint64
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	stacksMapStacksFirst   = "stacks_first"
 	stacksMapStacksLost    = "stacks_lost"
 	stacksMapStacksNamed   = "stacks_named"
-	stacksMapStacksSecond  = "stacks_second"
+	stacksMapStacksNow     = "stacks_now"
 	stacksMapStacksSeen    = "stacks_seen"
 	stacksProgStacksName   = "stacks_name"
 	stacksProgStacksSample = "stacks_sample"
@@ -84,11 +90,10 @@ type stacksProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type stacksMapSpecs struct {
-	StacksFirst  *ebpf.MapSpec `ebpf:"stacks_first"`
-	StacksLost   *ebpf.MapSpec `ebpf:"stacks_lost"`
-	StacksNamed  *ebpf.MapSpec `ebpf:"stacks_named"`
-	StacksSecond *ebpf.MapSpec `ebpf:"stacks_second"`
-	StacksSeen   *ebpf.MapSpec `ebpf:"stacks_seen"`
+	StacksLost  *ebpf.MapSpec `ebpf:"stacks_lost"`
+	StacksNamed *ebpf.MapSpec `ebpf:"stacks_named"`
+	StacksNow   *ebpf.MapSpec `ebpf:"stacks_now"`
+	StacksSeen  *ebpf.MapSpec `ebpf:"stacks_seen"`
 }
 
 // stacksVariableSpecs contains global variables before they are loaded into the kernel.
@@ -117,19 +122,17 @@ func (o *stacksObjects) Close() error {
 //
 // It can be passed to loadStacksObjects or ebpf.CollectionSpec.LoadAndAssign.
 type stacksMaps struct {
-	StacksFirst  *ebpf.Map `ebpf:"stacks_first"`
-	StacksLost   *ebpf.Map `ebpf:"stacks_lost"`
-	StacksNamed  *ebpf.Map `ebpf:"stacks_named"`
-	StacksSecond *ebpf.Map `ebpf:"stacks_second"`
-	StacksSeen   *ebpf.Map `ebpf:"stacks_seen"`
+	StacksLost  *ebpf.Map `ebpf:"stacks_lost"`
+	StacksNamed *ebpf.Map `ebpf:"stacks_named"`
+	StacksNow   *ebpf.Map `ebpf:"stacks_now"`
+	StacksSeen  *ebpf.Map `ebpf:"stacks_seen"`
 }
 
 func (m *stacksMaps) Close() error {
 	return _StacksClose(
-		m.StacksFirst,
 		m.StacksLost,
 		m.StacksNamed,
-		m.StacksSecond,
+		m.StacksNow,
 		m.StacksSeen,
 	)
 }

@@ -29,16 +29,18 @@ func (s *Sampler) Names(seen []Seen) (map[uint64]string, error) {
 	for address := range names {
 		asked = append(asked, address)
 	}
+	text := make([]byte, namesAtOnce*nameSize)
 	for some := range slices.Chunk(asked, namesAtOnce) {
-		if err := s.ask(some, names); err != nil {
+		if err := s.ask(some, text, names); err != nil {
 			return nil, fmt.Errorf("sampling stacks: asking the kernel for its functions' names: %w", err)
 		}
 	}
 	return names, nil
 }
 
-func (s *Sampler) ask(addresses []uint64, names map[uint64]string) error {
-	text := make([]byte, namesAtOnce*nameSize)
+// ask puts names to some addresses; text is for questions and answers.
+func (s *Sampler) ask(addresses []uint64, text []byte, names map[uint64]string) error {
+	clear(text)
 	for i, address := range addresses {
 		binary.NativeEndian.PutUint64(text[i*nameSize:], address)
 	}
