@@ -21,7 +21,7 @@ cells:
   x: {path: testpmd, pairs: [{from: {container: s, on: a}, to: {container: r, on: a}}]}
 `
 	plans := map[string]Plan{}
-	for _, generator := range []string{"", ", generator: testpmd", ", generator: pktgen"} {
+	for _, generator := range []string{"", ", generator: testpmd", ", generator: pktgen", ", generator: trex"} {
 		spec, err := scenario.Parse(fmt.Appendf(nil, text, generator), "begins.yaml", Vocabulary())
 		if err != nil {
 			t.Fatal(err)
@@ -47,6 +47,9 @@ cells:
 	c := Conductor{Plan: Plan{Times: times}, readied: map[string]time.Duration{"x": 10 * time.Second}}
 	if c.takes(pktgen) != trialTime(times, own)+10*time.Second || c.takes(own) != trialTime(times, own) {
 		t.Errorf("after it took 10 s to begin, a trial is taken for one of %s, and our own for %s", c.takes(pktgen), c.takes(own))
+	}
+	if trex := plans[", generator: trex"].Cells[0]; trex.begins < time.Second || trex.beginsWithin < 2*trex.begins {
+		t.Errorf("TRex begins in %s, within %s", trex.begins, trex.beginsWithin)
 	}
 	if fewer := plans[", generator: pktgen"].Times.BlocksPlanned; fewer >= plans[""].Times.BlocksPlanned {
 		t.Errorf("%d blocks are planned, as for our own", fewer)

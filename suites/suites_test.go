@@ -75,7 +75,7 @@ func vocabulary() scenario.Vocabulary {
 			"frame": {
 				{Name: "size", Type: result.Size, Words: []string{"imix"}, Min: 64, Max: 9018, Default: int64(64)},
 				{Name: "flows", Type: result.Count, Min: 1, Max: 1_000_000, Default: int64(1)},
-				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "testpmd", "pktgen"}},
+				{Name: "generator", Type: result.Word, Words: []string{"windtunnel", "testpmd", "pktgen", "trex"}},
 			},
 		},
 		Features: []string{"smartnic", "desktop-engine", "kvm"},

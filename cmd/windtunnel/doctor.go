@@ -34,6 +34,7 @@ var tools = []tool{
 	{"nuttcp", "the generator nuttcp, and make bench", "apt-get install nuttcp"},
 	{"sockperf", "the generator sockperf, and make bench", "apt-get install sockperf"},
 	{"pktgen", "the generator pktgen of raw frames", "build Pktgen-DPDK (github.com/pktgen/Pktgen-DPDK) with the installed DPDK and put it into a folder of PATH"},
+	{"_t-rex-64", "the generator trex of raw frames", "unpack a release of TRex (github.com/cisco-system-traffic-generator/trex-core) and put a link to its program _t-rex-64 into a folder of PATH"},
 	{"tshark", "make test", "apt-get install tshark"},
 	{"wine64", "make test of the Windows binary", "apt-get install wine64"},
 	{"clang-19", "make check and make generate", "apt-get install clang-19 llvm-19 libbpf-dev"},

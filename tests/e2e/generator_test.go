@@ -31,6 +31,7 @@ func TestForeignGenerator(t *testing.T) {
 	for generator, c := range map[string]struct{ program, says, budget, needs string }{
 		"testpmd": {"dpdk-testpmd", "--forward-mode=txonly", "6s", "dpdk-testpmd (Debian's dpdk-dev)"},
 		"pktgen":  {"pktgen", "speed=200000", "20s", "pktgen (Pktgen-DPDK, which Debian does not have)"},
+		"trex":    {"_t-rex-64", "--stl", "20s", "_t-rex-64 (TRex, which Debian does not have)"},
 	} {
 		t.Run(generator, func(t *testing.T) {
 			if _, err := exec.LookPath(c.program); err != nil {

@@ -24,9 +24,10 @@ const (
 	consolePatience = 10 * time.Second // for an answer: EAL takes a second or two to start
 	leavePatience   = 2 * time.Second  // to end by itself
 	killPatience    = 10 * time.Second // to be gone once it is killed
-	longestLine     = 4 << 10          // in bytes, that a program may say
-	linesWaiting    = 4096             // that nobody has read yet; more are passed over
-	linesKept       = 8                // for an error, of which so many bytes
+	serverLook      = 50 * time.Millisecond
+	longestLine     = 4 << 10 // in bytes, that a program may say
+	linesWaiting    = 4096    // that nobody has read yet; more are passed over
+	linesKept       = 8       // for an error, of which so many bytes
 	bytesKept       = 500
 )
 
@@ -216,6 +217,25 @@ func (c *console) failure(err error) error {
 	defer c.mu.Unlock()
 	text := strings.Join(c.last, "; ")
 	return fmt.Errorf("%w; it said: %s", err, strings.ToValidUTF8(text[max(0, len(text)-bytesKept):], "?"))
+}
+
+// awaitServer dials until a program does what it serves for, or has ended: it begins to some time after its start.
+func awaitServer[T any](ctx context.Context, ended <-chan struct{}, patience time.Duration, does string, dial func(context.Context) (T, error)) (none T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		server, err := dial(ctx)
+		if err == nil {
+			return server, nil
+		}
+		select {
+		case <-ended:
+			return none, fmt.Errorf("it ended before it could %s", does)
+		case <-ctx.Done():
+			return none, fmt.Errorf("it did not %s within %s: %w", does, patience, err)
+		case <-time.After(serverLook):
+		}
+	}
 }
 
 // line is the command as a person would type it.

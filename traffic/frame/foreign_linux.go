@@ -39,7 +39,7 @@ type driver interface {
 }
 
 // drivers begin a tool: it is ready when they return.
-var drivers = map[string]func(context.Context, aim) (driver, error){"testpmd": newTestpmd, "pktgen": newPktgen}
+var drivers = map[string]func(context.Context, aim) (driver, error){"testpmd": newTestpmd, "pktgen": newPktgen, "trex": newTrex}
 
 // foreignMover lets a program of others send. Its frames have no numbers, and are counted for the
 // window while it lasts.

@@ -35,6 +35,11 @@ var tools = []tool{
 		can:   fmt.Sprintf("it sends up to %d flows, which differ in ports, of frames of one size up to %d bytes, as fast as they go, because it makes up for nothing that it sends late and so keeps no rate", pktgenFlows, pktgenFrame),
 		flows: pktgenFlows, largest: pktgenFrame, begins: pktgenBegins, within: pktgenWithin,
 	},
+	{
+		name: "trex", program: "_t-rex-64", install: "unpack a release of TRex (github.com/cisco-system-traffic-generator/trex-core) and put a link to its program _t-rex-64 into a folder of PATH",
+		can:   fmt.Sprintf("it sends up to %d flows, which differ in ports, of frames of one size up to %d bytes, as fast as they go, and drops what a full port does not take", trexFlows, trexFrame),
+		flows: trexFlows, largest: trexFrame, begins: trexBegins, within: trexWithin,
+	},
 }
 
 // What Pktgen-DPDK can be told.
@@ -50,6 +55,17 @@ const (
 	// What it takes to begin on a machine that is idle: EAL's start, its buffers' filling, and up to a second until it looks at its link.
 	pktgenBegins = 1500 * time.Millisecond
 	pktgenWithin = 12 * time.Second
+)
+
+// What TRex can be told.
+const (
+	// trexFlows is a power of two for which there are ports enough from the first one on.
+	trexFlows = 32768
+	// trexFrame is the largest that its port takes with buffers that virtio can do with.
+	trexFrame = 1518
+	// What it takes to begin: EAL's start, and a second that it waits for its links by default (its option -w).
+	trexBegins = 3 * time.Second
+	trexWithin = 15 * time.Second
 )
 
 var _ traffic.Foreign = Kind{}

@@ -34,7 +34,7 @@ var options = []result.Option{
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxThreads, Default: int64(1), Says: "hot threads of the sender, each with flows of its own, so at most as many as flows"},
 	{Name: "method", Type: result.Word, Words: []string{auto, byXDP, byPacket}, Default: auto, Says: "how frames leave: XDP live frames, or an AF_PACKET socket; auto probes the path, and is all that a port of poll mode takes"},
 	{Name: "sink", Type: result.Word, Words: []string{auto, byXDP, byTC, byPacket}, Default: auto, Says: "where frames are counted; auto: at native XDP and tc together, each frame once, or at the port of poll mode"},
-	{Name: "generator", Type: result.Word, Words: generators(), Says: "the program that sends, at a port of poll mode; absent: windtunnel's own. Others send frames of one size, as fast as they go: testpmd one flow, pktgen (Pktgen-DPDK) up to 4096"},
+	{Name: "generator", Type: result.Word, Words: generators(), Says: "the program that sends, at a port of poll mode; absent: windtunnel's own. Others send frames of one size, as fast as they go: testpmd one flow, pktgen (Pktgen-DPDK) up to 4096, trex (TRex) up to 32768"},
 }
 
 // load is the options of one worker, typed.

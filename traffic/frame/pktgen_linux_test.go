@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if way := os.Getenv(pretendEnv); way != "" {
 		os.Exit((&pretender{way: way}).run())
 	}
+	if way := os.Getenv(trexEnv); way != "" {
+		os.Exit((&trexServer{way: way}).run(os.Args))
+	}
 	os.Exit(m.Run())
 }
 
@@ -60,7 +63,7 @@ func (p *pretender) run() int {
 	// The main thread alone is called as the program is; the others' policies are left as they are.
 	_ = os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", os.Getpid()), []byte("pktgen"), 0)
 	named := make(chan struct{})
-	go p.send(named)
+	go p.send("dpdk-worker1", named)
 	<-named // as EAL's are before anything is said
 	fmt.Println("*** Copyright(c) <2010-2023>, Intel Corporation. All rights reserved.")
 	fmt.Println("*** Pktgen  created by: Keith Wiles -- >>> Powered by <<<")
@@ -73,11 +76,11 @@ func (p *pretender) run() int {
 	return p.obey()
 }
 
-// send is a thread with the name that EAL gives its own.
-func (p *pretender) send(named chan<- struct{}) {
+// send is a thread with the name that the program gives its own.
+func (p *pretender) send(name string, named chan<- struct{}) {
 	runtime.LockOSThread()
-	name := []byte("dpdk-worker1\x00")
-	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
+	text := append([]byte(name), 0)
+	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text[0])), 0, 0, 0)
 	close(named)
 	for {
 		for began := time.Now(); time.Since(began) < 200*time.Microsecond; { // it polls
@@ -165,13 +168,18 @@ func (p *pretender) answer(conn net.Conn, command string) {
 // pretended is an aim at a stand-in.
 func pretended(t *testing.T, way string) aim {
 	t.Helper()
+	return standingIn(t, pretendEnv, way)
+}
+
+func standingIn(t *testing.T, environment, way string) aim {
+	t.Helper()
 	dir := socketFolder(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "pktgen")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+pretendEnv+"="+way+" exec "+self+"\n"), 0o700); err != nil {
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+environment+"="+way+" exec "+self+" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return aim{program: program, socket: filepath.Join(dir, "port"), cpu: -1, length: 60, flows: 1, mac: "02:00:00:00:00:07", hop: "02:00:00:00:00:08",
@@ -357,14 +365,20 @@ func TestPktgenAtPort(t *testing.T) {
 	if _, err := exec.LookPath("pktgen"); err != nil {
 		t.Skip("skip: needs pktgen (Pktgen-DPDK, which Debian does not have)")
 	}
+	foreignAtPort(t, "pktgen", "Pktgen ", []result.Options{{"size": int64(64)}, {"size": int64(1518), "flows": int64(50)}, {"size": int64(128), "flows": int64(4096)}})
+}
+
+// foreignAtPort has a program of others send at a port, through a forwarder, to a tester's sink.
+func foreignAtPort(t *testing.T, generator, release string, loads []result.Options) {
+	t.Helper()
 	program, dir := pollProgram(t), socketFolder(t)
 	sockets := []string{dir + "/one", dir + "/two"}
 	forwarder(t, "net_vhost0,iface="+sockets[0], "net_vhost1,iface="+sockets[1])
 	_, ports := startTester(t, program, dir, []string{"two"}, sockets[1:], "--sleeps")
 	to := ports[0]
 	from := traffic.Port{Name: "one", Socket: sockets[0], MAC: "02:00:00:00:00:07", NextHop: to.MAC, Address: "192.0.2.7", MTU: 1500}
-	for _, load := range []result.Options{{"size": int64(64)}, {"size": int64(1518), "flows": int64(50)}, {"size": int64(128), "flows": int64(4096)}} {
-		load["generator"] = "pktgen"
+	for _, load := range loads {
+		load["generator"] = generator
 		var sent, got result.PairEnd
 		for try := 0; try < 5 && (sent.Packets == 0 || got.Packets == 0 || sent.Error != ""); try++ { // where others have the CPU, it waits, or begins late
 			receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: load, Address: to.Address, Port: &to})
@@ -380,7 +394,7 @@ func TestPktgenAtPort(t *testing.T) {
 			t.Fatalf("%v: sent %+v, got %+v", load, sent, got)
 		}
 		a, g := got.Arrived, sent.Generator
-		if a.Expected < sent.Packets || a.Lost > a.Expected || a.Corrupt != 0 || got.Bytes != got.Packets*uint64(load.Int("size")) || g == nil || g.Name != "pktgen" || !strings.HasPrefix(g.Version, "Pktgen ") {
+		if a.Expected < sent.Packets || a.Lost > a.Expected || a.Corrupt != 0 || got.Bytes != got.Packets*uint64(load.Int("size")) || g == nil || g.Name != generator || !strings.HasPrefix(g.Version, release) {
 			t.Errorf("%v: %+v, %d bytes, %+v", load, *a, got.Bytes, g)
 		}
 		if flows := max(1, int(load.Int("flows"))); a.Flows > flows || a.Expected > 1<<15 && a.Flows != flows {

@@ -157,4 +157,4 @@ func (w *sendWorker) silence(method string) error {
 }
 
 // methodNames are those of result.Offered.Method.
-var methodNames = map[string]string{byXDP: "xdp-live-frames", byPacket: "af-packet", byPort: byPort, "testpmd": "testpmd", "pktgen": "pktgen"}
+var methodNames = map[string]string{byXDP: "xdp-live-frames", byPacket: "af-packet", byPort: byPort, "testpmd": "testpmd", "pktgen": "pktgen", "trex": "trex"}

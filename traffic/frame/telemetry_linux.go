@@ -20,8 +20,7 @@ type telemetry struct {
 
 const (
 	telemetryPatience = 2 * time.Second // for an answer; it is a thread of its own
-	telemetryLook     = 50 * time.Millisecond
-	telemetryAnswer   = 16 << 10 // bytes, the most that it gives (max_output_len)
+	telemetryAnswer   = 16 << 10        // bytes, the most that it gives (max_output_len)
 	longestRelease    = 100
 	longestSocket     = 107 // sun_path of unix(7), and the zero that ends it
 )
@@ -36,28 +35,18 @@ func telemetrySocket(folder, prefix string) (string, error) {
 	return socket, nil
 }
 
-// awaitTelemetry dials until the program serves, or has ended: EAL begins to before the program's ports are there.
+// awaitTelemetry returns once it tells what port 0 has sent: EAL begins to serve before the program's ports are there.
 func awaitTelemetry(ctx context.Context, socket string, ended <-chan struct{}, patience time.Duration) (*telemetry, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var last error
-	for {
+	return awaitServer(ctx, ended, patience, "tell what it counts", func(context.Context) (*telemetry, error) {
 		t, err := dialTelemetry(socket)
-		if err == nil {
-			if _, err = t.transmitted(); err == nil {
-				return t, nil
-			}
-			err = errors.Join(err, t.close())
+		if err != nil {
+			return nil, err
 		}
-		last = err
-		select {
-		case <-ended:
-			return nil, errors.New("it ended before it counted anything")
-		case <-ctx.Done():
-			return nil, fmt.Errorf("it did not tell within %s what it counts: %w", patience, last)
-		case <-time.After(telemetryLook):
+		if _, err := t.transmitted(); err != nil {
+			return nil, errors.Join(err, t.close())
 		}
-	}
+		return t, nil
+	})
 }
 
 // dialTelemetry reads the greeting.
