@@ -23,6 +23,8 @@ func TestForeignRefused(t *testing.T) {
 		"`burst: 3`": {"generator": "testpmd", "burst": int64(3)}, "`vary: ": {"generator": "testpmd", "vary": "addresses"},
 		"valid: windtunnel, testpmd": {"generator": "testpm"}, "`flows: 5000`": {"generator": "pktgen", "flows": int64(5000)},
 		"so keeps no rate; leave packets out, or the generator": {"generator": "pktgen", "packets": 1e6},
+		"`flows: 32769`": {"generator": "trex", "flows": int64(32769)}, "trex cannot be told `packets: ": {"generator": "trex", "packets": 1e6},
+		"trex cannot be told `size: 1519`": {"generator": "trex", "size": int64(1519)},
 	} {
 		program, install, err := Kind{}.Generator(load)
 		if says == "" && (err != nil || program != "dpdk-testpmd" || !strings.Contains(install, "dpdk")) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {

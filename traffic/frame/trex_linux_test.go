@@ -320,5 +320,5 @@ func TestTrexAtPort(t *testing.T) {
 	if _, err := exec.LookPath("_t-rex-64"); err != nil {
 		t.Skip("skip: needs _t-rex-64 (TRex, which Debian does not have)")
 	}
-	foreignAtPort(t, "trex", "TRex v", []result.Options{{"size": int64(64)}, {"size": int64(1518), "flows": int64(50)}, {"size": int64(128), "flows": int64(trexFlows)}})
+	foreignAtPort(t, "trex", "TRex v", []result.Options{{"size": int64(64)}, {"size": int64(1518), "flows": int64(50)}, {"size": int64(128), "flows": int64(1000)}})
 }
