@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 )
 
@@ -60,7 +61,7 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 func (f *Figure) UnmarshalJSON(text []byte) error {
 	var raw figureJSON
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return err
+		return fmt.Errorf("in a figure: %w", misfitOf(text, err))
 	}
 	if raw.Reason != "" {
 		*f = Missing(raw.Reason)

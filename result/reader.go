@@ -171,7 +171,7 @@ func (d *decoder) record(line []byte) error {
 		Format int    `json:"format"`
 	}
 	if err := json.Unmarshal(line, &head); err != nil {
-		return fmt.Errorf("not a record: %w", err)
+		return notRecord(line, d.begun, err)
 	}
 	if head.Record != RecordProfile { // which has a bound of its own
 		d.values += n
@@ -359,7 +359,7 @@ func (d *decoder) end(line []byte) error {
 // into decodes a line whose kind is known, and cleans its texts.
 func into[T any](line []byte, record *T) error {
 	if err := json.Unmarshal(line, record); err != nil {
-		return err
+		return misfitOf(line, err)
 	}
 	cleanAll(record)
 	return nil

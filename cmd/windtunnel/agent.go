@@ -36,7 +36,7 @@ func agentCommand(s streams) *cobra.Command {
 			"endpoint worker (--worker) runs traffic; the agent of a place that runs already (--place) builds\n" +
 			"nothing, runs workers and reads counters. All greet first and end when their input does.\n" +
 			"The messages are described in agent/proto/PROTOCOL.md and can be typed by hand.",
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			// The conductor decides when agents end, by closing their input: a Ctrl-C
 			// that reaches the whole terminal must not take the testbed from under it,

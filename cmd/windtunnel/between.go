@@ -37,7 +37,7 @@ func betweenCommand(s streams) *cobra.Command {
 		Example: "  windtunnel between docker:web docker:db\n" +
 			"  windtunnel between here pod:shop/db-0 --kind datagram,ping\n" +
 			"  windtunnel between netns:red 'exec:sudo nsenter --target 4711 --net' --look",
-		Args: cobra.ExactArgs(2),
+		Args: takes("PLACE", "PLACE"),
 		RunE: func(c *cobra.Command, args []string) error { return between(c.Context(), s, args[0], args[1], f) },
 	}
 	c.Flags().StringSliceVar(&f.kinds, "kind", []string{"stream", "ping"}, "kinds of traffic: stream, datagram, ping")

@@ -16,7 +16,7 @@ import (
 func cleanCommand(s streams) *cobra.Command {
 	var copied bool
 	c := &cobra.Command{
-		Use: "clean", Short: "Take away what a killed run left, and nothing that a living one holds", Args: cobra.NoArgs,
+		Use: "clean", Short: "Take away what a killed run left, and nothing that a living one holds", Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			said, err := agent.Clean(agent.Root)
 			for _, line := range said {

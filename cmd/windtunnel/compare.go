@@ -25,12 +25,7 @@ func compareCommand(s streams) *cobra.Command {
 		Example: "  windtunnel compare runs/before runs/after --gate 5%\n" +
 			"  windtunnel compare runs/before runs/after --gate 5% --metric received --format junit > windtunnel.xml\n" +
 			"  windtunnel compare runs/before runs/after --format github >> \"$GITHUB_STEP_SUMMARY\"",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return fmt.Errorf("%s takes two arguments, RUN RUN, the earlier one first, not %d", c.CommandPath(), len(args))
-			}
-			return nil
-		},
+		Args: takes("RUN", "RUN (the earlier one first)"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			what, err := comparison(gate, metrics)
 			if err == nil {

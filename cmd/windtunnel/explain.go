@@ -26,7 +26,7 @@ func explainCommand(s streams) *cobra.Command {
 		Example: "  windtunnel explain contrail-windows D/B\n" +
 			"  windtunnel explain ./my-suite.yaml 'cpu.b: B/A' --factors gro,mtu --budget 1m\n" +
 			"  windtunnel explain runs/20260102-030405-overlay D/B",
-		Args: cobra.ExactArgs(2),
+		Args: takes("SUITE|RUN", "B/A"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if isRun(args[0]) {
 				if c.Flags().NFlag() > 0 {

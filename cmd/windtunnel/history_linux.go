@@ -30,7 +30,7 @@ func historyCommand(s streams) *cobra.Command {
 			"Runs that cannot be read are named and left out.",
 		Example: "  windtunnel history contrail-windows\n" +
 			"  windtunnel history overlay --runs /var/lib/windtunnel/runs --metric received,cost.together --format csv",
-		Args: one("SUITE"),
+		Args: takes("SUITE"),
 		RunE: func(c *cobra.Command, args []string) error { return showHistory(c.Context(), s, args[0], f) },
 	}
 	c.Flags().StringVar(&f.runs, "runs", "runs", "the folder that holds the runs' folders")

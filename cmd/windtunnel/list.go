@@ -15,7 +15,7 @@ import (
 
 func listCommand(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the shipped suites, the paths, the kinds of traffic and the protocols", Args: cobra.NoArgs,
+		Use: "list", Short: "List the shipped suites, the paths, the kinds of traffic and the protocols", Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 			for _, name := range suites.List() {

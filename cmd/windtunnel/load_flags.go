@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,31 +63,6 @@ func (v *optionValue) String() string {
 		return ""
 	}
 	return result.FormatValue(v.option.Type, value)
-}
-
-// suggestFlags names the flag that was meant beside one that there is not.
-func suggestFlags(c *cobra.Command, err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
-		return refused(fmt.Errorf("%w; see `windtunnel %s --help`", err, c.Name()))
-	}
-	near, ok := result.Nearest(name, flagNames(c))
-	if !ok {
-		return refused(fmt.Errorf("unknown flag --%s; see `windtunnel %s --help`", name, c.Name()))
-	}
-	return refused(fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near))
-}
-
-// flagNames asks cobra's usage for its flags: their type is not ours to name.
-func flagNames(c *cobra.Command) []string {
-	var names []string
-	for line := range strings.SplitSeq(c.LocalFlags().FlagUsages(), "\n") {
-		if _, flag, found := strings.Cut(line, "--"); found {
-			name, _, _ := strings.Cut(flag, " ")
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // kindAsked finds --kind among arguments that are yet to be parsed: which flags

@@ -22,7 +22,7 @@ func planCommand(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan SUITE",
 		Short: "Draw what a suite would build and say how long it would take, without touching the machine",
-		Args:  one("SUITE"),
+		Args:  takes("SUITE"),
 		Example: "  windtunnel plan contrail-windows --budget 5m\n" +
 			"  windtunnel plan contrail-windows --precision 2%   # how long that takes, as ratios varied in ./runs",
 		RunE: func(c *cobra.Command, args []string) error {

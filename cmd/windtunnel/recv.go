@@ -40,7 +40,7 @@ func recvCommand(s streams) *cobra.Command {
 		Example: "  windtunnel recv\n" +
 			"  windtunnel recv --bind 10.0.0.2 --only native --data-ports 6000-6099\n" +
 			"  windtunnel recv --max-clients 4 --max-bytes 100GB --max-time 1min --json",
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
 	c.Flags().StringVar(&f.bind, "bind", "", "the IP to listen on (default all)")
@@ -54,7 +54,6 @@ func recvCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&f.cpus, "cpus", "", "pin the hot threads to these CPUs, in turn (0,1)")
 	c.Flags().BoolVar(&f.once, "once", false, "end when the first client has")
 	c.Flags().BoolVar(&f.json, "json", false, "one JSON object for each event")
-	c.SetFlagErrorFunc(suggestFlags)
 	c.Flags().SortFlags = false
 	return c
 }

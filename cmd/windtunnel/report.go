@@ -12,13 +12,12 @@ import (
 
 	"windtunnel/analysis"
 	"windtunnel/report"
-	"windtunnel/result"
 )
 
 func reportCommand(s streams) *cobra.Command {
 	var format, out string
 	c := &cobra.Command{
-		Use: "report RUN", Short: "Print a run's report again: RUN is its folder or its run.jsonl", Args: one("RUN"),
+		Use: "report RUN", Short: "Print a run's report again: RUN is its folder or its run.jsonl", Args: takes("RUN"),
 		Example: "  windtunnel report runs/20260102-030405-overlay\n" +
 			"  windtunnel report runs/20260102-030405-overlay --format html > overlay.html\n" +
 			"  windtunnel report runs/20260102-030405-overlay --format md --out docs/overlay",
@@ -40,15 +39,6 @@ func reportCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&format, "format", "text", strings.Join(formats, "; "))
 	c.Flags().StringVar(&out, "out", "", "write report.FORMAT into this folder instead, with the pictures that belong to Markdown")
 	return c
-}
-
-// readRun reads a run that somebody named: one that cannot be read is refused, whatever it is wanted for.
-func readRun(name string) (result.File, error) {
-	file, err := result.Read(name)
-	if err != nil {
-		return file, refused(err)
-	}
-	return file, nil
 }
 
 // writeReport reads a run back and prints its report: a report needs nothing but

@@ -61,22 +61,12 @@ func windtunnel(args []string, in io.Reader, out, errs io.Writer) int {
 	case err == nil:
 		return exitDone
 	case !errors.As(err, &c):
-		c = coded{exitRefused, err} // cobra's own: an unknown command or flag
+		c = coded{exitRefused, unknownCommand(root, err)} // cobra's own: an unknown command, or a wrong number of arguments
 	}
 	if c.err != errSilent {
 		fmt.Fprintf(errs, "windtunnel: %v\n", c.err)
 	}
 	return c.code
-}
-
-// one wants one argument, and says which.
-func one(what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			return nil
-		}
-		return fmt.Errorf("%s takes one argument, %s, not %d; `%s --help` has examples", c.CommandPath(), what, len(args), c.CommandPath())
-	}
 }
 
 func commands(s streams, args []string) *cobra.Command {
@@ -86,6 +76,8 @@ func commands(s streams, args []string) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		Version: release,
 	}
+	root.DisableSuggestions = true // unknownCommand has our own
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	group(root, "Suites:", runCommand(s), betweenCommand(s), planCommand(s), listCommand(s), reportCommand(s), doctorCommand(s), cleanCommand(s))
 	group(root, "Runs:", compareCommand(s), explainCommand(s), historyCommand(s), importCommand(s))

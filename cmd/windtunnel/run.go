@@ -51,9 +51,9 @@ func runCommand(s streams) *cobra.Command {
 		Use:   "run SUITE",
 		Short: "Build a suite's testbeds, measure them in blocks, and report",
 		Example: "  windtunnel run contrail-windows --budget 3m\n" +
-			"  windtunnel run overlay --cells bridge-off,mplsoudp-off --precision 3%\n" +
+			"  windtunnel run overlay --cells off-bridge,off-mplsoudp --precision 3%\n" +
 			"  windtunnel run ./my-suite.yaml --wire memory --json",
-		Args: one("SUITE"),
+		Args: takes("SUITE"),
 		RunE: func(c *cobra.Command, args []string) error { return runSuite(c.Context(), s, args[0], f) },
 	}
 	f.define(c)

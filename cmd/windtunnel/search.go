@@ -41,13 +41,12 @@ func searchCommand(s streams, args []string) *cobra.Command {
 			"  windtunnel search 10.0.0.2 --loss 0.5% --message 1400B --max 10Gbit/s\n" +
 			"  windtunnel search 10.0.0.2 --kind frame --size 64B --loss 0,0.1%,0.5%\n" +
 			"  windtunnel search 10.0.0.2 --procedure rfc2544 --budget 20min --json",
-		Args: one("HOST"),
+		Args: takes("HOST"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
 	}
 	c.Flags().StringVar(&f.kind, "kind", "datagram", "what traffic: datagram, frame")
 	f.load.add(c, kindOptions(kind))
 	f.add(c)
-	c.SetFlagErrorFunc(suggestFlags)
 	c.Flags().SortFlags = false
 	_, err := oneoff.KindByName(kind)
 	c.FParseErrWhitelist.UnknownFlags = err != nil // the kind is what to complain of

@@ -61,7 +61,7 @@ func framesCommand(s streams) *cobra.Command {
 // command is one of them.
 func (f *sendFlags) command(s streams, kind, use, short, long, example string) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short, Long: short + ".\n\n" + long, Example: example, Args: one("HOST"),
+		Use: use, Short: short, Long: short + ".\n\n" + long, Example: example, Args: takes("HOST"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
 	}
 	if f.kind == "" {
@@ -75,7 +75,6 @@ func (f *sendFlags) command(s streams, kind, use, short, long, example string) *
 	c.Flags().StringVar(&f.cpus, "cpus", "", "pin the hot threads to these CPUs, in turn (0,1)")
 	c.Flags().BoolVar(&f.json, "json", false, "one JSON object for each interval and a last one with everything")
 	c.Flags().BoolVar(&f.dontCalibrate, "no-calibrate", false, "do not measure, once, what this machine's generator reaches without a path")
-	c.SetFlagErrorFunc(suggestFlags)
 	c.Flags().SortFlags = false
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"windtunnel/result"
@@ -30,22 +31,36 @@ func loadSuite(name string) (scenario.Spec, error) {
 	return spec, nil
 }
 
+// noSuite says what there is in place of a name that is neither a shipped suite's nor a file's.
+func noSuite(name string) error {
+	if strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) != "" {
+		return fmt.Errorf("there is no file %q; `windtunnel list` has the suites that need none", result.Clip(name))
+	}
+	shipped := suites.List()
+	meant := ""
+	if near, ok := result.Nearest(name, shipped); ok {
+		meant = fmt.Sprintf("; did you mean %s?", near)
+	}
+	return fmt.Errorf("there is no shipped suite and no file %q%s (shipped: %s; `windtunnel list` says what each asks)",
+		result.Clip(name), meant, strings.Join(shipped, ", "))
+}
+
 func suiteText(name string) (text []byte, file string, err error) {
 	if text, err := suites.Text(name); err == nil {
 		return text, name + ".yaml", nil
 	}
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		shipped := suites.List()
-		near, _ := result.Nearest(name, shipped)
-		return nil, "", fmt.Errorf("there is no shipped suite and no file %q; the nearest suite is %q (shipped: %s)",
-			name, near, strings.Join(shipped, ", "))
+		return nil, "", noSuite(name)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the suite: %w", err)
 	}
 	if info.IsDir() {
-		return nil, "", fmt.Errorf("%s is no suite but a folder: name the file in it", name)
+		if isRun(name) {
+			return nil, "", fmt.Errorf("%s is a run and no suite: `windtunnel report %s` prints what it measured", name, name)
+		}
+		return nil, "", fmt.Errorf("%s is no suite but a folder: name a suite's file, or a shipped suite (`windtunnel list` has them)", name)
 	}
 	suite, err := os.Open(name)
 	if err != nil {

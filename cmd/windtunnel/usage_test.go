@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"windtunnel/suites"
+)
+
+// TestExamplesOfHelpHold plans what help's examples of shipped suites would run, so that no suite or cell has another name by now.
+func TestExamplesOfHelpHold(t *testing.T) {
+	root, planned := commands(streams{}, nil), 0
+	for _, c := range root.Commands() {
+		for line := range strings.Lines(c.Example) {
+			line, _, _ = strings.Cut(line, "#")
+			words := strings.Fields(line)
+			if len(words) < 3 || !slices.Contains([]string{"run", "plan"}, words[1]) || !slices.Contains(suites.List(), words[2]) {
+				continue
+			}
+			planned++
+			var out, said bytes.Buffer
+			if code := windtunnel(append([]string{"plan"}, words[2:]...), nil, &out, &said); code != exitDone {
+				t.Errorf("%s ends with %d: %s", strings.TrimSpace(line), code, said.String())
+			}
+		}
+	}
+	if planned < 3 {
+		t.Errorf("only %d examples are of shipped suites", planned)
+	}
+}
