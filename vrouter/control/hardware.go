@@ -43,6 +43,13 @@ var (
 // one state of the tables, and to give some thousand takes a while.
 const settle = time.Second
 
+// leastRest and mostRest are how long giving rules rests after it failed: twice as long each time. What failed may be mended without
+// a change of the tables (a vRouter of the same name ends, memory is there again), and each try takes all rules away first.
+const (
+	leastRest = time.Second
+	mostRest  = time.Minute
+)
+
 // hardware is what devices do by rules.
 type hardware struct {
 	board   switchboard
@@ -51,6 +58,8 @@ type hardware struct {
 	plan    offload.Plan
 	offers  map[uint32]error
 	problem error
+	failed  time.Time     // when rules could not be given
+	rest    time.Duration // until they are tried again; 0: they were given
 }
 
 // Offloaded is what devices do in software's place.
@@ -104,7 +113,7 @@ func offloadFlows(c config.Config) ([]offload.Flow, error) {
 // withdraw leaves all packets to software, because the tables are about to change.
 func (a *Agent) withdraw() {
 	h := &a.hardware
-	h.changed, h.plan, h.given = time.Now(), offload.Plan{}, false
+	h.changed, h.plan, h.given, h.rest = time.Now(), offload.Plan{}, false, 0
 	if h.board != nil {
 		h.problem = h.board.WithdrawRules()
 	}
@@ -123,10 +132,16 @@ func (a *Agent) rulesLocked() error {
 	switch {
 	case h.board == nil || a.config.Offload != config.OffloadAuto:
 		return h.problem
-	case h.given:
+	case h.given && (h.rest == 0 || time.Since(h.failed) < h.rest):
 		return errors.Join(h.problem, h.board.CountRules())
 	case time.Since(h.changed) < settle || !a.settled:
 		return h.problem
+	}
+	if h.given { // what a device has of them is withdrawn, or it would be given twice
+		if h.problem = h.board.WithdrawRules(); h.problem != nil {
+			h.restLonger()
+			return h.problem
+		}
 	}
 	flows, err := offloadFlows(a.config)
 	if err != nil {
@@ -141,8 +156,16 @@ func (a *Agent) rulesLocked() error {
 		return err
 	}
 	h.plan = offload.Translate(a.image, offload.Options{Target: h.board.Target(), Flows: flows, Ports: a.view().devices(), From: takes})
-	h.given, h.problem = true, h.board.GiveRules(h.plan)
+	if h.given, h.problem = true, h.board.GiveRules(h.plan); h.problem != nil {
+		h.restLonger()
+	} else {
+		h.rest = 0
+	}
 	return h.problem
+}
+
+func (h *hardware) restLonger() {
+	h.failed, h.rest = time.Now(), min(max(leastRest, 2*h.rest), mostRest)
 }
 
 // knownFlows marks the flows that there is a record of, from either end: those are software's.

@@ -18,6 +18,8 @@ type fakeBoard struct {
 	given     []offload.Given
 	asked     int
 	keepsThem error
+	failsBy   error // giving does
+	tries     int
 	taken     offload.Account
 }
 
@@ -27,10 +29,11 @@ func (b *fakeBoard) Target() offload.Target  { return offload.RTEFlow }
 func (b *fakeBoard) Taken() *offload.Account { return &b.taken }
 
 func (b *fakeBoard) GiveRules(plan offload.Plan) error {
+	b.tries++
 	for i, r := range plan.Rules {
 		b.given = append(b.given, offload.Given{Rule: r, Taken: i%2 == 0, Why: map[bool]string{false: "full"}[i%2 == 0]})
 	}
-	return nil
+	return b.failsBy
 }
 
 func (b *fakeBoard) WithdrawRules() error   { b.given = nil; return b.keepsThem }
@@ -101,6 +104,48 @@ func TestKeptRuleIsAProblem(t *testing.T) {
 	a.hardware.changed = time.Now().Add(-2 * settle)
 	if err := a.rulesLocked(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRulesThatCouldNotBeGivenAreTriedAgain, after rests that grow up to a bound, none of them twice at a device, until they are
+// given, and from the shortest rest on after a change.
+func TestRulesThatCouldNotBeGivenAreTriedAgain(t *testing.T) {
+	board := &fakeBoard{offers: map[uint32]error{1: nil}, failsBy: errors.New("no buffer space")}
+	a := hardwareAgent(t, board)
+	h := &a.hardware
+	look := func(after time.Duration) error {
+		h.changed, h.failed = h.changed.Add(-after), h.failed.Add(-after)
+		return a.rulesLocked()
+	}
+	a.withdraw()
+	rest := leastRest
+	for try := range 9 {
+		if err := look(max(rest, settle)); err == nil || board.tries != try+1 {
+			t.Fatalf("try %d of %d: %v", board.tries, try+1, err)
+		}
+		rules := len(board.given)
+		if rest = min(leastRest<<try, mostRest); h.rest != rest || rules == 0 {
+			t.Errorf("after try %d it rests for %s, want %s; %d rules", try+1, h.rest, rest, rules)
+		}
+		if err := look(rest / 2); err == nil || board.tries != try+1 || len(board.given) != rules {
+			t.Errorf("within the rest after try %d: %v, %d tries, %d rules", try+1, err, board.tries, len(board.given))
+		}
+	}
+	board.keepsThem = errors.New("the device is deaf")
+	if err := look(mostRest); !errors.Is(err, board.keepsThem) || board.tries != 9 {
+		t.Errorf("rules that a device keeps were given again: %v, try %d", err, board.tries)
+	}
+	board.keepsThem, board.failsBy = nil, nil
+	if err := look(mostRest); err != nil || board.tries != 10 || h.rest != 0 {
+		t.Errorf("try %d: %v, and it rests for %s", board.tries, err, h.rest)
+	}
+	if err := look(time.Hour); err != nil || board.tries != 10 {
+		t.Errorf("rules that are given: %v, try %d", err, board.tries)
+	}
+	a.withdraw()
+	board.failsBy = errors.New("no buffer space")
+	if err := look(settle); err == nil || h.rest != leastRest {
+		t.Errorf("after a change: %v, and it rests for %s", err, h.rest)
 	}
 }
 
