@@ -129,7 +129,7 @@ func unitOf(s analysis.Series) (unit string, factor float64) {
 // historySeries has a row a series, and draws it.
 func historySeries(h analysis.History) section {
 	t := &table{columns: []column{
-		{name: "series", text: true}, {name: "figure"}, {name: "unit"}, {name: "runs"},
+		{name: "series", text: true}, {name: "figure", text: true}, {name: "unit"}, {name: "runs"},
 		{name: "first"}, {name: "last"}, {name: "± %"}, {name: "over time"},
 	}}
 	for _, s := range h.Series {

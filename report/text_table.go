@@ -43,27 +43,56 @@ func (b table) widths(room int) []int {
 	return widths
 }
 
-// split makes tables that fit into the room out of one that does not: each has the
-// first column, and whole groups of the others.
+// split makes tables that fit into the room out of one that does not: each has the columns that tell its rows apart, and whole groups
+// of the others.
 func (b table) split(room int) []table {
 	if spanOf(b.widths(room)) <= room || len(b.columns) < 2 {
 		return []table{b}
 	}
 	var parts []table
-	columns := []int{0}
+	names := b.names(room)
+	columns := names
 	for _, g := range b.groups() {
 		var more []int
-		for i := max(g.from, 1); i < g.to; i++ {
-			more = append(more, i)
+		for i := g.from; i < g.to; i++ {
+			if !slices.Contains(names, i) {
+				more = append(more, i)
+			}
+		}
+		if len(more) == 0 {
+			continue
 		}
 		wider := b.only(append(append([]int(nil), columns...), more...))
-		if len(columns) > 1 && spanOf(wider.widths(room)) > room {
+		if len(columns) > len(names) && spanOf(wider.widths(room)) > room {
 			parts = append(parts, b.only(columns))
-			columns = []int{0}
+			columns = names
 		}
-		columns = append(columns, more...)
+		columns = append(slices.Clone(columns), more...)
 	}
 	return append(parts, b.only(columns))
+}
+
+// names are the columns without which a row is not known from the others: the first one, and of the words that follow those that
+// tell apart more rows, where they leave half of the room.
+func (b table) names(room int) []int {
+	names := []int{0}
+	told := b.distinct(names)
+	for i := 1; i < len(b.columns) && b.columns[i].text && told < len(b.rows); i++ {
+		more := append(slices.Clone(names), i)
+		if n := b.distinct(more); n > told && spanOf(b.only(more).widths(room)) <= room/2 {
+			names, told = more, n
+		}
+	}
+	return names
+}
+
+// distinct is how many different rows those columns have.
+func (b table) distinct(columns []int) int {
+	seen := map[string]bool{}
+	for _, row := range b.only(columns).rows {
+		seen[strings.Join(row, "\x00")] = true
+	}
+	return len(seen)
 }
 
 // only is the table with those columns.
