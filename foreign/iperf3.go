@@ -90,9 +90,13 @@ func iperf3Tests(text, name string) ([]test, error) {
 	var all []test
 	for {
 		var f iperf3File
+		from := decoder.InputOffset()
 		err := decoder.Decode(&f)
 		if errors.Is(err, io.EOF) {
 			return all, nil
+		}
+		if says, ok := result.Misfit([]byte(text[from:]), err); ok {
+			return nil, fmt.Errorf("not as iperf3 -J writes it: %s; was the file edited?", says)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("not JSON as iperf3 -J writes it, after %d bytes (is it whole?): %w", decoder.InputOffset(), err)
@@ -126,7 +130,8 @@ func (f iperf3File) test(name string) (test, error) {
 		return t, errors.New("it has no `start.test_start`: is it iperf3's?")
 	}
 	if err := json.Unmarshal(f.Start.Test, &asked); err != nil {
-		return t, fmt.Errorf("its `start.test_start`: %w", err)
+		says, _ := result.Misfit(f.Start.Test, err)
+		return t, fmt.Errorf("its `start.test_start` is not as iperf3 writes it: %s; was the file edited?", says)
 	}
 	if f.End.SentReverse != nil || f.End.ReceivedReverse != nil { // before 3.15 `test_start` does not tell it
 		asked.Both = 1

@@ -26,24 +26,35 @@ func (m misfit) Unwrap() error { return m.cause }
 // misfitOf says which field of a line does not fit and what is expected there, in place of the decoder's words, which
 // speak of Go's types.
 func misfitOf(line []byte, cause error) error {
-	var kind *json.UnmarshalTypeError
 	var text *json.SyntaxError
 	var told misfit
-	switch {
-	case errors.As(cause, &told): // by the type of a part of the line
+	if errors.As(cause, &told) { // by the type of a part of the line
 		return cause
-	case errors.As(cause, &kind):
-		field, found := valueAt(line, kind.Offset)
-		if field == "" {
-			field = "the line"
-		}
-		return misfit{fmt.Sprintf("%s is %s, and must be %s; %s", field, found, wanted(kind.Type), repair), cause}
+	}
+	if says, ok := Misfit(line, cause); ok {
+		return misfit{says + "; " + repair, cause}
+	}
+	switch {
 	case errors.As(cause, &text) && text.Offset >= int64(len(line)):
 		return misfit{fmt.Sprintf("the line breaks off after %d bytes; %s", len(line), repair), cause}
 	case errors.As(cause, &text):
 		return misfit{fmt.Sprintf("no JSON from byte %d on, at %s; %s", text.Offset, quoted(line, text.Offset), repair), cause}
 	}
 	return cause
+}
+
+// Misfit says which value of a JSON text is of another kind than its field's, and what is expected there, of an error by
+// [json.Unmarshal] of that text; false of any other error.
+func Misfit(text []byte, cause error) (says string, ok bool) {
+	var kind *json.UnmarshalTypeError
+	if !errors.As(cause, &kind) {
+		return "", false
+	}
+	field, found := valueAt(text, kind.Offset)
+	if field == "" {
+		field = "the whole"
+	}
+	return fmt.Sprintf("%s is %s, and must be %s", field, found, wanted(kind.Type)), true
 }
 
 // notRecord is of a line of which not even the kind can be read: the first one is probably of another file.

@@ -22,7 +22,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 		"a truth for a text":       {runLine + "\n" + `{"record":"cell","cell":true}`, "line 2: cell is true, and must be a text"},
 		"a hostile name":           {trial(`"nodes":{"a\u001b[31m":{"window_seconds":"x"}}`), "line 3: nodes.a\ufffd[31m.window_seconds is"},
 		"in a figure":              {before + `{"record":"search","cell":"A","goals":[{}],"found":[{"rate":{"mean":"x","n":3}}]}`, `line 3: in a figure: mean is the text "x", and must be a number`},
-		"a number alone":           {before + "5\n", "line 3: not a record: the line is 5, and must be an object"},
+		"a number alone":           {before + "5\n", "line 3: not a record: the whole is 5, and must be an object"},
 		"a bracket too many":       {trial(`"pairs":[]]`), `line 3: not a record: no JSON from byte 50 on, at "]}"; the file was changed`},
 		"breaks off":               {before + `{"record":"trial",` + "\n" + endLine + "\n", "line 3: not a record: the line breaks off after 18 bytes; the file was changed"},
 		"breaks off at once":       {`{"record":"run","form` + "\n", "line 1: not a record: the line breaks off after 21 bytes"},
