@@ -71,8 +71,13 @@ func windtunnel(args []string, in io.Reader, out, errs io.Writer) int {
 
 func commands(s streams, args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "windtunnel",
-		Short:         "Put a virtual network in the tunnel, blow traffic through it, and see what every layer costs",
+		Use:   "windtunnel",
+		Short: "Put a virtual network in the tunnel, blow traffic through it, and see what every layer costs",
+		Example: "  windtunnel doctor                                # what this machine can do, and what to install\n" +
+			"  windtunnel list                                  # the shipped suites, and what each asks\n" +
+			"  windtunnel plan contrail-windows                 # draws what it would build; needs no root\n" +
+			"  sudo windtunnel run contrail-windows --budget 3m # builds, measures and reports\n" +
+			"  windtunnel recv, and on another host windtunnel send HOST",
 		SilenceErrors: true, SilenceUsage: true,
 		Version: release,
 	}

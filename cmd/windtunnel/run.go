@@ -50,6 +50,10 @@ func runCommand(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run SUITE",
 		Short: "Build a suite's testbeds, measure them in blocks, and report",
+		Long: "SUITE is a shipped suite (`windtunnel list` has them) or a YAML file. Builds a testbed for each of its cells, measures all of them in\n" +
+			"turn, in blocks, until each ratio is known to --precision or --budget is used up, and prints the report. The run's folder keeps\n" +
+			"report.html and the records, which `windtunnel report`, `compare`, `explain` and `history` read. Ctrl-C ends it with the report of what\n" +
+			"there is. It needs root; what it builds is gone when it ends, however it ends (`windtunnel plan SUITE` shows it first).",
 		Example: "  windtunnel run contrail-windows --budget 3m\n" +
 			"  windtunnel run overlay --cells off-bridge,off-mplsoudp --precision 3%\n" +
 			"  windtunnel run ./my-suite.yaml --wire memory --json",
