@@ -16,7 +16,7 @@ func (f *runFlags) defineWhy(c *cobra.Command) {
 }
 
 func (f *runFlags) defineFactors(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.factors, "factors", nil, "of the suspects only these: gro,tso,checksum,mtu,... (`windtunnel plan SUITE --why B/A` lists them)")
+	c.Flags().StringSliceVar(&f.factors, "factors", nil, "of the suspects only these: gro,tso,checksum,mtu,... (windtunnel plan SUITE --why B/A lists them)")
 }
 
 // explainSuite adds the flags of a run to the command, and returns what measures a ratio of a suite and its suspects,
