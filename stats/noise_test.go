@@ -11,6 +11,7 @@ type noise struct {
 	drift       float64 // of the machine, a trial, relative; a random walk and a trend
 	modes       float64 // height of a second mode that half of the trials are in
 	outliers    float64 // share of trials that lose up to 60 %
+	far         float64 // standard deviation of the logarithm of one trial in 33
 	heavy       bool    // the spread is of Student's t with 2 degrees of freedom
 	tailless    bool    // the spread is uniform
 	first       float64 // what a trial gains by coming first
@@ -24,6 +25,7 @@ var noises = map[string]noise{
 	"drift":                    {spread: 0.03, drift: 0.02},
 	"drift alone":              {spread: 0.002, drift: 0.02},
 	"two modes":                {spread: 0.01, modes: 0.25},
+	"far and few":              {spread: 0.0173, far: 0.1414}, // 3 % in all
 	"outliers":                 {spread: 0.03, outliers: 0.1},
 	"all at once":              {spread: 0.03, drift: 0.01, modes: 0.15, outliers: 0.05},
 	"order effect":             {spread: 0.03, first: 0.03},
@@ -70,6 +72,9 @@ func (n noise) trial(random *rand.Rand) float64 {
 	}
 	if random.Float64() < n.outliers {
 		value *= 1 - 0.6*random.Float64()
+	}
+	if n.far > 0 && random.Float64() < 0.03 {
+		value *= math.Exp(n.far * random.NormFloat64())
 	}
 	return value
 }

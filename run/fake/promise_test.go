@@ -66,17 +66,32 @@ func watched(t *testing.T, seed uint64, truths map[string]fake.Truth, noise fake
 // machine, the real stopping rule and blocks that leave cells out: in at most 5 % of suites any look may claim
 // any difference.
 func TestNoFalseDifferenceInASuite(t *testing.T) {
-	for name, noise := range map[string]fake.Noise{
-		"realistic":   fake.Realistic,
-		"heavy tails": {Trial: 0.03, Drift: 0.02, Freedom: 2, SlowMode: 0.1, SlowFactor: 0.8, Outlier: 0.03, OutlierBy: 0.4},
-		"two modes":   {Trial: 0.01, Drift: 0.02, SlowMode: 0.5, SlowFactor: 0.8},
-		"quiet":       {Trial: 0.02, Drift: 0.005},
+	for _, c := range []struct {
+		name   string
+		noise  fake.Noise
+		always bool
+	}{
+		{"realistic", fake.Realistic, true},
+		{"heavy tails", fake.Noise{Trial: 0.03, Drift: 0.02, Freedom: 2, SlowMode: 0.1, SlowFactor: 0.8, Outlier: 0.03, OutlierBy: 0.4}, true},
+		{"two modes", fake.Noise{Trial: 0.01, Drift: 0.02, SlowMode: 0.5, SlowFactor: 0.8}, true},
+		{"quiet", fake.Noise{Trial: 0.02, Drift: 0.005}, true},
+		// each kind alone, and as large as where a true difference is asked for
+		{"Gaussian", fake.Noise{Trial: 0.03}, false},
+		{"drift", fake.Noise{Trial: 0.0173, Drift: 0.02}, false},
+		{"slow mode", fake.Noise{Trial: 0.0235, SlowMode: 0.1, SlowFactor: 0.94}, false},
+		{"tails", fake.Noise{Trial: 0.0173, Freedom: 3}, false},
+		{"outliers", fake.Noise{Trial: 0.0173, Outlier: 0.03, OutlierBy: 0.1414}, false},
+		{"far outliers", fake.Noise{Trial: 0.03, Outlier: 0.03, OutlierBy: 0.4}, false},
+		{"many outliers", fake.Noise{Trial: 0.0173, Outlier: 0.1, OutlierBy: 0.0775}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		if !c.always && *suites < 1000 {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
 			wrong, left := 0, 0
 			for seed := range uint64(*suites) {
 				precision := []float64{0.02, 0.05, 0.1, 0.2}[seed%4]
-				l, trials := watched(t, seed, nil, noise, precision, 30)
+				l, trials := watched(t, seed, nil, c.noise, precision, 30)
 				if *l.wrong {
 					wrong++
 				}
@@ -84,9 +99,9 @@ func TestNoFalseDifferenceInASuite(t *testing.T) {
 					left++
 				}
 			}
-			t.Logf("%-12s %d of %d A/A suites of 8 cells ever claim a difference; in %d cells were left out of blocks", name, wrong, *suites, left)
+			t.Logf("%-13s %d of %d A/A suites of 8 cells ever claim a difference; in %d cells were left out of blocks", c.name, wrong, *suites, left)
 			if wrong > *suites*5/100 {
-				t.Errorf("%s: %d of %d A/A suites ever claim a difference", name, wrong, *suites)
+				t.Errorf("%s: %d of %d A/A suites ever claim a difference", c.name, wrong, *suites)
 			}
 		})
 	}
@@ -136,6 +151,8 @@ func TestATrueDifferenceInASuite(t *testing.T) {
 		{"3 % with heavy tails", fake.Noise{Trial: 0.0173, Freedom: 3}, 30, 90, false},
 		{"3 % with all of it", fake.Noise{Trial: 0.0146, Drift: 0.01, SlowMode: 0.1, SlowFactor: 0.94, Outlier: 0.03, OutlierBy: 0.08}, 30, 90, true},
 		{"3 % with outliers", fake.Noise{Trial: 0.0173, Outlier: 0.03, OutlierBy: 0.1414}, 30, 70, false},
+		{"3 % with many outliers", fake.Noise{Trial: 0.0173, Outlier: 0.1, OutlierBy: 0.0775}, 30, 90, false},
+		{"3 %, and outliers", fake.Noise{Trial: 0.03, Outlier: 0.03, OutlierBy: 0.1414}, 30, 0, false},
 		{"3 %, and 2 % of drift", fake.Noise{Trial: 0.03, Drift: 0.02}, 30, 70, true},
 		{"the same, longer", fake.Noise{Trial: 0.03, Drift: 0.02}, 45, 90, false},
 		{"10 %, realistic", fake.Realistic, 30, 0, false},
