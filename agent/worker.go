@@ -47,16 +47,23 @@ type worker struct {
 
 	mu       sync.Mutex
 	prepared []preparedEnd
+	kept     map[endOf]traffic.Renewed // of trials before, for the next
 	trial    *workerTrial
 	probe    interface{ close() } // the receiving end of a probe
 }
 
 type preparedEnd struct {
+	endOf
+	worker traffic.Worker
+	keep   bool
+}
+
+// endOf names an end of a cell's.
+type endOf struct {
 	pair   int
 	beside bool
 	place  string
 	role   traffic.Role
-	worker traffic.Worker
 }
 
 // machine is a virtual machine as its worker has it.
@@ -73,6 +80,7 @@ type workerTrial struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	ends   []proto.WorkerEnd
+	kept   []traffic.Renewed  // beside them; nil: it was closed
 	sample *result.NodeSample // of the machine
 }
 
@@ -110,13 +118,17 @@ func (w *worker) prepare(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyWithin(ask.Order.Kind, ask.Order.Load))
 	defer cancel()
-	end, err := prepareEnd(ctx, kind, *ask.Order)
-	if err != nil {
-		return refuse("preparing to %s: %v", ask.Order.Role, err)
+	of := endOf{ask.Pair, ask.Beside, ask.Place, ask.Order.Role}
+	end := w.renewed(ctx, of, *ask.Order)
+	if end == nil {
+		var err error
+		if end, err = prepareEnd(ctx, kind, *ask.Order); err != nil {
+			return refuse("preparing to %s: %v", ask.Order.Role, err)
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.prepared = append(w.prepared, preparedEnd{ask.Pair, ask.Beside, ask.Place, ask.Order.Role, end})
+	w.prepared = append(w.prepared, preparedEnd{of, end, ask.Order.Keep})
 	return proto.Reply{Address: end.Address()}
 }
 
@@ -180,7 +192,7 @@ func (w *worker) start(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	when := schedule(*ask.Start)
 	ctx, cancel := context.WithCancel(ctx)
-	trial := &workerTrial{cancel: cancel, done: make(chan struct{}), ends: make([]proto.WorkerEnd, len(w.prepared))}
+	trial := &workerTrial{cancel: cancel, done: make(chan struct{}), ends: make([]proto.WorkerEnd, len(w.prepared)), kept: make([]traffic.Renewed, len(w.prepared))}
 	w.trial = trial
 	go trial.run(ctx, w.prepared, when, w.machine)
 	w.prepared = nil
@@ -213,21 +225,25 @@ func (t *workerTrial) run(ctx context.Context, prepared []preparedEnd, when traf
 		})
 	}
 	for i, p := range prepared {
-		ends.Go(func() { t.ends[i] = runEnd(ctx, p, when) })
+		ends.Go(func() { t.ends[i], t.kept[i] = runEnd(ctx, p, when) })
 	}
 	ends.Wait()
 }
 
-func runEnd(ctx context.Context, p preparedEnd, when traffic.Schedule) proto.WorkerEnd {
+// runEnd also returns the worker, if it is kept and not closed.
+func runEnd(ctx context.Context, p preparedEnd, when traffic.Schedule) (proto.WorkerEnd, traffic.Renewed) {
 	end, err := p.worker.Run(ctx, when)
 	report := proto.WorkerEnd{Pair: p.pair, Beside: p.beside, Role: p.role, Place: p.place, End: end}
+	if again, can := p.worker.(traffic.Renewed); can && p.keep && err == nil && end.Error == "" {
+		return report, again
+	}
 	if closing := p.worker.Close(); err == nil && closing != nil {
 		err = closing
 	}
 	if err != nil {
 		report.Error = err.Error()
 	}
-	return report
+	return report, nil
 }
 
 func (w *worker) result(ctx context.Context) proto.Reply {
@@ -244,6 +260,7 @@ func (w *worker) result(ctx context.Context) proto.Reply {
 	}
 	w.mu.Lock()
 	w.trial = nil
+	w.keep(trial)
 	w.mu.Unlock()
 	trial.cancel()
 	return proto.Reply{Ends: trial.ends, Machine: trial.sample}
@@ -255,12 +272,18 @@ func (w *worker) drop() {
 	prepared, trial, probe := w.prepared, w.trial, w.probe
 	w.prepared, w.trial, w.probe = nil, nil, nil
 	w.mu.Unlock()
+	w.letGo()
 	for _, p := range prepared {
 		p.worker.Close()
 	}
 	if trial != nil {
 		trial.cancel()
 		<-trial.done
+		for _, kept := range trial.kept {
+			if kept != nil {
+				kept.Close()
+			}
+		}
 	}
 	if probe != nil {
 		probe.close()

@@ -75,3 +75,13 @@ func FuzzMergeHistograms(f *testing.F) {
 		}
 	})
 }
+
+func TestRecordMany(t *testing.T) {
+	for _, times := range []uint64{0, 1, 2, 3, 1000, 12_345_678} {
+		r := NewRecorder()
+		r.RecordMany(500, times)
+		if h := r.Histogram(); h.Count != times || times > 0 && (h.P50 < 499e-9 || h.P50 > 501e-9) {
+			t.Errorf("recorded %d times at %g s, not %d", h.Count, h.P50, times)
+		}
+	}
+}

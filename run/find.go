@@ -119,6 +119,9 @@ func (c *Conductor) find(ctx context.Context, cells []PlannedCell) ([]PlannedCel
 		}
 		s := c.findOne(ctx, cell, c.searchBudget(cells, searches))
 		searches--
+		if err := c.stop(ctx, cell); err != nil { // its workers hold what trials left for each other
+			return nil, err
+		}
 		if err := c.Out.Search(s); err != nil {
 			return nil, err
 		}

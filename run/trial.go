@@ -74,7 +74,8 @@ func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l 
 	pair := cell.Record.Pairs[i]
 	prepare := func(role traffic.Role, place result.Place, address string) (string, error) {
 		order := traffic.Order{Role: role, Kind: l.kind, Load: l.options, Address: address,
-			CPUs: rotated(c.cpus(place.Node), dealt[place.Node]), WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds}
+			CPUs: rotated(c.cpus(place.Node), dealt[place.Node]), WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds,
+			Keep: ofSearch(cell, t)}
 		dealt[place.Node]++
 		return c.node(place.Node).Prepare(ctx, cell.Record.Name,
 			Request{Pair: i, Beside: l.beside, Place: place.Name(), Order: &order})
@@ -114,7 +115,7 @@ func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell, t result.
 	start := Start{InSeconds: startDelay.Seconds(),
 		WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds,
 		IntervalSeconds: intervalOf(t.WindowSeconds), Profile: c.profiled(t)}
-	if cell.Record.Find != nil && t.Block == 0 { // a search's, of which nobody asks what nodes did, or when
+	if ofSearch(cell, t) { // of which nobody asks what nodes did, or when
 		start.Alone, start.IntervalSeconds = true, 0
 	}
 	nodes := c.nodesOf(cell.Laid.Graph)
@@ -133,6 +134,9 @@ func (c *Conductor) measureOnce(ctx context.Context, cell PlannedCell, t result.
 	})
 	return parts, err
 }
+
+// ofSearch reports whether a trial is one of a search's.
+func ofSearch(cell PlannedCell, t result.Trial) bool { return cell.Record.Find != nil && t.Block == 0 }
 
 // intervalOf is how long the parts of a window are, in seconds: few enough that a trial's record stays
 // small, and whole tenths.

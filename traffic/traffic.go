@@ -35,6 +35,9 @@ type Order struct {
 	WindowSeconds float64 `json:"window_seconds,omitempty"`
 	// Port is the endpoint's port of poll mode; nil: it has an interface. The agent sets it.
 	Port *Port `json:"port,omitempty"`
+	// Keep says that an order like this one but for its rate follows: a worker that can be readied again
+	// (Renewed) is kept for it.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // Schedule is when a worker runs: traffic flows from Start through WarmUp and
@@ -68,7 +71,7 @@ type Calibrator interface {
 	Calibrate(ctx context.Context, load result.Options, cpus []int) (perSecond float64, err error)
 }
 
-// Worker is a prepared end of a pair. Run is called once, then Close.
+// Worker is a prepared end of a pair. Run is called once, and once more after each Renew, then Close.
 type Worker interface {
 	// Address is the IP:port at which a sender reaches a receiver, "" for a sender.
 	Address() string

@@ -21,7 +21,8 @@ func deviceNamed(name string) (device, error) {
 }
 
 // listenAtDevice makes a receiver at a port that is an interface.
-func listenAtDevice(l load, p traffic.Port, ip netip.Addr) (traffic.Worker, error) {
+func listenAtDevice(l load, order traffic.Order, ip netip.Addr) (traffic.Worker, error) {
+	p := *order.Port
 	d, err := deviceNamed(p.Device)
 	if err != nil {
 		return nil, err
@@ -41,13 +42,13 @@ func listenAtDevice(l load, p traffic.Port, ip netip.Addr) (traffic.Worker, erro
 		return nil, errors.Join(err, counting.close())
 	}
 	ln := newListener(socket, nil, l, helloOf(l, ip), e.session, counting)
-	return &receiveWorker{load: l, device: d, listener: ln, address: m.String(), sink: counting, closing: make(chan struct{})}, nil
+	return &receiveWorker{load: l, order: order, device: d, listener: ln, address: m.String(), sink: counting, closing: make(chan struct{})}, nil
 }
 
 // connectAtDevice makes a sender there. What is counted comes first on a CPU that has both to do: a
 // sink that loses frames would measure itself.
 func connectAtDevice(ctx context.Context, l load, order traffic.Order, s *session) (traffic.Worker, error) {
-	w := &sendWorker{load: l, cpus: order.CPUs, session: s, yields: true, closing: make(chan struct{})}
+	w := &sendWorker{load: l, order: order, cpus: order.CPUs, session: s, yields: true, closing: make(chan struct{})}
 	w.start = func() (mover, error) { return w.startSources(), nil }
 	var err error
 	if w.device, err = deviceNamed(order.Port.Device); err == nil {

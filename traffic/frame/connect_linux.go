@@ -69,6 +69,23 @@ func helloOf(l load, ip netip.Addr) hello {
 	return h
 }
 
+// again asks the receiver, which was readied for it, for another session.
+func (s *session) again(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { s.control.SetDeadline(time.Unix(1, 0)) })()
+	s.control.SetDeadline(time.Now().Add(handshakeTimeout))
+	if _, err := s.control.Write(message{kind: askAgain}.encode()); err != nil {
+		return fmt.Errorf("asking the receiver for another session: %w", err)
+	}
+	answer := make([]byte, answerSize)
+	if _, err := io.ReadFull(s.control, answer); err != nil {
+		return fmt.Errorf("waiting for another session: %w", err)
+	}
+	var err error
+	s.number, err = decodeAnswer(answer)
+	s.told = 0
+	return err
+}
+
 // counted asks how many of the probe's frames have come so far.
 func (s *session) counted(ctx context.Context) (uint64, error) {
 	defer context.AfterFunc(ctx, func() { s.control.SetDeadline(time.Unix(1, 0)) })()
@@ -123,7 +140,7 @@ func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, 
 	if err != nil {
 		return nil, err
 	}
-	w := &sendWorker{load: l, cpus: order.CPUs, session: s, closing: make(chan struct{})}
+	w := &sendWorker{load: l, order: order, cpus: order.CPUs, session: s, closing: make(chan struct{})}
 	w.start = func() (mover, error) { return w.startSources(), nil }
 	if err := w.choose(ctx); err != nil {
 		w.Close()

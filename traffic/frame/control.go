@@ -10,7 +10,8 @@ import (
 // sender says hello, the receiver answers with the session's number. Then the
 // sender may ask for the probe's count, tells at intervals how many frames its device
 // has refused, which have numbers and yet are not lost, and in the end what it has
-// sent, which the receiver repeats.
+// sent, which the receiver repeats. Where both are kept for another trial, the sender then asks for that
+// one's session, and is answered as its hello was.
 //
 //	hello   0 magic "wtframes"  8 version  10 family (4, 6)  11 vary (0 ports, 1 addresses)  12 size, or which mix  16 flows
 //	answer  0 magic "wtframes"  8 version  10 status  12 session
@@ -116,12 +117,13 @@ func decodeAnswer(b []byte) (session uint32, err error) {
 }
 
 // The kinds of a message. A count has the probe's frames that came in its first
-// number, refused those that were refused so far; the final has what was sent.
+// number, refused those that were refused so far; the final has what was sent; who asks again has none.
 const (
 	askCount uint64 = iota + 1
 	tellCount
 	tellRefused
 	tellFinal
+	askAgain
 )
 
 // message is what is said after the handshake.
@@ -144,7 +146,7 @@ func decodeMessage(b []byte) (message, error) {
 		return message{}, fmt.Errorf("a message of %d bytes, not %d", len(b), messageSize)
 	}
 	m := message{kind: binary.BigEndian.Uint64(b)}
-	if m.kind < askCount || m.kind > tellFinal {
+	if m.kind < askCount || m.kind > askAgain {
 		return message{}, fmt.Errorf("a message of kind %d, which nobody knows", m.kind)
 	}
 	for i := range m.numbers {

@@ -25,7 +25,6 @@
 #define JUMP (1ULL << 31)
 
 /* What Go sets before it loads the program. */
-const volatile __u32 frame_session;
 const volatile __u32 frame_flows = 1;
 const volatile __u32 frame_words_per_flow = 2;	 /* a power of two */
 const volatile __u32 frame_turns = 1;		 /* sizes that frames have in turn */
@@ -34,6 +33,9 @@ const volatile __u32 frame_ipv6;
 const volatile __u32 frame_shift;  /* how far back what frames wear puts the inner packet */
 const volatile __u32 frame_shared; /* several CPUs may count one flow at the same time */
 const volatile __u32 frame_timed;  /* the sender's clock is this machine's, so times are told */
+
+/* What Go sets before each trial: whose frames are counted. */
+volatile __u32 frame_session;
 
 /* What became of the frames of one phase at one hook on one CPU. Go has the same layout. */
 struct frame_totals {
@@ -58,10 +60,11 @@ struct {
  * What is remembered of a flow: the number after the highest that has come, and which numbers have
  * come: 32 of them in the lower half of a word, their block (number / 32) in the upper half. The
  * words are a ring, as many as Go makes the values large. A word is taken over by a newer block
- * when that block's first number comes, so nothing is ever cleared.
+ * when that block's first number comes, so nothing is cleared in a trial.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* so that Go clears it at once, between trials */
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, 3 * sizeof(__u64));

@@ -23,29 +23,11 @@ func lagOf(bucket int) int64 {
 
 func (l *live) late(all *result.Recorder) {
 	for bucket, frames := range l.record.Lag {
-		recordMany(all, lagOf(bucket), frames)
+		all.RecordMany(lagOf(bucket), frames)
 	}
 }
 
 func (p *packetSocket) late(all *result.Recorder) { all.Merge(p.lag) }
-
-// recordMany records a value many times by doubling: a recorder takes one at a time.
-func recordMany(into *result.Recorder, ns int64, times uint64) {
-	if times == 0 {
-		return
-	}
-	power := result.NewRecorder()
-	power.Record(ns)
-	for ; times > 0; times >>= 1 {
-		if times&1 == 1 {
-			into.Merge(power)
-		}
-		twice := result.NewRecorder()
-		twice.Merge(power)
-		twice.Merge(power)
-		power = twice
-	}
-}
 
 // lag is how late the window's frames were; without a rate none is late.
 func (w *sendWorker) lag(m mover) *result.Histogram {

@@ -6,16 +6,6 @@ import (
 	"windtunnel/result"
 )
 
-func TestRecordMany(t *testing.T) {
-	for _, times := range []uint64{0, 1, 2, 3, 1000, 12_345_678} {
-		r := result.NewRecorder()
-		recordMany(r, 500, times)
-		if h := r.Histogram(); h.Count != times {
-			t.Errorf("recorded %d times, not %d", h.Count, times)
-		}
-	}
-}
-
 // TestLagIsCounted: the program puts a frame into the bucket of its lateness.
 func TestLagIsCounted(t *testing.T) {
 	needsRoot(t)

@@ -29,9 +29,10 @@ type listener struct {
 	want     hello
 	session  uint32
 	probed   func() (uint64, error)
-	joined   chan struct{} // closed when a sender has joined
-	last     chan parting  // what that sender said in the end
-	refused  atomic.Uint64 // frames that its device refused, so far
+	joined   chan struct{}  // closed when a sender has joined
+	last     chan parting   // what that sender said in the end
+	refused  atomic.Uint64  // frames that its device refused, so far
+	again    sync.WaitGroup // serves that sender in sessions after the first
 
 	mu     sync.Mutex
 	closed bool
@@ -47,7 +48,7 @@ type parting struct {
 // listen makes a receiver: its sink counts from now on.
 func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
 	if order.Port != nil {
-		return listenAtPort(l, *order.Port)
+		return listenAtPort(l, order)
 	}
 	ip, _, err := localAddress(order.Address)
 	if err != nil {
@@ -72,7 +73,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		return nil, err
 	}
 	ln := newListener(socket, reserved, l, helloOf(l, ip), e.session, counting)
-	return &receiveWorker{load: l, device: d, listener: ln, address: ln.door.Address().String(), sink: counting, closing: make(chan struct{})}, nil
+	return &receiveWorker{load: l, order: order, device: d, listener: ln, address: ln.door.Address().String(), sink: counting, closing: make(chan struct{})}, nil
 }
 
 func newListener(socket net.Listener, reserved []*net.UDPConn, l load, want hello, session uint32, counting sink) *listener {
@@ -142,6 +143,8 @@ func (ln *listener) serve(conn net.Conn) parting {
 			continue
 		case askCount:
 			err = ln.answer(conn)
+		case askAgain:
+			err = ln.tellSession(conn)
 		default:
 			return hearOut(conn, m)
 		}
@@ -159,6 +162,21 @@ func (ln *listener) answer(conn net.Conn) error {
 	conn.SetWriteDeadline(time.Now().Add(handshakeTimeout))
 	_, err = conn.Write(message{kind: tellCount, numbers: [numbersInMessage]uint64{count}}.encode())
 	return err
+}
+
+// tellSession answers a sender that is kept for the session.
+func (ln *listener) tellSession(conn net.Conn) error {
+	conn.SetWriteDeadline(time.Now().Add(handshakeTimeout))
+	_, err := conn.Write(encodeAnswer(welcome, ln.session))
+	return err
+}
+
+// renew serves the sender of the session before, whose last word was heard, in another one.
+func (ln *listener) renew(session uint32) {
+	last := make(chan parting, 1)
+	ln.session, ln.last = session, last
+	ln.refused.Store(0)
+	ln.again.Go(func() { last <- ln.serve(ln.sender) })
 }
 
 // hearOut takes a sender's last word, and repeats it.
@@ -181,5 +199,6 @@ func (ln *listener) close() {
 	}
 	ln.mu.Unlock()
 	ln.door.Wait()
+	ln.again.Wait()
 	closeAll(ln.reserved)
 }

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"fmt"
+	"slices"
 
 	"windtunnel/result"
 )
@@ -79,6 +80,12 @@ func parseLoad(given result.Options) (load, error) {
 func (l load) share(thread int) (first, end uint32) {
 	at := func(i int) uint32 { return uint32(uint64(l.flows) * uint64(i) / uint64(l.threads)) }
 	return at(thread), at(thread + 1)
+}
+
+// alike reports whether two loads differ in nothing but their rate, and in the burst that it has.
+func (l load) alike(o load) bool {
+	return slices.Equal(l.sizes, o.sizes) && l.flows == o.flows && l.addresses == o.addresses && l.threads == o.threads &&
+		l.method == o.method && l.sink == o.sink && l.generator == o.generator
 }
 
 // frames describes the load for a result.

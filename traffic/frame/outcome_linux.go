@@ -88,7 +88,7 @@ func (w *receiveWorker) latencies() (map[string]result.Histogram, error) {
 	}
 	all := result.NewRecorder()
 	for bucket, frames := range flights {
-		recordMany(all, lagOf(bucket), frames)
+		all.RecordMany(lagOf(bucket), frames)
 	}
 	h := all.Histogram()
 	if h.Count == 0 {

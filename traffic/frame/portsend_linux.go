@@ -88,8 +88,8 @@ func headerAtPort(w *sendWorker, p traffic.Port) (header, error) {
 	h := header{
 		from: w.session.from, to: w.session.to.Addr(), port: w.session.to.Port(),
 		session: w.session.number, sizes: w.load.sizes, addresses: w.load.addresses,
-		stamped: w.load.rate > 0, // both ends are on one machine; flat out, latency would be that of full rings
 	}
+	h.atRate(w.load)
 	var err error
 	if h.source, h.destination, err = portMACs(p); err != nil || p.Tunnel == nil {
 		return h, err
@@ -97,6 +97,9 @@ func headerAtPort(w *sendWorker, p traffic.Port) (header, error) {
 	h.outer, err = wearing(*p.Tunnel, h.source, h.destination, p.Tunnel.Sends, h.ipv6())
 	return h, err
 }
+
+// atRate has frames tell when they left only where a rate is kept: flat out, latency would be that of full rings.
+func (h *header) atRate(l load) { h.stamped = l.rate > 0 }
 
 // begin readies the session at the port, and probes the path.
 func (m *portMover) begin(ctx context.Context, w *sendWorker, h header) error {
@@ -176,7 +179,7 @@ func (m *portMover) counts(in ...int) (sent, refused uint64) {
 
 func (m *portMover) late(all *result.Recorder) {
 	for bucket, frames := range m.tell("lag") {
-		recordMany(all, lagOf(bucket), frames)
+		all.RecordMany(lagOf(bucket), frames)
 	}
 }
 

@@ -33,13 +33,14 @@ var (
 )
 
 // listenAtPort makes a receiver at a port.
-func listenAtPort(l load, p traffic.Port) (traffic.Worker, error) {
+func listenAtPort(l load, order traffic.Order) (traffic.Worker, error) {
+	p := *order.Port
 	ip, err := l.checkPort(p)
 	if err != nil {
 		return nil, err
 	}
 	if p.Device != "" {
-		return listenAtDevice(l, p, ip)
+		return listenAtDevice(l, order, ip)
 	}
 	t, err := dialTester(p)
 	if err != nil {

@@ -22,6 +22,7 @@ const (
 // receiveWorker is a prepared receiver.
 type receiveWorker struct {
 	load     load
+	order    traffic.Order
 	device   device
 	listener *listener
 	address  string // at which a sender reaches it

@@ -25,6 +25,7 @@ const (
 // sendWorker is a prepared sender.
 type sendWorker struct {
 	load      load
+	order     traffic.Order
 	cpus      []int
 	yields    bool // to the sink: both have one CPU
 	session   *session

@@ -36,9 +36,16 @@ type grower interface {
 	grown() (time.Duration, error)
 }
 
+// renewer is a sink that can count another session, from nothing.
+type renewer interface {
+	// renew is told of a session that no frame has yet.
+	renew(session uint32) error
+}
+
 var (
-	_ timer  = (*bpfSink)(nil)
-	_ grower = (*bpfSink)(nil)
+	_ timer   = (*bpfSink)(nil)
+	_ grower  = (*bpfSink)(nil)
+	_ renewer = (*bpfSink)(nil)
 )
 
 // bpfSink counts in the kernel, at one hook or two.
