@@ -17,6 +17,7 @@ type lasting struct {
 	did  []string
 	fail error // of Renew
 	says string
+	once bool
 }
 
 func (l *lasting) Address() string { return "" }
@@ -25,6 +26,8 @@ func (l *lasting) Run(context.Context, traffic.Schedule) (result.PairEnd, error)
 	l.did = append(l.did, "run")
 	return result.PairEnd{Error: l.says}, nil
 }
+
+func (l *lasting) Renewable() bool { return !l.once }
 
 func (l *lasting) Renew(context.Context, traffic.Order) error {
 	l.did = append(l.did, "renew")
@@ -51,6 +54,7 @@ func TestAWorkerIsKept(t *testing.T) {
 		"for another end":      {lasting{}, true, func(w *worker) traffic.Worker { return w.renewed(t.Context(), endOf{}, traffic.Order{Keep: true}) }, []string{"run"}, false},
 		"what will not do":     {lasting{fail: errors.New("x")}, true, func(w *worker) traffic.Worker { return w.renewed(t.Context(), of, traffic.Order{Keep: true}) }, []string{"run", "renew", "close"}, false},
 		"not what went wrong":  {lasting{says: "x"}, true, func(w *worker) traffic.Worker { return w.renewed(t.Context(), of, traffic.Order{Keep: true}) }, []string{"run", "close"}, false},
+		"not what cannot be":   {lasting{once: true}, true, func(w *worker) traffic.Worker { return w.renewed(t.Context(), of, traffic.Order{Keep: true}) }, []string{"run", "close"}, false},
 		"not where none waits": {lasting{}, false, func(w *worker) traffic.Worker { return w.renewed(t.Context(), of, traffic.Order{Keep: true}) }, []string{"run", "close"}, false},
 		"until a stop":         {lasting{}, true, func(w *worker) traffic.Worker { w.drop(); return nil }, []string{"run", "close"}, false},
 	} {

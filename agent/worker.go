@@ -234,7 +234,7 @@ func (t *workerTrial) run(ctx context.Context, prepared []preparedEnd, when traf
 func runEnd(ctx context.Context, p preparedEnd, when traffic.Schedule) (proto.WorkerEnd, traffic.Renewed) {
 	end, err := p.worker.Run(ctx, when)
 	report := proto.WorkerEnd{Pair: p.pair, Beside: p.beside, Role: p.role, Place: p.place, End: end}
-	if again, can := p.worker.(traffic.Renewed); can && p.keep && err == nil && end.Error == "" {
+	if again, can := p.worker.(traffic.Renewed); can && p.keep && again.Renewable() && err == nil && end.Error == "" {
 		return report, again
 	}
 	if closing := p.worker.Close(); err == nil && closing != nil {

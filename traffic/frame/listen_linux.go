@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,11 +174,37 @@ func (ln *listener) tellSession(conn net.Conn) error {
 }
 
 // renew serves the sender of the session before, whose last word was heard, in another one.
-func (ln *listener) renew(session uint32) {
+func (ln *listener) renew(session uint32) error {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	if ln.closed || ln.sender == nil {
+		return errClosed
+	}
+	if err := silentOn(ln.sender); err != nil {
+		return err
+	}
 	last := make(chan parting, 1)
 	ln.session, ln.last = session, last
 	ln.refused.Store(0)
 	ln.again.Go(func() { last <- ln.serve(ln.sender) })
+	return nil
+}
+
+// hangUp is how long a sender that has gone may take to be seen as such: its connection's end came before this one's trial did.
+const hangUp = time.Millisecond
+
+// silentOn is an error unless a sender is there and waits for its turn: nobody else could join.
+func silentOn(conn net.Conn) error {
+	conn.SetReadDeadline(time.Now().Add(hangUp))
+	defer conn.SetReadDeadline(time.Time{})
+	n, err := conn.Read(make([]byte, 1))
+	switch {
+	case n > 0:
+		return errors.New("the sender speaks out of turn")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	}
+	return fmt.Errorf("the sender went away: %w", err)
 }
 
 // hearOut takes a sender's last word, and repeats it.

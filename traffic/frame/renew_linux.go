@@ -30,13 +30,25 @@ func renewed(before, now traffic.Order) (load, error) {
 	switch {
 	case err != nil:
 		return load{}, err
-	case before.Port != nil && before.Port.Device == "":
-		return load{}, errors.New("a tester's session ends with its trial")
 	case !reflect.DeepEqual(before.Port, now.Port), before.Role != now.Role || before.Address != now.Address || !slices.Equal(before.CPUs, now.CPUs) || !was.alike(l):
 		return load{}, errAnother
 	}
 	return l, nil
 }
+
+// lasts reports whether an end is kept by order: sessions at testers, and programs of others, end with their trials.
+func lasts(order traffic.Order) bool {
+	return order.Keep && (order.Port == nil || order.Port.Device != "")
+}
+
+// Renewable: a sink that counts in Go counts one session.
+func (w *receiveWorker) Renewable() bool {
+	_, can := w.sink.(renewer)
+	return can && lasts(w.order)
+}
+
+// Renewable, if it is we who send.
+func (w *sendWorker) Renewable() bool { return w.generator == nil && lasts(w.order) }
 
 // Renew has the sink count another session. The programs stay where they are attached.
 func (w *receiveWorker) Renew(_ context.Context, order traffic.Order) error {
@@ -55,8 +67,7 @@ func (w *receiveWorker) Renew(_ context.Context, order traffic.Order) error {
 		return err
 	}
 	w.load, w.order = l, order
-	w.listener.renew(session)
-	return nil
+	return w.listener.renew(session)
 }
 
 // Renew joins another session of the receiver, by the way that the first one's probe has found.
