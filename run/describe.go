@@ -104,8 +104,11 @@ func describeTimes(b *strings.Builder, p Plan) {
 			fmt.Fprintf(b, "those of cell %s have a window of %s, as the suite says\n", cell.Record.Name, cell.window)
 		}
 	}
-	if searches := p.searchTime(time.Duration(t.BudgetSeconds * float64(time.Second))); searches > 0 {
-		fmt.Fprintf(b, "before them, cells search for their rates, for %s at most; blocks measure them there\n", searches.Round(time.Second))
+	if len(p.Searches) > 0 {
+		b.WriteString("before them, cells search for their rates; blocks measure them there\n")
+	}
+	for _, s := range p.Searches {
+		fmt.Fprintf(b, "  %s: %s\n", s.named(), s.Words())
 	}
 	for _, d := range p.Doubts {
 		fmt.Fprintf(b, "doubt: %s\n", d.Says)

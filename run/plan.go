@@ -65,6 +65,7 @@ type Plan struct {
 	Ratios     []result.Ratio
 	Hypotheses []result.Hypothesis
 	Times      result.Plan
+	Searches   []PlannedSearch
 	Seed       uint64
 	Doubts     []result.Doubt
 	OneAtATime bool // cells stand one after the other, and are built anew for each trial
@@ -120,7 +121,8 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 	p.Hypotheses = p.hypotheses(host)
 	p.ownWindows()
 	p.Times = p.times(settings)
-	p.Doubts = append(p.doubts(), p.narrowDoubts()...)
+	p.Searches = p.searches()
+	p.Doubts = slices.Concat(p.doubts(), p.searchDoubts(), p.narrowDoubts())
 	return p, nil
 }
 
@@ -332,11 +334,12 @@ func (p Plan) times(settings Settings) result.Plan {
 	return t
 }
 
-// leastBudget is what the least number of blocks takes, with everything around them.
+// leastBudget is what the least number of blocks takes, with everything around them and before them.
 func (p Plan) leastBudget() time.Duration {
 	all := closingTime + p.setUp() + stats.MinimumBlocks*blockTime(p.Times, p.Runnable()) + p.generators()*calibrationTime
 	all += p.halvesTime(halfMostOf * all)
 	all += p.equalTime(equalMostOf * all)
+	all += p.searchesWant()
 	return all.Truncate(10*time.Second) + 10*time.Second
 }
 

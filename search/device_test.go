@@ -49,6 +49,15 @@ func (d *device) measure(_ context.Context, seconds, load float64) (Measured, er
 	return m, nil
 }
 
+// slowly measures as a machine does that needs so many seconds around each trial.
+func (d *device) slowly(around float64) Measure {
+	return func(ctx context.Context, seconds, load float64) (Measured, error) {
+		m, err := d.measure(ctx, seconds, load)
+		m.Spent = m.Seconds + around
+		return m, err
+	}
+}
+
 // capacity is drawn for each seed, so that no load is met by chance.
 func capacity(seed uint64) (truth float64, random *rand.Rand) {
 	random = rand.New(rand.NewPCG(seed, 0x5ea7c4))
