@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -21,6 +22,18 @@ func PinThread(cpu int) error {
 
 // ThreadID names the calling OS thread for ThreadCPU and ThreadWait.
 func ThreadID() int { return unix.Gettid() }
+
+// StackElsewhere tells whether the kernel's stack handed a connected socket what came last on another CPU than the one that
+// the caller runs on (SO_INCOMING_CPU, socket(7)). Where that is not known it did not.
+func StackElsewhere(socket int) bool {
+	came, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_INCOMING_CPU)
+	if err != nil || came < 0 {
+		return false
+	}
+	var here uint32
+	_, _, errno := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&here)), 0, 0)
+	return errno == 0 && uint32(came) != here
+}
 
 // DeafenThread blocks the signal by which Go's scheduler interrupts the calling
 // OS thread every 10 ms (sigPreempt in runtime/signal_unix.go). It would begin

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // pairUp connects a bound socket to the one peer that it hears. The kernel then keeps what strangers send from it,
@@ -31,12 +33,4 @@ func pairUp(conn *net.UDPConn, peer netip.AddrPort) {
 }
 
 // elsewhere tells whether the stack handed the socket its last datagram on another CPU than the caller's.
-func (s *socket) elsewhere() bool {
-	came, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_INCOMING_CPU)
-	if err != nil || came < 0 || !s.connected {
-		return false
-	}
-	var here uint32
-	_, _, errno := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&here)), 0, 0)
-	return errno == 0 && uint32(came) != here
-}
+func (s *socket) elsewhere() bool { return s.connected && traffic.StackElsewhere(s.fd) }

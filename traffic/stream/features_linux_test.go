@@ -215,3 +215,48 @@ func TestAFallenRateLeavesNothingBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestAReceiverWaitsWhereItsStackWorks: on another CPU it is woken for whatever comes.
+func TestAReceiverWaitsWhereItsStackWorks(t *testing.T) {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil || allowed.Count() < 2 {
+		t.Skipf("skip: needs two CPUs: %d, %v", allowed.Count(), err)
+	}
+	var cpus []int
+	for cpu := 0; len(cpus) < 2; cpu++ {
+		if allowed.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	near, far := connected(t, 1)
+	e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{})
+	thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer thread.close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked: the thread ends with its binding
+		for i, cpu := range cpus {
+			if err := traffic.PinThread(cpu); err != nil {
+				t.Error(err)
+				return
+			}
+			if i == 0 { // what is read has been handed over
+				if _, err := far[0].Write(make([]byte, 100)); err != nil {
+					t.Error(err)
+				}
+				for n := 0; n <= 0; {
+					n, _ = unix.Read(int(thread.flows[0].fd), make([]byte, 100))
+				}
+			}
+			thread.wait(time.Millisecond, 1<<20)
+			if waits := thread.water > 1; waits != (i == 0) {
+				t.Errorf("on CPU %d, of what came on CPU %d: waits for %d bytes at 1 GB/s", cpu, cpus[0], thread.water)
+			}
+		}
+	}()
+	<-done
+}

@@ -160,7 +160,7 @@ func (t *thread) burst(stop *atomic.Bool) (burstEnd, error) {
 		t.silent.Store(0)
 	}
 	if t.waits {
-		t.lowWater(took, moved)
+		t.wait(took, moved)
 	}
 	if o.flow == nil || o.flow.zero == nil || o.errno != 0 && o.errno != unix.ENOBUFS {
 		return o, t.judge(o.errno)
