@@ -24,6 +24,9 @@ func CanPin() bool { return false }
 // Go runtime knows of.
 func DeafenThread() error { return nil }
 
+// SharpenThread has nothing to do: this system has no slack of a thread's timers.
+func SharpenThread() error { return nil }
+
 // ThreadID is 0: this system's threads have no number that a clock takes.
 func ThreadID() int { return 0 }
 

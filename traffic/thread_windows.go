@@ -29,6 +29,9 @@ func CanPin() bool { return true }
 // Go runtime knows of.
 func DeafenThread() error { return nil }
 
+// SharpenThread has nothing to do: this system has no slack of a thread's timers.
+func SharpenThread() error { return nil }
+
 // ThreadID names the calling OS thread for ThreadCPU.
 func ThreadID() int { return int(windows.GetCurrentThreadId()) }
 

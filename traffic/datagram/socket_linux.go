@@ -195,15 +195,6 @@ func (n *name) addrPort() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// sharpen lets sleeps of the calling thread end on time: by default the kernel
-// may add 50 us (PR_SET_TIMERSLACK).
-func sharpen() error {
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("setting a hot thread's timer slack: %w", err)
-	}
-	return nil
-}
-
 // spinNS is what is waited for by looking at the clock.
 const spinNS = 5000
 

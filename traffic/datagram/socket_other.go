@@ -77,9 +77,6 @@ func (s *socket) name(peer netip.AddrPort) (name, error) {
 
 func (n *name) addrPort() netip.AddrPort { return unmapped(n.peer) }
 
-// sharpen has nothing to do: these systems' sleeps take no setting.
-func sharpen() error { return nil }
-
 // coarseNS is how much longer a sleep may last than it was asked to: Windows'
 // timers tick every 0.5 to 2 ms (timeBeginPeriod).
 var coarseNS = map[string]int64{"windows": 2e6}[runtime.GOOS] + 50e3

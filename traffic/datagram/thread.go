@@ -33,7 +33,7 @@ func (t *thread) settle() error {
 	if err := traffic.DeafenThread(); err != nil {
 		return err
 	}
-	if err := sharpen(); err != nil || t.cpu < 0 {
+	if err := traffic.SharpenThread(); err != nil || t.cpu < 0 {
 		return err
 	}
 	return traffic.PinThread(t.cpu)

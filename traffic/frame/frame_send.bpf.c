@@ -16,14 +16,7 @@
 /* So many frames the kernel sends in turn, then it transmits them; liveBatch in live_linux.go. A
  * phase begins with a batch, so that what is refused is known to be of its phase. */
 #define FRAME_BATCH 64
-/*
- * So long a sender without a rate waits after the device refused frames. One that goes on keeps the
- * device's ring full and returns what was refused under the lock under which the far end returns
- * what it took, which made both a quarter slower. A ring of 256 frames does not run empty
- * meanwhile.
- */
-#define REFUSED_PAUSE 10000 /* ns */
-#define PAUSE_LOOKS 1024    /* at the clock, at most; each takes 10 ns or more */
+#define PAUSE_LOOKS 1024 /* at the clock in a pause, at most; each takes 10 ns or more */
 
 /* A size of frames. */
 struct frame_shape {
@@ -54,6 +47,7 @@ struct frame_sender {
 	__u64 depth;	/* ps that a late sender makes good at once; what is over is given up */
 	/* What Go changes while frames are sent. */
 	__u32 phase;
+	__u32 pause; /* ns that a sender without a rate waits after the device refused frames */
 	/* What the programs write. */
 	__u32 flow;  /* of the next frame */
 	__s32 error; /* of the last transmission that refused frames */
@@ -341,8 +335,8 @@ int BPF_PROG(frame_refused, const struct net_device *from, const struct net_devi
 		return 0;
 	s->refused[s->current & (FRAME_PHASES - 1)] += drops;
 	s->error = error;
-	if (!s->interval)
-		s->resume = bpf_ktime_get_ns() + REFUSED_PAUSE;
+	if (!s->interval && s->pause)
+		s->resume = bpf_ktime_get_ns() + s->pause;
 	return 0;
 }
 

@@ -46,9 +46,9 @@ type sendFrameSender struct {
 	Interval  uint64
 	Depth     uint64
 	Phase     uint32
+	Pause     uint32
 	Flow      uint32
 	Error     int32
-	_         [4]byte
 	Sequence  uint64
 	Due       uint64
 	Now       uint64

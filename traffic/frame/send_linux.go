@@ -90,7 +90,7 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 	if err == nil {
 		e.release()
 		late = tardy(e, c)
-		err = c.until(ctx, c.windowBegin())
+		err = w.warm(ctx, e, c)
 	}
 	if err != nil {
 		e.halt()
@@ -117,6 +117,16 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		end.Error = early.Error()
 	}
 	return end, ctx.Err()
+}
+
+// warm waits for the window. Threads of ours without a rate find out meanwhile how to be fastest here.
+func (w *sendWorker) warm(ctx context.Context, e mover, c *course) error {
+	if own, is := e.(*engine); is && w.load.rate == 0 {
+		if err := own.choosePause(ctx, c); err != nil {
+			return err
+		}
+	}
+	return c.until(ctx, c.windowBegin())
 }
 
 // tardy is an error if a program of others was not going when its window began: the part that it missed would pass for a lower rate.

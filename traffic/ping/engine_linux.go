@@ -1,12 +1,10 @@
 package ping
 
 import (
-	"fmt"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 
 	"windtunnel/traffic"
 )
@@ -92,17 +90,9 @@ func (t *hotThread) run(ready func(), start <-chan struct{}) error {
 	return t.work()
 }
 
-// settle also takes the slack from the thread's timers, by which the kernel lets
-// them be up to 50 µs late (prctl(2), PR_SET_TIMERSLACK).
 func (t *hotThread) settle() error {
-	if err := traffic.DeafenThread(); err != nil {
+	if err := errors.Join(traffic.DeafenThread(), traffic.SharpenThread()); err != nil || t.cpu < 0 {
 		return err
-	}
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("taking the slack from a thread's timers: %w", err)
-	}
-	if t.cpu < 0 {
-		return nil
 	}
 	return traffic.PinThread(t.cpu)
 }

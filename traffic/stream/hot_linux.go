@@ -95,6 +95,9 @@ func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 			return burstEnd{f, e == 0, e}
 		}
 		f.count(n)
+		if t.dozes && n < t.buffer.size {
+			syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t.nap)), 0, 0)
+		}
 	}
 	return burstEnd{}
 }

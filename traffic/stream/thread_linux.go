@@ -29,11 +29,13 @@ type thread struct {
 	budget       *budget
 	sendFlags    uintptr
 	receiveFlags uintptr
-	bound        int     // calls of a burst
-	gentle       bool    // calls are few: see await
-	waits        bool    // for enough to be there: see lowWater
-	water        int     // bytes: what it waits for now
-	poller       *poller // nil for one flow, and for paced ones
+	bound        int           // calls of a burst
+	gentle       bool          // calls are few: see await
+	waits        bool          // for enough to be there: see lowWater
+	water        int           // bytes: what it waits for now
+	dozes        bool          // see wait
+	nap          unix.Timespec // dozeTime
+	poller       *poller       // nil for one flow, and for paced ones
 	together     bool
 	silence      uint64        // calls in turn without a byte; 0: for ever
 	limit        time.Duration // the same in time
@@ -70,6 +72,7 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 		}
 	}
 	t.waits = role == traffic.Receive && len(flows) == 1
+	t.nap = unix.NsecToTimespec(int64(dozeTime))
 	return t, t.poll(interest)
 }
 
@@ -114,7 +117,7 @@ func (t *thread) run(ready func(), start <-chan struct{}, stop *atomic.Bool) err
 }
 
 func (t *thread) settle() error {
-	if err := traffic.DeafenThread(); err != nil || t.cpu < 0 {
+	if err := errors.Join(traffic.DeafenThread(), traffic.SharpenThread()); err != nil || t.cpu < 0 {
 		return err
 	}
 	return traffic.PinThread(t.cpu)
