@@ -88,6 +88,9 @@ func environment(peers string) string {
 	return fmt.Sprintf("Machine: Linux %s, %s x %s, %s; %s.", print["kernel.release"], print["cpu.count"], print["cpu.model"], print["tool.go"], peers)
 }
 
+// Processor is the model of this machine's. Ratios to peers are not the same on all, so a section may be one of its own on each.
+func Processor() string { return measure.ReadFingerprint()["cpu.model"] }
+
 // Write puts the section into the file, which may not exist yet.
 func (s Section) Write(path string) error {
 	old, err := os.ReadFile(path)

@@ -1,6 +1,6 @@
 // Command traffic compares the loads stream, datagram, ping and frame with other tools
 // on the same wire between two simulated nodes, in turn, and writes its section of
-// bench/RESULTS.md.
+// bench/RESULTS.md, one for each processor.
 package main
 
 import (
@@ -64,7 +64,7 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	section := bench.Section{
-		Title: "traffic and its peers",
+		Title: "traffic and its peers on " + bench.Processor(),
 		Says:  fmt.Sprintf(says, s.window, 100*wire.Disturbed),
 		Peers: peers.Names(tools),
 	}

@@ -38,10 +38,12 @@ var setups = []setup{
 	{
 		name: "TCP, 128 KiB messages with zero copy and discard, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Bytes, Message: 128 << 10, ZeroCopy: true},
 		kind: "stream", load: result.Options{"message": 128 << 10, "congestion": "cubic", "copy": stream.CopySendfile, "discard": true}, goal: 1.1,
+		limit: limitOfZeroCopy,
 	},
 	{
 		name: "TCP, 1390 B no-delay messages, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Bytes, Message: 1390, NoDelay: true},
 		kind: "stream", load: result.Options{"message": 1390, "nodelay": true, "congestion": "cubic"}, goal: 1, alone: map[string]float64{debianIperf3: 1.4},
+		limit: limitOfSmallMessages,
 	},
 	{
 		name: "TCP, 128 KiB messages, wire as memory", wire: wire.Memory, work: peers.Work{What: peers.Bytes, Message: 128 << 10},
@@ -50,6 +52,7 @@ var setups = []setup{
 	{
 		name: "UDP, 1400 B without segmentation offload, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Datagrams, Message: 1400},
 		kind: "datagram", load: result.Options{"message": 1400, "segmentation": "off", "verify": "header"}, goal: 1.2, alone: map[string]float64{debianIperf3: 1.5},
+		limit: limitOfDatagrams,
 	},
 	{
 		name: "UDP, 1400 B with segmentation offload, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Datagrams, Message: 1400, Offload: true},
@@ -68,6 +71,7 @@ var setups = []setup{
 	{
 		name: "frames, 64 bytes, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Frames},
 		kind: "frame", load: result.Options{"size": 64}, goal: 0.9,
+		limit: limitOfFrames,
 	},
 	{
 		name: "TCP request/response, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.TCPTransactions, Message: 1},
@@ -149,7 +153,7 @@ func (s setup) figures(peerNames []string) []figure {
 	all := []figure{{rate, bench.NewContest(unit[s.work.What]+", "+s.name, bench.Goal{Ratio: s.goal}, peerNames, s.alone), s.limit}}
 	if s.work.What == peers.Bytes {
 		cost := bench.NewContest("CPU time per byte of both ends, "+s.name, bench.Goal{Ratio: 1, AtMost: true}, peerNames, nil)
-		all = append(all, figure{of: wire.Sample.CostTCP, Contest: cost})
+		all = append(all, figure{wire.Sample.CostTCP, cost, s.limit})
 	}
 	return all
 }
