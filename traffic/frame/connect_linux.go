@@ -47,9 +47,14 @@ func join(ctx context.Context, l load, address string) (*session, error) {
 }
 
 func (s *session) greet(ctx context.Context, l load) error {
+	return s.open(ctx, helloOf(l, s.to.Addr()).encode())
+}
+
+// open asks for a session, and waits for its number.
+func (s *session) open(ctx context.Context, question []byte) error {
 	defer context.AfterFunc(ctx, func() { s.control.SetDeadline(time.Unix(1, 0)) })()
 	s.control.SetDeadline(time.Now().Add(handshakeTimeout))
-	if _, err := s.control.Write(helloOf(l, s.to.Addr()).encode()); err != nil {
+	if _, err := s.control.Write(question); err != nil {
 		return err
 	}
 	answer := make([]byte, answerSize)
@@ -71,19 +76,11 @@ func helloOf(l load, ip netip.Addr) hello {
 
 // again asks the receiver, which was readied for it, for another session.
 func (s *session) again(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() { s.control.SetDeadline(time.Unix(1, 0)) })()
-	s.control.SetDeadline(time.Now().Add(handshakeTimeout))
-	if _, err := s.control.Write(message{kind: askAgain}.encode()); err != nil {
+	s.told = 0
+	if err := s.open(ctx, message{kind: askAgain}.encode()); err != nil {
 		return fmt.Errorf("asking the receiver for another session: %w", err)
 	}
-	answer := make([]byte, answerSize)
-	if _, err := io.ReadFull(s.control, answer); err != nil {
-		return fmt.Errorf("waiting for another session: %w", err)
-	}
-	var err error
-	s.number, err = decodeAnswer(answer)
-	s.told = 0
-	return err
+	return nil
 }
 
 // counted asks how many of the probe's frames have come so far.

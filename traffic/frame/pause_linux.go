@@ -47,30 +47,23 @@ func (e *engine) choosePause(ctx context.Context, c *course) error {
 		return nil
 	}
 	turn := share / time.Duration(2*turns)
-	var gains []float64
-	for i := range turns {
-		first, second := uint32(noPause), uint32(longPause)
-		if i%2 == 1 { // so that a rate that rises or falls favours neither
-			first, second = second, first
+	waits, gains := []uint32{noPause, longPause}, []float64{}
+	for range turns {
+		rates := map[uint32]float64{}
+		for _, wait := range waits {
+			rate, err := e.taken(ctx, c, wait, turn)
+			if err != nil {
+				return err
+			}
+			rates[wait] = rate
 		}
-		one, err := e.taken(ctx, c, first, turn)
-		if err != nil {
-			return err
-		}
-		other, err := e.taken(ctx, c, second, turn)
-		if err != nil {
-			return err
-		}
-		if first == longPause {
-			one, other = other, one
-		}
-		gains = append(gains, one-other)
+		gains = append(gains, rates[noPause]-rates[longPause])
+		slices.Reverse(waits) // so that a rate that rises or falls favours neither
 	}
 	slices.Sort(gains)
-	if middle := gains[len(gains)/2]; middle > 0 {
+	e.pause(longPause)
+	if gains[len(gains)/2] > 0 {
 		e.pause(noPause)
-	} else {
-		e.pause(longPause)
 	}
 	return nil
 }
