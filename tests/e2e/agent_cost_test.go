@@ -5,6 +5,7 @@ package e2e
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,8 +14,7 @@ import (
 	"windtunnel/bench/agentcost"
 )
 
-// agents are measured, until one keeps the bounds: on a machine that others use, a window may have a page fault of milliseconds, or a
-// collection of garbage, where it has 3 ms in all.
+// agents are measured, of whose costs the medians count: on a machine that others use, one window of 3 ms in all had 14.
 const agents = 3
 
 // TestWhatAnAgentCosts while it waits, and in the window of a trial, without stacks and with them; `make bench-sampling` writes the figures
@@ -26,10 +26,11 @@ func TestWhatAnAgentCosts(t *testing.T) {
 		work         agentcost.Work
 		mostSampling float64
 	}{
-		"counters": {agentcost.Work{Waits: 4 * time.Second, Window: 2 * time.Second}, agentcost.MostSampling},
+		"counters": {agentcost.Work{Waits: 2 * time.Second, Window: 2 * time.Second}, agentcost.MostSampling},
 		"stacks":   {agentcost.Work{Waits: time.Second, Window: 2 * time.Second, Stacks: true}, 3 * agentcost.MostSampling},
 	} {
 		t.Run(name, func(t *testing.T) {
+			var waiting, sampling, resident []float64
 			for range agents {
 				cost, err := agentcost.Measure(t.Context(), filepath.Join(bin, "windtunnel"), filepath.Join(t.TempDir(), "lease"), c.work)
 				if errors.Is(err, ebpf.ErrNotSupported) {
@@ -39,11 +40,20 @@ func TestWhatAnAgentCosts(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Logf("%+v", cost)
-				if cost.Waiting <= agentcost.MostWaiting && cost.Sampling <= c.mostSampling && cost.ResidentBytes <= agentcost.MostResidentBytes {
-					return
-				}
+				waiting, sampling, resident = append(waiting, cost.Waiting), append(sampling, cost.Sampling), append(resident, float64(cost.ResidentBytes))
 			}
-			t.Errorf("each takes more than %g of a CPU or %g bytes while it waits, or %g for sampling", agentcost.MostWaiting, agentcost.MostResidentBytes, c.mostSampling)
+			mayBe(t, "CPUs while it waits", waiting, agentcost.MostWaiting)
+			mayBe(t, "CPUs for sampling", sampling, c.mostSampling)
+			mayBe(t, "bytes behind a trial", resident, agentcost.MostResidentBytes)
 		})
+	}
+}
+
+// mayBe holds the median of some costs to a bound.
+func mayBe(t *testing.T, what string, costs []float64, most float64) {
+	t.Helper()
+	slices.Sort(costs)
+	if costs[len(costs)/2] > most {
+		t.Errorf("%s: %g, whose median is more than %g", what, costs, most)
 	}
 }

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -56,4 +57,29 @@ func TestBoundOutlivesOtherThreads(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	<-ended
+}
+
+// untilSeen lets a command run until what it is for was seen, then gives it Ctrl-C, and returns what it said once it has ended.
+func untilSeen(t *testing.T, cmd *exec.Cmd, limit time.Duration, seen func() bool) (said, errs string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &err
+	ended := startBound(t, cmd)
+	late, pause := time.After(limit), time.NewTicker(200*time.Millisecond)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ended:
+			return out.String(), err.String()
+		case <-late:
+			_ = cmd.Process.Kill()
+			<-ended
+			t.Fatalf("it does not end\n%s", err.String())
+		case <-pause.C:
+			if seen() {
+				pause.Stop()
+				_ = cmd.Process.Signal(syscall.SIGINT)
+			}
+		}
+	}
 }

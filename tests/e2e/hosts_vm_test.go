@@ -3,12 +3,10 @@
 package e2e
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -40,34 +38,19 @@ func TestVirtualMachinesBetweenHosts(t *testing.T) {
 		b.on(t, host, "[ ! -d /boot ] || mount -t tmpfs tmpfs /boot")
 	}
 	before := b.states(t)
-	var said, errs bytes.Buffer
 	cmd := b.in(b.conductor.pid, filepath.Join(bin, "windtunnel"), "run", suite, "--nodes", bothHosts, "--window", "250ms", "--budget", "5m", "--out", out)
-	cmd.Stdout, cmd.Stderr = &said, &errs
-	ended := startBound(t, cmd)
-	late, pause := time.After(7*time.Minute), time.NewTicker(200*time.Millisecond)
-	defer pause.Stop()
-	for running := true; running; {
-		select {
-		case <-ended:
-			running = false
-		case <-late:
-			_ = cmd.Process.Kill()
-			t.Fatalf("it does not end\n%s", errs.String())
-		case <-pause.C:
-			if counts(trialsOf(t, out), "bridge") && counts(trialsOf(t, out), "vrouter") {
-				pause.Stop()
-				_ = cmd.Process.Signal(syscall.SIGINT)
-			}
-		}
-	}
+	said, errs := untilSeen(t, cmd, 7*time.Minute, func() bool {
+		trials := trialsOf(t, out)
+		return counts(trials, "bridge") && counts(trials, "vrouter")
+	})
 	for _, cell := range []string{"bridge", "vrouter"} {
 		if !counts(trialsOf(t, out), cell) {
-			t.Errorf("%s was not measured; exit code %d\n%s\n%s", cell, cmd.ProcessState.ExitCode(), said.String(), errs.String())
+			t.Errorf("%s was not measured; exit code %d\n%s\n%s", cell, cmd.ProcessState.ExitCode(), said, errs)
 		}
 	}
 	mustBeMachines(t, trialsOf(t, out))
-	if !strings.Contains(said.String(), "Virtual machines") {
-		t.Errorf("the report says nothing of them:\n%s", said.String())
+	if !strings.Contains(said, "Virtual machines") {
+		t.Errorf("the report says nothing of them:\n%s", said)
 	}
 	b.mustBeAsBefore(t, before)
 }

@@ -63,31 +63,13 @@ func needsVMs(t *testing.T, text string) string {
 func TestVirtualMachines(t *testing.T) {
 	needsPollMode(t)
 	suite, out := needsVMs(t, vmSuite), filepath.Join(t.TempDir(), "run")
-	var said, errs bytes.Buffer
 	cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", suite, "--window", "250ms", "--budget", "5m", "--out", out)
-	cmd.Stdout, cmd.Stderr = &said, &errs
-	ended := startBound(t, cmd)
-	late, pause := time.After(6*time.Minute), time.NewTicker(200*time.Millisecond)
-	defer pause.Stop()
-	for running := true; running; {
-		select {
-		case <-ended:
-			running = false
-		case <-late:
-			_ = cmd.Process.Kill()
-			t.Fatalf("it does not end\n%s", errs.String())
-		case <-pause.C:
-			if len(unseen(trialsOf(t, out))) == 0 {
-				pause.Stop()
-				_ = cmd.Process.Signal(syscall.SIGINT)
-			}
-		}
-	}
+	said, errs := untilSeen(t, cmd, 6*time.Minute, func() bool { return len(unseen(trialsOf(t, out))) == 0 })
 	mustBeMachines(t, trialsOf(t, out))
 	if missed := unseen(trialsOf(t, out)); len(missed) > 0 {
-		t.Fatalf("not measured: %v; exit code %d\n%s\n%s", missed, cmd.ProcessState.ExitCode(), said.String(), errs.String())
+		t.Fatalf("not measured: %v; exit code %d\n%s\n%s", missed, cmd.ProcessState.ExitCode(), said, errs)
 	}
-	mustSayMachines(t, said.String())
+	mustSayMachines(t, said)
 }
 
 // machinesOf are the places of a cell's machines.
