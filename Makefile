@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers promises soak kernels pci cgroup2 bonding bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
+.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers promises soak kernels pci cgroup2 bonding nicqueues bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
 
 all: build
 
@@ -85,6 +85,10 @@ cgroup2:
 # Bonding devices, in an emulated guest whose kernel has them.
 bonding:
 	@bash scripts/bonding.sh
+
+# What hosts' interfaces are set to, by the driver of virtio-net, in an emulated guest.
+nicqueues:
+	@bash scripts/nicqueues.sh
 
 bench: bench-traffic bench-vrouter bench-poll bench-sampling
 

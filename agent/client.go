@@ -145,18 +145,25 @@ func (c *Client) Look(ctx context.Context, programs []string, engine string) (pr
 func cleanHost(h *proto.Host) {
 	h.System = result.Clean(h.System)
 	h.Kernel, h.NoNIC, h.NoEngine = result.Clean(h.Kernel), result.Clean(h.NoNIC), result.Clean(h.NoEngine)
-	for _, texts := range []map[string]string{h.Missing, h.Programs} {
+	for _, texts := range []map[string]string{h.Missing, h.Programs, h.Unfit} {
 		for name, why := range texts {
 			texts[name] = result.Clean(why)
 		}
 	}
 	if h.NIC != nil {
-		h.NIC.Fixed = result.Clean(h.NIC.Fixed)
-		h.NIC.Device, h.NIC.Address, h.NIC.Driver = result.Clean(h.NIC.Device), result.Clean(h.NIC.Address), result.Clean(h.NIC.Driver)
+		cleanNIC(h.NIC)
+	}
+	for i := range h.Members {
+		cleanNIC(&h.Members[i])
 	}
 	if h.Engine != nil {
 		h.Engine.Socket, h.Engine.Version = result.Clean(h.Engine.Socket), result.Clean(h.Engine.Version)
 	}
+}
+
+func cleanNIC(n *proto.NIC) {
+	n.Fixed, n.Driver = result.Clean(n.Fixed), result.Clean(n.Driver)
+	n.Device, n.Address = result.Clean(n.Device), result.Clean(n.Address)
 }
 
 // maxCPUs is how many CPUs Linux serves, at most (NR_CPUS in arch/x86/Kconfig).
@@ -183,11 +190,34 @@ func checkHost(h *proto.Host) error {
 	if len(h.System) > maxSystem {
 		return fmt.Errorf("it names its system in %d bytes", len(h.System))
 	}
-	if h.MemoryBytes <= 0 || h.NIC != nil && !(h.NIC.MTU > 0 && h.NIC.BitsPerSecond >= 0) {
-		return errors.New("it says that its memory, or its interface, is less than nothing")
+	if n := len(h.Members); n >= testbed.MostNICs || n > 0 && h.NIC == nil {
+		return fmt.Errorf("it says that it has %d interfaces for data beside its first", n)
+	}
+	all := h.Members
+	if h.NIC != nil {
+		all = append([]proto.NIC{*h.NIC}, all...)
+	}
+	for _, n := range all {
+		if err := checkNIC(n); err != nil {
+			return err
+		}
+	}
+	if h.MemoryBytes <= 0 {
+		return errors.New("it says that its memory is less than nothing")
 	}
 	if e := h.Engine; e != nil && (e.MTU < 0 || e.MTU > maxMTU || !slices.Contains([]string{"", testbed.ProxyOn, testbed.ProxyOff}, e.Proxy)) {
 		return fmt.Errorf("it says that its engine's bridge has the MTU %d, and that its userland proxy is %q", e.MTU, result.Clean(e.Proxy))
+	}
+	return nil
+}
+
+// checkNIC refuses what no interface can be.
+func checkNIC(n proto.NIC) error {
+	if !(n.MTU > 0 && n.Queues >= 0 && n.SendQueues >= 0 && n.BitsPerSecond >= 0) {
+		return errors.New("it says that an interface of its is less than nothing")
+	}
+	if !n.Channels.Possible() || n.Table < 0 || n.Rules < 0 {
+		return fmt.Errorf("it says that an interface of its has the channels %s, and a table of %d places", n.Channels, n.Table)
 	}
 	return nil
 }

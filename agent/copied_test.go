@@ -5,6 +5,7 @@ package agent
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,20 +102,23 @@ func TestForgottenProgramsAreRemoved(t *testing.T) {
 
 // TestHostsThatCannotBe are refused: they would be planned with.
 func TestHostsThatCannotBe(t *testing.T) {
-	good := proto.Host{CPUs: []int{0, 3}, MemoryBytes: 1 << 30}
+	nic := proto.NIC{NIC: testbed.NIC{MTU: 1500}}
+	good := proto.Host{CPUs: []int{0, 3}, MemoryBytes: 1 << 30, NIC: &nic, Members: []proto.NIC{nic}}
 	if err := checkHost(&good); err != nil {
 		t.Error(err)
 	}
 	for _, h := range []*proto.Host{nil, {MemoryBytes: 1}, {CPUs: []int{-1}, MemoryBytes: 1}, {CPUs: []int{1, 1}, MemoryBytes: 1}, {CPUs: []int{maxCPUs}, MemoryBytes: 1},
 		{CPUs: []int{0}}, {CPUs: make([]int, maxCPUs+1), MemoryBytes: 1}, {CPUs: []int{0}, MemoryBytes: 1, NIC: &proto.NIC{NIC: testbed.NIC{MTU: -1}}},
+		{CPUs: []int{0}, MemoryBytes: 1, NIC: &nic, Members: []proto.NIC{{}}}, {CPUs: []int{0}, MemoryBytes: 1, Members: []proto.NIC{nic}},
+		{CPUs: []int{0}, MemoryBytes: 1, NIC: &nic, Members: slices.Repeat([]proto.NIC{nic}, testbed.MostNICs)},
 		{CPUs: []int{0}, MemoryBytes: 1, Engine: &testbed.HostEngine{MTU: 1 << 40}}, {CPUs: []int{0}, MemoryBytes: 1, Engine: &testbed.HostEngine{Proxy: "maybe"}}} {
 		if checkHost(h) == nil {
 			t.Errorf("%+v passes", h)
 		}
 	}
-	evil := proto.Host{Kernel: "6\x1b[2J", Programs: map[string]string{"x": "\x1b]0;y\a"}, NIC: &proto.NIC{Driver: "\x1bc"}}
+	evil := proto.Host{Kernel: "6\x1b[2J", Programs: map[string]string{"x": "\x1b]0;y\a"}, NIC: &proto.NIC{Driver: "\x1bc"}, Members: []proto.NIC{{NIC: testbed.NIC{Device: "\x1bd"}}}}
 	cleanHost(&evil)
-	if strings.ContainsAny(evil.Kernel+evil.Programs["x"]+evil.NIC.Driver+fit("a\x1bb\nc"), "\x1b\a") {
+	if strings.ContainsAny(evil.Kernel+evil.Programs["x"]+evil.NIC.Driver+evil.Members[0].Device+fit("a\x1bb\nc"), "\x1b\a") {
 		t.Errorf("%+v", evil)
 	}
 }

@@ -5,6 +5,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -21,9 +22,20 @@ import (
 	"windtunnel/testbed/netns"
 )
 
+// lentNICs are a host's interfaces for data in a test, taken for cells with one link, or with all.
+type lentNICs struct {
+	*hostNICs
+	pin string // of the first one
+}
+
+func (h *lentNICs) take() error { return h.hostNICs.take(testbed.Node{NIC: &h.all[0].nic.Data}) }
+func (h *lentNICs) takeAll() error {
+	return h.hostNICs.take(testbed.Node{NIC: &h.all[0].nic.Data, Members: []testbed.NIC{h.all[1].nic.Data}})
+}
+
 // lendingHost gives the calling goroutine's thread, which it never gives back, the network namespace of a host with
 // an interface for data, and the agent's side of that. It returns what runs ip there.
-func lendingHost(t *testing.T) (h *hostNIC, ip func(args string)) {
+func lendingHost(t *testing.T) (h *lentNICs, ip func(args string)) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: network namespaces are made")
@@ -44,20 +56,25 @@ func lendingHost(t *testing.T) (h *hostNIC, ip func(args string)) {
 			t.Fatalf("ip %s: %v: %s", args, err, out)
 		}
 	}
-	ip("link add data mtu 1400 type veth peer name far")
-	ip("address add 10.0.0.2/24 dev data")
-	ip("link set far up")
-	ip("link set data up")
-	config := NodeConfig{Name: "b", Dir: filepath.Join(t.TempDir(), "b"), Way: &netns.Way{Address: netip.MustParseAddr("10.0.0.2")}}
+	config := NodeConfig{Name: "b", Dir: filepath.Join(t.TempDir(), "b")}
+	for i, device := range []string{"data", "data2"} {
+		ip("link add " + device + " mtu 1400 type veth peer name far-" + device)
+		address := fmt.Sprintf("10.%d.0.2", i)
+		ip("address add " + address + "/24 dev " + device)
+		ip("link set far-" + device + " up")
+		ip("link set " + device + " up")
+		config.Ways = append(config.Ways, netns.Way{Address: netip.MustParseAddr(address)})
+	}
 	notes, err := openJournal(config.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	backend := netns.New(config.Name, []int{0}, config.Dir)
-	h = findNIC(config, backend, notes)
-	if h.refused != nil {
-		t.Fatal(h.refused)
+	nics := findNICs(config, backend, notes)
+	if nics.refused != nil {
+		t.Fatal(nics.refused)
 	}
+	h = &lentNICs{nics, nics.all[0].nic.Pin}
 	t.Cleanup(func() { // before the folder goes, which has the pin
 		if err := backend.Close(); err != nil {
 			t.Error(err)
@@ -88,7 +105,7 @@ func mtu(t *testing.T) string {
 // TestAnOwnersChangesStay: the interface goes to and fro, and is put back to how it was the last time, not the first.
 func TestAnOwnersChangesStay(t *testing.T) {
 	h, ip := lendingHost(t)
-	journal := filepath.Join(filepath.Dir(h.nic.Pin), journalName)
+	journal := filepath.Join(filepath.Dir(h.pin), journalName)
 	mustDo(t, h.take, h.leave)
 	ip("link set data mtu 1300")
 	mustDo(t, h.take, h.leave)
@@ -142,6 +159,46 @@ func TestAnInterfaceThatIsNotGivenBackIsTakenStill(t *testing.T) {
 	}
 }
 
+// TestFurtherInterfaces are taken when a cell uses them, stay until all are given back, and are put back for the dead like the first one.
+func TestFurtherInterfaces(t *testing.T) {
+	h, ip := lendingHost(t)
+	taken := func() (all []string) {
+		for _, device := range []string{"data", "data2"} {
+			if h.backend.Has(device) {
+				all = append(all, device)
+			}
+		}
+		return all
+	}
+	for i, step := range []struct {
+		do   func() error
+		want string
+	}{{h.take, "data"}, {h.takeAll, "data data2"}, {h.take, "data data2"}, {h.leave, ""}, {h.takeAll, "data data2"}} {
+		if err := step.do(); err != nil || strings.Join(taken(), " ") != step.want {
+			t.Errorf("step %d: %v, %v", i, taken(), err)
+		}
+	}
+	mustDo(t, h.leave)
+	ip("address add 10.1.0.2/16 dev data2")
+	ip("address del 10.1.0.2/24 dev data2")
+	if err := h.takeAll(); err == nil || !strings.Contains(err.Error(), "10.1.0.2/16 on data2 by now") || strings.Join(taken(), " ") != "data" {
+		t.Errorf("%v, and taken are %v", err, taken())
+	}
+	ip("address del 10.1.0.2/16 dev data2")
+	ip("address add 10.1.0.2/24 dev data2")
+	mustDo(t, h.takeAll)
+	h.backend = nil // killed
+	said, _, err := undoJournal(filepath.Join(filepath.Dir(h.pin), journalName))
+	if err != nil || !slices.Contains(said, "put the interface data back") || !slices.Contains(said, "put the interface data2 back") {
+		t.Errorf("%q, %v", said, err)
+	}
+	ip("link show far-data2") // and with it its other end
+	ip("link show data2")
+	if pins, _ := filepath.Glob(filepath.Join(filepath.Dir(h.pin), "netns*")); len(pins) > 0 {
+		t.Errorf("%v are left", pins)
+	}
+}
+
 // TestAHostsInterfaceComesBeforeItsEngine, which may be slow to end, or never answer.
 func TestAHostsInterfaceComesBeforeItsEngine(t *testing.T) {
 	h, _ := lendingHost(t)
@@ -158,7 +215,7 @@ func TestAHostsInterfaceComesBeforeItsEngine(t *testing.T) {
 	go func() {
 		defer close(returned)
 		if c, err := engine.Accept(); err == nil {
-			_, err := os.Stat(h.nic.Pin)
+			_, err := os.Stat(h.pin)
 			returned <- errors.Is(err, os.ErrNotExist)
 			c.Close()
 		}
@@ -167,7 +224,7 @@ func TestAHostsInterfaceComesBeforeItsEngine(t *testing.T) {
 		func() error { return h.journal.write(entry{Copied: brought}) },
 		func() error { return h.journal.write(entry{Engine: Engine{Socket: socket, Lease: "L"}}) })
 	h.backend = nil // killed
-	said, _, err := undoJournal(filepath.Join(filepath.Dir(h.nic.Pin), journalName))
+	said, _, err := undoJournal(filepath.Join(filepath.Dir(h.pin), journalName))
 	engine.Close()
 	if err == nil || !slices.Contains(said, "put the interface data back") || !<-returned {
 		t.Errorf("%q, %v", said, err)

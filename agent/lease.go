@@ -9,9 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/ktime"
 )
 
 // Root is where leases are kept on a host.
@@ -24,7 +28,7 @@ const leaseName = "lease-%d-%s"
 // not.
 type Process struct {
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // clock ticks since boot, /proc/PID/stat field 22
+	Start string `json:"start"` // clock ticks since boot, /proc/PID/stat field 22, by the kernel's clock
 	What  string `json:"what,omitempty"`
 }
 
@@ -54,8 +58,16 @@ func startTime(pid int) (string, error) {
 	if fields[0] == "Z" || fields[0] == "X" {
 		return "", fmt.Errorf("process %d is dead", pid)
 	}
-	return fields[19], nil
+	moved := ktime.BootMoved() // by which who reads it sees it later, and others do not
+	if moved == 0 {
+		return fields[19], nil
+	}
+	ticks, err := strconv.ParseInt(fields[19], 10, 64)
+	return strconv.FormatInt(ticks-int64(moved/clockTick), 10), err
 }
+
+// clockTick is of the times in /proc/PID/stat: USER_HZ is 100 on every architecture that Linux and Go have in common.
+const clockTick = 10 * time.Millisecond
 
 // Lease is what one conductor holds on this host: a folder under Root that names
 // its owner, in which its agents note what would outlive a kill -9 of them.

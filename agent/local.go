@@ -19,21 +19,21 @@ import (
 type local struct {
 	*netns.Backend
 	engines  *engines
-	nic      *hostNIC // nil: the node is simulated
+	nics     *hostNICs // nil: the node is simulated
 	machines *guestMachines
 }
 
 var _ Backend = local{}
 
-// Place makes the stacks of a graph. A real host's interface is taken for it if the cell leaves the node, and given back
+// Place makes the stacks of a graph. A real host's interfaces are taken for it if the cell leaves the node, and given back
 // if the cell is to stand in the host's own stack.
 func (l local) Place(ctx context.Context, g testbed.Graph) (map[string]string, error) {
 	var err error
 	switch node, _ := g.Node(l.engines.config.Name); {
 	case node.InPlace:
-		err = l.nic.leave()
+		err = l.nics.leave()
 	case node.NIC != nil:
-		err = l.nic.take()
+		err = l.nics.take(node)
 	}
 	if err != nil {
 		return nil, err

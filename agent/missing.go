@@ -22,3 +22,7 @@ func Missing(ctx context.Context) map[string]string {
 	}
 	return missing
 }
+
+// MissingByFiles returns the same of the features that can be known to be missing without trying: nothing is made or loaded, and
+// nobody need be root.
+func MissingByFiles() map[string]string { return netns.MissingByFiles() }

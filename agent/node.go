@@ -88,8 +88,8 @@ type NodeConfig struct {
 	Worker []string
 	// Backend builds the testbeds; nil: network namespaces on this host.
 	Backend Backend
-	// Way is by which interface a real host's data goes; nil: the node is simulated.
-	Way *netns.Way
+	// Ways are by which interfaces a real host's data goes, the first one by itself, all by several links; none: the node is simulated.
+	Ways []netns.Way
 	// Copied is the folder of this program, if it was brought here and goes at the end; else "".
 	Copied string
 	// Place is what is told of a place that runs already; nil: the node is the agent's.
@@ -121,15 +121,15 @@ func ServeNode(ctx context.Context, in io.Reader, out io.Writer, config NodeConf
 		}
 		removeForgotten(config.Copied)
 	}
-	var nic *hostNIC
+	var nics *hostNICs
 	var engines *engines
 	if config.Backend == nil {
 		backend := netns.New(config.Name, config.CPUs, config.Dir)
-		nic = findNIC(config, backend, notes)
+		nics = findNICs(config, backend, notes)
 		engines = newEngines(backend, config, notes)
-		config.Backend = local{backend, engines, nic, newMachines(backend, config, notes)}
+		config.Backend = local{backend, engines, nics, newMachines(backend, config, notes)}
 	}
-	n := &node{config: config, journal: notes, nic: nic, engines: engines, stacks: &stackSampler{cpus: config.CPUs}, workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{},
+	n := &node{config: config, journal: notes, nics: nics, engines: engines, stacks: &stackSampler{cpus: config.CPUs}, carriers: newCarriers(config.Dir), workers: map[string]*workerProcess{}, graphs: map[string]testbed.Graph{}, trials: map[string]*nodeTrial{}, prepared: map[string][]preparedPair{},
 		builds: map[string]context.CancelCauseFunc{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	n.watchdog = time.AfterFunc(heartbeatLimit, func() {
@@ -147,9 +147,10 @@ type node struct {
 	config   NodeConfig
 	journal  *journal
 	watchdog *time.Timer
-	nic      *hostNIC // nil: the node is simulated
-	engines  *engines // nil: of a backend that has none
+	nics     *hostNICs // nil: the node is simulated
+	engines  *engines  // nil: of a backend that has none
 	stacks   *stackSampler
+	carriers *carriers
 
 	mu       sync.Mutex
 	graphs   map[string]testbed.Graph // by cell, as applied
@@ -163,8 +164,8 @@ func (n *node) hello() proto.Hello {
 	return proto.Hello{
 		Windtunnel: proto.Version, Role: "node", Release: n.config.Release, PID: os.Getpid(),
 		Capabilities: []string{proto.DoPlace, proto.DoApply, proto.DoVerify, proto.DoProbe, proto.DoCalibrate, proto.DoPrepare,
-			proto.DoFound, proto.DoLook, proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat, proto.DoSurvey},
-		Fingerprint: n.nic.mark(measure.ReadFingerprint()), Place: n.config.Place,
+			proto.DoFound, proto.DoLook, proto.DoStart, proto.DoResult, proto.DoStop, proto.DoHeartbeat, proto.DoSurvey, proto.DoMeet, proto.DoCarry},
+		Fingerprint: n.nics.mark(measure.ReadFingerprint()), Place: n.config.Place,
 	}
 }
 
@@ -193,6 +194,8 @@ func (n *node) handle(ctx context.Context, ask proto.Request) proto.Reply {
 		return n.result(ctx, ask)
 	case proto.DoStop:
 		return n.stop(ctx, ask.Cell)
+	case proto.DoMeet, proto.DoCarry:
+		return n.carry(ctx, ask)
 	}
 	return refuse("a node agent does not know %q", ask.Do)
 }
@@ -327,6 +330,7 @@ func (n *node) close() error {
 		cells = append(cells, cell)
 	}
 	n.mu.Unlock()
+	n.carriers.stop("")
 	for _, cell := range cells {
 		n.endWorkers(cell)
 	}
@@ -334,7 +338,7 @@ func (n *node) close() error {
 	if n.config.Copied != "" && failed == nil { // else the journal says what is left, and this program can clean it
 		failed = removeCopied(n.config.Copied)
 	}
-	if failed != nil && n.nic != nil {
+	if failed != nil && n.nics != nil {
 		return failed
 	}
 	return errors.Join(failed, os.RemoveAll(n.config.Dir))

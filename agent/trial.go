@@ -178,6 +178,7 @@ func (n *node) result(ctx context.Context, ask proto.Request) proto.Reply {
 
 // stop ends a running trial of a cell, or its building, and drops what its workers hold ready.
 func (n *node) stop(ctx context.Context, cell string) proto.Reply {
+	n.carriers.stop(cell)
 	n.mu.Lock()
 	t := n.trials[cell]
 	delete(n.prepared, cell)

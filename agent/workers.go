@@ -129,6 +129,7 @@ func (n *node) cellWorkers(cell string) []*workerProcess {
 }
 
 func (n *node) endWorkers(cell string) {
+	n.carriers.stop(cell)
 	for _, w := range n.cellWorkers(cell) {
 		_ = w.process.end(workerPatience)
 	}

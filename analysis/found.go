@@ -36,14 +36,29 @@ func (f Findings) foundRatio(r result.Ratio) stats.Estimate {
 	}
 	for _, c := range []Cell{over, under} {
 		if rate := c.found(); !rate.Known() || rate.Low == nil {
-			return stats.Estimate{Reason: "cell " + c.Spec.Name + ": " + stats.OfRates(rate, rate).Reason}
+			return stats.Estimate{Reason: "cell " + c.Spec.Name + ": " + stats.OfRates(rate, rate).Reason + c.whose()}
 		}
 	}
 	e := stats.OfRates(over.found(), under.found())
 	if both := stats.OfRates(over.reached(), under.reached()); !e.Known() && both.Known() {
 		e.Reason += fmt.Sprintf("; generators and paths together reached %s", stats.Verdict(both, Words(result.FoundRate)))
 	}
+	if !e.Known() && over.found().High == nil && under.found().High == nil {
+		e.Reason += fmt.Sprintf("; what a packet takes of the CPUs compares the paths all the same: cost.packet.together: %s/%s", r.Over, r.Under)
+	}
 	return e
+}
+
+// whose is who the cell's search says set its first goal's rate, or that there is none.
+func (c Cell) whose() string {
+	if c.Search == nil || len(c.Search.Found) == 0 || c.Search.Found[0].Limit.Says == "" {
+		return ""
+	}
+	limit := c.Search.Found[0].Limit
+	if limit.Verdict == "" {
+		return " (" + limit.Says + ")"
+	}
+	return fmt.Sprintf(" (%s: %s)", limit.Verdict, limit.Says)
 }
 
 // reached is what generator and path came to together, where that is all that the search of the first goal tells.

@@ -14,6 +14,8 @@ const (
 	LayerUser    Layer = "user"
 	LayerVRouter Layer = "vRouter"
 	LayerOther   Layer = "other"
+	// LayerWakeUps has no samples: it is measured (idleTasksWork).
+	LayerWakeUps Layer = "idle wake-ups"
 )
 
 // What CPUs do beside the cell's work. These are told apart from the cell's layers, and are part of CPU time
@@ -72,7 +74,8 @@ var layerTable = []layerRow{
 	{"interrupts", "interrupts, timers and softirqs, but for what they do for packets",
 		"asm_sysvec_* sysvec_* __sysvec_* asm_common_interrupt common_interrupt asm_* el1_interrupt el1h_64_irq* gic_* handle_irq* __handle_irq* handle_edge_irq handle_fasteoi_irq handle_percpu_* generic_handle_* irq_enter* irq_exit* __irq_exit* irqentry_* do_softirq* __do_softirq handle_softirqs __local_bh_* run_ksoftirqd smpboot_thread_fn hrtimer_* __hrtimer_* tick_* update_process_times run_timer_softirq __run_timers call_timer_fn run_timer_base timer_* mod_timer __mod_timer add_timer* del_timer* timekeeping_* ktime_* rcu_* lapic_* clockevents_* scheduler_tick pvclock_* account_* update_wall_time"},
 	{"memory", "pages and address spaces of programs", "asm_exc_page_fault exc_page_fault do_user_addr_fault handle_mm_fault __handle_mm_fault do_anonymous_page do_wp_page do_mmap* __x64_sys_m* unmap_* tlb_* flush_tlb_* do_madvise* madvise_* lru_* mprotect_*"},
-	{LayerOther, "what is in no row of this table, and samples whose stack is not known", ""},
+	{LayerWakeUps, "idle CPUs interrupted, woken and laid to rest again, where interrupts are off: measured, not sampled", ""},
+	{LayerOther, "what is in no row of this table, and samples whose stack is not known or came too late", ""},
 }
 
 // layerNames finds a name's layer: whole names, and beginnings by length.

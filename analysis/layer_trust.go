@@ -25,7 +25,7 @@ func (l *NodeLayers) trust(blocks map[int]trialLayers) {
 		found += t.sum()
 		measured += t.measured
 		cpus += float64(len(t.profile.CPUs))
-		l.Samples, l.Cut, l.Lost = l.Samples+t.profile.Taken, l.Cut+t.profile.Cut, l.Lost+t.profile.Lost
+		l.Samples, l.Cut, l.Lost, l.Late = l.Samples+t.profile.Taken, l.Cut+t.profile.Cut, l.Lost+t.profile.Lost, l.Late+t.late
 	}
 	if !(measured > 0 && asked > 0 && cpus > 0) {
 		return

@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,11 +20,15 @@ type NodeLayers struct {
 	Costs         []LayerCost   // of the layers that were seen, in the table's order; what is beside the cell's work comes last
 	Sum           LayerCost     // of all of these
 	Measured      LayerCost     // the same by the CPUs' busy time, which is measured apart from the samples
+	NotSampled    LayerCost     // what of the measured time is in no layer; below 0: what the layers have too much
 	Coverage      result.Figure // the sum as percent of the measured time
+	Sampled       result.Figure // the sum of samples alone as percent of it
+	NoWakeUps     string        // why idle CPUs' wake-ups are not known of some trial: the sum is of its samples alone
 	Misses        float64       // by how many percent the sum misses the measured time, beyond what so few samples make by chance
 	Samples       uint64        // of all trials
 	Cut           uint64        // of them, those whose stack was shortened to its outer frames to fit a record
 	Lost          uint64        // of them, those that nothing is known of: other
+	Late          uint64        // of them, those that came when their program had left the CPU: other, or beside the cell's work
 	Packets       string        // which ones costs per packet are of: PerReceived or PerWire
 	PeriodSeconds float64
 }
@@ -80,6 +86,7 @@ type trialLayers struct {
 	kib      float64           // received by the second
 	packets  float64           // by the second; 0: not known
 	asked    float64           // how often a CPU was to be asked
+	late     uint64            // samples
 	profile  result.Profile    // without its tasks
 }
 
@@ -89,6 +96,15 @@ func (t trialLayers) sum() (sum float64) {
 		sum += t.busy[layer]
 	}
 	return sum
+}
+
+// notSampled is what of the measured time is in no layer.
+func (t trialLayers) notSampled() float64 {
+	missing := t.measured - t.sum()
+	if math.Abs(missing) < 1e-9*t.measured { // a sum's rounding
+		return 0
+	}
+	return missing
 }
 
 // layers fills in the cell's layers, flames and what ratios need of them; sampled says whether the run was to sample.
@@ -120,11 +136,13 @@ func (c *Cell) layers(trials []result.Trial, profiles []result.Profile, sampled 
 				continue
 			}
 			blocks[t.Block] = one
+			l.NoWakeUps = cmp.Or(l.NoWakeUps, p.IdleMissing)
 			flame.add(p, names)
 			l.PeriodSeconds = p.PeriodSeconds
 		}
 		if len(blocks) > 0 {
 			l.Reason = ""
+			plausibleWakeUps(blocks)
 			l.fill(blocks, c.packetsOf(trials))
 			c.blocks[node] = blocks
 			c.Flames = append(c.Flames, Flame{Node: node, Trials: len(blocks), Root: flame})
@@ -172,17 +190,26 @@ func (c Cell) trialLayers(t result.Trial, p result.Profile, names layerNames) (t
 			one.packets = n
 		}
 	}
-	each := p.PeriodSeconds / p.WindowSeconds
+	each, idlers := p.PeriodSeconds/p.WindowSeconds, 0.0
 	one.asked, one.profile = float64(len(p.CPUs))/each, result.Profile{Taken: p.Taken, Lost: p.Lost, Cut: p.Cut, CPUs: p.CPUs}
 	for _, task := range p.Tasks {
 		for i, layer := range frameLayers(task, p.Names, names) {
 			if n := task.Frames[i].Samples(); n > 0 && layer != layerIdle {
 				one.busy[layer] += float64(n) * each
+				switch {
+				case task.Whose == result.OfIdle:
+					idlers += float64(n) * each
+				case p.Names[task.Frames[i].Name()] == result.LateFrame:
+					one.late += uint64(n)
+				}
 			}
 		}
 	}
 	if p.Lost > 0 {
 		one.busy[LayerOther] += float64(p.Lost) * each
+	}
+	if worked, known := idleTasksWork(p, sample); known {
+		one.busy[LayerWakeUps] = worked - idlers
 	}
 	return one, nil
 }
@@ -214,7 +241,11 @@ func (l *NodeLayers) fill(blocks map[int]trialLayers, packets string) {
 	}
 	l.Sum = cost("sum", trialLayers.sum)
 	l.Measured = cost("measured", func(t trialLayers) float64 { return t.measured })
+	l.NotSampled = cost("not sampled", trialLayers.notSampled)
 	l.Coverage = over(func(t trialLayers) (float64, bool) { return 100 * t.sum() / t.measured, t.measured > 0 })
+	l.Sampled = over(func(t trialLayers) (float64, bool) {
+		return 100 * (t.sum() - t.busy[LayerWakeUps]) / t.measured, t.measured > 0
+	})
 	l.trust(blocks)
 }
 

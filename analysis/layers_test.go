@@ -89,6 +89,8 @@ func TestStacksHaveTheirLayers(t *testing.T) {
 	}{
 		"a helper is its caller's":           {result.OfCell, "windtunnel", "entry_SYSCALL_64_after_hwframe do_syscall_64 tcp_sendmsg _raw_spin_lock_bh", "TCP"},
 		"the innermost counts":               {result.OfCell, "windtunnel", "do_syscall_64 tcp_recvmsg tcp_recvmsg_locked skb_copy_datagram_iter _copy_to_iter", "copy"},
+		"it left before the clock rang":      {result.OfCell, "windtunnel", "[late]", LayerOther},
+		"idle no more when the clock rang":   {result.OfIdle, "idle", "[late]", layerIdle},
 		"nothing known":                      {result.OfCell, "windtunnel", "[unknown]", LayerOther},
 		"a program":                          {result.OfCell, "windtunnel", "user/runtime.goexit user/windtunnel/traffic.run", LayerUser},
 		"the vRouter's process":              {result.OfCell, "vrouter-poll", "user/[unknown]", LayerVRouter},

@@ -81,14 +81,15 @@ func queueDoubts(c Cell) []result.Doubt {
 	asked := c.Spec.Queueing
 	for _, q := range c.Queues {
 		receives, sends := slices.Contains(c.Spec.Receivers(), q.Node) || c.bothWays(), slices.Contains(c.Spec.Senders(), q.Node) || c.bothWays()
-		if asked.VMQ && q.Queues == nil || asked.Receive && q.Queues == nil {
+		byQueue := asked.Receive && !asked.BehindQueues(q.Node)
+		if (asked.VMQ || byQueue) && q.Queues == nil {
 			add("how node %s's packets went to its receive queues is not known", q.Node)
 			continue
 		}
 		if asked.VMQ && receives && q.Queues[0] > 1-notSpread {
 			add("%s of node %s's packets came by the receive queue of those that have none of their own: encapsulated packets have the node's address", percent(q.Queues[0]), q.Node)
 		}
-		if asked.Receive && !asked.VMQ && receives && slices.Max(q.Queues) > notSpread {
+		if byQueue && !asked.VMQ && receives && slices.Max(q.Queues) > notSpread {
 			add("receive spread was asked for, and one queue of node %s had %s of the packets: flows are few, and one flow has one queue", q.Node, percent(slices.Max(q.Queues)))
 		}
 		if (asked.Receive && receives || asked.Send && sends) && (q.CPUs == nil || slices.Max(q.CPUs) > notSpread) {

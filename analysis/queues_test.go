@@ -20,6 +20,8 @@ func TestQueueDoubts(t *testing.T) {
 		"vmq, not told":      {result.Queueing{VMQ: true}, nil, []uint64{99, 1}, "is not known"},
 		"by flow":            {result.Queueing{Receive: true}, []uint64{40, 60}, []uint64{45, 55}, ""},
 		"one flow":           {result.Queueing{Receive: true}, []uint64{0, 100}, []uint64{1, 99}, "one flow has one queue"},
+		"behind its queue":   {result.Queueing{Receive: true, Hosts: []result.HostQueueing{{Node: "b", Receive: result.ReceiveByRPS}}}, []uint64{100}, []uint64{45, 55}, ""},
+		"RPS, one CPU":       {result.Queueing{Receive: true, Hosts: []result.HostQueueing{{Node: "b", Receive: result.ReceiveByRPS}}}, nil, []uint64{99, 1}, "one CPU received is 99 %"},
 		"one CPU":            {result.Queueing{VMQ: true, Receive: true}, []uint64{1, 99}, []uint64{95, 5}, "one CPU received is 95 %"},
 		"CPUs not told":      {result.Queueing{VMQ: true, Receive: true}, []uint64{1, 99}, nil, "one CPU received is not known"},
 		"send is not theirs": {result.Queueing{Send: true}, nil, []uint64{99, 1}, ""},

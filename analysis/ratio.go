@@ -46,7 +46,7 @@ func (f Findings) estimate(d data, r result.Ratio) stats.Estimate {
 			return stats.Estimate{Reason: "cell " + name + " failed"}
 		}
 	}
-	return f.Family.OfTrials(d.Cells, d.both(r), r)
+	return f.Family.Planned(d.Run.Plan.BlocksPlanned).OfTrials(d.Cells, d.both(r), r)
 }
 
 // published is the ratio of the published figures, where both cells have one.

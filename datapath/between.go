@@ -34,11 +34,11 @@ func (l *Layout) Two(interfaces string, shape func(*testbed.Interface)) ([]resul
 
 // Sides are a node's two interfaces of such a path: behind the one is the first container, behind the
 // other the second.
-func Sides(node string, containers []result.Place) (devices, peers []string) {
+func (l *Layout) Sides(node string, containers []result.Place) (devices, peers []string) {
 	for i, place := range containers {
 		device := HostDevice(place.Container)
 		if place.Node != node {
-			device = NIC
+			device = l.NIC(node)
 		}
 		devices, peers = append(devices, device), append(peers, SegmentMAC(i))
 	}

@@ -30,6 +30,15 @@ func OverHosts(p Path) bool {
 	return able
 }
 
+// NotOverHosts is why a path cannot be laid between them, in a user's words: those that cannot say so by a method
+// NotOverHosts. "" of any other.
+func NotOverHosts(p Path) string {
+	if refusing, does := p.(interface{ NotOverHosts() string }); does {
+		return refusing.NotOverHosts()
+	}
+	return ""
+}
+
 // InPlace tells whether such a path is laid in the hosts' own stacks, where container engines are that run already,
 // and leaves the interfaces for data where and as they are: those say so by a method InPlace.
 func InPlace(p Path) bool {
@@ -65,6 +74,8 @@ type Request struct {
 	Checksum     string // of the endpoints' interfaces: ChecksumSoftware, else as found
 	VM           VM     // of the endpoints that are virtual machines
 	Options      result.Options
+	// Missing is what the nodes' kernels lack of testbed.Features, with the reason.
+	Missing map[string]string
 	// Frames says that raw frames enter at the senders' interfaces by XDP.
 	Frames bool
 	// OnlyFrames says that no endpoint needs an interface of its own for other loads.
@@ -119,6 +130,8 @@ type Laid struct {
 	Facts     map[string]string    // for the report: encapsulation, overhead in bytes
 	Doubts    []result.Doubt       // what makes any figure of the path less sure
 	Programs  []Program            // that this cell needs beside those of every cell of the path
+	// Options are the path's as they were taken, where it chose some by itself; nil: as they were asked for.
+	Options result.Options
 	// NotHere says why the hosts, which are not changed for it, are not as the cell asks; "": they are.
 	NotHere string
 }

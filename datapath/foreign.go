@@ -12,6 +12,7 @@ import (
 type Program struct {
 	Name    string
 	Install string
+	Node    string // which runs it; empty: each of the cell's
 }
 
 // Programs lists the programs that a path needs beside ours: those that it names

@@ -112,9 +112,10 @@ func last(network netip.Prefix) netip.Addr {
 
 // found is a real host's end of the wire, as it is but for the MTU; in a host's own stack that stays, too. One end of a
 // virtual pair is made to be as a NIC.
-func (l *Layout) found(node testbed.Node) testbed.Interface {
-	end := testbed.Interface{Place: node.Name, Device: node.NIC.Device, MTU: l.Request.Wire.MTU, Offloads: map[string]bool{}}
-	if node.NIC.Virtual && !node.InPlace {
+func (l *Layout) found(node testbed.Node, member int) testbed.Interface {
+	nic := node.NICs()[member]
+	end := testbed.Interface{Place: node.Name, Device: nic.Device, MTU: l.Request.Wire.MTU, Offloads: map[string]bool{}}
+	if nic.Virtual && !node.InPlace {
 		asWire(&end, WireNIC)
 	}
 	return end

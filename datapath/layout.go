@@ -109,7 +109,7 @@ func begin(l *Layout, r Request, most int) (*Layout, error) {
 // network, simulated ones another.
 func (l *Layout) checkHosts() error {
 	for i, n := range l.Graph.Nodes {
-		l.Graph.Nodes[i].InPlace = l.inPlace
+		l.Graph.Nodes[i].InPlace, l.Graph.Nodes[i].Members = l.inPlace, nil // Wires takes those that it needs
 		if !l.Joined() && !l.inPlace {
 			l.Graph.Nodes[i].NIC = nil // nothing of the cell leaves the node
 			continue
@@ -239,7 +239,8 @@ const (
 	FactEncapsulation = "encapsulation"
 	FactOverhead      = "overhead_bytes" // a packet, on the wire
 	FactInnerMTU      = "inner_mtu"
-	FactCounters      = "counters" // which switch of the path names its own drops
+	FactJoined        = "joined by" // what makes one of several links
+	FactCounters      = "counters"  // which switch of the path names its own drops
 )
 
 // Need names programs that this cell needs beside those of every cell of the path.
@@ -248,6 +249,14 @@ func (l *Layout) Need(programs ...Program) {
 		if !slices.Contains(l.programs, p) {
 			l.programs = append(l.programs, p)
 		}
+	}
+}
+
+// NeedAt does the same of programs that one node runs.
+func (l *Layout) NeedAt(node string, programs ...Program) {
+	for _, p := range programs {
+		p.Node = node
+		l.Need(p)
 	}
 }
 

@@ -58,6 +58,11 @@ func (l *Layout) Wires(members int, shape func(end *testbed.Interface, member in
 	if kind == testbed.WireNetwork && l.Mesh() && !l.inPlace {
 		return l.Errorf("real hosts have one interface for data each, and a mesh takes a wire between every two: take the path wire, whose nodes may have one for all")
 	}
+	if kind == testbed.WireNetwork && members > 1 {
+		if err := l.takeMembers(members); err != nil {
+			return err
+		}
+	}
 	for first := range l.Graph.Nodes {
 		for second := first + 1; second < len(l.Graph.Nodes); second++ {
 			for member := range members {
@@ -77,7 +82,7 @@ func (l *Layout) wire(first, second, member int, shape func(end *testbed.Interfa
 			number = first
 		}
 		if link.Kind == testbed.WireNetwork {
-			link.Ends[i] = l.found(node)
+			link.Ends[i] = l.found(node, member)
 		} else {
 			link.Ends[i] = l.madeEnd(node.Name, number, member)
 			asWire(&link.Ends[i], link.Kind)
@@ -233,21 +238,34 @@ func (l *Layout) OnUnderlay(end *testbed.Interface) {
 }
 
 // OnSubnet is a node's address with the length of its subnet's prefix.
-func (l *Layout) OnSubnet(node string) string {
-	subnet := Underlay
-	if n, _ := l.Graph.Node(node); n.NIC != nil {
-		subnet = netip.MustParsePrefix(n.NIC.Address) // Begin has read it
+func (l *Layout) OnSubnet(node string) string { return Within(l.subnet(node), l.Node(node)) }
+
+// subnet is the network of a node's address.
+func (l *Layout) subnet(node string) netip.Prefix {
+	n, _ := l.Graph.Node(node)
+	return subnetOf(n)
+}
+
+func subnetOf(n testbed.Node) netip.Prefix {
+	if n.NIC == nil {
+		return Underlay
 	}
-	return Within(subnet, l.Node(node))
+	return netip.MustParsePrefix(n.NIC.Address).Masked() // Begin has read it
+}
+
+// Apart is the first of some networks that has no address of those of the nodes, which whoever is in it would take for neighbours.
+func (l *Layout) Apart(networks ...netip.Prefix) (netip.Prefix, error) {
+	for _, network := range networks {
+		if !slices.ContainsFunc(l.Graph.Nodes, func(n testbed.Node) bool { return slices.ContainsFunc(networksOf(n), network.Overlaps) }) {
+			return network, nil
+		}
+	}
+	return netip.Prefix{}, l.Errorf("the nodes' network %s has the addresses of each network that it may have behind them (%v): take a network for data with a longer prefix",
+		l.subnet(l.Graph.Nodes[0].Name), networks)
 }
 
 // NIC is a node's end of the wire.
-func (l *Layout) NIC(node string) string {
-	if n, _ := l.Graph.Node(node); n.NIC != nil {
-		return n.NIC.Device
-	}
-	return NIC
-}
+func (l *Layout) NIC(node string) string { return l.MemberNIC(node, 0) }
 
 // OnUnderlay6 shapes an end of a wire whose nodes reach each other over IPv6.
 func (l *Layout) OnUnderlay6(end *testbed.Interface) {

@@ -69,7 +69,7 @@ func (l *Layout) AtPorts(node testbed.Node, ports []PollPort) *testbed.Daemon {
 	l.Graph.Daemons = append(l.Graph.Daemons, testbed.Daemon{
 		Name: tester, Node: node.Name, Program: testerProgram, Args: args, Socket: socket,
 	})
-	l.Need(Program{Name: testerProgram, Install: "build it with `make poll`"})
+	l.NeedAt(node.Name, Program{Name: testerProgram, Install: "build it with `make poll`"})
 	return &l.Graph.Daemons[len(l.Graph.Daemons)-1]
 }
 
@@ -112,5 +112,5 @@ func (l *Layout) atSocket(node testbed.Node, p PollPort) {
 		MAC: cmp.Or(p.MAC, MAC(0, p.Address.Addr())), NextHop: p.NextHop, Address: p.Address.String(), MTU: p.MTU, Tunnel: p.Tunnel,
 	})
 	l.Reach(name, p.Address.Addr())
-	l.Need(l.Request.Generator)
+	l.NeedAt(node.Name, l.Request.Generator)
 }

@@ -32,6 +32,7 @@ func (l *Layout) queueAsAsked() error {
 		Send: w.Spread == spreadSend || w.Spread == spreadBoth,
 	}
 	if (w.VMQ == "" || w.VMQ == auto) && (w.Spread == "" || w.Spread == auto) {
+		l.numbered()
 		return nil
 	}
 	if err := l.checkQueueing(q); err != nil {
@@ -41,7 +42,11 @@ func (l *Layout) queueAsAsked() error {
 		link := &l.Graph.Links[i]
 		switch link.Role {
 		case result.RoleWire:
-			l.queueWire(&link.Ends, q)
+			if !asItIs(*link) {
+				l.queueWire(&link.Ends, q)
+			} else if !l.inPlace {
+				l.queueFound(&link.Ends, &q)
+			}
 		case result.RoleEndpoint:
 			l.spreadEndpoint(&link.Ends, q)
 		}
@@ -57,6 +62,9 @@ func (l *Layout) checkQueueing(q result.Queueing) error {
 		switch link.Role {
 		case result.RoleWire:
 			wires++
+			if asItIs(link) {
+				continue
+			}
 			if !link.Ends[0].Threaded() || !link.Ends[1].Threaded() {
 				return l.Errorf("`vmq` and `spread` are about the receive queues of a NIC, and its wire has none: take a wire of kind %s, without `segmentation: off`, and a path that does not read packets by packet sockets", WireNIC)
 			}
@@ -74,6 +82,20 @@ func (l *Layout) checkQueueing(q result.Queueing) error {
 	}
 	return nil
 }
+
+// numbered has real hosts' interfaces have as many queues as the wire, where nothing else is asked of them. Of a wire that is
+// made, the ends have been made so.
+func (l *Layout) numbered() {
+	for i := range l.Graph.Links {
+		if link := &l.Graph.Links[i]; asItIs(*link) && !l.inPlace && l.Request.Wire.Queues > 0 {
+			l.numberFound(&link.Ends)
+		}
+	}
+}
+
+// asItIs tells whether a wire's ends are real hosts' interfaces. In a host's own stack their queues are those that they have: whoever
+// lays a cell there that asks for some has looked whether they are as asked.
+func asItIs(link testbed.Link) bool { return link.Kind == testbed.WireNetwork }
 
 // queueWire sets the ends' queues. Of VMQ's, the first is for what has no queue of its own.
 func (l *Layout) queueWire(ends *[2]testbed.Interface, q result.Queueing) {

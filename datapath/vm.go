@@ -1,6 +1,7 @@
 package datapath
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"runtime"
@@ -13,9 +14,9 @@ import (
 // FactVM is what each virtual machine of a cell has.
 const FactVM = "vm"
 
-// qemu is what runs them, like the machine that this is built for.
-func qemu() Program {
-	if runtime.GOARCH == "arm64" {
+// QEMU is what runs them on a machine of an architecture, by Go's name for it; "": this one's.
+func QEMU(architecture string) Program {
+	if cmp.Or(architecture, runtime.GOARCH) == "arm64" {
 		return Program{Name: "qemu-system-aarch64", Install: "apt-get install qemu-system-arm"}
 	}
 	return Program{Name: "qemu-system-x86_64", Install: "apt-get install qemu-system-x86"}
@@ -49,7 +50,7 @@ func (l *Layout) AtSocket(place result.Place, subnet netip.Prefix, address netip
 // everybody.
 func (l *Layout) BehindUser(place result.Place, subnet netip.Prefix, address netip.Addr, mtu int, user testbed.UserNetwork) {
 	inside := l.inside(place, subnet, address, mtu)
-	inside.Routes = []testbed.Route{{Prefix: Underlay.String(), Gateway: user.Gateway}}
+	inside.Routes = []testbed.Route{{Prefix: l.subnet(place.Node).String(), Gateway: user.Gateway}}
 	v := l.vm(place)
 	v.NICs = append(v.NICs, testbed.VNIC{Place: place.Container, User: &user, Inside: &inside})
 }
@@ -73,7 +74,8 @@ func (l *Layout) vm(place result.Place) *testbed.VM {
 		want := l.Request.VM
 		i = len(l.Graph.VMs)
 		l.Graph.VMs = append(l.Graph.VMs, testbed.VM{Name: place.VM, Node: place.Node, CPUs: want.CPUs, MemoryBytes: want.MemoryBytes})
-		l.Need(qemu())
+		node, _ := l.Graph.Node(place.Node)
+		l.NeedAt(place.Node, QEMU(node.Architecture))
 		l.Fact(FactVM, fmt.Sprintf("%d CPUs, %d MiB of memory, %d queues", want.CPUs, want.MemoryBytes>>20, want.Queues))
 	}
 	return &l.Graph.VMs[i]

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 
+	"windtunnel/ethtool"
 	"windtunnel/result"
 )
 
@@ -38,7 +38,7 @@ func readSettings(device string) (*result.LinkSettings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("looking at the interface: %w", err)
 	}
-	tool, err := ethtool.NewEthtool()
+	tool, err := ethtool.Open()
 	if err != nil {
 		return nil, fmt.Errorf("opening an ethtool socket: %w", err)
 	}

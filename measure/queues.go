@@ -8,12 +8,12 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/safchain/ethtool"
+	"windtunnel/ethtool"
 )
 
 // queueProbe reads what a device's driver counts of each receive queue (ethtool -S).
 type queueProbe struct {
-	tool   *ethtool.Ethtool
+	tool   *ethtool.Socket
 	device string
 }
 
@@ -23,7 +23,7 @@ func openQueues(sysfs, device string) (*queueProbe, error) {
 	if _, err := os.Stat(filepath.Join(sysfs, "class/net", device, "queues/rx-1")); err != nil {
 		return nil, nil
 	}
-	tool, err := ethtool.NewEthtool()
+	tool, err := ethtool.Open()
 	if err != nil {
 		return nil, fmt.Errorf("opening an ethtool socket: %w", err)
 	}

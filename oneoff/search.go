@@ -132,7 +132,7 @@ func (s searching) say(line string) {
 // flatOut is what the generator reaches towards the receiver.
 func (s searching) flatOut(ctx context.Context) (float64, error) {
 	s.say("finding out how fast the generator goes")
-	m, _, err := s.send(ctx, flatOut, 0)
+	m, err := s.send(ctx, flatOut, 0, true)
 	switch {
 	case err != nil:
 		return 0, err
@@ -145,20 +145,20 @@ func (s searching) flatOut(ctx context.Context) (float64, error) {
 // measure is a trial.
 func (s searching) measure(ctx context.Context, seconds, load float64) (search.Measured, error) {
 	began := time.Now()
-	m, _, err := s.send(ctx, time.Duration(seconds*float64(time.Second)), load)
+	m, err := s.send(ctx, time.Duration(seconds*float64(time.Second)), load, true)
 	m.Spent = time.Since(began).Seconds()
 	return m, err
 }
 
-func (s searching) send(ctx context.Context, window time.Duration, load float64) (search.Measured, Outcome, error) {
+func (s searching) send(ctx context.Context, window time.Duration, load float64, alone bool) (search.Measured, error) {
 	c := s.SendConfig
-	c.Window = window
+	c.Window, c.alone = window, alone
 	c.Load = search.Paced(c.Load, s.Unit, load, 1)
 	outcome, err := Send(ctx, c, Show{})
 	if err == nil && outcome.Interrupted {
 		err = ctx.Err()
 	}
-	return search.Counted(s.Unit, []result.PairSample{outcome.Pair}), outcome, err
+	return search.Counted(s.Unit, []result.PairSample{outcome.Pair}), err
 }
 
 // latency is measured by requests beside the load, over UDP as the load is.
@@ -171,7 +171,7 @@ func (s searching) latency(ctx context.Context, load float64) (map[string]result
 	var failed error
 	var both sync.WaitGroup
 	both.Go(func() { asked, failed = Send(ctx, probe, Show{}) })
-	m, _, err := s.send(ctx, 2*flatOut, load)
+	m, err := s.send(ctx, 2*flatOut, load, false)
 	both.Wait()
 	switch {
 	case err != nil:

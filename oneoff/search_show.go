@@ -19,6 +19,9 @@ func WriteSearch(out io.Writer, config SearchConfig, s result.Search) error {
 	for i, r := range s.Found {
 		line(s.Goals[i].Name(), r.RateWords(s.Unit))
 		line("", limitWords(r.Limit))
+		if words := r.KeptWords(s.Unit); words != "" {
+			line("", words)
+		}
 	}
 	for _, l := range s.Latencies {
 		line("latency", l.Words(s.Unit))

@@ -28,6 +28,7 @@ type SendConfig struct {
 	// empty path: it is not calibrated.
 	Calibrations traffic.Calibrations
 	Release      string
+	alone        bool // nothing else is measured meanwhile: traffic.Schedule's
 }
 
 // Show is told how a measurement goes; either may be nil.
@@ -225,7 +226,7 @@ func (s *sending) run(ctx context.Context, worker traffic.Worker, start time.Tim
 	listening.Go(r.listen)
 	s.show.say("sending %s for %s after %s of warm-up", s.Kind, s.Window, s.WarmUp)
 	mine, err := worker.Run(running, traffic.Schedule{Start: start, WarmUp: s.WarmUp, Window: s.Window, Interval: s.Interval,
-		Observe: pairs.sender})
+		Alone: s.alone, Observe: pairs.sender})
 	s.await(ctx, err != nil, r, &listening)
 	pairs.flush()
 	return s.outcome(ctx, mine, r, err)

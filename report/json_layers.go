@@ -7,17 +7,20 @@ import (
 
 // layersObject is what a cell's CPU time on one node went to.
 type layersObject struct {
-	Reason   *string                 `json:"reason"` // why it is not known
-	Trials   int                     `json:"trials"`
-	Period   float64                 `json:"period_seconds"` // of a CPU's time, for which one sample stands
-	Packets  string                  `json:"packets"`        // which ones costs are of: received, on the wire
-	Layers   map[string]layerCostObj `json:"layers"`
-	Sum      layerCostObj            `json:"sum"`
-	Measured layerCostObj            `json:"measured"` // by the CPUs' busy time
-	Coverage result.Figure           `json:"sum_percent_of_measured"`
-	Samples  uint64                  `json:"samples"`           // of all trials
-	Cut      uint64                  `json:"samples_shortened"` // whose stacks were shortened to their outer frames, to fit a record
-	Lost     uint64                  `json:"samples_lost"`      // whose stacks nothing is known of
+	Reason    *string                 `json:"reason"` // why it is not known
+	Trials    int                     `json:"trials"`
+	Period    float64                 `json:"period_seconds"` // of a CPU's time, for which one sample stands
+	Packets   string                  `json:"packets"`        // which ones costs are of: received, on the wire
+	Layers    map[string]layerCostObj `json:"layers"`
+	Sum       layerCostObj            `json:"sum"`
+	Measured  layerCostObj            `json:"measured"`    // by the CPUs' busy time
+	Unsampled layerCostObj            `json:"not_sampled"` // what of that is in no layer; below 0: what the layers have too much
+	Coverage  result.Figure           `json:"sum_percent_of_measured"`
+	Sampled   result.Figure           `json:"samples_percent_of_measured"` // the sum without what is measured and not sampled
+	Samples   uint64                  `json:"samples"`                     // of all trials
+	Cut       uint64                  `json:"samples_shortened"`           // whose stacks were shortened to their outer frames, to fit a record
+	Lost      uint64                  `json:"samples_lost"`                // whose stacks nothing is known of
+	Late      uint64                  `json:"samples_late"`                // that came when their program had left the CPU
 }
 
 // layerCostObj is a layer's CPU time. Beside says that it is not the cell's work.
@@ -39,7 +42,7 @@ func layersOf(c analysis.Cell) map[string]layersObject {
 	all := map[string]layersObject{}
 	for _, n := range c.Layers {
 		o := layersObject{Reason: orNull(n.Reason), Trials: n.Trials, Period: n.PeriodSeconds, Packets: n.Packets, Layers: map[string]layerCostObj{},
-			Sum: costOf(n.Sum), Measured: costOf(n.Measured), Coverage: n.Coverage, Samples: n.Samples, Cut: n.Cut, Lost: n.Lost}
+			Sum: costOf(n.Sum), Measured: costOf(n.Measured), Unsampled: costOf(n.NotSampled), Coverage: n.Coverage, Sampled: n.Sampled, Samples: n.Samples, Cut: n.Cut, Lost: n.Lost, Late: n.Late}
 		for _, cost := range n.Costs {
 			o.Layers[string(cost.Layer)] = costOf(cost)
 		}
@@ -68,7 +71,7 @@ func changesOf(r analysis.Ratio) []layerChangeObject {
 func csvLayers(c analysis.Cell) [][]string {
 	var lines [][]string
 	for _, n := range c.Layers {
-		for _, cost := range append([]analysis.LayerCost{n.Sum, n.Measured}, n.Costs...) {
+		for _, cost := range append([]analysis.LayerCost{n.Sum, n.NotSampled, n.Measured}, n.Costs...) {
 			if n.Reason != "" {
 				continue
 			}

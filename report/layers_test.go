@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,10 @@ func TestStacksThatDidNotFitAreTold(t *testing.T) {
 		if p := &m.file.Profiles[i]; p.Cell == "B" && p.Node == "b" {
 			p.Cut, p.Lost = p.Taken/100, p.Taken/1000
 			p.Tasks[0].Frames[0][2] -= int32(p.Lost)
+			late := int32(p.Taken / 500)
+			p.Tasks[0].Frames[0][2] -= late
+			p.Tasks[0].Frames = append(p.Tasks[0].Frames, result.ProfileFrame{-1, int32(len(p.Names)), late})
+			p.Names = append(slices.Clone(p.Names), result.LateFrame)
 		}
 	}
 	var told strings.Builder
@@ -71,7 +76,8 @@ func TestStacksThatDidNotFitAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(told.String()), " ")
-	for _, want := range []string{"for a caller's layer: at most 1 %, in B on node b.", "count as other: at most 0.1 %, in B on node b."} {
+	for _, want := range []string{"for a caller's layer: at most 1 %, in B on node b.", "count as other: at most 0.1 %, in B on node b.",
+		"(a hypervisor's timer is late), so that only whose they are is known: at most 0.2 %, in B on node b."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, told.String())
 		}

@@ -120,6 +120,9 @@ func drawBars(p palette, bars []layerBar, unit string, of func(analysis.LayerCos
 func (c rowChart) stack(row int, p palette, b layerBar, unit string, of func(analysis.LayerCost) result.Figure) {
 	from, rest := 0.0, 0.0
 	part := func(says, class string, cost float64) {
+		if cost <= 0 { // a measure that comes to nothing
+			return
+		}
 		c.tip(fmt.Sprintf("%s, node %s: %s %.3g %s", b.cell.Spec.Name, b.node.Node, says, cost, unit), func() {
 			c.bar(class+" fill", row, from, from+cost, 20)
 		})
@@ -141,7 +144,7 @@ func (c rowChart) stack(row int, p palette, b layerBar, unit string, of func(ana
 func layerFigures(bars []layerBar, of func(analysis.LayerCost) result.Figure) *table {
 	t := &table{columns: []column{{name: "cell", text: true}, {name: "node", text: true}, {name: "layer", text: true}, {"ns", "mean", false}, {"ns", "low", false}, {"ns", "high", false}, {name: "%"}}}
 	for _, b := range bars {
-		for _, cost := range slices.Concat(b.node.Costs, []analysis.LayerCost{b.node.Sum, b.node.Measured}) {
+		for _, cost := range slices.Concat(b.node.Costs, []analysis.LayerCost{b.node.Sum, b.node.NotSampled, b.node.Measured}) {
 			v := of(cost)
 			row := []string{b.cell.Spec.Name, b.node.Node, string(cost.Layer), whole(v), dash, dash, share(cost.Share)}
 			if v.Low != nil && v.High != nil {

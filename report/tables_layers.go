@@ -13,7 +13,7 @@ import (
 
 const (
 	// layerRoom is how many of a line's columns the layers have in a table; those that do not fit are added up.
-	layerRoom = 62
+	layerRoom = 49
 	// layerWidth is a figure's.
 	layerWidth = 4
 	// mostChanges is how many layers a difference names.
@@ -52,7 +52,7 @@ func layerTable(f analysis.Findings, heading string, shown func(analysis.Cell) b
 	if more {
 		t.columns = append(t.columns, column{name: "rest"})
 	}
-	t.columns = append(t.columns, column{name: "sum"}, column{name: "measured"})
+	t.columns = append(t.columns, column{name: "sum"}, column{name: "not sampled"}, column{name: "measured"})
 	for _, c := range f.Cells {
 		for _, n := range c.Layers {
 			if n.Reason != "" || !shown(c) || !of(n.Sum).Known() {
@@ -83,7 +83,7 @@ func layerRow(cell string, n analysis.NodeLayers, layers []analysis.Layer, more 
 	if more {
 		row = append(row, whole(result.Figure{Mean: rest, N: n.Trials}))
 	}
-	return append(row, whole(of(n.Sum)), whole(of(n.Measured)))
+	return append(row, whole(of(n.Sum)), whole(of(n.NotSampled)), whole(of(n.Measured)))
 }
 
 // layerShares are the largest shares that layers have in any cell, in percent.
@@ -121,25 +121,18 @@ func columnsOf(f analysis.Findings) (layers []analysis.Layer, more bool) {
 
 // layerNotes say what the columns are, and how far they can be believed.
 func layerNotes(f analysis.Findings) []string {
-	least, largest, packets := math.Inf(1), math.Inf(-1), map[string][]string{}
+	packets := map[string][]string{}
 	for _, c := range f.Cells {
 		for _, n := range c.Layers {
-			if n.Reason != "" {
-				continue
-			}
-			if n.Coverage.Known() {
-				least, largest = min(least, n.Coverage.Mean), max(largest, n.Coverage.Mean)
-			}
-			if n.Packets != "" && !slices.Contains(packets[n.Packets], c.Spec.Name) {
+			if n.Reason == "" && n.Packets != "" && !slices.Contains(packets[n.Packets], c.Spec.Name) {
 				packets[n.Packets] = append(packets[n.Packets], c.Spec.Name)
 			}
 		}
 	}
 	notes := []string{"Stacks were sampled in the window; docs/layers.md has the table by which a stack has its layer. " +
 		"Kernel threads, windtunnel and other programs are what CPUs did beside the cell's work."}
-	if least <= largest {
-		notes = append(notes, fmt.Sprintf("Sum is of the samples, measured the busy time of the node's CPUs by their own clocks: the samples found %.0f to %.0f %% of it.", least, largest))
-	}
+	notes = append(notes, sumNotes(f)...)
+	notes = append(notes, told(f, "Idle CPUs' wake-ups of %s are not known, and their sums are of samples alone: %s.", func(n analysis.NodeLayers) string { return n.NoWakeUps })...)
 	notes = append(notes, unfitNotes(f)...)
 	if on := packets[analysis.PerWire]; len(on) > 0 {
 		notes = append(notes, "Packets are those on the wire in "+strings.Join(on, ", ")+", whose load has none of its own.")
@@ -147,7 +140,33 @@ func layerNotes(f analysis.Findings) []string {
 	return notes
 }
 
-// unfitNotes tell of stacks that did not fit, each with where that was worst.
+// sumNotes say how the layers' sum agrees with what was measured, and how much of it is not from samples.
+func sumNotes(f analysis.Findings) []string {
+	spread := func(of func(analysis.NodeLayers) result.Figure) (least, largest float64) {
+		least, largest = math.Inf(1), math.Inf(-1)
+		for _, c := range f.Cells {
+			for _, n := range c.Layers {
+				if v := of(n); n.Reason == "" && v.Known() {
+					least, largest = min(least, v.Mean), max(largest, v.Mean)
+				}
+			}
+		}
+		return least, largest
+	}
+	least, largest := spread(func(n analysis.NodeLayers) result.Figure { return n.Coverage })
+	if least > largest {
+		return nil
+	}
+	if layerShares(f)[analysis.LayerWakeUps] == 0 {
+		return []string{fmt.Sprintf("Sum is of the samples, measured the busy time of the node's CPUs by their own clocks: the samples found %.0f to %.0f %% of it, and not sampled is the difference.", least, largest)}
+	}
+	notes := []string{fmt.Sprintf("Sum is of the samples and of idle CPUs' wake-ups, measured the busy time of the node's CPUs by their own clocks: the sum is %.0f to %.0f %% of it, and not sampled is the difference.", least, largest)}
+	least, largest = spread(func(n analysis.NodeLayers) result.Figure { return n.Sampled })
+	return append(notes, fmt.Sprintf("Idle wake-ups are the time in which idle tasks had the CPUs, less the time in which these rested and what samples found there: "+
+		"the samples alone are %.0f to %.0f %% of what was measured.", least, largest))
+}
+
+// unfitNotes tell of stacks that did not fit, or came too late, each with where that was worst.
 func unfitNotes(f analysis.Findings) (notes []string) {
 	for _, kind := range []struct {
 		of   func(analysis.NodeLayers) uint64
@@ -155,6 +174,7 @@ func unfitNotes(f analysis.Findings) (notes []string) {
 	}{
 		{func(n analysis.NodeLayers) uint64 { return n.Cut }, "Stacks that were shortened to their outer frames, so that they fit a record, and count for a caller's layer"},
 		{func(n analysis.NodeLayers) uint64 { return n.Lost }, "Stacks that nothing is known of, for want of room, and count as " + string(analysis.LayerOther)},
+		{func(n analysis.NodeLayers) uint64 { return n.Late }, "Stacks that came when their program had left the CPU (a hypervisor's timer is late), so that only whose they are is known"},
 	} {
 		most, where := 0.0, ""
 		for _, c := range f.Cells {
@@ -171,8 +191,13 @@ func unfitNotes(f analysis.Findings) (notes []string) {
 	return notes
 }
 
-// notSampled says why cells have no layers, each reason once, where stacks were to be sampled.
+// notSampled says why cells have no layers, where stacks were to be sampled.
 func notSampled(f analysis.Findings) []string {
+	return told(f, "Layer costs of %s are not known: %s.", func(n analysis.NodeLayers) string { return n.Reason })
+}
+
+// told says each reason once, with the cells that have it on some node.
+func told(f analysis.Findings, says string, of func(analysis.NodeLayers) string) (notes []string) {
 	if !f.Run.Plan.Profile {
 		return nil
 	}
@@ -180,18 +205,18 @@ func notSampled(f analysis.Findings) []string {
 	var reasons []string
 	for _, c := range f.Cells {
 		for _, n := range c.Layers {
-			if n.Reason == "" || slices.Contains(cells[n.Reason], c.Spec.Name) {
+			reason := of(n)
+			if reason == "" || slices.Contains(cells[reason], c.Spec.Name) {
 				continue
 			}
-			if cells[n.Reason] == nil {
-				reasons = append(reasons, n.Reason)
+			if cells[reason] == nil {
+				reasons = append(reasons, reason)
 			}
-			cells[n.Reason] = append(cells[n.Reason], c.Spec.Name)
+			cells[reason] = append(cells[reason], c.Spec.Name)
 		}
 	}
-	var notes []string
 	for _, reason := range reasons {
-		notes = append(notes, fmt.Sprintf("Layer costs of %s are not known: %s.", strings.Join(cells[reason], ", "), reason))
+		notes = append(notes, fmt.Sprintf(says, strings.Join(cells[reason], ", "), reason))
 	}
 	return notes
 }

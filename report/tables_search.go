@@ -52,7 +52,7 @@ func rateRow(cell string, s result.Search, i int, r result.SearchResult) []strin
 	}
 	estimate := load(r.Rate.Mean)
 	if r.Rate.Known() && r.Rate.High == nil && r.Rate.Low != nil { // no more is known
-		estimate = load(*r.Rate.Low)
+		estimate = ">= " + load(*r.Rate.Low)
 	}
 	return []string{cell, s.Goals[i].Name(), estimate, bound(r.Rate.Low), bound(r.Rate.High), orDash(r.Basis),
 		load(r.LowerBound), load(r.UpperBound), regular, load(r.ConditionalThroughput), orDash(r.Limit.Verdict)}
@@ -72,6 +72,9 @@ func searchItem(c analysis.Cell) item {
 		add(g.Name() + ": " + r.Limit.Says)
 		if words := r.ReachedWords(s.Unit); words != "" {
 			add(g.Name() + ": " + words + ", path and all")
+		}
+		if words := r.KeptWords(s.Unit); words != "" {
+			add(g.Name() + ": " + words)
 		}
 	}
 	for _, l := range s.Latencies {

@@ -35,6 +35,9 @@ const UserFrame = "user/"
 // UnknownFrame is the name of a frame that has none.
 const UnknownFrame = "[unknown]"
 
+// LateFrame stands for the stack of a task that left the CPU when it was to be asked, before the clock rang.
+const LateFrame = "[late]"
+
 // Profile is what a node's CPUs were doing in a trial's window, whenever they were asked. Missing says why
 // there is none.
 type Profile struct {
@@ -47,9 +50,11 @@ type Profile struct {
 	WindowSeconds float64       `json:"window_seconds,omitempty"` // in which it was asked
 	PeriodSeconds float64       `json:"period_seconds,omitempty"` // of a CPU's time, for which one sample stands
 	CPUs          []int         `json:"cpus,omitempty"`
-	Taken         uint64        `json:"taken,omitempty"` // samples in all
-	Lost          uint64        `json:"lost,omitempty"`  // of them, those that nothing is known of
-	Cut           uint64        `json:"cut,omitempty"`   // of them, those whose stack was shortened to its outer frames
+	Taken         uint64        `json:"taken,omitempty"`             // samples in all
+	Lost          uint64        `json:"lost,omitempty"`              // of them, those that nothing is known of
+	Cut           uint64        `json:"cut,omitempty"`               // of them, those whose stack was shortened to its outer frames
+	IdleSeconds   []float64     `json:"idle_task_seconds,omitempty"` // in which each CPU's idle task had it, in the order of CPUs; none: not known
+	IdleMissing   string        `json:"idle_task_missing,omitempty"` // why
 	Tasks         []ProfileTask `json:"tasks,omitempty"`
 	Names         []string      `json:"names,omitempty"` // of frames
 }
@@ -86,7 +91,7 @@ func (p Profile) Check() error {
 		text += len(t.Name) + len(t.Whose)
 	}
 	switch {
-	case len(p.Missing) > maxProfileReason || text > maxProfileText:
+	case len(p.Missing) > maxProfileReason || len(p.IdleMissing) > maxProfileReason || text > maxProfileText:
 		return errors.New("a profile with too much text")
 	case !(p.PeriodSeconds > 0 && p.PeriodSeconds < 60 && p.WindowSeconds > 0) || math.IsInf(p.WindowSeconds, 1):
 		return errors.New("a profile without a period or a window")
@@ -97,6 +102,9 @@ func (p Profile) Check() error {
 	}
 	if most := 2 * float64(len(p.CPUs)) * p.WindowSeconds / p.PeriodSeconds; float64(p.Taken) > most { // twice what CPUs can have
 		return fmt.Errorf("a profile of %d samples in %g s of %d CPUs, one every %g s", p.Taken, p.WindowSeconds, len(p.CPUs), p.PeriodSeconds)
+	}
+	if err := p.checkIdle(); err != nil {
+		return err
 	}
 	frames, samples := 0, p.Lost
 	for _, t := range p.Tasks {
@@ -111,6 +119,19 @@ func (p Profile) Check() error {
 	}
 	if samples != p.Taken || p.Cut > p.Taken {
 		return fmt.Errorf("a profile of %d samples tells of %d", p.Taken, samples)
+	}
+	return nil
+}
+
+// checkIdle wants idle tasks to have their CPUs no longer than the window is.
+func (p Profile) checkIdle() error {
+	if n := len(p.IdleSeconds); n != 0 && n != len(p.CPUs) {
+		return fmt.Errorf("a profile of %d CPUs with %d idle tasks", len(p.CPUs), n)
+	}
+	for i, idle := range p.IdleSeconds {
+		if !(idle >= 0 && idle <= p.WindowSeconds) {
+			return fmt.Errorf("a profile whose CPU %d idles for %g s of %g s", p.CPUs[i], idle, p.WindowSeconds)
+		}
 	}
 	return nil
 }

@@ -14,18 +14,24 @@ func TestProfileCheck(t *testing.T) {
 		edit func(*Profile)
 		want string
 	}{
-		"whole":               {func(*Profile) {}, ""},
-		"none":                {func(p *Profile) { *p = Profile{Missing: "no perf events"} }, ""},
-		"no period":           {func(p *Profile) { p.PeriodSeconds = 0 }, "without a period"},
-		"no CPU":              {func(p *Profile) { p.CPUs = nil }, "of 0 CPUs"},
-		"a caller behind":     {func(p *Profile) { p.Tasks[0].Frames[0][0] = 1 }, "not before it"},
-		"its own caller":      {func(p *Profile) { p.Tasks[0].Frames[1][0] = 1 }, "not before it"},
-		"no such name":        {func(p *Profile) { p.Tasks[0].Frames[1][1] = 2 }, "has the name 2"},
-		"less than nothing":   {func(p *Profile) { p.Tasks[0].Frames[1][2] = -1 }, "-1 samples"},
-		"more than there are": {func(p *Profile) { p.Tasks[0].Frames[1][2] = 9 }, "tells of 12"},
-		"none, with tasks":    {func(p *Profile) { p.Missing = "no perf events" }, "that is missing"},
-		"more than CPUs have": {func(p *Profile) { p.Lost, p.Taken = 2001, 2006 }, "in 1 s of 1 CPUs"},
-		"hardly any window":   {func(p *Profile) { p.WindowSeconds = 5e-324 }, "in 5e-324 s of 1 CPUs"},
+		"whole":                {func(*Profile) {}, ""},
+		"none":                 {func(p *Profile) { *p = Profile{Missing: "no perf events"} }, ""},
+		"no period":            {func(p *Profile) { p.PeriodSeconds = 0 }, "without a period"},
+		"no CPU":               {func(p *Profile) { p.CPUs = nil }, "of 0 CPUs"},
+		"a caller behind":      {func(p *Profile) { p.Tasks[0].Frames[0][0] = 1 }, "not before it"},
+		"its own caller":       {func(p *Profile) { p.Tasks[0].Frames[1][0] = 1 }, "not before it"},
+		"no such name":         {func(p *Profile) { p.Tasks[0].Frames[1][1] = 2 }, "has the name 2"},
+		"less than nothing":    {func(p *Profile) { p.Tasks[0].Frames[1][2] = -1 }, "-1 samples"},
+		"more than there are":  {func(p *Profile) { p.Tasks[0].Frames[1][2] = 9 }, "tells of 12"},
+		"none, with tasks":     {func(p *Profile) { p.Missing = "no perf events" }, "that is missing"},
+		"more than CPUs have":  {func(p *Profile) { p.Lost, p.Taken = 2001, 2006 }, "in 1 s of 1 CPUs"},
+		"hardly any window":    {func(p *Profile) { p.WindowSeconds = 5e-324 }, "in 5e-324 s of 1 CPUs"},
+		"idle tasks":           {func(p *Profile) { p.IdleSeconds = []float64{1} }, ""},
+		"without idle tasks":   {func(p *Profile) { p.IdleMissing = "no tracepoints" }, ""},
+		"too many idle tasks":  {func(p *Profile) { p.IdleSeconds = []float64{0, 0} }, "1 CPUs with 2 idle tasks"},
+		"idle for too long":    {func(p *Profile) { p.IdleSeconds = []float64{1.5} }, "CPU 1 idles for 1.5 s of 1 s"},
+		"idle for less than 0": {func(p *Profile) { p.IdleSeconds = []float64{-1} }, "idles for -1 s"},
+		"a long reason":        {func(p *Profile) { p.IdleMissing = strings.Repeat("no ", maxProfileReason) }, "too much text"},
 		"too deep": {func(p *Profile) {
 			for i := range MaxProfileDepth {
 				p.Tasks[0].Frames = append(p.Tasks[0].Frames, ProfileFrame{int32(i) + 1, 0, 0})

@@ -79,12 +79,14 @@ type SearchResult struct {
 	UpperBound            float64 `json:"relevant_upper_bound,omitempty"`
 	ConditionalThroughput float64 `json:"conditional_throughput,omitempty"`
 	// Rate is the load at which the goal is just met, with its interval, by what
-	// Basis says: bounds, limits, outcomes or modes.
+	// Basis says: bounds, limits, outcomes, modes or sent.
 	Rate  Figure `json:"rate"`
 	Basis string `json:"basis,omitempty"`
 	// Reached is what generator and path carried together where it was the generator that set the rate: the path carries
 	// Rate's lower bound or more, and Rate has no upper one.
 	Reached *Figure `json:"reached,omitempty"`
+	// ShortFrom is the lowest load above LowerBound at which the generator fell short in most trials; 0: the path or nothing set the rate.
+	ShortFrom float64 `json:"short_from,omitempty"`
 	// Limit is what set the rate: the path, the generator or the receiver;
 	// rate-reached: nothing up to the largest load.
 	Limit Limit `json:"limit"`
@@ -96,6 +98,7 @@ const (
 	BasisLimits   = "limits"   // what arrived in each trial that lost, fitted
 	BasisOutcomes = "outcomes" // which trials met the goal, fitted
 	BasisModes    = "modes"    // as limits, of one of two ways in which the path behaves
+	BasisSent     = "sent"     // as outcomes, by what a generator that keeps no such load really sent
 )
 
 // SearchTrial is a Trial Result. Counts are in the search's unit times seconds.
@@ -109,8 +112,9 @@ type SearchTrial struct {
 	Received         float64 `json:"received"`
 	Queued           float64 `json:"queued,omitempty"` // of Received: by how much a queue grew, which counts as lost
 	LossRatio        float64 `json:"loss_ratio"`
-	ForwardingRate   float64 `json:"forwarding_rate"` // load times the share that came
-	Limit            string  `json:"limit,omitempty"` // the measurer's verdict
+	ForwardingRate   float64 `json:"forwarding_rate"`  // load times the share that came
+	Waited           float64 `json:"waited,omitempty"` // share of the time in which the generator's threads could run and had no CPU, the kernel's packet work aside
+	Limit            string  `json:"limit,omitempty"`  // the measurer's verdict
 	Unusable         string  `json:"unusable,omitempty"`
 }
 

@@ -84,6 +84,17 @@ func (r SearchResult) ReachedWords(unit string) string {
 	return text
 }
 
+// KeptWords say up to where the generator kept its loads, "" where it kept all that it was asked for. The figures are of trials of full length.
+func (r SearchResult) KeptWords(unit string) string {
+	switch {
+	case r.ShortFrom == 0:
+		return ""
+	case r.LowerBound == 0:
+		return fmt.Sprintf("the generator kept no load within the goal for long enough, and fell short from %s on", FormatLoad(unit, r.ShortFrom))
+	}
+	return fmt.Sprintf("within the goal the generator kept %s for long enough, and fell short from %s on", FormatLoad(unit, r.LowerBound), FormatLoad(unit, r.ShortFrom))
+}
+
 // Attributes are what a search has beside its goals and results.
 func (s Search) Attributes() string {
 	text := fmt.Sprintf("%s, loads from %s to %s (the total of all pairs, one way), %d trials with %.1f s of traffic in %.1f s, ended: %s",

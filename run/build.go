@@ -127,6 +127,11 @@ func (c *Conductor) probePair(ctx context.Context, cell PlannedCell, i int, pair
 	}
 	address, err := receiver.Probe(ctx, name, pair.To.Name(),
 		Probe{Role: traffic.Receive, Address: cell.Laid.Listen(pair, i, false), MTU: mtu, Generator: generator})
+	var carried carriages
+	defer carried.end()
+	if err == nil {
+		address, err = c.meet(ctx, cell, pair, address, &carried)
+	}
 	if err != nil {
 		return err
 	}

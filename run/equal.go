@@ -168,7 +168,7 @@ func (c *Conductor) equalOne(ctx context.Context, g *sharing, i int, rate float6
 		e.Reason = "the budget ended before it was measured"
 		return false, c.Out.EqualRate(e)
 	}
-	t, err := c.alone(ctx, cell, equalWindow.Seconds())
+	t, err := c.alone(ctx, cell, equalWindow.Seconds(), maxAttempts)
 	if ctx.Err() != nil {
 		return false, nil
 	}

@@ -21,6 +21,9 @@ const (
 	lowestLoad   = 1e-4   // of the largest
 	probeRate    = 1000.0 // requests per second beside the load
 	besideKind   = "ping"
+	// searchAttempts is how often a trial is tried until it counts. A search ends with one that never does, after dozens that did: on a machine
+	// where every second trial is disturbed, three tries would end most searches.
+	searchAttempts = 10
 )
 
 // searchGoals are a find's goals.
@@ -175,17 +178,13 @@ func (c *Conductor) findOne(ctx context.Context, cell PlannedCell, budget time.D
 	s := result.Search{Cell: cell.Record.Name, Method: f.Method, Unit: f.Unit, Ended: result.SearchFailed}
 	most, generator := f.Max, 0.0
 	if most == 0 {
-		m, err := c.searchTrial(ctx, cell, f.Unit, flatOut.Seconds(), 0)
-		if err == nil && !(m.Sent > 0) {
-			err = errors.New("the generator sent nothing")
-		}
+		reached, err := c.reach(ctx, cell, f.Unit)
 		if err != nil {
 			s.Error = err.Error()
 			c.Progress.Say(fmt.Sprintf("cell %s: what its generator reaches is not known: %v", s.Cell, err))
 			return s
 		}
-		most = m.Sent / m.Seconds
-		generator = most
+		most, generator = reached, reached
 	}
 	config := searchConfig(f, most)
 	config.Generator = generator
@@ -208,12 +207,42 @@ func (c *Conductor) findOne(ctx context.Context, cell PlannedCell, budget time.D
 	return found
 }
 
-// searchTrial measures a cell at a load; 0 is as fast as it goes. A trial that something spoils is
+// reach is what a cell's generator sends as fast as it goes, per second. A trial that does not count, for its receiver's sake, tells that, too.
+func (c *Conductor) reach(ctx context.Context, cell PlannedCell, unit string) (best float64, err error) {
+	cell.Record.Load = search.Paced(cell.Record.Load, unit, 0, len(cell.Record.Pairs))
+	_, err = c.repeated(ctx, cell, flatOut.Seconds(), maxAttempts, func(t result.Trial) {
+		if m := search.Counted(unit, t.Pairs); m.Sent > 0 && sendersKept(t) {
+			best = max(best, m.Sent/m.Seconds)
+		}
+	})
+	var none uncounted
+	switch {
+	case err != nil && !(errors.As(err, &none) && best > 0):
+		return 0, err
+	case best == 0:
+		return 0, errors.New("the generator sent nothing")
+	}
+	return best, nil
+}
+
+// sendersKept reports whether all that sent did so in the window that was asked for.
+func sendersKept(t result.Trial) bool {
+	for _, p := range t.Pairs {
+		for _, way := range p.Ways() {
+			if way.Sender.Error != "" || !isWindow(t, way.Sender.WindowSeconds) {
+				return false
+			}
+		}
+	}
+	return len(t.Pairs) > 0
+}
+
+// searchTrial measures a cell at a load. A trial that something spoils is
 // repeated.
 func (c *Conductor) searchTrial(ctx context.Context, cell PlannedCell, unit string, seconds, load float64) (search.Measured, error) {
 	began := c.Clock.Now()
 	cell.Record.Load = search.Paced(cell.Record.Load, unit, load, len(cell.Record.Pairs))
-	t, err := c.alone(ctx, cell, seconds)
+	t, err := c.alone(ctx, cell, seconds, searchAttempts)
 	if err != nil {
 		return search.Measured{}, err
 	}
@@ -222,17 +251,34 @@ func (c *Conductor) searchTrial(ctx context.Context, cell PlannedCell, unit stri
 	return m, nil
 }
 
-// alone is one trial outside of blocks, of a length of its own. One that does not count is repeated while there is time.
-func (c *Conductor) alone(ctx context.Context, cell PlannedCell, seconds float64) (t result.Trial, err error) {
+// alone is one trial outside of blocks, of a length of its own. One that does not count is repeated so often, while there is time.
+func (c *Conductor) alone(ctx context.Context, cell PlannedCell, seconds float64, attempts int) (result.Trial, error) {
+	return c.repeated(ctx, cell, seconds, attempts, func(result.Trial) {})
+}
+
+// uncounted is the error of trials none of which counted.
+type uncounted struct {
+	trials int
+	last   string // why it did not
+}
+
+func (u uncounted) Error() string {
+	return fmt.Sprintf("%d trials did not count; the last: %s", u.trials, u.last)
+}
+
+// repeated is alone, and shows every trial, also those that do not count.
+func (c *Conductor) repeated(ctx context.Context, cell PlannedCell, seconds float64, attempts int, show func(result.Trial)) (t result.Trial, err error) {
 	for attempt := 1; ; attempt++ {
 		t, err = c.trial(ctx, cell, result.Trial{WarmupSeconds: searchWarmUp.Seconds(), WindowSeconds: seconds})
-		switch {
-		case err != nil || ctx.Err() != nil:
+		if err != nil || ctx.Err() != nil {
 			return t, errors.Join(err, ctx.Err())
+		}
+		show(t)
+		switch {
 		case t.Excluded == "":
 			return t, nil
-		case attempt == maxAttempts || c.left()+c.grace(0) <= 0:
-			return t, fmt.Errorf("%d trials did not count; the last: %s", attempt, t.Excluded)
+		case attempt == attempts || c.left()+c.grace(0) <= 0:
+			return t, uncounted{attempt, t.Excluded}
 		}
 	}
 }
@@ -250,7 +296,7 @@ func (c *Conductor) latencyAt(ctx context.Context, cell PlannedCell, unit string
 		}
 		cell.Record.Beside, cell.Record.BesideLoad = besideKind, options
 	}
-	t, err := c.alone(ctx, cell, latencyTime.Seconds())
+	t, err := c.alone(ctx, cell, latencyTime.Seconds(), searchAttempts)
 	if err != nil {
 		return nil, 0, err
 	}

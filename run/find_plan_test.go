@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"windtunnel/scenario"
+	"windtunnel/suites"
 )
 
 // plannedFind is the plan of two cells, each searched as told.
@@ -68,5 +69,47 @@ func TestTheBudgetThatIsAdvisedHoldsTheSearches(t *testing.T) {
 	enough := plannedFind(t, find, 20*time.Second).leastBudget()
 	if p := plannedFind(t, find, enough); len(p.Doubts) > 0 || p.Searches[0].Budget != 40*time.Second {
 		t.Errorf("with %s: %+v, %+v", enough, p.Searches, p.Doubts)
+	}
+}
+
+// TestShippedSuitesHaveTheTimeThatTheyNeed: nobody who runs one as it is gets a search that is likely to say nothing, or too few
+// blocks for bounds.
+func TestShippedSuitesHaveTheTimeThatTheyNeed(t *testing.T) {
+	searching := 0
+	for _, name := range suites.List() {
+		for _, host := range []Host{small, large} {
+			p, err := MakePlan(shipped(t, name), host, Settings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range p.Doubts {
+				if d.Kind == "short-search" || d.Kind == "few-blocks" {
+					t.Errorf("%s: %s", name, d.Says)
+				}
+			}
+			for _, s := range p.Searches {
+				searching += len(s.Cells)
+				if own := time.Duration(s.Find.BudgetSeconds * float64(time.Second)); s.Budget < own {
+					t.Errorf("%s: %v get %s of the %s that they ask for", name, s.Cells, s.Budget, own)
+				}
+			}
+		}
+	}
+	if searching == 0 {
+		t.Error("no shipped suite searches")
+	}
+}
+
+// TestWhoseBudget: of who starts it, else the suite's, else the program's.
+func TestWhoseBudget(t *testing.T) {
+	spec := shipped(t, "wire-aa")
+	for _, c := range []struct{ suite, given, want time.Duration }{
+		{0, 0, DefaultBudget}, {8 * time.Minute, 0, 8 * time.Minute}, {8 * time.Minute, time.Minute, time.Minute}, {0, time.Minute, time.Minute},
+	} {
+		spec.Budget = c.suite
+		p, err := MakePlan(spec, small, Settings{Budget: c.given})
+		if err != nil || p.Times.BudgetSeconds != c.want.Seconds() {
+			t.Errorf("%+v: %g s, %v", c, p.Times.BudgetSeconds, err)
+		}
 	}
 }

@@ -81,7 +81,7 @@ func (c *Conductor) half(ctx context.Context, cells []PlannedCell) error {
 // framesAt measures the latency of a cell's own frames at a load.
 func (c *Conductor) framesAt(ctx context.Context, cell PlannedCell, unit string, load float64, window time.Duration) (map[string]result.Figure, float64, error) {
 	cell.Record.Load = search.Paced(cell.Record.Load, unit, load, len(cell.Record.Pairs))
-	t, err := c.alone(ctx, cell, window.Seconds())
+	t, err := c.alone(ctx, cell, window.Seconds(), maxAttempts)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -16,14 +16,14 @@ import (
 // NIC is the interface of a real host that is its node's end of the wire, as a path needs it.
 type NIC = testbed.NIC
 
-// look asks each of the nodes' machines, and names the one that says something: this one for all, if
-// nodes are simulated.
-func (h Host) look(nodes []string, at func(Host) string) string {
+// look asks each of the nodes' machines, told whose it is, and names the one that says something: this one for all, as
+// that of "", if nodes are simulated.
+func (h Host) look(nodes []string, at func(h Host, node string) string) string {
 	if h.Nodes == nil {
-		return at(h)
+		return at(h, "")
 	}
 	for _, node := range nodes {
-		if why := at(h.Nodes[node]); why != "" {
+		if why := at(h.Nodes[node], node); why != "" {
 			return fmt.Sprintf("node %s: %s", node, why)
 		}
 	}
@@ -70,7 +70,16 @@ func (h Host) Named(nodes []scenario.Node) error {
 
 // node is a node as paths see it.
 func (h Host) node(n result.RunNode) testbed.Node {
-	return testbed.Node{Name: n.Name, CPUs: n.CPUs, Exec: n.Exec, NIC: h.Nodes[n.Name].NIC, Engine: h.Nodes[n.Name].Engine}
+	host := h.Nodes[n.Name]
+	return testbed.Node{Name: n.Name, CPUs: n.CPUs, Exec: n.Exec, NIC: host.NIC, Members: host.Members, Engine: host.Engine, Architecture: host.Architecture}
+}
+
+// partOf is what of a graph a node's machine has, "" being one that has all of it.
+func partOf(g Graph, node string) Graph {
+	if node == "" {
+		return g
+	}
+	return g.Part(node)
 }
 
 // wire is the one of a cell: between real hosts, the one that there is.
@@ -92,7 +101,7 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 	case h.Nodes == nil:
 		return ""
 	case !datapath.OverHosts(path):
-		return fmt.Sprintf("the path %s is laid on simulated nodes only", path.Name())
+		return fmt.Sprintf("the path %s is laid on simulated nodes only: %s", path.Name(), datapath.NotOverHosts(path))
 	case h.systems(cell.Pairs) != "":
 		if why := unplain(path, cell); why != "" {
 			return fmt.Sprintf("%s: %s", h.systems(cell.Pairs), why)
@@ -102,11 +111,14 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 			return "its pairs use more than two hosts, each with one interface for data: by that only processes of the path wire, with nothing made or set, and places that run already, are measured"
 		}
 	}
+	links := datapath.Links(path, cell.PathOptions)
 	switch {
 	case cell.Wire.Kind == datapath.WireMemory:
 		return "its wire is memory, and real hosts have a network between them"
-	case wire.Queues > 0 || asked(wire.VMQ) || asked(wire.Spread):
-		return "it says how many queues its wire has, or who serves them, and real hosts' interfaces have their own"
+	case h.unjoined(cell.Pairs, links) != "":
+		return h.unjoined(cell.Pairs, links)
+	case (datapath.InPlace(path) || h.inPlace(path, cell)) && h.queues(wire, cell.Pairs) != "":
+		return h.queues(wire, cell.Pairs)
 	case asked(wire.GRO) || asked(wire.Steer) || wire.BitsPerSecond > 0 || wire.Loss > 0:
 		return "it says how its wire joins, steers, shapes or drops packets, and real hosts' interfaces are left as they are"
 	case datapath.InPlace(path):
@@ -115,7 +127,7 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 	if h.inPlace(path, cell) { // nothing is taken
 		return ""
 	}
-	return h.fixed(cell.Pairs)
+	return h.fixed(cell.Pairs, links)
 }
 
 // inPlace tells whether the nodes of a cell are hosts' own stacks, whatever its path. In a suite with a mesh, which has to be, so is
@@ -171,11 +183,50 @@ func unplain(path datapath.Path, cell scenario.Cell) string {
 }
 
 // fixed says why an interface cannot be taken for a cell of two nodes.
-func (h Host) fixed(pairs []result.Pair) string {
+func (h Host) fixed(pairs []result.Pair, links int) string {
+	for _, end := range h.ends(pairs, links) {
+		if end.Fixed != "" {
+			return fmt.Sprintf("node %s: %s", end.node, end.Fixed)
+		}
+	}
+	return ""
+}
+
+// AnyQueues is of an interface that has as many receive queues as are asked for, where hosts were not looked at yet.
+const AnyQueues = -1
+
+// Words of a wire's vmq and spread.
+const (
+	vmqOn      = "on"
+	spreadNone = "none"
+)
+
+// queues says why the hosts' interfaces have not the queues that a wire asks for, "" if they have. It is about cells in the hosts' own
+// stacks, where they are left as they are, so it may ask for their number, or for no choice among them, which one queue leaves none of.
+func (h Host) queues(wire datapath.Wire, pairs []result.Pair) string {
+	one := asked(wire.VMQ) || asked(wire.Spread)
+	if wire.VMQ == vmqOn || asked(wire.Spread) && wire.Spread != spreadNone || one && wire.Queues > 1 {
+		return "it says which queue of its wire, or which CPU, takes which packets, and hosts' interfaces in their own stacks are left as they are: there, only `vmq: off` with `spread: none` is to be had, where they have one queue"
+	}
+	want := wire.Queues
+	if one {
+		want = 1
+	}
+	if want == 0 {
+		return ""
+	}
 	for _, pair := range pairs {
 		for _, node := range []string{pair.From.Node, pair.To.Node} {
-			if nic := h.Nodes[node].NIC; pair.From.Node != pair.To.Node && nic != nil && nic.Fixed != "" {
-				return fmt.Sprintf("node %s: %s", node, nic.Fixed)
+			nic := h.Nodes[node].NIC
+			switch {
+			case nic != nil && one && nic.Steered:
+				return fmt.Sprintf("node %s: one CPU is to receive, and the host steers what the interface %s receives to others (rps_cpus)", node, nic.Device)
+			case nic == nil || nic.Queues == want || nic.Queues == AnyQueues:
+			case nic.Queues == 0:
+				return fmt.Sprintf("node %s: its wire is to have %d receive queues, and the interface %s does not say how many it has", node, want, nic.Device)
+			default:
+				return fmt.Sprintf("node %s: its wire is to have %d receive queues, and the interface %s has %d, which are left as they are: set them so yourself (`ethtool -L %s combined %d`)",
+					node, want, nic.Device, nic.Queues, nic.Device, want)
 			}
 		}
 	}

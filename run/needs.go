@@ -44,8 +44,16 @@ func (p Plan) Needs(earlier []result.File, here result.Fingerprint, fixed bool) 
 	if !fixed {
 		p.Times = p.timesOf(earlier)
 	}
+	first := p.needs(earlier, 0)
+	// The run that this leads to is planned for what so long a budget holds, and weighs its blocks by that.
+	settings := Settings{Budget: first.AtMost, Precision: first.Precision, Window: first.Window, NoProfile: !p.Times.Profile}
+	return p.needs(earlier, p.times(settings).BlocksPlanned)
+}
+
+// needs reckons with a run that is planned to have so many blocks.
+func (p Plan) needs(earlier []result.File, planned int) Needs {
 	n := Needs{Precision: p.Times.Precision, Window: time.Duration(p.Times.WindowSeconds * float64(time.Second))}
-	family := p.family()
+	family := p.family().Planned(planned)
 	blocks := map[string][2]int{} // of each cell: about, at most
 	for _, r := range p.measurable() {
 		need := Need{Ratio: r}

@@ -45,7 +45,7 @@ func TestNeedsComeFromWhatVaried(t *testing.T) {
 		t.Fatalf("%+v", needs)
 	}
 	calm, wild := needs.Ratios[0], needs.Ratios[1]
-	if calm.Borrowed || calm.Variation.Runs != 2 || calm.About < 5 || calm.About > 9 || wild.About < 4*calm.About || wild.AtMost <= wild.About {
+	if calm.Borrowed || calm.Variation.Runs != 2 || calm.About < 5 || calm.About > 12 || wild.About < 2*calm.About || wild.AtMost <= wild.About {
 		t.Errorf("%+v, %+v", calm, wild)
 	}
 	// A and C are in every block, B leaves when it is known.
@@ -53,7 +53,7 @@ func TestNeedsComeFromWhatVaried(t *testing.T) {
 	if want := closingTime + 3*setUpPerCell + trials*trialTime(needing(0.05).Times, PlannedCell{}) + calibrationTime; needs.About != want {
 		t.Errorf("about %s, want %s", needs.About, want)
 	}
-	if finer := needing(0.02).Needs([]result.File{earlier("s", 1), earlier("s", 2)}, thisMachine, true); finer.About < 4*needs.About {
+	if finer := needing(0.02).Needs([]result.File{earlier("s", 1), earlier("s", 2)}, thisMachine, true); finer.About < 3*needs.About {
 		t.Errorf("2 %% takes %s, 5 %% %s", finer.About, needs.About)
 	}
 }

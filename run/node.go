@@ -21,6 +21,7 @@ type (
 	Request   = proto.Request
 	Start     = proto.Start
 	NodeTrial = proto.NodeTrial
+	Carry     = proto.Carry
 	WorkerEnd = proto.WorkerEnd
 	Order     = traffic.Order
 )
@@ -54,6 +55,12 @@ type Node interface {
 	Start(ctx context.Context, cell string, start Start) error
 	// Result waits for the trial's end.
 	Result(ctx context.Context, cell string) (NodeTrial, error)
+	// Meet has a sender at a port of the node's reach a receiver on another host, which told of its address, and
+	// returns the one that the sender is to be told.
+	Meet(ctx context.Context, cell, address string) (string, error)
+	// Carry hands bytes of such a connection to its end on the node, or waits a while for what that says. It may be
+	// called beside any other method.
+	Carry(ctx context.Context, cell string, carry Carry) (Carry, error)
 	// Stop drops what a cell has prepared or runs.
 	Stop(ctx context.Context, cell string) error
 }

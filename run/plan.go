@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +18,7 @@ import (
 
 // Settings are what a person asks of a run, beside the suite.
 type Settings struct {
-	Budget    time.Duration // for everything, building included
+	Budget    time.Duration // for everything, building included; 0: the suite's, or DefaultBudget
 	Precision float64       // relative half-width at which a ratio is known
 	Cells     []string      // empty: all
 	Wire      string        // nic or memory; empty: as the suite says
@@ -26,6 +27,9 @@ type Settings struct {
 	NoProfile bool // stacks are not sampled
 	Why       *Why // the ratio whose suspects are tried; nil: none
 }
+
+// DefaultBudget is that of a run for which neither its suite nor who starts it has another.
+const DefaultBudget = 3 * time.Minute
 
 // What the planner reckons with, beside the window.
 const (
@@ -99,6 +103,7 @@ func MakePlan(suite scenario.Spec, host Host, settings Settings) (Plan, error) {
 		}
 		suite = more
 	}
+	settings.Budget = cmp.Or(settings.Budget, suite.Budget, DefaultBudget)
 	host.meshed = slices.ContainsFunc(suite.Cells, func(c scenario.Cell) bool { return host.mesh(c.Pairs) })
 	shares, err := host.shares(suite.Nodes)
 	if err != nil {
@@ -147,23 +152,29 @@ func (p Plan) planCell(cell scenario.Cell, host Host, settings Settings, unshara
 		func() string { return p.skip(cell, host, unsharable) },
 		func() string { return p.tooNarrow(planned.Record) },
 		func() string {
-			return host.look(nodes, func(h Host) string { return h.lacks(h.needed(planned.Laid.Graph)) })
+			return host.look(nodes, func(h Host, node string) string { return h.lacks(h.needed(partOf(planned.Laid.Graph, node))) })
 		},
 		func() string {
-			return host.look(nodes, func(h Host) string { return h.lacksMemory(planned.Laid.Graph) })
+			return host.look(nodes, func(h Host, node string) string { return h.lacksMemory(partOf(planned.Laid.Graph, node)) })
 		},
 		func() string {
-			return host.look(nodes, func(h Host) string { return h.lacksGenerators(cell.Load, cell.BesideLoad) })
+			return host.look(nodes, func(h Host, _ string) string { return h.lacksGenerators(cell.Load, cell.BesideLoad) })
 		},
 		func() string {
-			return host.look(nodes, func(h Host) string { return h.lacksPrograms(path, planned.Laid) })
+			return host.look(nodes, func(h Host, node string) string { return h.lacksPrograms(path, planned.Laid, node) })
 		},
 	} {
 		if planned.Record.Skipped = look(); planned.Record.Skipped != "" {
 			break
 		}
 	}
-	if why := host.look(nodes, func(h Host) string { return h.Missing[testbed.FeatureKVM] }); why != "" && len(planned.Laid.Graph.VMs) > 0 {
+	emulates := func(h Host, node string) string {
+		if len(partOf(planned.Laid.Graph, node).VMs) == 0 {
+			return ""
+		}
+		return h.Missing[testbed.FeatureKVM]
+	}
+	if why := host.look(nodes, emulates); why != "" {
 		planned.Record.Doubts = append(slices.Clip(planned.Record.Doubts), result.Doubt{Kind: result.DoubtEmulated,
 			Says: "its virtual machines are emulated, since KVM does not work here (" + why + "): that traffic passes is all that its figures say"})
 	}
@@ -196,6 +207,7 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 		Frames:     cell.Traffic == rawFrames || cell.Beside == rawFrames,
 		OnlyFrames: cell.Traffic == rawFrames && (cell.Beside == rawFrames || cell.Beside == ""),
 		Generator:  generator,
+		Missing:    host.missing(p.nodesOf(cell.Pairs)),
 	})
 	if err != nil {
 		return PlannedCell{}, err
@@ -220,6 +232,9 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 		Segmentation: cell.Segmentation, Wire: wire.Kind, Queueing: laid.Queueing, Wired: laid.Wired, MTU: laid.MTU, Pairs: cell.Pairs,
 		Topology: testbed.Draw(laid.Graph), Layout: laid.Facts, Configuration: testbed.Configuration(laid.Graph), Doubts: laid.Doubts, Published: cell.Published,
 		Intervention: cell.Intervention,
+	}
+	if laid.Options != nil {
+		record.PathOptions = laid.Options
 	}
 	if cell.Checksum == scenario.ChecksumSoftware {
 		record.Checksum = cell.Checksum

@@ -9,6 +9,7 @@ import (
 	"windtunnel/result"
 	"windtunnel/scenario"
 	"windtunnel/suites"
+	"windtunnel/testbed"
 )
 
 func shipped(t *testing.T, name string) scenario.Spec {
@@ -258,5 +259,31 @@ cells:
 	again, err := MakePlan(spec, small, Settings{Budget: 2 * time.Minute, Precision: 0.05, Window: time.Second})
 	if err != nil || again.Cells[1].trial(again.Times).WindowSeconds != 6 || again.Times.WindowSeconds != 1 {
 		t.Errorf("%+v, %v", again.Times, err)
+	}
+}
+
+// A plan says which cells will not run, and why; what it counts are the others.
+func TestAPlanSaysWhatWillNotRun(t *testing.T) {
+	host := small
+	host.Missing = map[string]string{testbed.FeatureDesktopEngine: "this is Linux"}
+	p := planned(t, "container-published-port", host, Settings{})
+	var text strings.Builder
+	if err := Describe(&text, p); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n20 cells, ",
+		"8 of the suite's 28 cells do not run, and the plan counts no time for that: windows-tcp, windows-udp-500M, hyperkit-tcp,",
+		": needs desktop-engine: this is Linux\n",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	if says := p.Untried(host.Missing); !strings.Contains(says, "whether this machine has bridge, macvlan is not known without root") {
+		t.Errorf("%q", says)
+	}
+	if says := p.Untried(map[string]string{testbed.FeatureBridge: "no", testbed.FeatureMacvlan: "no"}); says != "" {
+		t.Errorf("%q", says)
 	}
 }

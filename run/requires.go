@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,8 +20,12 @@ type Host struct {
 	Nodes map[string]Host
 	// System is what a real host runs that is no Linux, "Windows 10.0.22631": nothing can be built there.
 	System string
-	NIC    *NIC   // a real host's end of the wire
-	NoNIC  string // why it has none
+	// Architecture is a real host's, by Go's name for it: arm64; "": this machine's.
+	Architecture string
+	NIC          *NIC // a real host's end of the wire
+	// Members are its ends of further wires, for cells whose nodes are joined by several.
+	Members []NIC
+	NoNIC   string // why it has none
 	// Engine is a real host's container engine, and NoEngine why it has none, or none was looked for.
 	Engine   *testbed.HostEngine
 	NoEngine string
@@ -30,9 +35,14 @@ type Host struct {
 	MemoryBytes int64
 	Kernel      string            // its release: 6.18.44
 	Missing     map[string]string // features that it lacks, with the reason; nil: not looked at
-	// Find says why a program that a path runs is not to be had; nil: not looked for.
+	// Find says why a program that a path runs is not to be had, by an Unfit if it is there; nil: not looked for.
 	Find func(program string) error
 }
+
+// Unfit is why a program that is there does not start.
+type Unfit string
+
+func (u Unfit) Error() string { return string(u) }
 
 // unmet says which requirement the host does not meet for the given nodes, "" if
 // it meets all. What is unmet is "not measured here", never a failure.
@@ -45,7 +55,7 @@ func (h Host) unmet(needs scenario.Requirements, nodes []result.RunNode) string 
 	if h.Nodes == nil {
 		return h.unmetHere(needs, len(nodes))
 	}
-	return h.look(names(nodes), func(h Host) string { return h.unmetHere(needs, 1) })
+	return h.look(names(nodes), func(h Host, _ string) string { return h.unmetHere(needs, 1) })
 }
 
 // unmetHere says what one machine with so many nodes does not meet.
@@ -80,7 +90,21 @@ func (h Host) lacks(features []string) string {
 	return ""
 }
 
-// lacksMemory says by how much a cell's virtual machines are larger than the host, "" if they are not. An eighth is
+// missing are the features that the nodes' machines lack, each with one's reason.
+func (h Host) missing(nodes []result.RunNode) map[string]string {
+	if h.Nodes == nil {
+		return h.Missing
+	}
+	all := map[string]string{}
+	for _, feature := range testbed.Features {
+		if why := h.look(names(nodes), func(h Host, _ string) string { return h.Missing[feature] }); why != "" {
+			all[feature] = why
+		}
+	}
+	return all
+}
+
+// lacksMemory says by how much the virtual machines of a graph are larger than the host, "" if they are not. An eighth is
 // left to the host.
 func (h Host) lacksMemory(g Graph) string {
 	sum := int64(0)
@@ -93,9 +117,9 @@ func (h Host) lacksMemory(g Graph) string {
 	return fmt.Sprintf("its virtual machines have %d MiB of memory, and this machine %d", sum>>20, h.MemoryBytes>>20)
 }
 
-// lacksPrograms says which of the programs that a path runs is missing, and how to
+// lacksPrograms says which of the programs that a path runs on a node, "" being any, is missing, and how to
 // get it, "" if none is.
-func (h Host) lacksPrograms(path datapath.Path, laid datapath.Laid) string {
+func (h Host) lacksPrograms(path datapath.Path, laid datapath.Laid, node string) string {
 	if h.Find == nil {
 		return ""
 	}
@@ -104,7 +128,13 @@ func (h Host) lacksPrograms(path datapath.Path, laid datapath.Laid) string {
 		needs = append(datapath.Programs(path), needs...)
 	}
 	for _, p := range needs {
-		if h.Find(p.Name) != nil {
+		if node != "" && p.Node != "" && p.Node != node {
+			continue
+		}
+		var unfit Unfit
+		if err := h.Find(p.Name); errors.As(err, &unfit) {
+			return fmt.Sprintf("the program %s does not start: %s", p.Name, unfit)
+		} else if err != nil {
 			return fmt.Sprintf("needs the program %s: %s", p.Name, p.Install)
 		}
 	}

@@ -13,7 +13,7 @@ type series struct {
 	ratios     []result.Ratio
 	hypotheses []result.Hypothesis
 	trials     []result.Trial
-	family     stats.Family // that the ratios share their chance of a mistake with
+	family     stats.Planned // that the ratios share their chance of a mistake with
 }
 
 func newSeries(p Plan) *series {
@@ -21,7 +21,7 @@ func newSeries(p Plan) *series {
 	for _, cell := range p.Cells {
 		s.cells = append(s.cells, cell.Record)
 	}
-	s.family = p.family()
+	s.family = p.family().Planned(p.Times.BlocksPlanned)
 	return s
 }
 

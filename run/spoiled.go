@@ -62,7 +62,6 @@ func arrived(pair result.PairSample) bool {
 
 // apart says whose window is not the one that was asked for, "" if nobody's is.
 func apart(t result.Trial) string {
-	limit := max(windowLeast, windowLimit*t.WindowSeconds)
 	windows := map[string]float64{}
 	for _, pair := range t.Pairs {
 		windows["the sender in "+pair.From] = pair.Sender.WindowSeconds
@@ -72,11 +71,16 @@ func apart(t result.Trial) string {
 		windows["node "+name] = sample.WindowSeconds
 	}
 	for _, whose := range slices.Sorted(maps.Keys(windows)) {
-		if took := windows[whose]; !(math.Abs(took-t.WindowSeconds) <= limit) {
+		if took := windows[whose]; !isWindow(t, took) {
 			return fmt.Sprintf("the window of %s took %.2f s, not %.2f s", whose, took, t.WindowSeconds)
 		}
 	}
 	return ""
+}
+
+// isWindow reports whether what was taken is the window that was asked for.
+func isWindow(t result.Trial, tookSeconds float64) bool {
+	return math.Abs(tookSeconds-t.WindowSeconds) <= max(windowLeast, windowLimit*t.WindowSeconds)
 }
 
 func spoiledNode(name string, sample result.NodeSample, pulled []string) string {

@@ -4,6 +4,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"windtunnel/result"
+	"windtunnel/scenario"
+	"windtunnel/testbed"
 )
 
 // On two CPUs a node has one, over which no work can be spread: those cells have a doubt and no number, and the
@@ -47,6 +51,48 @@ func TestBondsNeedBonding(t *testing.T) {
 		if bond := strings.HasPrefix(r.Name, "bond-"); bond != strings.Contains(r.Skipped, "needs bonding: operation not supported") {
 			t.Errorf("%s: %q", r.Name, r.Skipped)
 		}
+	}
+}
+
+// A team that is not told how is what the nodes' kernels have, and its record says what that was: another cell to who compares runs.
+func TestATeamIsWhatKernelsHave(t *testing.T) {
+	const text = `
+suite: teams
+nodes: {a: {}, b: {}}
+traffic: {kind: stream}
+cells:
+  team: {path: {kind: team}, pairs: [{from: {container: s, on: a}, to: {container: r, on: b}}]}
+`
+	spec, err := scenario.Parse([]byte(text), "teams.yaml", Vocabulary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for by, missing := range map[string]map[string]string{"bond": nil, "route": {testbed.FeatureBonding: "operation not supported"}} {
+		host := small
+		host.Missing = missing
+		p, err := MakePlan(spec, host, Settings{Budget: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		if err := Describe(&said, p); err != nil {
+			t.Fatal(err)
+		}
+		if r := p.Cells[0].Record; r.Skipped != "" || r.PathOptions.Text("by") != by || !strings.Contains(said.String(), "its links are joined by a "+by) {
+			t.Errorf("%v: %q\n%s", r.PathOptions, r.Skipped, said.String())
+		}
+		if fell := strings.Contains(said.String(), "doubt: a route over its links joins them, and not a bond (operation not supported)"); fell != (by == "route") {
+			t.Errorf("%s: %s", by, said.String())
+		}
+	}
+	b := twoHosts()
+	for node, why := range map[string]string{"a": "", "b": "no"} {
+		h := b.Nodes[node]
+		h.Missing = map[string]string{testbed.FeatureBonding: why}
+		b.Nodes[node] = h
+	}
+	if why := b.missing([]result.RunNode{{Name: "a"}, {Name: "b"}})[testbed.FeatureBonding]; why != "node b: no" {
+		t.Errorf("%q", why)
 	}
 }
 

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"windtunnel/testbed"
 )
 
 // rebuildTime is what taking one cell down and building the next takes, where one stands at a time.
@@ -36,8 +39,11 @@ func (p Plan) rebuild() time.Duration {
 // stand makes a cell stand where one cell stands at a time, as on real hosts, whose one interface they
 // all need. Where all stand at once there is nothing to do.
 func (c *Conductor) stand(ctx context.Context, cell PlannedCell) error {
-	if !c.Plan.OneAtATime || c.stands == cell.Record.Name {
+	if !c.Plan.OneAtATime {
 		return nil
+	}
+	if c.stands == cell.Record.Name {
+		return c.plugged(ctx, cell)
 	}
 	if err := c.vacate(removePatience); err != nil {
 		return err
@@ -47,6 +53,17 @@ func (c *Conductor) stand(ctx context.Context, cell PlannedCell) error {
 	c.stands = cell.Record.Name // also where it fails half-way
 	if err := c.buildCell(ctx, cell); err != nil {
 		return fmt.Errorf("building its testbed again: %w", errors.Join(err, c.vacate(removePatience)))
+	}
+	return nil
+}
+
+// plugged waits until a cable that the trial before has pulled carries again, which a real NIC takes seconds for.
+func (c *Conductor) plugged(ctx context.Context, cell PlannedCell) error {
+	if !slices.ContainsFunc(cell.Laid.Graph.Links, func(l testbed.Link) bool { return l.Pull != nil }) {
+		return nil
+	}
+	if err := c.verifyCell(ctx, cell); err != nil {
+		return fmt.Errorf("plugging its cable in again: %w", err)
 	}
 	return nil
 }

@@ -26,7 +26,9 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 	ctx, cancel := context.WithTimeout(ctx, trialLimit(cell, t))
 	defer cancel()
 	began := c.Clock.Now()
-	err := c.prepare(ctx, cell, t)
+	ready := readying{trial: t, dealt: map[string]int{}}
+	defer ready.carried.end()
+	err := c.prepare(ctx, cell, &ready)
 	c.readied[cell.Record.Name] = c.Clock.Now().Sub(began)
 	if err != nil {
 		t.Excluded = fmt.Sprintf("it could not be prepared: %v", err)
@@ -47,20 +49,26 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 
 // prepare makes receivers ready, then senders: every pair's load, and then the
 // lighter ones beside them.
-func (c *Conductor) prepare(ctx context.Context, cell PlannedCell, t result.Trial) error {
+func (c *Conductor) prepare(ctx context.Context, cell PlannedCell, ready *readying) error {
 	loads := []load{{kind: cell.Record.Traffic, options: cell.Record.Load}}
 	if cell.Record.Beside != "" {
 		loads = append(loads, load{kind: cell.Record.Beside, options: cell.Record.BesideLoad, beside: true})
 	}
-	dealt := map[string]int{}
 	for _, l := range loads {
 		for i := range cell.Record.Pairs {
-			if err := c.preparePair(ctx, cell, i, l, t, dealt); err != nil {
+			if err := c.preparePair(ctx, cell, i, l, ready); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// readying is a trial whose ends are made ready.
+type readying struct {
+	trial   result.Trial
+	dealt   map[string]int // by node: to how many workers its CPUs were dealt out
+	carried carriages
 }
 
 // load is one of the loads of a cell.
@@ -70,8 +78,8 @@ type load struct {
 	beside  bool
 }
 
-func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l load, t result.Trial, dealt map[string]int) error {
-	pair := cell.Record.Pairs[i]
+func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l load, ready *readying) error {
+	pair, t, dealt := cell.Record.Pairs[i], ready.trial, ready.dealt
 	prepare := func(role traffic.Role, place result.Place, address string) (string, error) {
 		order := traffic.Order{Role: role, Kind: l.kind, Load: l.options, Address: address,
 			CPUs: rotated(c.cpus(place.Node), dealt[place.Node]), WarmUpSeconds: t.WarmupSeconds, WindowSeconds: t.WindowSeconds,
@@ -81,6 +89,9 @@ func (c *Conductor) preparePair(ctx context.Context, cell PlannedCell, i int, l 
 			Request{Pair: i, Beside: l.beside, Place: place.Name(), Order: &order})
 	}
 	address, err := prepare(traffic.Receive, pair.To, cell.Laid.Listen(pair, i, l.beside))
+	if err == nil {
+		address, err = c.meet(ctx, cell, pair, address, &ready.carried)
+	}
 	if err != nil {
 		return err
 	}

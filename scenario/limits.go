@@ -32,3 +32,9 @@ const (
 	maxQueues = 1024
 	maxCPUs   = 4096
 )
+
+// MinBudget and MaxBudget bound the time that a run may be given, by a suite or by who starts it.
+const (
+	MinBudget = 5 * time.Second
+	MaxBudget = 24 * time.Hour
+)

@@ -33,7 +33,7 @@ func TestManualHasEveryKey(t *testing.T) {
 	}
 	r := &reader{}
 	d := r.newDraft()
-	keys := []string{"suite", "asks", "source", "nodes", "assumed", "cells", "matrix", "ratios", "hypotheses", "published", "like"}
+	keys := []string{"suite", "asks", "source", "budget", "nodes", "assumed", "cells", "matrix", "ratios", "hypotheses", "published", "like"}
 	for _, h := range d.patchKeys() {
 		keys = append(keys, h.key)
 	}

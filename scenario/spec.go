@@ -16,6 +16,7 @@ type Spec struct {
 	File       string // where the text came from, for messages
 	Asks       string
 	Source     string
+	Budget     time.Duration `json:",omitempty"` // of a run for which nobody gives another; 0: not stated
 	Nodes      []Node
 	Assumed    Assumed
 	Cells      []Cell

@@ -1,6 +1,11 @@
 package scenario
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"windtunnel/result"
+)
 
 // reader is one reading of one suite.
 type reader struct {
@@ -45,6 +50,7 @@ func (r *reader) read(root *node) {
 		{key: "suite", read: r.readName},
 		{key: "asks", read: r.into(&r.spec.Asks, "`asks`")},
 		{key: "source", read: r.into(&r.spec.Source, "`source`")},
+		{key: "budget", read: r.readBudget},
 		{key: "nodes", read: r.readNodes},
 		{key: "assumed", read: r.readAssumed},
 		{key: "traffic", read: r.suite.setTraffic},
@@ -84,4 +90,13 @@ func later(n *node, read func(*node)) {
 
 func (r *reader) readName(n *node) {
 	r.spec.Suite, _ = r.name(n, "the suite's name", maxName)
+}
+
+func (r *reader) readBudget(n *node) {
+	v, ok := parsed(r, n, "`budget`", result.ParseDuration)
+	if ok && (v < MinBudget || v > MaxBudget) {
+		r.add(n.at, fmt.Sprintf("`budget` is %s; it lies between 5s and 24h", result.Clip(n.text)))
+		return
+	}
+	r.spec.Budget = v
 }

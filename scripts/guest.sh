@@ -1,4 +1,4 @@
-# What kernels.sh, pci.sh, cgroup2.sh and bonding.sh have in common, who source it: Go tests in a guest with a kernel of Debian's,
+# What kernels.sh, pci.sh, cgroup2.sh, bonding.sh and nicqueues.sh have in common, who source it: Go tests in a guest with a kernel of Debian's,
 # emulated by QEMU: needs no KVM, no image and no compiler in the guest. Everything is made in a folder
 # that ends with the script.
 #

@@ -27,11 +27,12 @@ POLL_SOAK=${POLL_SOAK:-10m} go test -count=1 -timeout 2h -v -run '^TestPollSoak$
 export SEARCH_SOAK=1 # three searches for one rate, which must agree
 export CAUSES_SOAK=1 # every planted cause, tried
 export PAGES_SOAK=1 # every golden page, in every light and width
-export HOSTS_SOAK=1 # hosts' engines that die, and Podman, and a node of Windows, and Open vSwitch and virtual machines there
+export HOSTS_SOAK=1 # hosts' engines that die, and Podman, and a node of Windows, and Open vSwitch, virtual machines and teams there
 export IDENTICAL_BUDGET=60s # of each of ten runs of two identical cells
 bash scripts/pci.sh || [ $? = 3 ] # what it takes cannot be had here
 bash scripts/cgroup2.sh || [ $? = 3 ]
 bash scripts/bonding.sh || [ $? = 3 ]
+bash scripts/nicqueues.sh || [ $? = 3 ]
 for round in $(seq "$rounds"); do
 	echo "soak: end-to-end round $round of $rounds"
 	go test -count=1 -parallel 4 -timeout 2h -tags e2e ./tests/...

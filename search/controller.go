@@ -21,6 +21,31 @@ func (b *bench) control() error {
 		ladders[i] = ladder(g)
 		longest = max(longest, len(ladders[i]))
 	}
+	if err := b.climb(ladders, longest); err != nil {
+		return err
+	}
+	if b.keepsNone() {
+		if err := b.descend(); err != nil {
+			return err
+		}
+		if err := b.flatOut(); err != nil {
+			return err
+		}
+		if b.keepsNone() {
+			return b.pushAll()
+		}
+		if err := b.climb(ladders, longest); err != nil {
+			return err
+		}
+	}
+	if err := b.settle(ladders); err != nil {
+		return err
+	}
+	return b.pushAll()
+}
+
+// climb goes up all goals' ladders, the longest of which has so many steps.
+func (b *bench) climb(ladders [][]step, longest int) error {
 	for rung := range longest {
 		for _, l := range ladders {
 			// Shorter ladders start later, so that all end together.
@@ -31,12 +56,7 @@ func (b *bench) control() error {
 			}
 		}
 	}
-	if b.keepsNone() {
-		if err := b.flatOut(); err != nil || b.keepsNone() {
-			return err
-		}
-	}
-	return b.settle(ladders)
+	return nil
 }
 
 // narrow measures until a step's relevant bounds are no further apart than its
@@ -44,21 +64,38 @@ func (b *bench) control() error {
 func (b *bench) narrow(l []step, i int) error {
 	g := l[i].SearchGoal
 	hints := b.hints(l, i)
+	scouted := 0.0 // a load that one trial missed; 0: none
 	for stride := 1.0; ; stride *= 2 {
 		lower, upper := bounds(b.trials, g)
+		if lower == 0 && scouted > 0 {
+			upper = min(upper, scouted)
+		}
 		switch {
 		case lower > 0 && upper > 0 && upper-lower <= g.Width*upper*(1+1e-9),
 			upper == 0 && lower >= b.highest,
 			lower == 0 && upper > 0 && upper <= b.MinLoad,
-			b.keepsNone():
+			b.keepsNone(), b.heldUp(g, lower, upper):
 			return nil
 		}
 		load := b.next(lower, upper, g.Width, stride, &hints)
+		if lower == 0 && stride >= scouts && load > b.MinLoad {
+			t, err := b.trial(g.FinalTrialSeconds, load)
+			if err != nil {
+				return err
+			}
+			if t.Unusable != "" || uncarried(t) > g.LossRatio {
+				scouted = load
+				continue
+			}
+		}
 		if err := b.decide(load, g); err != nil {
 			return err
 		}
 	}
 }
+
+// scouts is the stride from which on one trial that missed is enough to go further down: a bound is to be found first.
+const scouts = 8
 
 // hints are loads that are likely to be a bound: those of the step before, and those
 // around what arrived where too much was sent, each tried once.

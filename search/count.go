@@ -83,6 +83,7 @@ func Counted(unit string, pairs []result.PairSample) Measured {
 			if way.Sender.Packets > 0 {
 				m.Grain = max(m.Grain, sent/float64(way.Sender.Packets))
 			}
+			m.Waited += waitedShare(way.Sender) / float64(len(ways)*len(pairs))
 			sent /= float64(len(ways))
 			lost, atSocket := lostShare(way)
 			m.Sent += sent
@@ -122,6 +123,15 @@ func limitOf(m Measured, ofReceivers float64, ofGenerator, ofPath int) string {
 		return result.PathLimited
 	}
 	return ""
+}
+
+// waitedShare is the share of its threads' time in which a sender could run and had no CPU, for other reasons than the kernel's packet work.
+func waitedShare(sender result.PairEnd) float64 {
+	o, all := sender.Offered, float64(sender.Threads)*sender.WindowSeconds
+	if o == nil || !(all > 0) {
+		return 0
+	}
+	return max(0, o.WaitSeconds-o.PathSeconds) / all
 }
 
 // queuedShare is the share of one way's arrivals by which a queue grew: what comes out of it

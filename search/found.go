@@ -17,9 +17,12 @@ func (b *bench) result(g result.SearchGoal, w weather) result.SearchResult {
 		r.ConditionalThroughput = conditionalThroughput(lower, at[lower], g)
 	}
 	var s stated
-	if upper > 0 {
+	met := outcomes(b.trials, g)
+	either := upper == 0 && contradict(met) && len(met) >= leastFitted // no load decides it, but all of them together do
+	if upper > 0 || either {
 		s = b.state(g, w)
 	}
+	either = either && s.basis == result.BasisOutcomes
 	generator := upper > 0 && (b.byGenerator(g, upper, s.basis) || b.keepsNone())
 	if generator { // the path's there is none
 		r.LowerBound, r.UpperBound = min(lower, median(b.kept(lower))), 0
@@ -27,12 +30,21 @@ func (b *bench) result(g result.SearchGoal, w weather) result.SearchResult {
 	r.Limit = b.limit(g, lower, upper, generator)
 	r.Why = b.irregular(g, lower, upper, generator)
 	r.Regular = r.Why == ""
+	if generator || upper == 0 {
+		if r.ShortFrom = b.shortFrom(lower); b.Method == result.MethodMLR && r.ShortFrom > 0 {
+			if by := b.carries(g, false); by.low > 0 {
+				return b.bySent(r, g, by)
+			}
+		}
+	}
 	switch {
-	case generator || upper == 0:
+	case generator || upper == 0 && !either:
 		if r.Rate, r.Reached = b.atLeast(g, s, lower); r.Rate.Known() {
-			r.Basis = result.BasisBounds
-			if s.low > 0 {
+			switch r.Basis = result.BasisBounds; {
+			case s.low > 0:
 				r.Basis = s.basis
+			case lower == 0:
+				r.Basis = result.BasisSent
 			}
 		}
 	case !(s.low > 0):
@@ -41,6 +53,14 @@ func (b *bench) result(g result.SearchGoal, w weather) result.SearchResult {
 		r.Rate = result.Figure{Mean: s.rate, Low: &s.low, High: &s.high, N: len(b.trials)}
 		r.Basis = s.basis
 	}
+	return r
+}
+
+// bySent is a result whose rate is told by what was really sent.
+func (b *bench) bySent(r result.SearchResult, g result.SearchGoal, by stated) result.SearchResult {
+	r.Rate = result.Figure{Mean: by.rate, Low: &by.low, High: &by.high, N: len(b.trials)}
+	r.Basis, r.Limit = by.basis, b.sentLimit(g, r.LowerBound)
+	r.Regular, r.Why = false, "the generator keeps no load at the rate: it is told by what was really sent"
 	return r
 }
 
@@ -78,9 +98,12 @@ func (b *bench) limit(g result.SearchGoal, lower, upper float64, generator bool)
 	case lower == 0 && (upper == 0 || generator) && b.fellShort() > 0:
 		says := fmt.Sprintf("the generator sent less than it was asked for in %d of %d trials, and kept no load long enough", b.fellShort(), len(b.trials))
 		if rates := b.short(g); len(rates) > 0 {
-			says += fmt.Sprintf("; what it sent met the goal in %d of these, so the path carries %.4g per second or more%s", len(rates), median(rates), b.beside())
+			says += fmt.Sprintf("; what it sent met the goal in %d of these, so the path carries %.4g per second or more", len(rates), median(rates))
 		}
-		return result.Limit{Verdict: result.GeneratorLimited, Says: says}
+		if c := b.carries(g, true); c.low > 0 {
+			says += fmt.Sprintf("; %.4g per second of what it sent met the goal in most trials, so the path carries as much or more", c.low)
+		}
+		return result.Limit{Verdict: result.GeneratorLimited, Says: says + b.beside()}
 	case upper == 0 && lower == 0:
 		return result.Limit{Says: "no verdict: no load was measured long enough"}
 	case upper == 0 && lower >= b.highest && b.generator > 0:
@@ -94,7 +117,7 @@ func (b *bench) limit(g result.SearchGoal, lower, upper float64, generator bool)
 	case upper == 0:
 		return result.Limit{Verdict: result.RateReached, Says: fmt.Sprintf("%.4g per second met the goal, and no more was tried", lower)}
 	}
-	missed, receiver := 0, 0
+	missed, receiver, short := 0, 0, 0
 	_, at := byLoad(b.trials)
 	for _, t := range at[upper] {
 		if t.LossRatio > g.LossRatio {
@@ -102,13 +125,20 @@ func (b *bench) limit(g result.SearchGoal, lower, upper float64, generator bool)
 			if t.Limit == result.ReceiverLimited {
 				receiver++
 			}
+			if t.Short > 0 {
+				short++
+			}
 		}
 	}
 	if 2*receiver > missed {
 		return result.Limit{Verdict: result.ReceiverLimited,
 			Says: fmt.Sprintf("at the upper bound, %d of %d lossy trials were lost by the receiver: the path carries as much or more", receiver, missed)}
 	}
-	return result.Limit{Verdict: result.PathLimited, Says: fmt.Sprintf("%d trials at %.4g per second lost more than %g %%", missed, upper, 100*g.LossRatio)}
+	says := fmt.Sprintf("%d trials at %.4g per second lost more than %g %%", missed, upper, 100*g.LossRatio)
+	if 2*short > missed {
+		says += " of what was sent, and the generator fell short there, too" + b.beside()
+	}
+	return result.Limit{Verdict: result.PathLimited, Says: says}
 }
 
 // doubts says what a reader should know before the rates are used.
@@ -130,7 +160,8 @@ func (b *bench) doubts(s result.Search, w weather) []result.Doubt {
 		say("noisy", "the path's limit varied by %.1f %% (a standard deviation) from trial to trial", 100*w.fit.deviation)
 	}
 	if b.generator > 0 && slices.ContainsFunc(s.Found, func(r result.SearchResult) bool { return r.Limit.Verdict == result.GeneratorLimited }) {
-		say("generator-limited", "the generator reached %.4g per second at most: nothing is known above what it kept", b.generator)
+		say("generator-limited", "the generator reached %.4g per second at most, and the path may carry more: which of two paths carries more is not known beyond that",
+			b.generator)
 	}
 	for i, g := range b.Goals {
 		r := s.Found[i]

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 
 	"windtunnel/result"
 )
@@ -163,7 +164,6 @@ func (f fitted) slopeErrorAt(at float64) float64 {
 // grows by that power of the load above the limit. It is believed where it is
 // likelier by a factor that has a chance of 1 in 1000 otherwise (a likelihood ratio's).
 func forwards(points []point, drift bool) bool {
-	const unlikely = 5.41 // half the 99.9th percentile of chi-square with one degree of freedom
 	own := fit(points, drift).likelihood
 	for _, exponent := range []float64{0.25, 0.4, 0.6, 0.8, 1.25, 1.6, 2.5, 4} {
 		bent := make([]point, len(points))
@@ -180,6 +180,25 @@ func forwards(points []point, drift bool) bool {
 		}
 	}
 	return true
+}
+
+// unlikely is half the 99.9th percentile of chi-square with one degree of freedom.
+const unlikely = 5.41
+
+// follow reports whether what arrived follows what was sent: a path that loses some of any load has no limit, though each of its trials
+// looks like one near its own load. A search that comes down takes that for a drift, and one that goes up and down for two modes. It is
+// believed as forwards believes an exponent, over the best that time or none says.
+func follow(points []point, likelihood float64) bool {
+	const mostly = 0.5 // of a load's change arrives
+	byLoad, mean := slices.Clone(points), 0.0
+	for i, p := range points {
+		mean += (p.load - mean) / float64(i+1)
+	}
+	for i, p := range points {
+		byLoad[i].at = p.load - mean
+	}
+	f := fit(byLoad, true)
+	return f.slope > mostly && f.likelihood > likelihood+unlikely
 }
 
 // above is the standard normal distribution's share above z.

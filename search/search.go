@@ -32,6 +32,7 @@ type Measured struct {
 	Grain          float64 // one packet: counts are no finer
 	Seconds        float64 // really taken: the trial's effective duration; 0: as asked
 	Spent          float64 // with everything around the trial; 0: Seconds
+	Waited         float64 // share of the time in which the generator's threads could run and had no CPU, the kernel's packet work aside
 	Limit          string  // result.PathLimited and its like, where the ends can tell
 }
 
@@ -174,7 +175,7 @@ func (b *bench) mayMeasure(seconds float64) error {
 // generator did not manage, see fallenShort.
 func weigh(seconds, load float64, m Measured) result.SearchTrial {
 	t := result.SearchTrial{Load: load, Seconds: seconds, EffectiveSeconds: m.Seconds,
-		Sent: m.Sent, Received: min(m.Received, m.Sent), Queued: min(m.Queued, m.Received, m.Sent), Limit: m.Limit}
+		Sent: m.Sent, Received: min(m.Received, m.Sent), Queued: min(m.Queued, m.Received, m.Sent), Waited: m.Waited, Limit: m.Limit}
 	if math.Abs(m.Seconds-seconds) <= asAsked*seconds {
 		t.EffectiveSeconds = seconds
 	}

@@ -35,16 +35,22 @@ const (
 	mostDisturbed = 4
 )
 
-// disturbed reports whether a generator fell short of a load because another program had its CPU: the trial counts for nothing.
+// disturbed reports whether a generator fell short of a load because another program had its CPU: the trial counts for nothing. That it
+// kept a lower load since says nothing of what it once sent at a higher one, and did not keep.
 func (b *bench) disturbed(now result.SearchTrial) bool {
-	kept, row := 0.0, 0
+	kept, row, rowHere := 0.0, 0, 0
 	for _, t := range b.trials {
-		if row++; t.Unusable == "" && t.Short == 0 {
+		row, rowHere = row+1, rowHere+1
+		if t.Unusable == "" && t.Short == 0 {
 			kept, row = max(kept, t.OfferedLoad), 0
+			if t.Load >= now.Load {
+				rowHere = 0
+			}
 		}
 	}
 	isFar := now.OfferedLoad < (1-farShort)*now.Load
-	return row < mostDisturbed && (kept > clearly*now.Load || b.best > far*now.Load || isFar && b.best > clearly*now.Load)
+	return row < mostDisturbed && kept > clearly*now.Load ||
+		rowHere < mostDisturbed && (b.best > far*now.Load || isFar && b.best > clearly*now.Load)
 }
 
 // uncarried is the share of a trial's load that did not come.
@@ -94,29 +100,40 @@ func (b *bench) missed(g result.SearchGoal, some func(result.SearchTrial) bool) 
 	return all, alone
 }
 
-// atLeast is a rate of which only the lower side is known, and what the generator reached: s is what it and the path carried together.
+// atLeast is a rate of which only the lower side is known, and what the generator reached: s is what it and the path carried together. What
+// was sent in trials that fell short tells more, where it is more.
 func (b *bench) atLeast(g result.SearchGoal, s stated, lower float64) (rate result.Figure, reached *result.Figure) {
+	rates := b.short(g)
 	if s.low > 0 {
 		if s.basis != result.BasisBounds { // of what was not sent, none may be missing
 			s.rate, s.low, s.high = s.rate*(1-g.LossRatio), s.low*(1-g.LossRatio), s.high*(1-g.LossRatio)
 		}
-		reached = &result.Figure{Mean: s.rate, Low: &s.low, High: &s.high, N: len(b.trials)}
-		return result.Figure{Mean: s.rate, Low: &s.low, N: len(b.trials)}, reached
+		if f := medianBounds(rates); f.Low == nil || *f.Low < s.low {
+			reached = &result.Figure{Mean: s.rate, Low: &s.low, High: &s.high, N: len(b.trials)}
+			return result.Figure{Mean: s.rate, Low: &s.low, N: len(b.trials)}, reached
+		}
 	}
-	rates := b.short(g)
 	if lower > 0 {
 		if kept := b.kept(lower); median(rates) <= median(kept) {
 			rates = kept
 		}
 	}
-	if len(rates) == 0 {
+	turned := b.carries(g, true)
+	f := medianBounds(rates)
+	switch {
+	case f.Low != nil && *f.Low >= turned.low:
+	case len(rates) > 0 && f.Mean >= turned.low:
+		return b.atLeastOf(f, f.Mean)
+	case turned.low > 0:
+		return result.Figure{Mean: turned.rate, Low: &turned.low, N: len(b.trials)}, nil
+	default:
 		return result.Missing("no load was measured long enough"), nil
 	}
-	f := medianBounds(rates)
-	least := f.Mean
-	if f.Low != nil {
-		least = *f.Low
-	}
+	return b.atLeastOf(f, *f.Low)
+}
+
+// atLeastOf is a rate of which the lower side is known, and what was reached, which the generator set if it fell short at all.
+func (b *bench) atLeastOf(f result.Figure, least float64) (rate result.Figure, reached *result.Figure) {
 	if b.fellShort() > 0 || b.generator > 0 {
 		reached = &f
 	}
@@ -196,12 +213,32 @@ func (b *bench) fellShort() int {
 	return n
 }
 
-// beside says what a generator reaches without the path, where that is much more: then it is the path's work on its CPU that slows it.
+// beside says what keeps the generator from more: whoever else has its CPU, or where it reaches much more without the path, the path's
+// work there.
 func (b *bench) beside() string {
+	if starved, fell, waited := b.starved(); 2*starved > fell {
+		return fmt.Sprintf(" (in %d of the %d trials that fell short its threads could run and had no CPU, for %.0f %% of the time: give them CPUs of their own)",
+			starved, fell, 100*waited/float64(starved))
+	}
 	if b.Alone < farFaster*b.best || b.best == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (without the path it makes %.4g: the path's work is done on its CPU, and this is what both come to there)", b.Alone)
+}
+
+// starved counts the trials that fell short, and those of them in which the generator waited for a CPU for half as long as it fell short,
+// as traffic.Judge has it: a paced sender that is late by more than a burst does not catch up. Waited is their shares of the time, summed.
+func (b *bench) starved() (starved, fell int, waited float64) {
+	for _, t := range b.trials {
+		if t.Unusable == "" && t.Short == 0 {
+			continue
+		}
+		if fell++; t.Waited > 0 && t.Waited >= (1-t.OfferedLoad/t.Load)/2 {
+			starved++
+			waited += t.Waited
+		}
+	}
+	return starved, fell, waited
 }
 
 // farFaster is from what factor on a generator without a path is faster than with one by the path's work.
@@ -225,16 +262,60 @@ func (b *bench) keepsNone() bool {
 	return short > none
 }
 
-// flatOut measures what a generator that keeps no load reaches, often enough that its median has bounds that say something.
+// How often a generator is measured as fast as it goes, so that the median has bounds that say something; and after how many of these
+// it is given up where the path loses too much of most.
+const flatTrials, flatLost = 12, 4
+
+// flatOut measures what a generator that keeps no load reaches; one that keeps none at all until that is known well.
 func (b *bench) flatOut() error {
-	const enough = 12
-	for n := 0; n < enough && b.keepsNone(); {
+	met := map[float64]int{}
+	for n := 0; n < flatTrials || b.keepsNone() && b.reachedWide(); {
 		t, err := b.trial(b.full(), b.highest)
 		if err != nil {
 			return err
 		}
-		if t.Load >= b.best {
-			n++
+		if t.Load < b.best {
+			continue
+		}
+		n++
+		most := 0
+		for _, g := range b.Goals {
+			if t.LossRatio <= g.LossRatio {
+				met[g.LossRatio]++
+			}
+			most = max(most, met[g.LossRatio])
+		}
+		if n >= flatLost && 2*most < n {
+			return nil
+		}
+	}
+	return nil
+}
+
+// reachedWide reports whether what the generator reaches is known less well than a goal wants its rate.
+func (b *bench) reachedWide() bool {
+	for _, g := range b.Goals {
+		rates := b.short(g)
+		if f := medianBounds(rates); len(rates) > 0 && g.LargestIntervalPercent > 0 && (f.Low == nil || *f.High/(*f.Low) > 1+g.LargestIntervalPercent/100) {
+			return true
+		}
+	}
+	return false
+}
+
+// stepDown is by what factor loads are lowered to find one that a generator keeps.
+const stepDown = 4
+
+// descend looks for a load that the generator keeps, by one short trial each.
+func (b *bench) descend() error {
+	seconds := b.full()
+	for _, g := range b.Goals {
+		seconds = min(seconds, g.InitialTrialSeconds)
+	}
+	for load := b.best; load > b.MinLoad && b.keepsNone(); {
+		load = max(load/stepDown, b.MinLoad)
+		if _, err := b.trial(seconds, load); err != nil {
+			return err
 		}
 	}
 	return nil

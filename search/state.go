@@ -20,7 +20,7 @@ func (b *bench) state(g result.SearchGoal, w weather) stated {
 	between := b.between(lower, upper)
 	all := outcomes(b.trials, g)
 	// What was fitted to limits is no rate that trials of full length missed far below: something else than a limit made them.
-	holds := func(s stated) bool { return upper == 0 || s.low <= upper*farAbove }
+	holds := func(s stated) bool { return upper == 0 || s.rate <= upper*farAbove }
 	if b.Method != result.MethodMLR || !w.noisy || g.ExceedRatio == 0 {
 		return between
 	}
@@ -35,7 +35,11 @@ func (b *bench) state(g result.SearchGoal, w weather) stated {
 		}
 	}
 	if contradict(all) && len(all) >= leastFitted {
-		middle, low, high := fitOutcomes(all)
+		how := stepOf(all)
+		if w.follows {
+			how = flat
+		}
+		middle, low, high := fitOutcomes(all, how)
 		return stated{math.Exp(middle), math.Exp(low), math.Exp(high), result.BasisOutcomes, 0}
 	}
 	return between

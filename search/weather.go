@@ -15,14 +15,15 @@ type weather struct {
 	modes    modes
 	bimodal  bool
 	bent     bool // the path does not forward what it can: limits say nothing
+	follows  bool // what arrives follows what is sent
 }
 
 // leastFitted is how many trials' worth a fit needs.
 const leastFitted = 12
 
-// steep is how many errors a slope must differ from none to be a drift: by chance one
+// steepSlope is how many errors a slope must differ from none to be a drift: by chance one
 // search in 100 has it.
-const steep = 2.6
+const steepSlope = 2.6
 
 // unlike is a deviation of limits at which trials contradict each other: a quarter of
 // the default width, several times what counting packets brings.
@@ -41,7 +42,11 @@ func (b *bench) observe() weather {
 	}
 	w.fit = fit(w.points, false)
 	line := fit(w.points, true)
-	if math.Abs(line.slope) > math.Max(steep*line.slopeError, width/2) {
+	if follow(w.points, max(w.fit.likelihood, line.likelihood)) {
+		w.bent, w.follows = true, true
+		return w
+	}
+	if math.Abs(line.slope) > math.Max(steepSlope*line.slopeError, width/2) {
 		w.fit, w.drifting = line, true
 	}
 	w.modes, w.bimodal = findModes(w.points)

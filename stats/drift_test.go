@@ -168,7 +168,7 @@ func firstTwice(c course) [][]float64 {
 // TestMethodsAgainstDrift prints what was tried where the machine's speed wanders from trial to trial; with -suites 1000 -v it is the
 // table of docs/statistics.md.
 func TestMethodsAgainstDrift(t *testing.T) {
-	bonferroni := methods["Bonferroni"]
+	claim := methods["Bonferroni, planned"]
 	for _, way := range []struct {
 		name   string
 		blocks int // in the same time
@@ -195,7 +195,7 @@ func TestMethodsAgainstDrift(t *testing.T) {
 						truths = append(truths, truths[0])
 					}
 					random := rand.New(rand.NewPCG(uint64(seed), uint64(19+different)))
-					claims := bonferroni(way.ratios(c.noise)(c.noise.course(random, truths, way.blocks, way.draw)))
+					claims := claim(way.ratios(c.noise)(c.noise.course(random, truths, way.blocks, way.draw)))
 					if different == 1 && claims[0] {
 						found++
 					}

@@ -67,24 +67,9 @@ func (f Family) effectVariance() float64 {
 }
 
 // Ratio estimates over/under from blocks, as one of the family's ratios. See RatioOf.
-func (f Family) Ratio(blocks []Block) Estimate {
-	logs, reason := logRatios(blocks)
-	if reason != "" {
-		return Estimate{Reason: reason}
-	}
-	mean, reach := around(logs, f)
-	e := Estimate{Estimate: math.Exp(mean), N: len(logs)}
-	if low, high := math.Exp(mean-reach), math.Exp(mean+reach); low > 0 && !math.IsInf(high, 1) {
-		e.Low, e.High = &low, &high
-	}
-	return e
-}
+func (f Family) Ratio(blocks []Block) Estimate { return f.Planned(0).Ratio(blocks) }
 
 // OfTrials estimates a ratio of cells from a run's trials, as one of the family's ratios.
 func (f Family) OfTrials(cells []result.Cell, trials []result.Trial, r result.Ratio) Estimate {
-	blocks, reason := Blocks(cells, trials, r)
-	if len(blocks) == 0 && reason != "" {
-		return Estimate{Reason: reason}
-	}
-	return f.Ratio(blocks)
+	return f.Planned(0).OfTrials(cells, trials, r)
 }

@@ -42,9 +42,14 @@ func standardErrors(n int, family Family) float64 {
 	if n < MinimumBlocks {
 		return math.Inf(1)
 	}
+	return errorsFor(family.mistake(), n, family.effectVariance())
+}
+
+// errorsFor is t at which E(n) above is so much that a mistake is as unlikely; +Inf where it never is.
+func errorsFor(mistake float64, n int, variance float64) float64 {
 	freedom := float64(n - 1)
-	k := 1 + float64(n)*family.effectVariance()
-	c := math.Pow(math.Sqrt(k)/family.mistake(), 2/float64(n))
+	k := 1 + float64(n)*variance
+	c := math.Pow(math.Sqrt(k)/mistake, 2/float64(n))
 	if c >= k {
 		return math.Inf(1)
 	}
@@ -53,21 +58,18 @@ func standardErrors(n int, family Family) float64 {
 
 // evidence is E(n) above: how many times likelier the samples are under some
 // other mean than under a mean that lies t standard errors off.
-func evidence(t float64, n int, family Family) float64 {
+func evidence(t float64, n int, family Family) float64 { return mixed(t, n, family.effectVariance()) }
+
+func mixed(t float64, n int, variance float64) float64 {
 	freedom := float64(n - 1)
-	k := 1 + float64(n)*family.effectVariance()
+	k := 1 + float64(n)*variance
 	return math.Pow((1+t*t/freedom)/(1+t*t/(freedom*k)), float64(n)/2) / math.Sqrt(k)
 }
 
 // around returns the mean of the samples and the distance to either bound, +Inf
 // where there are too few.
 func around(samples []float64, family Family) (mean, reach float64) {
-	mean, deviation := moments(samples)
-	n := len(samples)
-	if n < MinimumBlocks {
-		return mean, math.Inf(1)
-	}
-	return mean, standardErrors(n, family) * deviation / math.Sqrt(float64(n))
+	return family.Planned(0).around(samples)
 }
 
 // moments returns the mean and the standard deviation (n-1) of the samples, in

@@ -48,6 +48,66 @@ func likelihood(x []float64, effect, scale float64) float64 {
 	return l
 }
 
+// The same of a plan's prior, whose points stand where they stand.
+func TestEvidenceOfAPlanIsTheLikelihoodRatio(t *testing.T) {
+	x := []float64{0.3, 1.1, 0.2, 0.9, 1.4, 0.6}
+	mean, deviation := moments(x)
+	plan := Family(7).Planned(30)
+	point := math.Sqrt(1.15 * math.Log(2*7/0.05) / 30)
+	variance := 5 * plan.effectVariance()
+	numerator, denominator := 0.0, 0.0
+	const step = 0.05
+	for logScale := -6.0; logScale < 6; logScale += step {
+		scale := math.Exp(logScale)
+		denominator += likelihood(x, 0, scale)
+		numerator += 14.0 / 30 * (likelihood(x, point, scale) + likelihood(x, -point, scale))
+		for effect := -45.0; effect < 45; effect += step {
+			prior := math.Exp(-effect*effect/2/variance) / math.Sqrt(2*math.Pi*variance) * step
+			numerator += prior / 15 * likelihood(x, effect, scale)
+		}
+	}
+	got, want := plan.evidence(mean/(deviation/math.Sqrt(float64(len(x)))), len(x)), numerator/denominator
+	if math.Abs(got/want-1) > 1e-3 {
+		t.Errorf("the closed form gives %g, the integral %g", got, want)
+	}
+}
+
+func TestStandardErrorsOfAPlan(t *testing.T) {
+	for _, c := range []struct {
+		family     Family
+		planned, n int
+		want       float64
+	}{
+		{7, 30, 5, 18.54}, {7, 30, 10, 8.13}, {7, 30, 20, 5.24}, {7, 30, 30, 4.06}, {7, 30, 60, 3.53}, {7, 30, 600, 5.09},
+		{7, 200, 30, 4.50}, {7, 200, 200, 3.85}, {1, 30, 30, 3.11}, {100, 30, 30, 5.38},
+	} {
+		if got := c.family.Planned(c.planned).standardErrors(c.n); math.Abs(got-c.want) > 0.01 {
+			t.Errorf("n=%d of %d planned, of %d ratios: %.3f standard errors, want %.2f", c.n, c.planned, c.family, got, c.want)
+		}
+	}
+	for _, planned := range []int{20, 30, 45, 1000, math.MaxInt} { // the last one is a run's file that was edited
+		for _, family := range []Family{1, 7, 100, 1000} {
+			plan, last := family.Planned(planned), math.Inf(1)
+			for _, n := range []int{5, 6, 8, 12, 20, 30, 100, 1000, 30_000} {
+				bound := plan.standardErrors(n)
+				if e := plan.evidence(bound, n); math.Abs(e*mistake/float64(family)-1) > 1e-9 {
+					t.Errorf("n=%d of %d: the evidence at the bound %g is %g, want %g", n, family, bound, e, float64(family)/mistake)
+				}
+				if reach := bound / math.Sqrt(float64(n)); reach >= last {
+					t.Errorf("n=%d of %d planned, of %d: more blocks widen the bounds", n, planned, family)
+				} else {
+					last = reach
+				}
+			}
+		}
+	}
+	for _, planned := range []int{-1, 0, 19} {
+		if got, want := Family(7).Planned(planned).standardErrors(12), standardErrors(12, 7); got != want {
+			t.Errorf("%d planned: %g standard errors, want %g", planned, got, want)
+		}
+	}
+}
+
 func TestStandardErrorsShape(t *testing.T) {
 	if !math.IsInf(standardErrors(MinimumBlocks-1, 1), 1) {
 		t.Error("bounds below the minimum")

@@ -39,18 +39,18 @@ func (v Variation) atMost() float64 {
 // mostNeeded bounds what is reckoned with; so many blocks are days.
 const mostNeeded = 100_000
 
-// Blocks is how many blocks it takes to know one of a family's ratios to a precision, a relative half-width, when they
+// Blocks is how many blocks it takes to know one of a planned run's ratios to a precision, a relative half-width, when they
 // vary as they did: about, and at most where the variation, of few blocks, was luck (1 in 10).
-func (v Variation) Blocks(precision float64, family Family) (about, atMost int) {
-	return needed(v.Deviation(), precision, family), needed(v.atMost(), precision, family)
+func (v Variation) Blocks(precision float64, p Planned) (about, atMost int) {
+	return needed(v.Deviation(), precision, p), needed(v.atMost(), precision, p)
 }
 
-func needed(deviation, precision float64, family Family) int {
+func needed(deviation, precision float64, p Planned) int {
 	within := math.Log1p(precision)
 	low, high := MinimumBlocks, mostNeeded
 	for low < high { // the reach falls with every block
 		n := (low + high) / 2
-		if standardErrors(n, family)*deviation/math.Sqrt(float64(n)) <= within {
+		if p.standardErrors(n)*deviation/math.Sqrt(float64(n)) <= within {
 			high = n
 		} else {
 			low = n + 1

@@ -6,33 +6,36 @@ import (
 	"testing"
 )
 
-// TestBlocksNeeded asks the stopping rule itself: how many blocks runs of a known variation take.
+// TestBlocksNeeded asks the stopping rule itself: how many blocks runs of a known variation take, planned to have so many.
 func TestBlocksNeeded(t *testing.T) {
 	const precision = 0.03
-	var taken, seen []float64
-	within := 0
-	for seed := range uint64(200) {
-		random := rand.New(rand.NewPCG(seed, 9))
-		blocks := noise{spread: 0.03}.blocks(random, 1, 400)
-		n := MinimumBlocks
-		for !Known(Family(4).Ratio(blocks[:n]), precision) {
-			n++
+	for _, planned := range []int{0, 40} {
+		plan := Family(4).Planned(planned)
+		var taken, seen []float64
+		within := 0
+		for seed := range uint64(200) {
+			random := rand.New(rand.NewPCG(seed, 9))
+			blocks := noise{spread: 0.03}.blocks(random, 1, 400)
+			n := MinimumBlocks
+			for !Known(plan.Ratio(blocks[:n]), precision) {
+				n++
+			}
+			taken = append(taken, float64(n))
+			var v Variation
+			v.Add(noise{spread: 0.03}.blocks(random, 1, 12))
+			about, most := v.Blocks(precision, plan)
+			seen = append(seen, float64(about))
+			if n <= most {
+				within++
+			}
 		}
-		taken = append(taken, float64(n))
-		var v Variation
-		v.Add(noise{spread: 0.03}.blocks(random, 1, 12))
-		about, most := v.Blocks(precision, 4)
-		seen = append(seen, float64(about))
-		if n <= most {
-			within++
+		t.Logf("%d planned: runs took %g blocks on the median, %g were foretold; %d of 200 took no more than the most", planned, median(taken), median(seen), within)
+		if ratio := median(seen) / median(taken); ratio < 0.8 || ratio > 1.3 {
+			t.Errorf("%d planned: runs took %g blocks, %g were foretold", planned, median(taken), median(seen))
 		}
-	}
-	t.Logf("runs took %g blocks on the median, %g were foretold; %d of 200 took no more than the most", median(taken), median(seen), within)
-	if ratio := median(seen) / median(taken); ratio < 0.8 || ratio > 1.3 {
-		t.Errorf("runs took %g blocks, %g were foretold", median(taken), median(seen))
-	}
-	if within < 170 {
-		t.Errorf("%d of 200 runs took no more than the most", within)
+		if within < 170 {
+			t.Errorf("%d planned: %d of 200 runs took no more than the most", planned, within)
+		}
 	}
 }
 
@@ -47,10 +50,10 @@ func TestVariationPoolsRuns(t *testing.T) {
 	if d, want := v.Deviation(), math.Log(1.02)/math.Sqrt2; v.Runs != 2 || math.Abs(d-want) > 1e-9 {
 		t.Errorf("%d runs, %g, want %g", v.Runs, d, want)
 	}
-	if about, most := v.Blocks(0.02, 1); about < MinimumBlocks || most < about || most > mostNeeded {
+	if about, most := v.Blocks(0.02, alone.Planned(0)); about < MinimumBlocks || most < about || most > mostNeeded {
 		t.Errorf("%d to %d blocks", about, most)
 	}
-	if n := needed(0, 0.02, 1); n != MinimumBlocks {
+	if n := needed(0, 0.02, alone.Planned(0)); n != MinimumBlocks {
 		t.Errorf("%d blocks for what does not vary", n)
 	}
 }

@@ -20,7 +20,7 @@ func vocabulary() scenario.Vocabulary {
 			"team": {
 				{Name: "members", Type: result.Count, Min: 2, Max: 8, Default: int64(2)},
 				{Name: "pull", Type: result.Switch, Default: false},
-				{Name: "by", Type: result.Word, Words: []string{"route", "bond"}, Default: "route"},
+				{Name: "by", Type: result.Word, Words: []string{"auto", "route", "bond"}, Default: "auto"},
 			},
 			"vxlan": {{Name: "vni", Type: result.Count, Min: 1, Max: 1<<24 - 1, Default: int64(1)}},
 			"vrouter": {

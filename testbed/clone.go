@@ -14,6 +14,7 @@ func (g Graph) Clone() Graph {
 			nic := *n.NIC
 			n.NIC = &nic
 		}
+		n.Members = slices.Clone(n.Members)
 		if n.Engine != nil {
 			engine := *n.Engine
 			n.Engine = &engine

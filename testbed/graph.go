@@ -33,6 +33,8 @@ type Node struct {
 	// NIC is a real host's end of the wire, which is there already; nil: the node is simulated, and
 	// its end is made.
 	NIC *NIC `json:"nic,omitempty"`
+	// Members are such ends, too, where several links join it to the other node: of the second link and so on.
+	Members []NIC `json:"members,omitempty"`
 	// InPlace says that a real host's node is the host's own stack, with the NIC where and how it was found:
 	// nothing there is made, moved or set. What a container engine of the host's publishes is there.
 	InPlace bool `json:"in_place,omitempty"`
@@ -42,6 +44,8 @@ type Node struct {
 	// Devices are those of its interfaces that carry the cell's traffic, as far as they are known.
 	Exec    []string `json:"exec,omitempty"`
 	Devices []string `json:"devices,omitempty"`
+	// Architecture is a real host's, by Go's name for it: arm64; empty: this machine's.
+	Architecture string `json:"architecture,omitempty"`
 }
 
 // NIC is an interface of a real host.
@@ -49,11 +53,45 @@ type NIC struct {
 	Device  string `json:"device"`
 	Address string `json:"address"`       // with its prefix's length: 10.0.0.2/24
 	MTU     int    `json:"mtu,omitempty"` // as it was found
+	// Queues is how many receive queues it has, as it was found; 0: it does not say.
+	Queues int `json:"queues,omitempty"`
+	// SendQueues is how many it had to send by.
+	SendQueues int `json:"send_queues,omitempty"`
+	// Steered says that the host has others of its CPUs work on what a queue received (RPS).
+	Steered bool `json:"steered,omitempty"`
+	// Channels are how many queues it had then, and may be given.
+	Channels Channels `json:"channels,omitzero"`
+	// Table is how many places the table has by which its driver spreads received flows over queues (RSS); 0: there is none.
+	Table int `json:"table,omitempty"`
+	// Steers says that its driver takes rules by which a packet has a queue, and Rules how many its owner has given it.
+	Steers bool `json:"steers,omitempty"`
+	Rules  int  `json:"rules,omitempty"`
 	// Virtual says that it is one end of a virtual Ethernet pair, which is like a NIC only with the
 	// settings of a wire that is made.
 	Virtual bool `json:"virtual,omitempty"`
 	// Fixed is why it cannot be taken from where it is; "": it can.
 	Fixed string `json:"fixed,omitempty"`
+}
+
+// MostNICs is how many interfaces for data a host may have: as many as a team has members.
+const MostNICs = 8
+
+// NICs are a real host's ends of the node's wires, in their order; none of a simulated node.
+func (n Node) NICs() []NIC {
+	if n.NIC == nil {
+		return nil
+	}
+	return append([]NIC{*n.NIC}, n.Members...)
+}
+
+// NICOf is the one of them that is called so.
+func (n Node) NICOf(device string) (NIC, bool) {
+	all := n.NICs()
+	i := slices.IndexFunc(all, func(nic NIC) bool { return nic.Device == device })
+	if i < 0 {
+		return NIC{}, false
+	}
+	return all[i], true
 }
 
 // WireNetwork is the kind of a wire whose ends are NICs of real hosts: it is found, not made.
@@ -98,6 +136,10 @@ type Interface struct {
 	QueueBy string `json:"queue_by,omitempty"`
 	// Destinations are MACs that have a queue each, from the second one on, in turn; what is for others has the first.
 	Destinations []string `json:"destinations,omitempty"`
+	// Found is how a real host's interface, which is not made, uses its queues.
+	Found Found `json:"found,omitzero"`
+	// Behind are the adapters that have a queue of such an interface each, from the second one on, in turn.
+	Behind []Adapter `json:"behind,omitempty"`
 	// BitsPerSecond is the rate of a token bucket by which it sends, of Ethernet frames without FCS; 0: none.
 	BitsPerSecond float64 `json:"bits_per_second,omitempty"`
 	// Loss is the share of what arrives that a rule drops before the stack sees it.

@@ -77,8 +77,8 @@ func (c *checker) pull(l Link) {
 	if p == nil {
 		return
 	}
-	if l.Kind == WireNetwork {
-		c.fault("link %s: its cable is a real host's, which nobody here pulls", l.Name)
+	if node, _ := c.graph.Node(p.Node); node.InPlace {
+		c.fault("link %s: its cable is in a host's own stack, where nobody pulls one", l.Name)
 	}
 	if p.Node != l.Ends[0].Place && p.Node != l.Ends[1].Place {
 		c.fault("link %s: its cable is pulled at %q, where it has no end", l.Name, p.Node)

@@ -114,6 +114,9 @@ func linkObject(g Graph, l Link) object {
 	}
 	for _, end := range l.Interfaces() {
 		o.fixed += fmt.Sprintf(" %s/%s/%d", end.Place, end.Device, end.Queues)
+		if end.Found != (Found{}) {
+			o.fixed += fmt.Sprintf(" %+v %v", end.Found, end.Behind)
+		}
 		o.attributes = append(o.attributes, end.attributes()...)
 		o.needs = append(o.needs, g.placeKey(end.Place), bridgeKey(g, g.NodeOf(end.Place), end.Bridge))
 	}

@@ -182,7 +182,8 @@ func (c *checker) link(l Link) {
 			c.found[end.Place+"/"+end.Device] = true
 		}
 		c.end(owner, end)
-		if l.Kind == WireNetwork && (node.NIC == nil || node.NIC.Device != end.Device) {
+		c.foundQueues(owner+" at "+end.Place+"/"+end.Device, l, end)
+		if _, takes := node.NICOf(end.Device); l.Kind == WireNetwork && !takes {
 			c.fault("%s is found, not made, and %s/%s is not the interface of a real host's wire", owner, end.Place, end.Device)
 		}
 	}
@@ -191,9 +192,11 @@ func (c *checker) link(l Link) {
 
 // hostNIC is checked by what paths derive from it: IPv4 addresses and MACs.
 func (c *checker) hostNIC(n Node) {
-	address, err := netip.ParsePrefix(n.NIC.Address)
-	if err != nil || !address.Addr().Is4() {
-		c.fault("node %s: its data address %q is no IPv4 address with its prefix length, like 10.0.0.1/24", n.Name, n.NIC.Address)
+	for _, nic := range n.NICs() {
+		address, err := netip.ParsePrefix(nic.Address)
+		if err != nil || !address.Addr().Is4() {
+			c.fault("node %s: its data address %q is no IPv4 address with its prefix length, like 10.0.0.1/24", n.Name, nic.Address)
+		}
 	}
 }
 

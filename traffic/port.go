@@ -1,6 +1,9 @@
 package traffic
 
 import (
+	"fmt"
+	"net/netip"
+	"strings"
 	"time"
 
 	"windtunnel/result"
@@ -43,4 +46,36 @@ type Foreign interface {
 type AtPorts interface {
 	Kind
 	AtPorts()
+}
+
+// Meeting is where a sender at a port finds its receiver, as that tells it: as no connection could go by the ports, both ends
+// meet at a Unix socket.
+type Meeting struct {
+	At     netip.AddrPort // the receiver's IP, and the first of the session's UDP ports
+	Socket string         // of the control connection, on the sender's machine
+	// Carried says that the receiver is on another machine, to which the connection is carried: the ends' clocks are two.
+	Carried bool
+}
+
+// carried stands before the socket of a connection that is.
+const carried = "carried:"
+
+// String is IP:port@/path, or IP:port@carried:/path.
+func (m Meeting) String() string {
+	if m.Carried {
+		return m.At.String() + "@" + carried + m.Socket
+	}
+	return m.At.String() + "@" + m.Socket
+}
+
+// ParseMeeting reads what String writes.
+func ParseMeeting(text string) (Meeting, error) {
+	address, socket, there := strings.Cut(text, "@")
+	at, err := netip.ParseAddrPort(address)
+	m := Meeting{At: at}
+	m.Socket, m.Carried = strings.CutPrefix(socket, carried)
+	if err != nil || !there || m.Socket == "" {
+		return Meeting{}, fmt.Errorf("%q is not a receiver at a port of poll mode, and this sender is: both ends have to be", text)
+	}
+	return m, nil
 }

@@ -15,8 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/safchain/ethtool"
-
+	"windtunnel/ethtool"
 	"windtunnel/vrouter/built"
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/control"
@@ -314,7 +313,7 @@ func (n *node) allDropped() (all control.Count) {
 // offload switches features of an interface.
 func offload(n *lab.Namespace, name string, features map[string]bool) {
 	n.Do(func() error {
-		e, err := ethtool.NewEthtool()
+		e, err := ethtool.Open()
 		if err != nil {
 			return err
 		}

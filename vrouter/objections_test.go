@@ -34,3 +34,25 @@ func TestObjections(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsGuessed: random payload that begins as a call of Thrift's is payload, and tshark does not object to what it lacks.
+func TestNothingIsGuessed(t *testing.T) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("skip: needs tshark")
+	}
+	const udp = 14 + 20
+	frame, err := packet.Build(packet.Spec{Protocol: "udp", Source: netip.MustParseAddr("10.0.0.1"), Destination: netip.MustParseAddr("10.0.0.2"), SourcePort: 61000, DestinationPort: 62000, TTL: 64, Size: 20 + 8 + 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.BigEndian.PutUint16(frame[udp+6:], 0)                                                            // no checksum
+	copy(frame[udp+8:], "\x80\x01\x00\x01\x00\x00\x00\x04ping\x00\x00\x00\x01\x0b\x00\x01\x00\x00\xff\xff") // a string longer than the frame
+	read := decoder(t, tshark, pcapOf(frame), nil)
+	if said := read("frame", "frame.protocols"); len(said) != 1 || said[0] != "eth:ethertype:ip:udp:data" {
+		t.Errorf("the frame is taken for %q", said)
+	}
+	if bad := read(objections, "_ws.expert.message"); len(bad) > 0 {
+		t.Errorf("tshark objects: %q", bad)
+	}
+}

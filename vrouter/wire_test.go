@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func wire(t *testing.T, b *bed, mtu int, filter string, decode ...string) {
 	}
 	offload(b.a.Namespace, "wire0", noSegmentation)
 	offload(b.b.Namespace, "wire0", noSegmentation)
-	for _, c := range []*container{b.a1, b.b1} { // tshark 4.0 knows protocols by ports up to 60001, and takes random bytes for theirs
+	for _, c := range []*container{b.a1, b.b1} { // tshark 4.0 knows protocols by ports up to 60001
 		c.Do(func() error {
 			return os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte("61000 65535"), 0o644)
 		})
@@ -92,9 +93,11 @@ func decoder(t *testing.T, tshark string, pcap []byte, decode []string) func(fil
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "wire.pcap")
 	writeFile(t, file, pcap)
+	guessing := guessingOff(t, tshark)
 	return func(filter string, fields ...string) []string {
 		// Over IPv6 a tunnel's checksum may be 0: RFC 6935, section 5.
-		args := append([]string{"-r", file, "-n", "-o", "udp.ignore_ipv6_zero_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-Y", filter, "-T", "fields"}, decode...)
+		args := append(slices.Clip(guessing), "-r", file, "-n", "-o", "udp.ignore_ipv6_zero_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-Y", filter, "-T", "fields")
+		args = append(args, decode...)
 		for _, f := range fields {
 			args = append(args, "-e", f)
 		}
@@ -104,6 +107,25 @@ func decoder(t *testing.T, tshark string, pcap []byte, decode []string) func(fil
 		}
 		return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
 	}
+}
+
+// guessingOff are arguments by which tshark takes no bytes of UDP or TCP for a protocol's because they look like it: payload is
+// random here, and some looks like anything.
+func guessingOff(t *testing.T, tshark string) (args []string) {
+	t.Helper()
+	out, err := exec.Command(tshark, "-G", "heuristic-decodes").Output()
+	if err != nil {
+		t.Fatalf("asking tshark what it guesses: %v", err)
+	}
+	for line := range strings.Lines(string(out)) { // below which protocol, which one, whether it is on
+		if f := strings.Fields(line); len(f) >= 2 && (f[0] == "udp" || f[0] == "tcp") {
+			args = append(args, "--disable-protocol", f[1])
+		}
+	}
+	if len(args) == 0 {
+		t.Fatalf("tshark lists no protocols that it guesses:\n%s", out)
+	}
+	return args
 }
 
 // objections are what tshark may not have to say. A sum that comes out as 0 is written as 0xffff, for TCP as for UDP:

@@ -61,7 +61,22 @@ const (
 	DoLook      = "look"      // tell what this host can do
 	DoHeartbeat = "heartbeat" // the conductor lives
 	DoSurvey    = "survey"    // tell what the network stack of a place that runs already has
+	DoMeet      = "meet"      // have a sender at a port reach a receiver on another host
+	DoCarry     = "carry"     // take bytes of such a connection, or tell what its end here said
 )
+
+// MaxCarry bounds what one message has of a connection that is carried, in bytes.
+const MaxCarry = 4 << 10
+
+// Carry is of one connection whose two ends are on two hosts, which the conductor carries. A request with bytes, or that says that
+// the other end is through, is answered when they are written; one without is answered with what this end said, or with
+// nothing if that takes longer than 2 s.
+type Carry struct {
+	// Address is the traffic.Meeting that names the connection on the node: as its receiver told of it, or as meet answered.
+	Address string `json:"address,omitempty"`
+	Bytes   []byte `json:"bytes,omitempty"`
+	Ended   bool   `json:"ended,omitempty"` // the end is through: the connection is forgotten
+}
 
 // Request is one line to an agent; the fields that its verb needs are set.
 type Request struct {
@@ -81,6 +96,7 @@ type Request struct {
 	Programs []string `json:"programs,omitempty"` // look
 	// Engine is the socket of the host's own container engine, if cells need it.
 	Engine string `json:"engine,omitempty"` // look
+	Carry  *Carry `json:"carry,omitempty"`  // meet, carry
 	// Interfaces are those of the machine that the worker is in.
 	Interfaces []testbed.Interface `json:"interfaces,omitempty"` // settle, verify
 	// Container is the one that the worker is in there; nil: none.
@@ -129,6 +145,7 @@ type Reply struct {
 	Found     string        `json:"found,omitempty"` // found: text, a line each
 	Host      *Host         `json:"host,omitempty"`  // look
 	Seen      *testbed.Seen `json:"seen,omitempty"`  // survey
+	Carry     *Carry        `json:"carry,omitempty"` // meet, carry
 	// Machine is what the machine saw in the window that the worker is in; result of a worker of a VM.
 	Machine *result.NodeSample `json:"machine,omitempty"`
 }
@@ -142,8 +159,10 @@ type Host struct {
 	Kernel      string            `json:"kernel"`             // its release: 6.18.44
 	Missing     map[string]string `json:"missing,omitempty"`  // features of testbed.Features that it lacks, with the reason
 	Programs    map[string]string `json:"programs,omitempty"` // of those asked for, the missing ones, with the reason
+	Unfit       map[string]string `json:"unfit,omitempty"`    // of those that are there, which do not start, with the reason
 	NIC         *NIC              `json:"nic,omitempty"`      // its end of the wire, if it is a real host's node
 	NoNIC       string            `json:"no_nic,omitempty"`   // why there is none
+	Members     []NIC             `json:"members,omitempty"`  // its ends of further wires, for cells that take several
 	// Engine is its container engine, if one was asked for, and NoEngine why there is none.
 	Engine   *testbed.HostEngine `json:"engine,omitempty"`
 	NoEngine string              `json:"no_engine,omitempty"`

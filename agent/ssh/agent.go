@@ -8,16 +8,21 @@ import (
 )
 
 // Agent is the line that starts a node's agent from the folder where its programs were brought. Toward
-// is the other node's data address, and may be none.
-func (h Host) Agent(folder, work string, toward netip.Addr) []string {
+// are the other node's data addresses, and may be none.
+func (h Host) Agent(folder, work string, toward []netip.Addr) []string {
 	words := []string{"exec", folder + "/windtunnel", "agent", "--node", h.Node, "--lease", Quote(work), "--copied"}
-	if h.Data.IsValid() {
-		words = append(words, "--data", h.Data.String())
+	return h.Command(strings.Join(append(words, h.DataFlags(toward)...), " "))
+}
+
+// DataFlags tell an agent by which interfaces data goes.
+func (h Host) DataFlags(toward []netip.Addr) (flags []string) {
+	for _, address := range h.Data {
+		flags = append(flags, "--data", address.String())
 	}
-	if toward.IsValid() {
-		words = append(words, "--toward", toward.String())
+	for _, address := range toward {
+		flags = append(flags, "--toward", address.String())
 	}
-	return h.Command(strings.Join(words, " "))
+	return flags
 }
 
 // sweepWithin is how long a host may take to clean up after an agent that could not.

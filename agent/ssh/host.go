@@ -8,17 +8,20 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Host is a node's host, as the user named it: ssh://[USER@]HOST[:PORT][?data=ADDRESS&dir=FOLDER&engine=SOCKET].
+// Host is a node's host, as the user named it: ssh://[USER@]HOST[:PORT][?data=ADDRESS[+ADDRESS...]&dir=FOLDER&engine=SOCKET].
 type Host struct {
 	Node string
 	User string // "": as ssh's configuration says
 	Name string // a name of ssh's configuration, or of the network, or an address
 	Port int    // 0: as ssh's configuration says
-	Data netip.Addr
+	// Data are its own addresses in the networks for data: the first is all cells', each further one that of another interface, for those
+	// whose nodes are joined by several links.
+	Data []netip.Addr
 	Dir  string // the folder under which programs are brought there
 	// Engine is the socket of its container engine; "": where engines usually listen.
 	Engine string
@@ -37,8 +40,11 @@ var (
 
 const shape = "NODE=ssh://[USER@]HOST[:PORT][?data=ADDRESS], as in a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2"
 
-// maxHosts bounds the list.
-const maxHosts = 16
+// maxHosts bounds the list, and maxData a host's addresses: as many as a team has members.
+const (
+	maxHosts = 16
+	maxData  = 8
+)
 
 // Parse reads the hosts of a list, with commas between them.
 func Parse(text string) ([]Host, error) {
@@ -84,7 +90,11 @@ func parseHost(word string) (Host, error) {
 		return h, fmt.Errorf("node %s: reading %q: %w", node, u.RawQuery, err)
 	}
 	for key, values := range query {
-		if err := h.set(key, values[len(values)-1]); err != nil {
+		value := values[len(values)-1]
+		if key == "data" {
+			value = strings.Join(values, " ")
+		}
+		if err := h.set(key, value); err != nil {
 			return h, fmt.Errorf("node %s: %w", node, err)
 		}
 	}
@@ -94,9 +104,8 @@ func parseHost(word string) (Host, error) {
 func (h *Host) set(key, value string) (err error) {
 	switch key {
 	case "data":
-		if h.Data, err = netip.ParseAddr(value); err != nil || !h.Data.Is4() {
-			return fmt.Errorf("data=%s is no IPv4 address: name the host's own in the network for data, like data=10.0.0.2", value)
-		}
+		h.Data, err = dataAddresses(value)
+		return err
 	case "dir":
 		if h.Dir = path.Clean(value); !dirShape.MatchString(value) || strings.Contains(value, "..") {
 			return fmt.Errorf("dir=%s is no folder: name one with its whole path, of letters, digits and -_./", value)
@@ -109,6 +118,25 @@ func (h *Host) set(key, value string) (err error) {
 		return fmt.Errorf("there is no %s= (there are data=, dir= and engine=)", key)
 	}
 	return nil
+}
+
+// dataAddresses reads a host's addresses, with blanks between them, which a plus sign in a query is (application/x-www-form-urlencoded in
+// the URL standard, section 5.1).
+func dataAddresses(text string) (all []netip.Addr, err error) {
+	for _, word := range strings.Split(text, " ") {
+		address, err := netip.ParseAddr(word)
+		if err != nil || !address.Is4() {
+			return nil, fmt.Errorf("data=%s: %q is no IPv4 address: name the host's own in the network for data, like data=10.0.0.2, or one of each interface, for a team of links, like data=10.0.0.2+10.1.0.2",
+				strings.ReplaceAll(text, " ", "+"), word)
+		}
+		if slices.Contains(all, address) {
+			return nil, fmt.Errorf("data=%s names %s twice: name one address of each interface", strings.ReplaceAll(text, " ", "+"), address)
+		}
+		if all = append(all, address); len(all) > maxData {
+			return nil, fmt.Errorf("data= names more than %d addresses", maxData)
+		}
+	}
+	return all, nil
 }
 
 // String is the host as messages name it.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,8 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Host{{Node: "a", User: "root", Name: "h1", Dir: defaultDir},
-		{Node: "b", User: "root", Name: "fd00::2", Port: 2222, Data: netip.MustParseAddr("10.0.0.2"), Dir: "/opt/x", Engine: "/run/podman/podman.sock"}}
-	if len(hosts) != 2 || hosts[0] != want[0] || hosts[1] != want[1] {
+		{Node: "b", User: "root", Name: "fd00::2", Port: 2222, Data: addresses("10.0.0.2"), Dir: "/opt/x", Engine: "/run/podman/podman.sock"}}
+	if !reflect.DeepEqual(hosts, want) {
 		t.Errorf("%+v", hosts)
 	}
 	command := strings.Join(hosts[1].Command("echo 'it'"), " ")
@@ -27,18 +28,44 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func addresses(texts ...string) (all []netip.Addr) {
+	for _, text := range texts {
+		all = append(all, netip.MustParseAddr(text))
+	}
+	return all
+}
+
+// TestSeveralDataAddresses: with a plus sign, or one after the other; an agent is told each.
+func TestSeveralDataAddresses(t *testing.T) {
+	for _, text := range []string{"a=ssh://h1?data=10.0.0.2+10.1.0.2", "a=ssh://h1?data=10.0.0.2%2010.1.0.2&dir=/x", "a=ssh://h1?data=10.0.0.2&data=10.1.0.2"} {
+		hosts, err := Parse(text)
+		if err != nil || !reflect.DeepEqual(hosts[0].Data, addresses("10.0.0.2", "10.1.0.2")) {
+			t.Errorf("%s: %+v, %v", text, hosts, err)
+			continue
+		}
+		line := strings.Join(hosts[0].Agent("/x/y", "w", addresses("10.0.0.1", "10.1.0.1")), " ")
+		if !strings.Contains(line, "--data 10.0.0.2 --data 10.1.0.2 --toward 10.0.0.1 --toward 10.1.0.1") {
+			t.Errorf("%s: %s", text, line)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for text, says := range map[string]string{
-		"":                                    "write NODE=ssh://",
-		"a":                                   "write NODE=ssh://",
-		"a=http://h1":                         "write NODE=ssh://",
-		"a=ssh://":                            "no host's name",
-		"a=ssh://-oProxyCommand=x":            "no host's name",
-		"a=ssh://-x@h1":                       "no host's name",
-		"a=ssh://root:secret@h1":              "use a key",
-		"a=ssh://h1/path":                     "write NODE=ssh://",
-		"a=ssh://h1?data=h2":                  "no IPv4 address",
-		"a=ssh://h1?data=fd00::1":             "no IPv4 address",
+		"":                                  "write NODE=ssh://",
+		"a":                                 "write NODE=ssh://",
+		"a=http://h1":                       "write NODE=ssh://",
+		"a=ssh://":                          "no host's name",
+		"a=ssh://-oProxyCommand=x":          "no host's name",
+		"a=ssh://-x@h1":                     "no host's name",
+		"a=ssh://root:secret@h1":            "use a key",
+		"a=ssh://h1/path":                   "write NODE=ssh://",
+		"a=ssh://h1?data=h2":                "no IPv4 address",
+		"a=ssh://h1?data=fd00::1":           "no IPv4 address",
+		"a=ssh://h1?data=10.0.0.2+":         "data=10.0.0.2+: \"\" is no IPv4 address",
+		"a=ssh://h1?data=10.0.0.2+10.0.0.2": "names 10.0.0.2 twice",
+		"a=ssh://h1?data=10.0.0.2+h2":       `"h2" is no IPv4 address`,
+		"a=ssh://h1?data=1.0.0.1+1.0.0.2+1.0.0.3+1.0.0.4+1.0.0.5+1.0.0.6+1.0.0.7+1.0.0.8+1.0.0.9": "more than 8 addresses",
 		"a=ssh://h1?dir=relative":             "no folder",
 		"a=ssh://h1?engine=docker.sock":       "no socket",
 		"a=ssh://h1?dir=/a/../../etc":         "no folder",

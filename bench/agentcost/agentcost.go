@@ -23,7 +23,7 @@ import (
 type Cost struct {
 	Waiting       float64
 	Sampling      float64 // warm-up and window, until the trial's record is written, by the window's length
-	Interrupts    float64 // what its BPF programs do for the window's samples; not in Sampling
+	Interrupts    float64 // what its BPF programs do for the window's samples, and at the scheduler's switches; not in Sampling
 	Begins        time.Duration
 	ResidentBytes int64
 	Samples       uint64 // of stacks

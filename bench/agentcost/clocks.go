@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clocks are how long a process has run, and how long its BPF programs at perf events have.
+// clocks are how long a process has run, and how long its BPF programs at perf events and tracepoints have.
 type clocks struct{ process, samples time.Duration }
 
 func clocksOf(pid int) (c clocks, err error) {
@@ -31,8 +31,8 @@ func processClock(pid int) int32 { return int32(^pid<<3 | 2) }
 
 // Of a BPF program, its file's information has these (bpf_prog_show_fdinfo in kernel/bpf/syscall.c).
 var (
-	atPerfEvents = regexp.MustCompile(fmt.Sprintf(`(?m)^prog_type:\s+%d$`, unix.BPF_PROG_TYPE_PERF_EVENT))
-	programRan   = regexp.MustCompile(`(?m)^run_time_ns:\s+(\d+)$`)
+	sampling   = regexp.MustCompile(fmt.Sprintf(`(?m)^prog_type:\s+(%d|%d)$`, unix.BPF_PROG_TYPE_PERF_EVENT, unix.BPF_PROG_TYPE_RAW_TRACEPOINT))
+	programRan = regexp.MustCompile(`(?m)^run_time_ns:\s+(\d+)$`)
 )
 
 func sampledFor(pid int) (all time.Duration, err error) {
@@ -42,7 +42,7 @@ func sampledFor(pid int) (all time.Duration, err error) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil || !atPerfEvents.Match(text) {
+		if err != nil || !sampling.Match(text) {
 			continue // closed meanwhile, or no such program
 		}
 		found := programRan.FindSubmatch(text)

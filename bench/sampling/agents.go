@@ -15,7 +15,7 @@ import (
 )
 
 const agentSays = "A node's agent with one container, and in the trial a TCP stream to it on the same CPU: what it ran while it waits for 5 s, with heartbeats, and from the trial's warm-up on until it has " +
-	"answered, by a window of %s. Samples are taken in interrupts of whatever runs; of those it is the BPF program's time, without the timers'. The medians of %d agents, with the least and the most of them."
+	"answered, by a window of %s. Samples are taken in interrupts of whatever runs, and idle tasks are followed at the scheduler's switches, on all CPUs; of both it is the BPF programs' time, without the timers'. The medians of %d agents, with the least and the most of them."
 
 // agentWindow is as long as a run's longest.
 const agentWindow = 3 * time.Second
@@ -64,7 +64,7 @@ func agentTable(plain, stacks []agentcost.Cost) string {
 	fmt.Fprintf(&b, "| its memory, behind a trial | %s MB | < %.3g |\n", spread(both, memory), agentcost.MostResidentBytes/1e6)
 	fmt.Fprintf(&b, "| in a window, counters alone | %s %% of a CPU | < %.3g |\n", spread(plain, sampling), 100*agentcost.MostSampling)
 	fmt.Fprintf(&b, "| in a window, with stacks | %s %% of a CPU | < %.3g |\n", spread(stacks, sampling), 100*agentcost.MostSampling)
-	fmt.Fprintf(&b, "| taking samples, in interrupts | %s %% of a CPU | |\n", spread(stacks, interrupts))
+	fmt.Fprintf(&b, "| taking samples, in interrupts and switches | %s %% of a CPU | |\n", spread(stacks, interrupts))
 	fmt.Fprintf(&b, "| before a trial's warm-up, counters alone | %s ms of CPU time | |\n", spread(plain, begins))
 	fmt.Fprintf(&b, "| before a trial's warm-up, with stacks | %s ms of CPU time | |\n", spread(stacks, begins))
 	return b.String()

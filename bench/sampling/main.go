@@ -40,9 +40,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("sampling", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&s.results, "results", "bench/RESULTS.md", "the `file` whose section is written; empty: none")
-	flags.IntVar(&s.rounds, "rounds", 9, "at least so many rounds a load")
-	flags.IntVar(&s.most, "most", 40, "at most so many, while a verdict is open")
-	flags.DurationVar(&s.window, "window", time.Second, "the measured window of a trial")
+	flags.IntVar(&s.rounds, "rounds", 40, "at least so many rounds a load, of four windows each")
+	flags.IntVar(&s.most, "most", 220, "at most so many, while a verdict is open")
+	flags.DurationVar(&s.window, "window", 250*time.Millisecond, "a window")
 	flags.IntVar(&s.nice, "nice", 0, "the workers' priority; -20 where other programs use the machine")
 	flags.IntVar(&s.agents, "agents", 5, "so many agents without stacks, and with them")
 	flags.StringVar(&s.program, "program", "bin/windtunnel", "the `file` whose agents are measured")
@@ -64,50 +64,55 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	})
 }
 
-// load is what is sent, and how much of its rate has to be left.
+// load is what is sent, and what is counted of it.
 type load struct {
 	name, kind string
 	options    result.Options
-	rate       func(wire.Ours) float64
+	of         func(wire.Count) uint64
 }
 
 // left is the share of a rate that is to be left: 2 % is what sampling may cost.
 const left = 0.98
 
 var loads = []load{
-	{"received rate, TCP, 128 KiB messages", "stream", result.Options{"message": 128 << 10, "congestion": "cubic"},
-		func(o wire.Ours) float64 { return o.Sample.RateTCP() }},
-	{"packets received, UDP, 1400 B", "datagram", result.Options{"message": 1400, "segmentation": "off", "verify": "header"},
-		func(o wire.Ours) float64 { return float64(o.Receiver.Packets) / o.Receiver.WindowSeconds }},
+	{"received rate, TCP, 128 KiB messages", "stream", result.Options{"message": 128 << 10, "congestion": "cubic"}, func(c wire.Count) uint64 { return c.TCP }},
+	{"packets received, UDP, 1400 B", "datagram", result.Options{"message": 1400, "segmentation": "off", "verify": "header"}, func(c wire.Count) uint64 { return c.UDP }},
 }
 
-const says = "Between two network namespaces, a CPU each, on a wire as a NIC: the same load while the stacks of both CPUs are sampled, as in the windows of a run, over the same load without. The windows are %s long. " +
-	"A trial in which other programs used more than %.0f %% of the CPUs is repeated."
+const says = "Between two network namespaces, a CPU each, on a wire as a NIC: a load runs on, and the stacks of both CPUs are sampled, as in the windows of a run, or are not, in windows of %s in turn. " +
+	"A round is four in a row, two of each, in the order ABBA or BAAB by chance, and its ratio is of the two with samples over the two without. At least %d rounds, and then until the interval, which is valid " +
+	"at each look, lies on one side of the goal, or %d rounds are over; a load is connected anew after %d. What the clocks' interrupts and their programs cost is all in it; reading the samples is not, and the programs at the scheduler's switches are there " +
+	"without samples, too, at 25 ns a switch."
+
+// roundsEach is how many rounds a load runs before it is connected anew, so that what a connection is given by chance does not stand for all.
+const roundsEach = 15
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
-	sampler, err := profile.Open([]int{wire.A.CPU, wire.B.CPU})
+	stacks, err := profile.Open([]int{wire.A.CPU, wire.B.CPU})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, sampler.Close()) }()
+	defer func() { err = errors.Join(err, stacks.Close()) }()
+	if err := rest(stacks); err != nil {
+		return err
+	}
 	w, err := wire.Lay(ctx, wire.NIC, s.nice)
 	if err != nil {
 		return err
 	}
 	defer w.Remove()
-	section := bench.Section{Title: "What sampling stacks costs", Says: fmt.Sprintf(says, s.window, 100*wire.Disturbed), Peers: "itself without samples"}
+	section := bench.Section{Title: "What sampling stacks costs", Says: fmt.Sprintf(says, s.window, s.rounds, s.most, roundsEach), Peers: "itself without samples"}
 	for _, l := range loads {
 		c := &bench.Comparison{What: l.name + ", sampled / not sampled", Goal: bench.Goal{Ratio: left}}
-		for round := 0; round < s.rounds || round < s.most && !bench.Decided([]*bench.Comparison{c}); round++ {
-			samples, err := w.Round(ctx, round, l.programs(s, sampler))
-			if err != nil {
+		for !s.enough(c) {
+			if err := s.some(ctx, w, l, stacks, c, stderr); err != nil {
 				return fmt.Errorf("%s: %w", l.name, err)
 			}
-			fmt.Fprintf(stderr, "%s, round %d: %.4g sampled, %.4g not\n", l.name, round+1, samples[0].PerSecond, samples[1].PerSecond)
-			c.Add(samples[0].PerSecond, samples[1].PerSecond)
 		}
 		fmt.Fprintln(stdout, c.Row())
+		fmt.Fprint(stdout, bound(c))
 		section.Comparisons = append(section.Comparisons, c)
+		section.Where += bound(c)
 	}
 	if s.results == "" {
 		return nil
@@ -115,26 +120,46 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err err
 	return section.Write(s.results)
 }
 
-// programs are the load with samples and without.
-func (l load) programs(s settings, sampler *profile.Sampler) []wire.Program {
-	trial := func(ctx context.Context, w *wire.Wire) (wire.Sample, error) {
-		o, err := w.RunOurs(ctx, s.window, l.kind, l.options)
-		if err != nil {
-			return o.Sample, err
-		}
-		o.Sample.PerSecond = l.rate(o)
-		return o.Sample, nil
+// rest stops the clocks, which ring from the beginning until their first window's end.
+func rest(stacks *profile.Sampler) error {
+	if err := stacks.Start(); err != nil {
+		return err
 	}
-	return []wire.Program{
-		{Name: "sampled", Run: func(ctx context.Context, w *wire.Wire) (wire.Sample, error) {
-			if err := sampler.Start(); err != nil {
-				return wire.Sample{}, err
+	window, err := stacks.Stop()
+	_, taken := stacks.Take(window)
+	return errors.Join(err, taken)
+}
+
+// enough is the rule by which rounds end.
+func (s settings) enough(c *bench.Comparison) bool {
+	n := len(c.Ours)
+	return n >= s.most || n >= s.rounds && bench.Decided([]*bench.Comparison{c})
+}
+
+// some are the rounds of one connection.
+func (s settings) some(ctx context.Context, w *wire.Wire, l load, stacks sampler, c *bench.Comparison, stderr io.Writer) error {
+	lasts := roundsEach * windowsEach * (s.window + settles + time.Second/10) // which counting and reading do not take
+	return w.Steady(ctx, lasts, l.kind, l.options, func(ctx context.Context) error {
+		r := rounds{window: s.window, sampler: stacks, received: wire.Received, of: l.of, wait: func(d time.Duration) error { return wire.Wait(ctx, d) }}
+		return wire.B.Inside(s.nice, func() error {
+			for i := 0; i < roundsEach && !s.enough(c); i++ {
+				with, without, err := r.measure(order())
+				if err != nil {
+					return err
+				}
+				c.Add(with, without)
+				fmt.Fprintf(stderr, "%s, round %d: %.4g sampled, %.4g not: %.4f; all %s\n", l.name, len(c.Ours), with, without, with/without, c.Row())
 			}
-			sample, err := trial(ctx, w)
-			window, stopped := sampler.Stop()
-			_, taken := sampler.Take(window)
-			return sample, errors.Join(err, stopped, taken)
-		}},
-		{Name: "not sampled", Run: trial},
+			return nil
+		})
+	})
+}
+
+// bound says what sampling takes at most, and at least.
+func bound(c *bench.Comparison) string {
+	e := c.Estimate()
+	if !e.Bounded() {
+		return ""
 	}
+	return fmt.Sprintf("- %s: sampling takes %.2f %%, and at most %.2f %% (at least %.2f %%; an interval of 95 %%).\n", c.What, 100*(1-e.Estimate), 100*(1-*e.Low), 100*(1-*e.High))
 }

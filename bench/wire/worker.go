@@ -87,23 +87,16 @@ type Ours struct {
 func (w *Wire) RunOurs(ctx context.Context, window time.Duration, kind string, load result.Options) (Ours, error) {
 	ctx, cancel := context.WithTimeout(ctx, window+15*time.Second)
 	defer cancel()
-	receiver, err := StartWorker(ctx, B, w.Nice, traffic.Order{Role: traffic.Receive, Kind: kind, Load: load})
+	receiver, sender, err := w.pair(ctx, kind, load)
 	if err != nil {
 		return Ours{}, err
 	}
 	defer receiver.Stop()
-	sender, err := StartWorker(ctx, A, w.Nice, traffic.Order{Role: traffic.Send, Kind: kind, Load: load, Address: receiver.Address})
-	if err != nil {
+	defer sender.Stop()
+	if err := begin(window, receiver, sender); err != nil {
 		return Ours{}, err
 	}
-	defer sender.Stop()
-	when := schedule{InSeconds: 0.1, WarmUpSeconds: WarmUp.Seconds() / 2, WindowSeconds: (window + WarmUp/2 + Margin).Seconds()}
-	for _, p := range []*Worker{receiver, sender} {
-		if err := json.NewEncoder(p.in).Encode(when); err != nil {
-			return Ours{}, err
-		}
-	}
-	if err := Wait(ctx, WarmUp+100*time.Millisecond); err != nil {
+	if err := Wait(ctx, startsIn+WarmUp); err != nil {
 		return Ours{}, err
 	}
 	var o Ours

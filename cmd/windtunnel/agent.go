@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -73,8 +74,8 @@ func agentCommand(s streams) *cobra.Command {
 	c.Flags().StringVar(&cpus, "cpus", "", "the CPUs that do the node's work (0,1); a worker without them runs on any")
 	c.Flags().StringVar(&n.dir, "dir", "", "the node's folder of the lease")
 	c.Flags().StringVar(&n.lease, "lease", "", "be a real host's node: take the host for this work, as a run on simulated nodes does, and all CPUs that --cpus leaves")
-	c.Flags().StringVar(&n.data, "data", "", "the address of the host's interface for data")
-	c.Flags().StringVar(&n.toward, "toward", "", "the other node's data address")
+	c.Flags().StringArrayVar(&n.data, "data", nil, "the address of the host's interface for data; once for each, where several links join the nodes")
+	c.Flags().StringArrayVar(&n.toward, "toward", nil, "the other node's data address; once for each, in the same order")
 	c.Flags().BoolVar(&n.copied, "copied", false, "this program was brought here: remove its folder at the end")
 	c.Flags().StringVar(&place.name, "place", "", "be the agent of a place that runs already, in which nothing is built or changed")
 	c.Flags().StringVar(&brought.remove, "remove", "", "with --place, and on Windows and macOS: the folder in which this program was brought, which it removes")
@@ -87,31 +88,43 @@ type nodeFlags struct {
 	name, dir    string
 	cpus         []int
 	lease        string
-	data, toward string
+	data, toward []string
 	copied       bool
 	brought      broughtFlags
 }
 
-// controlled are the addresses of a host's node: of its data, and the ends of its control connection. The zero address is none.
+// controlled are the addresses of a host's node: of its data by one interface, and the ends of its control connection. The zero
+// address is none.
 type controlled struct{ address, toward, far, near netip.Addr }
 
-// wayOf reads by which interface data goes. Connection is the control connection's ends as sshd tells
-// them: the client's address and port, and this host's (ssh(1), SSH_CONNECTION).
-func wayOf(n nodeFlags, connection string) (controlled, error) {
-	var way controlled
-	for flag, to := range map[string]struct {
-		text string
-		at   *netip.Addr
-	}{"--data": {n.data, &way.address}, "--toward": {n.toward, &way.toward}} {
-		if to.text == "" {
-			continue
-		}
-		address, err := netip.ParseAddr(to.text)
-		if err != nil {
-			return way, fmt.Errorf("%s %q is no IP address", flag, to.text)
-		}
-		*to.at = address
+// waysOf reads by which interfaces data goes: those named, else those that lead to the other node's, at least one. Connection is the
+// control connection's ends as sshd tells them: the client's address and port, and this host's (ssh(1), SSH_CONNECTION).
+func waysOf(n nodeFlags, connection string) ([]controlled, error) {
+	count := len(n.data)
+	if count == 0 {
+		count = max(1, len(n.toward))
 	}
+	control, err := controlOf(connection)
+	ways := slices.Repeat([]controlled{control}, count)
+	for i := range ways {
+		for _, to := range []struct {
+			flag string
+			all  []string
+			at   *netip.Addr
+		}{{"--data", n.data, &ways[i].address}, {"--toward", n.toward, &ways[i].toward}} {
+			if i >= len(to.all) {
+				continue
+			}
+			var wrong error
+			if *to.at, wrong = netip.ParseAddr(to.all[i]); wrong != nil {
+				return nil, fmt.Errorf("%s %q is no IP address", to.flag, to.all[i])
+			}
+		}
+	}
+	return ways, err
+}
+
+func controlOf(connection string) (way controlled, err error) {
 	if ends := strings.Fields(connection); len(ends) == 4 {
 		far, err1 := netip.ParseAddr(ends[0])
 		near, err2 := netip.ParseAddr(ends[2])

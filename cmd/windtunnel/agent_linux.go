@@ -38,11 +38,13 @@ func serveNode(ctx context.Context, s streams, n nodeFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, lease.Release()) }()
 		config.Dir = filepath.Join(lease.Dir, n.name)
-		way, err := wayOf(n, os.Getenv("SSH_CONNECTION"))
+		ways, err := waysOf(n, os.Getenv("SSH_CONNECTION"))
 		if err != nil {
 			return err
 		}
-		config.Way = &netns.Way{Address: way.address, Toward: way.toward, Far: way.far, Near: way.near}
+		for _, way := range ways {
+			config.Ways = append(config.Ways, netns.Way{Address: way.address, Toward: way.toward, Far: way.far, Near: way.near})
+		}
 	}
 	if n.copied {
 		config.Copied = filepath.Dir(self)

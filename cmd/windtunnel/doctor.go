@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"windtunnel/agent"
 	"windtunnel/datapath"
 	"windtunnel/datapath/paths"
 	"windtunnel/run"
@@ -24,20 +23,25 @@ import (
 // tool is a program that something of ours starts or compares with.
 type tool struct{ name, needs, install string }
 
-var tools = []tool{
-	{"vrouter", "the path vrouter", "build it with make; it lies beside windtunnel"},
-	{"vrouter-poll", "the path vrouter in mode poll", "build it with make poll; it lies beside windtunnel"},
-	{"frame-poll", "raw frames at ports of poll mode", "build it with make poll; it lies beside windtunnel"},
-	{vm.Program(), "virtual machines as endpoints", "apt-get install qemu-system"},
-	{"iperf3", "the generator iperf3, and make test and make bench", "apt-get install iperf3"},
-	{"ntttcp", "the generator ntttcp", "build github.com/microsoft/ntttcp-for-linux and put it into a folder of PATH"},
-	{"nuttcp", "the generator nuttcp, and make bench", "apt-get install nuttcp"},
-	{"sockperf", "the generator sockperf, and make bench", "apt-get install sockperf"},
-	{"pktgen", "the generator pktgen of raw frames", "build Pktgen-DPDK (github.com/pktgen/Pktgen-DPDK) with the installed DPDK and put it into a folder of PATH"},
-	{"_t-rex-64", "the generator trex of raw frames", "unpack a release of TRex (github.com/cisco-system-traffic-generator/trex-core) and put a link to its program _t-rex-64 into a folder of PATH"},
-	{"tshark", "make test", "apt-get install tshark"},
-	{"wine64", "make test of the Windows binary", "apt-get install wine64"},
-	{"clang-19", "make check and make generate", "apt-get install clang-19 llvm-19 libbpf-dev"},
+// toolsOn are those of a machine of an architecture; "": this one's.
+func toolsOn(architecture string) []tool {
+	emulator := datapath.QEMU(architecture)
+	return []tool{
+		{"vrouter", "the path vrouter", "build it with make; it lies beside windtunnel"},
+		{"vrouter-poll", "the path vrouter in mode poll", "build it with make poll; it lies beside windtunnel"},
+		{"frame-poll", "raw frames at ports of poll mode", "build it with make poll; it lies beside windtunnel"},
+		{emulator.Name, "virtual machines as endpoints", emulator.Install},
+		{vm.Passt, "the path user-network by passt", "apt-get install passt"},
+		{"iperf3", "the generator iperf3, and make test and make bench", "apt-get install iperf3"},
+		{"ntttcp", "the generator ntttcp", "build github.com/microsoft/ntttcp-for-linux and put it into a folder of PATH"},
+		{"nuttcp", "the generator nuttcp, and make bench", "apt-get install nuttcp"},
+		{"sockperf", "the generator sockperf, and make bench", "apt-get install sockperf"},
+		{"pktgen", "the generator pktgen of raw frames", "build Pktgen-DPDK (github.com/pktgen/Pktgen-DPDK) with the installed DPDK and put it into a folder of PATH"},
+		{"_t-rex-64", "the generator trex of raw frames", "unpack a release of TRex (github.com/cisco-system-traffic-generator/trex-core) and put a link to its program _t-rex-64 into a folder of PATH"},
+		{"tshark", "make test", "apt-get install tshark"},
+		{"wine64", "make test of the Windows binary", "apt-get install wine64"},
+		{"clang-19", "make check and make generate", "apt-get install clang-19 llvm-19 libbpf-dev"},
+	}
 }
 
 // foreign are the programs that paths run and that others make, each once.
@@ -84,15 +88,15 @@ func doctorCommand(s streams) *cobra.Command {
 			} else {
 				fmt.Fprintf(table, "root\tno\trun it with sudo: testbeds need it, and the features below cannot be tried without\n")
 			}
-			missing := agent.Missing(c.Context())
-			for _, feature := range testbed.Features {
-				state := "works"
-				if why := missing[feature]; why != "" {
-					state = "missing"
-				}
-				fmt.Fprintf(table, "%s\t%s\t%s\n", feature, state, missing[feature])
+			missing, err := tried(c.Context())
+			if err != nil {
+				return err
 			}
-			for _, tool := range append(tools, foreign()...) {
+			for _, feature := range testbed.Features {
+				state, says := featureRow(feature, missing[feature])
+				fmt.Fprintf(table, "%s\t%s\t%s\n", feature, state, says)
+			}
+			for _, tool := range append(toolsOn(""), foreign()...) {
 				fmt.Fprintf(table, "%s\t%s\t%s\n", tool.name, found(tool.name), wanted(tool.name, tool.needs, tool.install))
 			}
 			return ended(table.Flush())
@@ -100,6 +104,19 @@ func doctorCommand(s streams) *cobra.Command {
 	}
 	c.Flags().StringVar(&nodes, "nodes", "", "look at these hosts, as run reaches them: a=ssh://root@h1?data=10.0.0.1,...")
 	return c
+}
+
+// featureRow is what is said of a feature, given why it is missing: what is done without it, too, where that is another thing.
+func featureRow(feature, missing string) (state, says string) {
+	switch {
+	case feature == testbed.FeatureBonding && missing == "":
+		return "works", "the links of a team are joined by a bond, unless its path says `by: route`"
+	case feature == testbed.FeatureBonding:
+		return "missing", missing + "; the links of a team are joined by a route, unless its path says `by: bond`"
+	case missing == "":
+		return "works", ""
+	}
+	return "missing", missing
 }
 
 // found says whether a program is beside this one or on PATH.

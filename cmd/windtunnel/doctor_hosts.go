@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"windtunnel/agent/proto"
 	"windtunnel/agent/ssh"
+	"windtunnel/datapath"
 	"windtunnel/run"
 	"windtunnel/scenario"
 	"windtunnel/testbed"
@@ -34,7 +35,13 @@ func doctorHosts(ctx context.Context, s streams, nodes string, suite []string) (
 		}
 		spec = &loaded
 	}
-	all, err := reach(ctx, hosts, everything(), "doctor")
+	needs := everything()
+	if spec != nil { // also generators; what is wrong with the suite is said behind the hosts
+		if its, err := rehearse(*spec, run.Settings{Precision: 0.05, Seed: 1}, hosts); err == nil {
+			needs.others = append(needs.others, its.others...)
+		}
+	}
+	all, err := reach(ctx, hosts, needs, "doctor")
 	defer func() {
 		if closed := all.close(); closed != nil {
 			err = failed(errors.Join(err, closed))
@@ -48,6 +55,9 @@ func doctorHosts(ctx context.Context, s streams, nodes string, suite []string) (
 	}
 	if err := errors.Join(err, table.Flush()); err != nil {
 		return failed(err)
+	}
+	if some := all.unequal(); len(some) > 0 {
+		fmt.Fprintf(s.out, "\nnot on all of them: %s\n", strings.Join(some, ", "))
 	}
 	if spec == nil {
 		return nil
@@ -68,13 +78,8 @@ func describeHost(table io.Writer, r *remote) {
 	if f.NIC == nil {
 		fmt.Fprintf(table, "  data\tnone\t%s\n", f.NoNIC)
 	} else {
-		driver := ""
-		if f.NIC.Driver != "" {
-			driver = ", driver " + f.NIC.Driver
-		}
-		fmt.Fprintf(table, "  data\t%s\t%s%s, %s, MTU %d\n", f.NIC.Device, f.NIC.Address, driver, speed(f.NIC.BitsPerSecond), f.NIC.MTU)
-		if f.NIC.Fixed != "" {
-			fmt.Fprintf(table, "  \tin use\t%s\n", f.NIC.Fixed)
+		for _, nic := range dataNICs(f) {
+			describeNIC(table, nic)
 		}
 	}
 	if f.System != "" {
@@ -89,10 +94,88 @@ func describeHost(table io.Writer, r *remote) {
 		}
 		fmt.Fprintf(table, "  %s\t%s\t%s\n", feature, state, f.Missing[feature])
 	}
-	for _, tool := range append(tools, foreign()...) {
-		if why, asked := f.Programs[tool.name]; asked {
-			fmt.Fprintf(table, "  %s\tmissing\tfor %s: %s\n", tool.name, tool.needs, firstLine(why))
+	for _, tool := range append(toolsOn(r.system.Architecture), foreign()...) {
+		if why := f.Unfit[tool.name]; why != "" {
+			fmt.Fprintf(table, "  %s\tunfit\tfor %s: %s\n", tool.name, tool.needs, firstLine(why))
+		} else if f.Programs[tool.name] != "" {
+			fmt.Fprintf(table, "  %s\tmissing\tfor %s: %s\n", tool.name, tool.needs, tool.thereBy())
 		}
+	}
+}
+
+// describeQueues says how many receive queues an interface has, how many a cell may give it, and what spreads flows over CPUs.
+func describeQueues(nic testbed.NIC) string {
+	if nic.Queues <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf(", receive queues: %d", nic.Queues)
+	if most := nic.Channels.MostToReceive(); nic.Channels == (testbed.Channels{}) {
+		text += ", which its driver lets nobody set"
+	} else if most > 1 {
+		text += fmt.Sprintf(" of at most %d", most)
+	}
+	if nic.Steers {
+		text += ", by destination, too (VMQ)"
+	}
+	if nic.Table > 0 {
+		return text + ", flows spread by its driver"
+	}
+	return text + ", flows spread by the kernel (RPS)"
+}
+
+// unequal are the features and programs that some of the hosts lack and others have, each with who lacks it.
+func (all remotes) unequal() (some []string) {
+	lack := map[string][]string{} // by what: nodes
+	linux := 0
+	for _, r := range all {
+		if r.found.System != "" || len(r.found.CPUs) == 0 {
+			continue
+		}
+		linux++
+		for _, missing := range []map[string]string{r.found.Missing, r.found.Programs, r.found.Unfit} {
+			for what := range missing {
+				if slices.Contains(emulators(), what) && what != datapath.QEMU(r.system.Architecture).Name {
+					continue // it is another architecture's
+				}
+				lack[what] = append(lack[what], r.host.Node)
+			}
+		}
+		if r.found.Engine == nil {
+			lack["a container engine"] = append(lack["a container engine"], r.host.Node)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(lack)) {
+		if nodes := lack[what]; len(nodes) < linux {
+			some = append(some, fmt.Sprintf("%s (missing on %s)", what, strings.Join(nodes, " and ")))
+		}
+	}
+	return some
+}
+
+// thereBy says how a host comes to have the program: ours are brought from beside this one.
+func (t tool) thereBy() string {
+	if !slices.Contains(pollPrograms, t.name) {
+		return t.install
+	}
+	return "build it with make poll, on a machine of that architecture, beside the windtunnel that you start: it is brought from there"
+}
+
+// dataNICs are a host's interfaces for data.
+func dataNICs(f proto.Host) []proto.NIC {
+	if f.NIC == nil {
+		return nil
+	}
+	return append([]proto.NIC{*f.NIC}, f.Members...)
+}
+
+func describeNIC(table io.Writer, nic proto.NIC) {
+	driver := ""
+	if nic.Driver != "" {
+		driver = ", driver " + nic.Driver
+	}
+	fmt.Fprintf(table, "  data\t%s\t%s%s, %s, MTU %d%s\n", nic.Device, nic.Address, driver, speed(nic.BitsPerSecond), nic.MTU, describeQueues(nic.NIC))
+	if nic.Fixed != "" {
+		fmt.Fprintf(table, "  \tin use\t%s\n", nic.Fixed)
 	}
 }
 
@@ -144,16 +227,20 @@ func compareHosts(out io.Writer, all remotes, spec scenario.Spec) error {
 		row("CPUs", fmt.Sprint(len(r.found.CPUs)), len(r.found.CPUs) >= max(needs.CPUs, had.CPUs), number(max(needs.CPUs, had.CPUs), ""))
 		memory := max(needs.MemoryBytes, had.MemoryBytes)
 		row("memory", fmt.Sprintf("%d MiB", r.found.MemoryBytes>>20), r.found.MemoryBytes >= memory*9/10, number(int(memory>>20), " MiB"))
-		if nic := r.found.NIC; nic != nil {
+		for i, nic := range dataNICs(r.found) {
+			at := ""
+			if i > 0 {
+				at = nic.Device + " "
+			}
 			wants := ""
 			if had.LinkBitsPerSecond > 0 {
 				wants = speed(had.LinkBitsPerSecond)
 			}
-			row("link", speed(nic.BitsPerSecond), nic.BitsPerSecond >= had.LinkBitsPerSecond, wants)
-			row("MTU", fmt.Sprintf("%d", nic.MTU), nic.MTU >= mtu, fmt.Sprintf("%d, which a run sets and puts back", mtu))
+			row("link", at+speed(nic.BitsPerSecond), nic.BitsPerSecond >= had.LinkBitsPerSecond, wants)
+			row("MTU", fmt.Sprintf("%s%d", at, nic.MTU), nic.MTU >= mtu, fmt.Sprintf("%d, which a run sets and puts back", mtu))
 		}
 	}
-	plan, err := all.plan(spec, run.Settings{Budget: 3 * time.Minute, Precision: 0.05, Seed: 1})
+	plan, err := all.plan(spec, run.Settings{Precision: 0.05, Seed: 1})
 	for _, cell := range plan.Cells {
 		fmt.Fprintf(table, "  cell %s\t%s\t%s\n", cell.Record.Name, map[bool]string{true: "runs", false: "not measured there"}[cell.Record.Skipped == ""], cell.Record.Skipped)
 	}

@@ -38,18 +38,12 @@ func finding(self string) func(system, architecture string) (string, error) {
 }
 
 // enterHost starts the agent of a host that is no Linux: it builds nothing there, and needs no root.
-func enterHost(ctx context.Context, h ssh.Host, system ssh.System, work string, toward netip.Addr) (*agent.Client, error) {
+func enterHost(ctx context.Context, h ssh.Host, system ssh.System, work string, toward []netip.Addr) (*agent.Client, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
-	flags := []string{"--node", h.Node, "--lease", work}
-	if h.Data.IsValid() {
-		flags = append(flags, "--data", h.Data.String())
-	}
-	if toward.IsValid() {
-		flags = append(flags, "--toward", toward.String())
-	}
+	flags := append([]string{"--node", h.Node, "--lease", work}, h.DataFlags(toward)...)
 	if system.OS == "windows" {
 		return startOnWindows(ctx, h.Node, h.Login(), system, flags...)
 	}

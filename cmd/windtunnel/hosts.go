@@ -21,6 +21,7 @@ import (
 	"windtunnel/run"
 	"windtunnel/scenario"
 	"windtunnel/testbed"
+	"windtunnel/testbed/vm"
 )
 
 // lookWithin is how long hosts may take to say what they can do, and closeWithin how long an agent there
@@ -33,6 +34,7 @@ const (
 // remote is a node's agent on another host.
 type remote struct {
 	host   ssh.Host
+	system ssh.System
 	folder string // where its programs are there; "": they remove themselves
 	client *agent.Client
 	found  proto.Host
@@ -44,9 +46,9 @@ type remotes []*remote
 // runOnHosts is `windtunnel run --nodes`. Everything that can be refused without the hosts is refused
 // before they are touched.
 func runOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings run.Settings, f runFlags, dir string) error {
-	hosts, err := ssh.Parse(f.nodes)
+	hosts, err := hostsOf(spec, f.nodes)
 	if err != nil {
-		return refused(fmt.Errorf("--nodes: %w", err))
+		return refused(err)
 	}
 	needs, err := rehearse(spec, settings, hosts)
 	if err != nil {
@@ -54,11 +56,7 @@ func runOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings run
 	}
 	end, err := executeOnHosts(ctx, s, spec, settings, hosts, needs, dir)
 	if end.Why == "" {
-		var known coded
-		if errors.As(err, &known) {
-			return err
-		}
-		return failed(err)
+		return unbegun(err)
 	}
 	return conclude(s, dir, end, err, f.report)
 }
@@ -66,6 +64,7 @@ func runOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings run
 func executeOnHosts(ctx context.Context, s streams, spec scenario.Spec, settings run.Settings, hosts []ssh.Host, needs needed, dir string) (end result.End, err error) {
 	ctx, progressTo, stop := untilCutOff(ctx, s.err)
 	defer stop()
+	defer func() { err = interrupted(ctx, end, err) }()
 	there, err := reach(ctx, hosts, needs, spec.Suite)
 	defer func() { err = errors.Join(err, there.close()) }()
 	if err != nil {
@@ -93,6 +92,9 @@ type needed struct {
 // pollPrograms are ours, but are built apart and run on DPDK's libraries.
 var pollPrograms = []string{"vrouter-poll", "frame-poll"}
 
+// manyQueues are more than a suite may ask for.
+const manyQueues = 4096
+
 // rehearse plans the suite on hosts that have everything, which finds every mistake of the suite and the
 // flags and every program.
 func rehearse(spec scenario.Spec, settings run.Settings, hosts []ssh.Host) (needed, error) {
@@ -105,12 +107,12 @@ func rehearse(spec scenario.Spec, settings run.Settings, hosts []ssh.Host) (need
 	find := func(name string) error { add(&needs.others, name); return nil }
 	all := run.Host{Nodes: map[string]run.Host{}}
 	for i, h := range hosts {
-		nic := run.NIC{Device: "eth0", Address: fmt.Sprintf("192.0.2.%d/24", i+1)}
+		nics := rehearsed(i, cmp.Or(len(h.Data), len(toward(hosts, i)), 1)) // as its agent counts them
 		cpus := make([]int, 64)
 		for cpu := range cpus {
 			cpus[cpu] = cpu
 		}
-		all.Nodes[h.Node] = run.Host{CPUs: cpus, MemoryBytes: 1 << 50, NIC: &nic, Engine: &testbed.HostEngine{Socket: socketOf(h)}, Find: find}
+		all.Nodes[h.Node] = run.Host{CPUs: cpus, MemoryBytes: 1 << 50, NIC: &nics[0], Members: nics[1:], Engine: &testbed.HostEngine{Socket: socketOf(h)}, Find: find}
 	}
 	plan, err := run.MakePlan(spec, all, settings)
 	if err != nil {
@@ -125,10 +127,27 @@ func rehearse(spec scenario.Spec, settings run.Settings, hosts []ssh.Host) (need
 			}
 		}
 	}
+	if needs.guest { // whatever architecture it was rehearsed with
+		for _, program := range emulators() {
+			add(&needs.others, program)
+		}
+	}
 	if err := anyRuns(plan); err != nil {
 		return needs, err
 	}
 	return needs, nil
+}
+
+// emulators are what runs virtual machines, on hosts of all architectures.
+func emulators() []string { return []string{datapath.QEMU("amd64").Name, datapath.QEMU("arm64").Name} }
+
+// rehearsed are so many interfaces of the i-th host, each of a network of its own.
+func rehearsed(i, count int) (all []run.NIC) {
+	for n := range count {
+		all = append(all, run.NIC{Device: fmt.Sprintf("eth%d", n), Address: fmt.Sprintf("198.18.%d.%d/24", n, i+1), Queues: run.AnyQueues, // of RFC 2544, section C.2.2
+			Channels: testbed.Channels{MostCombined: manyQueues}, Table: manyQueues, Steers: true})
+	}
+	return all
 }
 
 // everything is what any suite may need.
@@ -142,7 +161,7 @@ func everything() needed {
 			needs.others = append(needs.others, p.Name)
 		}
 	}
-	needs.others = append(needs.others, pollPrograms...)
+	needs.others = slices.Concat(needs.others, emulators(), []string{vm.Passt}, pollPrograms)
 	return needs
 }
 
@@ -164,21 +183,22 @@ func reach(ctx context.Context, hosts []ssh.Host, needs needed, work string) (re
 	return all, errors.Join(bad...)
 }
 
-// toward is the data address of another node that has one.
-func toward(hosts []ssh.Host, i int) netip.Addr {
+// toward are the data addresses of another node that has some.
+func toward(hosts []ssh.Host, i int) []netip.Addr {
 	for j, other := range hosts {
-		if j != i && other.Data.IsValid() {
+		if j != i && len(other.Data) > 0 {
 			return other.Data
 		}
 	}
-	return netip.Addr{}
+	return nil
 }
 
-func (r *remote) reach(ctx context.Context, needs needed, work string, toward netip.Addr) error {
+func (r *remote) reach(ctx context.Context, needs needed, work string, toward []netip.Addr) error {
 	system, err := r.host.Look(ctx)
 	if err != nil {
 		return err
 	}
+	r.system = system
 	if system.Builds() {
 		err = r.bring(ctx, system, needs, work, toward)
 	} else {
@@ -204,7 +224,7 @@ func (r *remote) reach(ctx context.Context, needs needed, work string, toward ne
 }
 
 // bring starts the agent of a host on which testbeds are made, with all programs that they need.
-func (r *remote) bring(ctx context.Context, system ssh.System, needs needed, work string, toward netip.Addr) error {
+func (r *remote) bring(ctx context.Context, system ssh.System, needs needed, work string, toward []netip.Addr) error {
 	programs, err := ssh.Programs(system, needs.ours)
 	if err != nil {
 		return err
@@ -288,12 +308,18 @@ func (all remotes) plan(spec scenario.Spec, settings run.Settings) (run.Plan, er
 }
 
 func (r *remote) planned() run.Host {
-	h := run.Host{System: r.found.System, CPUs: r.found.CPUs, MemoryBytes: r.found.MemoryBytes, Kernel: r.found.Kernel, Missing: r.found.Missing,
+	h := run.Host{System: r.found.System, Architecture: r.system.Architecture, CPUs: r.found.CPUs, MemoryBytes: r.found.MemoryBytes, Kernel: r.found.Kernel, Missing: r.found.Missing,
 		NoNIC: r.found.NoNIC, Engine: r.found.Engine, NoEngine: r.found.NoEngine}
 	if r.found.NIC != nil {
 		h.NIC = &r.found.NIC.NIC
+		for _, member := range r.found.Members {
+			h.Members = append(h.Members, member.NIC)
+		}
 	}
 	h.Find = func(program string) error {
+		if why := r.found.Unfit[program]; why != "" {
+			return run.Unfit(why)
+		}
 		if why := r.found.Programs[program]; why != "" {
 			return errors.New(why)
 		}

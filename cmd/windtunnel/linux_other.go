@@ -59,10 +59,11 @@ func serveNode(ctx context.Context, s streams, n nodeFlags) error {
 	if n.lease == "" {
 		return linuxOnly("the agent of a simulated node")
 	}
-	way, err := wayOf(n, os.Getenv("SSH_CONNECTION"))
+	ways, err := waysOf(n, os.Getenv("SSH_CONNECTION"))
 	if err != nil {
 		return err
 	}
+	way := ways[0] // nothing that is joined by several links runs here
 	return agent.ServePlain(ctx, s.in, s.out, agent.PlainConfig{Name: n.name, Release: release, Remove: n.brought.remove, Sum: n.brought.sum,
 		Hold: n.lease, Way: &agent.PlainWay{Address: way.address, Toward: way.toward, Near: way.near}})
 }

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,15 +67,19 @@ func runCommand(s streams) *cobra.Command {
 
 // define adds the flags of whatever measures a suite.
 func (f *runFlags) define(c *cobra.Command) {
-	c.Flags().DurationVar(&f.budget, "budget", 3*time.Minute, "the time for everything, building included")
+	f.defineBudget(c)
 	c.Flags().StringVar(&f.precision, "precision", "5%", "stop when every ratio is known this well")
 	c.Flags().StringVar(&f.wire, "wire", "", "nic or memory, instead of the suite's")
-	c.Flags().StringVar(&f.nodes, "nodes", "", "real hosts for the suite's nodes, by ssh: a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2")
+	c.Flags().StringVar(&f.nodes, "nodes", "", "real hosts for the suite's nodes, by ssh: a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2 (for a team of links data=10.0.0.1+10.1.0.1)")
 	c.Flags().DurationVar(&f.window, "window", 0, "length of a trial's window, instead of the planner's 1 to 3 s")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "order of the trials (0: drawn, and recorded)")
 	c.Flags().BoolVar(&f.noProfile, "no-profile", false, "do not sample stacks: no layer costs and no flame graphs")
 	c.Flags().StringVar(&f.out, "out", "", "the run's folder, which must not exist or be empty (default ./runs/<time>-<suite>)")
 	c.Flags().BoolVar(&f.json, "json", false, "print the report as JSON")
+}
+
+func (f *runFlags) defineBudget(c *cobra.Command) {
+	c.Flags().DurationVar(&f.budget, "budget", 0, fmt.Sprintf("the time for everything, building included (default the suite's, or %s)", run.DefaultBudget))
 }
 
 // settings checks the flags.
@@ -92,7 +95,7 @@ func (f runFlags) settings() (run.Settings, error) {
 	if f.wire != "" && f.nodes != "" {
 		return s, errors.New("--wire is of simulated nodes, and --nodes names real ones, whose wire is what there is: leave one of them out")
 	}
-	if f.budget < 5*time.Second || f.budget > 24*time.Hour {
+	if f.budget != 0 && (f.budget < scenario.MinBudget || f.budget > scenario.MaxBudget) {
 		return s, fmt.Errorf("--budget %s is not between 5s and 24h", f.budget)
 	}
 	if f.window != 0 && (f.window < 100*time.Millisecond || f.window > 10*time.Minute) {
@@ -133,24 +136,31 @@ func runSpec(ctx context.Context, s streams, spec scenario.Spec, settings run.Se
 	if err := result.Vacant(dir); err != nil {
 		return refused(err)
 	}
-	if f.nodes != "" && slices.ContainsFunc(spec.Nodes, func(n scenario.Node) bool { return len(n.Exec) > 0 }) {
-		return refused(errors.New("--nodes says where nodes are made, and nodes of this suite run already, entered by `exec`: leave one of the two out"))
-	}
 	if f.nodes != "" {
 		return runOnHosts(ctx, s, spec, settings, f, dir)
 	}
-	plan, err := planHere(ctx, spec, settings)
-	if err != nil {
-		return err
-	}
-	if err := mayRun(plan); err != nil {
-		return err
-	}
-	end, err := execute(ctx, s, plan, dir, opened)
+	end, err := execute(ctx, s, spec, settings, dir, opened)
 	if end.Why == "" {
-		return failed(err)
+		return unbegun(err)
 	}
 	return conclude(s, dir, end, err, f.report)
+}
+
+// unbegun is the error of a run that has nothing to report.
+func unbegun(err error) error {
+	if known := (coded{}); errors.As(err, &known) {
+		return err
+	}
+	return failed(err)
+}
+
+// interrupted is the error of a run that was interrupted before its conductor could say so, whatever that made fail.
+func interrupted(ctx context.Context, end result.End, err error) error {
+	known := coded{}
+	if err == nil || end.Why != "" || ctx.Err() == nil || errors.As(err, &known) && known.code == exitInterrupted {
+		return err
+	}
+	return coded{exitInterrupted, fmt.Errorf("interrupted before anything was measured: %w", err)}
 }
 
 // planHere lays the suite out on this host. What the kernel can do is tried only
@@ -161,7 +171,12 @@ func planHere(ctx context.Context, spec scenario.Spec, settings run.Settings) (r
 		return run.Plan{}, failed(err)
 	}
 	if os.Geteuid() == 0 {
-		host.Missing = agent.Missing(ctx)
+		host.Missing, err = tried(ctx)
+	} else {
+		host.Missing = agent.MissingByFiles()
+	}
+	if err != nil {
+		return run.Plan{}, err
 	}
 	host.Find = func(program string) error { _, err := netns.FindProgram(program); return err }
 	plan, err := run.MakePlan(spec, host, settings)
@@ -169,6 +184,15 @@ func planHere(ctx context.Context, spec scenario.Spec, settings run.Settings) (r
 		return run.Plan{}, refused(err)
 	}
 	return plan, nil
+}
+
+// tried is what the kernel cannot do. What an interruption kept from being tried is not missing.
+func tried(ctx context.Context) (missing map[string]string, err error) {
+	missing = agent.Missing(ctx)
+	if ctx.Err() != nil {
+		return nil, coded{exitInterrupted, errors.New("interrupted while it was tried what this host can do")}
+	}
+	return missing, nil
 }
 
 // anyRuns says why no cell of a plan can run, if none can.
@@ -194,10 +218,18 @@ func mayRun(plan run.Plan) error {
 	return nil
 }
 
-// execute runs the plan on this host's simulated nodes and writes the records.
-func execute(ctx context.Context, s streams, plan run.Plan, dir string, opened func(run.Plan)) (end result.End, err error) {
+// execute runs the suite on this host's simulated nodes and writes the records.
+func execute(ctx context.Context, s streams, spec scenario.Spec, settings run.Settings, dir string, opened func(run.Plan)) (end result.End, err error) {
 	ctx, progressTo, stop := untilCutOff(ctx, s.err)
 	defer stop()
+	defer func() { err = interrupted(ctx, end, err) }()
+	plan, err := planHere(ctx, spec, settings)
+	if err != nil {
+		return end, err
+	}
+	if err := mayRun(plan); err != nil {
+		return end, err
+	}
 	var lease *agent.Lease
 	if plan.Builds() || os.Geteuid() == 0 { // whoever may not build has nothing that a lease would hold
 		if lease, err = agent.Acquire(agent.Root, plan.Suite.Suite+" into "+dir); err != nil {

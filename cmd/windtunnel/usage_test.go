@@ -19,6 +19,9 @@ func TestExamplesOfHelpHold(t *testing.T) {
 			if len(words) < 3 || !slices.Contains([]string{"run", "plan"}, words[1]) || !slices.Contains(suites.List(), words[2]) {
 				continue
 			}
+			if i := slices.Index(words, "--nodes"); i > 0 { // hosts that only a user has
+				words = slices.Delete(words, i, i+2)
+			}
 			planned++
 			var out, said bytes.Buffer
 			if code := windtunnel(append([]string{"plan"}, words[2:]...), nil, &out, &said); code != exitDone {

@@ -14,6 +14,11 @@ var _ datapath.Path = Path{}
 // Name is the suite's word.
 func (Path) Name() string { return datapath.Existing }
 
+// NotOverHosts says what to do instead.
+func (Path) NotOverHosts() string {
+	return "its places run already, and `--nodes` says where nodes are made: leave `--nodes` out"
+}
+
 // Says describes it.
 func (Path) Says() string {
 	return "what there is between places that run already, entered by `exec`: nothing is built or changed"

@@ -29,8 +29,8 @@ func TestLaid(t *testing.T) {
 	golden(t, "bridge-colocated", "bridge", request("nic", datapath.SegmentationFound, containers("a", "a")))
 	golden(t, "bridge-two-pairs", "bridge", request("nic", datapath.SegmentationFound, twoPairs()...))
 	golden(t, "bridge-no-segmentation", "bridge", request("nic", datapath.SegmentationOff, containers("a", "b")))
-	golden(t, "team", "team", request("nic", datapath.SegmentationFound, containers("a", "b")))
-	golden(t, "team-of-three-pulled-back", "team", with(with(wide(request("nic", datapath.SegmentationOff, containers("b", "a"))), "members", int64(3)), "pull", true))
+	golden(t, "team", "team", routed(request("nic", datapath.SegmentationFound, containers("a", "b"))))
+	golden(t, "team-of-three-pulled-back", "team", routed(with(wide(request("nic", datapath.SegmentationOff, containers("b", "a"))), "pull", true)))
 	golden(t, "team-bonded", "team", with(request("nic", datapath.SegmentationFound, containers("a", "b")), "by", "bond"))
 	golden(t, "team-bonded-no-segmentation-pulled", "team", bonded(with(request("nic", datapath.SegmentationOff, containers("a", "b")), "pull", true)))
 	golden(t, "vxlan", "vxlan", request("nic", datapath.SegmentationFound, containers("a", "b")))
@@ -117,6 +117,12 @@ func mesh(prefix string, nodes int) datapath.Request {
 			}
 		}
 	}
+	return r
+}
+
+// routed joins a team's links by a route.
+func routed(r datapath.Request) datapath.Request {
+	r.Options["by"] = "route"
 	return r
 }
 

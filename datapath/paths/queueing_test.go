@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/safchain/ethtool"
-
 	"windtunnel/datapath"
 	"windtunnel/datapath/paths"
+	"windtunnel/ethtool"
 	"windtunnel/result"
 	"windtunnel/testbed"
 )
@@ -56,7 +55,7 @@ func (b *bed) received(t *testing.T, place, device string, queues int) []uint64 
 	t.Helper()
 	packets := make([]uint64, queues)
 	err := b.stack(place).Do(func() error {
-		tool, err := ethtool.NewEthtool()
+		tool, err := ethtool.Open()
 		if err != nil {
 			return err
 		}

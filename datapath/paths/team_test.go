@@ -26,9 +26,43 @@ func TestTeamIsRefusedWhereThereIsNone(t *testing.T) {
 	}
 }
 
+// A team that is not told how takes a bond where the kernels have those, and says so; what is asked for is taken as it is.
+func TestTeamTakesABondWhereThereIsOne(t *testing.T) {
+	p, _ := paths.ByName("team")
+	lacking := map[string]string{testbed.FeatureBonding: "this kernel has no bonding devices"}
+	for _, c := range []struct {
+		asked   string
+		missing map[string]string
+		by      string
+		doubts  int
+	}{
+		{"", nil, "bond", 0}, {"auto", nil, "bond", 0}, {"auto", lacking, "route", 1},
+		{"route", nil, "route", 0}, {"route", lacking, "route", 0}, {"bond", lacking, "bond", 0},
+	} {
+		r := request("nic", datapath.SegmentationFound, containers("a", "b"))
+		r.Missing = c.missing
+		if c.asked != "" {
+			r.Options["by"] = c.asked
+		}
+		laid, err := p.Lay(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if laid.Options["by"] != c.by || laid.Facts[datapath.FactJoined] != c.by || (len(laid.Graph.Bonds) > 0) != (c.by == "bond") || (len(laid.Graph.Routes) > 0) != (c.by == "route") {
+			t.Errorf("%+v: joined by %v, %v, %d bonds and %d routes", c, laid.Options["by"], laid.Facts, len(laid.Graph.Bonds), len(laid.Graph.Routes))
+		}
+		if len(laid.Doubts) != c.doubts || c.doubts > 0 && !strings.Contains(laid.Doubts[0].Says, "this kernel has no bonding devices") {
+			t.Errorf("%+v: doubts %v", c, laid.Doubts)
+		}
+		if r.Options["by"] != any(c.asked) && c.asked != "" {
+			t.Errorf("%+v: what was asked for is %v now", c, r.Options["by"])
+		}
+	}
+}
+
 // Flows take both members, a pulled member's flows come over the other one, and take it again afterwards.
 func TestTeam(t *testing.T) {
-	r := with(request("nic", datapath.SegmentationFound, containers("a", "b")), "pull", true)
+	r := routed(with(request("nic", datapath.SegmentationFound, containers("a", "b")), "pull", true))
 	b := raise(t, "team", r)
 	sent := func() (by [2]float64) {
 		for i, device := range []string{"nic0", "nic1"} {

@@ -15,6 +15,9 @@ type Path struct{}
 
 var _ datapath.Path = Path{}
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "redirect" }
 
@@ -26,9 +29,10 @@ func (Path) Says() string {
 // Options are none.
 func (Path) Options() []result.Option { return nil }
 
-// Programs is tc.
+// Programs is tc, and what has a NIC take every frame.
 func (Path) Programs() []datapath.Program {
-	return []datapath.Program{{Name: "tc", Install: "apt-get install iproute2"}}
+	const install = "apt-get install iproute2"
+	return []datapath.Program{{Name: "tc", Install: install}, {Name: "ip", Install: install}}
 }
 
 // Lay joins two interfaces on each node: a container's and the wire's, or two containers'.
@@ -48,16 +52,20 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 }
 
 // join redirects what each of a node's two interfaces receives to the other one. The
-// filter is u32, of all packets, which older kernels have as well.
+// filter is u32, of all packets, which older kernels have as well. A real host's NIC drops frames for others unless it is told to take
+// them, which a bridge does by itself for its ports; how it was comes back when the cell leaves it.
 func join(l *datapath.Layout, node string, containers []result.Place) {
-	devices, _ := datapath.Sides(node, containers)
+	devices, _ := l.Sides(node, containers)
 	var commands []testbed.Command
-	tc := func(words string) {
-		commands = append(commands, testbed.Command{Program: "tc", Args: strings.Fields(words)})
+	run := func(program, words string) {
+		commands = append(commands, testbed.Command{Program: program, Args: strings.Fields(words)})
 	}
 	for i, device := range devices {
-		tc("qdisc add dev " + device + " clsact")
-		tc("filter add dev " + device + " ingress protocol all u32 match u32 0 0 action mirred egress redirect dev " + devices[1-i])
+		run("tc", "qdisc add dev "+device+" clsact")
+		run("tc", "filter add dev "+device+" ingress protocol all u32 match u32 0 0 action mirred egress redirect dev "+devices[1-i])
+	}
+	if n, _ := l.Graph.Node(node); n.NIC != nil {
+		run("ip", "link set dev "+n.NIC.Device+" promisc on")
 	}
 	l.Graph.Daemons = append(l.Graph.Daemons, testbed.Daemon{Name: "redirect-" + node, Node: node, Drawn: "TC", Before: commands})
 }

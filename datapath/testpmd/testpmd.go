@@ -19,6 +19,9 @@ type Path struct{}
 
 var _ datapath.Path = Path{}
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "testpmd" }
 
@@ -108,9 +111,9 @@ func forwarder(l *datapath.Layout, node testbed.Node, containers []result.Place,
 		l.Polls(node, last, program)
 	}
 	var ports []datapath.PollPort
-	devices, peers := datapath.Sides(node.Name, containers)
+	devices, peers := l.Sides(node.Name, containers)
 	for i, device := range devices {
-		if device == datapath.NIC || !l.Request.OnlyFrames {
+		if device == l.NIC(node.Name) || !l.Request.OnlyFrames {
 			args = append(args, fmt.Sprintf("--vdev=net_af_packet%d,iface=%s", i, device))
 			continue
 		}

@@ -16,6 +16,9 @@ type Container struct{}
 
 var _ datapath.Path = Container{}
 
+// OverHosts says that real hosts will do.
+func (Container) OverHosts() {}
+
 // Name is the suite's word.
 func (Container) Name() string { return "vm-published-port" }
 
@@ -44,11 +47,13 @@ func (Container) Options() []result.Option {
 	}}
 }
 
-// What Docker takes for its default bridge and the first container there.
+// containers are where a guest's container is: the first is what Docker takes for its default bridge, and others are for hosts that
+// have addresses of it. The host numbers there are Docker's: of the bridge, and of the first container.
+var containers = []netip.Prefix{netip.MustParsePrefix("172.17.0.0/16"), netip.MustParsePrefix("172.29.0.0/16"), netip.MustParsePrefix("10.117.0.0/16")}
+
 const (
-	containerSubnet  = "172.17.0.0/16"
-	containerGateway = "172.17.0.1"
-	containerAddress = "172.17.0.2"
+	containerBridge = 1
+	containerFirst  = 2
 )
 
 // hostOnly is the network of the i-th machine and its node; the first is VirtualBox's, and the source's (002, "Windows").
@@ -74,10 +79,14 @@ func (p Container) Lay(r datapath.Request) (datapath.Laid, error) {
 		return datapath.Laid{}, err
 	}
 	l.Fact(factPublishing, publishing)
-	if by != networkHostOnly {
-		return lay(l, by, contain)
+	subnet, err := l.Apart(containers...)
+	if err != nil {
+		return datapath.Laid{}, err
 	}
-	return p.hostOnly(l)
+	if by != networkHostOnly {
+		return lay(l, by, func(machine string, ports []int) { contain(l, subnet, machine, ports) })
+	}
+	return p.hostOnly(l, subnet)
 }
 
 // check refuses what does not come to a container in a machine.
@@ -109,19 +118,20 @@ func (Container) check(l *datapath.Layout, by string) error {
 	return nil
 }
 
-// contain puts a container into a machine that is laid.
-func contain(l *datapath.Layout, machine string, ports []int) {
+// contain puts a container of a subnet into a machine that is laid.
+func contain(l *datapath.Layout, subnet netip.Prefix, machine string, ports []int) {
 	for i := range l.Graph.VMs {
 		if l.Graph.VMs[i].Name == machine {
 			l.Graph.VMs[i].Container = &testbed.GuestContainer{
-				Subnet: containerSubnet, Gateway: containerGateway, Address: containerAddress, Publish: ports,
+				Subnet: subnet.String(), Gateway: datapath.Host(subnet, containerBridge).String(),
+				Address: datapath.Host(subnet, containerFirst).String(), Publish: ports,
 			}
 		}
 	}
 }
 
 // hostOnly joins each machine to its node by a tap that both have an address on.
-func (Container) hostOnly(l *datapath.Layout) (datapath.Laid, error) {
+func (Container) hostOnly(l *datapath.Layout, inner netip.Prefix) (datapath.Laid, error) {
 	all := machines(l.Request)
 	network := map[string]netip.Prefix{}
 	for i, place := range all {
@@ -140,7 +150,7 @@ func (Container) hostOnly(l *datapath.Layout) (datapath.Laid, error) {
 		subnet := network[place.VM]
 		outside := l.Container(place, subnet, datapath.Host(subnet, hostOnlyMachine), l.Request.Wire.MTU)
 		outside.Addresses = []string{datapath.Within(subnet, datapath.Host(subnet, hostOnlyNode))}
-		contain(l, place.VM, forward[place.VM])
+		contain(l, inner, place.VM, forward[place.VM])
 	}
 	l.Fact("host-only network", fmt.Sprint(network[all[0].VM]))
 	return l.Finish(l.Request.Wire.MTU)

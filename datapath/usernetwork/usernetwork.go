@@ -16,6 +16,9 @@ type Path struct{}
 
 var _ datapath.Path = Path{}
 
+// OverHosts says that real hosts will do.
+func (Path) OverHosts() {}
+
 // Name is the suite's word.
 func (Path) Name() string { return "user-network" }
 
@@ -48,12 +51,14 @@ func (Path) Options() []result.Option {
 	}}
 }
 
-// What QEMU gives a guest by itself (its option -netdev user): the network, the guest's address, and the gateway, which is
-// QEMU's stack. passt is told the same.
-var (
-	subnet  = netip.MustParsePrefix("10.0.2.0/24")
-	gateway = netip.MustParseAddr("10.0.2.2")
-	guest   = netip.MustParseAddr("10.0.2.15")
+// subnets are where guests are: the first is what QEMU gives them by itself (its option -netdev user), and others are for hosts
+// that have addresses of it.
+var subnets = []netip.Prefix{netip.MustParsePrefix("10.0.2.0/24"), netip.MustParsePrefix("192.168.2.0/24"), netip.MustParsePrefix("172.30.2.0/24")}
+
+// The host numbers there, as QEMU has them: of the gateway, which is its own stack, and of the guest. passt is told the same.
+const (
+	gateway = 2
+	guest   = 15
 )
 
 // Lay joins the nodes by the wire, and gives each machine an interface of a user-mode network.
@@ -65,33 +70,37 @@ func (p Path) Lay(r datapath.Request) (datapath.Laid, error) {
 	if err := check(l); err != nil {
 		return datapath.Laid{}, err
 	}
-	return lay(l, cmp.Or(r.Options.Text(optionBy), byQEMU), func(*datapath.Layout, string, []int) {})
+	return lay(l, cmp.Or(r.Options.Text(optionBy), byQEMU), func(string, []int) {})
 }
 
 // lay puts every machine behind a network of by's, and publishes two ports of its node for each of its receivers. Inside adds
 // what else is to be in a machine to which these ports lead.
-func lay(l *datapath.Layout, by string, inside func(l *datapath.Layout, machine string, ports []int)) (datapath.Laid, error) {
+func lay(l *datapath.Layout, by string, inside func(machine string, ports []int)) (datapath.Laid, error) {
 	if err := l.Joins(); err != nil {
 		return datapath.Laid{}, err
 	}
 	mtu := min(l.Request.Wire.MTU, largest[by])
+	subnet, err := l.Apart(subnets...)
+	if err != nil {
+		return datapath.Laid{}, err
+	}
 	forward, err := publish(l, func(pair result.Pair) netip.Addr { return l.Node(pair.To.Node) })
 	if err != nil {
 		return datapath.Laid{}, err
 	}
 	for _, place := range machines(l.Request) {
-		l.BehindUser(place, subnet, guest, mtu, network(l, by, place.Node, forward[place.VM]))
-		inside(l, place.VM, forward[place.VM])
+		l.BehindUser(place, subnet, datapath.Host(subnet, guest), mtu, network(l, by, place.Node, subnet, forward[place.VM]))
+		inside(place.VM, forward[place.VM])
 	}
 	return l.Finish(mtu)
 }
 
 // network is the user-mode network of a machine.
-func network(l *datapath.Layout, by, node string, forward []int) testbed.UserNetwork {
-	u := testbed.UserNetwork{Subnet: subnet.String(), Gateway: gateway.String(), Forward: forward}
+func network(l *datapath.Layout, by, node string, subnet netip.Prefix, forward []int) testbed.UserNetwork {
+	u := testbed.UserNetwork{Subnet: subnet.String(), Gateway: datapath.Host(subnet, gateway).String(), Forward: forward}
 	if by == byPasst {
 		u.By, u.Device = testbed.UserByPasst, l.NIC(node)
-		l.Need(datapath.Program{Name: "passt", Install: "apt-get install passt"})
+		l.NeedAt(node, datapath.Program{Name: "passt", Install: "apt-get install passt"})
 	}
 	l.Fact("user-mode network", by)
 	return u

@@ -18,6 +18,12 @@ func Fold(samples Samples, functions map[uint64]string, cell Cell) result.Profil
 		WindowSeconds: samples.Window.Seconds(), PeriodSeconds: Period.Seconds(), CPUs: samples.CPUs,
 		Lost: samples.Lost,
 	}
+	if samples.NoIdle != nil {
+		p.IdleMissing = samples.NoIdle.Error()
+	}
+	for _, idle := range samples.Idle {
+		p.IdleSeconds = append(p.IdleSeconds, idle.Seconds())
+	}
 	return fold(p, samples.Seen, functions, newProcesses(cell).of)
 }
 
@@ -76,6 +82,10 @@ func (n *naming) of(s Seen, own bool) []int32 {
 		n.frames = append(n.frames, number)
 	}
 	switch {
+	case s.Late:
+		return append(n.frames, n.number(result.LateFrame))
+	case s.Rung:
+		return n.interrupted()
 	case len(s.User) > 0 && !own:
 		return append(n.frames, n.number(result.UserFrame+result.UnknownFrame))
 	case len(s.User)+len(s.Kernel) == 0:
@@ -91,6 +101,25 @@ func (n *naming) of(s Seen, own bool) []int32 {
 		n.frames = append(n.frames, number)
 	}
 	return n.frames
+}
+
+// entering are the beginnings of what the kernel enters interrupts by, on x86-64 and arm64.
+var entering = []string{"asm_sysvec_", "asm_common_interrupt", "el1h_64_irq"}
+
+// interrupted is what of the last stack lies outside of its innermost interrupt.
+func (n *naming) interrupted() []int32 {
+	enters := func(number int32) bool {
+		return slices.ContainsFunc(entering, func(start string) bool { return strings.HasPrefix(n.list[number], start) })
+	}
+	at := slices.IndexFunc(n.frames, enters)
+	if at < 0 || at+1 == len(n.frames) {
+		return append(n.frames[:0], n.number(result.UnknownFrame))
+	}
+	outside := n.frames[at+1:]
+	for len(outside) > 1 && enters(outside[0]) { // arm64 has two such frames
+		outside = outside[1:]
+	}
+	return outside
 }
 
 func (n *naming) number(name string) int32 {

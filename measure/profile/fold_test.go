@@ -36,13 +36,14 @@ func TestStacksAreFolded(t *testing.T) {
 		{Process: 1, Kernel: []uint64{inPush, inSend}, Count: 3},
 		{Process: 2, User: []uint64{0x1234, 0x5678}, Count: 4},
 		{Process: 1, Count: 1},
+		{Process: 2, Late: true, Count: 2},
 	}, functions, who)
 	want := []result.ProfileTask{
 		{Name: "p1", Whose: result.OfCell, Frames: []result.ProfileFrame{{-1, 0, 1}, {-1, 1, 1}, {1, 2, 3}, {1, 3, 5}}},
-		{Name: "p2", Whose: result.OfCell, Frames: []result.ProfileFrame{{-1, 4, 4}}},
+		{Name: "p2", Whose: result.OfCell, Frames: []result.ProfileFrame{{-1, 4, 2}, {-1, 5, 4}}},
 	}
-	names := []string{result.UnknownFrame, "tcp_sendmsg", "tcp_push.isra.0", "veth_xmit", "user/" + result.UnknownFrame}
-	if err := p.Check(); err != nil || p.Taken != 16 || p.Cut != 0 || !reflect.DeepEqual(p.Tasks, want) || !reflect.DeepEqual(p.Names, names) {
+	names := []string{result.UnknownFrame, "tcp_sendmsg", "tcp_push.isra.0", "veth_xmit", result.LateFrame, "user/" + result.UnknownFrame}
+	if err := p.Check(); err != nil || p.Taken != 18 || p.Cut != 0 || !reflect.DeepEqual(p.Tasks, want) || !reflect.DeepEqual(p.Names, names) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -12,7 +12,7 @@ strip=${STACKS_STRIP:-llvm-strip-19}
 multiarch=$(gcc -print-multiarch 2>/dev/null || echo "$(uname -m)-linux-gnu")
 GOPACKAGE=profile go run github.com/cilium/ebpf/cmd/bpf2go \
 	-cc "$clang" -strip "$strip" -target bpfel -tags linux -output-stem stacks -no-global-types \
-	-type stacks_key -type stacks_stack stacks stacks.bpf.c -- \
+	-type stacks_key -type stacks_stack -type stacks_cpu -type stacks_clock stacks stacks.bpf.c -- \
 	-O2 -mcpu=v3 -ffreestanding -Wall -Wextra -Werror \
 	-ffile-prefix-map="$here"=. -fdebug-compilation-dir=. \
 	-idirafter "/usr/include/$multiarch"

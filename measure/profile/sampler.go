@@ -6,17 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
-)
 
-// Period is a CPU's time from one sample to the next. It shares no divisor with the periods of ticks (1, 4 and
-// 10 ms) and of timers that people set, so that samples do not keep step with them. A sample costs some 20 us where
-// timers are a hypervisor's (most of that is the timer itself), so more of them would cost the traffic 2 %.
-const Period = 2_503_009 * time.Nanosecond
+	"windtunnel/ktime"
+)
 
 // atOnce is how many stacks are read by one call: more than one of the kernel's buckets may hold, of which there are
 // as many as stacks (htab_map_alloc in kernel/bpf/hashtab.c).
@@ -27,7 +23,11 @@ type Sampler struct {
 	cpus    []int
 	objects stacksObjects
 	clocks  []int // perf events
-	began   time.Time
+	leaders []int // of them, those by which each CPU's are ordered
+	idle    idleTasks
+	kernel  ktime.Clock
+	began   time.Duration // by kernel
+	ended   time.Duration
 	keys    []stacksStacksKey // what Take reads into
 	stacks  []stacksStacksStack
 }
@@ -38,6 +38,8 @@ type Samples struct {
 	Window time.Duration
 	Lost   uint64 // samples that nothing is known of
 	Seen   []Seen
+	Idle   []time.Duration // in which each CPU's idle task had it, interrupts' work included; nil: not known
+	NoIdle error           // why
 }
 
 // Seen is one stack of one program, as addresses, innermost first, and how often it was there. Both stacks are empty
@@ -47,10 +49,13 @@ type Seen struct {
 	Thread  string // the name of the thread
 	Kernel  []uint64
 	User    []uint64 // of a program that was not in the kernel
+	Rung    bool     // the kernel's stack has that of the interrupt inside which asked
+	Late    bool     // no stack: the clock was due before the task left the CPU, and rang after that
 	Count   uint64
 }
 
-// Open loads the program and sets the clocks up, without starting them. An error says what the machine lacks.
+// Open loads the programs and sets the clocks up. They ring already, and nothing is counted: at the first window's beginning each is
+// anywhere in its period then, and known. From its end on they rest until the next one. An error says what the machine lacks.
 func Open(cpus []int) (*Sampler, error) {
 	if len(cpus) == 0 {
 		return nil, errors.New("sampling stacks: no CPUs")
@@ -58,18 +63,18 @@ func Open(cpus []int) (*Sampler, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("sampling stacks: lifting the limit on locked memory: %w", err)
 	}
-	s := &Sampler{cpus: slices.Clone(cpus), keys: make([]stacksStacksKey, atOnce), stacks: make([]stacksStacksStack, atOnce)}
+	s := &Sampler{cpus: slices.Clone(cpus), kernel: ktime.Open(), keys: make([]stacksStacksKey, atOnce), stacks: make([]stacksStacksStack, atOnce)}
 	if err := loadStacksObjects(&s.objects, nil); err != nil {
 		return nil, fmt.Errorf("sampling stacks: loading the BPF program: %w", withoutLog(err))
 	}
-	for _, cpu := range cpus {
-		clock, err := openClock(cpu, s.objects.StacksSample)
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-		s.clocks = append(s.clocks, clock)
+	if err := s.openClocks(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	if err := s.nameless(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.idle = followIdle(&s.objects)
+	if err := s.all(unix.PERF_EVENT_IOC_ENABLE); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -84,51 +89,29 @@ func withoutLog(err error) error {
 	return err
 }
 
-// openClock sets up the clock of a CPU, which has the program run whenever it rings.
-func openClock(cpu int, program *ebpf.Program) (int, error) {
-	attr := unix.PerfEventAttr{
-		Type:   unix.PERF_TYPE_SOFTWARE,
-		Config: unix.PERF_COUNT_SW_CPU_CLOCK,
-		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Sample: uint64(Period),
-		Bits:   unix.PerfBitDisabled,
-	}
-	clock, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
-	if err != nil {
-		return -1, fmt.Errorf("sampling stacks: a perf event on CPU %d (kernel.perf_event_paranoid, CONFIG_PERF_EVENTS): %w", cpu, err)
-	}
-	if err := unix.IoctlSetInt(clock, unix.PERF_EVENT_IOC_SET_BPF, program.FD()); err != nil {
-		unix.Close(clock)
-		return -1, fmt.Errorf("sampling stacks: a BPF program for a perf event (CONFIG_BPF_EVENTS): %w", err)
-	}
-	return clock, nil
-}
-
-// Start lets the clocks ring.
+// Start lets the clocks ring, and then begins to count.
 func (s *Sampler) Start() error {
-	s.began = time.Now()
-	return s.all(unix.PERF_EVENT_IOC_ENABLE)
+	if err := s.all(unix.PERF_EVENT_IOC_ENABLE); err != nil {
+		return err
+	}
+	s.began, s.ended = s.kernel.Now(), 0
+	if err := s.objects.StacksWindow.Put(uint32(0), uint64(s.began)); err != nil {
+		return fmt.Errorf("sampling stacks: beginning a window: %w", err)
+	}
+	return nil
 }
 
 // Stop ends what Start began. What was seen waits for Take.
 func (s *Sampler) Stop() (window time.Duration, err error) {
-	window = time.Since(s.began)
-	return window, s.all(unix.PERF_EVENT_IOC_DISABLE)
-}
-
-func (s *Sampler) all(order uint) error {
-	var failed error
-	for i, clock := range s.clocks {
-		if err := unix.IoctlSetInt(clock, order, 0); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("sampling stacks: the clock of CPU %d: %w", s.cpus[i], err))
-		}
-	}
-	return failed
+	s.ended = s.kernel.Now()
+	err = s.objects.StacksWindow.Put(uint32(0), uint64(0))
+	return s.ended - s.began, errors.Join(err, s.all(unix.PERF_EVENT_IOC_DISABLE))
 }
 
 // Take returns what was seen while the clocks rang, a window long, and forgets it.
 func (s *Sampler) Take(window time.Duration) (Samples, error) {
 	all := Samples{CPUs: s.cpus, Window: window}
+	all.Idle, all.NoIdle = s.idled()
 	if err := s.objects.StacksLost.Lookup(uint32(0), &all.Lost); err != nil {
 		return all, fmt.Errorf("sampling stacks: reading how many were lost: %w", err)
 	}
@@ -152,21 +135,31 @@ func (s *Sampler) Take(window time.Duration) (Samples, error) {
 func seen(key stacksStacksKey, stack *stacksStacksStack) Seen {
 	s := Seen{Process: int(key.Process), Thread: text(key.Name[:]), Count: stack.Count}
 	frames := slices.Clone(stack.Frames[:min(int(key.Depth), len(stack.Frames))])
-	if key.User != 0 {
+	switch key.Kind {
+	case kindLate:
+		s.Late = true
+	case kindUser:
 		s.User = frames
-	} else {
-		s.Kernel = frames
+	default:
+		s.Kernel, s.Rung = frames, key.Kind == kindRing
 	}
 	return s
 }
+
+// Kinds of stacks: enum stacks_kind of stacks.bpf.c.
+const (
+	kindUser = 1
+	kindRing = 2
+	kindLate = 3
+)
 
 // Close ends the clocks and frees the tables.
 func (s *Sampler) Close() error {
 	for _, clock := range s.clocks {
 		unix.Close(clock)
 	}
-	s.clocks = nil
-	return s.objects.Close()
+	s.clocks, s.leaders = nil, nil
+	return errors.Join(s.idle.close(), s.objects.Close())
 }
 
 // text is a name that the kernel fills up with zeros.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/result"
 )
 
 // TestSampler: what this very thread does is seen, in the kernel and out of it, and is read once.
@@ -23,7 +25,9 @@ func TestSampler(t *testing.T) {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	work(t, 100*time.Millisecond)
+	const worked = 100 * time.Millisecond
+	work(t, worked)
+	time.Sleep(20 * time.Millisecond) // the CPU may idle
 	window, err := s.Stop()
 	if err != nil {
 		t.Fatal(err)
@@ -52,11 +56,44 @@ func TestSampler(t *testing.T) {
 			}
 		}
 	}
-	if user == 0 || kernel == 0 || float64(all) > 2*window.Seconds()/Period.Seconds()+2 {
+	if user == 0 || kernel == 0 || float64(all) > window.Seconds()/Period.Seconds()+clocksEach {
 		t.Errorf("%d samples in %s, of them %d of this program and %d of its reading", all, window, user, kernel)
 	}
+	idlesBeside(t, samples, worked)
+	ringsAreCut(t, samples, names)
 	if again, err := s.Take(window); err != nil || len(again.Seen) != 0 || again.Lost != 0 {
 		t.Errorf("they are there again: %+v, %v", again, err)
+	}
+}
+
+// idlesBeside: the idle task had the CPU when nothing else had it.
+func idlesBeside(t *testing.T, samples Samples, worked time.Duration) {
+	t.Helper()
+	if samples.NoIdle != nil {
+		t.Logf("not measured here: %v", samples.NoIdle)
+		return
+	}
+	const apart = time.Millisecond // of the threads' clock and the switches'
+	if len(samples.Idle) != 1 || samples.Idle[0] < 0 || samples.Idle[0] > samples.Window-worked+apart {
+		t.Errorf("the idle task had the CPU for %s of %s, and this thread for %s", samples.Idle, samples.Window, worked)
+	}
+}
+
+// ringsAreCut: of the idle task's stacks the clock's own interrupt is gone, and what it interrupted is known.
+func ringsAreCut(t *testing.T, samples Samples, names map[uint64]string) {
+	t.Helper()
+	naming := newNaming(names)
+	for _, one := range samples.Seen {
+		if !one.Rung {
+			continue
+		}
+		var left []string
+		for _, number := range naming.of(one, false) {
+			left = append(left, naming.list[number])
+		}
+		if one.Process != 0 || left[0] == result.UnknownFrame || left[0] == "hrtimer_interrupt" {
+			t.Errorf("process %d: %q", one.Process, left)
+		}
 	}
 }
 

@@ -13,11 +13,30 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type stacksStacksClock struct {
+	_      structs.HostLayout
+	Period uint64
+	Timer  uint64
+	Due    uint64
+	Early  uint64
+}
+
+type stacksStacksCpu struct {
+	_       structs.HostLayout
+	Window  uint64
+	Idled   int64
+	Busy    uint64
+	Missed  uint64
+	Idler   uint64
+	Expired uint64
+	Clocks  [4]stacksStacksClock
+}
+
 type stacksStacksKey struct {
 	_       structs.HostLayout
 	Process uint32
 	Depth   uint16
-	User    uint16
+	Kind    uint16
 	Stack   uint64
 	Name    [16]int8
 }
@@ -32,12 +51,19 @@ type stacksStacksStack struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	stacksMapStacksLost    = "stacks_lost"
-	stacksMapStacksNamed   = "stacks_named"
-	stacksMapStacksNow     = "stacks_now"
-	stacksMapStacksSeen    = "stacks_seen"
-	stacksProgStacksName   = "stacks_name"
-	stacksProgStacksSample = "stacks_sample"
+	stacksMapStacksCpus      = "stacks_cpus"
+	stacksMapStacksLost      = "stacks_lost"
+	stacksMapStacksNamed     = "stacks_named"
+	stacksMapStacksNow       = "stacks_now"
+	stacksMapStacksSeen      = "stacks_seen"
+	stacksMapStacksWindow    = "stacks_window"
+	stacksProgStacksExpired  = "stacks_expired"
+	stacksProgStacksName     = "stacks_name"
+	stacksProgStacksRang0    = "stacks_rang0"
+	stacksProgStacksRang1    = "stacks_rang1"
+	stacksProgStacksRang2    = "stacks_rang2"
+	stacksProgStacksRang3    = "stacks_rang3"
+	stacksProgStacksSwitched = "stacks_switched"
 )
 
 // loadStacks returns the embedded CollectionSpec for stacks.
@@ -82,18 +108,25 @@ type stacksSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type stacksProgramSpecs struct {
-	StacksName   *ebpf.ProgramSpec `ebpf:"stacks_name"`
-	StacksSample *ebpf.ProgramSpec `ebpf:"stacks_sample"`
+	StacksExpired  *ebpf.ProgramSpec `ebpf:"stacks_expired"`
+	StacksName     *ebpf.ProgramSpec `ebpf:"stacks_name"`
+	StacksRang0    *ebpf.ProgramSpec `ebpf:"stacks_rang0"`
+	StacksRang1    *ebpf.ProgramSpec `ebpf:"stacks_rang1"`
+	StacksRang2    *ebpf.ProgramSpec `ebpf:"stacks_rang2"`
+	StacksRang3    *ebpf.ProgramSpec `ebpf:"stacks_rang3"`
+	StacksSwitched *ebpf.ProgramSpec `ebpf:"stacks_switched"`
 }
 
 // stacksMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type stacksMapSpecs struct {
-	StacksLost  *ebpf.MapSpec `ebpf:"stacks_lost"`
-	StacksNamed *ebpf.MapSpec `ebpf:"stacks_named"`
-	StacksNow   *ebpf.MapSpec `ebpf:"stacks_now"`
-	StacksSeen  *ebpf.MapSpec `ebpf:"stacks_seen"`
+	StacksCpus   *ebpf.MapSpec `ebpf:"stacks_cpus"`
+	StacksLost   *ebpf.MapSpec `ebpf:"stacks_lost"`
+	StacksNamed  *ebpf.MapSpec `ebpf:"stacks_named"`
+	StacksNow    *ebpf.MapSpec `ebpf:"stacks_now"`
+	StacksSeen   *ebpf.MapSpec `ebpf:"stacks_seen"`
+	StacksWindow *ebpf.MapSpec `ebpf:"stacks_window"`
 }
 
 // stacksVariableSpecs contains global variables before they are loaded into the kernel.
@@ -122,18 +155,22 @@ func (o *stacksObjects) Close() error {
 //
 // It can be passed to loadStacksObjects or ebpf.CollectionSpec.LoadAndAssign.
 type stacksMaps struct {
-	StacksLost  *ebpf.Map `ebpf:"stacks_lost"`
-	StacksNamed *ebpf.Map `ebpf:"stacks_named"`
-	StacksNow   *ebpf.Map `ebpf:"stacks_now"`
-	StacksSeen  *ebpf.Map `ebpf:"stacks_seen"`
+	StacksCpus   *ebpf.Map `ebpf:"stacks_cpus"`
+	StacksLost   *ebpf.Map `ebpf:"stacks_lost"`
+	StacksNamed  *ebpf.Map `ebpf:"stacks_named"`
+	StacksNow    *ebpf.Map `ebpf:"stacks_now"`
+	StacksSeen   *ebpf.Map `ebpf:"stacks_seen"`
+	StacksWindow *ebpf.Map `ebpf:"stacks_window"`
 }
 
 func (m *stacksMaps) Close() error {
 	return _StacksClose(
+		m.StacksCpus,
 		m.StacksLost,
 		m.StacksNamed,
 		m.StacksNow,
 		m.StacksSeen,
+		m.StacksWindow,
 	)
 }
 
@@ -147,14 +184,24 @@ type stacksVariables struct {
 //
 // It can be passed to loadStacksObjects or ebpf.CollectionSpec.LoadAndAssign.
 type stacksPrograms struct {
-	StacksName   *ebpf.Program `ebpf:"stacks_name"`
-	StacksSample *ebpf.Program `ebpf:"stacks_sample"`
+	StacksExpired  *ebpf.Program `ebpf:"stacks_expired"`
+	StacksName     *ebpf.Program `ebpf:"stacks_name"`
+	StacksRang0    *ebpf.Program `ebpf:"stacks_rang0"`
+	StacksRang1    *ebpf.Program `ebpf:"stacks_rang1"`
+	StacksRang2    *ebpf.Program `ebpf:"stacks_rang2"`
+	StacksRang3    *ebpf.Program `ebpf:"stacks_rang3"`
+	StacksSwitched *ebpf.Program `ebpf:"stacks_switched"`
 }
 
 func (p *stacksPrograms) Close() error {
 	return _StacksClose(
+		p.StacksExpired,
 		p.StacksName,
-		p.StacksSample,
+		p.StacksRang0,
+		p.StacksRang1,
+		p.StacksRang2,
+		p.StacksRang3,
+		p.StacksSwitched,
 	)
 }
 

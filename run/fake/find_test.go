@@ -12,11 +12,16 @@ import (
 
 // searching is a run of two cells of datagrams, each searched up to 1 Mpps of 1400 bytes.
 func searching(m *fake.Machine, budget time.Duration) (*records, result.End, error) {
+	return searchingUpTo(m, budget, 1e6)
+}
+
+// searchingUpTo is the same up to another rate; 0: what generators reach.
+func searchingUpTo(m *fake.Machine, budget time.Duration, most float64) (*records, result.End, error) {
 	p := plan(1, budget, 0.05, over, "A", "B")
 	for i := range p.Cells {
 		c := &p.Cells[i].Record
 		c.Traffic, c.Load = "datagram", result.Options{"message": int64(1400)}
-		c.Find = &result.Find{Losses: []float64{0, 0.005}, Method: result.MethodMLR, Unit: result.PacketsPerSecond, Max: 1e6, BudgetSeconds: 60}
+		c.Find = &result.Find{Losses: []float64{0, 0.005}, Method: result.MethodMLR, Unit: result.PacketsPerSecond, Max: most, BudgetSeconds: 60}
 	}
 	p.Loads = map[string][]result.Option{"ping": {{Name: "protocol", Type: result.Word}, {Name: "rate", Type: result.PacketRate}}}
 	out := &records{}
@@ -93,5 +98,21 @@ func TestSpoiledTrialsOfASearchAreRepeated(t *testing.T) {
 	out, _, err := searching(m, 5*time.Minute)
 	if err != nil || len(out.searches) != 2 || !out.searches[0].Found[0].Regular {
 		t.Errorf("%+v, %v", out.searches, err)
+	}
+}
+
+// TestABusyMachineEndsNoSearch: where every second trial does not count, neither what a generator reaches nor the rates stay unknown.
+func TestABusyMachineEndsNoSearch(t *testing.T) {
+	for seed := range uint64(12) {
+		m := fake.New(seed, map[string]fake.Truth{"A": {BitsPerSecond: 4e9}, "B": {BitsPerSecond: 1e9}}, fake.Noise{WorkerDeath: 0.5})
+		out, _, err := searchingUpTo(m, 10*time.Minute, 0)
+		if err != nil || len(out.searches) != 2 {
+			t.Fatalf("seed %d: %d searches, %v", seed, len(out.searches), err)
+		}
+		for _, s := range out.searches {
+			if s.Ended == result.SearchFailed || !s.Found[0].Rate.Known() {
+				t.Errorf("seed %d, cell %s: %s %s, %+v", seed, s.Cell, s.Ended, s.Error, s.Found)
+			}
+		}
 	}
 }

@@ -32,6 +32,8 @@ type Truth struct {
 	BreaksAfter         int     // after so many trials its testbed breaks, until it is rebuilt; 0: never
 	StaysBroken         bool    // and it cannot be rebuilt
 	Noise               float64 // of this cell's trials, instead of the machine's Trial; 0: that
+	SlowMode            float64 // probability that a trial of this cell alone runs in a mode of SlowFactor, beside the machine's
+	SlowFactor          float64
 	RisesFor            float64 // seconds from the start in which it carries only RisesFrom of its rate
 	RisesFrom           float64
 }
@@ -159,6 +161,9 @@ func (m *Machine) draw(cell string) *trial {
 	log := m.speed + cmp.Or(truth.Noise, n.Trial)*m.standard()
 	if m.random.Float64() < n.SlowMode {
 		log += math.Log(n.SlowFactor)
+	}
+	if truth.SlowMode > 0 && m.random.Float64() < truth.SlowMode {
+		log += math.Log(truth.SlowFactor)
 	}
 	if m.random.Float64() < n.Outlier {
 		log += n.OutlierBy * m.random.NormFloat64()

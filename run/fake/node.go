@@ -143,6 +143,14 @@ func (n *node) Result(_ context.Context, cell string) (run.NodeTrial, error) {
 	return part, nil
 }
 
+func (n *node) Meet(context.Context, string, string) (string, error) {
+	return "", errors.New("its ports are on one machine")
+}
+
+func (n *node) Carry(context.Context, string, run.Carry) (run.Carry, error) {
+	return run.Carry{Ended: true}, nil
+}
+
 func (n *node) Stop(_ context.Context, cell string) error {
 	m := n.machine
 	m.mu.Lock()

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 
+	"windtunnel/ethtool"
 	"windtunnel/testbed"
 )
 
@@ -32,7 +32,7 @@ func Around() (testbed.Seen, error) {
 	if seen.More = max(0, len(links)-testbed.MaxSeenLinks); seen.More > 0 {
 		links = links[:testbed.MaxSeenLinks]
 	}
-	tool, err := ethtool.NewEthtool()
+	tool, err := ethtool.Open()
 	if err == nil {
 		defer tool.Close()
 	}
@@ -105,9 +105,9 @@ func toward(word string, ip net.IP) string {
 }
 
 // offloads reads what joins and cuts packets at a link.
-func offloads(tool *ethtool.Ethtool, one *testbed.SeenLink) {
+func offloads(tool *ethtool.Socket, one *testbed.SeenLink) {
 	if one.Kind == "device" {
-		one.Driver, _ = tool.DriverName(one.Name)
+		one.Driver, _ = tool.Driver(one.Name)
 	}
 	have, err := tool.Features(one.Name)
 	if err != nil {

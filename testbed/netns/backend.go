@@ -55,6 +55,8 @@ type cell struct {
 	choosers map[string]io.Closer
 	// rules hold what drops a share of what arrives, by place/device.
 	rules map[string]*lossRule
+	// routed are the settings of stacks as they were before there was a route over several links, by its name.
+	routed map[string]map[string]string
 }
 
 // New returns a backend for a node. CPUs serve it where a graph names none. Files
@@ -152,7 +154,7 @@ func (b *Backend) cell(g testbed.Graph) *cell {
 			name: g.Cell, node: b.node, dir: filepath.Join(b.dir, folder(g.Cell)),
 			graph:  testbed.Graph{Cell: g.Cell},
 			stacks: map[string]*Stack{}, daemons: map[string]*daemon{}, ends: map[string]int{}, receivers: map[string][]int{},
-			choosers: map[string]io.Closer{}, rules: map[string]*lossRule{},
+			choosers: map[string]io.Closer{}, rules: map[string]*lossRule{}, routed: map[string]map[string]string{},
 		}
 		b.cells[g.Cell] = c
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -61,6 +62,35 @@ func loadBonding() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	_ = exec.CommandContext(ctx, strings.TrimSpace(string(loader)), "-q", "bonding", "max_bonds=0").Run()
+}
+
+// NoBonding is why this kernel has no bonding devices, as far as its files tell; "": it has them, or a module that was not tried.
+func NoBonding() string {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return ""
+	}
+	return noBonding("/", unix.ByteSliceToString(name.Release[:]))
+}
+
+// noBonding is that of a root and a kernel's release.
+func noBonding(root, release string) string {
+	if _, err := os.Stat(filepath.Join(root, "sys/module/bonding")); err == nil { // loaded, or built in
+		return ""
+	}
+	modules := filepath.Join(root, "lib/modules", release)
+	known := false
+	for _, list := range []string{"modules.builtin", "modules.dep"} { // Documentation/kbuild/kbuild.rst, modules.builtin; depmod(8)
+		text, err := os.ReadFile(filepath.Join(modules, list))
+		if strings.Contains(string(text), "/bonding.ko") {
+			return ""
+		}
+		known = known || err == nil
+	}
+	if !known {
+		return fmt.Sprintf("this kernel (%s) shows no bonding, loaded or built in, and there are no modules of its in %s", release, modules)
+	}
+	return fmt.Sprintf("this kernel (%s) has no bonding devices: neither it nor its modules have them", release)
 }
 
 // bondDifference tells whether a bond sends as it should.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,26 @@ func needBonding(t *testing.T) {
 	}
 	if after := interfaces(t); !slices.Equal(before, after) {
 		t.Errorf("interfaces before %v, after %v", before, after)
+	}
+}
+
+// TestBondingByFiles: what a kernel has is known without making anything.
+func TestBondingByFiles(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, says string }{
+		"loaded":    {"sys/module/bonding/refcnt", "0\n", ""},
+		"built in":  {"lib/modules/6.1.0/modules.builtin", "kernel/drivers/net/dummy.ko\nkernel/drivers/net/bonding/bonding.ko\n", ""},
+		"a module":  {"lib/modules/6.1.0/modules.dep", "kernel/drivers/net/bonding/bonding.ko.xz: kernel/net/tls/tls.ko.xz\n", ""},
+		"neither":   {"lib/modules/6.1.0/modules.dep", "kernel/drivers/net/dummy.ko:\n", "neither it nor its modules have them"},
+		"no module": {"lib/modules/6.1.1/modules.dep", "kernel/drivers/net/bonding/bonding.ko:\n", "there are no modules of its in"},
+	} {
+		root := t.TempDir()
+		file := filepath.Join(root, c.file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(c.text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if why := noBonding(root, "6.1.0"); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
+			t.Errorf("%s: %q", name, why)
+		}
 	}
 }
 

@@ -36,22 +36,29 @@ func cpuSet(cpus []int) unix.CPUSet {
 }
 
 func checkOnline(cpus []int) error {
-	const file = "/sys/devices/system/cpu/online"
-	text, err := os.ReadFile(file)
+	online, err := onlineCPUs()
 	if err != nil {
-		return fmt.Errorf("reading which CPUs are online: %w", err)
-	}
-	online, err := parseCPUList(string(text))
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", file, err)
+		return err
 	}
 	for _, cpu := range cpus {
 		if !slices.Contains(online, cpu) {
-			return fmt.Errorf("CPU %d is not online (online: %s): give the node other CPUs, or bring it online",
-				cpu, strings.TrimSpace(string(text)))
+			return fmt.Errorf("CPU %d is not online (online: %v): give the node other CPUs, or bring it online", cpu, online)
 		}
 	}
 	return nil
+}
+
+func onlineCPUs() ([]int, error) {
+	const file = "/sys/devices/system/cpu/online"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading which CPUs are online: %w", err)
+	}
+	online, err := parseCPUList(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return online, nil
 }
 
 // parseCPUList reads the kernel's list format: 0-3,8,10-11.

@@ -7,13 +7,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 
+	"windtunnel/ethtool"
 	"windtunnel/testbed"
 )
 
@@ -70,8 +71,41 @@ func tryDesktopEngine(*Stack) error {
 	return errors.New("this is Linux, whose containers are in its own kernel; the figures are of an engine in a virtual machine of Windows or macOS")
 }
 
+// MissingByFiles are the reasons that can be known without trying: nothing is made or loaded, and nobody need be root.
+func MissingByFiles() map[string]string {
+	missing := map[string]string{}
+	if why := NoBonding(); why != "" {
+		missing[testbed.FeatureBonding] = why
+	}
+	for feature, try := range map[string]func(*Stack) error{testbed.FeatureSmartNIC: trySmartNIC, testbed.FeatureDesktopEngine: tryDesktopEngine} {
+		if err := try(nil); err != nil {
+			missing[feature] = err.Error()
+		}
+	}
+	return missing
+}
+
+// trialFolder begins the name of the folder in which a trial's sysfs is mounted.
+const trialFolder = "windtunnel-features-"
+
+// forgotten is how old the folder of a trial is that was killed: a trial takes less than a second.
+const forgotten = time.Hour
+
+// removeForgotten removes the folders that trials left which were killed. Nobody else's mounts are looked at: they are in
+// namespaces of their own, and a folder goes with what is mounted on it there (detach_mounts in fs/namespace.c).
+func removeForgotten(now time.Time) {
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), trialFolder+"*"))
+	for _, dir := range folders {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && now.Sub(info.ModTime()) > forgotten {
+			_ = os.Remove(filepath.Join(dir, "sys"))
+			_ = os.Remove(dir) // which has to be empty
+		}
+	}
+}
+
 func trialStack() (*Stack, error) {
-	dir, err := os.MkdirTemp("", "windtunnel-features-")
+	removeForgotten(time.Now())
+	dir, err := os.MkdirTemp("", trialFolder)
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for the trial: %w", err)
 	}
@@ -178,7 +212,7 @@ func tryTCX(*Stack) error {
 }
 
 func tryThreaded(stack *Stack) error {
-	err := withEthtool(func(tool *ethtool.Ethtool) error {
+	err := withEthtool(func(tool *ethtool.Socket) error {
 		have, err := tool.Features(trialDevice)
 		if err != nil {
 			return fmt.Errorf("reading the offloads of a virtual pair: %w", err)

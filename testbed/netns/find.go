@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -24,34 +25,82 @@ type Way struct {
 // connection. Of one that is in other use it says why it cannot be taken.
 func FindNIC(way Way) (n NIC, err error) {
 	err = withLinks(func(h *handle) error {
-		if !way.Address.IsValid() {
-			if way.Address, err = sourceFor(h, way.Toward); err != nil {
-				return err
-			}
-		}
-		if !way.Address.Is4() {
-			return fmt.Errorf("the data address %s is no IPv4 address: paths are laid over IPv4 data addresses", way.Address)
-		}
-		link, err := ownerOf(h, way.Address)
+		n, err = findNIC(h, way)
 		if err != nil {
 			return err
 		}
-		if err := refuseControl(h, link, way); err != nil {
-			return err
-		}
-		if n, err = lookAt(h, link); err != nil {
-			return err
-		}
-		if n.Data.Fixed, err = inUse(h, link); err != nil {
-			return err
-		}
-		if n.Features["netns-local"] {
-			n.Data.Fixed = fmt.Sprintf("the interface %s, of the driver %s, cannot be moved to a network namespace: name the address of another one", n.Device, n.Driver)
-		}
-		n.Data.Address = n.prefixOf(way.Address)
-		return refuseDetour(h, link, n, way.Toward)
+		return refuseDetour(h, n, way.Toward)
 	})
 	return n, err
+}
+
+// FindNICs finds several, each of a network of its own.
+func FindNICs(ways []Way) (all []NIC, err error) {
+	err = withLinks(func(h *handle) error {
+		for _, way := range ways {
+			n, err := findNIC(h, way)
+			if err != nil {
+				return err
+			}
+			all = append(all, n)
+		}
+		if err := refuseTwins(all); err != nil { // of two in one network one has the route
+			return err
+		}
+		for i, n := range all {
+			if err := refuseDetour(h, n, ways[i].Toward); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// refuseTwins refuses interfaces for data that are one, or in one network.
+func refuseTwins(all []NIC) error {
+	for i, n := range all {
+		network, err := netip.ParsePrefix(n.Data.Address)
+		for _, other := range all[:i] {
+			theirs, bad := netip.ParsePrefix(other.Data.Address)
+			switch {
+			case n.Device == other.Device:
+				return fmt.Errorf("the data addresses %s and %s are both of the interface %s: name one address of each interface", other.Data.Address, n.Data.Address, n.Device)
+			case errors.Join(err, bad) == nil && network.Overlaps(theirs):
+				return fmt.Errorf("the data addresses %s of %s and %s of %s are of one network: each link between two nodes has a network of its own", other.Data.Address, other.Device, n.Data.Address, n.Device)
+			}
+		}
+	}
+	return nil
+}
+
+func findNIC(h *handle, way Way) (n NIC, err error) {
+	if !way.Address.IsValid() {
+		if way.Address, err = sourceFor(h, way.Toward); err != nil {
+			return n, err
+		}
+	}
+	if !way.Address.Is4() {
+		return n, fmt.Errorf("the data address %s is no IPv4 address: paths are laid over IPv4 data addresses", way.Address)
+	}
+	link, err := ownerOf(h, way.Address)
+	if err != nil {
+		return n, err
+	}
+	if err := refuseControl(h, link, way); err != nil {
+		return n, err
+	}
+	if n, err = lookAt(h, link); err != nil {
+		return n, err
+	}
+	if n.Data.Fixed, err = inUse(h, link); err != nil {
+		return n, err
+	}
+	if n.Features["netns-local"] {
+		n.Data.Fixed = fmt.Sprintf("the interface %s, of the driver %s, cannot be moved to a network namespace: name the address of another one", n.Device, n.Driver)
+	}
+	n.Data.Address = n.prefixOf(way.Address)
+	return n, nil
 }
 
 func sourceFor(h *handle, toward netip.Addr) (netip.Addr, error) {
@@ -181,6 +230,30 @@ func inUse(h *handle, link netlink.Link) (string, error) {
 			return refusal("the host's default route goes over it: name an interface of a network for data alone")
 		}
 	}
+	shared, err := overSeveral(h, a.Index)
+	if err == nil && shared != "" {
+		return refusal("the route to %s goes over it and others, and would be lost: remove that first", shared)
+	}
+	return "", err
+}
+
+// overSeveral is the destination of a route that goes over an interface and others, "" if there is none. It is none of the interface's
+// own, and what the kernel leaves of it when one of its interfaces goes nobody could put back.
+func overSeveral(h *handle, index int) (string, error) {
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		all, err := h.RouteListFiltered(family, &netlink.Route{}, netlink.RT_FILTER_TABLE) // table 0: all of them
+		if err != nil {
+			return "", fmt.Errorf("reading the host's routes: %w", err)
+		}
+		for _, r := range all {
+			if len(r.MultiPath) > 1 && slices.ContainsFunc(r.MultiPath, func(hop *netlink.NexthopInfo) bool { return hop.LinkIndex == index }) {
+				if r.Dst == nil {
+					return "anywhere", nil
+				}
+				return r.Dst.String(), nil
+			}
+		}
+	}
 	return "", nil
 }
 
@@ -190,9 +263,13 @@ func lengthOf(prefix *net.IPNet) int {
 }
 
 // refuseDetour refuses a data address from which the other node's is not reached directly.
-func refuseDetour(h *handle, link netlink.Link, n NIC, toward netip.Addr) error {
+func refuseDetour(h *handle, n NIC, toward netip.Addr) error {
 	if !toward.IsValid() {
 		return nil
+	}
+	link, err := h.LinkByName(n.Device)
+	if err != nil {
+		return err
 	}
 	found, err := h.RouteGet(net.IP(toward.AsSlice()))
 	if err != nil || len(found) == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -13,43 +14,62 @@ import (
 	"windtunnel/testbed"
 )
 
-// host is a node that is a real host: its interface for data, as it was found, and the stack in
-// which that is while the run lasts. The host's own stack keeps everything else, its firewall and its
+// host is a node that is a real host: its interfaces for data that were taken, as they were found, and the stack in
+// which those are while the run lasts. The host's own stack keeps everything else, its firewall and its
 // daemons included, and the way of the control connection is not touched.
 type host struct {
-	nic   NIC
+	nics  []NIC
 	stack *Stack
 }
 
+// nic is one of the interfaces that were taken.
+func (h *host) nic(device string) (NIC, bool) {
+	if h == nil {
+		return NIC{}, false
+	}
+	i := slices.IndexFunc(h.nics, func(n NIC) bool { return n.Device == device })
+	if i < 0 {
+		return NIC{}, false
+	}
+	return h.nics[i], true
+}
+
 // Take moves a host's interface into a stack that is the node's in every cell from now on; cells then
-// stand one at a time. The stack's namespace is pinned at nic.Pin, so that the interface is not lost if
-// this process dies: a physical one would fall back to the first namespace, a virtual one would be
+// stand one at a time. Others of the host's may follow, between cells. The stack's namespace is pinned at nic.Pin, so that the
+// interface is not lost if this process dies: a physical one would fall back to the first namespace, a virtual one would be
 // destroyed (default_device_exit_batch in net/core/dev.c). The caller has noted nic in its journal.
 func (b *Backend) Take(nic NIC) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.host != nil || len(b.cells) > 0 {
-		return fmt.Errorf("node %s has an interface already, or cells without: take it first, and once", b.node)
+	if _, taken := b.host.nic(nic.Device); taken || len(b.cells) > 0 {
+		return fmt.Errorf("node %s has the interface %s already, or cells stand: take it while none does, and once", b.node, nic.Device)
 	}
-	stack, err := NewStack(b.node, b.dir)
-	if err != nil {
-		return err
+	if b.host == nil {
+		stack, err := NewStack(b.node, b.dir)
+		if err != nil {
+			return err
+		}
+		b.host = &host{stack: stack}
+		if err := errors.Join(stack.pin(b.cpus), stack.settle(false)); err != nil {
+			return errors.Join(fmt.Errorf("taking the interface %s: %w", nic.Device, err), b.giveBack())
+		}
 	}
-	b.host = &host{nic, stack}
-	err = stack.pin(b.cpus)
-	if err == nil {
-		err = stack.settle(false)
-	}
-	if err == nil {
-		err = nic.moveTo(stack)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("taking the interface %s: %w", nic.Device, err), b.giveBack())
+	b.host.nics = append(b.host.nics, nic)
+	if err := nic.moveTo(b.host.stack); err != nil {
+		return errors.Join(fmt.Errorf("taking the interface %s: %w", nic.Device, err), b.giveBack(nic.Device))
 	}
 	return nil
 }
 
-// GiveBack returns the host's interface before the end. No cell may stand with it.
+// Has tells whether a host's interface was taken, and not given back since.
+func (b *Backend) Has(device string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, taken := b.host.nic(device)
+	return taken
+}
+
+// GiveBack returns the host's interfaces before the end. No cell may stand with them.
 func (b *Backend) GiveBack() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,13 +81,23 @@ func (b *Backend) GiveBack() error {
 	return b.giveBack()
 }
 
-// giveBack returns the host's interface. After a failure it is taken still.
-func (b *Backend) giveBack() error {
+// giveBack returns these of the host's interfaces, or all, and lets the stack go with the last one. Those that cannot be returned are
+// taken still.
+func (b *Backend) giveBack(devices ...string) error {
 	if b.host == nil {
 		return nil
 	}
-	if _, err := b.host.nic.Return(); err != nil {
-		return err
+	var kept []NIC
+	var failed error
+	for _, n := range b.host.nics {
+		if len(devices) > 0 && !slices.Contains(devices, n.Device) {
+			kept = append(kept, n)
+		} else if _, err := n.Return(); err != nil {
+			kept, failed = append(kept, n), errors.Join(failed, err)
+		}
+	}
+	if b.host.nics = kept; len(kept) > 0 {
+		return failed
 	}
 	stack := b.host.stack
 	b.host = nil
@@ -179,10 +209,16 @@ func (c *cell) adopt(l testbed.Link) error {
 		if c.stacks[end.Place] == nil || isInPlace(c.graph, end.Place) {
 			continue
 		}
-		if c.host == nil || c.host.nic.Device != end.Device {
+		if _, taken := c.host.nic(end.Device); !taken {
 			return fmt.Errorf("node %s has not taken the interface %s", c.node, end.Device)
 		}
+		if err := c.numberQueues(end); err != nil {
+			return err
+		}
 		if err := c.configure(end); err != nil {
+			return err
+		}
+		if err := c.sendBy(end); err != nil {
 			return err
 		}
 	}
@@ -193,7 +229,8 @@ func (c *cell) adopt(l testbed.Link) error {
 func (c *cell) release(l testbed.Link) error {
 	for _, end := range l.Ends {
 		stack := c.stacks[end.Place]
-		if stack == nil || c.host == nil {
+		nic, taken := c.host.nic(end.Device)
+		if stack == nil || !taken {
 			continue
 		}
 		err := stack.Do(func() error {
@@ -202,7 +239,9 @@ func (c *cell) release(l testbed.Link) error {
 				if err != nil {
 					return err
 				}
-				return errors.Join(bare(h, link), c.host.nic.reset(stack.sysfs))
+				// Up, as it is not when it leaves a bond (__bond_release_one in drivers/net/bonding/bond_main.c): a virtual
+				// pair takes no word of its NAPI threads while it has no NAPI.
+				return errors.Join(bare(h, link), h.up(end.Device), nic.reset(stack.sysfs))
 			})
 		})
 		if err != nil {
@@ -212,7 +251,7 @@ func (c *cell) release(l testbed.Link) error {
 	return nil
 }
 
-// sweep removes every interface but the taken one from the stack that it is in: what cells had is gone with them, so these are what their
+// sweep removes every interface but those taken from the stack that they are in: what cells had is gone with them, so these are what their
 // programs left. Open vSwitch's taps outlast it unless it is told to remove them (netdev_linux_construct_tap in
 // lib/netdev-linux.c), which nobody can tell one that was killed.
 func (h *host) sweep() error {
@@ -220,7 +259,8 @@ func (h *host) sweep() error {
 		return withLinks(func(l *handle) error {
 			links, err := l.LinkList()
 			for _, link := range links {
-				if name := link.Attrs().Name; name != h.nic.Device && link.Attrs().Flags&net.FlagLoopback == 0 {
+				name := link.Attrs().Name
+				if _, taken := h.nic(name); !taken && link.Attrs().Flags&net.FlagLoopback == 0 {
 					err = errors.Join(err, l.delete(name)) // of those that the kernel has in every stack (tunl0, say) it keeps them, and says nothing
 				}
 			}

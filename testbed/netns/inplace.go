@@ -24,7 +24,7 @@ func isInPlace(g testbed.Graph, place string) bool {
 // addHost makes the stack of the calling thread, which is the host's own, the node's.
 func (c *cell) addHost(place string) error {
 	if c.host != nil {
-		return fmt.Errorf("the interface %s is in a stack of its own, and the cell needs it in the host's: give it back first", c.host.nic.Device)
+		return fmt.Errorf("the interface %s is in a stack of its own, and the cell needs it in the host's: give it back first", c.host.nics[0].Device)
 	}
 	here, err := netns.Get()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -16,7 +17,7 @@ import (
 
 // multipathSettings let a stack forward, choose a way by addresses and ports, pass over links without a carrier,
 // and take packets by another way than the one back (Documentation/networking/ip-sysctl.rst). They are the stack's
-// own, and go with it.
+// own, and go with it; that of a real host's node serves other cells, too, and has them back as they were.
 var multipathSettings = map[string]string{
 	"ip_forward":                           "1",
 	"fib_multipath_hash_policy":            "1",
@@ -27,15 +28,24 @@ var multipathSettings = map[string]string{
 	"conf/all/send_redirects":              "0",
 }
 
+const ipv4Settings = "/proc/sys/net/ipv4/"
+
 // makeRoute adds a node's route over several links.
 func (c *cell) makeRoute(m testbed.Multipath) error {
 	settings := maps.Clone(multipathSettings)
 	for _, hop := range m.Hops {
 		settings["conf/"+hop.Device+"/rp_filter"] = "0" // the strictest of all and the device's counts
 	}
+	was := map[string]string{}
+	c.routed[m.Name] = was
 	return c.stacks[m.Node].Do(func() error {
 		for name, value := range settings {
-			if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0); err != nil {
+			text, err := os.ReadFile(ipv4Settings + name)
+			if err == nil {
+				was[name] = strings.TrimSpace(string(text))
+				err = os.WriteFile(ipv4Settings+name, []byte(value), 0)
+			}
+			if err != nil {
 				return fmt.Errorf("setting net.ipv4.%s (CONFIG_IP_ROUTE_MULTIPATH): %w", name, err)
 			}
 		}
@@ -83,9 +93,21 @@ func (c *cell) removeRoute(m testbed.Multipath) error {
 			if err != nil && !errors.Is(err, unix.ESRCH) {
 				return fmt.Errorf("removing the route to %s: %w", m.Prefix, err)
 			}
-			return nil
+			return c.unroute(m.Name)
 		})
 	})
+}
+
+// unroute puts the settings back, on the stack's thread.
+func (c *cell) unroute(route string) error {
+	var failed error
+	for name, was := range c.routed[route] {
+		if err := os.WriteFile(ipv4Settings+name, []byte(was), 0); err != nil && !errors.Is(err, os.ErrNotExist) { // a device's go with it
+			failed = errors.Join(failed, fmt.Errorf("putting net.ipv4.%s back: %w", name, err))
+		}
+	}
+	delete(c.routed, route)
+	return failed
 }
 
 // routeDifference tells whether a route has its ways.

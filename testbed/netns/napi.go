@@ -12,10 +12,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"windtunnel/ethtool"
 )
 
 // The part of the generic netlink family "netdev" that is used here, from
@@ -157,7 +158,7 @@ func napiByComparing(device string, queues int) ([]int, error) {
 func newThreads(device string) ([]int, error) {
 	prefix := "napi/" + device + "-"
 	var before, after []int
-	err := withEthtool(func(tool *ethtool.Ethtool) (err error) {
+	err := withEthtool(func(tool *ethtool.Socket) (err error) {
 		if err = tool.Change(device, map[string]bool{"rx-gro": false}); err != nil {
 			return err
 		}

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"windtunnel/ethtool"
 	"windtunnel/testbed"
 )
 
@@ -29,6 +29,7 @@ type NIC struct {
 	Addresses   []Address         `json:"addresses,omitempty"`
 	Routes      []HostRoute       `json:"routes,omitempty"`
 	Features    map[string]bool   `json:"features,omitempty"` // the kernel's, of which offloads are made
+	Table       []uint32          `json:"table,omitempty"`    // by which its driver spreads flows over queues
 	Files       map[string]string `json:"files,omitempty"`    // below its folder in sysfs: steering
 	Settings    map[string]string `json:"settings,omitempty"` // below net.FAMILY.conf.DEVICE: ipv6/disable_ipv6
 
@@ -62,8 +63,9 @@ type HostRoute struct {
 	MTU      int    `json:"mtu,omitempty"`
 }
 
-// steeringFiles say who receives for an interface (Documentation/networking/scaling.rst).
-var steeringFiles = []string{"queues/rx-*/rps_cpus", "threaded"}
+// steeringFiles say who receives for an interface, and who sends by which of its queues (Documentation/networking/scaling.rst).
+// A queue that an interface loses, because it is given fewer, loses its own of them.
+var steeringFiles = []string{"queues/rx-*/rps_cpus", "queues/rx-*/rps_flow_cnt", "queues/tx-*/xps_cpus", "queues/tx-*/xps_rxqs", "threaded"}
 
 // settingFiles are an interface's own settings of its stack, which it loses with its namespace.
 var settingFiles = []string{
@@ -77,24 +79,21 @@ func lookAt(h *handle, link netlink.Link) (NIC, error) {
 	n := NIC{Device: attrs.Name, Up: attrs.RawFlags&unix.IFF_UP != 0, MTU: attrs.MTU,
 		Promiscuous: attrs.RawFlags&unix.IFF_PROMISC != 0, Files: map[string]string{}, Settings: map[string]string{}}
 	n.Data = testbed.NIC{Device: attrs.Name, Virtual: link.Type() == "veth", MTU: attrs.MTU}
-	err := withEthtool(func(tool *ethtool.Ethtool) (err error) {
-		n.Driver, _ = tool.DriverName(n.Device) // for people only
-		n.Features, err = tool.Features(n.Device)
-		return err
+	n.Data.Queues, n.Data.Steered = receiveQueues("/sys", attrs.Name)
+	sending, _ := filepath.Glob(filepath.Join("/sys/class/net", attrs.Name, "queues/tx-*"))
+	n.Data.SendQueues = len(sending)
+	err := withEthtool(func(tool *ethtool.Socket) (err error) {
+		n.Driver, _ = tool.Driver(n.Device) // for people only
+		if n.Features, err = tool.Features(n.Device); err != nil {
+			return fmt.Errorf("reading the offloads of %s: %w", n.Device, err)
+		}
+		return n.lookAtQueues(tool)
 	})
 	if err != nil {
-		return n, fmt.Errorf("reading the offloads of %s: %w", n.Device, err)
+		return n, err
 	}
 	folder := filepath.Join("/sys/class/net", n.Device)
-	for _, pattern := range steeringFiles {
-		files, _ := filepath.Glob(filepath.Join(folder, pattern))
-		for _, file := range files {
-			if text, err := os.ReadFile(file); err == nil {
-				name, _ := filepath.Rel(folder, file)
-				n.Files[name] = strings.TrimSpace(string(text))
-			}
-		}
-	}
+	n.readSteering(folder)
 	for _, name := range settingFiles {
 		if text, err := os.ReadFile(n.setting(name)); err == nil {
 			n.Settings[name] = strings.TrimSpace(string(text))
@@ -106,6 +105,30 @@ func lookAt(h *handle, link netlink.Link) (NIC, error) {
 		}
 	}
 	return n, n.lookAtLayer3(h, link)
+}
+
+// readSteering reads what is set of who receives and sends, in the interface's folder in sysfs.
+func (n *NIC) readSteering(folder string) {
+	for _, pattern := range steeringFiles {
+		files, _ := filepath.Glob(filepath.Join(folder, pattern))
+		for _, file := range files {
+			if text, err := os.ReadFile(file); err == nil {
+				name, _ := filepath.Rel(folder, file)
+				n.Files[name] = strings.TrimSpace(string(text))
+			}
+		}
+	}
+}
+
+// receiveQueues is how many an interface uses, which are those that sysfs shows (net_rx_queue_update_kobjects in
+// net/core/net-sysfs.c), 0 if it shows none, and whether what comes by them is steered to CPUs (RPS, Documentation/networking/scaling.rst).
+func receiveQueues(sysfs, device string) (count int, steered bool) {
+	queues, _ := filepath.Glob(filepath.Join(sysfs, "class/net", device, "queues/rx-*"))
+	for _, queue := range queues {
+		cpus, err := os.ReadFile(filepath.Join(queue, "rps_cpus"))
+		steered = steered || err == nil && strings.Trim(string(cpus), "0,\n") != ""
+	}
+	return len(queues), steered
 }
 
 // setting is the file of one of settingFiles.
@@ -156,7 +179,7 @@ func (n *NIC) lookAtLayer3(h *handle, link netlink.Link) error {
 	return nil
 }
 
-// reset puts back what goes with the interface into whatever namespace: MTU, promiscuity, offloads, steering. It is
+// reset puts back what goes with the interface into whatever namespace: MTU, promiscuity, queues, offloads, steering. It is
 // called on a thread of the namespace that it is in, whose sysfs is given.
 func (n NIC) reset(sysfs string) error {
 	failed := withLinks(func(h *handle) error {
@@ -169,6 +192,8 @@ func (n NIC) reset(sysfs string) error {
 		}
 		return errors.Join(err, n.listen(h, link))
 	})
+	// Channels before what is said of each queue.
+	failed = errors.Join(failed, n.requeue())
 	// NAPI threads first: a virtual pair has none without GRO, and then takes no word of them.
 	for name, was := range n.Files {
 		file := filepath.Join(sysfs, "class/net", n.Device, name)
@@ -176,7 +201,7 @@ func (n NIC) reset(sysfs string) error {
 			failed = errors.Join(failed, os.WriteFile(file, []byte(was), 0))
 		}
 	}
-	failed = errors.Join(failed, withEthtool(func(tool *ethtool.Ethtool) error {
+	failed = errors.Join(failed, withEthtool(func(tool *ethtool.Socket) error {
 		have, err := tool.Features(n.Device)
 		if err != nil {
 			return err

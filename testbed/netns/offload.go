@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/safchain/ethtool"
-
+	"windtunnel/ethtool"
 	"windtunnel/testbed"
 )
 
@@ -18,7 +17,7 @@ func (c *cell) setOffloads(p testbed.Interface) error {
 		return nil
 	}
 	return c.stacks[p.Place].Do(func() error {
-		return withEthtool(func(tool *ethtool.Ethtool) error {
+		return withEthtool(func(tool *ethtool.Socket) error {
 			have, err := tool.Features(p.Device)
 			if err != nil {
 				return fmt.Errorf("reading the offloads of %s: %w", p.Device, err)
@@ -33,8 +32,8 @@ func (c *cell) setOffloads(p testbed.Interface) error {
 }
 
 // withEthtool opens an ethtool socket for f, on a stack's thread.
-func withEthtool(f func(*ethtool.Ethtool) error) error {
-	tool, err := ethtool.NewEthtool()
+func withEthtool(f func(*ethtool.Socket) error) error {
+	tool, err := ethtool.Open()
 	if err != nil {
 		return fmt.Errorf("opening an ethtool socket: %w", err)
 	}
@@ -47,7 +46,11 @@ func withEthtool(f func(*ethtool.Ethtool) error) error {
 func features(have map[string]bool, offloads map[string]bool) map[string]bool {
 	wanted := map[string]bool{}
 	for name, on := range offloads {
-		for _, feature := range featuresOf(have, name) {
+		named := featuresOf(have, name)
+		if name == testbed.GRO && !on {
+			named = append(named, largeReceive)
+		}
+		for _, feature := range named {
 			if have[feature] != on {
 				wanted[feature] = on
 			}
@@ -55,6 +58,10 @@ func features(have map[string]bool, offloads map[string]bool) map[string]bool {
 	}
 	return wanted
 }
+
+// largeReceive is what some NICs do by themselves of what GRO does (LRO), whatever became of that: who wants single packets
+// wants neither.
+const largeReceive = "rx-lro"
 
 // featuresOf lists the features behind an offload's name, as ethtool(8) groups
 // them: TSO is every kind of TCP segmentation that the kernel knows.

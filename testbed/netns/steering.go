@@ -21,7 +21,8 @@ func (c *cell) steerEnd(p testbed.Interface) error {
 		return nil
 	}
 	return stack.Do(func() error {
-		if err := steerRPS(stack.device(p.Device), p.Steering == testbed.SteerRPS, c.receive(p)); err != nil {
+		rps := p.Steering == testbed.SteerRPS || p.Found.Receive == testbed.ReceiveByRPS
+		if err := steerRPS(stack.device(p.Device), rps, c.receive(p)); err != nil {
 			return err
 		}
 		threads, err := steerThreaded(stack, p, c.receive(p))

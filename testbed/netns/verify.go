@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"windtunnel/ethtool"
 	"windtunnel/testbed"
 )
 
@@ -124,6 +124,7 @@ func (c *cell) portDifferences(stack *Stack, p testbed.Interface) []error {
 	if _, attached := c.rules[p.Place+"/"+p.Device]; attached != (p.Loss > 0) {
 		all = append(all, fmt.Errorf("the rule that drops %g %% is not attached as it should be", 100*p.Loss))
 	}
+	all = append(all, c.foundDifferences(stack, p)...)
 	return append(all, c.steeringDifferences(stack, p)...)
 }
 
@@ -206,7 +207,7 @@ func offloadDifferences(p testbed.Interface) []error {
 		return nil
 	}
 	var all []error
-	err := withEthtool(func(tool *ethtool.Ethtool) error {
+	err := withEthtool(func(tool *ethtool.Socket) error {
 		have, err := tool.Features(p.Device)
 		if err != nil {
 			return fmt.Errorf("reading the offloads: %w", err)

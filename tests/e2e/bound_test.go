@@ -5,7 +5,9 @@ package e2e
 import (
 	"bytes"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -57,6 +59,31 @@ func TestBoundOutlivesOtherThreads(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	<-ended
+}
+
+// untilMeasured runs the program until each of the cells has two trials that count, which takes as long as others leave it CPUs, and ends
+// it by Ctrl-C: its report is of what there is. Its budget only bounds that; windows are to be named, or they would go by it.
+func untilMeasured(t *testing.T, cells []string, args ...string) outcome {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command(filepath.Join(bin, "windtunnel"), append(args, "--budget", "3m", "--out", dir)...)
+	said, errs := untilSeen(t, cmd, 4*time.Minute, func() bool {
+		count := countTrials(t, dir)
+		return !slices.ContainsFunc(cells, func(cell string) bool { return count[cell] < 2 })
+	})
+	return outcome{code: cmd.ProcessState.ExitCode(), out: said, err: errs}
+}
+
+// countTrials says how many trials of each cell of a run count up to now.
+func countTrials(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	count := map[string]int{}
+	for _, trial := range trialsOf(t, dir) {
+		if trial.Excluded == "" {
+			count[trial.Cell]++
+		}
+	}
+	return count
 }
 
 // untilSeen lets a command run until what it is for was seen, then gives it Ctrl-C, and returns what it said once it has ended.

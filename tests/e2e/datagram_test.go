@@ -20,7 +20,7 @@ func (b frameBed) likeNIC() {
 	}
 }
 
-// datagrams prepares both ends of a load, runs them, and lets disturb act meanwhile.
+// datagrams prepares both ends of a load and runs them. What is to disturb them acts once some have come, and has most of a window for it.
 func (b frameBed) datagrams(t *testing.T, address string, load result.Options, disturb func()) (sent, got result.PairEnd) {
 	t.Helper()
 	prepare := func(at *stack, order traffic.Order) (w traffic.Worker) {
@@ -35,11 +35,20 @@ func (b frameBed) datagrams(t *testing.T, address string, load result.Options, d
 	receive := prepare(b.to, traffic.Order{Role: traffic.Receive, Load: load, Address: address})
 	send := prepare(b.from, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address()})
 	when := briefly
+	if disturb != nil {
+		when.Window, when.Interval = 2*time.Second, 50*time.Millisecond
+	}
 	when.Start = time.Now().Add(100 * time.Millisecond)
 	var all sync.WaitGroup
 	all.Go(func() {
+		watched, once := when, sync.Once{}
+		watched.Observe = func(i result.Interval) {
+			if disturb != nil && i.From >= 0 && i.Packets > 0 {
+				once.Do(func() { all.Go(disturb) })
+			}
+		}
 		var err error
-		if got, err = receive.Run(t.Context(), when); err != nil {
+		if got, err = receive.Run(t.Context(), watched); err != nil {
 			t.Error(err)
 		}
 	})
@@ -49,12 +58,6 @@ func (b frameBed) datagrams(t *testing.T, address string, load result.Options, d
 			t.Error(err)
 		}
 	})
-	if disturb != nil {
-		all.Go(func() {
-			time.Sleep(time.Until(when.Start.Add(when.WarmUp + when.Window/3)))
-			disturb()
-		})
-	}
 	all.Wait()
 	return sent, got
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,16 +111,35 @@ func waitForPlacesLeft(t *testing.T) {
 	}
 }
 
-// placeAgents are the processes in the two namespaces: agents and workers.
-func placeAgents() []string {
-	var found []string
-	for _, name := range []string{existingRed, existingBlue} {
-		out, err := exec.Command("ip", "netns", "pids", name).Output()
-		if err == nil { // else there is no such namespace
-			found = append(found, strings.Fields(string(out))...)
+// placeAgents are the processes in the two namespaces: shells, what those run, agents and workers.
+func placeAgents() []string { return append(processesIn(existingRed), processesIn(existingBlue)...) }
+
+// processesIn are a namespace's, none if there is no such one.
+func processesIn(namespace string) []string {
+	out, _ := exec.Command("ip", "netns", "pids", namespace).Output()
+	return strings.Fields(string(out))
+}
+
+// hasWorker tells whether a worker stands in a namespace, which its agent has then long entered.
+func hasWorker(namespace string) bool {
+	return slices.ContainsFunc(processesIn(namespace), func(pid string) bool {
+		line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+		return strings.Contains(string(line), "\x00--worker\x00")
+	})
+}
+
+// entered is the process by which a conductor entered a namespace: its own child there.
+func entered(t *testing.T, namespace string, conductor int) (pid int) {
+	t.Helper()
+	for _, one := range processesIn(namespace) {
+		text, _ := os.ReadFile("/proc/" + one + "/status")
+		if strings.Contains(string(text), fmt.Sprintf("\nPPid:\t%d\n", conductor)) {
+			_, _ = fmt.Sscan(one, &pid)
+			return pid
 		}
 	}
-	return found
+	t.Fatalf("%s has %v, and none is a child of %d", namespace, processesIn(namespace), conductor)
+	return 0
 }
 
 // TestPlacesThatRunAlready measures between namespaces of others, and changes nothing of them.
@@ -156,14 +176,14 @@ func TestPlacesAreLeftAfterKills(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); len(placeAgents()) < 4; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(20 * time.Second); !hasWorker(existingRed) || !hasWorker(existingBlue); time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("the places have %v", placeAgents())
 				}
 			}
 			pid := cmd.Process.Pid
 			if victim == "place" {
-				_, _ = fmt.Sscan(placeAgents()[0], &pid)
+				pid = entered(t, existingRed, pid)
 			}
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 )
 
 // hostsBed is two hosts that are reached by real sshd processes, and a place for the conductor, each with a network
-// namespace and, where it is a host, its own /run, /var/cache and /sys:
+// namespace and, where it is a host, its own /run, /var/cache and /sys, and its own clocks since boot:
 //
 //	conductor 10.9.1.1 - mgmt 10.9.1.2 h1 data 10.0.0.1 - 10.0.0.2 data h2 mgmt 10.9.2.2 - 10.9.2.1 conductor
 type hostsBed struct {
@@ -102,6 +102,12 @@ func newHosts(t *testing.T) *hostsBed {
 // their data by a switch, a bridge in the conductor's place.
 func hostsOf(t *testing.T, count int) *hostsBed {
 	t.Helper()
+	return hostsWith(t, count, func(i int) string { return cpuOf(t, i) })
+}
+
+// hostsWith builds a bed of so many hosts, each with the CPUs of a list as taskset(1) takes it.
+func hostsWith(t *testing.T, count int, cpus func(host int) string) *hostsBed {
+	t.Helper()
 	needsRoot(t)
 	for _, program := range []string{"/usr/sbin/sshd", "ssh", "ssh-keygen", "unshare", "nsenter", "taskset", "ip"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -119,12 +125,14 @@ func hostsOf(t *testing.T, count int) *hostsBed {
 	for i := range b.hosts {
 		n := i + 1
 		b.write(t, fmt.Sprintf("sshd%d", n), fmt.Sprintf(sshdConfig, n, b.dir), 0o600)
-		b.hosts[i] = hold(t, "taskset", "-c", cpuOf(t, i), "unshare", "-n", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", `set -e
+		own := append([]string{"taskset", "-c", cpus(i), "unshare"}, clocksOf(t, i)...)
+		b.hosts[i] = hold(t, append(own, "-n", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", `set -e
 			mount --make-rprivate /; mount -t tmpfs tmpfs /run; mkdir -m 755 /run/sshd /run/windtunnel; mount -t tmpfs tmpfs /var/cache
 			mkdir /run/cgroup; mount --rbind /sys/fs/cgroup /run/cgroup; mount -t sysfs sysfs /sys; mount --move /run/cgroup /sys/fs/cgroup; rmdir /run/cgroup
-			mount --bind `+filepath.Join(b.dir, "passwd")+` /etc/passwd; cp `+filepath.Join(b.dir, "user.pub")+` /run/keys; read go; exec /usr/sbin/sshd -D -e -f `+filepath.Join(b.dir, fmt.Sprintf("sshd%d", n)))
+			mount --bind `+filepath.Join(b.dir, "passwd")+` /etc/passwd; cp `+filepath.Join(b.dir, "user.pub")+` /run/keys; read go; exec /usr/sbin/sshd -D -e -f `+filepath.Join(b.dir, fmt.Sprintf("sshd%d", n)))...)
 	}
 	b.wires(t)
+	b.clocksAreApart(t)
 	return b
 }
 
@@ -206,6 +214,20 @@ func (b *hostsBed) wires(t *testing.T) {
 	}
 }
 
+// join adds a second network for data to a bed of two hosts: data2 of each, 10.1.0.1 and 10.1.0.2.
+func (b *hostsBed) join(t *testing.T) {
+	t.Helper()
+	must(t, strings.Fields(fmt.Sprintf("ip link add data2 netns %d type veth peer name data2 netns %d", b.hosts[0].pid, b.hosts[1].pid))...)
+	for i, h := range b.hosts {
+		for _, line := range []string{fmt.Sprintf("ip address add 10.1.0.%d/24 dev data2", i+1), "ip link set data2 mtu 1300 up", fmt.Sprintf("ip route add 10.78.0.0/16 via 10.1.0.%d metric 9", len(b.hosts)-i)} {
+			must(t, append([]string{"nsenter", "-t", fmt.Sprint(h.pid), "-n"}, strings.Fields(line)...)...)
+		}
+	}
+	for i := range b.hosts {
+		b.awaitCarriers(t, i)
+	}
+}
+
 // awaitCarriers waits until the kernel has noticed that both ends of a host's wires are up, which it does up to a
 // second later: a host is compared only with itself at rest.
 func (b *hostsBed) awaitCarriers(t *testing.T, i int) {
@@ -258,8 +280,9 @@ func (b *hostsBed) command(host int, line string) *exec.Cmd {
 // state is everything of a host that a run could leave behind or change.
 func (b *hostsBed) state(t *testing.T, host int) string {
 	t.Helper()
-	said := b.on(t, host, `ip -d address | grep -v valid_lft; ip route show table all; ip -6 route show table all; ip rule; tc qdisc; ethtool -k data
-		grep -r . /sys/class/net/data/queues/rx-0/rps_cpus /sys/class/net/data/threaded /proc/sys/net/ipv4/conf/data
+	said := b.on(t, host, `ip -d address | grep -v valid_lft; ip route show table all; ip -6 route show table all; ip rule; tc qdisc
+		for d in data data2; do [ ! -e /sys/class/net/$d ] || { ethtool -k $d; ethtool -l $d; grep -s . /sys/class/net/$d/queues/*/[rx]ps_*
+		grep -r . /sys/class/net/$d/threaded /proc/sys/net/ipv4/conf/$d; }; done
 		find /run/windtunnel /var/cache -mindepth 1 ! -name lock; cut -d" " -f1,2,3 /proc/self/mounts; ls /sys/fs/bpf`)
 	lines := strings.Split(regexp.MustCompile(` (link-netnsid|link-netns|qlen|proto|tso_max_size|[a-z_]+_timer) +[^ \n]+`).ReplaceAllString(said, ""), "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool {

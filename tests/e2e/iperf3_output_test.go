@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
@@ -312,21 +313,25 @@ type figures struct {
 // TestIperf3FiguresCross wants both ends, one of them iperf3's, to print the same
 // of what the server counted.
 func TestIperf3FiguresCross(t *testing.T) {
-	two := make(chan struct{}, 2) // at once, or their clocks are further apart than near allows
 	eachIperf3(t, func(t *testing.T, program string) {
 		for name, ends := range map[string][2]runner{"our client": {theirCommand(program), ourCommand}, "our server": {ourCommand, theirCommand(program)}} {
 			for _, flags := range []string{"-t 1 -b 200M", "-t 1 -b 200M -R", "-u -t 1 -b 20M", "-u -t 1 -b 20M -R", "-t 1 -b 100M -O 1"} {
 				t.Run(name+" "+flags, func(t *testing.T) {
 					t.Parallel()
-					two <- struct{}{}
-					defer func() { <-two }()
+					began := time.Now()
 					atServer, atClient := converse(t, ends[0], ends[1], "-J", flags+" -J")
+					took := time.Since(began).Seconds()
 					server, client := readSums(t, atServer), readSums(t, atClient)
 					told, counted := client.End.Received, server.End.Received
 					if strings.Contains(flags, "-R") {
 						told, counted = client.End.Sent, server.End.Sent
 					}
-					told.Seconds, told.BitsPerSecond = counted.Seconds, near(told.BitsPerSecond, counted.BitsPerSecond)
+					for end, f := range map[string]figures{"server": counted, "client": told} {
+						if !f.areARate(took) {
+							t.Errorf("%s: %g bit/s are not %d bytes in %g s, of %g s in all", end, f.BitsPerSecond, f.Bytes, f.Seconds, took)
+						}
+					}
+					told.Seconds, told.BitsPerSecond = counted.Seconds, counted.BitsPerSecond // by another clock
 					if d := cmp.Diff(counted, told); d != "" {
 						t.Errorf("what the server counted (-) is not what the client prints (+):\n%s", d)
 					}
@@ -344,12 +349,10 @@ func readSums(t *testing.T, text string) (s sums) {
 	return s
 }
 
-// near takes a rate for another from which it is less than a hundredth apart.
-func near(rate, other float64) float64 {
-	if rate > 0.99*other && rate < 1.01*other {
-		return other
-	}
-	return rate
+// areARate tells whether a rate is that of the bytes, over seconds that lie in those that the test took: each end has its own, which are
+// as far apart as the ends wait for a CPU.
+func (f figures) areARate(took float64) bool {
+	return f.Seconds > 0 && f.Seconds <= took && math.Abs(f.BitsPerSecond*f.Seconds/8-float64(f.Bytes)) <= 1e-3*float64(f.Bytes)
 }
 
 // TestTheSourceDocumentsIperf3Line runs what the source document ran, for less long.

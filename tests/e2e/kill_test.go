@@ -107,8 +107,9 @@ func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
 	t.Helper()
 	before := hostAtRest(t)
 	var said bytes.Buffer
+	out := filepath.Join(t.TempDir(), "run")
 	cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", "contrail-windows",
-		"--cells", "B,D", "--budget", budget.String(), "--window", window.String(), "--out", filepath.Join(t.TempDir(), "run"))
+		"--cells", "B,D", "--budget", budget.String(), "--window", window.String(), "--out", out)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -116,6 +117,9 @@ func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	wait := time.Duration(rand.Int64N(int64(within)))
+	if signal != syscall.SIGKILL && signal != syscall.SIGSTOP {
+		awaitFolder(t, out, ended)
+	}
 	hit := hitAfter(words, signal, wait, ended)
 	select {
 	case <-ended:
@@ -130,6 +134,22 @@ func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
 	mustBeAsBefore(t, before)
 	t.Logf("hit %v at %s, exit code %d", hit, wait.Round(time.Millisecond), cmd.ProcessState.ExitCode())
 	return cmd.ProcessState.ExitCode()
+}
+
+// awaitFolder waits for a run's, which it makes when it has seen to the signals that it is to catch: they end one that has not
+// got so far, as they end any program.
+func awaitFolder(t *testing.T, out string, ended <-chan struct{}) {
+	t.Helper()
+	for {
+		if _, err := os.Stat(out); err == nil {
+			return
+		}
+		select {
+		case <-ended:
+			t.Fatal("the run ended before it had a folder")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 func clean(t *testing.T) {

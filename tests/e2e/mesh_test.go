@@ -105,7 +105,7 @@ func meshOnHosts(t *testing.T, simulated report) {
 		t.Errorf("bridged: %+v", cell)
 	}
 	const bySwitch = 2
-	if compared := sameRatios(t, r, simulated, bySwitch); compared != len(meshRatios) {
+	if compared := sameRatios(t, r, bySwitch, simulated); compared != len(meshRatios) {
 		t.Errorf("%d of %d ratios have bounds in both\n%s", compared, len(meshRatios), o.err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,6 +45,7 @@ type ntttcpEnd struct {
 	ready    chan struct{} // closed when it says that its threads are there
 	isReady  bool
 	finished chan error
+	gone     chan struct{} // closed when it has ended
 }
 
 func (e *ntttcpEnd) Write(b []byte) (int, error) {
@@ -67,25 +69,36 @@ func (e *ntttcpEnd) text() string {
 func (k tool) start(t *testing.T, args ...string) *ntttcpEnd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	e := &ntttcpEnd{ready: make(chan struct{}), finished: make(chan error, 1)}
+	e := &ntttcpEnd{ready: make(chan struct{}), finished: make(chan error, 1), gone: make(chan struct{})}
 	e.cmd = exec.CommandContext(ctx, k[0], append(append([]string(nil), k[1:]...), args...)...)
 	e.cmd.Dir, e.cmd.Stdout, e.cmd.Stderr = t.TempDir(), e, e
 	if err := e.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	gone := make(chan struct{})
 	go func() {
 		e.finished <- e.cmd.Wait()
-		close(gone)
+		close(e.gone)
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-gone
+		<-e.gone
 	})
 	return e
 }
 
-// receive is start for a receiver: it returns when the tool listens.
+// awaits returns when the tool has said something.
+func (e *ntttcpEnd) awaits(t *testing.T, words string) {
+	t.Helper()
+	for !strings.Contains(e.text(), words) {
+		select {
+		case <-e.gone:
+			t.Fatalf("%v ended and has not said %q:\n%s", e.cmd.Args, words, e.text())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// receive is start for a receiver: it returns when the tool listens on all of its ports, of which a sender may try any first.
 func (k tool) receive(t *testing.T, port int, args ...string) *ntttcpEnd {
 	t.Helper()
 	e := k.start(t, append(append([]string{"-r"}, args...), "-p", strconv.Itoa(port))...)
@@ -94,7 +107,16 @@ func (k tool) receive(t *testing.T, port int, args ...string) *ntttcpEnd {
 	case <-time.After(20 * time.Second):
 		t.Fatalf("no receiver:\n%s", e.text())
 	}
-	listening(t, port)
+	threads := 1
+	if at := slices.Index(args, "-P"); at >= 0 {
+		threads, _ = strconv.Atoi(args[at+1])
+	}
+	for n := range threads {
+		listening(t, port+n)
+	}
+	if !slices.Contains(args, "-N") {
+		listening(t, port-1) // where both agree on the test
+	}
 	return e
 }
 
@@ -211,9 +233,7 @@ func TestNtttcpSendersTogether(t *testing.T) {
 			var all []*ntttcpEnd
 			for _, k := range []tool{real, oursTool()} {
 				s := k.start(t, args...)
-				for !strings.Contains(s.text(), "waiting for the last client") {
-					time.Sleep(10 * time.Millisecond)
-				}
+				s.awaits(t, "waiting for the last client")
 				all = append(all, s)
 			}
 			all = append(all, ends.last.start(t, append(args, "-L")...))
@@ -245,9 +265,7 @@ func TestNtttcpInterrupt(t *testing.T) {
 	port := ntttcpPort(t)
 	r := oursTool().receive(t, port, "127.0.0.1", "-P", "1", "-t", "50")
 	s := real.start(t, "-s", "127.0.0.1", "-P", "1", "-n", "1", "-t", "50", "-p", strconv.Itoa(port))
-	for !strings.Contains(s.text(), "Real-time") {
-		time.Sleep(10 * time.Millisecond)
-	}
+	s.awaits(t, "Real-time")
 	began := time.Now()
 	s.cmd.Process.Signal(os.Interrupt)
 	r.wait(t)
@@ -338,7 +356,6 @@ func TestNtttcpTimesThatLookLikeLetters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			port := ntttcpPort(t)
 			c.receiver.receive(t, port, "127.0.0.1", "-P", "1", "-t", "2")
-			listening(t, port-1)
 			conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port-1)))
 			if err != nil {
 				t.Fatal(err)

@@ -73,7 +73,7 @@ func hugePages(t *testing.T) string {
 // TestPollModeIsMeasured: both directions, each with its rate, and their sum; what was lost has a name.
 func TestPollModeIsMeasured(t *testing.T) {
 	suite, before := needsPollMode(t), hugePages(t)
-	o := windtunnel(t, time.Minute, "run", suite, "--budget", "8s", "--json")
+	o := untilMeasured(t, []string{"P"}, "run", suite, "--window", "1s", "--json")
 	var r struct {
 		Cells map[string]struct {
 			Status, Reason string

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"windtunnel/result"
 )
 
 // bin is where `make build` puts the programs.
@@ -72,6 +74,7 @@ type report struct {
 		Reason   string
 		Trials   int
 		Received figure `json:"received_bits_per_second"`
+		Queueing *result.Queueing
 		Wire     figure `json:"wire_bytes_per_packet"`
 		Endpoint figure `json:"endpoint_bytes_per_packet"`
 		Layers   map[string]struct {

@@ -101,17 +101,19 @@ func TestTheOtherSuite(t *testing.T) {
 }
 
 // TestIdenticalCells is the A/A test on the real testbed: runs of two identical wires, whose intervals hold 1, but for one
-// run's at most. Five short runs, with windows as short, so that they have blocks enough; with IDENTICAL_BUDGET ten of that
-// length, with the windows that people have.
+// run's in twenty. Five short runs, with windows as short, so that they have blocks enough; with IDENTICAL_BUDGET ten of that
+// length, with the windows that people have, of which one at most may claim a difference.
 func TestIdenticalCells(t *testing.T) {
 	needsRoot(t)
 	many, args, limit := 5, []string{"run", "wire-aa", "--budget", "12s", "--window", "100ms", "--json"}, time.Minute
-	if longer := os.Getenv("IDENTICAL_BUDGET"); longer != "" {
+	longer := os.Getenv("IDENTICAL_BUDGET")
+	if longer != "" {
 		many, args, limit = 10, []string{"run", "wire-aa", "--budget", longer, "--json"}, 10*time.Minute
 	}
-	wrong, runs := 0, t.TempDir()
-	for i := range many {
-		r := parsed(t, windtunnel(t, limit, append(args, "--out", filepath.Join(runs, strconv.Itoa(i)))...))
+	wrong, done, runs := 0, 0, t.TempDir()
+	// One run in twenty may be wrong, so that two of five are where all is well, too: once in 44 tests. Then more have a say.
+	for last := many; done < last; done++ {
+		r := parsed(t, windtunnel(t, limit, append(args, "--out", filepath.Join(runs, strconv.Itoa(done)))...))
 		ratio := r.Ratios["other/one"]
 		if ratio.Low == nil || ratio.High == nil {
 			t.Fatalf("no interval: %+v", ratio)
@@ -120,14 +122,29 @@ func TestIdenticalCells(t *testing.T) {
 		if *ratio.Low > 1 || *ratio.High < 1 {
 			wrong++
 		}
+		if wrong > 1 && longer == "" {
+			last = 3 * many
+		}
 	}
-	if wrong > 1 {
-		t.Errorf("%d of %d A/A runs claim a difference", wrong, many)
+	if likely := byLuck(wrong, done, 0.05); wrong > 1 && (longer != "" || likely < 1e-3) {
+		t.Errorf("%d of %d A/A runs claim a difference: so many do once in %.0f tests where intervals are right", wrong, done, 1/likely)
 	}
 	o := windtunnel(t, limit, "plan", "wire-aa", "--precision", "2%", "--runs", runs)
-	if !strings.Contains(o.out, "to know every ratio to 2 % takes about") || !strings.Contains(o.out, fmt.Sprintf("in %d earlier runs", many)) {
-		t.Errorf("the plan after %d runs, exit code %d:\n%s%s", many, o.code, o.out, o.err)
+	if !strings.Contains(o.out, "to know every ratio to 2 % takes about") || !strings.Contains(o.out, fmt.Sprintf("in %d earlier runs", done)) {
+		t.Errorf("the plan after %d runs, exit code %d:\n%s%s", done, o.code, o.out, o.err)
 	}
+}
+
+// byLuck is how likely so many of n trials or more go wrong, each of which does with a probability.
+func byLuck(wrong, n int, each float64) (likely float64) {
+	just := math.Pow(1-each, float64(n)) // so many of n
+	for many := range n + 1 {
+		if many >= wrong {
+			likely += just
+		}
+		just *= float64(n-many) / float64(many+1) * each / (1 - each)
+	}
+	return likely
 }
 
 // cpusOverTime: what the CPUs were busy in the parts of a window is what they were in all of it.

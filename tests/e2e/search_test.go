@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +74,21 @@ func (b frameBed) searchKept(t *testing.T, args ...string) (s result.Search) {
 	return s
 }
 
+// skipStarved ends a test whose search says that other programs had the generator's CPU, by its own count of the time that its threads
+// waited in most of the trials that fell short: then there is no rate to be judged. The bound that it found instead must be true.
+func skipStarved(t *testing.T, s result.Search, truth float64) {
+	t.Helper()
+	r := s.Found[0]
+	if r.Limit.Verdict != result.GeneratorLimited || !strings.Contains(r.Limit.Says, "had no CPU") {
+		return
+	}
+	if r.Regular || r.Rate.High != nil || r.Rate.Low != nil && *r.Rate.Low > 1.01*truth {
+		tell(t, s)
+		t.Fatalf("a bound by the generator passes for the path's, %g: %+v", truth, r)
+	}
+	t.Skip("not measured here: other programs had the generator's CPU: " + r.Limit.Says)
+}
+
 // searchTokenBucket lays one out, and searches it.
 func searchTokenBucket(t *testing.T) result.Figure {
 	bed, middle := bridged(t)
@@ -82,6 +98,7 @@ func searchTokenBucket(t *testing.T) result.Figure {
 	const truth = 1e9 * message / (message + 8 + 20 + 14) / (1 - 0.005)
 	s := bed.searchKept(t, "--loss", "0.5%", "--message", fmt.Sprintf("%dB", message), "--max", "3Gbit/s", "--budget", "40s")
 	r := s.Found[0]
+	skipStarved(t, s, truth)
 	if !r.Rate.Known() || r.Rate.High == nil {
 		tell(t, s)
 		t.Fatalf("nothing was found: %+v, doubts %v", r, s.Doubts)

@@ -25,7 +25,7 @@ func needsOpenVSwitch(t *testing.T) {
 // TestOpenVSwitchIsMeasured, plain and with VXLAN, and its configuration is shown.
 func TestOpenVSwitchIsMeasured(t *testing.T) {
 	needsOpenVSwitch(t)
-	o := windtunnel(t, time.Minute, "run", "switches", "--cells", "ovs,ovs-vxlan", "--budget", "6s", "--json")
+	o := untilMeasured(t, []string{"ovs", "ovs-vxlan"}, "run", "switches", "--cells", "ovs,ovs-vxlan", "--window", "500ms", "--json")
 	var r struct {
 		Cells map[string]struct {
 			Status, Reason, Configuration string
@@ -73,7 +73,7 @@ func TestSwitchesAtPortsAreMeasured(t *testing.T) {
 		if err := os.WriteFile(file, []byte(portsSuite), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := windtunnel(t, time.Minute, "run", file, "--cells", cell, "--budget", "25s", "--json")
+		o := untilMeasured(t, []string{cell}, "run", file, "--cells", cell, "--window", "1s", "--json")
 		var r struct {
 			Cells map[string]struct {
 				Status, Reason, Configuration string

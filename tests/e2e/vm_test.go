@@ -64,9 +64,9 @@ func TestVirtualMachines(t *testing.T) {
 	needsPollMode(t)
 	suite, out := needsVMs(t, vmSuite), filepath.Join(t.TempDir(), "run")
 	cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", suite, "--window", "250ms", "--budget", "5m", "--out", out)
-	said, errs := untilSeen(t, cmd, 6*time.Minute, func() bool { return len(unseen(trialsOf(t, out))) == 0 })
+	said, errs := untilSeen(t, cmd, 6*time.Minute, func() bool { return len(unseenMachines(trialsOf(t, out))) == 0 })
 	mustBeMachines(t, trialsOf(t, out))
-	if missed := unseen(trialsOf(t, out)); len(missed) > 0 {
+	if missed := unseenMachines(trialsOf(t, out)); len(missed) > 0 {
 		t.Fatalf("not measured: %v; exit code %d\n%s\n%s", missed, cmd.ProcessState.ExitCode(), said, errs)
 	}
 	mustSayMachines(t, said)
@@ -80,13 +80,16 @@ func machinesOf(cell string) []string {
 	return []string{"one", "two"}
 }
 
-// unseen are the cells without a trial that counts and in which the guests' own interfaces have counted: on a busy machine a guest
-// may have slept through a window.
-func unseen(trials []result.Trial) []string {
-	return slices.DeleteFunc(strings.Fields(wantedCells(vmSuite)), func(cell string) bool {
-		return slices.ContainsFunc(trials, func(t result.Trial) bool {
-			return t.Cell == cell && t.Excluded == "" && countedInside(t, machinesOf(cell)...)
-		})
+// unseenMachines are the cells without a trial that counts and in which the guests' own interfaces have counted: on a busy machine a
+// guest may have slept through a window.
+func unseenMachines(trials []result.Trial) []string {
+	return unseen(vmSuite, trials, func(t result.Trial) bool { return countedInside(t, machinesOf(t.Cell)...) })
+}
+
+// unseen are a suite's cells without a trial that counts and in which something was seen.
+func unseen(suite string, trials []result.Trial, seen func(result.Trial) bool) []string {
+	return slices.DeleteFunc(strings.Fields(wantedCells(suite)), func(cell string) bool {
+		return slices.ContainsFunc(trials, func(t result.Trial) bool { return t.Cell == cell && t.Excluded == "" && seen(t) })
 	})
 }
 

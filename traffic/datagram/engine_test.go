@@ -100,3 +100,33 @@ func TestEveryDatagramIsCounted(t *testing.T) {
 		})
 	}
 }
+
+// TestAHaltIsNoDatagram: who waits for one is woken, on one socket or on several, and counts nothing for it.
+func TestAHaltIsNoDatagram(t *testing.T) {
+	for sockets := 1; sockets <= 2; sockets++ {
+		var flows []Flow
+		var outs []*net.UDPConn
+		for i := range sockets {
+			out, in := ends(t, "udp4", "127.0.0.1")
+			outs, flows = append(outs, out), append(flows, Flow{Conn: in, Role: traffic.Receive, ID: uint32(i)})
+		}
+		c := Config{Message: 100, Codec: longHeader{testKey}}
+		e := newEngine(t, c, flows...)
+		e.Start()
+		b := template(100, nil)
+		for i, out := range outs {
+			c.Codec.Put(b, Stamp{Flow: uint32(i)})
+			if _, err := out.Write(b); err != nil {
+				t.Fatal(err)
+			}
+			out.Close()
+		}
+		awaitPackets(t, e, uint64(sockets))
+		e.Halt()
+		for i, f := range e.Snapshot().Flows {
+			if f.Packets != 1 || f.Corrupt+f.Foreign+f.Duplicate+f.Lost != 0 || e.Err() != nil {
+				t.Errorf("%d sockets, flow %d: %+v, %v", sockets, i, f, e.Err())
+			}
+		}
+	}
+}

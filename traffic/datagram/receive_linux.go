@@ -141,6 +141,9 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	r.thread.latch.lock()
 	for i := range n {
 		size := int(k.headers[i].n)
+		if size == 0 && r.engine.stop.Load() { // hurry ends a call as an empty datagram would
+			continue
+		}
 		r.message(in, k.memory[i*k.size:][:min(size, k.size)], k.stride(i, size), &k.names[i], now)
 	}
 	r.thread.latch.unlock()

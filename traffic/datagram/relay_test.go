@@ -184,12 +184,14 @@ func TestARelaysMischiefIsCountedExactly(t *testing.T) {
 	cases := map[string]struct {
 		load   result.Options
 		asItIs bool // a flipped last byte goes unseen: only the header is looked at
+		alone  bool
 	}{
 		"every byte":    {load: result.Options{"packets": 1e4}},
 		"one a message": {load: result.Options{"packets": 1e4, "segmentation": "off", "aggregation": "off"}},
 		"short":         {load: result.Options{"packets": 1e4, "message": shortSize}},
 		"short, longer": {load: result.Options{"packets": 1e4, "message": shortSize + 4}},
 		"header alone":  {load: result.Options{"packets": 1e4, "verify": "header"}, asItIs: true},
+		"alone":         {load: result.Options{"packets": 1e4}, alone: true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +200,7 @@ func TestARelaysMischiefIsCountedExactly(t *testing.T) {
 			if c.asItIs {
 				want.Corrupt, want.Lost = 2, 7+2
 			}
-			s, got, send, receive := relayed(t, c.load, planned(each))
+			s, got, send, receive := relayed(t, c.load, c.alone, planned(each))
 			a := got.Arrived
 			if a.Lost != want.Lost || a.Duplicate != want.Duplicate || a.Reordered != want.Reordered || a.Late != want.Late || a.Corrupt != want.Corrupt {
 				t.Errorf("counted %+v, want %+v", a, want)
@@ -215,14 +217,14 @@ func TestARelaysMischiefIsCountedExactly(t *testing.T) {
 }
 
 // relayed runs a trial that is long enough for the whole plan.
-func relayed(t *testing.T, load result.Options, plan []fate) (s, got result.PairEnd, send, receive *worker) {
+func relayed(t *testing.T, load result.Options, alone bool, plan []fate) (s, got result.PairEnd, send, receive *worker) {
 	t.Helper()
 	for _, window := range []time.Duration{300 * time.Millisecond, time.Second, 5 * time.Second} {
 		receive = prepare(t, traffic.Order{Role: traffic.Receive, Load: load, Address: "127.0.0.1"})
 		r := newRelay(t, receive.Address(), plan)
 		send = prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: r.address})
 		when := soon()
-		when.Window = window
+		when.Window, when.Alone = window, alone
 		atSender, atReceiver := runBoth(t.Context(), send, receive, when)
 		if e := atReceiver.end.Error; e != errNothing.Error() && (atSender.err != nil || atReceiver.err != nil || atSender.end.Error+e != "") {
 			t.Fatal(atSender.err, atReceiver.err, atSender.end.Error, atReceiver.end.Error)

@@ -126,7 +126,7 @@ func (r *run) finish(broken bool) error {
 		return nil
 	}
 	if r.sends > 0 {
-		if err := r.until(r.when.Start.Add(r.when.WarmUp + r.when.Window + tail)); err != nil {
+		if err := r.until(r.when.Start.Add(r.when.WarmUp + r.when.Window + r.tail())); err != nil {
 			return err
 		}
 		r.engine.HaltSenders()
@@ -151,6 +151,13 @@ func (r *run) finish(broken bool) error {
 	}
 	r.session.part()
 	return nil
+}
+
+func (r *run) tail() time.Duration {
+	if r.when.Alone {
+		return tailAlone
+	}
+	return tail
 }
 
 func (r *run) sentTotals() totals {
@@ -212,22 +219,18 @@ func (r *run) load() load { return r.worker.load }
 
 // settle waits until everything that was sent has come, or nothing comes any more.
 func (r *run) settle(limit time.Time) {
-	sent := uint64(0)
-	for _, n := range r.peerSent.sum() {
-		sent += n
-	}
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for had, since := uint64(0), time.Now(); time.Now().Before(limit) && time.Since(since) < quiet; {
-		have := uint64(0)
-		for _, f := range r.engine.Snapshot().Flows[r.sends:] {
-			have += f.Packets + f.Late
-		}
+	for had, since := uint64(0), time.Now(); time.Now().Before(limit); {
+		have, sent, last := r.come(r.engine.Snapshot().Flows[r.sends:])
 		if have >= sent {
 			return
 		}
 		if have != had {
 			had, since = have, time.Now()
+		}
+		if silent := time.Since(since); silent >= quiet || r.when.Alone && last && silent >= quietInOrder {
+			return
 		}
 		select {
 		case <-tick.C:
@@ -237,6 +240,22 @@ func (r *run) settle(limit time.Time) {
 			return
 		}
 	}
+}
+
+// come is how many datagrams have come of how many that were sent, and whether the last of each flow has, on a path that overtook
+// none: then nothing is behind it.
+func (r *run) come(flows []FlowCounts) (have, sent uint64, last bool) {
+	last = true
+	for i, f := range flows {
+		all := uint64(0)
+		for _, n := range r.peerSent[i] {
+			all += n
+		}
+		sent += all
+		have += f.Packets + f.Late
+		last = last && f.Expected >= all && f.Reordered+f.Late == 0
+	}
+	return have, sent, last
 }
 
 // beginIntervals sets the first boundary: boundaries are whole intervals from

@@ -208,8 +208,17 @@ func pause(ns int64) {
 	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// hurry has nothing to do: every call ends by patience.
-func (e *Engine) hurry() {}
+// hurry wakes who waits for datagrams: else the call would end by patience. The kernel wakes them also on a socket that is not connected,
+// of which it says so (inet_shutdown in net/ipv4/af_inet.c); what is in the buffer, and what is sent, is not concerned.
+func (e *Engine) hurry() {
+	for _, s := range e.sockets {
+		s.mu.Lock()
+		if s.fd >= 0 {
+			_ = unix.Shutdown(s.fd, unix.SHUT_RD)
+		}
+		s.mu.Unlock()
+	}
+}
 
 // takeAggregates lets a socket take what UDP_SEGMENT joined as it is; where it
 // cannot, the kernel cuts it first.

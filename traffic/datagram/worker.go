@@ -15,12 +15,16 @@ const (
 	// tail is for how long a sender goes on after its window, so that the path
 	// stays loaded until every other window has ended.
 	tail = 100 * time.Millisecond
+	// tailAlone is the same where nobody has another window: the first datagram after it still marks its end.
+	tailAlone = 20 * time.Millisecond
 	// drain is how long the other end may take to tell its totals, or that it
 	// has counted.
 	drain = 2 * time.Second
 	// quiet is how long a receiver waits for datagrams that were sent and have
 	// not come.
 	quiet = 200 * time.Millisecond
+	// quietInOrder is the same for a trial alone, whose last datagram has come and overtook none.
+	quietInOrder = 20 * time.Millisecond
 	// lateSender is how long after the start a receiver waits for a sender.
 	lateSender = time.Second
 )

@@ -127,6 +127,39 @@ func TestEveryDatagramHasAFate(t *testing.T) {
 	}
 }
 
+// TestATrialAloneIsConserved, whose sender ends soon after the window, and whose receiver waits less.
+func TestATrialAloneIsConserved(t *testing.T) {
+	send, receive := pair(t, result.Options{"packets": 1e4, "flows": 3, "threads": 2})
+	when := ample()
+	when.Alone = true
+	s, r := runBoth(t.Context(), send, receive, when)
+	if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
+		t.Fatalf("%+v %+v", s, r)
+	}
+	conserved(t, s.end, r.end, send.ledger, receive.ledger)
+}
+
+// TestWhenNothingIsBehindTheLast: on a path that overtakes none, once each flow's last datagram has come.
+func TestWhenNothingIsBehindTheLast(t *testing.T) {
+	r := run{peerSent: totals{{1, 7, 2}, {0, 5, 0}}}
+	for name, c := range map[string]struct {
+		flows []FlowCounts
+		have  uint64
+		last  bool
+	}{
+		"all":            {[]FlowCounts{{Packets: 10, Expected: 10}, {Packets: 5, Expected: 5}}, 15, true},
+		"but the middle": {[]FlowCounts{{Packets: 8, Expected: 10}, {Packets: 5, Expected: 5}}, 13, true},
+		"but the last":   {[]FlowCounts{{Packets: 10, Expected: 10}, {Packets: 4, Expected: 4}}, 14, false},
+		"none of a flow": {[]FlowCounts{{Packets: 10, Expected: 10}, {}}, 10, false},
+		"one overtaken":  {[]FlowCounts{{Packets: 8, Expected: 10}, {Packets: 4, Expected: 5, Reordered: 1}}, 12, false},
+		"one late":       {[]FlowCounts{{Packets: 8, Late: 1, Expected: 10}, {Packets: 5, Expected: 5}}, 14, false},
+	} {
+		if have, sent, last := r.come(c.flows); have != c.have || sent != 15 || last != c.last {
+			t.Errorf("%s: %d of %d, the last: %v", name, have, sent, last)
+		}
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	cases := map[string]struct {
 		load result.Options

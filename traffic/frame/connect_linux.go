@@ -23,6 +23,7 @@ type session struct {
 	from    netip.Addr
 	to      netip.AddrPort
 	told    uint64 // frames refused, so far
+	apart   bool   // a receiver at a port is on another machine
 }
 
 // join connects to a receiver.

@@ -13,6 +13,8 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
+
+	"windtunnel/ktime"
 )
 
 // What BPF_PROG_TEST_RUN is given; Documentation/bpf/bpf_prog_run.rst.
@@ -40,6 +42,7 @@ type testRun struct {
 // (bpf_prog_change_xdp in net/bpf/test_run.c).
 type live struct {
 	objects  sendObjects
+	kernel   ktime.Clock
 	memory   []byte
 	record   *sendFrameSender // in memory, shared with the programs
 	template []byte
@@ -54,7 +57,7 @@ func newLive(h header, out int, first, end uint32) (*live, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("lifting the memory lock limit: %w; root is needed", err)
 	}
-	l := &live{}
+	l := &live{kernel: ktime.Open()}
 	if err := l.load(out != 0); err != nil {
 		l.close()
 		return nil, err
@@ -190,9 +193,7 @@ func (l *live) rate(perSecond float64, burst int) {
 }
 
 func (l *live) release() {
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // the clock of bpf_ktime_get_ns; it cannot fail
-	atomic.StoreUint64(&l.record.Epoch, uint64(now.Nano()))
+	atomic.StoreUint64(&l.record.Epoch, uint64(l.kernel.Now()))
 	atomic.StoreUint32(&l.record.Hold, 0)
 }
 

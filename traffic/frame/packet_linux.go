@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"windtunnel/ktime"
 	"windtunnel/result"
 	"windtunnel/traffic"
 )
@@ -42,6 +43,7 @@ type packetSocket struct {
 	tally    [phases]struct{ sent, refused atomic.Uint64 }
 	bucket   pacing
 	telling  int64            // from when a frame tells when it left, ns
+	moved    int64            // by how much this process's clock is later than the sinks', ns
 	lag      *result.Recorder // nil without a rate
 }
 
@@ -57,7 +59,7 @@ func newPacketSocket(h header, out device, first, end uint32) (*packetSocket, er
 		return nil, fmt.Errorf("passing by the queueing discipline of %s: %w", out.name, err)
 	}
 	s, template := newStamp(h)
-	p := &packetSocket{fd: fd, stamp: s, first: first, end: end, begin: make(chan struct{})}
+	p := &packetSocket{fd: fd, stamp: s, first: first, end: end, begin: make(chan struct{}), moved: int64(ktime.Open().Moved())}
 	p.next.flow = first
 	p.flow = sync.OnceFunc(func() { close(p.begin) })
 	for i := range p.frames {
@@ -176,7 +178,7 @@ func (p *packetSocket) told(n number, now int64) number {
 		return n
 	}
 	p.telling = now + int64(p.stamp.apart)
-	n.sequence |= left(now) << leftShift
+	n.sequence |= left(now-p.moved) << leftShift
 	return n
 }
 

@@ -3,8 +3,9 @@ package frame
 import (
 	"fmt"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
+
+	"windtunnel/ethtool"
 )
 
 // A veth drops every live frame unless its peer has a NAPI: XDP attached natively,
@@ -37,7 +38,7 @@ func openPeer(d device) (restore func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	tool, err := ethtool.NewEthtool()
+	tool, err := ethtool.Open()
 	if err != nil {
 		return nil, fmt.Errorf("opening ethtool: %w", err)
 	}
@@ -56,7 +57,7 @@ func openPeer(d device) (restore func() error, err error) {
 }
 
 func closePeer(peer string) error {
-	tool, err := ethtool.NewEthtool()
+	tool, err := ethtool.Open()
 	if err != nil {
 		return fmt.Errorf("opening ethtool: %w", err)
 	}

@@ -318,9 +318,9 @@ func nonsense(t *testing.T, ports []traffic.Port) {
 		"", "x", "sink", "sink one", "sink one 1 2 3", "sink one 1 2000000 2 0 60", "sink one 1 1 3 0 60", "sink one 1 1 2 0 59", "sink one 1 1 2 0 60 59", "sink one 1 1 2 0" + strings.Repeat(" 60", 17),
 		"sink one 1 1000000 2048 0 60", "sink one 1 1 2 2 60", "sink one 1 1 2 0", "sink nowhere 1 1 2 0 60", "turn one 60 0 0 00", "turn one", "tally one", "sent one", "lag one",
 		"phase one 0", "release one", "halt one", "rate one 1 1", "probe one 1",
-		"source one 0 0 1 0 1 60 0 0", "source one 0 0 1 0 1 60 0 0 0", "source one 0 0 1 0 1 60 0 0 zz", "source one 0 0 1 1 1 60 0 0 00",
-		"source one 0 0 1 0 1 99999 0 0 00", "source one 0 0 1 0 1 -1 0 0 00", "source one 0 0 1 0 1 60 99999999999999999999999 0 00",
-		"source one 0 0 1 0 1 60 0 0 " + strings.Repeat("00", 81), "wear one 0 1 0 " + strings.Repeat("00", 46), "strip one",
+		"source one 0 0 0 1 0 1 60 0 0", "source one 0 0 0 1 0 1 60 0 0 0", "source one 0 0 0 1 0 1 60 0 0 zz", "source one 0 0 0 1 1 1 60 0 0 00",
+		"source one 0 0 0 1 0 1 99999 0 0 00", "source one 0 0 0 1 0 1 -1 0 0 00", "source one 0 0 0 1 0 1 60 99999999999999999999999 0 00",
+		"source one 0 0 0 1 0 1 60 0 0 " + strings.Repeat("00", 81), "wear one 0 1 0 " + strings.Repeat("00", 46), "strip one",
 		"wear one 0 1 0 " + strings.Repeat("00", 46) + " " + strings.Repeat("ff", 46), "strip one 0 1 0 " + strings.Repeat("00", 41) + " " + strings.Repeat("ff", 41),
 		"wear one 0 2 0 " + strings.Repeat("00", 46) + " " + strings.Repeat("ff", 46), "strip one 0 1 0 " + strings.Repeat("00", 89) + " " + strings.Repeat("ff", 89),
 	} {

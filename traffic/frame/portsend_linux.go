@@ -20,7 +20,7 @@ func connectAtPort(ctx context.Context, l load, order traffic.Order) (traffic.Wo
 	if err != nil {
 		return nil, err
 	}
-	to, err := parseMeeting(order.Address)
+	to, err := traffic.ParseMeeting(order.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +46,14 @@ func connectAtPort(ctx context.Context, l load, order traffic.Order) (traffic.Wo
 }
 
 // joinAtPort greets a receiver at its Unix socket.
-func joinAtPort(ctx context.Context, l load, from netip.Addr, m meeting) (*session, error) {
+func joinAtPort(ctx context.Context, l load, from netip.Addr, m traffic.Meeting) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*handshakeTimeout)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", m.path)
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", m.Socket)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the receiver: %w", err)
 	}
-	s := &session{control: conn, from: from, to: m.at}
+	s := &session{control: conn, from: from, to: m.At, apart: m.Carried}
 	if err := s.greet(ctx, l); err != nil {
 		return nil, errors.Join(fmt.Errorf("greeting the receiver at %s: %w", m, err), conn.Close())
 	}
@@ -89,7 +89,7 @@ func headerAtPort(w *sendWorker, p traffic.Port) (header, error) {
 		from: w.session.from, to: w.session.to.Addr(), port: w.session.to.Port(),
 		session: w.session.number, sizes: w.load.sizes, addresses: w.load.addresses,
 	}
-	h.atRate(w.load)
+	h.atRate(w.load, w.session)
 	var err error
 	if h.source, h.destination, err = portMACs(p); err != nil || p.Tunnel == nil {
 		return h, err
@@ -98,8 +98,9 @@ func headerAtPort(w *sendWorker, p traffic.Port) (header, error) {
 	return h, err
 }
 
-// atRate has frames tell when they left only where a rate is kept: flat out, latency would be that of full rings.
-func (h *header) atRate(l load) { h.stamped = l.rate > 0 }
+// atRate has frames tell when they left only where a rate is kept, as flat out latency would be that of full rings, and where the
+// sink has the sender's clock.
+func (h *header) atRate(l load, s *session) { h.stamped = l.rate > 0 && !s.apart }
 
 // begin readies the session at the port, and probes the path.
 func (m *portMover) begin(ctx context.Context, w *sendWorker, h header) error {
@@ -115,7 +116,7 @@ func (m *portMover) begin(ctx context.Context, w *sendWorker, h header) error {
 
 // source tells of the frames: what they have in common, and of each size its length and sums.
 func (m *portMover) source(s stamp, l load) error {
-	about := []any{flag(s.ipv6()), flag(s.addresses), s.port, 0, l.flows}
+	about := []any{flag(s.ipv6()), flag(s.addresses), flag(s.stamped), s.port, 0, l.flows}
 	request := "source"
 	for _, of := range s.shapes {
 		about = append(about, len(of.template), of.udp, of.ip, hex.EncodeToString(of.template[:s.headEnd()]))

@@ -60,9 +60,9 @@ func listenAtPort(l load, order traffic.Order) (traffic.Worker, error) {
 }
 
 // meet opens the socket by which a session's sender finds its receiver.
-func meet(p traffic.Port, ip netip.Addr, session uint32) (meeting, net.Listener, error) {
-	m := meeting{netip.AddrPortFrom(ip, firstPort), filepath.Join(filepath.Dir(p.Tester), fmt.Sprintf("meet-%08x", session))}
-	socket, err := net.Listen("unix", m.path)
+func meet(p traffic.Port, ip netip.Addr, session uint32) (traffic.Meeting, net.Listener, error) {
+	m := traffic.Meeting{At: netip.AddrPortFrom(ip, firstPort), Socket: filepath.Join(filepath.Dir(p.Tester), fmt.Sprintf("meet-%08x", session))}
+	socket, err := net.Listen("unix", m.Socket)
 	if err != nil {
 		return m, nil, fmt.Errorf("listening for the sender: %w", err)
 	}

@@ -77,7 +77,7 @@ func notCounted(t *testing.T, what string, from, to traffic.Port) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := parseMeeting(w.Address())
+	m, err := traffic.ParseMeeting(w.Address())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (w *sendWorker) Renew(ctx context.Context, order traffic.Order) error {
 	w.load, w.order = l, order
 	w.header.session = w.session.number
 	if order.Port != nil {
-		w.header.atRate(l)
+		w.header.atRate(l, w.session)
 	}
 	if w.method != byXDP {
 		failed := closeSources(w.sources)

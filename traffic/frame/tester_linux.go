@@ -107,25 +107,6 @@ func readClock(numbers []uint64, least int) (at time.Time, c result.Cycles, err 
 	return time.Unix(0, int64(numbers[0])), c, nil
 }
 
-// meeting is a receiver at a port, as its sender is told of it: its IP and first UDP port, and, as
-// no connection could go by the port, the Unix socket of the control connection.
-type meeting struct {
-	at   netip.AddrPort
-	path string
-}
-
-// String is IP:port@/path.
-func (m meeting) String() string { return m.at.String() + "@" + m.path }
-
-func parseMeeting(text string) (meeting, error) {
-	address, path, there := strings.Cut(text, "@")
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || !there || path == "" {
-		return meeting{}, fmt.Errorf("%q is not a receiver at a port of poll mode, and this sender is: both ends have to be", text)
-	}
-	return meeting{at, path}, nil
-}
-
 // checkPort refuses what a port cannot do. One that is an interface has the ways of an interface, but
 // for a sink behind which frames would go on to the stack.
 func (l load) checkPort(p traffic.Port) (netip.Addr, error) {

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"windtunnel/ethtool"
 )
 
 // device is an Ethernet interface of this namespace.
@@ -32,16 +33,16 @@ func deviceOf(link netlink.Link) (device, error) {
 
 // queuesOf asks the driver, 0 if it does not say.
 func queuesOf(name string) int {
-	tool, err := ethtool.NewEthtool()
+	tool, err := ethtool.Open()
 	if err != nil {
 		return 0
 	}
 	defer tool.Close()
-	c, err := tool.GetChannels(name)
+	c, err := tool.Channels(name)
 	if err != nil {
 		return 0
 	}
-	return int(c.RxCount + c.CombinedCount)
+	return int(c.Receive + c.Combined)
 }
 
 func family(ip netip.Addr) int {

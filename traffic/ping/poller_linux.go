@@ -77,14 +77,13 @@ func (p *poller) remove(fd uintptr) {
 //
 //go:nosplit
 func (p *poller) wait(ns int64) (int, syscall.Errno) {
-	events := uintptr(unsafe.Pointer(&p.events[0]))
 	var n uintptr
 	var e syscall.Errno
 	if p.coarse {
-		n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), events, readyAtOnce, uintptr((ns+999_999)/1_000_000), 0, 0)
+		n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), readyAtOnce, uintptr((ns+999_999)/1_000_000), 0, 0)
 	} else {
 		p.until.Sec, p.until.Nsec = ns/1e9, ns%1e9
-		n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), events, readyAtOnce, uintptr(unsafe.Pointer(&p.until)), 0, 0)
+		n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), readyAtOnce, uintptr(unsafe.Pointer(&p.until)), 0, 0)
 	}
 	switch e {
 	case unix.EINTR:

@@ -87,7 +87,7 @@ func (t *thread) sendBurst(f *flow, stop *atomic.Bool) burstEnd {
 //go:nosplit
 func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 	for calls := 0; calls < t.bound && !stop.Load(); calls++ {
-		n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), t.buffer.size, t.receiveFlags, 0, 0)
+		n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), t.call, t.receiveFlags, 0, 0)
 		if e == unix.EINTR {
 			continue
 		}
@@ -95,7 +95,7 @@ func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 			return burstEnd{f, e == 0, e}
 		}
 		f.count(n)
-		if t.dozes && n < t.buffer.size {
+		if t.dozes && n < t.call {
 			syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t.nap)), 0, 0)
 		}
 	}

@@ -29,13 +29,15 @@ type thread struct {
 	budget       *budget
 	sendFlags    uintptr
 	receiveFlags uintptr
-	bound        int           // calls of a burst
-	gentle       bool          // calls are few: see await
-	waits        bool          // for enough to be there: see lowWater
-	water        int           // bytes: what it waits for now
-	dozes        bool          // see wait
-	nap          unix.Timespec // dozeTime
-	poller       *poller       // nil for one flow, and for paced ones
+	bound        int     // calls of a burst
+	gentle       bool    // calls are few: see await
+	waits        bool    // for enough to be there: see lowWater
+	water        int     // bytes: what it waits for now
+	small        bool    // its messages are
+	call         uintptr // bytes of a receiving call
+	dozes        bool    // for nap, after each call that did not fill
+	nap          unix.Timespec
+	poller       *poller // nil for one flow, and for paced ones
 	together     bool
 	silence      uint64        // calls in turn without a byte; 0: for ever
 	limit        time.Duration // the same in time
@@ -72,7 +74,7 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 		}
 	}
 	t.waits = role == traffic.Receive && len(flows) == 1
-	t.nap = unix.NsecToTimespec(int64(dozeTime))
+	t.small, t.call = e.config.Message <= smallMessage, t.buffer.size
 	return t, t.poll(interest)
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
-	"github.com/safchain/ethtool"
 
+	"windtunnel/ethtool"
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/internal/golden"
 	"windtunnel/vrouter/internal/lab"
@@ -47,7 +47,7 @@ func fastBedOf(t *testing.T, c config.Config) *packetBed {
 	wish := FastWish{Fabric: bed.ifindex["fabric"], On: config.FastOn, Ports: make(map[uint32]config.Fast)}
 	for name, ifindex := range bed.ifindex {
 		bed.there.Do(func() error {
-			tool, err := ethtool.NewEthtool()
+			tool, err := ethtool.Open()
 			if err != nil {
 				return err
 			}

@@ -6,8 +6,8 @@ import (
 	"net"
 
 	"github.com/cilium/ebpf"
-	"github.com/safchain/ethtool"
 
+	"windtunnel/ethtool"
 	"windtunnel/vrouter/config"
 )
 
@@ -145,7 +145,7 @@ func driverOf(ifindex uint32) (driver string, features map[string]bool, err erro
 	if err != nil {
 		return "", nil, fmt.Errorf("finding interface %d: %w", ifindex, err)
 	}
-	tool, err := ethtool.NewEthtool()
+	tool, err := ethtool.Open()
 	if err != nil {
 		return "", nil, fmt.Errorf("opening an ethtool socket: %w", err)
 	}
@@ -153,7 +153,7 @@ func driverOf(ifindex uint32) (driver string, features map[string]bool, err erro
 	if features, err = tool.Features(device.Name); err != nil {
 		return "", nil, fmt.Errorf("reading the features of %s: %w", device.Name, err)
 	}
-	if driver, err = tool.DriverName(device.Name); err != nil {
+	if driver, err = tool.Driver(device.Name); err != nil {
 		return "", nil, fmt.Errorf("reading the driver of %s: %w", device.Name, err)
 	}
 	return driver, features, nil

@@ -249,16 +249,17 @@ static void core_source(struct frame_core *c, void *about)
 
 static void source(struct request *r)
 {
-	static const uint64_t most[] = {1, 1, UINT16_MAX, FRAME_FLOWS, FRAME_FLOWS};
+	static const uint64_t most[] = {1, 1, 1, UINT16_MAX, FRAME_FLOWS, FRAME_FLOWS};
 	const uint64_t *n = r->numbers;
 
-	if (read_numbers(r, 5, most))
+	if (read_numbers(r, 6, most))
 		return;
 	r->plan.ipv6 = (int)n[0];
 	r->plan.addresses = (int)n[1];
-	r->plan.port = (uint32_t)n[2];
-	r->plan.first = (uint32_t)n[3];
-	r->plan.end = (uint32_t)n[4];
+	r->plan.tells = (int)n[2];
+	r->plan.port = (uint32_t)n[3];
+	r->plan.first = (uint32_t)n[4];
+	r->plan.end = (uint32_t)n[5];
 	if (read_shape(r) ||
 	    !take(r, &r->owners->source[r->slot], "somebody else sends at this port"))
 		return;

@@ -10,7 +10,8 @@
  *   without numbers, which differ in their source ports
  * - flights PORT: 256 numbers, the window's frames that tell when they left by their time on the
  * way
- * - source PORT IPV6 ADDRESSES UDP-PORT FIRST END SIZE: readies a session
+ * - source PORT IPV6 ADDRESSES TELLS UDP-PORT FIRST END SIZE: readies a session
+ *   TELLS 1: where a rate is kept, frames tell when they left, by this machine's clock
  * - turn PORT SIZE: frames have this size as well, in turn
  * - wear PORT OUTER: frames wear this, of the source, once it has all sizes
  * - rate PORT INTERVAL DEPTH: of a token bucket, in ps

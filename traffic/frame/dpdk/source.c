@@ -191,7 +191,7 @@ static void fill(struct frame_port *p, uint32_t most)
 {
 	struct frame_source *s = &p->source;
 	uint32_t shift = shift_of(&s->plan);
-	uint64_t left = s->interval > 0 ? frame_left(frame_now()) : 0;
+	uint64_t left = s->plan.tells && s->interval > 0 ? frame_left(frame_now()) : 0;
 
 	if (most == 0 || rte_pktmbuf_alloc_bulk(p->sends, s->waiting, most))
 		return; /* all buffers are in the port's ring */

@@ -28,6 +28,7 @@ struct frame_plan {
 	uint32_t turns; /* how many of them there are */
 	int ipv6;
 	int addresses;	/* the flow changes the source address, not ports */
+	int tells;	/* where a rate is kept, frames tell when they left */
 	uint32_t port;	/* of the destination: the session's first */
 	uint32_t first; /* flow */
 	uint32_t end;	/* the flow after the last */
