@@ -356,8 +356,11 @@ func TestSoftirqsAreBusy(t *testing.T) {
 	ready, stop, done := make(chan error), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		ready <- steerLoopback(folder, "2")
-		flood(stop)
+		conn, err := steerLoopback(folder, "2")
+		ready <- err
+		if err == nil {
+			flood(conn, stop)
+		}
 	}()
 	if err := <-ready; err != nil {
 		close(stop)
@@ -385,42 +388,59 @@ func TestSoftirqsAreBusy(t *testing.T) {
 }
 
 // steerLoopback gives the calling thread a network namespace whose loopback's
-// packets are received by the CPUs of a mask. Nothing is left of it, or of the
-// mount in the folder, when the thread ends.
-func steerLoopback(folder, mask string) error {
+// packets are received by the CPUs of a mask, and a socket there. Nothing is left
+// of it, or of the mount in the folder, when the thread ends and the socket is closed.
+func steerLoopback(folder, mask string) (*net.UDPConn, error) {
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
-		return err
+		return nil, err
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return err
+		return nil, err
 	}
 	if err := unix.Mount("sysfs", folder, "sysfs", 0, ""); err != nil {
-		return err
+		return nil, err
 	}
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := netlink.LinkSetUp(lo); err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(folder+"/class/net/lo/queues/rx-0/rps_cpus", []byte(mask), 0o644)
+	if err := os.WriteFile(folder+"/class/net/lo/queues/rx-0/rps_cpus", []byte(mask), 0o644); err != nil {
+		return nil, err
+	}
+	return net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 }
 
-// flood sends small datagrams to nobody.
-func flood(stop <-chan struct{}) {
-	conn, err := net.Dial("udp", "127.0.0.1:9")
-	if err != nil {
-		return
-	}
-	defer conn.Close()
-	for {
+// underWay is less than a CPU's queue of packets holds (net.core.netdev_max_backlog, 1000). It is the whole
+// machine's: where it is full, the packets of other programs are dropped as well.
+const underWay = 256
+
+// flood sends small datagrams to itself on CPU 0, so many at once, until it is to stop.
+func flood(to *net.UDPConn, stop <-chan struct{}) {
+	defer to.Close()
+	var first unix.CPUSet
+	first.Set(0)
+	unix.SchedSetaffinity(0, &first)
+	datagram, came := make([]byte, 100), make([]byte, 100)
+	for sent := 0; ; {
 		select {
 		case <-stop:
 			return
 		default:
-			conn.Write(make([]byte, 100))
+		}
+		if sent < underWay {
+			to.WriteTo(datagram, to.LocalAddr())
+			sent++
+			continue
+		}
+		to.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := to.Read(came); err != nil {
+			sent = 0 // all of them are lost
+		} else {
+			sent--
 		}
 	}
 }
