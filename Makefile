@@ -95,14 +95,14 @@ bench: bench-traffic bench-vrouter bench-poll bench-sampling
 bench-traffic: build peers
 	$(GO) run ./bench/traffic
 
-bench-vrouter: build
+bench-vrouter: build peers
 	$(GO) run ./bench/vrouter
 
-bench-poll: build poll
+bench-poll: build peers poll
 	@bash scripts/poll.sh load
 	$(GO) run ./bench/poll
 
-bench-sampling: build
+bench-sampling: build peers
 	$(GO) run ./bench/sampling
 
 # The BPF objects of the vRouter, of raw frames and of the sampler of stacks, and the Go types of their records, by the

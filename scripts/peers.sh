@@ -16,6 +16,7 @@ need llvm-strip-19 llvm-19
 compgen -G '/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a' >/dev/null || missing+=(libclang-rt-19-dev)
 need clang-format-19 clang-format-19
 need ip iproute2
+need ethtool ethtool # a second witness of what a device is set to
 need ovs-vswitchd openvswitch-switch
 need dockerd docker.io
 need iptables iptables
