@@ -9,6 +9,7 @@ import (
 
 	"windtunnel/result"
 	"windtunnel/search"
+	"windtunnel/traffic"
 )
 
 // SearchConfig is a search for the highest rates from here to a receiver. Of the
@@ -36,6 +37,10 @@ const (
 	flatOut = time.Second / 2
 	// fewest packets of a shortest trial let a loss be seen at all.
 	fewest = 10
+	// attempts is how often a trial is tried until it counts, as in suites.
+	attempts = 10
+	// finest is a tick of the system's, in which stolen time is told.
+	finest = 10 * time.Millisecond
 )
 
 // Check refuses what can be refused before anything is sent, and fills in what is chosen.
@@ -96,7 +101,7 @@ func Search(ctx context.Context, config SearchConfig, show SearchShow) (result.S
 	if err != nil {
 		return result.Search{}, err
 	}
-	s := searching{config, show}
+	s := searching{config, show, traffic.Steal}
 	most, generator := config.Max, 0.0
 	if most == 0 {
 		if most, err = s.flatOut(ctx); err != nil {
@@ -120,7 +125,8 @@ func Search(ctx context.Context, config SearchConfig, show SearchShow) (result.S
 // searching is a search under way.
 type searching struct {
 	SearchConfig
-	show SearchShow
+	show   SearchShow
+	stolen func() ([]time.Duration, error) // of each CPU of this host, since some time
 }
 
 func (s searching) say(line string) {
@@ -142,12 +148,47 @@ func (s searching) flatOut(ctx context.Context) (float64, error) {
 	return m.Sent / m.Seconds, nil
 }
 
-// measure is a trial.
-func (s searching) measure(ctx context.Context, seconds, load float64) (search.Measured, error) {
+// measure is a trial. One in which a hypervisor took this host's CPUs away is repeated.
+func (s searching) measure(ctx context.Context, seconds, load float64) (m search.Measured, err error) {
 	began := time.Now()
-	m, err := s.send(ctx, time.Duration(seconds*float64(time.Second)), load, true)
+	m, err = s.counting(seconds, func() (search.Measured, error) {
+		return s.send(ctx, time.Duration(seconds*float64(time.Second)), load, true)
+	})
 	m.Spent = time.Since(began).Seconds()
 	return m, err
+}
+
+// counting tries a trial of so many seconds until it counts.
+func (s searching) counting(seconds float64, trial func() (search.Measured, error)) (search.Measured, error) {
+	worst, on := 0.0, 0
+	for range attempts {
+		before, err := s.stolen()
+		if err != nil {
+			return search.Measured{}, err
+		}
+		m, err := trial()
+		if err != nil {
+			return m, err
+		}
+		after, err := s.stolen()
+		if err != nil {
+			return search.Measured{}, err
+		}
+		if worst, on = mostStolen(before, after, seconds); worst <= max(result.StealLimit, finest.Seconds()/seconds) {
+			return m, nil
+		}
+	}
+	return search.Measured{}, fmt.Errorf("%d trials did not count; the last: %.0f %% of this host's CPU %d was stolen by the hypervisor", attempts, 100*worst, on)
+}
+
+// mostStolen is the largest share of a CPU's time that was stolen, and that CPU's place.
+func mostStolen(before, after []time.Duration, seconds float64) (share float64, on int) {
+	for i := range min(len(before), len(after)) {
+		if s := (after[i] - before[i]).Seconds() / seconds; s > share {
+			share, on = s, i
+		}
+	}
+	return share, on
 }
 
 func (s searching) send(ctx context.Context, window time.Duration, load float64, alone bool) (search.Measured, error) {

@@ -117,3 +117,28 @@ func TestRefusedSearches(t *testing.T) {
 		}
 	}
 }
+
+// TestStolenTrialsDoNotCount: what comes while a hypervisor has a CPU finds queues full, which is not the path's doing.
+func TestStolenTrialsDoNotCount(t *testing.T) {
+	var stolen time.Duration
+	s := searching{stolen: func() ([]time.Duration, error) { return []time.Duration{0, stolen}, nil }}
+	tries := 0
+	trial := func(spoiled int) func() (search.Measured, error) {
+		tries = 0
+		return func() (search.Measured, error) {
+			if tries++; tries <= spoiled {
+				stolen += 30 * time.Millisecond
+			} else {
+				stolen += 20 * time.Millisecond
+			}
+			return search.Measured{Sent: float64(tries)}, nil
+		}
+	}
+	if m, err := s.counting(0.5, trial(2)); err != nil || m.Sent != 3 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	_, err := s.counting(0.5, trial(attempts))
+	if err == nil || !strings.Contains(err.Error(), "10 trials did not count; the last: 6 % of this host's CPU 1 was stolen") || tries != attempts {
+		t.Errorf("%d tries: %v", tries, err)
+	}
+}

@@ -121,6 +121,10 @@ type Pull struct {
 	To     float64 `json:"to"`
 }
 
+// StealLimit is the share of a CPU's time, stolen by the hypervisor, over which a trial does not count: what is
+// stolen from one node's CPU only is no property of a path, and packets that come meanwhile find queues full.
+const StealLimit = 0.05
+
 // CPUSample is one CPU's time in the window, in seconds. Busy comes from
 // NodeSample.CPUSource; the split from /proc/stat, whose ticks are coarse.
 type CPUSample struct {

@@ -10,11 +10,6 @@ import (
 	"windtunnel/result"
 )
 
-// stealLimit is the share of a CPU's time, stolen by the hypervisor, over which
-// a trial does not count: what is stolen from one node's CPU only is no property
-// of a path.
-const stealLimit = 0.05
-
 // By how much of the window that was asked for, and by how many seconds in any
 // case, an end's or a node's own may be off: beyond that they speak of different
 // times.
@@ -85,7 +80,7 @@ func isWindow(t result.Trial, tookSeconds float64) bool {
 
 func spoiledNode(name string, sample result.NodeSample, pulled []string) string {
 	for _, cpu := range sample.CPUs {
-		if share := cpu.Steal / sample.WindowSeconds; share > stealLimit {
+		if share := cpu.Steal / sample.WindowSeconds; share > result.StealLimit {
 			return fmt.Sprintf("%.0f %% of CPU %d of node %s was stolen by the hypervisor", 100*share, cpu.CPU, name)
 		}
 	}

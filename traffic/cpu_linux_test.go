@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -14,6 +15,19 @@ func TestParseStat(t *testing.T) {
 		if _, _, err := parseStat([]byte(bad)); err == nil {
 			t.Errorf("%q passed", bad)
 		}
+	}
+}
+
+func TestParseSteal(t *testing.T) {
+	stolen, err := parseSteal([]byte("cpu  100 10 50 1000 200 5 5 900 0 0\ncpu0 1 2 3 4 5 6 7 800 9 10\ncpu1 1 2 3 4 5 6 7 100 9 10\nintr 1 2 3 4 5 6 7 8 9\n"))
+	if err != nil || !slices.Equal(stolen, []time.Duration{8 * time.Second, time.Second}) {
+		t.Errorf("got %s, %v", stolen, err)
+	}
+	if _, err := parseSteal([]byte("cpu0 1 2 3 4 5 6 7 x 9 10")); err == nil {
+		t.Error("x passed")
+	}
+	if stolen, err := Steal(); err != nil || len(stolen) == 0 {
+		t.Errorf("of this host: %s, %v", stolen, err)
 	}
 }
 
