@@ -71,6 +71,9 @@ func TestPlantedCauses(t *testing.T) {
 		t.Errorf("no report: %v", err)
 	}
 	if err := cmd.Wait(); err != nil {
+		if cmd.ProcessState.ExitCode() == 4 { // no cell has two usable trials
+			skipStolen(t, said.String())
+		}
 		t.Fatalf("%v\n%s", err, said.String())
 	}
 	slower := 0

@@ -44,6 +44,8 @@ func TestForeignGenerators(t *testing.T) {
 			continue
 		}
 		if cell.Status != "measured" || cell.Received.Mean == nil || *cell.Received.Mean < 1e5 {
+			mustBeAsBefore(t, before)
+			skipStolen(t, cell.Reason)
 			t.Errorf("%s: %+v\n%s", name, cell, o.err)
 			continue
 		}

@@ -19,6 +19,7 @@ func (p *started) searchOf() (s result.Search) {
 	p.t.Helper()
 	out, code := p.wait()
 	if code != 0 {
+		skipStolen(p.t, p.errs.String())
 		p.t.Fatalf("%v: exit code %d: %s%s", p.cmd.Args, code, out, p.errs.String())
 	}
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
@@ -179,6 +180,7 @@ func TestASuiteFindsRates(t *testing.T) {
 	}
 	got := windtunnel(t, time.Minute, "run", suite, "--budget", "25s", "--json", "--out", filepath.Join(t.TempDir(), "run"))
 	if got.code != 0 {
+		skipStolen(t, got.out+got.err)
 		t.Fatalf("exit code %d: %s%s", got.code, got.out, got.err)
 	}
 	var report struct {

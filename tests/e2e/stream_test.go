@@ -91,16 +91,17 @@ func TestStreamKeepsItsRate(t *testing.T) {
 			when := traffic.Schedule{WarmUp: 300 * time.Millisecond, Window: time.Second, Interval: 10 * time.Millisecond}
 			quiet := 0
 			for range tries {
-				sent, got := b.streams(t, "10.0.0.2", result.Options{"rate": rate, "pacing": pacing}, when)
-				if pacing == stream.PaceBucket {
+				var sent, got result.PairEnd
+				stolen := stolenWhile(t, func() { sent, got = b.streams(t, "10.0.0.2", result.Options{"rate": rate, "pacing": pacing}, when) })
+				if pacing == stream.PaceBucket && stolen < 0.005 { // else a CPU is taken between the clock and the counter
 					neverOver(t, sent, rate)
 				}
 				off := 8*float64(got.Bytes)/got.WindowSeconds/rate - 1
-				t.Logf("%s: %+.2f %%, waited for a CPU for %.1f ms", sent.Offered.Method, 100*off, 1e3*sent.Offered.WaitSeconds)
+				t.Logf("%s: %+.2f %%, waited for a CPU for %.1f ms, %.1f %% of one was stolen", sent.Offered.Method, 100*off, 1e3*sent.Offered.WaitSeconds, 100*stolen)
 				if math.Abs(off) <= 0.01 {
 					return
 				}
-				if sent.Offered.WaitSeconds < 0.005 {
+				if sent.Offered.WaitSeconds < 0.005 && stolen < 0.005 {
 					quiet++
 				}
 			}
