@@ -38,7 +38,9 @@ func (s *session) receive(ctx context.Context, worker traffic.Worker, start time
 
 	passed := make(chan result.Interval, waitingIntervals)
 	beside.Go(func() { s.pass(passed, cancel) })
+	thief := watchStolen(start.Add(s.times.warmUp), s.times.window)
 	end, err := worker.Run(running, s.schedule(start, passed, cancel))
+	end.Stolen = thief.end()
 	early := context.Cause(running) // before listen is told to end, which it takes for a sender that left
 	if ctx.Err() != nil {
 		early = errClosing

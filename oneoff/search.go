@@ -39,8 +39,8 @@ const (
 	fewest = 10
 	// attempts is how often a trial is tried until it counts, as in suites.
 	attempts = 10
-	// finest is a tick of the system's, in which stolen time is told.
-	finest = 10 * time.Millisecond
+	// silent of them may have brought the receiver nothing at all: on a path that carries nothing, more would only keep a user waiting.
+	silent = 3
 )
 
 // Check refuses what can be refused before anything is sent, and fills in what is chosen.
@@ -101,7 +101,7 @@ func Search(ctx context.Context, config SearchConfig, show SearchShow) (result.S
 	if err != nil {
 		return result.Search{}, err
 	}
-	s := searching{config, show, traffic.Steal}
+	s := searching{config, show}
 	most, generator := config.Max, 0.0
 	if most == 0 {
 		if most, err = s.flatOut(ctx); err != nil {
@@ -125,8 +125,7 @@ func Search(ctx context.Context, config SearchConfig, show SearchShow) (result.S
 // searching is a search under way.
 type searching struct {
 	SearchConfig
-	show   SearchShow
-	stolen func() ([]time.Duration, error) // of each CPU of this host, since some time
+	show SearchShow
 }
 
 func (s searching) say(line string) {
@@ -138,7 +137,7 @@ func (s searching) say(line string) {
 // flatOut is what the generator reaches towards the receiver.
 func (s searching) flatOut(ctx context.Context) (float64, error) {
 	s.say("finding out how fast the generator goes")
-	m, err := s.send(ctx, flatOut, 0, true)
+	m, err := s.measure(ctx, flatOut.Seconds(), 0)
 	switch {
 	case err != nil:
 		return 0, err
@@ -148,50 +147,38 @@ func (s searching) flatOut(ctx context.Context) (float64, error) {
 	return m.Sent / m.Seconds, nil
 }
 
-// measure is a trial. One in which a hypervisor took this host's CPUs away is repeated.
+// measure is a trial. One in which a hypervisor took the CPUs of either host away is repeated.
 func (s searching) measure(ctx context.Context, seconds, load float64) (m search.Measured, err error) {
 	began := time.Now()
-	m, err = s.counting(seconds, func() (search.Measured, error) {
+	pair, err := counting(func() (result.PairSample, error) {
 		return s.send(ctx, time.Duration(seconds*float64(time.Second)), load, true)
 	})
+	m = search.Counted(s.Unit, []result.PairSample{pair})
 	m.Spent = time.Since(began).Seconds()
 	return m, err
 }
 
-// counting tries a trial of so many seconds until it counts.
-func (s searching) counting(seconds float64, trial func() (search.Measured, error)) (search.Measured, error) {
-	worst, on := 0.0, 0
+// counting tries a trial until it counts.
+func counting(trial func() (result.PairSample, error)) (result.PairSample, error) {
+	why, nothing := "", 0
 	for range attempts {
-		before, err := s.stolen()
-		if err != nil {
-			return search.Measured{}, err
+		pair, err := trial()
+		if pair.Receiver.Error == traffic.ErrNothing.Error() { // as where a receiver had no CPU in a short one
+			if nothing++; nothing < silent {
+				continue
+			}
 		}
-		m, err := trial()
 		if err != nil {
-			return m, err
+			return pair, err
 		}
-		after, err := s.stolen()
-		if err != nil {
-			return search.Measured{}, err
-		}
-		if worst, on = mostStolen(before, after, seconds); worst <= max(result.StealLimit, finest.Seconds()/seconds) {
-			return m, nil
+		if why = spoiled(pair); why == "" {
+			return pair, nil
 		}
 	}
-	return search.Measured{}, fmt.Errorf("%d trials did not count; the last: %.0f %% of this host's CPU %d was stolen by the hypervisor", attempts, 100*worst, on)
+	return result.PairSample{}, fmt.Errorf("%d trials did not count; the last: %s", attempts, why)
 }
 
-// mostStolen is the largest share of a CPU's time that was stolen, and that CPU's place.
-func mostStolen(before, after []time.Duration, seconds float64) (share float64, on int) {
-	for i := range min(len(before), len(after)) {
-		if s := (after[i] - before[i]).Seconds() / seconds; s > share {
-			share, on = s, i
-		}
-	}
-	return share, on
-}
-
-func (s searching) send(ctx context.Context, window time.Duration, load float64, alone bool) (search.Measured, error) {
+func (s searching) send(ctx context.Context, window time.Duration, load float64, alone bool) (result.PairSample, error) {
 	c := s.SendConfig
 	c.Window, c.alone = window, alone
 	c.Load = search.Paced(c.Load, s.Unit, load, 1)
@@ -199,7 +186,7 @@ func (s searching) send(ctx context.Context, window time.Duration, load float64,
 	if err == nil && outcome.Interrupted {
 		err = ctx.Err()
 	}
-	return search.Counted(s.Unit, []result.PairSample{outcome.Pair}), err
+	return outcome.Pair, err
 }
 
 // latency is measured by requests beside the load, over UDP as the load is.
@@ -212,8 +199,9 @@ func (s searching) latency(ctx context.Context, load float64) (map[string]result
 	var failed error
 	var both sync.WaitGroup
 	both.Go(func() { asked, failed = Send(ctx, probe, Show{}) })
-	m, err := s.send(ctx, 2*flatOut, load, false)
+	beside, err := s.send(ctx, 2*flatOut, load, false)
 	both.Wait()
+	m := search.Counted(s.Unit, []result.PairSample{beside})
 	switch {
 	case err != nil:
 		return nil, 0, err

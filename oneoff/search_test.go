@@ -118,27 +118,50 @@ func TestRefusedSearches(t *testing.T) {
 	}
 }
 
-// TestStolenTrialsDoNotCount: what comes while a hypervisor has a CPU finds queues full, which is not the path's doing.
+// TestStolenTrialsDoNotCount: what comes while a hypervisor has a CPU, at either end, finds queues full, which is not the path's doing.
 func TestStolenTrialsDoNotCount(t *testing.T) {
-	var stolen time.Duration
-	s := searching{stolen: func() ([]time.Duration, error) { return []time.Duration{0, stolen}, nil }}
 	tries := 0
-	trial := func(spoiled int) func() (search.Measured, error) {
+	end := func(share float64) result.PairEnd {
+		return result.PairEnd{WindowSeconds: 0.5, Stolen: &result.Stolen{CPU: 1, Share: share}}
+	}
+	trial := func(spoiled int, sender, receiver float64) func() (result.PairSample, error) {
 		tries = 0
-		return func() (search.Measured, error) {
+		return func() (result.PairSample, error) {
 			if tries++; tries <= spoiled {
-				stolen += 30 * time.Millisecond
-			} else {
-				stolen += 20 * time.Millisecond
+				return result.PairSample{Sender: end(sender), Receiver: end(receiver)}, nil
 			}
-			return search.Measured{Sent: float64(tries)}, nil
+			return result.PairSample{Sender: end(0.05), Receiver: result.PairEnd{WindowSeconds: 0.5, Packets: uint64(tries)}}, nil
 		}
 	}
-	if m, err := s.counting(0.5, trial(2)); err != nil || m.Sent != 3 {
-		t.Errorf("%+v, %v", m, err)
+	if p, err := counting(trial(2, 0.06, 0)); err != nil || p.Receiver.Packets != 3 {
+		t.Errorf("%+v, %v", p, err)
 	}
-	_, err := s.counting(0.5, trial(attempts))
-	if err == nil || !strings.Contains(err.Error(), "10 trials did not count; the last: 6 % of this host's CPU 1 was stolen") || tries != attempts {
-		t.Errorf("%d tries: %v", tries, err)
+	for says, try := range map[string]func() (result.PairSample, error){
+		"10 trials did not count; the last: 6 % of this host's CPU 1 was stolen":      trial(attempts, 0.06, 0),
+		"10 trials did not count; the last: 100 % of the receiver's CPU 1 was stolen": trial(attempts, 0, 7e9),
+	} {
+		tries = 0
+		if _, err := counting(try); err == nil || !strings.Contains(err.Error(), says) || tries != attempts {
+			t.Errorf("%d tries: %v, not %q", tries, err, says)
+		}
+	}
+	if says := spoiled(result.PairSample{Sender: result.PairEnd{WindowSeconds: 0.1, Stolen: &result.Stolen{Share: 0.1}}}); says != "" {
+		t.Errorf("one tick of the clock spoils a trial: %s", says)
+	}
+}
+
+// TestSilentTrialsAreRepeated, but not for long: a path that carries nothing is told of soon.
+func TestSilentTrialsAreRepeated(t *testing.T) {
+	for last, want := range map[int]int{2: 3, attempts: silent} {
+		tries := 0
+		p, err := counting(func() (result.PairSample, error) {
+			if tries++; tries <= last {
+				return result.PairSample{Receiver: result.PairEnd{Error: traffic.ErrNothing.Error()}}, traffic.ErrNothing
+			}
+			return result.PairSample{Receiver: result.PairEnd{Packets: 10}}, nil
+		})
+		if tries != want || (err == nil) != (p.Receiver.Packets == 10) || (err == nil) != (last < silent) {
+			t.Errorf("%d silent trials: %d tries, %+v, %v", last, tries, p.Receiver, err)
+		}
 	}
 }

@@ -225,8 +225,10 @@ func (s *sending) run(ctx context.Context, worker traffic.Worker, start time.Tim
 	var listening sync.WaitGroup
 	listening.Go(r.listen)
 	s.show.say("sending %s for %s after %s of warm-up", s.Kind, s.Window, s.WarmUp)
+	thief := watchStolen(start.Add(s.WarmUp), s.Window)
 	mine, err := worker.Run(running, traffic.Schedule{Start: start, WarmUp: s.WarmUp, Window: s.Window, Interval: s.Interval,
 		Alone: s.alone, Observe: pairs.sender})
+	mine.Stolen = thief.end()
 	s.await(ctx, err != nil, r, &listening)
 	pairs.flush()
 	return s.outcome(ctx, mine, r, err)

@@ -25,6 +25,9 @@ func summarise(out io.Writer, o Outcome) {
 	if limit := o.Pair.Limit; limit != nil {
 		line("limit", "%s", limitWords(*limit))
 	}
+	if why := spoiled(o.Pair); why != "" {
+		line("doubt", "%s: with all of it the figures may differ", why)
+	}
 	_ = table.Flush() // out is a buffer
 }
 

@@ -35,6 +35,7 @@ type PairEnd struct {
 	Generator *Generator `json:"generator,omitempty"`
 	Told      *PairEnd   `json:"told,omitempty"`
 
+	Stolen    *Stolen              `json:"stolen,omitempty"`   // of one-off traffic: a suite's nodes tell of each CPU
 	Opposite  *PairEnd             `json:"opposite,omitempty"` // the other direction of a load that flows both ways: what this end took as a receiver, or sent as one
 	Offered   *Offered             `json:"offered,omitempty"`  // of a sender
 	Arrived   *Arrived             `json:"arrived,omitempty"`  // of a receiver of numbered packets
@@ -55,6 +56,12 @@ func (e PairEnd) PerSecond() float64 {
 		return float64(e.Packets) / e.WindowSeconds
 	}
 	return float64(e.Bytes) / e.WindowSeconds
+}
+
+// Stolen is the CPU of an end's host of which a hypervisor took most in the window.
+type Stolen struct {
+	CPU   int     `json:"cpu"`
+	Share float64 `json:"share"` // of the window, 0 to 1
 }
 
 // Connection is TCP_INFO over the window: counts are differences between its

@@ -5,6 +5,7 @@ package traffic
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"windtunnel/result"
@@ -12,6 +13,9 @@ import (
 
 // SystemCongestion leaves TCP the congestion control that the system gives it.
 const SystemCongestion = "system"
+
+// ErrNothing ends a receiver's trial: the path carries nothing, or the receiver had no CPU.
+var ErrNothing = errors.New("nothing arrived in the window")
 
 // Role is the end of a pair that a worker plays.
 type Role string

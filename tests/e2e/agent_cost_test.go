@@ -20,7 +20,9 @@ const agents = 3
 // TestWhatAnAgentCosts while it waits, and in the window of a trial, without stacks and with them; `make bench-sampling` writes the figures
 // down. Stacks take more where others' programs make more of them, so they have three times their goal here: all of the kernel's
 // symbols, read in a window, were six times it.
-func TestWhatAnAgentCosts(t *testing.T) {
+func TestWhatAnAgentCosts(t *testing.T) { measured(t, testWhatAnAgentCosts) }
+
+func testWhatAnAgentCosts(t *attempt) {
 	needsRoot(t)
 	for name, c := range map[string]struct {
 		work         agentcost.Work
@@ -29,7 +31,7 @@ func TestWhatAnAgentCosts(t *testing.T) {
 		"counters": {agentcost.Work{Waits: 2 * time.Second, Window: 2 * time.Second}, agentcost.MostSampling},
 		"stacks":   {agentcost.Work{Waits: time.Second, Window: 2 * time.Second, Stacks: true}, 3 * agentcost.MostSampling},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t *attempt) {
 			var waiting, sampling, resident []float64
 			for range agents {
 				cost, err := agentcost.Measure(t.Context(), filepath.Join(bin, "windtunnel"), filepath.Join(t.TempDir(), "lease"), c.work)
@@ -50,7 +52,7 @@ func TestWhatAnAgentCosts(t *testing.T) {
 }
 
 // mayBe holds the median of some costs to a bound.
-func mayBe(t *testing.T, what string, costs []float64, most float64) {
+func mayBe(t testing.TB, what string, costs []float64, most float64) {
 	t.Helper()
 	slices.Sort(costs)
 	if costs[len(costs)/2] > most {

@@ -37,7 +37,9 @@ cells:
 
 // TestAVRouterAlone: in both directions each frame that was sent has come whole, or what it was lost to
 // has a name.
-func TestAVRouterAlone(t *testing.T) {
+func TestAVRouterAlone(t *testing.T) { measured(t, testAVRouterAlone) }
+
+func testAVRouterAlone(t *attempt) {
 	needsPollMode(t)
 	dir := t.TempDir()
 	suite, out := filepath.Join(dir, "alone.yaml"), filepath.Join(dir, "run")
@@ -90,7 +92,7 @@ func TestAVRouterAlone(t *testing.T) {
 }
 
 // trialsOf are those of a run, up to now if it goes on.
-func trialsOf(t *testing.T, dir string) (trials []result.Trial) {
+func trialsOf(t testing.TB, dir string) (trials []result.Trial) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "run.jsonl"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 )
 
 // switched puts a bridge into a third namespace, between two places, and returns the third's name.
-func switched(t *testing.T) string {
+func switched(t testing.TB) string {
 	t.Helper()
 	needsRoot(t)
 	middle := fmt.Sprintf("wt-%d-mid", os.Getpid())
@@ -43,7 +43,9 @@ func switched(t *testing.T) string {
 }
 
 // TestBetweenPlaces draws what lies between two places, where the program itself stands in the middle, and measures it.
-func TestBetweenPlaces(t *testing.T) {
+func TestBetweenPlaces(t *testing.T) { measured(t, testBetweenPlaces) }
+
+func testBetweenPlaces(t *attempt) {
 	middle := switched(t)
 	in := func(args ...string) outcome {
 		t.Helper()

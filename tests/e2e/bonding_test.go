@@ -17,7 +17,9 @@ import (
 
 // TestBonds: a team by bonding devices is measured as one by a route is, and takes up what a pulled cable carried. `make bonding`
 // runs it in a guest, whose kernel has bonds.
-func TestBonds(t *testing.T) {
+func TestBonds(t *testing.T) { measured(t, testBonds) }
+
+func testBonds(t *attempt) {
 	needsRoot(t)
 	budget := os.Getenv("BONDING_BUDGET") // of a guest that is known to have them
 	before, err := net.Interfaces()

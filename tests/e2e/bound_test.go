@@ -16,7 +16,7 @@ import (
 // startBound starts a program that the kernel kills when the test's process dies, and waits for it. The kernel goes by
 // the thread that forked it (prctl(2), PR_SET_PDEATHSIG), and Go ends a thread with the goroutine that locked it: so
 // this one is kept from others for as long as the program lives. ended is closed with it.
-func startBound(t *testing.T, cmd *exec.Cmd) (ended <-chan struct{}) {
+func startBound(t testing.TB, cmd *exec.Cmd) (ended <-chan struct{}) {
 	t.Helper()
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -63,7 +63,7 @@ func TestBoundOutlivesOtherThreads(t *testing.T) {
 
 // untilMeasured runs the program until each of the cells has two trials that count, which takes as long as others leave it CPUs, and ends
 // it by Ctrl-C: its report is of what there is. Its budget only bounds that; windows are to be named, or they would go by it.
-func untilMeasured(t *testing.T, cells []string, args ...string) outcome {
+func untilMeasured(t testing.TB, cells []string, args ...string) outcome {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	cmd := exec.Command(filepath.Join(bin, "windtunnel"), append(args, "--budget", "3m", "--out", dir)...)
@@ -75,7 +75,7 @@ func untilMeasured(t *testing.T, cells []string, args ...string) outcome {
 }
 
 // countTrials says how many trials of each cell of a run count up to now.
-func countTrials(t *testing.T, dir string) map[string]int {
+func countTrials(t testing.TB, dir string) map[string]int {
 	t.Helper()
 	count := map[string]int{}
 	for _, trial := range trialsOf(t, dir) {
@@ -87,7 +87,7 @@ func countTrials(t *testing.T, dir string) map[string]int {
 }
 
 // untilSeen lets a command run until what it is for was seen, then gives it Ctrl-C, and returns what it said once it has ended.
-func untilSeen(t *testing.T, cmd *exec.Cmd, limit time.Duration, seen func() bool) (said, errs string) {
+func untilSeen(t testing.TB, cmd *exec.Cmd, limit time.Duration, seen func() bool) (said, errs string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &err

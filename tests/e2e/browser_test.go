@@ -16,7 +16,7 @@ import (
 // browser is a Chromium without a window, spoken to over two pipes by the DevTools protocol: JSON texts, each ended by a
 // zero byte (chromium's --remote-debugging-pipe). Where the tests are root's it has no network.
 type browser struct {
-	t       *testing.T
+	t       testing.TB
 	to      *os.File
 	from    *bufio.Reader
 	pipe    *os.File
@@ -41,7 +41,7 @@ type devtools struct {
 const browserPatience = 60 * time.Second
 
 // needsBrowser starts one, or skips.
-func needsBrowser(t *testing.T) *browser {
+func needsBrowser(t testing.TB) *browser {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -77,7 +77,7 @@ func needsBrowser(t *testing.T) *browser {
 }
 
 // browserFolder is removed when the browser's processes have ended: it has several, which may still write when the first is gone.
-func browserFolder(t *testing.T) string {
+func browserFolder(t testing.TB) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "browser-")
 	if err != nil {
@@ -91,7 +91,7 @@ func browserFolder(t *testing.T) string {
 	return folder
 }
 
-func pipes(t *testing.T) [2]*os.File {
+func pipes(t testing.TB) [2]*os.File {
 	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -25,7 +25,9 @@ cells:
 // TestPlantedCausesGiveBackTheGap tries what TestPlantedCauses finds by evidence: each cause, taken away, gives its gap
 // back, and is named before what was tried beside it. `make soak` has the minutes that this takes; TestThePlantedCauseIsNamedFirst
 // tries one always.
-func TestPlantedCausesGiveBackTheGap(t *testing.T) {
+func TestPlantedCausesGiveBackTheGap(t *testing.T) { measured(t, testPlantedCausesGiveBackTheGap) }
+
+func testPlantedCausesGiveBackTheGap(t *attempt) {
 	needsRoot(t)
 	if os.Getenv("CAUSES_SOAK") == "" {
 		t.Skip("it takes six minutes: `make soak` sets CAUSES_SOAK")
@@ -37,7 +39,7 @@ func TestPlantedCausesGiveBackTheGap(t *testing.T) {
 		{"buffer", plantedSuite, "buffer/base", "receive-buffer"}, {"loss", plantedSuite, "loss/base", "loss"}, {"lso", plantedSuite, "lso/base", "tso"},
 		{"slow", plantedSuite, "slow/base", "rate"}, {"quota", quotaSuite, "quota/base", "quota"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.name, func(t *attempt) {
 			if c.suite == quotaSuite {
 				needsDocker(t)
 			}
@@ -59,7 +61,7 @@ func TestPlantedCausesGiveBackTheGap(t *testing.T) {
 			}
 		})
 	}
-	t.Run("ceiling", func(t *testing.T) { // that two cells share, so that there is no gap
+	t.Run("ceiling", func(t *attempt) { // that two cells share, so that there is no gap
 		all, says := triedFactors(t, plantedSuite, "slower/slow", "rate")
 		if first := all[0]; first.Factor != "rate" || !strings.Contains(first.Shows, "slower") {
 			t.Errorf("want a gap without the ceiling, got %+v\n%s", first, says)
@@ -71,7 +73,7 @@ func TestPlantedCausesGiveBackTheGap(t *testing.T) {
 }
 
 // triedFactors are what the factor that was planted and another one give back of a ratio's gap, the most first.
-func triedFactors(t *testing.T, suite, ratio, factor string) (all []triedFactor, says string) {
+func triedFactors(t testing.TB, suite, ratio, factor string) (all []triedFactor, says string) {
 	t.Helper()
 	o := windtunnel(t, 3*time.Minute, "explain", suiteFile(t, suite), ratio, "--factors", factor+",checksum", "--budget", "40s", "--window", "500ms", "--precision", "1%", "--json")
 	var r explained

@@ -13,7 +13,9 @@ import (
 
 // TestThePublishedPortSuite: each place of the suite, at a rate of the source's and at a rate that is found; what is another
 // system's is not measured, and judged on the published figures.
-func TestThePublishedPortSuite(t *testing.T) {
+func TestThePublishedPortSuite(t *testing.T) { measured(t, testThePublishedPortSuite) }
+
+func testThePublishedPortSuite(t *attempt) {
 	needsDocker(t)
 	before := hostAtRest(t)
 	o := windtunnel(t, 2*time.Minute, "run", "container-published-port", "--cells", "tcp-host,tcp-proxy,udp-100M,find-published,hyperkit-*",

@@ -21,7 +21,7 @@ func (b frameBed) likeNIC() {
 }
 
 // datagrams prepares both ends of a load and runs them. What is to disturb them acts once some have come, and has most of a window for it.
-func (b frameBed) datagrams(t *testing.T, address string, load result.Options, disturb func()) (sent, got result.PairEnd) {
+func (b frameBed) datagrams(t testing.TB, address string, load result.Options, disturb func()) (sent, got result.PairEnd) {
 	t.Helper()
 	prepare := func(at *stack, order traffic.Order) (w traffic.Worker) {
 		var err error
@@ -63,7 +63,7 @@ func (b frameBed) datagrams(t *testing.T, address string, load result.Options, d
 }
 
 // conserve fails unless every datagram of the window was received, lost, or late.
-func conserve(t *testing.T, sent, got result.PairEnd) {
+func conserve(t testing.TB, sent, got result.PairEnd) {
 	t.Helper()
 	if sent.Error != "" || got.Error != "" {
 		t.Fatalf("sender %q, receiver %q", sent.Error, got.Error)
@@ -79,7 +79,9 @@ func conserve(t *testing.T, sent, got result.PairEnd) {
 	}
 }
 
-func TestDatagramsCrossAWire(t *testing.T) {
+func TestDatagramsCrossAWire(t *testing.T) { measured(t, testDatagramsCrossAWire) }
+
+func testDatagramsCrossAWire(t *attempt) {
 	needsRoot(t)
 	cases := map[string]struct {
 		address string
@@ -95,7 +97,7 @@ func TestDatagramsCrossAWire(t *testing.T) {
 		"many flows":                 {"10.0.0.2", true, result.Options{"flows": 100, "threads": 2, "packets": 1e5}},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t *attempt) {
 			b := direct(t)
 			if c.nic {
 				b.likeNIC()
@@ -119,7 +121,9 @@ func TestDatagramsCrossAWire(t *testing.T) {
 	}
 }
 
-func TestDatagramsFlowBothWays(t *testing.T) {
+func TestDatagramsFlowBothWays(t *testing.T) { measured(t, testDatagramsFlowBothWays) }
+
+func testDatagramsFlowBothWays(t *attempt) {
 	needsRoot(t)
 	b := direct(t)
 	b.likeNIC()

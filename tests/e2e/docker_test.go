@@ -22,7 +22,7 @@ import (
 	"windtunnel/testbed/docker"
 )
 
-func needsDocker(t *testing.T) {
+func needsDocker(t testing.TB) {
 	t.Helper()
 	needsRoot(t)
 	for _, program := range []string{"dockerd", "containerd", "iptables"} {
@@ -46,7 +46,7 @@ cells:
   macvlan: {path: macvlan, traffic: {kind: ping}, pairs: [{from: a, to: {container: server, on: b}}]}
 `
 
-func dockerRun(t *testing.T, suite string, args ...string) []string {
+func dockerRun(t testing.TB, suite string, args ...string) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "docker.yaml")
 	if err := os.WriteFile(file, []byte(suite), 0o600); err != nil {
@@ -57,6 +57,10 @@ func dockerRun(t *testing.T, suite string, args ...string) []string {
 
 // TestContainersOfAnEngineAreMeasured: every path, with what the engine made, and nothing stays.
 func TestContainersOfAnEngineAreMeasured(t *testing.T) {
+	measured(t, testContainersOfAnEngineAreMeasured)
+}
+
+func testContainersOfAnEngineAreMeasured(t *attempt) {
 	needsDocker(t)
 	before := hostAtRest(t)
 	o := untilMeasured(t, []string{"proxy", "rules", "host", "macvlan"}, dockerRun(t, dockerSuite, "--window", "250ms", "--json")...)
@@ -140,7 +144,9 @@ func TestAnEngineDiesWithItsRun(t *testing.T) {
 
 // TestAnEngineThatDiesInTheMiddle spoils its cell's trials and is built anew. How long engines take to start is not the run's to bound: it
 // is ended once trials count again.
-func TestAnEngineThatDiesInTheMiddle(t *testing.T) {
+func TestAnEngineThatDiesInTheMiddle(t *testing.T) { measured(t, testAnEngineThatDiesInTheMiddle) }
+
+func testAnEngineThatDiesInTheMiddle(t *attempt) {
 	needsDocker(t)
 	if left := engineProcesses(); len(left) > 0 {
 		t.Skipf("not looked at here: somebody else's run has an engine: %v", left)
@@ -183,7 +189,7 @@ var handStarts = map[string]string{
 
 // handStarted is an engine that somebody else has started, in namespaces of its own. It returns how
 // containers are run by it.
-func handStarted(t *testing.T, program string) docker.Config {
+func handStarted(t testing.TB, program string) docker.Config {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "engine")
 	if err != nil {
@@ -239,12 +245,12 @@ func TestAnEngineOfOthers(t *testing.T) {
 				t.Skipf("not measured here: needs %s: apt-get install docker.io podman", program)
 			}
 			besideOthers(t)
-			runByOthers(t, handStarted(t, program))
+			measured(t, func(t *attempt) { runByOthers(t, handStarted(t, program)) })
 		})
 	}
 }
 
-func runByOthers(t *testing.T, config docker.Config) {
+func runByOthers(t testing.TB, config docker.Config) {
 	ctx := context.Background()
 	want := testbed.Engine{Name: "e", Node: "a", Networks: []testbed.EngineNetwork{{Name: "net", Driver: "bridge", Subnet: "10.9.8.0/24"}},
 		Containers: []testbed.EngineContainer{{Name: "one", Network: "net", Address: "10.9.8.7", Publish: []int{5201}}}}

@@ -18,7 +18,7 @@ import (
 var existingRed, existingBlue = fmt.Sprintf("wt-%d-red", os.Getpid()), fmt.Sprintf("wt-%d-blue", os.Getpid())
 
 // mustRun runs a program that must succeed.
-func mustRun(t *testing.T, argv ...string) string {
+func mustRun(t testing.TB, argv ...string) string {
 	t.Helper()
 	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 	if err != nil {
@@ -28,7 +28,7 @@ func mustRun(t *testing.T, argv ...string) string {
 }
 
 // twoNamespaces makes two named namespaces that a virtual pair joins, as a user might have them.
-func twoNamespaces(t *testing.T) {
+func twoNamespaces(t testing.TB) {
 	t.Helper()
 	needsRoot(t)
 	remove := func() {
@@ -74,7 +74,7 @@ cells:
 ratios: [udp/tcp]
 `
 
-func suiteFile(t *testing.T, suite string) string {
+func suiteFile(t testing.TB, suite string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "suite.yaml")
 	if err := os.WriteFile(file, []byte(suite), 0o600); err != nil {
@@ -84,7 +84,7 @@ func suiteFile(t *testing.T, suite string) string {
 }
 
 // brought are what entries have written on this host and not removed.
-func brought(t *testing.T) []string {
+func brought(t testing.TB) []string {
 	t.Helper()
 	var all []string
 	for _, folder := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm", "/run"} {
@@ -98,8 +98,9 @@ func brought(t *testing.T) []string {
 }
 
 // waitForPlacesLeft waits until no agent of a place runs, and nothing that was brought is there.
-func waitForPlacesLeft(t *testing.T) {
+func waitForPlacesLeft(t testing.TB) {
 	t.Helper()
+	t = strictly(t)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left := append(placeAgents(), brought(t)...)
 		if len(left) == 0 {
@@ -129,7 +130,7 @@ func hasWorker(namespace string) bool {
 }
 
 // entered is the process by which a conductor entered a namespace: its own child there.
-func entered(t *testing.T, namespace string, conductor int) (pid int) {
+func entered(t testing.TB, namespace string, conductor int) (pid int) {
 	t.Helper()
 	for _, one := range processesIn(namespace) {
 		text, _ := os.ReadFile("/proc/" + one + "/status")
@@ -143,7 +144,9 @@ func entered(t *testing.T, namespace string, conductor int) (pid int) {
 }
 
 // TestPlacesThatRunAlready measures between namespaces of others, and changes nothing of them.
-func TestPlacesThatRunAlready(t *testing.T) {
+func TestPlacesThatRunAlready(t *testing.T) { measured(t, testPlacesThatRunAlready) }
+
+func testPlacesThatRunAlready(t *attempt) {
 	twoNamespaces(t)
 	before := hostAtRest(t)
 	inside := mustRun(t, "ip", "-n", existingRed, "-d", "link") + mustRun(t, "ip", "-n", existingBlue, "-d", "link")
@@ -223,7 +226,7 @@ func TestPlacesWithoutRoom(t *testing.T) {
 var shelled = []string{"sh", "uname", "mkdir", "rm", "chmod", "df", "tail", "head", "wc", "sha256sum", "sleep"}
 
 // rootFolder is a file system with a shell, as an image of a container has one.
-func rootFolder(t *testing.T) string {
+func rootFolder(t testing.TB) string {
 	t.Helper()
 	root := t.TempDir()
 	take := func(file string) {
@@ -257,7 +260,9 @@ func rootFolder(t *testing.T) string {
 
 // TestContainersThatRunAlready enters containers of an engine that somebody has started: our program is brought
 // through `docker exec`.
-func TestContainersThatRunAlready(t *testing.T) {
+func TestContainersThatRunAlready(t *testing.T) { measured(t, testContainersThatRunAlready) }
+
+func testContainersThatRunAlready(t *attempt) {
 	needsDocker(t)
 	client, err := exec.LookPath("docker")
 	if err != nil {

@@ -116,7 +116,7 @@ func TestFramesLeaveNothing(t *testing.T) {
 	}
 }
 
-func countDescriptors(t *testing.T) int {
+func countDescriptors(t testing.TB) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -28,12 +28,12 @@ import (
 // stack is a network namespace without a name, and the thread that holds it. What
 // a worker asks of the network it asks in Prepare, so that is called here.
 type stack struct {
-	t    *testing.T
+	t    testing.TB
 	asks chan func()
 	tid  int
 }
 
-func newStack(t *testing.T) *stack {
+func newStack(t testing.TB) *stack {
 	t.Helper()
 	s := &stack{t: t, asks: make(chan func())}
 	ready := make(chan error)
@@ -89,7 +89,7 @@ type frameBed struct{ from, to *stack }
 // direct is a veth pair from endpoint to endpoint.
 //
 //	from eth0 ---- eth0 to
-func direct(t *testing.T) frameBed {
+func direct(t testing.TB) frameBed {
 	b := frameBed{newStack(t), newStack(t)}
 	b.from.pairTo("eth0", b.to, "eth0")
 	b.address()
@@ -99,7 +99,7 @@ func direct(t *testing.T) frameBed {
 // bridged is two containers at the bridge of a third namespace.
 //
 //	from eth0 ---- v1 [br0] v2 ---- eth0 to
-func bridged(t *testing.T) (frameBed, *stack) {
+func bridged(t testing.TB) (frameBed, *stack) {
 	b, host := frameBed{newStack(t), newStack(t)}, newStack(t)
 	host.run("ip link add br0 type bridge")
 	host.pairTo("v1", b.from, "eth0")
@@ -116,7 +116,7 @@ func (b frameBed) address() {
 }
 
 // frames runs a trial, and again where others had the CPUs for much of its window.
-func (b frameBed) frames(t *testing.T, address string, load result.Options, when traffic.Schedule) (sent, got result.PairEnd) {
+func (b frameBed) frames(t testing.TB, address string, load result.Options, when traffic.Schedule) (sent, got result.PairEnd) {
 	t.Helper()
 	for try := 1; ; try++ {
 		sent, got = b.trial(t, address, load, when)
@@ -132,7 +132,7 @@ func (b frameBed) frames(t *testing.T, address string, load result.Options, when
 	return sent, got
 }
 
-func (b frameBed) trial(t *testing.T, address string, load result.Options, when traffic.Schedule) (sent, got result.PairEnd) {
+func (b frameBed) trial(t testing.TB, address string, load result.Options, when traffic.Schedule) (sent, got result.PairEnd) {
 	t.Helper()
 	receive := b.prepare(t, b.to, traffic.Order{Role: traffic.Receive, Load: load, Address: address})
 	send := b.prepare(t, b.from, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address()})
@@ -159,7 +159,7 @@ func (b frameBed) trial(t *testing.T, address string, load result.Options, when 
 	return sent, got
 }
 
-func (b frameBed) prepare(t *testing.T, at *stack, order traffic.Order) (w traffic.Worker) {
+func (b frameBed) prepare(t testing.TB, at *stack, order traffic.Order) (w traffic.Worker) {
 	t.Helper()
 	var err error
 	at.do(func() { w, err = frame.Kind{}.Prepare(t.Context(), order) })
@@ -174,7 +174,7 @@ func (b frameBed) prepare(t *testing.T, at *stack, order traffic.Order) (w traff
 var briefly = traffic.Schedule{WarmUp: 50 * time.Millisecond, Window: 300 * time.Millisecond}
 
 // exact fails unless every frame came once and in order.
-func exact(t *testing.T, sent, got result.PairEnd) {
+func exact(t testing.TB, sent, got result.PairEnd) {
 	t.Helper()
 	a := got.Arrived
 	if got.Packets != sent.Packets || a.Expected != sent.Packets || a.Lost+a.Late+a.Duplicate+a.Reordered+a.Corrupt != 0 {
@@ -220,10 +220,12 @@ func TestFramesBetweenTwoEnds(t *testing.T) {
 }
 
 // TestFrameRate keeps 10,000 frames a second by both methods.
-func TestFrameRate(t *testing.T) {
+func TestFrameRate(t *testing.T) { measured(t, testFrameRate) }
+
+func testFrameRate(t *attempt) {
 	needsRoot(t)
 	for _, method := range []string{"xdp", "af-packet"} {
-		t.Run(method, func(t *testing.T) {
+		t.Run(method, func(t *attempt) {
 			when := traffic.Schedule{WarmUp: 100 * time.Millisecond, Window: time.Second}
 			sent, got := direct(t).frames(t, "10.0.0.2", result.Options{"packets": 10000.0, "method": method, "flows": 10}, when)
 			exact(t, sent, got)
@@ -318,7 +320,7 @@ func (s *stack) attach(device string, instructions asm.Instructions) error {
 }
 
 // lose drops every n-th packet of so many bytes, exactly. It runs on one CPU at a time.
-func lose(t *testing.T, n int32, length int32) asm.Instructions {
+func lose(t testing.TB, n int32, length int32) asm.Instructions {
 	counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -29,14 +29,16 @@ cells:
 `
 
 // TestForeignGenerator: a program of others sends, our sink counts it behind the tunnel, and the result says what ran.
-func TestForeignGenerator(t *testing.T) {
+func TestForeignGenerator(t *testing.T) { measured(t, testForeignGenerator) }
+
+func testForeignGenerator(t *attempt) {
 	needsPollMode(t)
 	for generator, c := range map[string]struct{ program, says, needs string }{
 		"testpmd": {"dpdk-testpmd", "--forward-mode=txonly", "dpdk-testpmd (Debian's dpdk-dev)"},
 		"pktgen":  {"pktgen", "speed=200000", "pktgen (Pktgen-DPDK, which Debian does not have)"},
 		"trex":    {"_t-rex-64", "--stl", "_t-rex-64 (TRex, which Debian does not have)"},
 	} {
-		t.Run(generator, func(t *testing.T) {
+		t.Run(generator, func(t *attempt) {
 			if _, err := exec.LookPath(c.program); err != nil {
 				t.Skip("skip: needs " + c.needs)
 			}
@@ -45,7 +47,7 @@ func TestForeignGenerator(t *testing.T) {
 	}
 }
 
-func foreignGenerator(t *testing.T, generator, says string) {
+func foreignGenerator(t testing.TB, generator, says string) {
 	t.Helper()
 	dir := t.TempDir()
 	suite, out := filepath.Join(dir, "generator.yaml"), filepath.Join(dir, "run")

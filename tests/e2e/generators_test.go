@@ -26,7 +26,9 @@ type generatorsReport struct {
 
 // TestForeignGenerators measures by each program that is installed: every cell has figures
 // of both ends, and says what was run.
-func TestForeignGenerators(t *testing.T) {
+func TestForeignGenerators(t *testing.T) { measured(t, testForeignGenerators) }
+
+func testForeignGenerators(t *attempt) {
 	needsRoot(t)
 	before := hostAtRest(t)
 	programs := map[string]string{"tcp-nuttcp": "nuttcp", "udp-iperf3": "iperf3", "ask-sockperf": "sockperf"}
@@ -44,8 +46,6 @@ func TestForeignGenerators(t *testing.T) {
 			continue
 		}
 		if cell.Status != "measured" || cell.Received.Mean == nil || *cell.Received.Mean < 1e5 {
-			mustBeAsBefore(t, before)
-			skipStolen(t, cell.Reason)
 			t.Errorf("%s: %+v\n%s", name, cell, o.err)
 			continue
 		}
@@ -112,7 +112,7 @@ func TestNoGeneratorIsLeft(t *testing.T) {
 }
 
 // awaitIperf3 waits until one is there, or none.
-func awaitIperf3(t *testing.T, there bool, ended chan struct{}) {
+func awaitIperf3(t testing.TB, there bool, ended chan struct{}) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
 	for {

@@ -25,7 +25,7 @@ import (
 type hostState map[string]string
 
 // lookAtHost reads the host's state. What counts or ages by itself is left out.
-func lookAtHost(t *testing.T) hostState {
+func lookAtHost(t testing.TB) hostState {
 	t.Helper()
 	s := hostState{}
 	s.command("links", "ip", "-d", "link")
@@ -170,7 +170,7 @@ var atStart = func() hostState { s := hostState{}; s.bpf(); return s }()
 
 // hostAtRest is the host once the kernel has taken away what an earlier test's processes had: a BPF object outlives its
 // last user by a grace period of RCU and by the queue that frees it, which a busy machine may keep waiting for seconds.
-func hostAtRest(t *testing.T) hostState {
+func hostAtRest(t testing.TB) hostState {
 	t.Helper()
 	state := lookAtHost(t)
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
@@ -199,8 +199,9 @@ func (s hostState) hasOnly(earlier hostState) bool {
 
 // mustBeAsBefore waits until the host is as it was: the kernel takes namespaces
 // away a little after the last process in them has gone.
-func mustBeAsBefore(t *testing.T, before hostState) {
+func mustBeAsBefore(t testing.TB, before hostState) {
 	t.Helper()
+	t = strictly(t)
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		differs := before.diff(lookAtHost(t))

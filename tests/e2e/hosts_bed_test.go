@@ -39,7 +39,7 @@ type holder struct {
 }
 
 // hold starts a process that dies with this one.
-func hold(t *testing.T, argv ...string) *holder {
+func hold(t testing.TB, argv ...string) *holder {
 	t.Helper()
 	h := &holder{cmd: exec.Command(argv[0], argv[1:]...), said: &bytes.Buffer{}}
 	stdin, err := h.cmd.StdinPipe()
@@ -93,20 +93,20 @@ Host *
 `
 
 // newHosts builds the bed.
-func newHosts(t *testing.T) *hostsBed {
+func newHosts(t testing.TB) *hostsBed {
 	t.Helper()
 	return hostsOf(t, 2)
 }
 
 // hostsOf builds a bed of so many hosts. Each has one of this machine's CPUs, as simulated nodes have there. More than two have
 // their data by a switch, a bridge in the conductor's place.
-func hostsOf(t *testing.T, count int) *hostsBed {
+func hostsOf(t testing.TB, count int) *hostsBed {
 	t.Helper()
 	return hostsWith(t, count, func(i int) string { return cpuOf(t, i) })
 }
 
 // hostsWith builds a bed of so many hosts, each with the CPUs of a list as taskset(1) takes it.
-func hostsWith(t *testing.T, count int, cpus func(host int) string) *hostsBed {
+func hostsWith(t testing.TB, count int, cpus func(host int) string) *hostsBed {
 	t.Helper()
 	needsRoot(t)
 	for _, program := range []string{"/usr/sbin/sshd", "ssh", "ssh-keygen", "unshare", "nsenter", "taskset", "ip"} {
@@ -137,7 +137,7 @@ func hostsWith(t *testing.T, count int, cpus func(host int) string) *hostsBed {
 }
 
 // cpuOf shares out the CPUs that this process may use.
-func cpuOf(t *testing.T, i int) string {
+func cpuOf(t testing.TB, i int) string {
 	t.Helper()
 	text, err := exec.Command("sh", "-c", "taskset -cp $$ | sed 's/.*: //'").Output()
 	if err != nil {
@@ -147,14 +147,14 @@ func cpuOf(t *testing.T, i int) string {
 	return []string{ends[0], ends[len(ends)-1]}[i%2]
 }
 
-func (b *hostsBed) write(t *testing.T, name, text string, mode os.FileMode) {
+func (b *hostsBed) write(t testing.TB, name, text string, mode os.FileMode) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (b *hostsBed) keys(t *testing.T) {
+func (b *hostsBed) keys(t testing.TB) {
 	t.Helper()
 	known, config, names := "", "", []string{"user"}
 	for i := range b.hosts {
@@ -173,7 +173,7 @@ func (b *hostsBed) keys(t *testing.T) {
 }
 
 // wires joins the namespaces and lets the daemons begin.
-func (b *hostsBed) wires(t *testing.T) {
+func (b *hostsBed) wires(t testing.TB) {
 	t.Helper()
 	c := b.conductor.pid
 	pids := []int{c}
@@ -215,7 +215,7 @@ func (b *hostsBed) wires(t *testing.T) {
 }
 
 // join adds a second network for data to a bed of two hosts: data2 of each, 10.1.0.1 and 10.1.0.2.
-func (b *hostsBed) join(t *testing.T) {
+func (b *hostsBed) join(t testing.TB) {
 	t.Helper()
 	must(t, strings.Fields(fmt.Sprintf("ip link add data2 netns %d type veth peer name data2 netns %d", b.hosts[0].pid, b.hosts[1].pid))...)
 	for i, h := range b.hosts {
@@ -230,7 +230,7 @@ func (b *hostsBed) join(t *testing.T) {
 
 // awaitCarriers waits until the kernel has noticed that both ends of a host's wires are up, which it does up to a
 // second later: a host is compared only with itself at rest.
-func (b *hostsBed) awaitCarriers(t *testing.T, i int) {
+func (b *hostsBed) awaitCarriers(t testing.TB, i int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		links := b.on(t, i, "ip link show")
@@ -243,7 +243,7 @@ func (b *hostsBed) awaitCarriers(t *testing.T, i int) {
 	}
 }
 
-func (b *hostsBed) awaitDaemon(t *testing.T, i int) {
+func (b *hostsBed) awaitDaemon(t testing.TB, i int) {
 	t.Helper()
 	var said []byte
 	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -263,7 +263,7 @@ func (b *hostsBed) in(pid int, argv ...string) *exec.Cmd {
 }
 
 // on runs a line of a shell on a host, as it sees itself.
-func (b *hostsBed) on(t *testing.T, host int, line string) string {
+func (b *hostsBed) on(t testing.TB, host int, line string) string {
 	t.Helper()
 	out, err := b.command(host, line).CombinedOutput()
 	if err != nil {
@@ -278,7 +278,7 @@ func (b *hostsBed) command(host int, line string) *exec.Cmd {
 }
 
 // state is everything of a host that a run could leave behind or change.
-func (b *hostsBed) state(t *testing.T, host int) string {
+func (b *hostsBed) state(t testing.TB, host int) string {
 	t.Helper()
 	said := b.on(t, host, `ip -d address | grep -v valid_lft; ip route show table all; ip -6 route show table all; ip rule; tc qdisc
 		for d in data data2; do [ ! -e /sys/class/net/$d ] || { ethtool -k $d; ethtool -l $d; grep -s . /sys/class/net/$d/queues/*/[rx]ps_*
@@ -293,13 +293,13 @@ func (b *hostsBed) state(t *testing.T, host int) string {
 }
 
 // run runs the program in the conductor's place.
-func (b *hostsBed) run(t *testing.T, limit time.Duration, args ...string) outcome {
+func (b *hostsBed) run(t testing.TB, limit time.Duration, args ...string) outcome {
 	t.Helper()
 	return b.runBy(t, filepath.Join(bin, "windtunnel"), limit, args...)
 }
 
 // runBy runs one there.
-func (b *hostsBed) runBy(t *testing.T, program string, limit time.Duration, args ...string) outcome {
+func (b *hostsBed) runBy(t testing.TB, program string, limit time.Duration, args ...string) outcome {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd := b.in(b.conductor.pid, append([]string{program}, args...)...)
@@ -326,7 +326,7 @@ func (b *hostsBed) runBy(t *testing.T, program string, limit time.Duration, args
 // bothHosts are the nodes of most suites.
 const bothHosts = "a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2?data=10.0.0.2"
 
-func must(t *testing.T, argv ...string) {
+func must(t testing.TB, argv ...string) {
 	t.Helper()
 	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", argv, err, out)
@@ -334,7 +334,7 @@ func must(t *testing.T, argv ...string) {
 }
 
 // awaitNamespaces waits until processes have network namespaces of their own.
-func awaitNamespaces(t *testing.T, pids ...int) {
+func awaitNamespaces(t testing.TB, pids ...int) {
 	t.Helper()
 	own, _ := os.Readlink("/proc/self/ns/net")
 	for _, pid := range pids {

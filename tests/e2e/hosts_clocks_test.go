@@ -14,7 +14,7 @@ import (
 
 // clocksOf has a host's clocks since boot be days later than this machine's and than those of the other hosts, as is so of machines
 // that were started at other times: by a time namespace, as far as the kernel has those. There is none for the time of day.
-func clocksOf(t *testing.T, host int) (unshare []string) {
+func clocksOf(t testing.TB, host int) (unshare []string) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/ns/time"); errors.Is(err, os.ErrNotExist) {
 		t.Log("hosts have this machine's clocks: its kernel has no time namespaces")
@@ -25,7 +25,7 @@ func clocksOf(t *testing.T, host int) (unshare []string) {
 }
 
 // clocksAreApart makes sure of it.
-func (b *hostsBed) clocksAreApart(t *testing.T) {
+func (b *hostsBed) clocksAreApart(t testing.TB) {
 	t.Helper()
 	seen := map[string]bool{}
 	for i, h := range b.hosts {
@@ -43,7 +43,7 @@ func (b *hostsBed) clocksAreApart(t *testing.T) {
 
 // oneWindow looks at all that a run on hosts says of times: that each end and node has of its own clock what was asked for, that
 // parts of a window are within it, and that samples of stacks add up to it. Nothing tells how long anything was on its way.
-func oneWindow(t *testing.T, dir string) {
+func oneWindow(t testing.TB, dir string) {
 	t.Helper()
 	run, err := result.Read(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func oneWindow(t *testing.T, dir string) {
 const late = 60
 
 // windowed allows for what a busy machine does to a window, and for nothing like the distance of two clocks.
-func windowed(t *testing.T, trial result.Trial, whose string, seconds, off float64) {
+func windowed(t testing.TB, trial result.Trial, whose string, seconds, off float64) {
 	t.Helper()
 	if least, most := -off, trial.WindowSeconds+off+0.1*trial.WindowSeconds; seconds < least || seconds > most {
 		t.Errorf("cell %s: %s has %g s of a window of %g s", trial.Cell, whose, seconds, trial.WindowSeconds)

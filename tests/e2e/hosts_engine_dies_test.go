@@ -16,7 +16,7 @@ import (
 )
 
 // needsHostsSoak leaves a test to `make soak`.
-func needsHostsSoak(t *testing.T) {
+func needsHostsSoak(t testing.TB) {
 	t.Helper()
 	if os.Getenv("HOSTS_SOAK") == "" {
 		t.Skip("not measured here: it takes most of a minute, and is a part of `make soak` (HOSTS_SOAK=1)")
@@ -24,7 +24,7 @@ func needsHostsSoak(t *testing.T) {
 }
 
 // hostsRun starts a run of cells over both hosts, whose engines have these sockets.
-func (b *hostsBed) hostsRun(t *testing.T, out, nodes, budget, cells string) (said *bytes.Buffer, ended <-chan struct{}) {
+func (b *hostsBed) hostsRun(t testing.TB, out, nodes, budget, cells string) (said *bytes.Buffer, ended <-chan struct{}) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "suite.yaml")
 	if err := os.WriteFile(file, []byte("suite: hosts\nnodes: {a: {}, b: {}}\ntraffic: {kind: stream, message: 1400B}\ncells:\n"+cells), 0o600); err != nil {
@@ -39,7 +39,7 @@ func (b *hostsBed) hostsRun(t *testing.T, out, nodes, budget, cells string) (sai
 }
 
 // ofRuns is what an engine of a host has of runs.
-func (b *hostsBed) ofRuns(t *testing.T, host int, client string) string {
+func (b *hostsBed) ofRuns(t testing.TB, host int, client string) string {
 	t.Helper()
 	return b.on(t, host, fmt.Sprintf("%s ps -aq --filter label=%s; for what in network image; do %s $what ls -q --filter label=%s; done",
 		client, docker.LeaseLabel, client, docker.LeaseLabel))
@@ -47,7 +47,9 @@ func (b *hostsBed) ofRuns(t *testing.T, host int, client string) string {
 
 // TestAHostsEngineDies while its containers are measured: the other cells go on, it is said what is left there, and clean takes
 // that away once the engine runs again.
-func TestAHostsEngineDies(t *testing.T) {
+func TestAHostsEngineDies(t *testing.T) { measured(t, testAHostsEngineDies) }
+
+func testAHostsEngineDies(t *attempt) {
 	needsDocker(t)
 	needsHostsSoak(t)
 	b := newHosts(t)
@@ -80,7 +82,9 @@ func TestAHostsEngineDies(t *testing.T) {
 }
 
 // TestPodmanOfHosts has the paths of containers run by it.
-func TestPodmanOfHosts(t *testing.T) {
+func TestPodmanOfHosts(t *testing.T) { measured(t, testPodmanOfHosts) }
+
+func testPodmanOfHosts(t *attempt) {
 	needsHostsSoak(t)
 	if _, err := exec.LookPath("podman"); err != nil {
 		t.Skip("not measured here: needs podman: apt-get install podman")
@@ -121,7 +125,7 @@ func TestPodmanOfHosts(t *testing.T) {
 }
 
 // podman starts a service of it on a host, as its owner would, and waits until it answers.
-func (b *hostsBed) podman(t *testing.T, host int) {
+func (b *hostsBed) podman(t testing.TB, host int) {
 	t.Helper()
 	data, err := os.MkdirTemp("/tmp", "wt-podman") // it takes no runroot of more than 50 characters
 	if err != nil {

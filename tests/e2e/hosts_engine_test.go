@@ -19,7 +19,7 @@ import (
 )
 
 // engines starts a Docker engine on each of these hosts, as its owner would, and waits until they answer.
-func (b *hostsBed) engines(t *testing.T, hosts ...int) {
+func (b *hostsBed) engines(t testing.TB, hosts ...int) {
 	t.Helper()
 	for _, host := range hosts {
 		b.startEngine(t, host)
@@ -30,7 +30,7 @@ func (b *hostsBed) engines(t *testing.T, hosts ...int) {
 }
 
 // awaitEngine waits until one answers at a socket below a host's /run.
-func (b *hostsBed) awaitEngine(t *testing.T, host int, socket string) {
+func (b *hostsBed) awaitEngine(t testing.TB, host int, socket string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -45,7 +45,7 @@ func (b *hostsBed) awaitEngine(t *testing.T, host int, socket string) {
 	}
 }
 
-func (b *hostsBed) startEngine(t *testing.T, host int) {
+func (b *hostsBed) startEngine(t testing.TB, host int) {
 	t.Helper()
 	group := fmt.Sprintf("%se2e-%d-h%d", docker.CgroupPrefix, os.Getpid(), host+1)
 	// Mounts of its own, so that those of its containers are no change of the host's, and nothing is written to /etc.
@@ -84,7 +84,9 @@ cells:
 
 // TestEnginesOfHosts: containers of the hosts' own engines are measured, and are gone after a kill -9 of the agent there. The
 // engines, and what else they run, are as before.
-func TestEnginesOfHosts(t *testing.T) {
+func TestEnginesOfHosts(t *testing.T) { measured(t, testEnginesOfHosts) }
+
+func testEnginesOfHosts(t *attempt) {
 	needsDocker(t)
 	besideOthers(t)
 	b := newHosts(t)
@@ -124,7 +126,7 @@ func TestEnginesOfHosts(t *testing.T) {
 }
 
 // awaitTrials waits until each of the cells has a trial that counts, and returns all cells.
-func awaitTrials(t *testing.T, file string, names []string, ended <-chan struct{}, said *bytes.Buffer) map[string]result.Cell {
+func awaitTrials(t testing.TB, file string, names []string, ended <-chan struct{}, said *bytes.Buffer) map[string]result.Cell {
 	t.Helper()
 	for deadline := time.Now().Add(80 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		cells, measured := map[string]result.Cell{}, map[string]bool{}

@@ -12,7 +12,9 @@ import (
 
 // TestOpenVSwitchBetweenHosts is measured there, plain and with its VXLAN, beside another path's bridge of the same name, for its taps outlast a
 // switch that is killed, in the one stack that a host's cells have in turn. Both hosts are then as before.
-func TestOpenVSwitchBetweenHosts(t *testing.T) {
+func TestOpenVSwitchBetweenHosts(t *testing.T) { measured(t, testOpenVSwitchBetweenHosts) }
+
+func testOpenVSwitchBetweenHosts(t *attempt) {
 	if os.Getenv("HOSTS_SOAK") == "" {
 		t.Skip("not measured here: it takes half a minute, and is a part of `make soak` (HOSTS_SOAK=1)")
 	}

@@ -47,7 +47,7 @@ cells:
   host-only: {path: vm-published-port, pairs: [{from: b, to: {vm: one, on: b}}]}
 `
 
-func needsDPDKSwitches(t *testing.T) {
+func needsDPDKSwitches(t testing.TB) {
 	t.Helper()
 	needsOpenVSwitch(t)
 	for program, install := range map[string]string{"dpdk-testpmd": "dpdk-dev", "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk": "openvswitch-switch-dpdk"} {
@@ -58,7 +58,9 @@ func needsDPDKSwitches(t *testing.T) {
 }
 
 // TestSwitchesBetweenHosts are measured there, one after the other in one stack, and both hosts are then as before.
-func TestSwitchesBetweenHosts(t *testing.T) {
+func TestSwitchesBetweenHosts(t *testing.T) { measured(t, testSwitchesBetweenHosts) }
+
+func testSwitchesBetweenHosts(t *attempt) {
 	needsHostsSoak(t)
 	needsPollMode(t)
 	needsDPDKSwitches(t)
@@ -83,7 +85,7 @@ func TestSwitchesBetweenHosts(t *testing.T) {
 
 // hostsOfTwoCPUs is a bed whose hosts have two of this machine's CPUs each, the same ones, and data interfaces of two queues, which their
 // owners steer.
-func hostsOfTwoCPUs(t *testing.T) *hostsBed {
+func hostsOfTwoCPUs(t testing.TB) *hostsBed {
 	t.Helper()
 	if runtime.NumCPU() < 2 {
 		t.Skip("not measured here: needs two CPUs")
@@ -111,7 +113,9 @@ func unpassed(trials []result.Trial) []string {
 }
 
 // TestJumboBetweenHosts: of its suite the cells without VMQ run, on interfaces that are given one queue, and with work that is spread.
-func TestJumboBetweenHosts(t *testing.T) {
+func TestJumboBetweenHosts(t *testing.T) { measured(t, testJumboBetweenHosts) }
+
+func testJumboBetweenHosts(t *attempt) {
 	needsHostsSoak(t)
 	besideOthers(t)
 	b := hostsOfTwoCPUs(t)
@@ -134,7 +138,9 @@ func TestJumboBetweenHosts(t *testing.T) {
 }
 
 // TestUserNetworksBetweenHosts: machines are reached by ports of the hosts' data addresses, and nothing of them stays.
-func TestUserNetworksBetweenHosts(t *testing.T) {
+func TestUserNetworksBetweenHosts(t *testing.T) { measured(t, testUserNetworksBetweenHosts) }
+
+func testUserNetworksBetweenHosts(t *attempt) {
 	needsHostsSoak(t)
 	suite, out := needsVMs(t, hostsUserSuite), filepath.Join(t.TempDir(), "run")
 	needsPasst(t)
@@ -153,7 +159,7 @@ func TestUserNetworksBetweenHosts(t *testing.T) {
 	b.mustRunNothing(t)
 }
 
-func needsPasst(t *testing.T) {
+func needsPasst(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("passt"); err != nil {
 		t.Skip("not measured here: needs passt: apt-get install passt")
@@ -161,7 +167,9 @@ func needsPasst(t *testing.T) {
 }
 
 // TestCellsOnAHostThatIsLost: nothing of a cell stays on a host whose agent is killed, or whose connection is cut, in the middle of a trial.
-func TestCellsOnAHostThatIsLost(t *testing.T) {
+func TestCellsOnAHostThatIsLost(t *testing.T) { measured(t, testCellsOnAHostThatIsLost) }
+
+func testCellsOnAHostThatIsLost(t *attempt) {
 	needsHostsSoak(t)
 	needsPollMode(t)
 	needsDPDKSwitches(t)
@@ -176,7 +184,7 @@ func TestCellsOnAHostThatIsLost(t *testing.T) {
 		{machines, "passt", "killed"},
 		{machines, "published", "cut"},
 	} {
-		t.Run(c.cell+" "+c.how, func(t *testing.T) {
+		t.Run(c.cell+" "+c.how, func(t *attempt) {
 			b := hostsOfTwoCPUs(t)
 			before := b.states(t)
 			lose := func() { b.killAgent(t) }
@@ -195,8 +203,9 @@ func TestCellsOnAHostThatIsLost(t *testing.T) {
 }
 
 // mustRunNothing looks for programs of cells on the hosts.
-func (b *hostsBed) mustRunNothing(t *testing.T) {
+func (b *hostsBed) mustRunNothing(t testing.TB) {
 	t.Helper()
+	t = strictly(t)
 	for host := range b.hosts {
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 			left := b.on(t, host, "ps -e -o pid= -o comm= | grep -E 'qemu|passt|testpmd|ovs|frame-poll' || true")

@@ -26,7 +26,7 @@ cells:
 `
 
 // newTeamHosts is a bed of two hosts with two networks for data.
-func newTeamHosts(t *testing.T) *hostsBed {
+func newTeamHosts(t testing.TB) *hostsBed {
 	t.Helper()
 	b := newHosts(t)
 	b.join(t)
@@ -35,7 +35,9 @@ func newTeamHosts(t *testing.T) *hostsBed {
 
 // TestTeamBetweenHosts: a team's flows take both of the hosts' interfaces, a member is pulled and put back, and both hosts are then
 // as before. With one interface each it is refused before anything was reached.
-func TestTeamBetweenHosts(t *testing.T) {
+func TestTeamBetweenHosts(t *testing.T) { measured(t, testTeamBetweenHosts) }
+
+func testTeamBetweenHosts(t *attempt) {
 	besideOthers(t)
 	b := newTeamHosts(t)
 	before := b.states(t)
@@ -73,10 +75,12 @@ func carried(t result.Trial, device string) uint64 {
 }
 
 // TestATeamOfAHostThatIsLost: both interfaces are put back on a host whose agent is killed, or whose connection is cut, while both are taken.
-func TestATeamOfAHostThatIsLost(t *testing.T) {
+func TestATeamOfAHostThatIsLost(t *testing.T) { measured(t, testATeamOfAHostThatIsLost) }
+
+func testATeamOfAHostThatIsLost(t *attempt) {
 	needsHostsSoak(t)
 	for _, c := range []struct{ cell, how string }{{"team", "killed"}, {"pulled", "killed"}, {"team", "cut"}} {
-		t.Run(c.cell+" "+c.how, func(t *testing.T) {
+		t.Run(c.cell+" "+c.how, func(t *attempt) {
 			b := newTeamHosts(t)
 			before := b.states(t)
 			lose := func() {
@@ -103,7 +107,9 @@ func TestATeamOfAHostThatIsLost(t *testing.T) {
 
 // TestATeamOfHostsLikeASimulatedOne: its suite's cells have the ratios that they have between simulated nodes, its pulled cable costs an
 // outage, and doctor shows both interfaces. One that carries the control connection is refused at the second place, too.
-func TestATeamOfHostsLikeASimulatedOne(t *testing.T) {
+func TestATeamOfHostsLikeASimulatedOne(t *testing.T) { measured(t, testATeamOfHostsLikeASimulatedOne) }
+
+func testATeamOfHostsLikeASimulatedOne(t *attempt) {
 	needsHostsSoak(t)
 	const cells = "1500-single-none-half,9000-single-none-half,team-1500,team-9000,team-pulled"
 	b := newTeamHosts(t)

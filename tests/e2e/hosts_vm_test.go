@@ -27,7 +27,9 @@ cells:
 `
 
 // TestVirtualMachinesBetweenHosts boot by the kernel that is brought, where the hosts have none of their own, and nothing of it stays.
-func TestVirtualMachinesBetweenHosts(t *testing.T) {
+func TestVirtualMachinesBetweenHosts(t *testing.T) { measured(t, testVirtualMachinesBetweenHosts) }
+
+func testVirtualMachinesBetweenHosts(t *attempt) {
 	if os.Getenv("HOSTS_SOAK") == "" {
 		t.Skip("not measured here: it takes more than a minute, and is a part of `make soak` (HOSTS_SOAK=1)")
 	}

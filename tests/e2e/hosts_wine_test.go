@@ -32,8 +32,7 @@ exec %[3]s cmd /d /c "$SSH_ORIGINAL_COMMAND"
 
 // windowsNode has h2 of two hosts be Windows. The cells that need no laid-out path run there, by its own counters, the others
 // are refused by name, and nothing stays. Wine's sockets are its server's, so the server is started in h2.
-func windowsNode(w *wine) {
-	t := w.t
+func windowsNode(t *attempt, w *wine) {
 	if os.Getenv("HOSTS_SOAK") == "" {
 		t.Skip("not measured here: it takes most of a minute, and is a part of `make soak` (HOSTS_SOAK=1)")
 	}
@@ -46,9 +45,9 @@ func windowsNode(w *wine) {
 	pc.home = b.windowsHost(t, w)
 	for _, part := range []struct {
 		name string
-		test func(*testing.T)
+		test func(testing.TB)
 	}{{"raw cells", pc.rawCells}, {"doctor", pc.doctor}, {"between", pc.between}, {"a killed agent", pc.killedAgent}, {"a killed conductor", pc.killedConductor}, {"a cut connection", pc.cutConnection}} {
-		t.Run(part.name, func(t *testing.T) {
+		t.Run(part.name, func(t *attempt) {
 			part.test(t)
 			pc.mustHaveNothingBrought(t)
 		})
@@ -65,7 +64,7 @@ type windowsPC struct {
 // withWindows are the nodes of most suites.
 var withWindows = fmt.Sprintf("a=ssh://root@h1?data=10.0.0.1,b=ssh://root@h2:%d?data=10.0.0.2", windowsPort)
 
-func (pc windowsPC) rawCells(t *testing.T) {
+func (pc windowsPC) rawCells(t testing.TB) {
 	dir := filepath.Join(t.TempDir(), "run")
 	o := pc.runBy(t, pc.program, time.Minute, "run", "contrail-windows", "--cells", "A,B", "--nodes", withWindows, "--budget", "8s", "--window", "300ms", "--out", dir, "--json")
 	r := parsed(t, o)
@@ -86,7 +85,7 @@ func (pc windowsPC) rawCells(t *testing.T) {
 	}
 }
 
-func (pc windowsPC) doctor(t *testing.T) {
+func (pc windowsPC) doctor(t testing.TB) {
 	o := pc.runBy(t, pc.program, time.Minute, "doctor", "--nodes", withWindows)
 	if o.code != 0 || !regexp.MustCompile(`system +Windows `).MatchString(o.out) || !strings.Contains(o.out, "10.0.0.2/24") || !strings.Contains(o.out, "processes on the path wire") {
 		t.Errorf("exit code %d\n%s%s", o.code, o.out, o.err)
@@ -94,7 +93,7 @@ func (pc windowsPC) doctor(t *testing.T) {
 }
 
 // between runs with a /run of its own: it also takes the machine that it is started on, which another test may have.
-func (pc windowsPC) between(t *testing.T) {
+func (pc windowsPC) between(t testing.TB) {
 	apart := []string{"-m", "sh", "-c", `mount -t tmpfs tmpfs /run && exec "$@"`, "sh"}
 	o := pc.runBy(t, "unshare", time.Minute, append(apart, pc.program, "between", "ssh://root@h1", fmt.Sprintf("ssh://root@h2:%d?data=10.0.0.2", windowsPort),
 		"--kind", "stream,datagram,ping", "--budget", "15s", "--json")...)
@@ -106,14 +105,14 @@ func (pc windowsPC) between(t *testing.T) {
 }
 
 // killedAgent leaves nothing: what it left to remove its program does.
-func (pc windowsPC) killedAgent(t *testing.T) {
+func (pc windowsPC) killedAgent(t testing.TB) {
 	o := pc.inATrial(t, func(*exec.Cmd) { pc.on(t, 1, `kill -9 $(pgrep -f '^[^ ]*windtunnel.exe agent --node b')`) })
 	if o.code != 1 || !strings.Contains(o.err, "node b") {
 		t.Errorf("exit code %d\n%s", o.code, o.err)
 	}
 }
 
-func (pc windowsPC) killedConductor(t *testing.T) {
+func (pc windowsPC) killedConductor(t testing.TB) {
 	pc.inATrial(t, func(run *exec.Cmd) {
 		_ = run.Process.Kill()
 		pc.awaitNothingBrought(t)
@@ -121,7 +120,7 @@ func (pc windowsPC) killedConductor(t *testing.T) {
 }
 
 // cutConnection drops all packets of control, so that neither side is told.
-func (pc windowsPC) cutConnection(t *testing.T) {
+func (pc windowsPC) cutConnection(t testing.TB) {
 	o := pc.inATrial(t, func(*exec.Cmd) {
 		for _, way := range []string{"OUTPUT -o", "INPUT -i"} {
 			must(t, append(append([]string{"nsenter", "-t", fmt.Sprint(pc.conductor.pid), "-n", "iptables", "-A"}, strings.Fields(way)...), "mgmt2", "-j", "DROP")...)
@@ -135,7 +134,7 @@ func (pc windowsPC) cutConnection(t *testing.T) {
 }
 
 // inATrial does something to a run in one of its trials.
-func (pc windowsPC) inATrial(t *testing.T, do func(run *exec.Cmd)) outcome {
+func (pc windowsPC) inATrial(t testing.TB, do func(run *exec.Cmd)) outcome {
 	t.Helper()
 	var said bytes.Buffer
 	out := filepath.Join(t.TempDir(), "run")
@@ -154,8 +153,9 @@ func (pc windowsPC) inATrial(t *testing.T, do func(run *exec.Cmd)) outcome {
 }
 
 // awaitNothingBrought is for a host that has to take everything away by itself.
-func (pc windowsPC) awaitNothingBrought(t *testing.T) {
+func (pc windowsPC) awaitNothingBrought(t testing.TB) {
 	t.Helper()
+	t = strictly(t)
 	for began := time.Now(); len(pc.brought(t)) > 0; time.Sleep(50 * time.Millisecond) {
 		if time.Since(began) > 10*time.Second {
 			t.Errorf("10 s later h2 still has %v", pc.brought(t))
@@ -165,14 +165,15 @@ func (pc windowsPC) awaitNothingBrought(t *testing.T) {
 }
 
 // mustHaveNothingBrought looks whether anything of ours is there.
-func (pc windowsPC) mustHaveNothingBrought(t *testing.T) {
+func (pc windowsPC) mustHaveNothingBrought(t testing.TB) {
 	t.Helper()
+	t = strictly(t)
 	if left := pc.brought(t); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
 }
 
-func (pc windowsPC) brought(t *testing.T) []string {
+func (pc windowsPC) brought(t testing.TB) []string {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(pc.home, ".windtunnel-*"))
 	if err != nil {
@@ -219,7 +220,7 @@ func (w *wine) keepUp(pid int) {
 }
 
 // windowsHost lets a second sshd begin on h2, and returns the folder in which its sessions begin.
-func (b *hostsBed) windowsHost(t *testing.T, w *wine) (home string) {
+func (b *hostsBed) windowsHost(t testing.TB, w *wine) (home string) {
 	t.Helper()
 	home = filepath.Join(b.dir, "home")
 	if err := os.Mkdir(home, 0o700); err != nil {
@@ -258,7 +259,7 @@ func (b *hostsBed) windowsHost(t *testing.T, w *wine) (home string) {
 }
 
 // besideForWindows puts the programs beside each other as `make dist` calls them, and returns the conductor's.
-func besideForWindows(t *testing.T, w *wine) string {
+func besideForWindows(t testing.TB, w *wine) string {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "windtunnel")

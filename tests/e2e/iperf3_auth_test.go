@@ -15,7 +15,7 @@ import (
 )
 
 // iperf3Keys makes the keys and users of an authentication with openssl.
-func iperf3Keys(t *testing.T) (private, public, users string) {
+func iperf3Keys(t testing.TB) (private, public, users string) {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("openssl is not on the PATH")
@@ -45,7 +45,7 @@ func TestIperf3Authentication(t *testing.T) {
 	})
 }
 
-func read(t *testing.T, path string) []byte {
+func read(t testing.TB, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func read(t *testing.T, path string) []byte {
 	return text
 }
 
-func authenticateTheirs(t *testing.T, program, private, public, users string, old bool) {
+func authenticateTheirs(t testing.TB, program, private, public, users string, old bool) {
 	key, err := iperf3.ParsePrivateKey(read(t, private))
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func authenticateTheirs(t *testing.T, program, private, public, users string, ol
 }
 
 // refusal waits for a session's failure.
-func (s *seen) refusal(t *testing.T) error {
+func (s *seen) refusal(t testing.TB) error {
 	t.Helper()
 	select {
 	case <-s.over:
@@ -91,7 +91,7 @@ func (s *seen) refusal(t *testing.T) error {
 	return s.failed
 }
 
-func authenticateOurs(t *testing.T, program, private, public, users string, old bool) {
+func authenticateOurs(t testing.TB, program, private, public, users string, old bool) {
 	key, err := iperf3.ParsePublicKey(read(t, public))
 	if err != nil {
 		t.Fatal(err)

@@ -24,10 +24,10 @@ import (
 )
 
 // runner runs iperf3's command line: the real one, or ours.
-type runner func(t *testing.T, ctx context.Context, args []string) (out string, code int)
+type runner func(t testing.TB, ctx context.Context, args []string) (out string, code int)
 
 func theirCommand(program string) runner {
-	return func(t *testing.T, ctx context.Context, args []string) (string, int) {
+	return func(t testing.TB, ctx context.Context, args []string) (string, int) {
 		cmd := exec.CommandContext(ctx, program, args...)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
@@ -38,7 +38,7 @@ func theirCommand(program string) runner {
 	}
 }
 
-func ourCommand(t *testing.T, ctx context.Context, args []string) (string, int) {
+func ourCommand(t testing.TB, ctx context.Context, args []string) (string, int) {
 	var out, errs bytes.Buffer
 	code := command.Run(ctx, append(args, "--plain"), strings.NewReader(""), &out, &errs, os.Getenv)
 	if errs.Len() > 0 {
@@ -49,7 +49,7 @@ func ourCommand(t *testing.T, ctx context.Context, args []string) (string, int) 
 
 // converse runs one test between a server and a client, and returns what both
 // printed.
-func converse(t *testing.T, server, client runner, serverFlags, clientFlags string) (atServer, atClient string) {
+func converse(t testing.TB, server, client runner, serverFlags, clientFlags string) (atServer, atClient string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -74,7 +74,7 @@ func converse(t *testing.T, server, client runner, serverFlags, clientFlags stri
 }
 
 // shapeOf lists the members of JSON in their order, each path once, with its type.
-func shapeOf(t *testing.T, text string) (paths []string) {
+func shapeOf(t testing.TB, text string) (paths []string) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
 	var walk func(path string)
@@ -113,7 +113,7 @@ func shapeOf(t *testing.T, text string) (paths []string) {
 
 // sameShape wants our JSON to be the newest iperf3's, member by member; of an
 // older one ours must have all that it has, of the same types.
-func sameShape(t *testing.T, newest bool, what, theirs, ours string) {
+func sameShape(t testing.TB, newest bool, what, theirs, ours string) {
 	t.Helper()
 	want, got := shapeOf(t, theirs), shapeOf(t, ours)
 	if newest {
@@ -130,7 +130,7 @@ func sameShape(t *testing.T, newest bool, what, theirs, ours string) {
 }
 
 // isNewest tells whether a program writes what D12 of 3.21 says.
-func isNewest(t *testing.T, program string) bool {
+func isNewest(t testing.TB, program string) bool {
 	out, err := exec.Command(program, "--version").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestIperf3JSONStreamIsIperf3s(t *testing.T) {
 
 // events are the shapes of a stream's lines, each kind once; what follows the
 // lines is the whole object.
-func events(t *testing.T, text string) (shapes []string) {
+func events(t testing.TB, text string) (shapes []string) {
 	t.Helper()
 	lines, whole, _ := strings.Cut(text, "\n{\n")
 	for line := range strings.Lines(lines) {
@@ -341,7 +341,7 @@ func TestIperf3FiguresCross(t *testing.T) {
 	})
 }
 
-func readSums(t *testing.T, text string) (s sums) {
+func readSums(t testing.TB, text string) (s sums) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatalf("%v: %s", err, text)

@@ -110,7 +110,7 @@ func (s *seen) Ended(e iperf3.End) {
 }
 
 // result waits for a test's end.
-func (s *seen) result(t *testing.T) iperf3.End {
+func (s *seen) result(t testing.TB) iperf3.End {
 	t.Helper()
 	select {
 	case <-s.over:
@@ -126,7 +126,7 @@ func (s *seen) result(t *testing.T) iperf3.End {
 }
 
 // ourIperf3 is our server on loopback; sessions come out of the channel.
-func ourIperf3(t *testing.T, o iperf3.ServerOptions) (port string, sessions <-chan *seen) {
+func ourIperf3(t testing.TB, o iperf3.ServerOptions) (port string, sessions <-chan *seen) {
 	t.Helper()
 	all := make(chan *seen, 256)
 	ready := make(chan string, 1)
@@ -167,7 +167,7 @@ type iperf3JSON struct {
 	} `json:"end"`
 }
 
-func decodeIperf3(t *testing.T, out []byte) iperf3JSON {
+func decodeIperf3(t testing.TB, out []byte) iperf3JSON {
 	t.Helper()
 	var v iperf3JSON
 	if err := json.Unmarshal(out, &v); err != nil {
@@ -177,7 +177,7 @@ func decodeIperf3(t *testing.T, out []byte) iperf3JSON {
 }
 
 // theirClient runs iperf3 as a client.
-func theirClient(t *testing.T, program, host, port, flags string, env ...string) iperf3JSON {
+func theirClient(t testing.TB, program, host, port, flags string, env ...string) iperf3JSON {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
@@ -203,7 +203,7 @@ func (a iperf3Figures) same(b iperf3Figures) bool {
 }
 
 // agreeWithIperf3 wants iperf3's report and ours to hold the same figures of each stream.
-func agreeWithIperf3(t *testing.T, theirs iperf3JSON, ours iperf3.End, least uint64) {
+func agreeWithIperf3(t testing.TB, theirs iperf3JSON, ours iperf3.End, least uint64) {
 	t.Helper()
 	if theirs.Error != "" {
 		t.Fatal(theirs.Error)
@@ -256,7 +256,7 @@ func TestIperf3AsClient(t *testing.T) {
 }
 
 // theirServer runs iperf3 as a server for one test; its report comes from wait.
-func theirServer(t *testing.T, program string, flags ...string) (port int, wait func() iperf3JSON) {
+func theirServer(t testing.TB, program string, flags ...string) (port int, wait func() iperf3JSON) {
 	t.Helper()
 	port = freePort(t)
 	var out bytes.Buffer
@@ -279,7 +279,7 @@ func theirServer(t *testing.T, program string, flags ...string) (port int, wait 
 	}
 }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -292,7 +292,7 @@ func freePort(t *testing.T) int {
 // awaitListener looks at the kernel's table instead of connecting, which would be
 // the server's one test. It asks as this thread: /proc/net is the first thread's,
 // which another test may have left in a namespace that is gone.
-func awaitListener(t *testing.T, port int) {
+func awaitListener(t testing.TB, port int) {
 	t.Helper()
 	want := fmt.Sprintf(":%04X", port)
 	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
@@ -333,7 +333,7 @@ func TestIperf3AsServer(t *testing.T) {
 
 // agreeWithServer compares what a server of iperf3 knows: its report is made
 // before the client's results come, so it holds its own side's figures alone.
-func agreeWithServer(t *testing.T, theirs iperf3JSON, ours iperf3.End, length int) {
+func agreeWithServer(t testing.TB, theirs iperf3JSON, ours iperf3.End, length int) {
 	t.Helper()
 	if theirs.Error != "" || ours.Partial || len(theirs.End.Streams) != len(ours.Streams) {
 		t.Fatalf("%d streams there, %d here, %q", len(theirs.End.Streams), len(ours.Streams), theirs.Error)
@@ -443,7 +443,7 @@ func TestIperf3Interrupted(t *testing.T) {
 }
 
 // awaitInterval waits until traffic has run for an interval.
-func (s *seen) awaitInterval(t *testing.T) {
+func (s *seen) awaitInterval(t testing.TB) {
 	t.Helper()
 	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
 		s.mu.Lock()
@@ -457,7 +457,7 @@ func (s *seen) awaitInterval(t *testing.T) {
 }
 
 // endOurServer wants their client to say that the server went, with its figures.
-func endOurServer(t *testing.T, program string) {
+func endOurServer(t testing.TB, program string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ready, ended, all := make(chan string, 1), make(chan error, 1), make(chan *seen, 1)
@@ -484,7 +484,7 @@ func endOurServer(t *testing.T, program string) {
 }
 
 // interruptOurs meets a busy server, and leaves one in the middle of a test.
-func interruptOurs(t *testing.T, program string) {
+func interruptOurs(t testing.TB, program string) {
 	port, wait := theirServer(t, program)
 	o := iperf3.Options{Host: "127.0.0.1", Port: port, Duration: 30 * time.Second, Interval: 100 * time.Millisecond}
 	ctx, cancel := context.WithCancel(context.Background())

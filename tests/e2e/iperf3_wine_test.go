@@ -17,7 +17,7 @@ func iperf3UnderWine(w *wine) {
 	if err != nil {
 		w.t.Skip("needs iperf3: apt-get install iperf3")
 	}
-	under := func(t *testing.T, ctx context.Context, args []string) (string, int) {
+	under := func(t testing.TB, ctx context.Context, args []string) (string, int) {
 		c := w.command(ctx, append([]string{w.program, "iperf3"}, args...)...)
 		out, err := c.Output()
 		if err != nil {
@@ -27,7 +27,7 @@ func iperf3UnderWine(w *wine) {
 	}
 	for _, flags := range []string{"-t 1 -b 100M", "-t 1 -b 100M -R", "-u -t 1 -b 10M", "-u -t 1 -b 10M -R"} {
 		for name, ends := range map[string][2]runner{"client": {theirCommand(program), under}, "server": {under, theirCommand(program)}} {
-			w.t.Run(name+" "+flags, func(t *testing.T) {
+			w.t.Run(name+" "+flags, func(t *attempt) {
 				atServer, atClient := converse(t, ends[0], ends[1], "-J", flags+" -J")
 				server, client := readSums(t, atServer), readSums(t, atClient)
 				told, counted := client.End.Received, server.End.Received
@@ -40,7 +40,7 @@ func iperf3UnderWine(w *wine) {
 			})
 		}
 	}
-	w.t.Run("refusals", func(t *testing.T) {
+	w.t.Run("refusals", func(t *attempt) {
 		ctx, cancel := context.WithTimeout(t.Context(), wineRun)
 		defer cancel()
 		port := strconv.Itoa(freePort(t))

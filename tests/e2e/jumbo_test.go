@@ -10,7 +10,9 @@ import (
 )
 
 // TestConvergedJumbo measures a queue by destination, storage's requests, and a team of links of which one is pulled.
-func TestConvergedJumbo(t *testing.T) {
+func TestConvergedJumbo(t *testing.T) { measured(t, testConvergedJumbo) }
+
+func testConvergedJumbo(t *attempt) {
 	needsRoot(t)
 	o := windtunnel(t, time.Minute, "run", "converged-jumbo", "--cells", "1500-vmq-none-half,requests-4K-1500,team-pulled", "--budget", "20s", "--json")
 	if o.code != 0 {

@@ -103,7 +103,7 @@ func TestAgentsOutliveNoStoppedConductor(t *testing.T) {
 
 // killOnce starts a run, sends the signal to one of the victims some time later
 // and waits until the run is over. It returns the run's exit code.
-func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
+func killOnce(t testing.TB, words []string, signal syscall.Signal) int {
 	t.Helper()
 	before := hostAtRest(t)
 	var said bytes.Buffer
@@ -138,7 +138,7 @@ func killOnce(t *testing.T, words []string, signal syscall.Signal) int {
 
 // awaitFolder waits for a run's, which it makes when it has seen to the signals that it is to catch: they end one that has not
 // got so far, as they end any program.
-func awaitFolder(t *testing.T, out string, ended <-chan struct{}) {
+func awaitFolder(t testing.TB, out string, ended <-chan struct{}) {
 	t.Helper()
 	for {
 		if _, err := os.Stat(out); err == nil {
@@ -152,8 +152,9 @@ func awaitFolder(t *testing.T, out string, ended <-chan struct{}) {
 	}
 }
 
-func clean(t *testing.T) {
+func clean(t testing.TB) {
 	t.Helper()
+	t = strictly(t)
 	if out, err := exec.Command(filepath.Join(bin, "windtunnel"), "clean").CombinedOutput(); err != nil {
 		t.Errorf("clean: %v\n%s", err, out)
 	}
@@ -178,8 +179,9 @@ func hitAfter(words []string, signal syscall.Signal, wait time.Duration, ended <
 
 // waitForNone waits until the agents of a killed conductor have gone by
 // themselves.
-func waitForNone(t *testing.T) {
+func waitForNone(t testing.TB) {
 	t.Helper()
+	t = strictly(t)
 	deadline := time.Now().Add(15 * time.Second)
 	for len(processes()) > 0 {
 		if time.Now().After(deadline) {

@@ -33,13 +33,10 @@ type kindsReport struct {
 	}
 }
 
-func kindsRun(t *testing.T, suite, cells string) kindsReport {
+func kindsRun(t testing.TB, suite, cells string) kindsReport {
 	t.Helper()
 	o := windtunnel(t, time.Minute, "run", suite, "--cells", cells, "--budget", "15s", "--json")
 	if o.code != 0 {
-		if o.code == 4 { // no cell has two usable trials
-			skipStolen(t, o.err)
-		}
 		t.Fatalf("exit code %d\n%s", o.code, o.err)
 	}
 	var r kindsReport
@@ -48,7 +45,6 @@ func kindsRun(t *testing.T, suite, cells string) kindsReport {
 	}
 	for name, cell := range r.Cells {
 		if cell.Status != "measured" || cell.Trials < 2 {
-			skipStolen(t, o.err)
 			t.Errorf("%s: %s (%s), %d trials\n%s", name, cell.Status, cell.Reason, cell.Trials, o.err)
 		}
 		if len(cell.Limits) == 0 {
@@ -67,7 +63,9 @@ func mean(f figure) float64 {
 
 // TestDatagramsAreAccountedFor floods a bridge and the vRouter: what was sent came
 // or was lost, and the losses have names.
-func TestDatagramsAreAccountedFor(t *testing.T) {
+func TestDatagramsAreAccountedFor(t *testing.T) { measured(t, testDatagramsAreAccountedFor) }
+
+func testDatagramsAreAccountedFor(t *attempt) {
 	needsRoot(t)
 	for name, cell := range kindsRun(t, "udp", "auto-bridge,off-vrouter").Cells {
 		p := cell.Packets
@@ -90,6 +88,10 @@ func TestDatagramsAreAccountedFor(t *testing.T) {
 // TestFramesPassBridgesAndTheVRouter sends them below the sender's stack and counts
 // them below the receiver's.
 func TestFramesPassBridgesAndTheVRouter(t *testing.T) {
+	measured(t, testFramesPassBridgesAndTheVRouter)
+}
+
+func testFramesPassBridgesAndTheVRouter(t *attempt) {
 	needsRoot(t)
 	for name, cell := range kindsRun(t, "packets", "1-bridge,10000-vrouter").Cells {
 		if cell.Packets == nil || mean(cell.Packets.Received) < 1000 || len(cell.Methods) == 0 {
@@ -100,7 +102,9 @@ func TestFramesPassBridgesAndTheVRouter(t *testing.T) {
 
 // TestLatencyAloneAndUnderLoad asks a thousand times a second, alone and beside a
 // bulk transfer.
-func TestLatencyAloneAndUnderLoad(t *testing.T) {
+func TestLatencyAloneAndUnderLoad(t *testing.T) { measured(t, testLatencyAloneAndUnderLoad) }
+
+func testLatencyAloneAndUnderLoad(t *attempt) {
 	needsRoot(t)
 	r := kindsRun(t, "latency", "idle-bridge,loaded-bridge")
 	idle, loaded := r.Cells["idle-bridge"], r.Cells["loaded-bridge"]

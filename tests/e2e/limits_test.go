@@ -41,7 +41,7 @@ var limitFiles = map[string]map[string]string{
 var throttledIn = map[string]string{"1": "cpu/%s/*/cpu.stat", "2": "%s/*/cpu.stat"}
 
 // cgroupVersion is 2 where the unified tree is mounted alone.
-func cgroupVersion(t *testing.T) string {
+func cgroupVersion(t testing.TB) string {
 	t.Helper()
 	var tree unix.Statfs_t
 	if err := unix.Statfs("/sys/fs/cgroup", &tree); err != nil {
@@ -55,7 +55,9 @@ func cgroupVersion(t *testing.T) string {
 
 // TestContainersHaveTheirLimits: the kernel has them as they were asked for, and enforces them, while the cell is measured; then
 // they are gone. `make cgroup2` runs it with control groups of the other version.
-func TestContainersHaveTheirLimits(t *testing.T) {
+func TestContainersHaveTheirLimits(t *testing.T) { measured(t, testContainersHaveTheirLimits) }
+
+func testContainersHaveTheirLimits(t *attempt) {
 	needsDocker(t)
 	version := cgroupVersion(t)
 	cell := fmt.Sprintf("limits%d", os.Getpid())

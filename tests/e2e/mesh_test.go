@@ -15,7 +15,9 @@ import (
 )
 
 // TestAMeshOfThreeNodes: every pair of three nodes on two CPUs at once, and two senders into one; all report forms have the matrix.
-func TestAMeshOfThreeNodes(t *testing.T) {
+func TestAMeshOfThreeNodes(t *testing.T) { measured(t, testAMeshOfThreeNodes) }
+
+func testAMeshOfThreeNodes(t *attempt) {
 	needsRoot(t)
 	before := hostAtRest(t)
 	o, dir := runMesh(t)
@@ -61,12 +63,12 @@ func TestAMeshOfThreeNodes(t *testing.T) {
 		}
 	}
 	mustBeAsBefore(t, before)
-	t.Run("hosts", func(t *testing.T) { meshOnHosts(t, parsed(t, o)) })
+	t.Run("hosts", func(t *attempt) { meshOnHosts(t, parsed(t, o)) })
 }
 
 // runMesh runs the suite until its ratios have bounds, and once more with more time where they had none: on a busy machine
 // five cells stand beside each other late, and few trials count. It returns what the run said, and its folder.
-func runMesh(t *testing.T) (o outcome, dir string) {
+func runMesh(t testing.TB) (o outcome, dir string) {
 	t.Helper()
 	for _, budget := range []string{"34s", "2m"} {
 		dir = filepath.Join(t.TempDir(), "run")
@@ -84,7 +86,7 @@ var meshRatios = []string{"every/alone", "into-one/alone"}
 // meshOnHosts is the same on three hosts: each has one interface for data, by which it reaches the others, and stays as it is. Ratios
 // are those of simulated nodes, within their intervals and what the bed's switch may take: as much as sending itself, and simulated
 // meshes have none. The run ends with the blocks that bounds take: on a busy machine, later.
-func meshOnHosts(t *testing.T, simulated report) {
+func meshOnHosts(t testing.TB, simulated report) {
 	b := hostsOf(t, 3)
 	b.asNICs(t)
 	before := b.states(t)
@@ -112,7 +114,7 @@ func meshOnHosts(t *testing.T, simulated report) {
 
 // asNICs has the bed's wires be as simulated ones: packets of an MTU, which the receiving host's CPU joins. Hosts of a mesh are
 // measured with their interfaces as they are.
-func (b *hostsBed) asNICs(t *testing.T) {
+func (b *hostsBed) asNICs(t testing.TB) {
 	t.Helper()
 	for i := range b.hosts {
 		must(t, "nsenter", "-t", strconv.Itoa(b.conductor.pid), "-n", "ip", "link", "set", fmt.Sprintf("data%d", i+1), "mtu", "1500")
@@ -127,7 +129,7 @@ func (b *hostsBed) asNICs(t *testing.T) {
 }
 
 // pollers are the kernel's threads that receive for devices called data.
-func pollers(t *testing.T) (pids []string) {
+func pollers(t testing.TB) (pids []string) {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {

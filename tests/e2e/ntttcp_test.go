@@ -26,7 +26,7 @@ import (
 type tool []string
 
 // realTool is the peer, ours the program.
-func realTool(t *testing.T) tool {
+func realTool(t testing.TB) tool {
 	t.Helper()
 	path, err := exec.LookPath("ntttcp")
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *ntttcpEnd) text() string {
 }
 
 // start runs a tool until the test ends.
-func (k tool) start(t *testing.T, args ...string) *ntttcpEnd {
+func (k tool) start(t testing.TB, args ...string) *ntttcpEnd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	e := &ntttcpEnd{ready: make(chan struct{}), finished: make(chan error, 1), gone: make(chan struct{})}
@@ -87,7 +87,7 @@ func (k tool) start(t *testing.T, args ...string) *ntttcpEnd {
 }
 
 // awaits returns when the tool has said something.
-func (e *ntttcpEnd) awaits(t *testing.T, words string) {
+func (e *ntttcpEnd) awaits(t testing.TB, words string) {
 	t.Helper()
 	for !strings.Contains(e.text(), words) {
 		select {
@@ -99,7 +99,7 @@ func (e *ntttcpEnd) awaits(t *testing.T, words string) {
 }
 
 // receive is start for a receiver: it returns when the tool listens on all of its ports, of which a sender may try any first.
-func (k tool) receive(t *testing.T, port int, args ...string) *ntttcpEnd {
+func (k tool) receive(t testing.TB, port int, args ...string) *ntttcpEnd {
 	t.Helper()
 	e := k.start(t, append(append([]string{"-r"}, args...), "-p", strconv.Itoa(port))...)
 	select {
@@ -122,7 +122,7 @@ func (k tool) receive(t *testing.T, port int, args ...string) *ntttcpEnd {
 
 // listening waits until a TCP or UDP port is taken: the tool says that its threads
 // are there before they listen.
-func listening(t *testing.T, port int) {
+func listening(t testing.TB, port int) {
 	t.Helper()
 	want := strings.ToUpper(":" + strconv.FormatInt(int64(port), 16) + " ")
 	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
@@ -135,7 +135,7 @@ func listening(t *testing.T, port int) {
 	t.Fatalf("nobody listens on %d", port)
 }
 
-func (e *ntttcpEnd) wait(t *testing.T) {
+func (e *ntttcpEnd) wait(t testing.TB) {
 	t.Helper()
 	if err := <-e.finished; err != nil {
 		t.Fatalf("%v: %v\n%s", e.cmd.Args, err, e.text())
@@ -144,7 +144,7 @@ func (e *ntttcpEnd) wait(t *testing.T) {
 
 var totalBytes = regexp.MustCompile(`total bytes\t:(\d+)`)
 
-func (e *ntttcpEnd) bytes(t *testing.T) float64 {
+func (e *ntttcpEnd) bytes(t testing.TB) float64 {
 	t.Helper()
 	found := totalBytes.FindStringSubmatch(e.text())
 	if found == nil {
@@ -158,7 +158,7 @@ func (e *ntttcpEnd) bytes(t *testing.T) float64 {
 }
 
 // agree compares both ends: their windows begin and end a little apart.
-func agree(t *testing.T, sent, received float64) {
+func agree(t testing.TB, sent, received float64) {
 	t.Helper()
 	if sent == 0 || received < 0.8*sent || received > 1.25*sent {
 		t.Errorf("sent %g bytes, received %g", sent, received)
@@ -167,7 +167,7 @@ func agree(t *testing.T, sent, received float64) {
 
 // ntttcpPort is a first data port with room for the others behind it, below the
 // ports that systems give to connections by themselves.
-func ntttcpPort(t *testing.T) int {
+func ntttcpPort(t testing.TB) int {
 	t.Helper()
 	for port := 11000 + int(time.Now().UnixNano()/1000%15000); port < 31000; port += 20 {
 		free := true

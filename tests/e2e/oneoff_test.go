@@ -23,14 +23,14 @@ import (
 
 // started is a program that runs in a namespace.
 type started struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	errs bytes.Buffer
 	out  *bufio.Reader
 }
 
 // start starts one there; it is killed when the test ends, if it still runs.
-func (s *stack) start(t *testing.T, program string, args ...string) *started {
+func (s *stack) start(t testing.TB, program string, args ...string) *started {
 	t.Helper()
 	p := &started{t: t, cmd: exec.Command(program, args...)}
 	p.cmd.Stderr = &p.errs
@@ -49,7 +49,7 @@ func (s *stack) start(t *testing.T, program string, args ...string) *started {
 	return p
 }
 
-func (s *stack) windtunnel(t *testing.T, args ...string) *started {
+func (s *stack) windtunnel(t testing.TB, args ...string) *started {
 	t.Helper()
 	return s.start(t, filepath.Join(bin, "windtunnel"), args...)
 }
@@ -86,7 +86,7 @@ func (p *started) outcomeOf() (o oneoff.Outcome) {
 	return lastObject(p.t, out)
 }
 
-func lastObject(t *testing.T, out string) (o oneoff.Outcome) {
+func lastObject(t testing.TB, out string) (o oneoff.Outcome) {
 	t.Helper()
 	out = strings.TrimSpace(out)
 	if err := json.Unmarshal([]byte(out[strings.LastIndex(out, "\n")+1:]), &o); err != nil {
@@ -96,7 +96,7 @@ func lastObject(t *testing.T, out string) (o oneoff.Outcome) {
 }
 
 // receive starts a receiver in a namespace, and waits until it listens.
-func receive(t *testing.T, s *stack, protocols []string, flags ...string) *started {
+func receive(t testing.TB, s *stack, protocols []string, flags ...string) *started {
 	t.Helper()
 	flags = append([]string{"recv", "--json", "--only", strings.Join(protocols, ",")}, flags...)
 	p := s.windtunnel(t, flags...)

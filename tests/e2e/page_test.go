@@ -10,7 +10,7 @@ import (
 )
 
 // pages are goldens of the package that writes them: what users get. With PAGES_SOAK they are all, wide and narrow in either light.
-func pages(t *testing.T) (names []string) {
+func pages(t testing.TB) (names []string) {
 	t.Helper()
 	if os.Getenv("PAGES_SOAK") == "" {
 		return []string{"normal", "kinds", "long-names", "nothing-usable", "mesh"}
@@ -38,7 +38,7 @@ func screens() []screen {
 	return []screen{{1280, "light"}, {1280, "dark"}, {400, "light"}, {400, "dark"}}
 }
 
-func pageFile(t *testing.T, name string) string {
+func pageFile(t testing.TB, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("../../report/testdata", name+".html"))
 	if err != nil {

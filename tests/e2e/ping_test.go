@@ -106,7 +106,9 @@ func TestPingCrossesAWire(t *testing.T) {
 
 // TestPingCountsWhatACutCosts takes the receiver's link down for 100 ms and more,
 // because bringing it up takes its time.
-func TestPingCountsWhatACutCosts(t *testing.T) {
+func TestPingCountsWhatACutCosts(t *testing.T) { measured(t, testPingCountsWhatACutCosts) }
+
+func testPingCountsWhatACutCosts(t *attempt) {
 	needsRoot(t)
 	b, host := bridged(t)
 	b.to.background("recv", "--only", "native", "--once")
@@ -143,7 +145,9 @@ func (s *stack) received(device string) (packets int) {
 
 // TestPingBesideALoad is latency under load: a stream fills the wire, and the probe's
 // tail is not that of an idle one.
-func TestPingBesideALoad(t *testing.T) {
+func TestPingBesideALoad(t *testing.T) { measured(t, testPingBesideALoad) }
+
+func testPingBesideALoad(t *attempt) {
 	needsRoot(t)
 	b := direct(t)
 	b.from.run("tc qdisc add dev eth0 root tbf rate 100mbit burst 32kb limit 500kb")

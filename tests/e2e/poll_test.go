@@ -38,7 +38,7 @@ cells:
 const hugeLimit = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_overcommit_hugepages"
 
 // needsPollMode builds what runs on DPDK, beside windtunnel, and returns a suite's file.
-func needsPollMode(t *testing.T) string {
+func needsPollMode(t testing.TB) string {
 	t.Helper()
 	needsRoot(t)
 	const cannotBuild = 77
@@ -52,7 +52,7 @@ func needsPollMode(t *testing.T) string {
 	return pollSuiteFile(t)
 }
 
-func pollSuiteFile(t *testing.T) string {
+func pollSuiteFile(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "poll.yaml")
 	if err := os.WriteFile(file, []byte(pollSuite), 0o600); err != nil {
@@ -61,7 +61,7 @@ func pollSuiteFile(t *testing.T) string {
 	return file
 }
 
-func hugePages(t *testing.T) string {
+func hugePages(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(hugeLimit)
 	if err != nil {
@@ -71,7 +71,9 @@ func hugePages(t *testing.T) string {
 }
 
 // TestPollModeIsMeasured: both directions, each with its rate, and their sum; what was lost has a name.
-func TestPollModeIsMeasured(t *testing.T) {
+func TestPollModeIsMeasured(t *testing.T) { measured(t, testPollModeIsMeasured) }
+
+func testPollModeIsMeasured(t *attempt) {
 	suite, before := needsPollMode(t), hugePages(t)
 	o := untilMeasured(t, []string{"P"}, "run", suite, "--window", "1s", "--json")
 	var r struct {
@@ -106,7 +108,9 @@ func TestPollModeIsMeasured(t *testing.T) {
 
 // TestPacketsPerSecondSuite: a part of nfv-pps has both directions, what a packet took of the core that
 // forwards alone, and shares of a line whose ceiling is that of the encapsulation.
-func TestPacketsPerSecondSuite(t *testing.T) {
+func TestPacketsPerSecondSuite(t *testing.T) { measured(t, testPacketsPerSecondSuite) }
+
+func testPacketsPerSecondSuite(t *attempt) {
 	needsPollMode(t)
 	if runtime.NumCPU() < 2 {
 		t.Skip("not measured here: the suite needs 2 CPUs")

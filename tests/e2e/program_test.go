@@ -23,7 +23,7 @@ import (
 // bin is where `make build` puts the programs.
 var bin, _ = filepath.Abs("../../bin")
 
-func needsRoot(t *testing.T) {
+func needsRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it builds network namespaces")
@@ -33,7 +33,7 @@ func needsRoot(t *testing.T) {
 // besideOthers lets a test run side by side with others: one that measures nothing, so that it may have to
 // wait for a CPU, and looks at nothing of the host's. Go runs those after all tests that want the machine
 // for themselves (testing.T.Parallel).
-func besideOthers(t *testing.T) { t.Parallel() }
+func besideOthers(t interface{ Parallel() }) { t.Parallel() }
 
 // outcome is what a run of the program came to.
 type outcome struct {
@@ -43,7 +43,7 @@ type outcome struct {
 }
 
 // windtunnel runs the program and waits for it.
-func windtunnel(t *testing.T, limit time.Duration, args ...string) outcome {
+func windtunnel(t testing.TB, limit time.Duration, args ...string) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -96,7 +96,7 @@ type figure struct {
 	Reason string
 }
 
-func parsed(t *testing.T, o outcome) report {
+func parsed(t testing.TB, o outcome) report {
 	t.Helper()
 	var r report
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {

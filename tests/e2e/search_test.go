@@ -19,7 +19,6 @@ func (p *started) searchOf() (s result.Search) {
 	p.t.Helper()
 	out, code := p.wait()
 	if code != 0 {
-		skipStolen(p.t, p.errs.String())
 		p.t.Fatalf("%v: exit code %d: %s%s", p.cmd.Args, code, out, p.errs.String())
 	}
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
@@ -29,7 +28,7 @@ func (p *started) searchOf() (s result.Search) {
 }
 
 // tell logs every trial.
-func tell(t *testing.T, s result.Search) {
+func tell(t testing.TB, s result.Search) {
 	for _, trial := range s.Trials {
 		t.Log(trial.Words(s.Unit), trial.Limit)
 	}
@@ -46,11 +45,13 @@ func searches() int {
 // TestSearchFindsATokenBucket: 1 Gbit/s as tbf counts it, which is the frame without its FCS:
 // the payload, 8 bytes of UDP, 20 of IP and 14 of Ethernet. Its queue of 512 KB, which hides an excess of
 // 4 Mbit from a trial's losses, must not be taken for the path's rate.
-func TestSearchFindsATokenBucket(t *testing.T) {
+func TestSearchFindsATokenBucket(t *testing.T) { measured(t, testSearchFindsATokenBucket) }
+
+func testSearchFindsATokenBucket(t *attempt) {
 	needsRoot(t)
 	var before []result.Figure
 	for i := range searches() {
-		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
+		t.Run(fmt.Sprint(i+1), func(t *attempt) {
 			r := searchTokenBucket(t)
 			for _, other := range before {
 				if *r.Low > *other.High || *r.High < *other.Low {
@@ -63,7 +64,7 @@ func TestSearchFindsATokenBucket(t *testing.T) {
 }
 
 // searchKept searches, and again where other programs kept the sender from its rate, which a search rightly says.
-func (b frameBed) searchKept(t *testing.T, args ...string) (s result.Search) {
+func (b frameBed) searchKept(t testing.TB, args ...string) (s result.Search) {
 	t.Helper()
 	for range 2 {
 		s = b.from.windtunnel(t, append([]string{"search", "10.0.0.2", "--json"}, args...)...).searchOf()
@@ -77,7 +78,7 @@ func (b frameBed) searchKept(t *testing.T, args ...string) (s result.Search) {
 
 // skipStarved ends a test whose search says that other programs had the generator's CPU, by its own count of the time that its threads
 // waited in most of the trials that fell short: then there is no rate to be judged. The bound that it found instead must be true.
-func skipStarved(t *testing.T, s result.Search, truth float64) {
+func skipStarved(t testing.TB, s result.Search, truth float64) {
 	t.Helper()
 	r := s.Found[0]
 	if r.Limit.Verdict != result.GeneratorLimited || !strings.Contains(r.Limit.Says, "had no CPU") {
@@ -91,7 +92,7 @@ func skipStarved(t *testing.T, s result.Search, truth float64) {
 }
 
 // searchTokenBucket lays one out, and searches it.
-func searchTokenBucket(t *testing.T) result.Figure {
+func searchTokenBucket(t testing.TB) result.Figure {
 	bed, middle := bridged(t)
 	middle.run("tc qdisc add dev v2 root tbf rate 1gbit burst 128kb limit 512kb")
 	receive(t, bed.to, []string{"native"})
@@ -121,7 +122,7 @@ func searchTokenBucket(t *testing.T) result.Figure {
 
 // throttle makes a group of processes that get a fifth of a CPU, and returns the file that takes
 // them in.
-func throttle(t *testing.T) string {
+func throttle(t testing.TB) string {
 	t.Helper()
 	for _, way := range []struct {
 		root   string
@@ -150,7 +151,9 @@ func throttle(t *testing.T) string {
 }
 
 // TestAThrottledGeneratorIsNoPath: the sender has a fifth of a CPU, the path all it needs.
-func TestAThrottledGeneratorIsNoPath(t *testing.T) {
+func TestAThrottledGeneratorIsNoPath(t *testing.T) { measured(t, testAThrottledGeneratorIsNoPath) }
+
+func testAThrottledGeneratorIsNoPath(t *attempt) {
 	needsRoot(t)
 	bed := direct(t)
 	receive(t, bed.to, []string{"native"})
@@ -169,7 +172,9 @@ func TestAThrottledGeneratorIsNoPath(t *testing.T) {
 
 // TestASuiteFindsRates: a search, latencies and blocks at what was found, of a load that any machine
 // carries, by a sender that catches up where other programs had its CPU.
-func TestASuiteFindsRates(t *testing.T) {
+func TestASuiteFindsRates(t *testing.T) { measured(t, testASuiteFindsRates) }
+
+func testASuiteFindsRates(t *attempt) {
 	needsRoot(t)
 	suite := filepath.Join(t.TempDir(), "find.yaml")
 	text := "suite: find\nnodes: {a: {cpus: shared}, b: {cpus: shared}}\n" +
@@ -180,7 +185,6 @@ func TestASuiteFindsRates(t *testing.T) {
 	}
 	got := windtunnel(t, time.Minute, "run", suite, "--budget", "25s", "--json", "--out", filepath.Join(t.TempDir(), "run"))
 	if got.code != 0 {
-		skipStolen(t, got.out+got.err)
 		t.Fatalf("exit code %d: %s%s", got.code, got.out, got.err)
 	}
 	var report struct {
@@ -206,7 +210,9 @@ func TestASuiteFindsRates(t *testing.T) {
 // TestFramesAreSearched: as datagrams are, through a bridge with a token bucket of 4 Mbit/s, which counts 60 of
 // a frame's 64 bytes. Its queue has room for all frames of a trial beyond that, and must not be taken for the path's rate. What is
 // said must be true: the path's rate, or where other programs have the generator's CPU, a bound that the path does carry.
-func TestFramesAreSearched(t *testing.T) {
+func TestFramesAreSearched(t *testing.T) { measured(t, testFramesAreSearched) }
+
+func testFramesAreSearched(t *attempt) {
 	needsRoot(t)
 	bed, middle := bridged(t)
 	middle.run("tc qdisc add dev v2 root tbf rate 4mbit burst 2kb limit 400kb")

@@ -15,7 +15,7 @@ import (
 
 // streams prepares both ends of a load and runs them, again where others had the
 // CPUs for the whole window.
-func (b frameBed) streams(t *testing.T, address string, load result.Options, when traffic.Schedule) (sent, got result.PairEnd) {
+func (b frameBed) streams(t testing.TB, address string, load result.Options, when traffic.Schedule) (sent, got result.PairEnd) {
 	t.Helper()
 	prepare := func(at *stack, order traffic.Order) (w traffic.Worker) {
 		var err error
@@ -46,7 +46,9 @@ func (b frameBed) streams(t *testing.T, address string, load result.Options, whe
 	}
 }
 
-func TestStreamsCrossAWire(t *testing.T) {
+func TestStreamsCrossAWire(t *testing.T) { measured(t, testStreamsCrossAWire) }
+
+func testStreamsCrossAWire(t *attempt) {
 	needsRoot(t)
 	b := direct(t)
 	b.likeNIC()
@@ -62,7 +64,7 @@ func TestStreamsCrossAWire(t *testing.T) {
 		"small segments, marked": {"10.0.0.2", result.Options{"mss": 500, "dscp": 10}},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t *attempt) {
 			sent, got := b.streams(t, c.address, c.load, briefly)
 			t.Logf("sent %.2f Gbit/s, received %.2f", 8e-9*float64(sent.Bytes)/sent.WindowSeconds, 8e-9*float64(got.Bytes)/got.WindowSeconds)
 			if (sent.Opposite != nil) != (c.load["direction"] == "both") {
@@ -81,11 +83,13 @@ func TestStreamsCrossAWire(t *testing.T) {
 // TestStreamKeepsItsRate wants one second within 1 % in which the sender did not
 // wait for its CPU, and no 10 ms in which a bucket let more through than the rate
 // and its declared burst.
-func TestStreamKeepsItsRate(t *testing.T) {
+func TestStreamKeepsItsRate(t *testing.T) { measured(t, testStreamKeepsItsRate) }
+
+func testStreamKeepsItsRate(t *attempt) {
 	needsRoot(t)
 	const rate, tries = 100e6, 8
 	for _, pacing := range []string{stream.PaceKernel, stream.PaceBucket} {
-		t.Run(pacing, func(t *testing.T) {
+		t.Run(pacing, func(t *attempt) {
 			b := direct(t)
 			b.likeNIC()
 			when := traffic.Schedule{WarmUp: 300 * time.Millisecond, Window: time.Second, Interval: 10 * time.Millisecond}
@@ -115,7 +119,7 @@ func TestStreamKeepsItsRate(t *testing.T) {
 
 // neverOver checks each interval of a sender. The counters are read after the
 // clock, so two intervals may share what a late reading moved: pairs are added up.
-func neverOver(t *testing.T, sent result.PairEnd, rate float64) {
+func neverOver(t testing.TB, sent result.PairEnd, rate float64) {
 	t.Helper()
 	const segment, lateReading = 1448, 0.002 // bytes; s
 	burst := float64(sent.Offered.BurstPackets * segment)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-func needsOpenVSwitch(t *testing.T) {
+func needsOpenVSwitch(t testing.TB) {
 	t.Helper()
 	needsRoot(t)
 	if _, err := exec.LookPath("ovs-vswitchd"); err != nil {
@@ -23,7 +23,9 @@ func needsOpenVSwitch(t *testing.T) {
 }
 
 // TestOpenVSwitchIsMeasured, plain and with VXLAN, and its configuration is shown.
-func TestOpenVSwitchIsMeasured(t *testing.T) {
+func TestOpenVSwitchIsMeasured(t *testing.T) { measured(t, testOpenVSwitchIsMeasured) }
+
+func testOpenVSwitchIsMeasured(t *attempt) {
 	needsOpenVSwitch(t)
 	o := untilMeasured(t, []string{"ovs", "ovs-vxlan"}, "run", "switches", "--cells", "ovs,ovs-vxlan", "--window", "500ms", "--json")
 	var r struct {
@@ -61,7 +63,9 @@ cells:
 `
 
 // TestSwitchesAtPortsAreMeasured: testpmd, and Open vSwitch with DPDK and its VXLAN.
-func TestSwitchesAtPortsAreMeasured(t *testing.T) {
+func TestSwitchesAtPortsAreMeasured(t *testing.T) { measured(t, testSwitchesAtPortsAreMeasured) }
+
+func testSwitchesAtPortsAreMeasured(t *attempt) {
 	needsPollMode(t)
 	for _, program := range []string{"dpdk-testpmd", "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"} {
 		if _, err := exec.LookPath(program); err != nil {

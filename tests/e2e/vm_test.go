@@ -37,7 +37,7 @@ cells:
 `
 
 // needsVMs skips where there is no QEMU or no kernel for guests, and returns a suite's file.
-func needsVMs(t *testing.T, text string) string {
+func needsVMs(t testing.TB, text string) string {
 	t.Helper()
 	needsRoot(t)
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
@@ -60,7 +60,9 @@ func needsVMs(t *testing.T, text string) string {
 
 // TestVirtualMachines: traffic passes between two guests, and each tells what it and its host saw. Guests boot one cell after the
 // other, which takes them as long as others leave them CPUs: so it is no budget that ends the run, but Ctrl-C once each cell was seen.
-func TestVirtualMachines(t *testing.T) {
+func TestVirtualMachines(t *testing.T) { measured(t, testVirtualMachines) }
+
+func testVirtualMachines(t *attempt) {
 	needsPollMode(t)
 	suite, out := needsVMs(t, vmSuite), filepath.Join(t.TempDir(), "run")
 	cmd := exec.Command(filepath.Join(bin, "windtunnel"), "run", suite, "--window", "250ms", "--budget", "5m", "--out", out)
@@ -94,7 +96,7 @@ func unseen(suite string, trials []result.Trial, seen func(result.Trial) bool) [
 }
 
 // mustBeMachines looks at what each trial that counts says of its machines.
-func mustBeMachines(t *testing.T, trials []result.Trial) {
+func mustBeMachines(t testing.TB, trials []result.Trial) {
 	t.Helper()
 	for _, trial := range trials {
 		if trial.Excluded != "" {
@@ -113,7 +115,7 @@ func mustBeMachines(t *testing.T, trials []result.Trial) {
 	}
 }
 
-func mustSayMachines(t *testing.T, report string) {
+func mustSayMachines(t testing.TB, report string) {
 	t.Helper()
 	if !strings.Contains(report, "Virtual machines") {
 		t.Errorf("the report says nothing of virtual machines:\n%s", report)
@@ -186,7 +188,7 @@ func TestVirtualMachinesAreKilled(t *testing.T) {
 	}
 }
 
-func awaitQEMU(t *testing.T, ended chan struct{}) {
+func awaitQEMU(t testing.TB, ended chan struct{}) {
 	t.Helper()
 	deadline := time.After(time.Minute)
 	for len(find("qemu-system-", "-name one")) == 0 {

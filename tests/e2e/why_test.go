@@ -42,7 +42,9 @@ type triedFactor struct {
 
 // TestThePlantedCauseIsNamedFirst by intervention: what was taken from B gives its gap back, and the other difference does
 // not. Where somebody else has the machine and blocks are lost, a longer budget has enough.
-func TestThePlantedCauseIsNamedFirst(t *testing.T) {
+func TestThePlantedCauseIsNamedFirst(t *testing.T) { measured(t, testThePlantedCauseIsNamedFirst) }
+
+func testThePlantedCauseIsNamedFirst(t *attempt) {
 	needsRoot(t)
 	var r explained
 	var o outcome

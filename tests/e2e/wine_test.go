@@ -29,7 +29,7 @@ const (
 
 // wine is a Wine of its own: its prefix, its server, and nothing of the user's.
 type wine struct {
-	t       *testing.T
+	t       *attempt
 	loader  string
 	server  string
 	program string // windtunnel.exe
@@ -38,12 +38,14 @@ type wine struct {
 
 // TestUnderWine is all that runs the Windows binary. To boot a Wine takes as long as any of these tests,
 // so they share one; what it started is gone when the last of them has ended.
-func TestUnderWine(t *testing.T) {
+func TestUnderWine(t *testing.T) { measured(t, testUnderWine) }
+
+func testUnderWine(t *attempt) {
 	besideOthers(t)
 	w := newWine(t)
-	t.Run("node", func(t *testing.T) { windowsNode(w.of(t)) }) // alone: it has Wine's server elsewhere
+	t.Run("node", func(t *attempt) { windowsNode(t, w.of(t)) }) // alone: it has Wine's server elsewhere
 	for name, test := range map[string]func(*wine){"measures": windowsMeasures, "iperf3": iperf3UnderWine, "ntttcp": ntttcpUnderWine} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t *attempt) {
 			besideOthers(t)
 			test(w.of(t))
 		})
@@ -51,13 +53,13 @@ func TestUnderWine(t *testing.T) {
 }
 
 // of is the same Wine for another test.
-func (w wine) of(t *testing.T) *wine {
+func (w wine) of(t *attempt) *wine {
 	w.t = t
 	return &w
 }
 
 // newWine boots one, or skips.
-func newWine(t *testing.T) *wine {
+func newWine(t *attempt) *wine {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("needs an amd64 machine: the Windows binary is for amd64")
@@ -92,7 +94,7 @@ func firstProgram(names ...string) string {
 	return ""
 }
 
-func buildForWindows(t *testing.T) string {
+func buildForWindows(t testing.TB) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "windtunnel.exe")
 	build := exec.Command("go", "build", "-overlay", lenientUDP(t), "-o", program, "./cmd/windtunnel")
@@ -108,7 +110,7 @@ func buildForWindows(t *testing.T) string {
 // for an answer where it asks Windows not to report unreachable networks on UDP
 // sockets (SIO_UDP_NETRESET), which Wine 8 does not know, so that there could be
 // no UDP socket at all.
-func lenientUDP(t *testing.T) string {
+func lenientUDP(t testing.TB) string {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -210,7 +212,7 @@ func windowsMeasures(w *wine) {
 		{"--kind", "stream"},
 		{"--kind", "datagram", "--rate", "200Mbit/s"},
 	} {
-		w.t.Run(load[1], func(t *testing.T) {
+		w.t.Run(load[1], func(t *attempt) {
 			args := append([]string{w.program, "send", "127.0.0.1", "--port", port, "--json", "--no-calibrate",
 				"--time", "2s", "--warmup", "500ms", "--interval", "0s"}, load...)
 			var got oneoff.Outcome

@@ -226,7 +226,7 @@ func relayed(t *testing.T, load result.Options, alone bool, plan []fate) (s, got
 		when := soon()
 		when.Window, when.Alone = window, alone
 		atSender, atReceiver := runBoth(t.Context(), send, receive, when)
-		if e := atReceiver.end.Error; e != errNothing.Error() && (atSender.err != nil || atReceiver.err != nil || atSender.end.Error+e != "") {
+		if e := atReceiver.end.Error; e != traffic.ErrNothing.Error() && (atSender.err != nil || atReceiver.err != nil || atSender.end.Error+e != "") {
 			t.Fatal(atSender.err, atReceiver.err, atSender.end.Error, atReceiver.end.Error)
 		}
 		if s, got = atSender.end, atReceiver.end; s.Packets >= uint64(len(plan)) {

@@ -58,7 +58,7 @@ func (r *run) drive() (result.PairEnd, error) {
 	}
 	end := r.report()
 	if early == nil && r.receives > 0 && r.taken(&end).Packets == 0 {
-		early = errNothing
+		early = traffic.ErrNothing
 	}
 	if early != nil {
 		end.Error = early.Error()

@@ -30,9 +30,8 @@ const (
 )
 
 var (
-	errClosed  = errors.New("the worker was closed")
-	errPeer    = errors.New("the peer went away: its control connection ended")
-	errNothing = errors.New("nothing arrived in the window")
+	errClosed = errors.New("the worker was closed")
+	errPeer   = errors.New("the peer went away: its control connection ended")
 )
 
 // The marks of a trial.

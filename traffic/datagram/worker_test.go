@@ -92,7 +92,7 @@ func runPair(t *testing.T, o result.Options) (s, r result.PairEnd, send, receive
 		if atSender.err == nil && atReceiver.err == nil && s.Error+r.Error == "" {
 			return s, r, send, receive
 		}
-		if starved := s.Error == errNothing.Error() || r.Error == errNothing.Error(); !starved || when.Window > 5*time.Second {
+		if starved := s.Error == traffic.ErrNothing.Error() || r.Error == traffic.ErrNothing.Error(); !starved || when.Window > 5*time.Second {
 			t.Fatalf("a run failed: %v %v %s %s", atSender.err, atReceiver.err, s.Error, r.Error)
 		}
 	}

@@ -22,10 +22,7 @@ const (
 	mostIntervals = 100_000
 )
 
-var (
-	errClosed = errors.New("the worker was closed")
-	errNone   = errors.New("no frame arrived in the window")
-)
+var errClosed = errors.New("the worker was closed")
 
 // course is a schedule under way: the wait for each of its times, and the
 // intervals between.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // end is the result: of the marked frames, or where the sender did not say what it
@@ -55,7 +56,7 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		end.Error = fmt.Sprintf("%d frames came to tc as parts of aggregates, which cannot be counted: switch GRO off at %s, or use sink xdp", ours.merged, w.device.name)
 	}
 	if end.Error == "" && end.Packets == 0 {
-		end.Error = errNone.Error()
+		end.Error = traffic.ErrNothing.Error()
 	}
 	if end.Latencies, err = w.latencies(); err == nil && last.err == nil {
 		end.Arrived.Backlog, err = w.backlog(ours.packets)

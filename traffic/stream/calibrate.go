@@ -68,7 +68,7 @@ func (e *Engine) medianRate(ctx context.Context) (float64, error) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			return nil
+			return ctx.Err() // of two that are ready select takes either
 		case <-e.Done():
 			return errors.Join(errors.New("calibrating: the streams ended"), e.Err())
 		case <-ctx.Done():
