@@ -55,6 +55,9 @@ func load(t testing.TB, dir string, o Options) Found {
 func rates(found Found) string {
 	var all []string
 	for _, p := range analysis.HistoryOf("s", found.Past, nil).Runs {
+		if len(p.Cells) == 0 {
+			continue // it is being written
+		}
 		all = append(all, fmt.Sprintf("%.0f", p.Cells[0].Figure(result.ReceivedRate).Mean/1e6))
 	}
 	return strings.Join(all, " ")
