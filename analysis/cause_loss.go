@@ -29,7 +29,7 @@ func lossCause(c contrast) []Cause {
 		return nil
 	}
 	worse, better := c.names()
-	cause := Cause{Factor: "loss", Share: notKnown(), rank: rank{bound, 1}, Says: "packets were lost: " + c.lostWords(w, b)}
+	cause := Cause{Factor: "loss", Share: notKnown(), rank: rank{bound, c.boundByLoss()}, Says: "packets were lost: " + c.lostWords(w, b)}
 	place := c.dropper()
 	if place != "" {
 		dropped := c.worse.Drops[place].Mean
@@ -48,6 +48,19 @@ func lossCause(c contrast) []Cause {
 		cause.Evidence = append(cause.Evidence, "so few, at a full queue, are how TCP finds what the path carries")
 	}
 	return []Cause{cause}
+}
+
+// boundByLoss is the part of the time for which losses may have bound the worse cell: of TCP's segments, that in which it had
+// data to send and waited for neither the receiver nor its own buffer; of numbered packets, all of it.
+func (c contrast) boundByLoss() float64 {
+	free := c.two(ofConnections(func(t result.Connection) float64 {
+		return math.Max(0, t.BusySeconds-t.RwndLimitedSeconds-t.SndbufLimitedSeconds)
+	}))
+	if _, numbered := c.lostPackets(); numbered || !free.known() {
+		return 1
+	}
+	part, _ := free.means()
+	return part
 }
 
 // atFullQueue tells of places that drop what they have no room for: devices' own counters, and queues.
@@ -78,7 +91,7 @@ func (c contrast) droppedByRule() (Cause, bool) {
 	}
 	worse, better := c.names()
 	lost := c.two(lossShare)
-	cause := Cause{Factor: "loss", Share: notKnown(), rank: rank{bound, 1},
+	cause := Cause{Factor: "loss", Share: notKnown(), rank: rank{bound, c.boundByLoss()},
 		Says:     fmt.Sprintf("packets were dropped at %s: %s of those that came there in %s", place, smallPercent(share), worse),
 		Evidence: []string{fmt.Sprintf("%.0f packets in a trial of %s, %.0f in %s", c.worse.Drops[place].Mean, worse, c.better.Drops[place].Mean, better)}}
 	if lost.known() {

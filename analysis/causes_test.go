@@ -116,6 +116,19 @@ var cases = map[string]struct {
 			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered.WaitSeconds = 0.02, 0.81
 		}, factor: "generator", says: "no CPU for 81 % of the time in B",
 	},
+	"a sender without a CPU, some of whose few segments are lost": {
+		both: func(t *result.Trial) {
+			c := tuned()
+			c.Retransmits, c.SegmentsOut = 300, 60_000
+			connect(t, c)
+			t.Pairs[0].Sender.Threads, t.Pairs[0].Sender.CPUSeconds = 1, 0.95
+			t.Pairs[0].Sender.Offered = &result.Offered{}
+		},
+		b: func(t *result.Trial) {
+			connect(t, result.Connection{BusySeconds: 0.48, Retransmits: 25, SegmentsOut: 1200})
+			t.Pairs[0].Sender.CPUSeconds, t.Pairs[0].Sender.Offered.WaitSeconds = 0.02, 0.81
+		}, factor: "generator", says: "no CPU for 81 % of the time in B",
+	},
 	"a sender with little to send, and now and then no CPU": {
 		both: func(t *result.Trial) {
 			connect(t, tuned())
