@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"windtunnel/traffic/iperf3"
 )
 
@@ -279,14 +281,24 @@ func theirServer(t testing.TB, program string, flags ...string) (port int, wait 
 	}
 }
 
+// freePort is a port that nobody has. It listens at none, because a process that another test starts has the socket, too, until it
+// has become its program: awaitListener then took it for the server's.
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	defer unix.Close(fd)
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) // nor is it in the server's way meanwhile
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	at, errName := unix.Getsockname(fd)
+	if err = errors.Join(err, errName); err != nil {
+		t.Fatal(err)
+	}
+	return at.(*unix.SockaddrInet4).Port
 }
 
 // awaitListener looks at the kernel's table instead of connecting, which would be
