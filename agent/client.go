@@ -272,12 +272,24 @@ func (c *Client) Result(ctx context.Context, cell string) (proto.NodeTrial, erro
 	if err != nil {
 		return proto.NodeTrial{}, err
 	}
+	cleanTrial(reply.Trial)
 	if p := reply.Trial.Profile; p != nil {
 		if err := p.Check(); err != nil {
 			reply.Trial.Profile = &result.Profile{Missing: "what the node told of its stacks cannot be used: " + err.Error()}
 		}
 	}
 	return *reply.Trial, nil
+}
+
+// cleanTrial makes a stranger's texts fit for a terminal: why a trial does not count is shown at once.
+func cleanTrial(t *proto.NodeTrial) {
+	t.Sample.Clean()
+	for i := range t.Ends {
+		end := &t.Ends[i]
+		end.Place, end.Error = result.Clean(end.Place), fit(end.Error)
+		end.End.Clean()
+		end.End.Error = fit(end.End.Error)
+	}
 }
 
 // Stop drops what a cell has prepared or runs.

@@ -4,10 +4,14 @@ package agent
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"windtunnel/agent/proto"
 )
 
 // TestHostileAgents: what another host starts in an agent's place costs little time and memory, and says
@@ -47,4 +51,71 @@ func TestHostileAgents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHostileTrials: what another host tells of a trial becomes no more memory than its lines' length lets expect, and nothing that a
+// terminal would obey.
+func TestHostileTrials(t *testing.T) {
+	filled := func(fields, element string) string {
+		room := proto.MaxMessage - len(fields) - 100
+		return strings.Replace(fields, "X", strings.TrimSuffix(strings.Repeat(element, room/len(element)), ","), 1)
+	}
+	for name, c := range map[string]struct{ reply, says string }{
+		"ends without end":     {filled(`{"id":1,"trial":{"ends":[X]}}`, "{},"), "values"},
+		"links without end":    {filled(`{"id":1,"trial":{"sample":{"links":[X]}}}`, "{},"), "values"},
+		"machines without end": {filled(`{"id":1,"trial":{"sample":{"vms":[X]}}}`, "{},"), "values"},
+		"lists without end":    {filled(`{"id":1,"trial":{"profile":{"tasks":[{"frames":[X]}]}}}`, "[],"), "values"},
+		"words without end":    {filled(`{"id":1,"error":"X"}`, "word "), "word"},
+		"no trial":             {`{"id":1}`, "holds no trial"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := answering(t, c.reply)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := client.Result(within10(t), "A")
+			runtime.ReadMemStats(&after)
+			if err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 64<<10 {
+				t.Errorf("%.200v; it should say %q", err, c.says)
+			}
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20 {
+				t.Errorf("a line of %d bytes took %d", len(c.reply), grown)
+			}
+		})
+	}
+	attack := `\u001b]0;title\u0007\u202e`
+	trial, err := answering(t, `{"id":1,"trial":{"ends":[{"place":"`+attack+`","error":"`+attack+`","end":{"error":"`+attack+`"}}],"sample":{"links":[{"device":"`+attack+
+		`"}],"missing":{"`+attack+`":"x"}}}}`).Result(within10(t), "A")
+	if err != nil || len(trial.Ends) != 1 || len(trial.Sample.Links) != 1 {
+		t.Fatalf("%+v, %v", trial, err)
+	}
+	words := []string{trial.Ends[0].Place, trial.Ends[0].Error, trial.Ends[0].End.Error, trial.Sample.Links[0].Device}
+	for key := range trial.Sample.Missing {
+		words = append(words, key)
+	}
+	for _, word := range words {
+		if word == "" || strings.ContainsAny(word, "\x1b\x07\u202e") {
+			t.Errorf("%q reaches a terminal", word)
+		}
+	}
+}
+
+// answering is a client of what answers its first question with a line.
+func answering(t *testing.T, reply string) *Client {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "reply")
+	if err := os.WriteFile(file, []byte(reply+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := Spawn("b", []string{"sh", "-c", `echo '{"windtunnel":1,"role":"node","pid":1}'; read line; cat "$0"; exec sleep 20`, file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.CloseWithin(0) })
+	return client
+}
+
+func within10(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -10,11 +10,15 @@ import (
 	"sync"
 
 	"windtunnel/agent/proto"
+	"windtunnel/result"
 )
 
 // errTooLong is a message over proto.MaxMessage; the stream cannot be trusted
 // after it.
 var errTooLong = fmt.Errorf("a message is longer than %d bytes", proto.MaxMessage)
+
+// errTooMany is a message with more in it than proto.MaxValues.
+var errTooMany = fmt.Errorf("a message has more than %d values", proto.MaxValues)
 
 // lines is a stream of newline-delimited JSON, bounded in both directions.
 type lines struct {
@@ -35,6 +39,9 @@ func (l *lines) read() ([]byte, error) {
 		line, err := l.readLine()
 		if err != nil {
 			return nil, err
+		}
+		if result.ValuesIn(line) > proto.MaxValues {
+			return nil, errTooMany
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			return line, nil
@@ -67,6 +74,9 @@ func (l *lines) write(message any) error {
 	}
 	if len(text) >= l.limit {
 		return errTooLong
+	}
+	if result.ValuesIn(text) > proto.MaxValues {
+		return errTooMany
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -142,8 +142,14 @@ func (p *peer) ask(ctx context.Context, request proto.Request) (proto.Reply, err
 	}
 }
 
+// mostWords bounds what a stranger may say to a person, in bytes.
+const mostWords = 16 << 10
+
 // fit makes a stranger's lines fit for a terminal.
 func fit(text string) string {
+	if len(text) > mostWords {
+		text = strings.ToValidUTF8(text[:mostWords], "") + " ..."
+	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = result.Clean(line)

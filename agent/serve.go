@@ -189,7 +189,7 @@ func dispatch(stream *lines, line []byte, queue chan<- queued, now func(proto.Re
 // or it would wait for it.
 func (l *lines) reply(r proto.Reply) error {
 	err := l.write(r)
-	if errors.Is(err, errTooLong) {
+	if errors.Is(err, errTooLong) || errors.Is(err, errTooMany) {
 		return l.write(proto.Reply{ID: r.ID, Error: fmt.Sprintf("its answer cannot be sent: %v", err)})
 	}
 	return err

@@ -25,6 +25,9 @@ func Clean(text string) string { return clean(text) }
 // Clean makes every text of an end that a stranger sent fit for a terminal.
 func (e *PairEnd) Clean() { cleanAll(e) }
 
+// Clean makes every text of a sample that a stranger sent fit for a terminal.
+func (s *NodeSample) Clean() { cleanAll(s) }
+
 // cleanLines is clean for drawings, which have lines.
 func cleanLines(text string) string {
 	return strings.Map(func(r rune) rune {

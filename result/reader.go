@@ -20,12 +20,13 @@ const (
 	maxTrials = 200_000
 	// maxProfiled bounds all profiles together, in frames: two nodes of some ten thousand trials.
 	maxProfiled = 20_000_000
-	// A value of two characters may become a record of 500 bytes, so that lines are bounded by what is in them, too:
-	// a trial of 64 pairs with ten minutes of intervals has 200,000.
-	maxLineValues = 1 << 18
-	maxValues     = 1 << 25
-	maxPairs      = 1 << 20
+	maxValues   = 1 << 25
+	maxPairs    = 1 << 20
 )
+
+// MaxLineValues bounds the values of a line: one of two characters may become a record of 500 bytes, so that lines are bounded by
+// what is in them, too. A trial of 64 pairs with ten minutes of intervals has 200,000.
+const MaxLineValues = 1 << 18
 
 // File is a whole run file.
 type File struct {
@@ -142,8 +143,8 @@ type decoder struct {
 	pairs    int  // in all trials
 }
 
-// valuesIn is about how many values a line has. Commas and braces of texts count, too, which are far fewer.
-func valuesIn(line []byte) int {
+// ValuesIn is about how many values a line has. Commas and braces of texts count, too, which are far fewer.
+func ValuesIn(line []byte) int {
 	return bytes.Count(line, []byte{','}) + bytes.Count(line, []byte{'{'}) + bytes.Count(line, []byte{'['})
 }
 
@@ -162,9 +163,9 @@ func (d *decoder) take(line []byte, whole bool) (stop bool, err error) {
 }
 
 func (d *decoder) record(line []byte) error {
-	n := valuesIn(line)
-	if n > maxLineValues {
-		return fmt.Errorf("about %d values, and a line may have %d", n, maxLineValues)
+	n := ValuesIn(line)
+	if n > MaxLineValues {
+		return fmt.Errorf("about %d values, and a line may have %d", n, MaxLineValues)
 	}
 	var head struct {
 		Record string `json:"record"`

@@ -18,8 +18,13 @@ const FileName = "run.jsonl"
 type Writer struct {
 	file   *os.File
 	whole  int64 // bytes of whole lines
+	values int   // in all lines but those of profiles, as a reader counts them
+	kept   int64 // bytes of those lines, which whoever conducts a run has in memory, too
 	broken error // a failed write ends the file: what follows would not be whole
 }
+
+// maxKept bounds what a run has beside its profiles: a thousand trials an hour, of two nodes with 128 CPUs, for a working day.
+const maxKept = 512 << 20
 
 // Create makes the run's folder, with its parents, and the run file in it. The
 // folder must not exist or be empty: a run never overwrites another.
@@ -89,7 +94,7 @@ func (w *Writer) Trial(t Trial) error {
 // Profile writes what a node's CPUs were doing in a trial. It fills in Record.
 func (w *Writer) Profile(p Profile) error {
 	p.Record = RecordProfile
-	return w.line(p)
+	return w.write(p, func(int, int) error { return nil }) // a reader has a bound of its own, and passes over what is more
 }
 
 // EqualRate writes one trial at a rate that several cells get. It fills in Record.
@@ -101,7 +106,7 @@ func (w *Writer) EqualRate(e EqualRate) error {
 // End writes the last line. It fills in Record.
 func (w *Writer) End(e End) error {
 	e.Record = RecordEnd
-	return w.line(e)
+	return w.write(e, func(int, int) error { return nil })
 }
 
 // Close brings the file to the disk. An error means that the end of the file may
@@ -114,7 +119,19 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-func (w *Writer) line(record any) error {
+func (w *Writer) line(record any) error { return w.write(record, w.room) }
+
+// room takes a line in, or says that the file has no room for it: a node that tells more with every trial fills no memory and no disk, and
+// nothing is written that no reader takes.
+func (w *Writer) room(bytes, values int) error {
+	if w.values+values > maxValues || w.kept+int64(bytes) > maxKept {
+		return fmt.Errorf("a run file has at most %d values and %d MiB beside its profiles: give a shorter --budget", maxValues, maxKept>>20)
+	}
+	w.values, w.kept = w.values+values, w.kept+int64(bytes)
+	return nil
+}
+
+func (w *Writer) write(record any, room func(bytes, values int) error) error {
 	if w.broken != nil {
 		return w.broken
 	}
@@ -124,6 +141,13 @@ func (w *Writer) line(record any) error {
 	}
 	if len(text) >= maxLine {
 		return fmt.Errorf("a record for %s has %d bytes, and a line may have %d", w.file.Name(), len(text), maxLine)
+	}
+	values := ValuesIn(text)
+	if values > MaxLineValues {
+		return fmt.Errorf("a record for %s has about %d values, and a line may have %d", w.file.Name(), values, MaxLineValues)
+	}
+	if err := room(len(text), values); err != nil {
+		return fmt.Errorf("writing to %s: %w", w.file.Name(), err)
 	}
 	n, err := w.file.Write(append(text, '\n'))
 	if err != nil {

@@ -15,6 +15,9 @@ const Version = 1
 // MaxMessage bounds one line, in bytes, newline included.
 const MaxMessage = 4 << 20
 
+// MaxValues bounds what is in a line: records that are empty are a hundred times as large in memory.
+const MaxValues = result.MaxLineValues
+
 // Hello is the first line that an agent writes.
 type Hello struct {
 	Windtunnel   int                `json:"windtunnel"` // Version
