@@ -160,6 +160,25 @@ func TestMachineIsCompared(t *testing.T) {
 	}
 }
 
+// TestEachHostIsCompared: of real hosts each has its own memory and link, and one may be as the source's.
+func TestEachHostIsCompared(t *testing.T) {
+	file := run(6, nil)
+	file.Run.Assumed = map[string]string{"memory_bytes": "4294967296", "link_bits_per_second": "1e10", "data_nic": "separate"}
+	for i, print := range []result.Fingerprint{{"memory.total": "4100000 kB", "nic.bits_per_second": "1e10"}, {"memory.total": "1000000 kB", "nic.bits_per_second": "1e9"}} {
+		file.Run.Nodes[i].Host, file.Run.Nodes[i].Fingerprint = "ssh://h", print
+	}
+	var got []string
+	for _, d := range Of(file).Doubts {
+		if d.Kind == "machine" {
+			got = append(got, d.Says)
+		}
+	}
+	want := []string{"the source's link had 10 Gbit/s; here node b has 1 Gbit/s", "the source's nodes had 4.3 GB of memory; here node b has 1.0 GB"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestRecordedDoubtsAreNotDerivedAgain(t *testing.T) {
 	file := run(6, nil)
 	file.Run.Nodes[0].Shared = true

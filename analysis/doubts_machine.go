@@ -70,23 +70,30 @@ func perNode(run result.Run, source, want string, of func(result.RunNode) string
 	return source + "; here " + strings.Join(here, ", ")
 }
 
-// memory compares with what the kernel says of the host ("MemTotal: 16318468 kB",
+// memory compares with what the kernel says of each host ("MemTotal: 16318468 kB",
 // proc(5)), a tenth more or less being the same.
 func memory(run result.Run, want string) string {
 	source, err := strconv.ParseFloat(want, 64)
 	if err != nil || len(run.Nodes) == 0 {
 		return ""
 	}
-	kilobytes, err := strconv.ParseFloat(strings.TrimSuffix(run.Nodes[0].Fingerprint["memory.total"], " kB"), 64)
-	here := kilobytes * 1024
-	if err != nil || math.Abs(here/source-1) < 0.1 {
-		return ""
+	size := func(bytes float64) string { return fmt.Sprintf("%.1f GB", bytes/1e9) }
+	of := func(n result.RunNode) string {
+		kilobytes, err := strconv.ParseFloat(strings.TrimSuffix(n.Fingerprint["memory.total"], " kB"), 64)
+		here := kilobytes * 1024
+		if err != nil || math.Abs(here/source-1) < 0.1 {
+			return ""
+		}
+		return size(here)
 	}
-	where := "the first node"
-	if run.Simulated {
-		where = "the host of all nodes"
+	says := fmt.Sprintf("the source's nodes had %s of memory", size(source))
+	if !run.Simulated {
+		return perNode(run, says, "", of)
 	}
-	return fmt.Sprintf("the source's nodes had %.1f GB of memory; here %s has %.1f GB", source/1e9, where, here/1e9)
+	if here := of(run.Nodes[0]); here != "" {
+		return says + "; here the host of all nodes has " + here
+	}
+	return ""
 }
 
 // link says what the source's was where this run's is another or none: a veth pair that is made has no
