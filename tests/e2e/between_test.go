@@ -74,6 +74,21 @@ func testBetweenPlaces(t *attempt) {
 	waitForPlacesLeft(t)
 }
 
+// TestBetweenPlacesOverATunnel draws the tunnel, what carries it, and the MTUs of both, from one stack to the other.
+func TestBetweenPlacesOverATunnel(t *testing.T) {
+	middle := switched(t)
+	for name, end := range map[string][4]string{existingRed: {"red0", "10.78.0.1", "10.78.0.2", "10.79.0.1/24"}, existingBlue: {"blue0", "10.78.0.2", "10.78.0.1", "10.79.0.2/24"}} {
+		mustRun(t, "ip", "-n", name, "link", "add", "vx0", "mtu", "1450", "type", "vxlan", "id", "42", "dstport", "4789", "local", end[1], "remote", end[2], "dev", end[0])
+		mustRun(t, "ip", "-n", name, "address", "add", end[3], "dev", "vx0")
+		mustRun(t, "ip", "-n", name, "link", "set", "vx0", "up")
+	}
+	drawn := mustRun(t, "ip", "netns", "exec", middle, filepath.Join(bin, "windtunnel"), "between", "netns:"+existingRed, "netns:"+existingBlue, "--to-address", "10.79.0.2", "--look")
+	if !regexp.MustCompile(`(?s)PLACE .*vx0 +vxlan, VNI 42, UDP port 4789, .*to 10\.78\.0\.2, 10\.79\.0\.1/24, MTU 1450.*red0 +veth.*MTU 1500.*THIS HOST\n.*to-red .*br0 .*to-blue .*PLACE .*blue0 .*vx0 +vxlan, VNI 42`).MatchString(drawn) {
+		t.Errorf("it draws\n%s", drawn)
+	}
+	waitForPlacesLeft(t)
+}
+
 // TestBetweenPlacesRefuses what is no place, before anything is entered.
 func TestBetweenPlacesRefuses(t *testing.T) {
 	o := windtunnel(t, time.Minute, "between", "here", "nowhere")
