@@ -213,7 +213,7 @@ func checkHost(h *proto.Host) error {
 
 // checkNIC refuses what no interface can be.
 func checkNIC(n proto.NIC) error {
-	if !(n.MTU > 0 && n.Queues >= 0 && n.SendQueues >= 0 && n.BitsPerSecond >= 0) {
+	if !(n.MTU > 0 && n.MostMTU >= 0 && n.Queues >= 0 && n.SendQueues >= 0 && n.BitsPerSecond >= 0) {
 		return errors.New("it says that an interface of its is less than nothing")
 	}
 	if !n.Channels.Possible() || n.Table < 0 || n.Rules < 0 {

@@ -127,7 +127,17 @@ func (h Host) unlaid(path datapath.Path, wire datapath.Wire, cell scenario.Cell)
 	if h.inPlace(path, cell) { // nothing is taken
 		return ""
 	}
-	return h.fixed(cell.Pairs, links)
+	return cmp.Or(h.fixed(cell.Pairs, links), h.narrow(cell.Pairs, links, wire.MTU))
+}
+
+// narrow says which interface of a cell of two nodes cannot have its wire's MTU, "" if all can.
+func (h Host) narrow(pairs []result.Pair, links, mtu int) string {
+	for _, end := range h.ends(pairs, links) {
+		if end.MostMTU > 0 && mtu > end.MostMTU {
+			return fmt.Sprintf("node %s: its wire is to have an MTU of %d, and the interface %s can have %d at most", end.node, mtu, end.Device, end.MostMTU)
+		}
+	}
+	return ""
 }
 
 // inPlace tells whether the nodes of a cell are hosts' own stacks, whatever its path. In a suite with a mesh, which has to be, so is

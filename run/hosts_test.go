@@ -529,6 +529,24 @@ func TestAPulledCableIsWaitedFor(t *testing.T) {
 	}
 }
 
+// TestMTUOfHosts: what a driver cannot set is known before a cell is built, and cells that stay below it run.
+func TestMTUOfHosts(t *testing.T) {
+	host := twoHosts()
+	for node, most := range map[string]int{"a": 0, "b": 1500} { // a does not say
+		nic := *host.Nodes[node].NIC
+		nic.MostMTU = most
+		h := host.Nodes[node]
+		h.NIC = &nic
+		host.Nodes[node] = h
+	}
+	p := planned(t, "converged-jumbo", host, Settings{Cells: []string{"requests-4K-1500", "requests-4K-9000"}})
+	for cell, says := range map[int]string{0: "", 1: "node b: its wire is to have an MTU of 9000, and the interface ens5 can have 1500 at most"} {
+		if why := p.Cells[cell].Record.Skipped; !strings.Contains(why, says) || says == "" && strings.Contains(why, "MTU") {
+			t.Errorf("%s: %q", p.Cells[cell].Record.Name, why)
+		}
+	}
+}
+
 // TestAstrayOfATeam: what its links carried together counts.
 func TestAstrayOfATeam(t *testing.T) {
 	host := twoHosts()

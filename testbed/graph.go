@@ -51,8 +51,9 @@ type Node struct {
 // NIC is an interface of a real host.
 type NIC struct {
 	Device  string `json:"device"`
-	Address string `json:"address"`       // with its prefix's length: 10.0.0.2/24
-	MTU     int    `json:"mtu,omitempty"` // as it was found
+	Address string `json:"address"`            // with its prefix's length: 10.0.0.2/24
+	MTU     int    `json:"mtu,omitempty"`      // as it was found
+	MostMTU int    `json:"most_mtu,omitempty"` // that its driver lets be set; 0: it does not say
 	// Queues is how many receive queues it has, as it was found; 0: it does not say.
 	Queues int `json:"queues,omitempty"`
 	// SendQueues is how many it had to send by.

@@ -173,10 +173,26 @@ func describeNIC(table io.Writer, nic proto.NIC) {
 	if nic.Driver != "" {
 		driver = ", driver " + nic.Driver
 	}
-	fmt.Fprintf(table, "  data\t%s\t%s%s, %s, MTU %d%s\n", nic.Device, nic.Address, driver, speed(nic.BitsPerSecond), nic.MTU, describeQueues(nic.NIC))
+	fmt.Fprintf(table, "  data\t%s\t%s%s, %s, %s%s\n", nic.Device, nic.Address, driver, speed(nic.BitsPerSecond), describeMTU(nic.NIC), describeQueues(nic.NIC))
 	if nic.Fixed != "" {
 		fmt.Fprintf(table, "  \tin use\t%s\n", nic.Fixed)
 	}
+}
+
+// describeMTU says what an interface's MTU is, and can be.
+func describeMTU(nic testbed.NIC) string {
+	if nic.MostMTU == 0 {
+		return fmt.Sprintf("MTU %d", nic.MTU)
+	}
+	return fmt.Sprintf("MTU %d of at most %d", nic.MTU, nic.MostMTU)
+}
+
+// wantedMTU is a suite's largest, and whether a run can give it to an interface.
+func wantedMTU(nic testbed.NIC, mtu int) string {
+	if nic.MostMTU > 0 && mtu > nic.MostMTU {
+		return fmt.Sprintf("%d, which its driver cannot set (at most %d)", mtu, nic.MostMTU)
+	}
+	return fmt.Sprintf("%d, which a run sets and puts back", mtu)
 }
 
 // describeEngine says which container engine cells of Docker's paths use.
@@ -237,7 +253,7 @@ func compareHosts(out io.Writer, all remotes, spec scenario.Spec) error {
 				wants = speed(had.LinkBitsPerSecond)
 			}
 			row("link", at+speed(nic.BitsPerSecond), nic.BitsPerSecond >= had.LinkBitsPerSecond, wants)
-			row("MTU", fmt.Sprintf("%s%d", at, nic.MTU), nic.MTU >= mtu, fmt.Sprintf("%d, which a run sets and puts back", mtu))
+			row("MTU", fmt.Sprintf("%s%d", at, nic.MTU), nic.MTU >= mtu, wantedMTU(nic.NIC, mtu))
 		}
 	}
 	plan, err := all.plan(spec, run.Settings{Precision: 0.05, Seed: 1})

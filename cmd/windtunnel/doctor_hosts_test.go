@@ -39,6 +39,26 @@ func TestWhatNotAllHostsHave(t *testing.T) {
 	}
 }
 
+// TestDescribeMTU: whether a driver can set what a suite wants is known before a run.
+func TestDescribeMTU(t *testing.T) {
+	for want, nic := range map[string]testbed.NIC{
+		"MTU 1500":                 {MTU: 1500},
+		"MTU 1500 of at most 9000": {MTU: 1500, MostMTU: 9000},
+	} {
+		if got := describeMTU(nic); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+	for want, nic := range map[string]testbed.NIC{
+		"9000, which a run sets and puts back":             {MTU: 1500, MostMTU: 9000},
+		"9000, which its driver cannot set (at most 1500)": {MTU: 1500, MostMTU: 1500},
+	} {
+		if got := wantedMTU(nic, 9000); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
 // TestDescribeQueues: what cells may have of an interface's queues is known before a run.
 func TestDescribeQueues(t *testing.T) {
 	for want, nic := range map[string]testbed.NIC{

@@ -298,7 +298,7 @@ func TestInterfacesThatAreRefused(t *testing.T) {
 			t.Errorf("%+v: %v; it should say %q", way, err, says)
 		}
 	}
-	if n, err := FindNIC(with(func(w *Way) { w.Address = netip.Addr{} })); err != nil || n.Device != "data" || n.Data.Address != "10.0.0.2/24" {
+	if n, err := FindNIC(with(func(w *Way) { w.Address = netip.Addr{} })); err != nil || n.Device != "data" || n.Data.Address != "10.0.0.2/24" || n.Data.MostMTU != 65535 { // ETH_MAX_MTU, which a veth has
 		t.Errorf("by the other node's address: %+v, %v", n.Data, err)
 	}
 	for says, do := range map[string]func(h *handle, data netlink.Link) (undo func() error, err error){

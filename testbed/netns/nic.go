@@ -3,6 +3,7 @@ package netns
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"windtunnel/ethtool"
@@ -79,6 +81,7 @@ func lookAt(h *handle, link netlink.Link) (NIC, error) {
 	n := NIC{Device: attrs.Name, Up: attrs.RawFlags&unix.IFF_UP != 0, MTU: attrs.MTU,
 		Promiscuous: attrs.RawFlags&unix.IFF_PROMISC != 0, Files: map[string]string{}, Settings: map[string]string{}}
 	n.Data = testbed.NIC{Device: attrs.Name, Virtual: link.Type() == "veth", MTU: attrs.MTU}
+	n.Data.MostMTU = mostMTU(attrs.Index)
 	n.Data.Queues, n.Data.Steered = receiveQueues("/sys", attrs.Name)
 	sending, _ := filepath.Glob(filepath.Join("/sys/class/net", attrs.Name, "queues/tx-*"))
 	n.Data.SendQueues = len(sending)
@@ -105,6 +108,28 @@ func lookAt(h *handle, link netlink.Link) (NIC, error) {
 		}
 	}
 	return n, n.lookAtLayer3(h, link)
+}
+
+// mostMTU is the largest that an interface's driver takes (IFLA_MAX_MTU in rtnetlink(7)), 0 if it does not say.
+func mostMTU(index int) int {
+	request := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_ACK)
+	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	header.Index = int32(index)
+	request.AddData(header)
+	replies, err := request.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWLINK)
+	if err != nil || len(replies) != 1 || len(replies[0]) < header.Len() {
+		return 0
+	}
+	attributes, err := nl.ParseRouteAttr(replies[0][header.Len():])
+	if err != nil {
+		return 0
+	}
+	for _, a := range attributes {
+		if a.Attr.Type == unix.IFLA_MAX_MTU && len(a.Value) == 4 {
+			return int(min(nl.NativeEndian().Uint32(a.Value), math.MaxInt32))
+		}
+	}
+	return 0
 }
 
 // readSteering reads what is set of who receives and sends, in the interface's folder in sysfs.

@@ -292,7 +292,7 @@ func TestDoctorOnHosts(t *testing.T) {
 	b := newHosts(t)
 	before := b.states(t)
 	o := b.run(t, time.Minute, "doctor", "contrail-windows", "--nodes", bothHosts)
-	for _, says := range []string{"node a", "node b", "10.0.0.2/24, driver veth", "netns", "cell D-vxlan", "link 10 Gbit/s", "differs from"} {
+	for _, says := range []string{"node a", "node b", "10.0.0.2/24, driver veth", "MTU 1400 of at most 65535", "netns", "cell D-vxlan", "link 10 Gbit/s", "differs from"} {
 		if !strings.Contains(o.out, says) {
 			t.Errorf("it does not say %q", says)
 		}
