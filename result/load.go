@@ -115,9 +115,13 @@ type Limit struct {
 // the kernel's packet threads on their node, which took so many seconds, or others of the threads, which ran for so many in
 // all. They are dealt to the node's CPUs evenly, so that several have to share one.
 func WaitedForOwn(threads, cpus int, ran, kernel float64) float64 {
-	if threads < 1 || cpus < 1 {
-		return kernel
+	waited := kernel
+	if threads >= 1 && cpus >= 1 {
+		shared := float64((threads + cpus - 1) / cpus)
+		waited = shared*kernel + (shared-1)*ran
 	}
-	shared := float64((threads + cpus - 1) / cpus)
-	return shared*kernel + (shared-1)*ran
+	if !(waited > 0) { // a node may tell anything, of which the sum is no number, and no record then
+		return 0
+	}
+	return waited
 }

@@ -123,7 +123,9 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 			node := t.Nodes[cell.Record.Pairs[i].From.Node]
 			o.PathSeconds = min(o.WaitSeconds, result.WaitedForOwn(p.Sender.Threads, len(node.CPUs), p.Sender.CPUSeconds, node.KernelThreadSeconds))
 		}
-		c.beaten(cell, p.Sender)
+		if isWindow(*t, p.Sender.WindowSeconds) { // else the trial does not count, and its rate may be any
+			c.beaten(cell, p.Sender)
+		}
 		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)
 		if busy, told := c.deviceBusy(cell, *t); told {
 			limit = traffic.JudgeDevice(limit, p.Sender, p.Receiver, busy)
