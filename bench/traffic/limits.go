@@ -14,8 +14,8 @@ const (
 		"the best still is in the first state in four rounds of seven for all of its time. Tried: other ways of receiving, trying them out as a flow begins, sender's time slices of 0.1 to 100 ms, niceness, a send buffer of 4 MB (nothing). LEARNED.md, \"Traffic\"."
 	limitOfZeroCopy = "On an AMD EPYC the sender's CPU is full with what the stack does for each packet, which is the same for a peer that copies as little. " +
 		"Tried: other wake-ups of the receiver (a sleep of 30 to 80 us lost a fifth), other sizes of calls. LEARNED.md, \"Traffic\"."
-	limitOfDatagrams = "On an AMD EPYC a datagram costs the sender 2.6 us by whatever call, most of it to wake the far end's receive thread, which has slept by the time of the next one: " +
-		"seven tools send 0.33 to 0.40 million a second. Calls of 64 messages spare a tenth there, and a third on an Intel Xeon. LEARNED.md, \"Traffic\"."
+	limitOfDatagrams = "On an AMD EPYC a datagram costs the sender 2.6 us by whatever call; a quarter of it wakes the far end's receive thread, which has slept by the time of the next one, and the rest is spread over the stack: " +
+		"seven tools send 0.33 to 0.40 million a second. Calls of 64 messages spare a tenth there, and a third on an Intel Xeon. Tried without gain: receivers that sleep 20, 50 or 100 us, or poll the interface. LEARNED.md, \"Traffic\"."
 	limitOfFrames = "On an AMD EPYC both CPUs are full: writing headers is 13 % of the sender's, reading them 21 % of the sink's, which waits for a line of the other CPU's cache; the bare loop does neither. " +
 		"Where the host lets the two CPUs share no cache, as it sometimes did, that doubles. Tried: not reading the Ethernet header's line (within the noise), batches of 128 and 256 frames (nothing), " +
 		"waits after refusals of 0, 2 and 10 us (0 is best there; the warm-up finds out). LEARNED.md, \"Traffic\"."
