@@ -6,7 +6,7 @@
  *
  *	EMBEDDED_SWITCH_LOG=FILE    gets a line for each rule that is created or destroyed
  *	EMBEDDED_SWITCH_ROOM=N      it has room for so many rules
- *	EMBEDDED_SWITCH_REFUSES=N   it refuses the Nth rule that it is asked for
+ *	EMBEDDED_SWITCH_REFUSES=N   it refuses the Nth rule that it is asked for, however often
  *	EMBEDDED_SWITCH_ALONE=1     its ports are in no switch: rules may drop, but not lead to a
  *port
  */
@@ -183,6 +183,19 @@ int rte_flow_validate(uint16_t port, const struct rte_flow_attr *attr,
 	return read_rule(&f, port, attr, pattern, actions, error);
 }
 
+/* refused tells of the rule that is refused, by what it matches. Rules are asked for anew whenever
+ * tables change, as they do once a neighbour is known: its number alone would let the same rule
+ * pass then. */
+static bool refused(const struct rte_flow *f)
+{
+	static struct rte_flow it;
+
+	if (f->number == setting("EMBEDDED_SWITCH_REFUSES", 0))
+		it = *f;
+	return it.number && it.from == f->from && it.count == f->count &&
+	       !memcmp(it.items, f->items, sizeof(it.items));
+}
+
 struct rte_flow *rte_flow_create(uint16_t port, const struct rte_flow_attr *attr,
 				 const struct rte_flow_item pattern[],
 				 const struct rte_flow_action actions[],
@@ -195,8 +208,7 @@ struct rte_flow *rte_flow_create(uint16_t port, const struct rte_flow_attr *attr
 		return NULL;
 	}
 	f->number = ++asked;
-	if (f->number == setting("EMBEDDED_SWITCH_REFUSES", 0) ||
-	    has >= setting("EMBEDDED_SWITCH_ROOM", 100000)) {
+	if (refused(f) || has >= setting("EMBEDDED_SWITCH_ROOM", 100000)) {
 		refuse(error, ENOSPC, "the table of the embedded switch is full");
 		free(f);
 		return NULL;
