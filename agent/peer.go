@@ -150,11 +150,7 @@ func fit(text string) string {
 	if len(text) > mostWords {
 		text = strings.ToValidUTF8(text[:mostWords], "") + " ..."
 	}
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = result.Clean(line)
-	}
-	return strings.Join(lines, "\n")
+	return result.CleanLines(text)
 }
 
 func (p *peer) forget(id int) {

@@ -53,10 +53,13 @@ func lossCause(c contrast) []Cause {
 // boundByLoss is the part of the time for which losses may have bound the worse cell: of TCP's segments, that in which it had
 // data to send and waited for neither the receiver nor its own buffer; of numbered packets, all of it.
 func (c contrast) boundByLoss() float64 {
+	if _, numbered := c.lostPackets(); numbered {
+		return 1
+	}
 	free := c.two(ofConnections(func(t result.Connection) float64 {
 		return math.Max(0, t.BusySeconds-t.RwndLimitedSeconds-t.SndbufLimitedSeconds)
 	}))
-	if _, numbered := c.lostPackets(); numbered || !free.known() {
+	if !free.known() {
 		return 1
 	}
 	part, _ := free.means()

@@ -22,14 +22,23 @@ func clean(text string) string {
 // what is invisible, on one line.
 func Clean(text string) string { return clean(text) }
 
+// CleanLines is Clean of each of a text's lines.
+func CleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = clean(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Clean makes every text of an end that a stranger sent fit for a terminal.
 func (e *PairEnd) Clean() { cleanAll(e) }
 
 // Clean makes every text of a sample that a stranger sent fit for a terminal.
 func (s *NodeSample) Clean() { cleanAll(s) }
 
-// cleanLines is clean for drawings, which have lines.
-func cleanLines(text string) string {
+// cleanDrawing is clean for drawings, which have lines.
+func cleanDrawing(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' {
 			return r
@@ -73,7 +82,7 @@ func cleanValue(v reflect.Value) {
 
 func cleanField(name string, v reflect.Value) {
 	if name == "Topology" || name == "Configuration" || name == "Engines" {
-		v.SetString(cleanLines(v.String()))
+		v.SetString(cleanDrawing(v.String()))
 		return
 	}
 	cleanValue(v)

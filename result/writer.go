@@ -94,7 +94,7 @@ func (w *Writer) Trial(t Trial) error {
 // Profile writes what a node's CPUs were doing in a trial. It fills in Record.
 func (w *Writer) Profile(p Profile) error {
 	p.Record = RecordProfile
-	return w.write(p, func(int, int) error { return nil }) // a reader has a bound of its own, and passes over what is more
+	return w.write(p, false) // a reader has a bound of its own, and passes over what is more
 }
 
 // EqualRate writes one trial at a rate that several cells get. It fills in Record.
@@ -106,7 +106,7 @@ func (w *Writer) EqualRate(e EqualRate) error {
 // End writes the last line. It fills in Record.
 func (w *Writer) End(e End) error {
 	e.Record = RecordEnd
-	return w.write(e, func(int, int) error { return nil })
+	return w.write(e, false)
 }
 
 // Close brings the file to the disk. An error means that the end of the file may
@@ -119,7 +119,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-func (w *Writer) line(record any) error { return w.write(record, w.room) }
+func (w *Writer) line(record any) error { return w.write(record, true) }
 
 // room takes a line in, or says that the file has no room for it: a node that tells more with every trial fills no memory and no disk, and
 // nothing is written that no reader takes.
@@ -131,7 +131,8 @@ func (w *Writer) room(bytes, values int) error {
 	return nil
 }
 
-func (w *Writer) write(record any, room func(bytes, values int) error) error {
+// write writes a record as a line, for which there has to be room if it counts.
+func (w *Writer) write(record any, counts bool) error {
 	if w.broken != nil {
 		return w.broken
 	}
@@ -146,8 +147,10 @@ func (w *Writer) write(record any, room func(bytes, values int) error) error {
 	if values > MaxLineValues {
 		return fmt.Errorf("a record for %s has about %d values, and a line may have %d", w.file.Name(), values, MaxLineValues)
 	}
-	if err := room(len(text), values); err != nil {
-		return fmt.Errorf("writing to %s: %w", w.file.Name(), err)
+	if counts {
+		if err := w.room(len(text), values); err != nil {
+			return fmt.Errorf("writing to %s: %w", w.file.Name(), err)
+		}
 	}
 	n, err := w.file.Write(append(text, '\n'))
 	if err != nil {

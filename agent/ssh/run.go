@@ -80,11 +80,7 @@ func quoted(said string) string {
 	if said == "" {
 		return ""
 	}
-	lines := strings.Split(said, "\n")
-	for i, line := range lines {
-		lines[i] = result.Clean(line)
-	}
-	return "; it said:\n" + strings.Join(lines, "\n")
+	return "; it said:\n" + result.CleanLines(said)
 }
 
 // causes are what OpenSSH says (sshconnect.c, sshconnect2.c, misc.c) and what to do about it.

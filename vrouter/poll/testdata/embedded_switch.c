@@ -32,7 +32,7 @@
 
 struct item {
 	enum rte_flow_item_type type;
-	size_t bytes;
+	uint32_t bytes; /* so that nothing lies between the fields: refused compares whole items */
 	uint8_t spec[HEADER], mask[HEADER];
 };
 
