@@ -1,4 +1,4 @@
-// Package profile samples what the CPUs of a node are doing: 400 times a second one of each CPU's own clocks
+// Package profile samples what the CPUs of a node are doing: 200 times a second one of each CPU's own clocks
 // interrupts whatever runs, and a BPF program counts the stack that it finds.
 //
 // Clocks are the kernel's (PERF_COUNT_SW_CPU_CLOCK), which are in every machine, virtual ones included, and whose

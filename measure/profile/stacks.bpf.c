@@ -97,7 +97,7 @@ struct stacks_clock {
 struct stacks_cpu {
 	__u64 window;  /* in which it was seen last: that one's beginning */
 	__s64 idled;   /* since then by the idle task, ns; while that has the CPU, less its end */
-	__u64 busy;    /* when it was last known that a task has the CPU, or got it, ns */
+	__u64 busy;    /* when it was last known that a task has the CPU, or got it from the idle task, ns */
 	__u64 missed;  /* the window in which a switch from the idle task was not told */
 	__u64 idler;   /* the idle task */
 	__u64 expired; /* the timer that expired last */
@@ -365,7 +365,8 @@ int stacks_expired(struct bpf_raw_tracepoint_args *ctx)
 /*
  * How long the idle task has the CPU, interrupts' work included: from one switch (its arguments
  * are whether the former was preempted, the former, and the next task) to the other. The current
- * task is the former still.
+ * task is the former still. Switches between other tasks are passed by: with a look at the clock
+ * in each, traffic that wakes its receiver for every packet came to 1 % less.
  */
 SEC("raw_tp/sched_switch")
 int stacks_switched(struct bpf_raw_tracepoint_args *ctx)
@@ -380,14 +381,16 @@ int stacks_switched(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (!cpu->idler && !(__u32)bpf_get_current_pid_tgid())
 		cpu->idler = before;
+	if (cpu->idler && before != cpu->idler && next != cpu->idler)
+		return 0;
 	now = bpf_ktime_get_ns();
 	stacks_saw(cpu, began, now, before == cpu->idler);
-	if (before == cpu->idler) {
+	if (cpu->idler)
 		stacks_leaves(cpu, now);
+	if (before == cpu->idler) {
 		cpu->idled += now;
 		cpu->busy = now;
 	} else if (next == cpu->idler) {
-		stacks_leaves(cpu, now);
 		cpu->idled -= now;
 	}
 	return 0;
