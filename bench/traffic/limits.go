@@ -10,13 +10,13 @@ const (
 	limitOfSmallest = "On an Intel Xeon both CPUs are full. The kernel's receive thread has 0.33 of the receiver's 0.46 us a packet, so that no program could get more than 3.0 million a second; " +
 		"the sender allocates, cuts and queues a buffer a packet. On an AMD EPYC a bare loop that reads no header gets 1.5 to 2.4 million. Tried without gain: other sizes of calls and of receive memory, later GRO. LEARNED.md, \"Traffic\"."
 	limitOfSmallMessages = "On an AMD EPYC the sender's CPU is full: it either has a queue, in which messages are joined to full packets, or sends each by itself, which is dearer and keeps it without a queue. " +
-		"What decides it is whether packets are freed so late at the receiver that the sender's limit of bytes below TCP holds it back, and then the receiver's CPU sends for it. Receivers of small messages sleep 70 us for it, which took 0.77 of the best to 0.92; " +
+		"What decides it is whether packets are freed so late at the receiver that the sender's limit of bytes below TCP holds it back, and then the receiver's CPU sends for it. Receivers of small messages sleep 70 us for it, which took 0.77 of the best to 0.9; " +
 		"the best still is in the first state in four rounds of seven for all of its time. Tried: other ways of receiving, trying them out as a flow begins, sender's time slices of 0.1 to 100 ms, niceness, a send buffer of 4 MB (nothing). LEARNED.md, \"Traffic\"."
 	limitOfZeroCopy = "On an AMD EPYC the sender's CPU is full with what the stack does for each packet, which is the same for a peer that copies as little. " +
-		"Tried: other wake-ups of the receiver (a sleep of 30 to 80 us lost a fifth), other sizes of calls. LEARNED.md, \"Traffic\"."
+		"Tried without gain: other wake-ups of the receiver (a sleep of 30 to 80 us lost a fifth), other sizes of calls, pages of 4 KiB and of 2 MiB, files of 1 and 8 MiB, pieces of two whole segments a page. LEARNED.md, \"Traffic\"."
 	limitOfDatagrams = "On an AMD EPYC a datagram costs the sender 2.6 us by whatever call; a quarter of it wakes the far end's receive thread, which has slept by the time of the next one, and the rest is spread over the stack: " +
 		"seven tools send 0.33 to 0.40 million a second. Calls of 64 messages spare a tenth there, and a third on an Intel Xeon. Tried without gain: receivers that sleep 20, 50 or 100 us, or poll the interface. LEARNED.md, \"Traffic\"."
-	limitOfFrames = "On an AMD EPYC both CPUs are full: writing headers is 13 % of the sender's, reading them 21 % of the sink's, which waits for a line of the other CPU's cache; the bare loop does neither. " +
-		"Where the host lets the two CPUs share no cache, as it sometimes did, that doubles. Tried: not reading the Ethernet header's line (within the noise), batches of 128 and 256 frames (nothing), " +
+	limitOfFrames = "On an AMD EPYC the sink's CPU is full, and of its time 21 to 30 % is the program that reads the headers, which waits for a line of the other CPU's cache; writing them is 13 to 17 % of the sender's. The bare loop does neither, and its sink rests for a tenth. " +
+		"Where the host lets the two CPUs share no cache, as it sometimes did, that doubles. Tried: not reading the Ethernet header's line, and not writing it where it is right already (both within the noise), batches of 128 and 256 frames (nothing), " +
 		"waits after refusals of 0, 2 and 10 us (0 is best there; the warm-up finds out). LEARNED.md, \"Traffic\"."
 )
