@@ -97,7 +97,7 @@ struct stacks_clock {
 struct stacks_cpu {
 	__u64 window;  /* in which it was seen last: that one's beginning */
 	__s64 idled;   /* since then by the idle task, ns; while that has the CPU, less its end */
-	__u64 busy;    /* when it was last known that a task has the CPU, or got it from the idle task, ns */
+	__u64 busy;    /* when it was last known that a task, not the idle one, has or got it, ns */
 	__u64 missed;  /* the window in which a switch from the idle task was not told */
 	__u64 idler;   /* the idle task */
 	__u64 expired; /* the timer that expired last */
