@@ -163,7 +163,8 @@ static __always_inline void stacks_begin(struct stacks_cpu *cpu, __u64 now)
 /*
  * Notes that the idle task has the CPU, or that another has. A kernel may run no programs in some
  * tasks (a vendor's Linux 6.18 in those of process 1), so that their switch to the idle task is not
- * told: then they count as short. Rings, which come every few ms, find it out.
+ * told: then that counts as having the CPU since it last lost it, or since the last ring found
+ * another task there, a few ms at most.
  */
 static __always_inline void stacks_saw(struct stacks_cpu *cpu, __u64 began, __u64 now, int idle)
 {
@@ -385,12 +386,13 @@ int stacks_switched(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	stacks_saw(cpu, began, now, before == cpu->idler);
-	if (cpu->idler)
-		stacks_leaves(cpu, now);
+	if (!cpu->idler)
+		return 0;
+	stacks_leaves(cpu, now);
 	if (before == cpu->idler) {
 		cpu->idled += now;
 		cpu->busy = now;
-	} else if (next == cpu->idler) {
+	} else {
 		cpu->idled -= now;
 	}
 	return 0;
