@@ -7,7 +7,7 @@ import (
 	"windtunnel/result"
 )
 
-// messageCause is smaller messages, each of which takes a system call.
+// messageCause is smaller messages, each of which TCP takes by itself.
 func messageCause(c contrast) []Cause {
 	size := c.two(func(_ Cell, t result.Trial) (float64, bool) {
 		bytes, calls := 0.0, 0.0
@@ -24,5 +24,5 @@ func messageCause(c contrast) []Cause {
 		return nil
 	}
 	return []Cause{{Factor: "message-size", Share: notKnown(), end: atSender, rank: rank{dearer, -math.Log(ratio)},
-		Says: "the sender's system calls hand over less at a time: " + c.compared("%.0f bytes", size)}}
+		Says: "the sender hands over less at a time: " + c.compared("%.0f bytes", size)}}
 }

@@ -201,7 +201,7 @@ func (c contrast) queues() attempt {
 	return c.inBoth(factor, "one queue of the wire", func(cell *scenario.Cell) { cell.Wire.Queues = 1 })
 }
 
-// message is what is handed to the socket in one call. Where it is small in both cells, calls are tried out of the way.
+// message is what TCP gets at once. Where it is small in both cells, a large one is tried.
 func (c contrast) message() attempt {
 	const factor, large = "message", int64(128 << 10)
 	switch over, under := c.over.Load.Int(factor), c.under.Load.Int(factor); {
@@ -210,7 +210,7 @@ func (c contrast) message() attempt {
 	case c.over.Traffic != streams:
 		return untested(factor, "what a packet of this load carries is the load itself")
 	case over >= large/2:
-		return untested(factor, "both cells hand over %s in one call, and more would change little", result.FormatSize(over))
+		return untested(factor, "both cells hand over %s at once, and more would change little", result.FormatSize(over))
 	}
 	return c.inBoth(factor, "messages of "+result.FormatSize(large), func(cell *scenario.Cell) { cell.Load[factor] = large })
 }

@@ -43,7 +43,7 @@ func TestSuspectsOfAnOverlay(t *testing.T) {
 		t.Errorf("tries %v as well", cells)
 	}
 	for factor, why := range map[string]string{
-		"steering": "one CPU", "queues": "one CPU", "message": "128KiB in one call", "cpu": "no other to give it",
+		"steering": "one CPU", "queues": "one CPU", "message": "128KiB at once", "cpu": "no other to give it",
 		"quota": "limits nobody's CPU time",
 	} {
 		if !strings.Contains(untested[factor], why) {

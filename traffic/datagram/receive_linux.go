@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 type intake struct {
 	size     int // bytes of a message
 	memory   []byte
-	headers  []mmsghdr
+	headers  []traffic.Message
 	vectors  []unix.Iovec
 	names    []name
 	controls [][controlSpace]byte
@@ -41,14 +43,14 @@ func newIntake(c Config, inlets []*inlet) (*intake, error) {
 	size = (size + 63) &^ 63
 	n := max(minIntake, min(intakeMessages, intakeBytes/size))
 	k := &intake{
-		size: size, memory: make([]byte, n*size), headers: make([]mmsghdr, n), vectors: make([]unix.Iovec, n),
+		size: size, memory: make([]byte, n*size), headers: make([]traffic.Message, n), vectors: make([]unix.Iovec, n),
 		names: make([]name, n), controls: make([][controlSpace]byte, n),
 	}
 	clear(k.memory) // makes it present
 	for i := range k.headers {
 		k.vectors[i].Base = &k.memory[i*size]
 		k.vectors[i].SetLen(size)
-		h := &k.headers[i].header
+		h := &k.headers[i].Header
 		h.Iov = &k.vectors[i]
 		h.SetIovlen(1)
 		h.Name, h.Control = &k.names[i].bytes[0], &k.controls[i][0]
@@ -140,7 +142,7 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	now := r.engine.clock.now()
 	r.thread.latch.lock()
 	for i := range n {
-		size := int(k.headers[i].n)
+		size := int(k.headers[i].Length)
 		if size == 0 && r.engine.stop.Load() { // hurry ends a call as an empty datagram would
 			continue
 		}
@@ -166,7 +168,7 @@ func broughtBack(errno syscall.Errno) bool {
 //go:nosplit
 func (k *intake) stride(i, size int) int {
 	const header = unix.SizeofCmsghdr
-	h := &k.headers[i].header
+	h := &k.headers[i].Header
 	if h.Controllen < header+4 {
 		return size
 	}
@@ -186,7 +188,7 @@ func (k *intake) stride(i, size int) int {
 // and stopping the world, which each new engine does, need not wait for a datagram.
 func (k *intake) recvmmsg(fd, flags uintptr) (int, syscall.Errno) {
 	for i := range k.headers {
-		h := &k.headers[i].header
+		h := &k.headers[i].Header
 		h.Namelen, h.Controllen, h.Flags = unix.SizeofSockaddrInet6, controlSpace, 0
 	}
 	for {

@@ -8,14 +8,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-)
 
-// mmsghdr is struct mmsghdr of <sys/socket.h>.
-type mmsghdr struct {
-	header unix.Msghdr
-	n      uint32
-	_      [4]byte
-}
+	"windtunnel/traffic"
+)
 
 const (
 	// maxSegments is UDP_MAX_SEGMENTS of include/linux/udp.h since Linux 6.10;
@@ -37,7 +32,7 @@ type batch struct {
 	largest  int                    // datagrams of a call
 	segments atomic.Int32           // datagrams of a message
 	why      atomic.Pointer[string] // it is not more; nil: nothing
-	headers  []mmsghdr
+	headers  []traffic.Message
 	vectors  []unix.Iovec
 	control  [controlSpace]byte // says where to cut
 }
@@ -64,7 +59,7 @@ func newBatch(c Config, flows []*outflow) *batch {
 	}
 	b.memory = make([]byte, b.largest*c.Message)
 	repeat(b.memory, copy(b.memory, template(c.Message, c.Payload)))
-	b.headers, b.vectors = make([]mmsghdr, b.largest), make([]unix.Iovec, b.largest)
+	b.headers, b.vectors = make([]traffic.Message, b.largest), make([]unix.Iovec, b.largest)
 	b.sayWhereToCut()
 	return b
 }
@@ -112,7 +107,7 @@ func (b *batch) layOut(f *outflow, first, n int) (messages int) {
 	segments := int(b.segments.Load())
 	for ; first < n; messages++ {
 		run := min(segments, n-first)
-		v, h := &b.vectors[messages], &b.headers[messages].header
+		v, h := &b.vectors[messages], &b.headers[messages].Header
 		v.Base = &b.memory[first*b.message]
 		v.SetLen(run * b.message)
 		h.Iov = v
@@ -180,7 +175,7 @@ func explain(errno syscall.Errno) error {
 
 // sendmmsg returns how many messages left, and an error only with none. It is
 // known to the runtime, as recvmmsg is.
-func sendmmsg(fd uintptr, headers []mmsghdr) (int, syscall.Errno) {
+func sendmmsg(fd uintptr, headers []traffic.Message) (int, syscall.Errno) {
 	for {
 		n, _, e := syscall.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(headers))), uintptr(len(headers)), unix.MSG_NOSIGNAL, 0, 0)
 		if e == unix.EINTR {

@@ -30,7 +30,7 @@ type packetSocket struct {
 	frames   [packetBatch][]byte
 	numbers  [packetBatch]number
 	vectors  [packetBatch]unix.Iovec
-	messages [packetBatch]multiMessage
+	messages [packetBatch]traffic.Message
 	first    uint32
 	end      uint32
 	next     number // its phase is set for each frame
@@ -66,8 +66,8 @@ func newPacketSocket(h header, out device, first, end uint32) (*packetSocket, er
 		p.frames[i] = append([]byte(nil), template...)
 		p.vectors[i].Base = unsafe.SliceData(p.frames[i])
 		p.vectors[i].SetLen(len(template))
-		p.messages[i].header.Iov = &p.vectors[i]
-		p.messages[i].header.SetIovlen(1)
+		p.messages[i].Header.Iov = &p.vectors[i]
+		p.messages[i].Header.SetIovlen(1)
 	}
 	return p, nil
 }

@@ -36,7 +36,7 @@ type packetSink struct {
 	memory   *sequences
 	frames   [packetSinkBuffers][snapLength]byte
 	vectors  [packetSinkBuffers]unix.Iovec
-	messages [packetSinkBuffers]multiMessage
+	messages [packetSinkBuffers]traffic.Message
 	sums     [phases]totals // the thread's own
 	floor    traffic.Floor  // of the window's frames that tell when they left, likewise
 	latest   int64          // how long the one before was on its way, in units of 64 ns
@@ -66,8 +66,8 @@ func newPacketSink(e expected, d device, cpu int, why string) (*packetSink, erro
 	for i := range s.frames {
 		s.vectors[i].Base = &s.frames[i][0]
 		s.vectors[i].SetLen(snapLength)
-		s.messages[i].header.Iov = &s.vectors[i]
-		s.messages[i].header.SetIovlen(1)
+		s.messages[i].Header.Iov = &s.vectors[i]
+		s.messages[i].Header.SetIovlen(1)
 	}
 	s.thread.Go(func() { s.run(cpu) })
 	return s, nil
@@ -104,7 +104,7 @@ func (s *packetSink) burst() syscall.Errno {
 			return errno
 		}
 		for k := range int(n) {
-			s.take(s.frames[k][:], int(s.messages[k].length))
+			s.take(s.frames[k][:], int(s.messages[k].Length))
 		}
 		if n < packetSinkBuffers {
 			return 0

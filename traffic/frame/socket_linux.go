@@ -7,13 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// multiMessage is struct mmsghdr.
-type multiMessage struct {
-	header unix.Msghdr
-	length uint32
-	_      uint32
-}
-
 // openPacket makes a raw socket at a device; protocol 0 receives nothing.
 func openPacket(index int, protocol uint16) (int, error) {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)

@@ -57,6 +57,7 @@ func TestLimitsAreExact(t *testing.T) {
 		"bytes":            {Config{LimitBytes: 1_000_001, Threads: 2}, 1_000_001},
 		"messages":         {Config{Message: 1390, LimitCalls: 1000}, 1_390_000},
 		"less than one":    {Config{LimitBytes: 5}, 5},
+		"not whole ones":   {Config{Message: 1390, LimitBytes: 1_000_001, Threads: 2}, 1_000_001},
 		"the lower of two": {Config{Message: 100, LimitCalls: 7, LimitBytes: 10_000}, 700},
 	}
 	for name, c := range cases {
@@ -89,16 +90,23 @@ func sumBytes(e *Engine) (sum uint64) {
 // TestWhatIsSentArrives reads every way of copying with a reader of its own.
 func TestWhatIsSentArrives(t *testing.T) {
 	payload := []byte("0123456789abcdefghijklmnopqrstuvwxyz-")
-	for _, copying := range []string{CopyPlain, CopyZero, CopySendfile} {
-		t.Run(copying, func(t *testing.T) {
-			c := Config{Message: 100_000, Payload: payload, Copy: copying, LimitCalls: 20}
+	cases := map[string]Config{
+		CopyPlain:                 {Message: 100_000, LimitCalls: 20},
+		CopyZero:                  {Message: 100_000, LimitCalls: 20, Copy: CopyZero},
+		CopySendfile:              {Message: 100_000, LimitCalls: 20, Copy: CopySendfile},
+		"several messages a call": {Message: 1390, LimitCalls: 1000},
+		"small, without a copy":   {Message: 1390, LimitCalls: 1000, Copy: CopyZero},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.Payload = payload
 			if err := c.filled().check(); err != nil {
 				t.Skip(err)
 			}
 			near, far := connected(t, 1)
 			e := newTestEngine(t, flowsOf(near, traffic.Send), c)
 			e.Start()
-			got := make([]byte, 20*c.Message)
+			got := make([]byte, int(c.LimitCalls)*c.Message)
 			far[0].SetReadDeadline(time.Now().Add(10 * time.Second))
 			if _, err := io.ReadFull(far[0], got); err != nil {
 				t.Fatal(err)
@@ -108,6 +116,10 @@ func TestWhatIsSentArrives(t *testing.T) {
 				if !bytes.Equal(got[i:i+c.Message], want) {
 					t.Fatalf("message %d is not what was to be sent", i/c.Message)
 				}
+			}
+			awaitDone(t, e)
+			if calls := e.Snapshot().Flows[0].Calls; calls != c.LimitCalls {
+				t.Errorf("counted %d messages, want %d", calls, c.LimitCalls)
 			}
 		})
 	}

@@ -23,21 +23,26 @@ type burstEnd struct {
 	errno syscall.Errno
 }
 
-// send is one sending call of the flow's way of copying.
+// send is one sending call of the flow's way of copying. Of more than one message it
+// sends whole ones.
 //
 //go:nosplit
 func (f *flow) send(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno) {
-	if f.file != 0 {
+	messages := uintptr(1)
+	switch {
+	case f.file != 0:
 		f.at = 0
 		n, _, e = syscall.RawSyscall6(unix.SYS_SENDFILE, f.fd, f.file, uintptr(unsafe.Pointer(&f.at)), size, 0, 0)
-	} else {
+	case size > t.buffer.size:
+		n, messages, e = t.batch.send(f.fd, size/t.buffer.size, flags|t.sendFlags)
+	default:
 		n, _, e = syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(t.buffer.at), size, flags|t.sendFlags, 0, 0)
 	}
 	if e != 0 {
 		return 0, e
 	}
 	f.bytes.Add(uint64(n))
-	f.calls.Add(1)
+	f.calls.Add(uint64(messages))
 	if f.zero != nil {
 		f.zero.open++
 		f.zero.since++
@@ -66,8 +71,10 @@ func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended boo
 //
 //go:nosplit
 func (t *thread) sendBurst(f *flow, stop *atomic.Bool) burstEnd {
-	for calls := 0; calls < t.bound && !stop.Load(); calls++ {
-		_, ended, e := f.sendCounted(t, t.buffer.size, 0)
+	for messages := 0; messages < t.bound && !stop.Load(); {
+		once := min(t.batch.most(), t.bound-messages)
+		messages += once
+		_, ended, e := f.sendCounted(t, uintptr(once)*t.buffer.size, 0)
 		if e == unix.EINTR {
 			continue
 		}

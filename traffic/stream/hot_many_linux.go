@@ -86,8 +86,9 @@ func (t *thread) sendMany(stop *atomic.Bool) burstEnd {
 //
 //go:nosplit
 func (t *thread) sendTurn(f *flow) (ended bool, _ syscall.Errno) {
+	once := uintptr(t.batch.most()) * t.buffer.size
 	for sent := uintptr(0); ; {
-		n, ended, e := f.sendCounted(t, t.buffer.size, unix.MSG_DONTWAIT)
+		n, ended, e := f.sendCounted(t, once, unix.MSG_DONTWAIT)
 		switch {
 		case e == unix.EINTR:
 			continue
@@ -97,7 +98,7 @@ func (t *thread) sendTurn(f *flow) (ended bool, _ syscall.Errno) {
 			return ended, e
 		}
 		sent += n
-		if n < t.buffer.size || sent+t.buffer.size > turnBytes {
+		if n < once || sent+once > turnBytes {
 			return false, 0
 		}
 	}

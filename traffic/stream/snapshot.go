@@ -26,7 +26,7 @@ type CrewTime struct {
 type FlowCounts struct {
 	Role  traffic.Role
 	Bytes uint64 // handed to or taken from the socket
-	Calls uint64
+	Calls uint64 // messages handed over, or reading calls
 	// Ended says that nothing moves any more; Err why, nil for a limit or the
 	// peer's end.
 	Ended bool

@@ -36,7 +36,7 @@ const (
 const leastRate = 64e3
 
 var options = []result.Option{
-	{Name: "message", Type: result.Size, Min: 1, Max: maxMessage, Default: int64(defaultMessage), Says: "bytes handed to the socket in one call"},
+	{Name: "message", Type: result.Size, Min: 1, Max: maxMessage, Default: int64(defaultMessage), Says: "bytes that TCP gets at once; of small ones a system call takes several, each by itself"},
 	{Name: "streams", Type: result.Count, Min: 1, Max: maxStreams, Default: int64(1), Says: "TCP connections, in each direction"},
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxStreams, Default: int64(1), Says: "hot threads at each end for each direction; the streams are dealt to them in turn, so at most as many"},
 	{Name: "direction", Type: result.Word, Words: []string{"forward", "reverse", "both"}, Default: "forward", Says: "forward: from who connects; reverse: to who connects; both: at once, on connections of their own"},

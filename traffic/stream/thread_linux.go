@@ -26,6 +26,7 @@ type thread struct {
 	open         []*flow // those that have not ended
 	cpu          int     // -1: not pinned
 	buffer       hotBuffer
+	batch        batch
 	budget       *budget
 	sendFlags    uintptr
 	receiveFlags uintptr
@@ -72,6 +73,9 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 		for _, f := range flows {
 			f.file = uintptr(e.source.file)
 		}
+	}
+	if role == traffic.Send && e.config.Copy == "" && flows[0].bucket == nil {
+		t.batch = newBatch(t.buffer)
 	}
 	t.waits = role == traffic.Receive && len(flows) == 1
 	t.small, t.call = e.config.Message <= smallMessage, t.buffer.size
