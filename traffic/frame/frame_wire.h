@@ -56,14 +56,13 @@ static __always_inline __u32 frame_turn(__u32 turns, __u32 flow, __u32 sequence)
 	return turns > 1 ? (flow + sequence) % turns & (FRAME_TURNS - 1) : 0;
 }
 
-/* RFC 1071: the sum of 16-bit words with the carries added, of a sum without. */
-static __always_inline __u16 frame_fold(__u64 sum)
+/*
+ * RFC 1071: whether what a checksum goes over and that itself are all ones when the carries are
+ * added to the sum, which is of words without, and not 0: whether it is a multiple of 0xffff.
+ */
+static __always_inline int frame_sums_up(__u64 sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (__u16)sum;
+	return sum % 0xffff == 0;
 }
 
 static __always_inline __u16 frame_fold32(__u32 sum)
