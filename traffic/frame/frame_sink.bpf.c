@@ -217,17 +217,8 @@ static __always_inline void note_times(__u64 sequence)
 		note_flight(sequence, now);
 }
 
-/*
- * likely_number is what stands in a frame. Most come in their turn, and of these the caller goes on
- * with what it knows.
- */
-static __always_inline __u64 likely_number(__u64 stands, __u64 turn)
-{
-	return stands == turn ? KNOWN(turn) : stands;
-}
-
 static __always_inline void count(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
-				  __u32 index, __u32 length)
+				  __u32 phase, __u32 index, __u32 length)
 {
 	__u64 *flow = bpf_map_lookup_elem(&frame_flow, &index);
 	__u64 sequence = bpf_be64_to_cpu(*(const __be64 *)(numbering + 10));
@@ -236,7 +227,9 @@ static __always_inline void count(struct frame_totals *sum, __u32 hook, const __
 	if (!flow)
 		return;
 	turn = *(volatile __u64 *)flow;
-	number = likely_number(sequence & FRAME_SEQUENCE, turn);
+	if (sequence == turn)
+		sequence = KNOWN(turn);
+	number = sequence & FRAME_SEQUENCE;
 	if (number >= turn + JUMP) {
 		sum->corrupt++;
 		return;
@@ -245,7 +238,7 @@ static __always_inline void count(struct frame_totals *sum, __u32 hook, const __
 		return;
 	sum->packets++;
 	sum->bytes += length + FRAME_FCS;
-	if (sequence > FRAME_SEQUENCE && numbering[1] == FRAME_WINDOW)
+	if (sequence > FRAME_SEQUENCE && phase == FRAME_WINDOW)
 		note_times(sequence);
 	advance(sum, hook, flow, number);
 }
@@ -278,10 +271,16 @@ static __always_inline bool ours(const __u8 *numbering)
 	return numbering[0] == FRAME_MAGIC && *(const __be32 *)(numbering + 2) == frame_session;
 }
 
-static __always_inline struct frame_totals *sums_of(const __u8 *numbering, __u32 hook)
+static __always_inline __u32 phase_of(const __u8 *numbering)
 {
-	__u32 window = FRAME_WINDOW, phase = numbering[1] & (FRAME_PHASES - 1);
-	__u32 key = hook + (phase == FRAME_WINDOW ? KNOWN(window) : phase);
+	__u32 window = FRAME_WINDOW;
+
+	return numbering[1] == FRAME_WINDOW ? KNOWN(window) : numbering[1];
+}
+
+static __always_inline struct frame_totals *sums_of(__u32 phase, __u32 hook)
+{
+	__u32 key = hook + (phase & (FRAME_PHASES - 1));
 
 	return bpf_map_lookup_elem(&frame_sums, &key);
 }
@@ -297,16 +296,16 @@ static __always_inline __u32 length_of(const __u8 *numbering)
 
 /* take counts one frame of ours. */
 static __always_inline void take(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
-				 bool whole, __u32 length)
+				 __u32 phase, bool whole, __u32 length)
 {
 	__u32 flow = bpf_ntohl(*(const __be32 *)(numbering + 6));
 
-	if (!whole || flow >= frame_flows || numbering[1] >= FRAME_PHASES)
+	if (!whole || flow >= frame_flows || phase >= FRAME_PHASES)
 		sum->corrupt++;
-	else if (numbering[1] == FRAME_PROBE)
+	else if (phase == FRAME_PROBE)
 		sum->packets++;
 	else
-		count(sum, hook, numbering, frame_flows > 1 ? flow : 0, length);
+		count(sum, hook, numbering, phase, frame_flows > 1 ? flow : 0, length);
 }
 
 /* What is looked at: a frame, and its inner packet where it would be without what the frame wears.
@@ -341,7 +340,7 @@ static __always_inline struct frame_totals *look_ipv4(const struct sight *s)
 	const __u8 *frame = s->inner;
 	const __u8 *udp = frame + FRAME_IPV4_UDP, *numbering = udp + FRAME_UDP;
 	struct frame_totals *sum;
-	__u32 own, udp_length;
+	__u32 phase, own, udp_length;
 	bool whole;
 
 	if (frame + FRAME_IPV4_HEAD > s->end || !of_type(s, 0x0800))
@@ -349,7 +348,8 @@ static __always_inline struct frame_totals *look_ipv4(const struct sight *s)
 	if (frame[14] != 0x45 || frame[23] != 17 ||
 	    (*(const __u16 *)(frame + 20) & bpf_htons(0x3fff)) || !ours(numbering))
 		return NULL;
-	sum = sums_of(numbering, s->hook);
+	phase = phase_of(numbering);
+	sum = sums_of(phase, s->hook);
 	if (!sum)
 		return NULL;
 	own = length_of(numbering);
@@ -359,7 +359,7 @@ static __always_inline struct frame_totals *look_ipv4(const struct sight *s)
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length);
 	if (whole && *(const __u16 *)(udp + 6)) /* zero: some way has taken the checksum out */
 		whole = intact(frame + 26, 2, udp, udp_length);
-	take(sum, s->hook, numbering, whole && worn_right(s, own), own);
+	take(sum, s->hook, numbering, phase, whole && worn_right(s, own), own);
 	return sum;
 }
 
@@ -368,14 +368,15 @@ static __always_inline struct frame_totals *look_ipv6(const struct sight *s)
 	const __u8 *frame = s->inner;
 	const __u8 *udp = frame + FRAME_IPV6_UDP, *numbering = udp + FRAME_UDP;
 	struct frame_totals *sum;
-	__u32 own, udp_length;
+	__u32 phase, own, udp_length;
 	bool whole;
 
 	if (frame + FRAME_IPV6_HEAD > s->end || !of_type(s, 0x86dd))
 		return NULL;
 	if ((frame[14] >> 4) != 6 || frame[20] != 17 || !ours(numbering))
 		return NULL;
-	sum = sums_of(numbering, s->hook);
+	phase = phase_of(numbering);
+	sum = sums_of(phase, s->hook);
 	if (!sum)
 		return NULL;
 	own = length_of(numbering);
@@ -384,7 +385,7 @@ static __always_inline struct frame_totals *look_ipv6(const struct sight *s)
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length) &&
 		*(const __u16 *)(udp + 6) && /* RFC 8200, section 8.1: none may be without */
 		intact(frame + 22, 8, udp, udp_length);
-	take(sum, s->hook, numbering, whole && worn_right(s, own), own);
+	take(sum, s->hook, numbering, phase, whole && worn_right(s, own), own);
 	return sum;
 }
 
