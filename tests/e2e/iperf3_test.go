@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,24 +283,47 @@ func theirServer(t testing.TB, program string, flags ...string) (port int, wait 
 	}
 }
 
+// firstOwnPort and ownPorts are below the ports that connections get (net.ipv4.ip_local_port_range, from 32768 on), and above those of
+// ntttcpPort: under Wine a server takes more than a second to begin, and cannot listen where another test's connection came meanwhile.
+const (
+	firstOwnPort = 31_100
+	ownPorts     = 1_600
+)
+
+// portsGiven is how many ports tests were given, from a place that no other run has.
+var portsGiven atomic.Uint32
+
+func init() { portsGiven.Store(rand.Uint32N(ownPorts)) }
+
 // freePort is a port that nobody has. It listens at none, because a process that another test starts has the socket, too, until it
 // has become its program: awaitListener then took it for the server's.
 func freePort(t testing.TB) int {
+	t.Helper()
+	for range ownPorts {
+		port := firstOwnPort + int(portsGiven.Add(1)%ownPorts)
+		if nobodyHas(t, port) {
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
+}
+
+func nobodyHas(t testing.TB, port int) bool {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) // nor is it in the server's way meanwhile
-	if err == nil {
-		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
-	}
-	at, errName := unix.Getsockname(fd)
-	if err = errors.Join(err, errName); err != nil {
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil { // nor is it in the server's way meanwhile
 		t.Fatal(err)
 	}
-	return at.(*unix.SockaddrInet4).Port
+	err = unix.Bind(fd, &unix.SockaddrInet4{Port: port})
+	if err != nil && err != unix.EADDRINUSE {
+		t.Fatal(err)
+	}
+	return err == nil
 }
 
 // awaitListener looks at the kernel's table instead of connecting, which would be

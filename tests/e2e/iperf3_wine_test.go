@@ -19,9 +19,11 @@ func iperf3UnderWine(w *wine) {
 	}
 	under := func(t testing.TB, ctx context.Context, args []string) (string, int) {
 		c := w.command(ctx, append([]string{w.program, "iperf3"}, args...)...)
+		var said strings.Builder
+		c.Stderr = &said
 		out, err := c.Output()
 		if err != nil {
-			t.Logf("under Wine, %v: %v: %s", args, err, out)
+			t.Logf("under Wine, %v: %v: %s%s", args, err, out, said.String())
 		}
 		return string(out), c.ProcessState.ExitCode()
 	}
