@@ -295,13 +295,12 @@ var portsGiven atomic.Uint32
 
 func init() { portsGiven.Store(rand.Uint32N(ownPorts)) }
 
-// freePort is a port that nobody has. It listens at none, because a process that another test starts has the socket, too, until it
-// has become its program: awaitListener then took it for the server's.
+// freePort is a port that nobody has.
 func freePort(t testing.TB) int {
 	t.Helper()
 	for range ownPorts {
 		port := firstOwnPort + int(portsGiven.Add(1)%ownPorts)
-		if nobodyHas(t, port) {
+		if portFree(t, port) {
 			return port
 		}
 	}
@@ -309,17 +308,22 @@ func freePort(t testing.TB) int {
 	return 0
 }
 
-func nobodyHas(t testing.TB, port int) bool {
+// portFree does not listen, because a process that another test starts has the socket, too, until it has become its program:
+// awaitListener then took it for the server's.
+func portFree(t testing.TB, port int) bool {
 	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil { // nor is it in the server's way meanwhile
+	if err := errors.Join(
+		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0),
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), // nor is it in the server's way meanwhile
+	); err != nil {
 		t.Fatal(err)
 	}
-	err = unix.Bind(fd, &unix.SockaddrInet4{Port: port})
+	err = unix.Bind(fd, &unix.SockaddrInet6{Port: port})
 	if err != nil && err != unix.EADDRINUSE {
 		t.Fatal(err)
 	}

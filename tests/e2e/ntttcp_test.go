@@ -172,7 +172,7 @@ func ntttcpPort(t testing.TB) int {
 	for port := 11000 + int(time.Now().UnixNano()/1000%15000); port < 31000; port += 20 {
 		free := true
 		for n := port - 1; n < port+8 && free; n++ {
-			free = portFree(n) && portFree(n+1000)
+			free = portFree(t, n) && portFree(t, n+1000)
 		}
 		if free {
 			return port
@@ -180,14 +180,6 @@ func ntttcpPort(t testing.TB) int {
 	}
 	t.Fatal("no free ports")
 	return 0
-}
-
-func portFree(port int) bool {
-	l, err := net.Listen("tcp", ":"+strconv.Itoa(port))
-	if err == nil {
-		l.Close()
-	}
-	return err == nil
 }
 
 // TestNtttcpForLinux has the tool itself at the other end, in both roles.

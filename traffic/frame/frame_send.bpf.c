@@ -190,15 +190,13 @@ static __always_inline void write_number(__u8 *at, struct number n)
 }
 
 /*
- * write_head writes up to the flow's number, or a little of what is written there next, in whole
- * words: each of its bytes by itself would fill the CPU's store buffer while it waits for a line
- * of the cache that the sink has read. The page may have been changed on its last way, so all of
- * it is written.
+ * copy_words copies so many bytes into a frame, and what is left of the last word of eight.
+ * __builtin_memcpy would copy each byte by itself, as the compiler takes packets to be unaligned.
  */
-static __always_inline void write_head(__u8 *frame, const struct frame_shape *of, int length)
+static __always_inline void copy_words(__u8 *frame, const __u8 *from, int bytes)
 {
-	for (int i = 0; i < length; i += 8)
-		*(frame_word *)(frame + i) = *(const frame_word *)(of->head + i);
+	for (int i = 0; i < bytes; i += 8)
+		*(frame_word *)(frame + i) = *(const frame_word *)(from + i);
 }
 
 static __always_inline void write_ipv4(struct frame_sender *s, const struct frame_shape *of,
@@ -208,7 +206,8 @@ static __always_inline void write_ipv4(struct frame_sender *s, const struct fram
 	__u32 bits = FRAME_PORT_BITS;
 	__u32 low = n.flow & ((1 << FRAME_PORT_BITS) - 1);
 
-	write_head(frame, of, FRAME_IPV4_HEAD - 12);
+	/* The page may have been changed on its last way, so all of it is written. */
+	copy_words(frame, of->head, FRAME_IPV4_HEAD - 12);
 	if (s->addresses) {
 		__u32 source = FRAME_SOURCE_IPV4 + (n.flow & ((1 << FRAME_IPV4_BITS) - 1));
 
@@ -230,7 +229,7 @@ static __always_inline void write_ipv6(struct frame_sender *s, const struct fram
 	__u32 sum = of->udp_sum + number_sum(n);
 	__u32 low = n.flow & ((1 << FRAME_PORT_BITS) - 1), high = n.flow >> FRAME_PORT_BITS;
 
-	write_head(frame, of, FRAME_IPV6_HEAD - 12);
+	copy_words(frame, of->head, FRAME_IPV6_HEAD - 12);
 	if (s->addresses) {
 		low = high = 0;
 		*(__be32 *)(frame + 34) = bpf_htonl(n.flow);
@@ -242,15 +241,14 @@ static __always_inline void write_ipv6(struct frame_sender *s, const struct fram
 }
 
 /*
- * wear writes what the frame wears: all of it in whole words, which what follows overwrites behind
- * it, as the buffer is as the frame before has left it.
+ * wear writes what the frame wears: all that there is room for, which what follows overwrites
+ * behind it, as the buffer is as the frame before has left it.
  */
 static __always_inline bool wear(const struct frame_outer *o, __u8 *frame, const __u8 *end)
 {
 	if (frame + FRAME_OUTER_MOST > end)
 		return false;
-	for (int i = 0; i < FRAME_OUTER_MOST; i += 8)
-		*(frame_word *)(frame + i) = *(const frame_word *)(o->bytes + i);
+	copy_words(frame, o->bytes, FRAME_OUTER_MOST);
 	return true;
 }
 

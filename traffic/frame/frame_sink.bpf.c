@@ -25,10 +25,9 @@
 #define JUMP (1ULL << 31)
 
 /*
- * A value that a branch has just found to be what it most likely is. Where the compiler put the one
- * of the frame in its place, all that is computed of it would wait for the frame, whose bytes come
- * from another CPU's cache; so many instructions that wait fill the CPU's queues, and it looks no
- * further. A branch is foretold. See bench/LEARNED.md.
+ * A value that a branch has just found to be what it most likely is, hidden from the compiler,
+ * which would put the frame's in its place. All that is computed of that waits for the frame, whose
+ * bytes come from another CPU's cache; a branch is foretold. bench/LEARNED.md has what it brings.
  */
 #define KNOWN(value)                                                                               \
 	({                                                                                         \
@@ -271,6 +270,7 @@ static __always_inline bool ours(const __u8 *numbering)
 	return numbering[0] == FRAME_MAGIC && *(const __be32 *)(numbering + 2) == frame_session;
 }
 
+/* phase_of is as the frame says, which may be none; most frames are the window's. */
 static __always_inline __u32 phase_of(const __u8 *numbering)
 {
 	__u32 window = FRAME_WINDOW;

@@ -65,6 +65,7 @@ static __always_inline int frame_sums_up(__u64 sum)
 	return sum % 0xffff == 0;
 }
 
+/* RFC 1071: the sum of 16-bit words with the carries added, of a sum without. */
 static __always_inline __u16 frame_fold32(__u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);

@@ -19,22 +19,19 @@ const (
 
 // batch is what a call of several messages needs. TCP gets each of them by itself,
 // with its own end (so TCP_NODELAY pushes each); the way into the kernel is shared.
-type batch struct {
-	messages []traffic.Message // all of the same bytes; nil: one a call
-	size     uintptr           // bytes of each
-}
+type batch []traffic.Message // all of the same bytes; nil: one a call
 
 func newBatch(message hotBuffer) batch {
 	n := min(batchMessages, batchBytes/message.size)
 	if n < 2 {
-		return batch{}
+		return nil
 	}
-	b := batch{make([]traffic.Message, n), message.size}
+	b := make(batch, n)
 	bytes := &unix.Iovec{Base: (*byte)(message.at)}
 	bytes.SetLen(int(message.size))
-	for i := range b.messages {
-		b.messages[i].Header.Iov = bytes
-		b.messages[i].Header.SetIovlen(1)
+	for i := range b {
+		b[i].Header.Iov = bytes
+		b[i].Header.SetIovlen(1)
 	}
 	return b
 }
@@ -42,16 +39,16 @@ func newBatch(message hotBuffer) batch {
 // most is how many messages a call sends at most.
 //
 //go:nosplit
-func (b *batch) most() int { return max(1, len(b.messages)) }
+func (b batch) most() int { return max(1, len(b)) }
 
 // send is a call of sendmmsg, and an error only if it sent nothing. Of its messages
 // the last may have been cut short, as by send: the kernel goes no further then.
 //
 //go:nosplit
-func (b *batch) send(fd, messages, flags uintptr) (n, sent uintptr, e syscall.Errno) {
-	sent, _, e = syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b.messages))), messages, flags, 0, 0)
+func (b batch) send(fd, messages, flags uintptr) (n, sent uintptr, e syscall.Errno) {
+	sent, _, e = syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), messages, flags, 0, 0)
 	if e != 0 || sent == 0 {
 		return 0, 0, e
 	}
-	return (sent-1)*b.size + uintptr(b.messages[sent-1].Length), sent, 0
+	return (sent-1)*uintptr(b[0].Header.Iov.Len) + uintptr(b[sent-1].Length), sent, 0
 }
