@@ -19,10 +19,11 @@ import (
 )
 
 const (
-	// liveBatch is how many frames the kernel makes ready at once, and liveRepeat how
-	// many one call sends (bpf_test_run_xdp_live in net/bpf/test_run.c): each call
-	// begins with new pages, so short calls would make the bare loop slower than it is.
-	liveBatch  = 64
+	// liveBatch is how many frames the kernel makes ready at once, its most, with which
+	// the bare loop is at least as fast as with its own 64, and liveRepeat how many one
+	// call sends (bpf_test_run_xdp_live in net/bpf/test_run.c): each call begins with new
+	// pages, so short calls would make the bare loop slower than it is.
+	liveBatch  = 256
 	liveRepeat = 1 << 22
 	bareFrame  = 60 // bytes of a 64-byte frame without its FCS
 )

@@ -14,6 +14,6 @@ const (
 	limitOfDatagrams = "On an AMD EPYC a datagram costs the sender 2.6 us by whatever call; a quarter of it wakes the far end's receive thread, which has slept by the time of the next one, and the rest is spread over the stack: " +
 		"seven tools send 0.33 to 0.40 million a second. Calls of 64 messages spare a tenth there, and a third on an Intel Xeon. Tried without gain: receivers that sleep 20, 50 or 100 us, poll the interface, or poll the socket. LEARNED.md, \"Traffic\"."
 	limitOfFrames = "On an AMD EPYC the sink's CPU is full, and a third of its time is the program that reads the headers, whose bytes come from the other CPU's cache; writing them is 12 % of the sender's. The bare loop does neither, and its sink rests for a tenth. " +
-		"In one round of ten the two get in each other's way at the lock of the pages that come back, and 4 million a second are left. Tried: not reading the Ethernet header's line, and not writing it where it is right already (within the noise), batches of 128 and 256 frames (nothing), " +
+		"Batches of 256 frames, the kernel's most, with a wait after refusals keep the two from the lock of the pages that come back, where now and then 4 million a second were left. Tried: not reading the Ethernet header's line, and not writing it where it is right already (within the noise), " +
 		"waits after refusals of 0, 2, 5 and 10 us (the warm-up finds out), a rate just below what is refused, a sender that is slowed a little (less). LEARNED.md, \"Traffic\"."
 )

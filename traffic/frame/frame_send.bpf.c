@@ -13,9 +13,6 @@
 #include "frame_outer.h"
 #include "frame_wire.h"
 
-/* So many frames the kernel sends in turn, then it transmits them; liveBatch in live_linux.go. A
- * phase begins with a batch, so that what is refused is known to be of its phase. */
-#define FRAME_BATCH 64
 #define PAUSE_LOOKS 1024 /* at the clock in a pause, at most; each takes 10 ns or more */
 
 /* A size of frames. */
@@ -36,11 +33,14 @@ struct frame_sender {
 	__u32 addresses; /* the flow changes the source address, not ports */
 	__u32 port;	 /* of the destination: the session's first */
 	__u32 device;
-	__u32 first;	/* flow of this thread */
-	__u32 end;	/* the flow after its last */
-	__u32 drop;	/* frames go nowhere: the null sink */
-	__u32 stamped;	/* frames tell when they left, if there is a rate */
-	__u32 hold;	/* nothing is sent yet, or any more */
+	__u32 first;   /* flow of this thread */
+	__u32 end;     /* the flow after its last */
+	__u32 drop;    /* frames go nowhere: the null sink */
+	__u32 stamped; /* frames tell when they left, if there is a rate */
+	__u32 hold;    /* nothing is sent yet, or any more */
+	/* A power of two: so many frames the kernel sends in turn, then it transmits them. A phase
+	 * begins with a batch, so that what is refused is known to be of its phase. */
+	__u32 batch;
 	__u64 apart;	/* ns from one frame that tells it to the next, at least */
 	__u64 epoch;	/* ns of CLOCK_MONOTONIC at which the first frame is due */
 	__u64 interval; /* ps from one frame to the next; 0: as fast as it goes */
@@ -301,7 +301,7 @@ int frame_send(struct xdp_md *ctx)
 
 	if (!s)
 		return XDP_ABORTED;
-	if (!(s->runs++ % FRAME_BATCH))
+	if (!(s->runs++ & (s->batch - 1)))
 		s->current = s->phase;
 	if (!due(s))
 		return XDP_DROP;

@@ -25,15 +25,18 @@
 #define JUMP (1ULL << 31)
 
 /*
- * A value that a branch has just found to be what it most likely is, hidden from the compiler,
- * which would put the frame's in its place. All that is computed of that waits for the frame, whose
- * bytes come from another CPU's cache; a branch is foretold. bench/LEARNED.md has what it brings.
+ * foretold is what a frame says where most frames say what is expected. All that is computed of a
+ * frame's bytes waits for them, as they come from another CPU's cache, but a branch is foretold: so
+ * what is expected is gone on with. It is hidden from the compiler, which would know that both are
+ * the same behind the branch, and take the frame's. bench/LEARNED.md has what it brings.
  */
-#define KNOWN(value)                                                                               \
-	({                                                                                         \
-		asm volatile("" : "+r"(value));                                                    \
-		value;                                                                             \
-	})
+static __always_inline __u64 foretold(__u64 says, __u64 expected)
+{
+	__u64 hidden = expected;
+
+	asm volatile("" : "+r"(hidden));
+	return says == expected ? hidden : says;
+}
 
 /* What Go sets before it loads the program. */
 const volatile __u32 frame_flows = 1;
@@ -220,14 +223,12 @@ static __always_inline void count(struct frame_totals *sum, __u32 hook, const __
 				  __u32 phase, __u32 index, __u32 length)
 {
 	__u64 *flow = bpf_map_lookup_elem(&frame_flow, &index);
-	__u64 sequence = bpf_be64_to_cpu(*(const __be64 *)(numbering + 10));
-	__u64 turn, number;
+	__u64 sequence, turn, number;
 
 	if (!flow)
 		return;
 	turn = *(volatile __u64 *)flow;
-	if (sequence == turn)
-		sequence = KNOWN(turn);
+	sequence = foretold(bpf_be64_to_cpu(*(const __be64 *)(numbering + 10)), turn);
 	number = sequence & FRAME_SEQUENCE;
 	if (number >= turn + JUMP) {
 		sum->corrupt++;
@@ -273,9 +274,7 @@ static __always_inline bool ours(const __u8 *numbering)
 /* phase_of is as the frame says, which may be none; most frames are the window's. */
 static __always_inline __u32 phase_of(const __u8 *numbering)
 {
-	__u32 window = FRAME_WINDOW;
-
-	return numbering[1] == FRAME_WINDOW ? KNOWN(window) : numbering[1];
+	return foretold(numbering[1], FRAME_WINDOW);
 }
 
 static __always_inline struct frame_totals *sums_of(__u32 phase, __u32 hook)

@@ -58,11 +58,13 @@ static __always_inline __u32 frame_turn(__u32 turns, __u32 flow, __u32 sequence)
 
 /*
  * RFC 1071: whether what a checksum goes over and that itself are all ones when the carries are
- * added to the sum, which is of words without, and not 0: whether it is a multiple of 0xffff.
+ * added to the sum, which is of words without, and not 0: whether it is a multiple of 0xffff. Times
+ * the inverse of 0xffff modulo 2^64, multiples become the smallest numbers, and no others do
+ * (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9).
  */
 static __always_inline int frame_sums_up(__u64 sum)
 {
-	return sum % 0xffff == 0;
+	return sum * 0xfffefffefffeffff <= ~0ULL / 0xffff;
 }
 
 /* RFC 1071: the sum of 16-bit words with the carries added, of a sum without. */

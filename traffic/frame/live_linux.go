@@ -21,8 +21,15 @@ import (
 const (
 	progTestRun   = 10      // BPF_PROG_TEST_RUN
 	liveFrames    = 1 << 1  // BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18
-	liveBatch     = 64      // FRAME_BATCH
 	foreverRepeat = 1 << 31 // minutes at any rate; a signal ends it before
+)
+
+// How many frames the kernel sends in turn, powers of two. As many pages wait for their next frame, and what comes
+// back beyond is freed, so a sender as fast as it goes takes the kernel's most (TEST_XDP_MAX_BATCH); at a rate the
+// kernel's own number, since a frame that is due may wait for its batch's end.
+const (
+	fastBatch  = 256
+	pacedBatch = 64
 )
 
 // testRun is the part of union bpf_attr for BPF_PROG_TEST_RUN (linux/bpf.h).
@@ -144,8 +151,12 @@ func (l *live) loadPlain(spec *ebpf.CollectionSpec) error {
 
 // call sends repeat frames, or ends earlier by a signal.
 func (l *live) call(repeat uint32) error {
+	l.record.Batch = fastBatch
+	if l.record.Interval > 0 {
+		l.record.Batch = pacedBatch
+	}
 	run := testRun{
-		program: uint32(l.objects.FrameSend.FD()), repeat: repeat, flags: liveFrames, batch: liveBatch,
+		program: uint32(l.objects.FrameSend.FD()), repeat: repeat, flags: liveFrames, batch: l.record.Batch,
 		dataIn: unsafe.Pointer(unsafe.SliceData(l.template)), dataSizeIn: uint32(len(l.template)),
 	}
 	l.record.Task, l.record.Runs = 0, 0

@@ -41,6 +41,8 @@ type sendFrameSender struct {
 	Drop      uint32
 	Stamped   uint32
 	Hold      uint32
+	Batch     uint32
+	_         [4]byte
 	Apart     uint64
 	Epoch     uint64
 	Interval  uint64
