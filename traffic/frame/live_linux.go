@@ -87,7 +87,7 @@ func (l *live) describe(h header, out int, first, end uint32) {
 	*l.record = sendFrameSender{
 		Ipv6: flag(h.ipv6()), Addresses: flag(h.addresses), Turns: uint32(len(s.shapes)),
 		Port: uint32(h.port), Device: uint32(out), Drop: flag(out == 0), Stamped: flag(h.stamped), Apart: uint64(h.apart), Hold: 1,
-		First: first, End: end, Flow: first,
+		Batch: fastBatch, First: first, End: end, Flow: first,
 	}
 	for i, of := range s.shapes {
 		to := &l.record.Shapes[i]
@@ -151,10 +151,6 @@ func (l *live) loadPlain(spec *ebpf.CollectionSpec) error {
 
 // call sends repeat frames, or ends earlier by a signal.
 func (l *live) call(repeat uint32) error {
-	l.record.Batch = fastBatch
-	if l.record.Interval > 0 {
-		l.record.Batch = pacedBatch
-	}
 	run := testRun{
 		program: uint32(l.objects.FrameSend.FD()), repeat: repeat, flags: liveFrames, batch: l.record.Batch,
 		dataIn: unsafe.Pointer(unsafe.SliceData(l.template)), dataSizeIn: uint32(len(l.template)),
@@ -200,6 +196,7 @@ func (l *live) rate(perSecond float64, burst int) {
 	if perSecond > 0 {
 		interval := 1e12 / perSecond
 		l.record.Interval, l.record.Depth = uint64(interval), uint64(interval*float64(burst-1))
+		l.record.Batch = pacedBatch
 	}
 }
 
