@@ -6,8 +6,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Columns of struct ethtool_get_features_block, whose fourth says what no device can change.
+const (
+	wantedColumn = 1
+	activeColumn = 2
+)
+
 // Features reads which of the kernel's features are on at a device, by the kernel's own names.
 func (s *Socket) Features(device string) (map[string]bool, error) {
+	return s.column(device, activeColumn)
+}
+
+// Wanted reads which features somebody wants on at a device, by the kernel's own names. Those that the device cannot have
+// now, for want of others or because of its other end, are on as soon as it can (netdev_get_wanted_features in linux/netdevice.h).
+func (s *Socket) Wanted(device string) (map[string]bool, error) {
+	return s.column(device, wantedColumn)
+}
+
+func (s *Socket) column(device string, column int) (map[string]bool, error) {
 	names, err := s.names(device, setFeatures)
 	if err != nil {
 		return nil, err
@@ -21,13 +37,14 @@ func (s *Socket) Features(device string) (map[string]bool, error) {
 	on := make(map[string]bool, len(names))
 	for i, name := range names {
 		if name != "" {
-			on[name] = get(features, 2+4*(i/32)+2)>>(i%32)&1 != 0
+			on[name] = get(features, 2+4*(i/32)+column)>>(i%32)&1 != 0
 		}
 	}
 	return on, nil
 }
 
-// Change switches features on or off. The kernel may decline in silence: who has to know reads them again.
+// Change has features wanted on or off. The kernel may decline in silence: who has to know reads them again. What a device
+// cannot change now stays as it was wanted (ethtool_set_features in net/ethtool/ioctl.c).
 func (s *Socket) Change(device string, features map[string]bool) error {
 	names, err := s.names(device, setFeatures)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"windtunnel/ethtool"
 )
 
 // Way is by which interface of a host its data goes.
@@ -96,11 +98,23 @@ func findNIC(h *handle, way Way) (n NIC, err error) {
 	if n.Data.Fixed, err = inUse(h, link); err != nil {
 		return n, err
 	}
-	if n.Features["netns-local"] {
+	if bound, err := bound(n.Device); err != nil {
+		return n, err
+	} else if bound {
 		n.Data.Fixed = fmt.Sprintf("the interface %s, of the driver %s, cannot be moved to a network namespace: name the address of another one", n.Device, n.Driver)
 	}
 	n.Data.Address = n.prefixOf(way.Address)
 	return n, nil
+}
+
+// bound tells whether an interface says that it stays in its network namespace, as one could before Linux 6.12.
+func bound(device string) (is bool, err error) {
+	err = withEthtool(func(tool *ethtool.Socket) error {
+		have, err := tool.Features(device)
+		is = have["netns-local"]
+		return err
+	})
+	return is, err
 }
 
 func sourceFor(h *handle, toward netip.Addr) (netip.Addr, error) {

@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -139,6 +140,9 @@ func (n NIC) Return() (was bool, err error) {
 	err = n.fetch()
 	if err == nil {
 		err = n.restore()
+	}
+	if err == nil {
+		err = await(context.Background(), heldPatience, n.unhold)
 	}
 	if err != nil && !errors.Is(err, errGone) {
 		return true, fmt.Errorf("putting the interface %s back: %w: mend that, and `windtunnel clean` tries again (%s keeps what was taken)", n.Device, err, n.Pin)

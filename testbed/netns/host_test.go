@@ -9,7 +9,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/vishvananda/netlink"
@@ -148,6 +152,45 @@ func TestAnInterfaceIsTakenAndReturned(t *testing.T) {
 	}
 	if _, err := os.Stat(before.Pin); err == nil {
 		t.Error("the pin is left")
+	}
+}
+
+// TestWhatTheOtherEndHolds: a program at the other end keeps an interface from what it had, and that is put back once the
+// program has gone.
+func TestWhatTheOtherEndHolds(t *testing.T) {
+	asHost(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := netlink.LinkByName("data")
+	must(err)
+	must(netlink.LinkSetMTU(data, 9000))
+	b, before := taking(t)
+	must(b.Apply(context.Background(), changing(), nil))
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2 /* XDP_PASS */), asm.Return()}})
+	must(err)
+	defer program.Close()
+	far, err := netlink.LinkByName("data-far")
+	must(err)
+	attached, err := link.AttachXDP(link.XDPOptions{Program: program, Interface: far.Attrs().Index})
+	must(err)
+	defer attached.Close()
+	must(b.Restore(context.Background(), "A"))
+	err = b.GiveBack()
+	for _, says := range []string{"the MTU 9000 of data cannot be put back yet", "tx-tcp-segmentation", "XDP program", before.Pin} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; it should say %q", err, says)
+		}
+	}
+	gone := time.AfterFunc(heldPatience/10, func() { attached.Close() }) // which takes the program off
+	defer gone.Stop()
+	must(b.Close())
+	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
+		t.Error(differs)
 	}
 }
 

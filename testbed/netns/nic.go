@@ -30,7 +30,7 @@ type NIC struct {
 	Promiscuous bool              `json:"promiscuous,omitempty"`
 	Addresses   []Address         `json:"addresses,omitempty"`
 	Routes      []HostRoute       `json:"routes,omitempty"`
-	Features    map[string]bool   `json:"features,omitempty"` // the kernel's, of which offloads are made
+	Features    map[string]bool   `json:"features,omitempty"` // the kernel's, of which offloads are made, as somebody wants them
 	Table       []uint32          `json:"table,omitempty"`    // by which its driver spreads flows over queues
 	Files       map[string]string `json:"files,omitempty"`    // below its folder in sysfs: steering
 	Settings    map[string]string `json:"settings,omitempty"` // below net.FAMILY.conf.DEVICE: ipv6/disable_ipv6
@@ -87,7 +87,7 @@ func lookAt(h *handle, link netlink.Link) (NIC, error) {
 	n.Data.SendQueues = len(sending)
 	err := withEthtool(func(tool *ethtool.Socket) (err error) {
 		n.Driver, _ = tool.Driver(n.Device) // for people only
-		if n.Features, err = tool.Features(n.Device); err != nil {
+		if n.Features, err = tool.Wanted(n.Device); err != nil {
 			return fmt.Errorf("reading the offloads of %s: %w", n.Device, err)
 		}
 		return n.lookAtQueues(tool)
@@ -204,18 +204,15 @@ func (n *NIC) lookAtLayer3(h *handle, link netlink.Link) error {
 	return nil
 }
 
-// reset puts back what goes with the interface into whatever namespace: MTU, promiscuity, queues, offloads, steering. It is
-// called on a thread of the namespace that it is in, whose sysfs is given.
+// reset puts back what goes with the interface into whatever namespace: MTU, promiscuity, queues, offloads, steering. What its
+// other end keeps it from waits for unhold. It is called on a thread of the namespace that it is in, whose sysfs is given.
 func (n NIC) reset(sysfs string) error {
 	failed := withLinks(func(h *handle) error {
 		link, err := h.LinkByName(n.Device)
 		if err != nil {
 			return err
 		}
-		if link.Attrs().MTU != n.MTU {
-			err = h.LinkSetMTU(link, n.MTU)
-		}
-		return errors.Join(err, n.listen(h, link))
+		return errors.Join(unlessHeld(n.resize(h, link)), n.listen(h, link))
 	})
 	// Channels before what is said of each queue.
 	failed = errors.Join(failed, n.requeue())
@@ -226,23 +223,7 @@ func (n NIC) reset(sysfs string) error {
 			failed = errors.Join(failed, os.WriteFile(file, []byte(was), 0))
 		}
 	}
-	failed = errors.Join(failed, withEthtool(func(tool *ethtool.Socket) error {
-		have, err := tool.Features(n.Device)
-		if err != nil {
-			return err
-		}
-		differ := map[string]bool{}
-		for name, on := range n.Features {
-			if now, there := have[name]; there && now != on {
-				differ[name] = on
-			}
-		}
-		if len(differ) == 0 {
-			return nil
-		}
-		return tool.Change(n.Device, differ)
-	}))
-	return failed
+	return errors.Join(failed, unlessHeld(withEthtool(n.refeature)))
 }
 
 // listen puts back whether the interface takes every frame. A switch that is killed leaves that on.
