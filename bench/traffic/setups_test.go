@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -38,8 +39,29 @@ func TestACountThatTheKernelDidNotSeeIsRefused(t *testing.T) {
 	s := setup{work: peers.Work{What: peers.Datagrams, Message: 1400}}
 	for rate, refused := range map[float64]bool{25: false, 28: true} {
 		sample.PerSecond = rate
-		if err := s.check(sample); (err != nil) != refused {
+		if err := s.check(sample); errors.Is(err, errUnseen) != refused || err != nil && !refused {
 			t.Errorf("%g of 25 a second: %v", rate, err)
+		}
+	}
+}
+
+// TestACountIsTakenOnceItWasSeen: trials are made again until then, but not for ever, and not for another reason.
+func TestACountIsTakenOnceItWasSeen(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		trials []error
+		made   int
+		err    error
+	}{
+		{[]error{nil}, 1, nil},
+		{[]error{errUnseen, nil}, 2, nil},
+		{[]error{errUnseen, errUnseen, errUnseen, nil}, seenTries, errUnseen},
+		{[]error{broken, nil}, 1, broken},
+	} {
+		made := 0
+		_, err := seen(func() (wire.Sample, error) { made++; return wire.Sample{}, c.trials[made-1] })
+		if made != c.made || !errors.Is(err, c.err) {
+			t.Errorf("%v: %d trials, %v", c.trials, made, err)
 		}
 	}
 }
