@@ -8,6 +8,13 @@ import (
 	"windtunnel/bench/wire"
 )
 
+// With --gsro iperf3 3.21 hands the kernel as many datagrams at once as a message of UDP holds (MAX_UDP_BLOCKSIZE in src/iperf.h), of
+// which that cuts so many (UDP_MAX_SEGMENTS in include/linux/udp.h): of short datagrams it sends none.
+const (
+	udpMessage = 65507
+	mostCut    = 128
+)
+
 // findIperf3 finds the iperf3 of the system, which must be here, and a newer one that
 // was put beside it. It has no request and response.
 func findIperf3(ctx context.Context) (found []Tool, err error) {
@@ -56,7 +63,7 @@ func iperf3Commands(program, help string, w Work, seconds int) (Commands, bool) 
 		add(w.ZeroCopy, "--skip-rx-copy")
 	case Datagrams:
 		c.Client = append(c.Client, "-u", "-b", "0")
-		c.Aggregates = add(w.Offload, "--gsro")
+		c.Aggregates = add(w.Offload && w.Message*mostCut >= udpMessage, "--gsro")
 	}
 	return c, w.What == Bytes || w.What == Datagrams
 }

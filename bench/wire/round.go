@@ -31,7 +31,7 @@ func (w *Wire) Round(ctx context.Context, turn int, programs []Program) ([]Sampl
 		if turn/len(programs)%2 == 1 { // backwards, so that neighbours change, too
 			at = len(programs) - 1 - at
 		}
-		s, err := undisturbed(ctx, func() (Sample, error) { return programs[at].Run(ctx, w) })
+		s, err := undisturbed(ctx, &w.cpus, func() (Sample, error) { return programs[at].Run(ctx, w) })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", programs[at].Name, err)
 		}
@@ -40,18 +40,26 @@ func (w *Wire) Round(ctx context.Context, turn int, programs []Program) ([]Sampl
 	return samples, nil
 }
 
-// undisturbed repeats a trial in which other programs used the CPUs, a few
+// undisturbed repeats a trial in which other programs used the CPUs, or which ended with these far from each other, a few
 // times, and returns the least disturbed one.
-func undisturbed(ctx context.Context, trial func() (Sample, error)) (best Sample, err error) {
+func undisturbed(ctx context.Context, cpus *distance, trial func() (Sample, error)) (best Sample, err error) {
+	bestApart := false
 	for try := range disturbedTries {
+		if err := cpus.await(ctx, nearPatience, nearEvery); err != nil {
+			return best, err
+		}
 		s, err := trial()
 		if err != nil {
 			return s, err
 		}
-		if try == 0 || s.Foreign() < best.Foreign() {
-			best = s
+		apart, err := cpus.apart()
+		if err != nil {
+			return s, err
 		}
-		if best.Foreign() <= Disturbed || ctx.Err() != nil {
+		if try == 0 || bestApart && !apart || bestApart == apart && s.Foreign() < best.Foreign() {
+			best, bestApart = s, apart
+		}
+		if best.Foreign() <= Disturbed && !bestApart || ctx.Err() != nil {
 			break
 		}
 	}

@@ -59,6 +59,7 @@ type Wire struct {
 	nodes []Node
 	napi  []int  // the NAPI threads' ids
 	dir   string // where peers run, who may leave logs there
+	cpus  distance
 }
 
 // Lay makes the testbed; nice is the programs' priority. Its receive threads are as the
@@ -68,7 +69,7 @@ func Lay(ctx context.Context, kind string, nice int) (*Wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Wire{Nice: nice, dir: dir}
+	w := &Wire{Nice: nice, dir: dir, cpus: distance{measure: func() (time.Duration, error) { return handoff(A.CPU, B.CPU) }}}
 	for _, n := range []Node{A, B} {
 		if err := sh(ctx, "ip", "netns", "add", n.Namespace); err != nil {
 			w.Remove()

@@ -1,0 +1,117 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// A hypervisor moves virtual CPUs, and does not tell. Where a moment ago both had one cache, a line may now take four times as
+// long from one to the other, for seconds or minutes, and whatever one CPU hands the other costs more: a trial of such a time is
+// one of another machine, and no pair with one before or after it.
+const (
+	// Apart is how many times as long as at best a line takes between CPUs that are no longer near each other. Caches of
+	// their own and shared ones differ by 3 and more, and trials of the same by a third.
+	Apart = 2
+	// nearPatience is how long a trial waits for them to be near each other again, at most.
+	nearPatience = 20 * time.Second
+	nearEvery    = 200 * time.Millisecond
+	// handoffs are those of a measurement, which takes some milliseconds, and handoffRuns how many there are, of which the median counts.
+	handoffs    = 5000
+	handoffRuns = 7
+)
+
+// distance keeps how far from each other two CPUs are.
+type distance struct {
+	measure func() (time.Duration, error) // how long a line takes from one to the other
+	near    time.Duration                 // the least so far; 0: never measured
+}
+
+// apart measures, and tells whether the CPUs are far from each other for what they were before.
+func (d *distance) apart() (bool, error) {
+	now, err := d.measure()
+	if err != nil {
+		return false, err
+	}
+	if d.near == 0 || now < d.near {
+		d.near = now
+	}
+	return now > Apart*d.near, nil
+}
+
+// await waits until the CPUs are near each other. If that takes too long, they are from now on as they are.
+func (d *distance) await(ctx context.Context, patience, every time.Duration) error {
+	for deadline := time.Now().Add(patience); ; {
+		apart, err := d.apart()
+		if err != nil || !apart {
+			return err
+		}
+		if time.Now().After(deadline) {
+			d.near = 0
+			return nil
+		}
+		if err := Wait(ctx, every); err != nil {
+			return err
+		}
+	}
+}
+
+// handoff is how long a cache line takes from one CPU to another: two threads write it in turn.
+func handoff(from, to int) (time.Duration, error) {
+	var line struct {
+		_    [128]byte // two lines, as they are fetched in pairs
+		turn atomic.Uint32
+		_    [124]byte
+	}
+	write := func(mine uint32) {
+		for line.turn.Load() != mine {
+		}
+		line.turn.Store(mine + 1)
+	}
+	took := make([]time.Duration, handoffRuns)
+	err := together(from, to, func() {
+		for run := range took {
+			began := time.Now()
+			for i := range uint32(handoffs) {
+				write(2 * (uint32(run)*handoffs + i))
+			}
+			took[run] = time.Since(began)
+		}
+	}, func() {
+		for i := range uint32(handoffs * handoffRuns) {
+			write(2*i + 1)
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("measuring how far CPU %d is from CPU %d: %w", to, from, err)
+	}
+	slices.Sort(took)
+	return took[handoffRuns/2] / (2 * handoffs), nil
+}
+
+// together runs two functions, each on a CPU, once both are there.
+func together(first, second int, one, other func()) error {
+	ready, begin := make(chan error), make(chan bool)
+	var both sync.WaitGroup
+	for cpu, do := range map[int]func(){first: one, second: other} {
+		both.Go(func() {
+			runtime.LockOSThread() // never unlocked: the thread ends with its binding
+			ready <- traffic.PinThread(cpu)
+			if <-begin {
+				do()
+			}
+		})
+	}
+	err := errors.Join(<-ready, <-ready)
+	begin <- err == nil
+	begin <- err == nil
+	both.Wait()
+	return err
+}

@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+)
+
+// measured is a distance that is measured as told, and then as the last one.
+func measured(all ...time.Duration) *distance {
+	return &distance{measure: func() (time.Duration, error) {
+		now := all[0]
+		if len(all) > 1 {
+			all = all[1:]
+		}
+		return now, nil
+	}}
+}
+
+func TestWhatIsApart(t *testing.T) {
+	d := measured(40, 79, 81, 170, 30, 61, 60)
+	for i, want := range []bool{false, false, true, true, false, true, false} {
+		if is, err := d.apart(); is != want || err != nil {
+			t.Errorf("measurement %d: %v, %v", i, is, err)
+		}
+	}
+}
+
+func TestTrialsWaitUntilTheCPUsAreNear(t *testing.T) {
+	d := measured(40, 170, 170, 45)
+	if _, err := d.apart(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.await(context.Background(), time.Hour, time.Nanosecond); err != nil || d.near != 40 {
+		t.Errorf("near: %v, %v", d.near, err)
+	}
+	d.measure = measured(170).measure // for good
+	if err := d.await(context.Background(), 0, time.Nanosecond); err != nil || d.near != 0 {
+		t.Errorf("what never was near again is taken as it is: %v, %v", d.near, err)
+	}
+	if is, err := d.apart(); is || err != nil {
+		t.Errorf("from then on: %v, %v", is, err)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	d.near = 40
+	if err := d.await(ended, time.Hour, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("a wait that is over: %v", err)
+	}
+}
+
+// TestATrialThatEndsApartIsRepeated, also where it was the least disturbed one by other programs.
+func TestATrialThatEndsApartIsRepeated(t *testing.T) {
+	trial := func(rate, busy float64) Sample {
+		s := Sample{PerSecond: rate}
+		s.Sender.WindowSeconds, s.Receiver.WindowSeconds = 1, 1
+		s.Sender.CPUs, s.Receiver.CPUs = []result.CPUSample{{Busy: busy}}, make([]result.CPUSample, 1)
+		return s
+	}
+	for name, c := range map[string]struct {
+		cpus   *distance
+		trials []Sample
+		rate   float64
+	}{
+		"near":                {measured(40), []Sample{trial(1, 0)}, 1},
+		"apart once":          {measured(40, 170, 40), []Sample{trial(1, 0), trial(2, 0.05)}, 2},
+		"disturbed, then not": {measured(40), []Sample{trial(1, 1), trial(2, 0.05)}, 2},
+		"near and disturbed":  {measured(40, 40, 40, 170, 40, 170, 40, 170), []Sample{trial(1, 1), trial(2, 0), trial(3, 0), trial(4, 0)}, 1},
+	} {
+		made := 0
+		best, err := undisturbed(context.Background(), c.cpus, func() (Sample, error) { made++; return c.trials[made-1], nil })
+		if err != nil || best.PerSecond != c.rate || made != len(c.trials) {
+			t.Errorf("%s: trial %g of %d, %v", name, best.PerSecond, made, err)
+		}
+	}
+}
+
+func TestHandoff(t *testing.T) {
+	took, err := handoff(A.CPU, B.CPU)
+	if err != nil {
+		t.Skipf("not measured here: %v", err)
+	}
+	if took < time.Nanosecond || took > 10*time.Microsecond {
+		t.Errorf("%v", took)
+	}
+	if _, err := handoff(A.CPU, 1<<13); err == nil {
+		t.Error("there is a CPU 8192")
+	}
+}
