@@ -100,15 +100,15 @@ func handoff(from, to int) (time.Duration, error) {
 func together(first, second int, one, other func()) error {
 	ready, begin := make(chan error), make(chan bool)
 	var both sync.WaitGroup
-	for cpu, do := range map[int]func(){first: one, second: other} {
-		both.Go(func() {
-			runtime.LockOSThread() // never unlocked: the thread ends with its binding
-			ready <- traffic.PinThread(cpu)
-			if <-begin {
-				do()
-			}
-		})
+	on := func(cpu int, do func()) {
+		runtime.LockOSThread() // never unlocked: the thread ends with its binding
+		ready <- traffic.PinThread(cpu)
+		if <-begin {
+			do()
+		}
 	}
+	both.Go(func() { on(first, one) })
+	both.Go(func() { on(second, other) })
 	err := errors.Join(<-ready, <-ready)
 	begin <- err == nil
 	begin <- err == nil

@@ -76,16 +76,11 @@ func (n NIC) otherwise(tool *ethtool.Socket) (map[string]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the offloads of %s: %w", n.Device, err)
 	}
-	return differing(n.Features, now), nil
-}
-
-// differing are those of the features as they were which are there now, and are not so.
-func differing(were, now map[string]bool) map[string]bool {
 	differ := map[string]bool{}
-	for name, was := range were {
+	for name, was := range n.Features {
 		if is, there := now[name]; there && is != was {
 			differ[name] = was
 		}
 	}
-	return differ
+	return differ, nil
 }

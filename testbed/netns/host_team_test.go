@@ -101,12 +101,7 @@ func TestATeamOfAHostsInterfaces(t *testing.T) {
 	b, before := takingTwo(t)
 	settings := forwarding(t, b)
 	g := teamed()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must := fatal(t)
 	for range 2 {
 		must(b.Apply(t.Context(), g, nil))
 		must(b.Verify(t.Context(), g))

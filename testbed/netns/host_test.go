@@ -94,6 +94,16 @@ func found(t *testing.T) NIC {
 	return n
 }
 
+// fatal ends a test by an error.
+func fatal(t *testing.T) func(error) {
+	return func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 var asWas = cmpopts.IgnoreFields(NIC{}, "Pin")
 
 // changing has the node of a found wire change all that it may.
@@ -159,12 +169,7 @@ func TestAnInterfaceIsTakenAndReturned(t *testing.T) {
 // program has gone.
 func TestWhatTheOtherEndHolds(t *testing.T) {
 	asHost(t)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must := fatal(t)
 	data, err := netlink.LinkByName("data")
 	must(err)
 	must(netlink.LinkSetMTU(data, 9000))
@@ -253,12 +258,7 @@ func TestAnInterfaceIsReturnedForTheDead(t *testing.T) {
 	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
 		t.Error(differs)
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must := fatal(t)
 	data, err := netlink.LinkByName("data")
 	must(err)
 	must(netlink.LinkSetMTU(data, 1300))
