@@ -78,7 +78,7 @@ func (f Frames) Sizes() string {
 // ZeroCopy is what became of sends that asked for no copy (MSG_ZEROCOPY in
 // Documentation/networking/msg_zerocopy.rst).
 type ZeroCopy struct {
-	Method    string `json:"method"`    // "msg-zerocopy", "sendfile"
+	Method    string `json:"method"`    // "msg-zerocopy", "sendfile", "splice"
 	Completed uint64 `json:"completed"` // calls whose completion came in the window
 	Copied    uint64 `json:"copied"`    // of them: copied after all (SO_EE_CODE_ZEROCOPY_COPIED)
 }

@@ -39,7 +39,7 @@ var setups = []setup{
 	},
 	{
 		name: "TCP, 128 KiB messages with zero copy and discard, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Bytes, Message: 128 << 10, ZeroCopy: true},
-		kind: "stream", load: result.Options{"message": 128 << 10, "congestion": "cubic", "copy": stream.CopySendfile, "discard": true}, goal: 1.1,
+		kind: "stream", load: result.Options{"message": 128 << 10, "congestion": "cubic", "copy": stream.CopySplice, "discard": true}, goal: 1.1,
 		limit: limitOfZeroCopy,
 	},
 	{

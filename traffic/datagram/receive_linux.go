@@ -33,6 +33,7 @@ type intake struct {
 	controls [][controlSpace]byte
 	poller   *poller // nil for one socket
 	doze     doze
+	rest     rest
 }
 
 func newIntake(c Config, inlets []*inlet) (*intake, error) {
@@ -79,25 +80,42 @@ const dozeNS = int64(20 * time.Microsecond)
 // busy with waking.
 const dozeLeast = int(burstNS / dozeNS)
 
-// doze is whether a thread dozes, decided anew each burstNS by the messages that came meanwhile.
+// doze is whether a thread dozes, decided anew each burstNS by what came meanwhile.
 type doze struct {
-	does bool
-	came int
-	next int64 // ns of the engine's clock
+	does  bool
+	came  int // messages
+	bytes int
+	calls int
+	full  int   // calls that found as much as they could take
+	next  int64 // ns of the engine's clock
 }
 
-// dozes tells whether to sleep after a call that brought n messages. What comes as fast as it goes has no rate
-// whose times of arrival are looked at one by one; a stack on this very CPU wakes the thread for nothing, and
-// needs its time.
-func (r *receiver) dozes(n int) bool {
-	d, now := &r.calls.doze, r.engine.clock.now()
-	d.came += n
-	if now >= d.next {
-		flat := r.config.BitsPerSecond == 0 && r.config.PacketsPerSecond == 0 && r.spread == nil
-		d.does = flat && d.came >= dozeLeast && r.inlets[0].socket.elsewhere()
-		d.came, d.next = 0, now+burstNS
+// arrived takes note of a call that brought n messages, and tells whether to sleep after it. What comes as fast as
+// it goes has no rate whose times of arrival are looked at one by one; a stack on this very CPU wakes the thread for
+// nothing, and needs its time.
+func (r *receiver) arrived(n int) (dozes bool) {
+	k := r.calls
+	d, now := &k.doze, r.engine.clock.now()
+	d.came, d.bytes, d.calls = d.came+n, d.bytes+k.bytes(n), d.calls+1
+	if n == len(k.headers) {
+		d.full++
 	}
-	return d.does && n > 0 && n < len(r.calls.headers)
+	if now >= d.next {
+		s := r.inlets[0].socket
+		flat := r.config.BitsPerSecond == 0 && r.config.PacketsPerSecond == 0 && r.spread == nil
+		d.does = flat && d.came >= dozeLeast && s.elsewhere()
+		k.rest.decide(s, d.does && d.pays(), r.config.Buffer == 0)
+		*d = doze{does: d.does, next: now + burstNS}
+	}
+	return d.does && n > 0 && n < len(k.headers)
+}
+
+// bytes are how many the first n messages brought.
+func (k *intake) bytes(n int) (sum int) {
+	for i := range n {
+		sum += int(k.headers[i].Length)
+	}
+	return sum
 }
 
 // oneThreadReadsMany says whether a thread can wait for several sockets.
@@ -107,7 +125,7 @@ const oneThreadReadsMany = true
 func (r *receiver) turn() (n int, err error) {
 	if r.calls.poller == nil {
 		n, err = r.read(r.inlets[0], unix.MSG_WAITFORONE)
-		if r.dozes(n) {
+		if r.arrived(n) {
 			pause(dozeNS)
 		}
 		return n, err
@@ -131,7 +149,7 @@ func (r *receiver) turn() (n int, err error) {
 // read takes what is there on one socket.
 func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	k := r.calls
-	n, errno := k.recvmmsg(uintptr(in.socket.fd), flags)
+	n, errno := k.recvmmsg(uintptr(in.socket.fd), flags|k.rest.flags())
 	switch {
 	case errno == 0:
 	case errno == unix.EAGAIN || broughtBack(errno):
@@ -149,6 +167,7 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 		r.message(in, k.memory[i*k.size:][:min(size, k.size)], k.stride(i, size), &k.names[i], now)
 	}
 	r.thread.latch.unlock()
+	k.rest.hold(in.socket, n, k.bytes(n))
 	return n, nil
 }
 

@@ -17,6 +17,11 @@ const (
 	CopyPlain    = "plain"    // the kernel copies each message; "" means this, too
 	CopyZero     = "zerocopy" // MSG_ZEROCOPY: the kernel refers to the message's pages
 	CopySendfile = "sendfile" // sendfile from a file in memory
+	CopySplice   = "splice"   // splice from a pipe that refers to the same pages again and again
+
+	// maxSpliced is how many bytes a pipe may hold that anybody may make (fs.pipe-max-size), and so the longest message
+	// that is sent by splice.
+	maxSpliced = 1 << 20
 )
 
 // The ways in which Config.Pacing keeps a rate.
@@ -97,8 +102,10 @@ func (c Config) check() error {
 		return fmt.Errorf("a message of %d bytes is not within 1 and %d", c.Message, maxMessage)
 	case c.Receive < 0 || c.Receive > maxMessage:
 		return fmt.Errorf("%d bytes of one receiving call are not within 1 and %d", c.Receive, maxMessage)
-	case c.Copy != "" && c.Copy != CopyZero && c.Copy != CopySendfile:
-		return fmt.Errorf("no way of sending is called %q: there are %s, %s and %s", c.Copy, CopyPlain, CopyZero, CopySendfile)
+	case c.Copy != "" && c.Copy != CopyZero && c.Copy != CopySendfile && c.Copy != CopySplice:
+		return fmt.Errorf("no way of sending is called %q: there are %s, %s, %s and %s", c.Copy, CopyPlain, CopyZero, CopySendfile, CopySplice)
+	case c.Copy == CopySplice && c.Message > maxSpliced:
+		return fmt.Errorf("a message of %d bytes is longer than the %d that a pipe holds: ask for copy %s, or a shorter message", c.Message, maxSpliced, CopySendfile)
 	case c.Pacing != "" && c.Pacing != PaceKernel && c.Pacing != PaceBucket:
 		return fmt.Errorf("no pacing is called %q: there are %s, %s and %s", c.Pacing, PaceAuto, PaceKernel, PaceBucket)
 	case c.BitsPerSecond < 0 || c.Burst < 0 || c.Burst > maxBuffer:

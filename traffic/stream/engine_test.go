@@ -94,6 +94,8 @@ func TestWhatIsSentArrives(t *testing.T) {
 		CopyPlain:                 {Message: 100_000, LimitCalls: 20},
 		CopyZero:                  {Message: 100_000, LimitCalls: 20, Copy: CopyZero},
 		CopySendfile:              {Message: 100_000, LimitCalls: 20, Copy: CopySendfile},
+		CopySplice:                {Message: 100_000, LimitCalls: 20, Copy: CopySplice},
+		"splice, a page at most":  {Message: 1390, LimitCalls: 1000, Copy: CopySplice},
 		"several messages a call": {Message: 1390, LimitCalls: 1000},
 		"small, without a copy":   {Message: 1390, LimitCalls: 1000, Copy: CopyZero},
 	}

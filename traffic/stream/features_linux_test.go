@@ -22,6 +22,11 @@ func TestCopiesAndDiscard(t *testing.T) {
 		"zero copy, few bytes":     {"copy": "zerocopy", "message": 100, "nodelay": true},
 		"sendfile, one stream":     {"copy": "sendfile", "discard": true, "message": 3 << 20},
 		"sendfile, many streams":   {"copy": "sendfile", "streams": 5, "threads": 2},
+		"splice, one stream":       {"copy": "splice", "discard": true},
+		"splice, the longest":      {"copy": "splice", "message": 1 << 20},
+		"splice, few bytes":        {"copy": "splice", "message": 100, "nodelay": true},
+		"splice, many streams":     {"copy": "splice", "streams": 5, "threads": 2, "message": 100_000},
+		"bucket, splice, many":     {"copy": "splice", "rate": 50e6, "pacing": "bucket", "streams": 3},
 		"discard, many streams":    {"discard": true, "streams": 5},
 		"bucket, zero copy":        {"copy": "zerocopy", "rate": 200e6, "pacing": "bucket"},
 		"bucket, sendfile, many":   {"copy": "sendfile", "rate": 50e6, "pacing": "bucket", "streams": 3},
@@ -45,8 +50,8 @@ func checkZeroCopy(t *testing.T, copying string, sender result.PairEnd) {
 		t.Errorf("with copy %q the sender says %+v", copying, z)
 	case copying == CopyZero && (z.Completed == 0 || z.Copied != z.Completed || z.Method != "msg-zerocopy"):
 		t.Errorf("zero copy over loopback: %+v", z)
-	case copying == CopySendfile && z.Method != "sendfile":
-		t.Errorf("sendfile: %+v", z)
+	case copying != CopyZero && z != nil && z.Method != copying:
+		t.Errorf("%s: %+v", copying, z)
 	}
 }
 

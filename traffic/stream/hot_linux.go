@@ -33,6 +33,8 @@ func (f *flow) send(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno)
 	case f.file != 0:
 		f.at = 0
 		n, _, e = syscall.RawSyscall6(unix.SYS_SENDFILE, f.fd, f.file, uintptr(unsafe.Pointer(&f.at)), size, 0, 0)
+	case t.splicer != nil:
+		n, e = t.splicer.send(f.fd, size)
 	case size > t.buffer.size:
 		n, messages, e = t.batch.send(f.fd, size/t.buffer.size, flags|t.sendFlags)
 	default:

@@ -72,13 +72,15 @@ func (e *Engine) offered(waited float64) *result.Offered {
 	return o
 }
 
-// zeroCopy is nil where the kernel was let copy. sendfile tells nothing of copies.
+// zeroCopy is nil where the kernel was let copy. sendfile and splice tell nothing of copies.
 func (e *Engine) zeroCopy(counted result.ZeroCopy) *result.ZeroCopy {
 	switch e.config.Copy {
 	case CopyZero:
 		counted.Method = "msg-zerocopy"
 	case CopySendfile:
 		counted.Method = "sendfile"
+	case CopySplice:
+		counted.Method = "splice"
 	default:
 		return nil
 	}

@@ -78,7 +78,7 @@ func (f *flow) ready(c Config) error {
 // sendWithoutCopy lets the socket take MSG_ZEROCOPY, since Linux 4.14.
 func (f *flow) sendWithoutCopy() error {
 	if err := unix.SetsockoptInt(int(f.fd), unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1); err != nil {
-		return errors.Join(errors.New("this kernel sends nothing without a copy (SO_ZEROCOPY): ask for copy plain or sendfile"), err)
+		return errors.Join(errors.New("this kernel sends nothing without a copy (SO_ZEROCOPY): ask for copy plain, sendfile or splice"), err)
 	}
 	f.zero = newZeroCopy()
 	return nil

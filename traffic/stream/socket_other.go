@@ -41,6 +41,8 @@ func (c Config) available() error {
 		return fmt.Errorf("%s has no MSG_ZEROCOPY: ask for copy plain", runtime.GOOS)
 	case c.Copy == CopySendfile:
 		return fmt.Errorf("the stream engine sends no files on %s: ask for copy plain", runtime.GOOS)
+	case c.Copy == CopySplice:
+		return fmt.Errorf("%s has no splice: ask for copy plain", runtime.GOOS)
 	case c.Discard:
 		return fmt.Errorf("%s cannot drop received payload unread (MSG_TRUNC): leave discard off", runtime.GOOS)
 	case c.Pacing == PaceKernel:

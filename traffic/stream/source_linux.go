@@ -8,12 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// source is what senders send: memory that nobody writes any more, and for
-// sendfile a file in memory with the same bytes.
+// source is what senders send: memory that nobody writes any more, for sendfile a
+// file in memory with the same bytes, and for splice a pipe with them instead.
 type source struct {
 	buffer hotBuffer
 	memory []byte // mapped; nil: the buffer is Go's
 	file   int    // -1: none
+	stock  *stock // nil: none
 }
 
 // hugePage is the size of the pages that are asked for on x86-64 and, with pages
@@ -22,9 +23,15 @@ const hugePage = 2 << 20
 
 func newSource(c Config) (*source, error) {
 	s := &source{file: -1}
-	if c.Copy == "" {
+	switch c.Copy {
+	case "":
 		s.buffer = newHotBuffer(c.Message, c.Payload)
 		return s, nil
+	case CopySplice:
+		var err error
+		s.buffer.size = uintptr(c.Message)
+		s.stock, err = newStock(c.Message, c.Payload)
+		return s, err
 	}
 	size := (c.Message + hugePage - 1) / hugePage * hugePage
 	flags := unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
@@ -70,5 +77,9 @@ func (s *source) free() {
 	if s.file >= 0 {
 		unix.Close(s.file)
 		s.file = -1
+	}
+	if s.stock != nil {
+		s.stock.close()
+		s.stock = nil
 	}
 }

@@ -27,6 +27,7 @@ type thread struct {
 	cpu          int     // -1: not pinned
 	buffer       hotBuffer
 	batch        batch
+	splicer      *splicer // nil: not by splice
 	budget       *budget
 	sendFlags    uintptr
 	receiveFlags uintptr
@@ -77,6 +78,12 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 	if role == traffic.Send && e.config.Copy == "" && flows[0].bucket == nil {
 		t.batch = newBatch(t.buffer)
 	}
+	if role == traffic.Send && e.source.stock != nil {
+		var err error
+		if t.splicer, err = newSplicer(e.source.stock); err != nil {
+			return nil, err
+		}
+	}
 	t.waits = role == traffic.Receive && len(flows) == 1
 	t.small, t.call = e.config.Message <= smallMessage, t.buffer.size
 	return t, t.poll(interest)
@@ -86,7 +93,7 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 const discardSize = 1 << 20
 
 // poll makes the poller of a thread with many flows, whose calls may not block.
-// sendfile has no flag for that, so the sockets get it.
+// sendfile and splice have no flag for that, so the sockets get it.
 func (t *thread) poll(interest uint32) (err error) {
 	if len(t.flows) > 1 || t.flows[0].bucket != nil {
 		for _, f := range t.flows {
@@ -104,6 +111,9 @@ func (t *thread) poll(interest uint32) (err error) {
 func (t *thread) close() {
 	if t.poller != nil {
 		unix.Close(t.poller.fd)
+	}
+	if t.splicer != nil {
+		t.splicer.close()
 	}
 }
 
