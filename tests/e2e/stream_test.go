@@ -61,6 +61,7 @@ func testStreamsCrossAWire(t *attempt) {
 		"reversed":               {"10.0.0.2", result.Options{"direction": "reverse"}},
 		"zero copy and discard":  {"10.0.0.2", result.Options{"copy": "zerocopy", "discard": true}},
 		"sendfile and discard":   {"fd00::2", result.Options{"copy": "sendfile", "discard": true, "streams": 3, "threads": 2}},
+		"splice and discard":     {"10.0.0.2", result.Options{"copy": "splice", "discard": true}},
 		"small segments, marked": {"10.0.0.2", result.Options{"mss": 500, "dscp": 10}},
 	}
 	for name, c := range cases {

@@ -19,6 +19,7 @@ func TestOptionsMustGoTogether(t *testing.T) {
 		"the kernel's burst":     {result.Options{"rate": 1e9, "pacing": "kernel", "burst": 1000}, "leave burst out"},
 		"rate too low":           {result.Options{"rate": 1000.0}, "too small"},
 		"no such copy":           {result.Options{"copy": "magic"}, "unknown word `magic`"},
+		"splice, too long":       {result.Options{"copy": "splice", "message": 2 << 20}, "ask for copy sendfile"},
 		"no such direction":      {result.Options{"direction": "sideways"}, "unknown word `sideways`"},
 		"no such pacing":         {result.Options{"rate": 1e9, "pacing": "wish"}, "unknown word `wish`"},
 		"a codepoint of 7 bits":  {result.Options{"dscp": 64}, "too large"},
