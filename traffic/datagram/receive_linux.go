@@ -32,6 +32,7 @@ type intake struct {
 	names    []name
 	controls [][controlSpace]byte
 	poller   *poller // nil for one socket
+	brought  int     // bytes of the last call
 	doze     doze
 	rest     rest
 }
@@ -96,7 +97,7 @@ type doze struct {
 func (r *receiver) arrived(n int) (dozes bool) {
 	k := r.calls
 	d, now := &k.doze, r.engine.clock.now()
-	d.came, d.bytes, d.calls = d.came+n, d.bytes+k.bytes(n), d.calls+1
+	d.came, d.bytes, d.calls = d.came+n, d.bytes+k.brought, d.calls+1
 	if n == len(k.headers) {
 		d.full++
 	}
@@ -108,14 +109,6 @@ func (r *receiver) arrived(n int) (dozes bool) {
 		*d = doze{does: d.does, next: now + burstNS}
 	}
 	return d.does && n > 0 && n < len(k.headers)
-}
-
-// bytes are how many the first n messages brought.
-func (k *intake) bytes(n int) (sum int) {
-	for i := range n {
-		sum += int(k.headers[i].Length)
-	}
-	return sum
 }
 
 // oneThreadReadsMany says whether a thread can wait for several sockets.
@@ -149,6 +142,7 @@ func (r *receiver) turn() (n int, err error) {
 // read takes what is there on one socket.
 func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	k := r.calls
+	k.brought = 0
 	n, errno := k.recvmmsg(uintptr(in.socket.fd), flags|k.rest.flags())
 	switch {
 	case errno == 0:
@@ -161,13 +155,14 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	r.thread.latch.lock()
 	for i := range n {
 		size := int(k.headers[i].Length)
+		k.brought += size
 		if size == 0 && r.engine.stop.Load() { // hurry ends a call as an empty datagram would
 			continue
 		}
 		r.message(in, k.memory[i*k.size:][:min(size, k.size)], k.stride(i, size), &k.names[i], now)
 	}
 	r.thread.latch.unlock()
-	k.rest.hold(in.socket, n, k.bytes(n))
+	k.rest.hold(in.socket, n, k.brought)
 	return n, nil
 }
 
@@ -210,8 +205,12 @@ func (k *intake) recvmmsg(fd, flags uintptr) (int, syscall.Errno) {
 		h := &k.headers[i].Header
 		h.Namelen, h.Controllen, h.Flags = unix.SizeofSockaddrInet6, controlSpace, 0
 	}
+	return recvmmsg(fd, k.headers, flags)
+}
+
+func recvmmsg(fd uintptr, headers []traffic.Message, flags uintptr) (int, syscall.Errno) {
 	for {
-		n, _, e := syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(k.headers))), uintptr(len(k.headers)), flags, 0, 0)
+		n, _, e := syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(headers))), uintptr(len(headers)), flags, 0, 0)
 		if e == unix.EINTR {
 			continue
 		}

@@ -1,9 +1,6 @@
 package datagram
 
 import (
-	"syscall"
-	"unsafe"
-
 	"golang.org/x/sys/unix"
 
 	"windtunnel/traffic"
@@ -93,9 +90,9 @@ func (q *rest) hold(s *socket, n, bytes int) {
 func (q *rest) takeOut(s *socket, n int) {
 	for n > 0 {
 		some := q.out[:min(n, len(q.out))]
-		got, _, e := syscall.Syscall6(unix.SYS_RECVMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(unsafe.SliceData(some))), uintptr(len(some)), unix.MSG_TRUNC|unix.MSG_DONTWAIT, 0, 0)
+		got, e := recvmmsg(uintptr(s.fd), some, unix.MSG_TRUNC|unix.MSG_DONTWAIT)
 		switch {
-		case e == unix.EINTR || broughtBack(e):
+		case broughtBack(e):
 			continue
 		case e != 0: // the kernel has none: it took them out itself, as it does with what has a wrong checksum
 			q.messages, q.bytes = 0, 0
@@ -104,7 +101,7 @@ func (q *rest) takeOut(s *socket, n int) {
 		for _, m := range some[:got] {
 			q.bytes -= int(m.Length)
 		}
-		q.messages -= int(got)
-		n -= int(got)
+		q.messages -= got
+		n -= got
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,9 @@ const (
 	// that is sent by splice.
 	maxSpliced = 1 << 20
 )
+
+// copies are all of them.
+var copies = []string{CopyPlain, CopyZero, CopySendfile, CopySplice}
 
 // The ways in which Config.Pacing keeps a rate.
 const (
@@ -102,8 +106,8 @@ func (c Config) check() error {
 		return fmt.Errorf("a message of %d bytes is not within 1 and %d", c.Message, maxMessage)
 	case c.Receive < 0 || c.Receive > maxMessage:
 		return fmt.Errorf("%d bytes of one receiving call are not within 1 and %d", c.Receive, maxMessage)
-	case c.Copy != "" && c.Copy != CopyZero && c.Copy != CopySendfile && c.Copy != CopySplice:
-		return fmt.Errorf("no way of sending is called %q: there are %s, %s, %s and %s", c.Copy, CopyPlain, CopyZero, CopySendfile, CopySplice)
+	case c.Copy != "" && !slices.Contains(copies, c.Copy):
+		return fmt.Errorf("no way of sending is called %q: there are %s", c.Copy, strings.Join(copies, ", "))
 	case c.Copy == CopySplice && c.Message > maxSpliced:
 		return fmt.Errorf("a message of %d bytes is longer than the %d that a pipe holds: ask for copy %s, or a shorter message", c.Message, maxSpliced, CopySendfile)
 	case c.Pacing != "" && c.Pacing != PaceKernel && c.Pacing != PaceBucket:

@@ -77,10 +77,8 @@ func (e *Engine) zeroCopy(counted result.ZeroCopy) *result.ZeroCopy {
 	switch e.config.Copy {
 	case CopyZero:
 		counted.Method = "msg-zerocopy"
-	case CopySendfile:
-		counted.Method = "sendfile"
-	case CopySplice:
-		counted.Method = "splice"
+	case CopySendfile, CopySplice:
+		counted.Method = e.config.Copy
 	default:
 		return nil
 	}

@@ -86,9 +86,8 @@ func (s *stock) put(b []byte) error {
 // splicer sends from a stock; each thread has one.
 type splicer struct {
 	pipe
-	from uintptr // the stock's end
-	all  uintptr // bytes of the stock
-	left uintptr // bytes that the pipe still holds
+	stock *stock
+	left  uintptr // bytes that the pipe still holds
 }
 
 func newSplicer(s *stock) (*splicer, error) {
@@ -96,7 +95,7 @@ func newSplicer(s *stock) (*splicer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &splicer{pipe: p, from: uintptr(s.out), all: uintptr(s.bytes)}, nil
+	return &splicer{pipe: p, stock: s}, nil
 }
 
 // send is a call of splice of so many bytes, at most those of a message.
@@ -104,7 +103,7 @@ func newSplicer(s *stock) (*splicer, error) {
 //go:nosplit
 func (s *splicer) send(fd, size uintptr) (n uintptr, e syscall.Errno) {
 	if s.left == 0 {
-		if n, _, e = syscall.RawSyscall6(unix.SYS_TEE, s.from, uintptr(s.in), s.all, unix.SPLICE_F_NONBLOCK, 0, 0); e != 0 {
+		if n, _, e = syscall.RawSyscall6(unix.SYS_TEE, uintptr(s.stock.out), uintptr(s.in), uintptr(s.stock.bytes), unix.SPLICE_F_NONBLOCK, 0, 0); e != 0 {
 			return 0, e
 		}
 		s.left = n

@@ -41,7 +41,7 @@ var options = []result.Option{
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxStreams, Default: int64(1), Says: "hot threads at each end for each direction; the streams are dealt to them in turn, so at most as many"},
 	{Name: "direction", Type: result.Word, Words: []string{"forward", "reverse", "both"}, Default: "forward", Says: "forward: from who connects; reverse: to who connects; both: at once, on connections of their own"},
 	{Name: "nodelay", Type: result.Switch, Default: false, Says: "send each message at once (TCP_NODELAY)"},
-	{Name: "copy", Type: result.Word, Words: []string{CopyPlain, CopyZero, CopySendfile, CopySplice}, Default: CopyPlain, Says: "how messages reach the kernel: copied, by MSG_ZEROCOPY, by sendfile from memory, or by splice, which is the fastest between virtual devices (messages of 1 MiB at most)"},
+	{Name: "copy", Type: result.Word, Words: copies, Default: CopyPlain, Says: "how messages reach the kernel: copied, by MSG_ZEROCOPY, by sendfile from memory, or by splice, which is the fastest between virtual devices (messages of 1 MiB at most)"},
 	{Name: "discard", Type: result.Switch, Default: false, Says: "drop what arrives in the kernel, without copying it out (MSG_TRUNC)"},
 	{Name: "rate", Type: result.BitRate, Min: leastRate, Max: 1e13, Says: "payload of each stream; absent: as fast as it goes"},
 	{Name: "pacing", Type: result.Word, Words: []string{PaceAuto, PaceKernel, PaceBucket}, Default: PaceAuto, Says: "who keeps the rate: the kernel (SO_MAX_PACING_RATE) or a token bucket; auto: the kernel where it can"},

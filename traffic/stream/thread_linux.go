@@ -86,7 +86,11 @@ func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread,
 	}
 	t.waits = role == traffic.Receive && len(flows) == 1
 	t.small, t.call = e.config.Message <= smallMessage, t.buffer.size
-	return t, t.poll(interest)
+	if err := t.poll(interest); err != nil {
+		t.close() // of its splicer's pipe, too
+		return nil, err
+	}
+	return t, nil
 }
 
 // discardSize is how much one discarding call takes at most: all that waits.
