@@ -42,6 +42,9 @@ func (e *Engine) deal(flows []Flow, sockets map[*net.UDPConn]*socket) error {
 func (e *Engine) dealSenders(flows []int) error {
 	n := min(e.config.Threads, len(flows))
 	e.sending = n
+	for i, b := range traffic.Budgets(len(flows), e.config.limit(), e.config.LimitEach) {
+		e.outs[flows[i]].budget = b
+	}
 	for i := range n {
 		t := e.newThread(i)
 		var hand []*outflow

@@ -30,8 +30,6 @@ type Engine struct {
 	threads []*thread
 
 	from    [marks]atomic.Int64 // when the senders' mark begins, by the clock
-	budget  atomic.Int64        // datagrams that may still be sent
-	limited bool
 	stop    atomic.Bool
 	sated   atomic.Bool // stop for the senders alone
 	start   chan struct{}
@@ -83,7 +81,6 @@ func (e *Engine) assemble(flows []Flow, c Config) error {
 	if e.config, err = c.check(flows); err != nil {
 		return err
 	}
-	e.setBudget()
 	sockets := map[*net.UDPConn]*socket{}
 	for i, f := range flows {
 		if f.Conn == nil || f.Role != traffic.Send && f.Role != traffic.Receive {
@@ -100,38 +97,6 @@ func (e *Engine) assemble(flows []Flow, c Config) error {
 		e.sockets = append(e.sockets, s)
 	}
 	return e.deal(flows, sockets)
-}
-
-func (e *Engine) setBudget() {
-	limit, message := e.config.LimitPackets, uint64(e.config.Message)
-	if bytes := e.config.LimitBytes; bytes > 0 {
-		byBytes := (bytes-1)/message + 1
-		if limit == 0 || byBytes < limit {
-			limit = byBytes
-		}
-	}
-	e.limited = limit > 0
-	e.budget.Store(int64(min(limit, 1<<62)))
-}
-
-// claim takes up to n datagrams out of what may still be sent.
-func (e *Engine) claim(n int) int {
-	if !e.limited {
-		return n
-	}
-	left := e.budget.Add(-int64(n))
-	if left >= 0 {
-		return n
-	}
-	over := int(min(int64(n), -left))
-	e.budget.Add(int64(over))
-	return n - over
-}
-
-func (e *Engine) unclaim(n int) {
-	if e.limited {
-		e.budget.Add(int64(n))
-	}
 }
 
 // spawn starts the threads and waits until they stand.

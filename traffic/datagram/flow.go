@@ -38,8 +38,10 @@ type Config struct {
 	Threads      int    // hot threads in each direction, at most one a flow; 0: one
 	CPUs         []int  // the threads are pinned here, in turn, senders first; empty: not pinned
 	Buffer       int    // bytes of a socket's buffers; 0: chosen
-	// LimitBytes and LimitPackets end the senders after so much over all flows; 0: no limit.
+	// LimitBytes and LimitPackets end the senders after so much over all flows; 0:
+	// no limit. With LimitEach each flow may send as much.
 	LimitBytes, LimitPackets uint64
+	LimitEach                bool
 	Payload                  []byte // what is sent, again and again, header over its beginning; nil: a pattern
 	Verify                   bool   // receivers compare what follows the header with Payload
 	Window                   int    // numbers that a receiver remembers of each flow; 0: 65,536
@@ -124,6 +126,18 @@ func (c Config) check(flows []Flow) (Config, error) {
 	}
 	c.Threads = max(1, c.Threads)
 	return c, nil
+}
+
+// limit is the lower one of both, in datagrams; 0: none.
+func (c Config) limit() uint64 {
+	limit := c.LimitPackets
+	if c.LimitBytes > 0 {
+		byBytes := (c.LimitBytes-1)/uint64(c.Message) + 1
+		if limit == 0 || byBytes < limit {
+			limit = byBytes
+		}
+	}
+	return limit
 }
 
 const (

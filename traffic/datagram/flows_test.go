@@ -95,6 +95,27 @@ func TestOneSocketSendsToMany(t *testing.T) {
 	}
 }
 
+// TestEachFlowHasItsLimit: none sends another's datagrams, whoever is faster.
+func TestEachFlowHasItsLimit(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		c := Config{Message: 64, Codec: longHeader{testKey}, LimitPackets: 300, LimitEach: true, Threads: threads}
+		in := listenUDP(t)
+		var flows []Flow
+		for i := range uint32(3) {
+			flows = append(flows, Flow{Conn: dialUDP(t, in), Role: traffic.Send, ID: i})
+		}
+		send := newEngine(t, c, flows...)
+		send.Start()
+		<-send.Done()
+		for i, f := range send.Snapshot().Flows {
+			if f.Packets != 300 || !f.Ended || f.Err != nil {
+				t.Errorf("%d threads, flow %d: %+v, want 300 datagrams", threads, i, f)
+			}
+		}
+		in.Close()
+	}
+}
+
 // TestOneFlowsFailureIsItsOwn has one peer refuse: the other flow sends the rest.
 func TestOneFlowsFailureIsItsOwn(t *testing.T) {
 	in, closed := listenUDP(t), listenUDP(t)

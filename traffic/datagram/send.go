@@ -3,9 +3,11 @@ package datagram
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // outflow is one flow at its sender.
@@ -15,6 +17,7 @@ type outflow struct {
 	to      name // of an unconnected socket's peer
 	seq     uint64
 	counts  FlowCounts
+	budget  *traffic.Budget // datagrams
 	stalled time.Duration
 }
 
@@ -91,13 +94,13 @@ func (s *sender) burst() error {
 			pause(min(release-now, int64(patience)))
 			continue
 		}
-		granted := s.engine.claim(n)
+		f := s.flows[s.turn]
+		granted := int(f.budget.Take(int64(n)))
 		if granted == 0 {
-			s.endAll()
+			s.dropSpent()
 			return nil
 		}
 		s.note(now, release)
-		f := s.flows[s.turn]
 		if s.turn++; s.turn >= len(s.flows) {
 			s.turn = 0
 		}
@@ -136,7 +139,7 @@ func (s *sender) note(now, release int64) {
 func (s *sender) send(f *outflow, n int, release, now int64) error {
 	s.batch.fill(s.config.Codec, n, Stamp{Flow: f.id, Mark: uint8(s.mark), Seq: f.seq, Intended: release, Sent: now})
 	sent, calls, refused, err := s.batch.transmit(f, n)
-	s.engine.unclaim(n - sent)
+	f.budget.GiveBack(int64(n - sent))
 	s.thread.latch.lock()
 	f.seq += uint64(sent)
 	f.counts.Packets += uint64(sent)
@@ -160,7 +163,16 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	return nil
 }
 
-// drop ends a flow that failed; the others keep their rate.
+// dropSpent ends the flows that may send no more.
+func (s *sender) dropSpent() {
+	for _, f := range slices.Clone(s.flows) {
+		if f.budget.IsSpent() {
+			s.drop(f, nil)
+		}
+	}
+}
+
+// drop ends a flow; the others keep their rate.
 func (s *sender) drop(f *outflow, err error) {
 	s.end(f, err)
 	for i, other := range s.flows {
@@ -173,13 +185,6 @@ func (s *sender) drop(f *outflow, err error) {
 	if len(s.flows) > 0 {
 		s.pace()
 	}
-}
-
-func (s *sender) endAll() {
-	for _, f := range s.flows {
-		s.end(f, nil)
-	}
-	s.flows = nil
 }
 
 func (s *sender) end(f *outflow, err error) {

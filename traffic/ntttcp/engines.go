@@ -30,10 +30,10 @@ func (t *Test) streams(conns []net.Conn) (engine, error) {
 	e, err := stream.NewEngine(flows, stream.Config{
 		Message: t.Message, Threads: t.hotThreads(len(conns)), CPUs: t.cpus(),
 		NoDelay: t.NoDelay, BitsPerSecond: t.BitsPerSecond, Burst: t.burst(),
-		LimitCalls: t.Messages * uint64(len(t.Threads)),
-		Receive:    t.receiveLength(),
-		Payload:    bytes.Repeat([]byte{t.fill()}, t.Message),
-		Silence:    -1, // the tools wait until the time is over
+		LimitCalls: t.Messages, LimitEach: true,
+		Receive: t.receiveLength(),
+		Payload: bytes.Repeat([]byte{t.fill()}, t.Message),
+		Silence: -1, // the tools wait until the time is over
 	})
 	if err != nil {
 		return nil, fmt.Errorf("readying %d streams: %w", len(conns), err)
@@ -89,7 +89,7 @@ func (t *Test) datagrams(conns []net.Conn) (engine, error) {
 	e, err := datagram.NewEngine(flows, datagram.Config{
 		Message: t.datagram(), Segmentation: offload, Aggregation: offload,
 		Threads: t.hotThreads(len(conns)), CPUs: t.cpus(),
-		BitsPerSecond: t.BitsPerSecond, LimitPackets: t.packets(),
+		BitsPerSecond: t.BitsPerSecond, LimitPackets: t.packets(), LimitEach: true,
 		Payload:  bytes.Repeat([]byte{t.fill()}, t.datagram()),
 		Patience: patience, Buffer: t.buffer(),
 	})
@@ -102,10 +102,10 @@ func (t *Test) datagrams(conns []net.Conn) (engine, error) {
 // patience is how long a UDP socket may refuse a datagram.
 const patience = 30 * time.Second
 
-// packets are the datagrams of all threads' messages; 0: no bound.
+// packets are the datagrams of a thread's messages; 0: no bound.
 func (t *Test) packets() uint64 {
 	each := (t.Message + t.datagram() - 1) / t.datagram()
-	return t.Messages * uint64(each) * uint64(len(t.Threads))
+	return t.Messages * uint64(each)
 }
 
 type datagramEngine struct{ *datagram.Engine }

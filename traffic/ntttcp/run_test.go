@@ -199,7 +199,16 @@ func TestEveryBufferArrives(t *testing.T) {
 				}
 			}
 			sent, received := runPair(t, send, receive)
-			want := uint64(len(send.Threads) * buffers * length)
+			if len(sent.Outcomes) != 1 || len(received.Outcomes) != 1 {
+				t.Fatalf("sent %+v, received %+v", sent, received)
+			}
+			const each = buffers * length
+			for i := range send.Threads {
+				if s, r := sent.Outcomes[0].Threads[i].Bytes, received.Outcomes[0].Threads[i].Bytes; s != each || r != each {
+					t.Errorf("thread %d sent %d bytes, %d were received, want %d of each thread", i, s, r, each)
+				}
+			}
+			want := uint64(len(send.Threads) * each)
 			if sent.Outcomes[0].Bytes != want || received.Outcomes[0].Bytes != want || sent.Outcomes[0].Calls != want/length {
 				t.Errorf("sent %+v, received %+v, want %d bytes", sent, received, want)
 			}

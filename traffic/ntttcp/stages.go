@@ -35,7 +35,12 @@ const lookEvery = 10 * time.Millisecond
 
 // complete tells whether every thread's buffers came.
 func (s *stages) complete() bool {
-	return s.fleet.count().calls >= s.test.packets()
+	for _, thread := range s.fleet.count().threads {
+		if thread.Calls < s.test.packets() {
+			return false
+		}
+	}
+	return true
 }
 
 // Why a stage ended.

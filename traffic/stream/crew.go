@@ -24,12 +24,12 @@ type crew struct {
 }
 
 // newCrew deals the role's flows to its threads.
-func newCrew(e *Engine, role traffic.Role, b *budget) (*crew, error) {
+func newCrew(e *Engine, role traffic.Role) (*crew, error) {
 	flows := e.of(role)
 	n := crewSize(e.config.Threads, len(flows))
 	c := &crew{together: e.config.FailTogether, ended: make(chan struct{}), tell: e.crewEnded, left: n}
 	for i := range n {
-		t, err := newThread(e, role, deal(flows, i, n), b)
+		t, err := newThread(e, role, deal(flows, i, n))
 		if err != nil {
 			c.close()
 			return c, err
@@ -107,38 +107,3 @@ func (c *crew) silent() uint64 {
 	}
 	return calls
 }
-
-// budget is what senders may still send together.
-type budget struct{ left atomic.Int64 }
-
-// newBudget is nil without a limit.
-func newBudget(c Config) *budget {
-	limit := c.LimitBytes
-	if blocks := c.LimitCalls * uint64(c.Message); blocks > 0 && (limit == 0 || blocks < limit) {
-		limit = blocks
-	}
-	if limit == 0 {
-		return nil
-	}
-	b := &budget{}
-	b.left.Store(int64(min(limit, 1<<62)))
-	return b
-}
-
-// take returns how much of what is wanted may be sent; 0 ends a sender.
-//
-//go:nosplit
-func (b *budget) take(want uintptr) uintptr {
-	left := b.left.Add(-int64(want))
-	if left >= 0 {
-		return want
-	}
-	over := min(-left, int64(want))
-	b.left.Add(over)
-	return want - uintptr(over)
-}
-
-// giveBack returns what was taken and not sent.
-//
-//go:nosplit
-func (b *budget) giveBack(n uintptr) { b.left.Add(int64(n)) }

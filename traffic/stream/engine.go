@@ -57,8 +57,9 @@ type Config struct {
 	Pacing        string
 	Burst         int // bytes: the depth of the bucket; 0: 10 ms of the rate
 
-	LimitBytes uint64 // a sender ends after so many bytes over all flows; 0: no limit
+	LimitBytes uint64 // senders end after so many bytes over all flows; 0: no limit
 	LimitCalls uint64 // the same in whole messages
+	LimitEach  bool   // each flow may send as much, instead of all together
 	Payload    []byte // what messages hold, again and again; nil: a pattern
 
 	// Silence is for how long nothing may move before a thread gives its flows
@@ -98,6 +99,15 @@ func (c Config) receiveSize(fastest int) int {
 		return c.Receive
 	}
 	return fastest
+}
+
+// limit is the lower one of both, in bytes; 0: none.
+func (c Config) limit() uint64 {
+	limit := c.LimitBytes
+	if calls := c.LimitCalls * uint64(c.Message); calls > 0 && (limit == 0 || calls < limit) {
+		limit = calls
+	}
+	return limit
 }
 
 func (c Config) check() error {
@@ -180,10 +190,12 @@ func (e *Engine) muster() error {
 		if e.pacing, err = pace(sending, e.config); err != nil {
 			return err
 		}
+		for i, b := range traffic.Budgets(len(sending), e.config.limit(), e.config.LimitEach) {
+			sending[i].budget = b
+		}
 	}
-	budget := newBudget(e.config)
 	for _, role := range []traffic.Role{traffic.Send, traffic.Receive} {
-		if e.crews[role], err = newCrew(e, role, budget); err != nil {
+		if e.crews[role], err = newCrew(e, role); err != nil {
 			return err
 		}
 	}

@@ -59,6 +59,8 @@ func TestLimitsAreExact(t *testing.T) {
 		"less than one":    {Config{LimitBytes: 5}, 5},
 		"not whole ones":   {Config{Message: 1390, LimitBytes: 1_000_001, Threads: 2}, 1_000_001},
 		"the lower of two": {Config{Message: 100, LimitCalls: 7, LimitBytes: 10_000}, 700},
+		"each":             {Config{Message: 1390, LimitCalls: 200, LimitEach: true}, 3 * 278_000},
+		"each, by threads": {Config{Message: 1390, LimitBytes: 1001, LimitEach: true, Threads: 3}, 3 * 1001},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -75,6 +77,11 @@ func TestLimitsAreExact(t *testing.T) {
 			awaitDone(t, into)
 			if into.Err() != nil || sumBytes(into) != c.want {
 				t.Errorf("received %d bytes, want %d: %v", sumBytes(into), c.want, into.Err())
+			}
+			for i, f := range into.Snapshot().Flows {
+				if c.config.LimitEach && f.Bytes != c.want/3 {
+					t.Errorf("flow %d brought %d bytes, want %d of each", i, f.Bytes, c.want/3)
+				}
 			}
 		})
 	}

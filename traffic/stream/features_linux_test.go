@@ -198,7 +198,7 @@ func TestAFallenRateLeavesNothingBehind(t *testing.T) {
 	for _, gentle := range []bool{false, true} {
 		near, far := connected(t, 1)
 		e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{})
-		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive), nil)
+		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +235,7 @@ func TestAReceiverWaitsWhereItsStackWorks(t *testing.T) {
 	}
 	near, far := connected(t, 1)
 	e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{})
-	thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive), nil)
+	thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestAReceiverOfSmallMessagesDozes(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{Message: c.message})
-		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive), nil)
+		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive))
 		if err != nil {
 			t.Fatal(err)
 		}

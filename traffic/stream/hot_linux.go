@@ -56,15 +56,15 @@ func (f *flow) send(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno)
 //
 //go:nosplit
 func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended bool, e syscall.Errno) {
-	if t.budget == nil {
+	if f.budget == nil {
 		n, e = f.send(t, size, flags)
 		return n, false, e
 	}
-	if size = t.budget.take(size); size == 0 {
+	if size = uintptr(f.budget.Take(int64(size))); size == 0 {
 		return 0, true, 0
 	}
 	n, e = f.send(t, size, flags)
-	t.budget.giveBack(size - n)
+	f.budget.GiveBack(int64(size - n))
 	return n, false, e
 }
 

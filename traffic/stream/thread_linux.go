@@ -28,7 +28,6 @@ type thread struct {
 	buffer       hotBuffer
 	batch        batch
 	splicer      *splicer // nil: not by splice
-	budget       *budget
 	sendFlags    uintptr
 	receiveFlags uintptr
 	bound        int     // calls of a burst
@@ -52,8 +51,8 @@ func crewSize(threads, flows int) int { return min(threads, flows) }
 
 func holdHot(threads int) (release func()) { return traffic.HoldHot(threads) }
 
-func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread, error) {
-	t := &thread{role: role, flows: flows, open: slices.Clone(flows), budget: b, together: e.config.FailTogether, bound: 1, sendFlags: unix.MSG_NOSIGNAL}
+func newThread(e *Engine, role traffic.Role, flows []*flow) (*thread, error) {
+	t := &thread{role: role, flows: flows, open: slices.Clone(flows), together: e.config.FailTogether, bound: 1, sendFlags: unix.MSG_NOSIGNAL}
 	if e.config.Silence > 0 {
 		t.limit = e.config.Silence
 		t.silence = uint64(max(1, e.config.Silence/patience))

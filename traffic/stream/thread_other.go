@@ -26,7 +26,6 @@ type thread struct {
 	flow    *flow
 	cpu     int // -1: not pinned
 	buffer  []byte
-	budget  *budget
 	silence time.Duration // without a byte; 0: for ever
 	silent  atomic.Uint64 // calls in turn that patience ended
 	clock   threadClock
@@ -39,8 +38,8 @@ func crewSize(_, flows int) int { return flows }
 // holdHot has nothing to do: net's calls leave the scheduler free.
 func holdHot(int) (release func()) { return func() {} }
 
-func newThread(e *Engine, role traffic.Role, flows []*flow, b *budget) (*thread, error) {
-	t := &thread{role: role, flow: flows[0], budget: b, silence: max(0, e.config.Silence)}
+func newThread(e *Engine, role traffic.Role, flows []*flow) (*thread, error) {
+	t := &thread{role: role, flow: flows[0], silence: max(0, e.config.Silence)}
 	if role == traffic.Send {
 		t.buffer = bytesOf(e.source.buffer)
 	} else {
@@ -123,15 +122,11 @@ func (t *thread) call() (n int, ended bool, err error) {
 	if size == 0 {
 		return 0, false, nil
 	}
-	if t.budget != nil {
-		if size = int(t.budget.take(uintptr(size))); size == 0 {
-			return 0, true, nil
-		}
+	if size = int(t.flow.budget.Take(int64(size))); size == 0 {
+		return 0, true, nil
 	}
 	n, err = t.flow.conn.Write(t.buffer[:size])
-	if t.budget != nil && n < size {
-		t.budget.giveBack(uintptr(size - n))
-	}
+	t.flow.budget.GiveBack(int64(size - n))
 	if t.flow.bucket != nil {
 		t.flow.bucket.Take(n, clock())
 	}

@@ -1,0 +1,53 @@
+package traffic
+
+import "sync/atomic"
+
+// Budget is what senders may still send, in bytes or in datagrams, as its engine
+// counts. Nil is without a bound.
+type Budget struct{ left atomic.Int64 }
+
+// Budgets are those of n senders that may send so much: one that they share, or
+// one for each. A limit of 0 is none.
+func Budgets(n int, limit uint64, each bool) []*Budget {
+	all := make([]*Budget, n)
+	if limit == 0 {
+		return all
+	}
+	for i := range all {
+		if i > 0 && !each {
+			all[i] = all[0]
+			continue
+		}
+		all[i] = &Budget{}
+		all[i].left.Store(int64(min(limit, 1<<62)))
+	}
+	return all
+}
+
+// Take returns how much of what is wanted may be sent; 0: the budget is spent.
+//
+//go:nosplit
+func (b *Budget) Take(want int64) int64 {
+	if b == nil {
+		return want
+	}
+	left := b.left.Add(-want)
+	if left >= 0 {
+		return want
+	}
+	over := min(-left, want)
+	b.left.Add(over)
+	return want - over
+}
+
+// IsSpent tells whether nothing is left to take.
+func (b *Budget) IsSpent() bool { return b != nil && b.left.Load() <= 0 }
+
+// GiveBack returns what was taken and not sent.
+//
+//go:nosplit
+func (b *Budget) GiveBack(n int64) {
+	if b != nil {
+		b.left.Add(n)
+	}
+}
