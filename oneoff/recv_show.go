@@ -43,10 +43,17 @@ func (t RecvText) Event(e traffic.ServerEvent) {
 	t.line("%s", line)
 }
 
+// leastRated is the shortest time, in seconds, over which a rate is told: two lone
+// datagrams have come at any.
+const leastRated = 0.05
+
 // counted is an end in a few words.
 func counted(end result.PairEnd) string {
 	if end.WindowSeconds <= 0 {
 		return "nothing"
+	}
+	if end.WindowSeconds < leastRated {
+		return fmt.Sprintf("%d bytes in %.1f ms, which is too short for a rate", end.Bytes, 1000*end.WindowSeconds)
 	}
 	text := fmt.Sprintf("%s for %.1f s", rate(8*float64(end.Bytes)/end.WindowSeconds), end.WindowSeconds)
 	if end.Packets > 0 {

@@ -20,6 +20,12 @@ func PinThread(cpu int) error {
 	return nil
 }
 
+// HasCPU tells whether threads of this process may be bound to a CPU.
+func HasCPU(cpu int) bool {
+	var set unix.CPUSet
+	return unix.SchedGetaffinity(0, &set) == nil && set.IsSet(cpu)
+}
+
 // SharpenThread lets sleeps of the calling OS thread end on time: by default the kernel may add 50 us
 // (PR_SET_TIMERSLACK, prctl(2)).
 func SharpenThread() error {

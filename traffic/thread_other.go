@@ -17,6 +17,9 @@ func PinThread(cpu int) error {
 	return fmt.Errorf("pinning a hot thread to CPU %d: %s binds no threads to CPUs", cpu, runtime.GOOS)
 }
 
+// HasCPU tells whether there is such a CPU.
+func HasCPU(cpu int) bool { return cpu >= 0 && cpu < runtime.NumCPU() }
+
 // CanPin tells whether PinThread can work on this system.
 func CanPin() bool { return false }
 

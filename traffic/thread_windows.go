@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -21,6 +22,9 @@ func PinThread(cpu int) error {
 	}
 	return nil
 }
+
+// HasCPU tells whether threads of this process may be bound to a CPU.
+func HasCPU(cpu int) bool { return cpu >= 0 && cpu < min(64, runtime.NumCPU()) }
 
 // CanPin tells whether PinThread can work on this system.
 func CanPin() bool { return true }

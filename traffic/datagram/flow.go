@@ -51,6 +51,7 @@ type Config struct {
 	// Patience ends a sender, with an error, whose socket takes nothing for so
 	// long; 0: 5 s, below 0: never.
 	Patience     time.Duration
+	GoesOn       bool // a sender to a closed port sends on, instead of ending with what ICMP says
 	FailTogether bool // the first error of a flow ends all
 	Spread       bool // keep the distribution of transit time differences: Engine.Jitter
 }
@@ -75,6 +76,7 @@ type FlowCounts struct {
 	// be told, the first flow of the socket has it, as it has SocketDrops.
 	Corrupt     uint64
 	Foreign     uint64 // from somebody else; never counted elsewhere
+	Longer      uint64 // of a receiver without a Codec: datagrams longer than Message, of which no more than that is counted
 	SocketDrops uint64 // messages for which the socket's buffer was full (what SO_RXQ_OVFL tells); their datagrams are part of Lost
 	Highest     uint64 // number that came; below the first where none did
 	Jitter      float64

@@ -120,9 +120,15 @@ func (r *receiver) unnumbered(in *inlet, account *tally, b []byte, stride int) {
 	if account == nil {
 		account = in.accounts[0]
 	}
+	packets := max(1, (len(b)+stride-1)/max(1, stride))
 	account.calls++
 	account.bytes += uint64(len(b))
-	account.marked[0].Packets += uint64(max(1, (len(b)+stride-1)/max(1, stride)))
+	account.marked[0].Packets += uint64(packets)
+	if stride > in.message { // a recvfrom of so many bytes cuts them off
+		last := len(b) - (packets-1)*stride
+		account.bytes -= uint64((packets-1)*(stride-in.message) + max(0, last-in.message))
+		account.longer += uint64(packets)
+	}
 }
 
 // datagram takes one, and returns what it said and whose it was; nil where it was not counted as received.

@@ -149,6 +149,7 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	f.counts.Refused += uint64(refused)
 	s.thread.latch.unlock()
 	switch {
+	case err == errGone && s.config.GoesOn:
 	case err != nil:
 		return err
 	case sent > 0:

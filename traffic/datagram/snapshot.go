@@ -38,7 +38,7 @@ func (e *Engine) counts(i int) FlowCounts {
 
 func (t *tally) counts(numbered bool) FlowCounts {
 	all := t.sum()
-	c := FlowCounts{Bytes: t.bytes, Calls: t.calls, Foreign: t.foreign, Packets: all.Packets, Marked: t.marked}
+	c := FlowCounts{Bytes: t.bytes, Calls: t.calls, Foreign: t.foreign, Longer: t.longer, Packets: all.Packets, Marked: t.marked}
 	if !numbered {
 		return c
 	}

@@ -11,6 +11,7 @@ type tally struct {
 	bytes      uint64
 	calls      uint64
 	foreign    uint64
+	longer     uint64
 	iperfError int64
 	iperfOrder int64
 

@@ -36,11 +36,14 @@ func (c *caller) ask(ctx context.Context, what string, value int32) (int32, erro
 	if err := writeMessage(c.conn, value); err != nil {
 		return 0, fmt.Errorf("%s at %s: %w", what, c.conn.RemoteAddr(), err)
 	}
-	return c.hear(what)
+	return c.hear(ctx, what)
 }
 
-func (c *caller) hear(what string) (int32, error) {
+func (c *caller) hear(ctx context.Context, what string) (int32, error) {
 	said, err := readMessage(c.conn)
+	if err != nil && ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return 0, fmt.Errorf("%s at %s: no answer; is it ntttcp-for-linux, and does it run with sync (no -N)?", what, c.conn.RemoteAddr())
 	}
@@ -97,7 +100,7 @@ func (c *caller) start(ctx context.Context, last bool, waiting func()) error {
 		waiting()
 		c.conn.SetDeadline(deadline(ctx, lastPatience))
 		defer c.interrupt(ctx)()
-		if said, err = c.hear("waiting for the last client"); err != nil {
+		if said, err = c.hear(ctx, "waiting for the last client"); err != nil {
 			return err
 		}
 	}

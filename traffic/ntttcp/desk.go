@@ -26,6 +26,7 @@ type desk struct {
 	referee *referee
 	callers map[int]net.Conn
 	next    int
+	closing time.Time     // until when callers may stay once the desk closes; zero: it is open
 	begun   chan struct{} // closed when the test starts
 	over    chan struct{} // closed when its senders have ended it
 }
@@ -58,7 +59,7 @@ func (d *desk) accept() {
 		d.mu.Lock()
 		id := d.next
 		d.next++
-		admitted := d.referee.join(id)
+		admitted := d.referee.join(id) || d.makeRoom() && d.referee.join(id)
 		if admitted {
 			d.callers[id] = conn
 		}
@@ -71,11 +72,29 @@ func (d *desk) accept() {
 	}
 }
 
+// makeRoom drops the caller that has been silent for longest, if there is one. The
+// caller of it holds the lock.
+func (d *desk) makeRoom() bool {
+	oldest := -1
+	for id := range d.callers {
+		if d.referee.callers[id] == saysState && (oldest < 0 || id < oldest) {
+			oldest = id
+		}
+	}
+	if oldest < 0 {
+		return false
+	}
+	d.callers[oldest].Close()
+	delete(d.callers, oldest)
+	d.referee.leave(oldest)
+	return true
+}
+
 // serve hears one caller until it leaves.
 func (d *desk) serve(id int, conn net.Conn) {
 	defer d.leave(id, conn)
 	for {
-		conn.SetReadDeadline(d.patience(id))
+		d.bePatient(id, conn)
 		value, err := readMessage(conn)
 		if err != nil {
 			return
@@ -91,11 +110,16 @@ func (d *desk) serve(id int, conn net.Conn) {
 	}
 }
 
-// patience is until when the caller may stay silent.
-func (d *desk) patience(id int) time.Time {
+// bePatient lets a caller be silent for as long as its step allows, and not beyond
+// the desk's own end.
+func (d *desk) bePatient(id int, conn net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return stepPatience(d.referee.callers[id])
+	until := stepPatience(d.referee.callers[id])
+	if !d.closing.IsZero() {
+		until = d.closing
+	}
+	conn.SetReadDeadline(until)
 }
 
 func stepPatience(at step) time.Time {
@@ -173,8 +197,12 @@ func (d *desk) settle() {
 func (d *desk) close() {
 	d.listener.Close()
 	d.mu.Lock()
-	for _, conn := range d.callers {
-		conn.SetReadDeadline(time.Now().Add(goodbye))
+	d.closing = time.Now().Add(goodbye)
+	for id, conn := range d.callers {
+		conn.SetReadDeadline(d.closing)
+		if at := d.referee.callers[id]; at != runs && at != left {
+			conn.Close()
+		}
 	}
 	d.mu.Unlock()
 	d.handlers.Wait()

@@ -64,8 +64,8 @@ func (t *Test) dialData(ctx context.Context, thread Thread, n int) (net.Conn, er
 	return t.dial(ctx, t.network(), thread.Host, thread.Port, local)
 }
 
-// dial opens one connection. As the sender may have been started first, one of
-// Windows' tries again; ntttcp-for-linux's gives up.
+// dial opens one connection. As the sender may have been started first, it tries
+// again, but where it has synchronised with a receiver that is there.
 func (t *Test) dial(ctx context.Context, network, host string, port, local int) (net.Conn, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	dialer := net.Dialer{Timeout: dialPatience, Control: t.control, KeepAlive: -1}
@@ -80,12 +80,21 @@ func (t *Test) dial(ctx context.Context, network, host string, port, local int) 
 			return conn, nil
 		}
 		if try == t.tries() || !refusedByPeer(err) {
-			return nil, fmt.Errorf("connecting to %s (try %d): %w", address, try, err)
+			return nil, fmt.Errorf("connecting to %s (try %d)%s: %w", address, try, t.whyNot(port, err), err)
 		}
 		if err := sleep(ctx, windowsTryPause); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// whyNot is what a refused data connection most likely means where the receiver has
+// just answered on its sync port.
+func (t *Test) whyNot(port int, err error) string {
+	if t.Sync == SyncLinux && port > t.base() && refusedByPeer(err) {
+		return ", which the receiver has not opened: give both ends the same -P"
+	}
+	return ""
 }
 
 func (t *Test) tries() int {

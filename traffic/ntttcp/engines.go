@@ -11,26 +11,27 @@ import (
 	"windtunnel/traffic/stream"
 )
 
-// engine takes connections over, also when it fails.
-func (t *Test) engine(conns []net.Conn) (engine, error) {
+// engine takes connections over, also when it fails. They are of threads that belong
+// on one CPU, or on none (below 0).
+func (t *Test) engine(conns []net.Conn, cpu int) (engine, error) {
 	if t.UDP {
-		return t.datagrams(conns)
+		return t.datagrams(conns, cpu)
 	}
-	return t.streams(conns)
+	return t.streams(conns, cpu)
 }
 
 // pacedBurst is how much a paced sender may send at once, in messages.
 const pacedBurst = 2
 
-func (t *Test) streams(conns []net.Conn) (engine, error) {
+func (t *Test) streams(conns []net.Conn, cpu int) (engine, error) {
 	flows := make([]stream.Flow, len(conns))
 	for i, conn := range conns {
 		flows[i] = stream.Flow{Conn: conn, Role: t.Role}
 	}
 	e, err := stream.NewEngine(flows, stream.Config{
-		Message: t.Message, Threads: t.hotThreads(len(conns)), CPUs: t.cpus(),
+		Message: t.Message, Threads: t.hotThreads(len(conns), cpu), CPUs: t.cpus(cpu),
 		NoDelay: t.NoDelay, BitsPerSecond: t.BitsPerSecond, Burst: t.burst(),
-		LimitCalls: t.Messages, LimitEach: true,
+		LimitCalls: t.Messages, LimitEach: true, LimitReceivers: true,
 		Receive: t.receiveLength(),
 		Payload: bytes.Repeat([]byte{t.fill()}, t.Message),
 		Silence: -1, // the tools wait until the time is over
@@ -77,7 +78,7 @@ func (e streamEngine) read() reading {
 }
 
 // datagrams have no header in either tool: nothing but their bytes is counted.
-func (t *Test) datagrams(conns []net.Conn) (engine, error) {
+func (t *Test) datagrams(conns []net.Conn, cpu int) (engine, error) {
 	flows := make([]datagram.Flow, len(conns))
 	for i, conn := range conns {
 		flows[i] = datagram.Flow{Conn: conn.(*net.UDPConn), Role: t.Role, ID: uint32(i)}
@@ -88,15 +89,15 @@ func (t *Test) datagrams(conns []net.Conn) (engine, error) {
 	}
 	e, err := datagram.NewEngine(flows, datagram.Config{
 		Message: t.datagram(), Segmentation: offload, Aggregation: offload,
-		Threads: t.hotThreads(len(conns)), CPUs: t.cpus(),
+		Threads: t.hotThreads(len(conns), cpu), CPUs: t.cpus(cpu),
 		BitsPerSecond: t.BitsPerSecond, LimitPackets: t.packets(), LimitEach: true,
 		Payload:  bytes.Repeat([]byte{t.fill()}, t.datagram()),
-		Patience: patience, Buffer: t.buffer(),
+		Patience: patience, Buffer: t.buffer(), GoesOn: t.GoesOn,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("readying %d UDP sockets: %w", len(conns), err)
 	}
-	return datagramEngine{e}, nil
+	return datagramEngine{e, t.toolCalls}, nil
 }
 
 // patience is how long a UDP socket may refuse a datagram.
@@ -108,14 +109,29 @@ func (t *Test) packets() uint64 {
 	return t.Messages * uint64(each)
 }
 
-type datagramEngine struct{ *datagram.Engine }
+type datagramEngine struct {
+	*datagram.Engine
+	calls func(datagram.FlowCounts) uint64
+}
 
-// read takes a datagram for a call of the tools, which know no batches.
+// toolCalls is how many calls the tools would have made for what a flow has moved.
+// They know no batches: a datagram is a call, but that a sender's may hand over
+// several to be cut (-uso), and a receiver's may take several that were joined (-uro).
+func (t *Test) toolCalls(f datagram.FlowCounts) uint64 {
+	switch {
+	case t.Role == traffic.Send && t.Datagram > 0:
+		return f.Bytes / uint64(t.Message)
+	case t.Role == traffic.Receive && t.Coalesce:
+		return f.Calls
+	}
+	return f.Packets
+}
+
 func (e datagramEngine) read() reading {
 	now := e.Snapshot()
 	r := reading{flows: make([]flow, len(now.Flows)), cpu: now.CPU}
 	for i, f := range now.Flows {
-		r.flows[i] = flow{bytes: f.Bytes, calls: f.Packets}
+		r.flows[i] = flow{bytes: f.Bytes, calls: e.calls(f), packets: f.Packets, longer: f.Longer}
 	}
 	return r
 }

@@ -1,8 +1,12 @@
 package ntttcp
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,17 +30,21 @@ type reading struct {
 
 type flow struct {
 	bytes, calls uint64
+	packets      uint64        // datagrams
+	longer       uint64        // datagrams that were longer than the buffer
 	rtt          time.Duration // 0: not known
 }
 
-// fleet is every engine of one end of a test. Usually it is one; connections
-// that come after the start get one of their own, a batch at a time.
+// fleet is every engine of one end of a test. Usually it is one; connections of
+// threads that belong on different CPUs get an engine each, and so do those that
+// come after the start, a batch at a time.
 type fleet struct {
 	test *Test
 
 	mu      sync.Mutex
 	crews   []crew
 	started bool
+	halted  bool          // nobody joins any more
 	active  int           // crews with a flow that has not ended
 	idle    chan struct{} // one token when active fell to zero
 	closing chan struct{}
@@ -47,34 +55,67 @@ type fleet struct {
 type crew struct {
 	engine  engine
 	threads []int
+	cpu     int // of all of them; below 0: any
 }
 
-// maxCrews bounds the batches of late connections.
-const maxCrews = 256
+// maxCrews bounds the batches of late connections: each has hot threads of its own.
+const maxCrews = 32
 
 func newFleet(t *Test) *fleet {
 	return &fleet{test: t, idle: make(chan struct{}, 1), closing: make(chan struct{})}
 }
 
+var errCrowded = fmt.Errorf("connections came in more than %d batches: those that came later are closed", maxCrews)
+
 // add takes connections over, also when it fails; once the fleet has started
 // they move at once.
 func (f *fleet) add(conns []dialled) error {
-	if len(conns) == 0 {
-		return nil
+	var failures []error
+	for _, group := range f.test.byCPU(conns) {
+		if err := f.addCrew(group); err != nil {
+			failures = append(failures, err)
+		}
 	}
-	c := crew{threads: make([]int, len(conns))}
+	return errors.Join(failures...)
+}
+
+// byCPU groups connections by where their threads are pinned, in the order of the
+// threads, since they may have come in any.
+func (t *Test) byCPU(conns []dialled) [][]dialled {
+	slices.SortStableFunc(conns, func(a, b dialled) int { return cmp.Compare(a.thread, b.thread) })
+	var groups [][]dialled
+	at := map[int]int{} // a CPU's group
+	for _, d := range conns {
+		cpu := t.Threads[d.thread].CPU
+		i, known := at[cpu]
+		if !known {
+			i = len(groups)
+			at[cpu] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], d)
+	}
+	return groups
+}
+
+func (f *fleet) addCrew(conns []dialled) error {
+	c := crew{threads: make([]int, len(conns)), cpu: f.test.Threads[conns[0].thread].CPU}
 	sockets := make([]net.Conn, len(conns))
 	for i, d := range conns {
 		c.threads[i], sockets[i] = d.thread, d.conn
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.crews) == maxCrews {
+	if f.halted {
 		closeConns(sockets)
 		return nil
 	}
+	if f.started && len(f.crews) >= maxCrews {
+		closeConns(sockets)
+		return errCrowded
+	}
 	var err error
-	if c.engine, err = f.test.engine(sockets); err != nil {
+	if c.engine, err = f.test.engine(sockets, c.cpu); err != nil {
 		closeConns(sockets)
 		return err
 	}
@@ -131,13 +172,20 @@ func (f *fleet) failure() error {
 	return nil
 }
 
+// halt stops all engines at once, as each may take 0.1 s.
 func (f *fleet) halt() {
+	f.mu.Lock()
+	f.halted = true
+	f.mu.Unlock()
+	var halting sync.WaitGroup
 	for _, c := range f.all() {
-		c.engine.Halt()
+		halting.Go(c.engine.Halt)
 	}
+	halting.Wait()
 }
 
 func (f *fleet) close() {
+	f.halt()
 	close(f.closing)
 	f.waiters.Wait()
 	for _, c := range f.all() {
@@ -158,6 +206,7 @@ type tally struct {
 	bytes   uint64
 	calls   uint64
 	packets uint64 // of a server's session: datagrams
+	longer  uint64 // datagrams that were longer than the buffer
 	flows   int
 	cpu     time.Duration
 	rtt     time.Duration
@@ -174,8 +223,10 @@ func (f *fleet) count() tally {
 			thread := &sum.threads[c.threads[i]]
 			thread.Bytes += flow.bytes
 			thread.Calls += flow.calls
+			thread.packets += flow.packets
 			sum.bytes += flow.bytes
 			sum.calls += flow.calls
+			sum.longer += flow.longer
 			sum.flows++
 			if flow.rtt > 0 {
 				rtts += flow.rtt
@@ -204,28 +255,25 @@ func (sum tally) since(before tally) Outcome {
 	return o
 }
 
-// hotThreads is how many of them serve so many connections.
-func (t *Test) hotThreads(connections int) int {
+// hotThreads is how many of them serve so many connections of threads that belong
+// on one CPU, or on none.
+func (t *Test) hotThreads(connections, cpu int) int {
 	n := t.HotThreads
-	if n <= 0 {
+	switch {
+	case len(t.CPUs) == 0 && cpu >= 0:
+		n = 1
+	case n <= 0:
 		n = runtime.NumCPU()
 	}
 	return max(1, min(n, connections))
 }
 
-// cpus are the CPUs that the threads of the test are bound to; empty: none.
-func (t *Test) cpus() []int {
-	if len(t.CPUs) > 0 {
-		return t.CPUs
+// cpus are those that the hot threads of such connections are bound to; empty: none.
+func (t *Test) cpus(cpu int) []int {
+	if len(t.CPUs) == 0 && cpu >= 0 {
+		return []int{cpu}
 	}
-	var all []int
-	for _, thread := range t.Threads {
-		if thread.CPU < 0 {
-			return nil
-		}
-		all = append(all, thread.CPU)
-	}
-	return all
+	return t.CPUs
 }
 
 func closeConns(conns []net.Conn) {

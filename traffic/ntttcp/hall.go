@@ -26,6 +26,8 @@ type hall struct {
 
 	mu        sync.Mutex
 	sessions  map[uint64]*session
+	spent     map[netip.Addr]time.Time // hosts whose UDP session ended at a bound, and when they were last heard
+	heard     map[netip.Addr]int       // sync and token connections of a host
 	next      uint64
 	hosting   sync.WaitGroup
 	arriving  map[netip.Addr]*arrival
@@ -44,6 +46,9 @@ const (
 	// porterEvery is how often unclaimed connections are looked at, while there
 	// are any.
 	porterEvery = 10 * time.Millisecond
+	// rareLook is how often one is looked at that has long been silent: thousands of
+	// them would take the CPU from those who are measured.
+	rareLook = 500 * time.Millisecond
 	// guestPatience is how long a connection may be silent and unclaimed.
 	guestPatience = time.Minute
 	// offerAfter is how long a lone connection to the first port is silent before
@@ -58,6 +63,7 @@ func newHall(s Server, config traffic.ServerConfig) *hall {
 	return &hall{
 		server: s, config: config, lobby: &lobby{changed: make(chan struct{}, 1)},
 		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{},
+		spent: map[netip.Addr]time.Time{}, heard: map[netip.Addr]int{},
 		arriving: map[netip.Addr]*arrival{}, preparing: map[netip.Addr]chan struct{}{},
 	}
 }
@@ -83,14 +89,19 @@ func (h *hall) look(ctx context.Context) bool {
 	h.forget()
 	var talking []guest
 	waiting := 0
+	now := time.Now()
 	for _, g := range h.lobby.claim(func(g guest) bool {
 		waiting++
-		return gone(g.conn) || time.Since(g.came) > guestPatience
+		return g.isDue(now) && gone(g.conn) || now.Sub(g.came) > guestPatience
 	}) {
 		waiting--
 		g.conn.Close()
 	}
 	for _, g := range h.lobby.present() {
+		if !g.isDue(now) {
+			continue
+		}
+		g.look.next = now.Add(min(now.Sub(g.came)/2, rareLook))
 		if speaks(g.conn) {
 			talking = append(talking, g)
 		} else if h.asksForPort(g) {
@@ -140,7 +151,7 @@ func (h *hall) asksForPort(g guest) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a := h.arriving[g.from]
-	return h.preparing[g.from] == nil && (a == nil || len(a.tokens) == 0) && !*g.offered
+	return h.preparing[g.from] == nil && (a == nil || len(a.tokens) == 0) && !g.look.offered.Load()
 }
 
 // offer hands the next data port of a host out.
@@ -150,7 +161,7 @@ func (h *hall) offer(g guest) {
 	a.offered++
 	port := h.server.base() + 1 + (a.offered-1)%max(1, h.server.count()-1)
 	h.mu.Unlock()
-	*g.offered = true
+	g.look.offered.Store(true)
 	b := encodePort(port)
 	g.conn.SetWriteDeadline(time.Now().Add(replyPatience))
 	g.conn.Write(b[:])
@@ -175,6 +186,11 @@ func (h *hall) forget() {
 	for from, a := range h.arriving {
 		if time.Since(a.last) > guestPatience {
 			delete(h.arriving, from)
+		}
+	}
+	for host, last := range h.spent {
+		if time.Since(last) > udpSilence {
+			delete(h.spent, host)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 func (h *hall) hasAllTokens(from netip.Addr) bool {
 	var threads []int
 	for _, g := range h.lobby.present() {
-		if g.from == from && !*g.offered {
+		if g.from == from && !g.look.offered.Load() {
 			threads = append(threads, g.thread)
 		}
 	}
@@ -52,11 +52,11 @@ func (h *hall) startArrival(ctx context.Context, from netip.Addr) {
 		maps.Copy(tokens, a.tokens)
 	}
 	h.mu.Unlock()
-	guests := h.lobby.claim(func(g guest) bool { return g.from == from && tokens[g.thread] && !*g.offered })
+	guests := h.lobby.claim(func(g guest) bool { return g.from == from && tokens[g.thread] && !g.look.offered.Load() })
 	if len(guests) == 0 {
 		return
 	}
-	if s := h.youngest(from); s != nil {
+	if s := h.youngest(from); s != nil && !s.has(guests) {
 		s.fleet.add(toDialled(guests))
 		return
 	}

@@ -3,6 +3,7 @@ package ntttcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -46,13 +47,13 @@ func (h *hall) newFlood() *flood {
 	return &flood{threads: make([]ThreadOutcome, h.server.count()), last: time.Now()}
 }
 
-// flooding is the UDP session of a host.
+// flooding is the newest UDP session of a host.
 func (h *hall) flooding(from netip.Addr) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found *session
 	for _, s := range h.sessions {
-		if s.from == from && s.flood != nil && (found == nil || s.id > found.id) {
+		if s.from == from && s.flood != nil && !s.ended() && (found == nil || s.id > found.id) {
 			found = s
 		}
 	}
@@ -62,11 +63,14 @@ func (h *hall) flooding(from netip.Addr) *session {
 // refusalPause is how often refused datagrams are told of.
 const refusalPause = time.Second
 
-// readDatagrams counts what comes to one port, for the session of its host. Two
-// datagrams of a host that has none begin one without sync.
+// readDatagrams counts what comes to one port, for the session that was its host's
+// newest when the sending socket was first heard. Two datagrams of a host that has
+// none begin one without sync.
 func (h *hall) readDatagrams(ctx context.Context, thread int, socket *net.UDPConn) {
 	b := make([]byte, 1<<16)
 	var s *session
+	var last netip.AddrPort
+	senders := map[netip.AddrPort]*session{}
 	var strangers strangers
 	for {
 		n, peer, err := socket.ReadFromUDPAddrPort(b)
@@ -77,8 +81,13 @@ func (h *hall) readDatagrams(ctx context.Context, thread int, socket *net.UDPCon
 			continue // a peer's port that is closed is told here by some systems
 		}
 		from := hostOf(peer)
-		if s == nil || s.from != from || s.ended() {
-			s = h.flooding(from)
+		if peer != last {
+			s, last = senders[peer], peer
+		}
+		if s == nil || s.ended() {
+			if s = h.flooding(from); s != nil {
+				remember(senders, peer, s)
+			}
 		}
 		first, known := strangers.meet(from, n, s != nil)
 		if s == nil && known {
@@ -100,8 +109,14 @@ func (h *hall) beginFlood(ctx context.Context, from netip.AddrPort, strangers *s
 	if s := h.flooding(host); s != nil {
 		return s
 	}
+	if h.hadEnough(host) {
+		if strangers.mayRefuse() {
+			h.refuse(host, fmt.Sprintf("it has had what one client may have: its datagrams count again after %s of silence", udpSilence))
+		}
+		return nil
+	}
 	says := h.toolOf(host) + ", UDP"
-	s := &session{from: host, client: from.String(), began: time.Now(), over: make(chan struct{}), flood: h.newFlood()}
+	s := &session{from: host, client: netip.AddrPortFrom(host, from.Port()).String(), began: time.Now(), over: make(chan struct{}), flood: h.newFlood()}
 	if err := h.register(s); err != nil {
 		if strangers.mayRefuse() {
 			h.refuse(host, err.Error())
@@ -110,6 +125,33 @@ func (h *hall) beginFlood(ctx context.Context, from netip.AddrPort, strangers *s
 	}
 	h.begin(ctx, s, says)
 	return s
+}
+
+// remember keeps the session of a sending socket, of at most so many at once.
+func remember(senders map[netip.AddrPort]*session, peer netip.AddrPort, s *session) {
+	if len(senders) >= maxSenders {
+		clear(senders)
+	}
+	senders[peer] = s
+}
+
+// maxSenders are the sending sockets that a port tells apart.
+const maxSenders = 1 << 12
+
+// hadEnough tells whether a host's last session ended at a bound and the host goes
+// on sending: nothing else separates one test by UDP from the next.
+func (h *hall) hadEnough(host netip.Addr) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last, known := h.spent[host]
+	if known && time.Since(last) > udpSilence {
+		delete(h.spent, host)
+		return false
+	}
+	if known {
+		h.spent[host] = time.Now()
+	}
+	return known
 }
 
 func hostOf(at netip.AddrPort) netip.Addr { return at.Addr().Unmap().WithZone("") }

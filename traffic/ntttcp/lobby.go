@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,8 +24,16 @@ type guest struct {
 	from   netip.Addr
 	came   time.Time
 
-	offered *bool // a server has handed a port out on it
+	look *look // a server's
 }
+
+// look is what a server's porter knows of a guest.
+type look struct {
+	offered atomic.Bool // a port was handed out on it
+	next    time.Time   // when to look at it again; the porter's own
+}
+
+func (g guest) isDue(now time.Time) bool { return !now.Before(g.look.next) }
 
 // lobby listens on data ports and holds what comes until somebody claims it.
 type lobby struct {
@@ -71,7 +80,7 @@ func (l *lobby) accept(thread int, listener net.Listener) {
 			time.Sleep(acceptPause)
 			continue
 		}
-		l.arrive(guest{conn, thread, remoteIP(conn), time.Now(), new(bool)})
+		l.arrive(guest{conn, thread, remoteIP(conn), time.Now(), new(look)})
 	}
 }
 

@@ -14,6 +14,7 @@ type Receiver struct {
 	test   *Test
 	lobby  *lobby         // TCP
 	udp    []*net.UDPConn // one a thread, until the engine has them
+	lost   error          // why they could not be opened again after a test
 	desk   *desk          // SyncLinux
 	tokens []net.Listener // SyncWindows, one a thread
 
@@ -108,8 +109,22 @@ func (r *Receiver) Close() {
 }
 
 // Run waits for senders, takes part in one test and reports it. It may be called
-// again for the next one where the senders synchronise as ntttcp-for-linux's.
+// again for the next one.
 func (r *Receiver) Run(ctx context.Context) (Report, error) {
+	if r.lost != nil {
+		return Report{}, r.lost
+	}
+	report, err := r.runOnce(ctx)
+	if r.test.UDP && r.udp == nil {
+		r.lost = r.openUDP(ctx) // before the next sender is let in
+	}
+	if err == nil && r.desk != nil {
+		r.desk.settle()
+	}
+	return report, err
+}
+
+func (r *Receiver) runOnce(ctx context.Context) (Report, error) {
 	t := *r.test
 	f := newFleet(&t)
 	defer f.close()
@@ -127,9 +142,6 @@ func (r *Receiver) Run(ctx context.Context) (Report, error) {
 	close(stop)
 	<-joined
 	f.halt()
-	if r.desk != nil {
-		r.desk.settle()
-	}
 	return report, nil
 }
 

@@ -76,7 +76,7 @@ func (r *referee) hear(caller int, value int32) ruling {
 		return answer(caller, r.stateFor(caller))
 	case at == saysTime:
 		return r.hearTime(caller, value)
-	case value == askEnd && at != saysState:
+	case value == askEnd && at != saysState && at != left:
 		return r.hearEnd(caller, at)
 	case at == saysStart && value == askRun:
 		return r.hearRun(caller)

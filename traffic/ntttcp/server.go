@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -116,8 +118,37 @@ func (h *hall) listen(ctx context.Context, port int) (net.Listener, error) {
 	return config.Listen(ctx, "tcp", h.at(port))
 }
 
-// maxHandlers bounds the sync and token connections that are heard at once.
-const maxHandlers = 1024
+// The bounds of the sync and token connections that are heard at once: of all
+// hosts, and of one, which so keeps nobody else out.
+const (
+	maxHandlers = 1024
+	maxOfAHost  = 256
+)
+
+// hears takes a connection of a host in, if there is room.
+func (h *hall) hears(from netip.Addr) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.heard[from] >= maxOfAHost {
+		return false
+	}
+	select {
+	case h.handlers <- struct{}{}:
+		h.heard[from]++
+		return true
+	default:
+		return false
+	}
+}
+
+func (h *hall) heardOut(from netip.Addr) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	<-h.handlers
+	if h.heard[from]--; h.heard[from] == 0 {
+		delete(h.heard, from)
+	}
+}
 
 // accept hears each connection of a listener in its own goroutine.
 func (h *hall) accept(listener net.Listener, serve func(net.Conn)) {
@@ -130,14 +161,13 @@ func (h *hall) accept(listener net.Listener, serve func(net.Conn)) {
 			time.Sleep(acceptPause)
 			continue
 		}
-		select {
-		case h.handlers <- struct{}{}:
-		default:
+		from := remoteIP(conn)
+		if !h.hears(from) {
 			conn.Close()
 			continue
 		}
 		h.accepting.Go(func() {
-			defer func() { <-h.handlers }()
+			defer h.heardOut(from)
 			defer conn.Close()
 			serve(conn)
 		})
@@ -148,7 +178,7 @@ func (h *hall) accept(listener net.Listener, serve func(net.Conn)) {
 func (h *hall) serverTest() *Test {
 	return &Test{
 		Role: traffic.Receive, Sync: SyncNone, Message: serverMessage, AnyLength: true, SendBuffer: -1, ReceiveBuffer: -1,
-		Threads: make([]Thread, h.server.count()), CPUs: h.config.CPUs,
+		Threads: slices.Repeat([]Thread{{CPU: -1}}, h.server.count()), CPUs: h.config.CPUs,
 		HotThreads: max(1, runtime.NumCPU()/(1+h.active())),
 	}
 }

@@ -138,3 +138,78 @@ func check(t *testing.T, sent Outcome, received result.PairEnd, udp bool) {
 		t.Errorf("sent %d bytes, received %d (%s)", sent.Bytes, received.Bytes, received.Error)
 	}
 }
+
+// TestTwoSendersOfOneHost: a token for a thread that the running session has is
+// another sender's.
+func TestTwoSendersOfOneHost(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{})
+	var senders sync.WaitGroup
+	for range 2 {
+		test := s.sender(SyncWindows, 2, 1)
+		test.BitsPerSecond, test.Run = 80e6, 2*time.Second
+		began := make(chan struct{})
+		test.Say = func(e Event) {
+			if e.What == Progressing {
+				close(began)
+			}
+		}
+		senders.Go(func() {
+			if _, err := Run(t.Context(), test); err != nil {
+				t.Error(err)
+			}
+		})
+		<-began
+	}
+	senders.Wait()
+	for _, end := range s.ends(t, 2) {
+		if end.End.Bytes == 0 || end.End.Bytes > 100<<20 {
+			t.Errorf("a session of %d bytes", end.End.Bytes)
+		}
+	}
+}
+
+// TestABoundHoldsForUDPWithoutSync: who has had what one client may have begins no
+// new session while it sends on.
+func TestABoundHoldsForUDPWithoutSync(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{MaxTime: 500 * time.Millisecond})
+	test := s.sender(SyncNone, 1, 1)
+	test.UDP, test.Message, test.BitsPerSecond, test.Run = true, 1000, 8e6, 2*time.Second
+	if _, err := Run(t.Context(), test); err != nil {
+		t.Fatal(err)
+	}
+	s.ends(t, 1)
+	began, refused := 0, 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		switch e.What {
+		case traffic.SessionBegan:
+			began++
+		case traffic.SessionRefused:
+			refused++
+		}
+	}
+	if began != 1 || refused == 0 {
+		t.Errorf("%d sessions began, %d refusals were told: %+v", began, refused, s.events)
+	}
+}
+
+// TestALateCrowdCostsLittle: connections that come one by one have no thread each,
+// and their session ends in time.
+func TestALateCrowdCostsLittle(t *testing.T) {
+	t.Parallel()
+	const bound = 2 * time.Second
+	s := host(t, traffic.ServerConfig{MaxTime: bound})
+	began := time.Now()
+	for time.Since(began) < bound-200*time.Millisecond {
+		conn := s.dialPort(t, 0)
+		conn.Write([]byte("x"))
+		time.Sleep(porterEvery + 3*time.Millisecond)
+	}
+	end := s.ends(t, 1)[0]
+	if took := time.Since(began); took > 3*bound || end.End.Threads > maxCrews {
+		t.Errorf("it ended after %s with %d threads: %+v", took, end.End.Threads, end)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,8 @@ type session struct {
 	over   chan struct{} // closed when the sender says that it is over
 
 	mu    sync.Mutex
-	gone  bool   // it has ended at this end
+	gone  bool   // it is ending, or has ended, at this end: nobody joins any more
+	spent bool   // it has had what one client may have
 	after func() // what is done then; may be nil
 }
 
@@ -32,6 +34,13 @@ func (s *session) ended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gone
+}
+
+// shut lets nobody join any more.
+func (s *session) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
 }
 
 // farewell is done when the session has ended, or now.
@@ -113,6 +122,7 @@ func (h *hall) begin(ctx context.Context, s *session, says string) {
 
 func (h *hall) host(ctx context.Context, s *session) {
 	why, failed := h.follow(ctx, s)
+	s.shut()
 	if s.fleet != nil {
 		s.fleet.halt()
 	}
@@ -123,6 +133,9 @@ func (h *hall) host(ctx context.Context, s *session) {
 	s.leave()
 	h.mu.Lock()
 	delete(h.sessions, s.id)
+	if s.spent && s.fleet == nil && len(h.spent) < maxStrangers {
+		h.spent[s.from] = time.Now()
+	}
 	h.mu.Unlock()
 	what := traffic.SessionEnded
 	if failed {
@@ -174,8 +187,10 @@ func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, 
 	age := now.at.Sub(s.began)
 	switch {
 	case h.config.MaxBytes > 0 && now.bytes >= h.config.MaxBytes:
+		s.spent = true
 		return fmt.Sprintf("it reached the bound of %d bytes", h.config.MaxBytes), false, true
 	case h.config.MaxTime > 0 && age >= h.config.MaxTime:
+		s.spent = true
 		return fmt.Sprintf("it reached the bound of %s", h.config.MaxTime), false, true
 	case s.total > 0 && age >= s.total+overtime:
 		return "its time is over", false, true
@@ -226,7 +241,7 @@ func (s *session) end() result.PairEnd {
 		end.WindowSeconds = min(end.WindowSeconds, s.total.Seconds())
 	}
 	for _, c := range s.fleet.all() {
-		end.Threads += s.fleet.test.hotThreads(len(c.threads))
+		end.Threads += s.fleet.test.hotThreads(len(c.threads), c.cpu)
 	}
 	return end
 }
@@ -238,11 +253,24 @@ func (h *hall) youngest(from netip.Addr) *session {
 	defer h.mu.Unlock()
 	var found *session
 	for _, s := range h.sessions {
-		if s.from == from && s.fleet != nil && time.Since(s.began) < joinWithin && (found == nil || s.id > found.id) {
+		if s.from == from && s.fleet != nil && !s.ended() && time.Since(s.began) < joinWithin && (found == nil || s.id > found.id) {
 			found = s
 		}
 	}
 	return found
+}
+
+// has tells whether a session has one of these connections' threads already: they
+// are another sender's then.
+func (s *session) has(guests []guest) bool {
+	for _, c := range s.fleet.all() {
+		for _, g := range guests {
+			if slices.Contains(c.threads, g.thread) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (h *hall) active() int {

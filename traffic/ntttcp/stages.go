@@ -36,7 +36,7 @@ const lookEvery = 10 * time.Millisecond
 // complete tells whether every thread's buffers came.
 func (s *stages) complete() bool {
 	for _, thread := range s.fleet.count().threads {
-		if thread.Calls < s.test.packets() {
+		if thread.packets < s.test.packets() {
 			return false
 		}
 	}
@@ -91,6 +91,9 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 		s.test.say(Event{What: Interrupted})
 	case byPeer, byFlows:
 		s.test.say(Event{What: PeerEnded, Took: time.Since(s.began), Text: report.Early})
+	}
+	if n := s.fleet.count().longer; n > 0 {
+		s.test.note("%d datagrams were longer than this end's buffer of %d bytes (-l, or -b of ntttcp-for-linux): what goes beyond is not counted", n, s.test.Message)
 	}
 	s.test.say(Event{What: CycleEnded})
 	return report
@@ -181,11 +184,18 @@ func (s *stages) until(ctx context.Context, at time.Time) why {
 		case <-ctx.Done():
 			return byUser
 		case <-s.fleet.idle:
-			if !s.fleet.busy() {
+			if !s.fleet.busy() && !s.onlyLooked() {
 				return byFlows
 			}
 		}
 	}
+}
+
+// onlyLooked tells whether all who came to a receiver without sync have brought
+// nothing: the senders may still come, while the time runs.
+func (s *stages) onlyLooked() bool {
+	t := s.test
+	return t.Role == traffic.Receive && t.Sync == SyncNone && !t.Exact && s.fleet.count().bytes == 0
 }
 
 func (s *stages) observe() {

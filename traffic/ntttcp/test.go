@@ -73,7 +73,7 @@ type Test struct {
 	CPUs          []int   // where hot threads are pinned, in turn; empty: as the threads say
 	HotThreads    int     // 0: as many as there are CPUs, at most one for each connection
 
-	Messages uint64 // of each thread, 0: no bound (-n)
+	Messages uint64 // of each thread, sent or received; 0: no bound (-n)
 	WarmUp   time.Duration
 	Run      time.Duration // 0: until stopped
 	CoolDown time.Duration
@@ -81,6 +81,7 @@ type Test struct {
 	Wait     time.Duration // for the other end to come; 0: 10 min
 
 	SharePort bool // -sp: data ports are handed out on the first port
+	GoesOn    bool // a UDP sender goes on where nobody listens, as ntttcp-for-linux's
 	Exact     bool // a receiver's every port takes one connection, and the test begins when all came
 	Many      bool // -M: a receiver waits for several clients
 	Last      bool // -L: a sender is the last of them
@@ -198,6 +199,9 @@ func (t *Test) check() error {
 	}
 	connections := 0
 	for _, thread := range t.Threads {
+		if thread.CPU >= 0 && !traffic.HasCPU(thread.CPU) {
+			return fmt.Errorf("CPU %d: this machine has no such one, or this process may not use it; * is any", thread.CPU)
+		}
 		connections += max(thread.Connections, 1)
 		if err := t.checkPorts(thread); err != nil {
 			return err
@@ -249,6 +253,8 @@ type Outcome struct {
 type ThreadOutcome struct {
 	Bytes uint64
 	Calls uint64
+
+	packets uint64 // datagrams
 }
 
 // Report is how a test went: one Outcome, or one for each sample.

@@ -60,7 +60,9 @@ type Config struct {
 	LimitBytes uint64 // senders end after so many bytes over all flows; 0: no limit
 	LimitCalls uint64 // the same in whole messages
 	LimitEach  bool   // each flow may send as much, instead of all together
-	Payload    []byte // what messages hold, again and again; nil: a pattern
+	// LimitReceivers bounds what is received in the same way.
+	LimitReceivers bool
+	Payload        []byte // what messages hold, again and again; nil: a pattern
 
 	// Silence is for how long nothing may move before a thread gives its flows
 	// up; 0: 5 s; below 0: for ever.
@@ -190,9 +192,10 @@ func (e *Engine) muster() error {
 		if e.pacing, err = pace(sending, e.config); err != nil {
 			return err
 		}
-		for i, b := range traffic.Budgets(len(sending), e.config.limit(), e.config.LimitEach) {
-			sending[i].budget = b
-		}
+		e.allot(sending)
+	}
+	if e.config.LimitReceivers {
+		e.allot(e.of(traffic.Receive))
 	}
 	for _, role := range []traffic.Role{traffic.Send, traffic.Receive} {
 		if e.crews[role], err = newCrew(e, role); err != nil {
@@ -200,6 +203,13 @@ func (e *Engine) muster() error {
 		}
 	}
 	return nil
+}
+
+// allot gives flows what they may move.
+func (e *Engine) allot(flows []*flow) {
+	for i, b := range traffic.Budgets(len(flows), e.config.limit(), e.config.LimitEach) {
+		flows[i].budget = b
+	}
 }
 
 func (e *Engine) of(role traffic.Role) []*flow {
@@ -246,8 +256,10 @@ func (e *Engine) Done() <-chan struct{} { return e.done }
 // Err is what ended flows so far other than a limit or the peer's end, or nil.
 func (e *Engine) Err() error {
 	var failures []error
+	said := map[string]bool{} // of many flows, one reason is said once
 	for _, f := range e.flows {
-		if err := f.err(); err != nil && !slices.Contains(failures, err) {
+		if err := f.err(); err != nil && !said[err.Error()] {
+			said[err.Error()] = true
 			failures = append(failures, err)
 		}
 	}

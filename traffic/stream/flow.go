@@ -13,7 +13,7 @@ type flow struct {
 	role   traffic.Role
 	bucket *traffic.Bucket // nil: the kernel paces, or nobody
 	piece  int             // bytes of one call, where a bucket cuts messages; 0: whole messages
-	budget *traffic.Budget // bytes that a sender may still send
+	budget *traffic.Budget // bytes that it may still move
 
 	_     [64]byte
 	bytes atomic.Uint64

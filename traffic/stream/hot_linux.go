@@ -90,20 +90,42 @@ func (t *thread) sendBurst(f *flow, stop *atomic.Bool) burstEnd {
 	return burstEnd{}
 }
 
+// receive is one receiving call of at most so many bytes, and of the budget; none
+// without an error is the end.
+//
+//go:nosplit
+func (f *flow) receive(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno) {
+	if f.budget != nil {
+		if size = uintptr(f.budget.Take(int64(size))); size == 0 {
+			return 0, 0
+		}
+	}
+	n, _, e = syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), size, flags|t.receiveFlags, 0, 0)
+	if e != 0 {
+		n = 0
+	}
+	if f.budget != nil {
+		f.budget.GiveBack(int64(size - n))
+	}
+	if n > 0 {
+		f.count(n)
+	}
+	return n, e
+}
+
 // receiveBurst is sendBurst's other end. With MSG_TRUNC the kernel writes nothing
 // to the buffer (tcp(7)).
 //
 //go:nosplit
 func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
 	for calls := 0; calls < t.bound && !stop.Load(); calls++ {
-		n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), t.call, t.receiveFlags, 0, 0)
+		n, e := f.receive(t, t.call, 0)
 		if e == unix.EINTR {
 			continue
 		}
 		if e != 0 || n == 0 {
 			return burstEnd{f, e == 0, e}
 		}
-		f.count(n)
 		if t.dozes && n < t.call {
 			syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t.nap)), 0, 0)
 		}

@@ -115,14 +115,13 @@ func (t *thread) receiveMany(stop *atomic.Bool) burstEnd {
 		}
 		for i := range ready {
 			f := t.flows[t.poller.events[i].Fd]
-			n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), t.buffer.size, t.receiveFlags|unix.MSG_DONTWAIT, 0, 0)
+			n, e := f.receive(t, t.buffer.size, unix.MSG_DONTWAIT)
 			switch {
 			case e == unix.EINTR || e == unix.EAGAIN:
 				continue
 			case e != 0 || n == 0:
 				return burstEnd{f, e == 0, e}
 			}
-			f.count(n)
 		}
 	}
 	return burstEnd{}

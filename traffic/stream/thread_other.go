@@ -115,7 +115,12 @@ func wentAway(err error) error {
 
 func (t *thread) call() (n int, ended bool, err error) {
 	if t.role == traffic.Receive {
-		n, err = t.flow.conn.Read(t.buffer)
+		most := int(t.flow.budget.Take(int64(len(t.buffer))))
+		if most == 0 {
+			return 0, true, nil
+		}
+		n, err = t.flow.conn.Read(t.buffer[:most])
+		t.flow.budget.GiveBack(int64(most - n))
 		return n, false, err
 	}
 	size := t.pause()

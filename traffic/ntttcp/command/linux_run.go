@@ -1,7 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -78,8 +80,11 @@ func (r *linuxRun) serve(ctx context.Context, test ntttcp.Test) error {
 		if err != nil {
 			return explain(err)
 		}
-		if err := r.show(ctx, report); err != nil {
+		// Whatever becomes of one test, the receiver stays for the next one.
+		if err := r.show(ctx, report); errors.Is(err, errInterrupted) {
 			return err
+		} else if err != nil {
+			r.console.note("%v", err)
 		}
 	}
 }
@@ -102,7 +107,10 @@ func (r *linuxRun) openLog() (*os.File, error) {
 
 func (r *linuxRun) show(ctx context.Context, report ntttcp.Report) error {
 	if len(report.Outcomes) == 0 {
-		return fmt.Errorf("there is nothing to report: %s in the warm-up", report.Early)
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		return fmt.Errorf("there is nothing to report: %s", cmp.Or(report.Early, "the time that was agreed on ended")+" in the warm-up")
 	}
 	begin, end := r.edges[0], r.edges[1]
 	result := linuxResult{r.flags, report.Outcomes[0], end.since(begin), computer(), systemName()}

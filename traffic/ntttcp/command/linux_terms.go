@@ -70,7 +70,7 @@ func (l *linuxFlags) test() ntttcp.Test {
 		t.Sync = ntttcp.SyncNone
 	}
 	if l.udp {
-		t.Fill = ntttcp.LinuxUDPFill
+		t.Fill, t.GoesOn = ntttcp.LinuxUDPFill, true
 		t.Message = min(t.Message, ntttcp.MaxDatagram)
 	}
 	t.Threads = l.lineUp()
@@ -134,7 +134,7 @@ func (l *linuxFlags) notes() []string {
 	note(!l.send && l.limit() > 0, "-B and --fq-rate-limit are the sender's; ignored, as in the tool")
 	note(l.bandwidth > 0 && l.fqRate > 0, "--fq-rate-limit is ignored, as -B is given")
 	note(l.send && l.host == "", "no address with -s: sending to this machine itself")
-	note(l.udp && l.messageLength() > ntttcp.MaxDatagram, "a UDP datagram has at most %d bytes: sending that many instead of %d", ntttcp.MaxDatagram, l.messageLength())
+	note(l.udp && l.messageLength() > ntttcp.MaxDatagram, "a UDP datagram has at most %d bytes: that many instead of %d", ntttcp.MaxDatagram, l.messageLength())
 	note(l.send && !l.udp && l.ports*l.threads > runtime.NumCPU(), "%d threads of the tool: their connections are served by %d hot threads, one for each CPU", l.ports*l.threads, runtime.NumCPU())
 	return all
 }

@@ -15,6 +15,17 @@ func computer() string {
 	return name
 }
 
+// machine is the processor's architecture as `uname -m` says it.
+func machine() string {
+	switch runtime.GOARCH {
+	case "amd64":
+		return "x86_64"
+	case "arm64":
+		return "aarch64"
+	}
+	return runtime.GOARCH
+}
+
 // systemName is what `uname -a` says of a Linux, elsewhere what the program was
 // built for.
 func systemName() string {
@@ -28,5 +39,5 @@ func systemName() string {
 			words = append(words, strings.TrimSpace(string(text)))
 		}
 	}
-	return strings.Join(append(words, runtime.GOARCH), " ")
+	return strings.Join(append(words, machine(), "GNU/Linux"), " ")
 }

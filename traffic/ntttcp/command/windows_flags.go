@@ -93,7 +93,7 @@ func (w *windowsFlags) offered() []flag {
 		{"-p", value, "first port (5001)", count(&w.port, 1)},
 		{"-sp", alone, "data ports are handed out on the first port", raise(&w.sharePort)},
 		{"-ns", alone, "no synchronisation (on both ends)", raise(&w.noSync)},
-		{"-to", value, "longest wait for the other end, milliseconds; 0: for ever", count(&w.waitMillis, 0)},
+		{"-to", value, "longest wait for the other end to come, milliseconds; 0: for ever", count(&w.waitMillis, 0)},
 		{"-a", option, "outstanding I/O (2): see the note that it prints", w.setAsync},
 		{"-rb", value, "receive buffer, bytes (SO_RCVBUF)", size(&w.receiveBuffer, -maxMemory)},
 		{"-sb", value, "send buffer, bytes (SO_SNDBUF)", w.setSendBuffer},
@@ -207,7 +207,7 @@ func parseMapping(text string) (mapping, error) {
 	if len(parts) < 3 || parts[2] == "" {
 		return mapping{}, fmt.Errorf("a mapping is N,CPU,ADDRESS, as in 1,*,192.0.2.1")
 	}
-	m := mapping{cpu: -1, host: parts[2]}
+	m := mapping{cpu: -1, host: strings.TrimSuffix(strings.TrimPrefix(parts[2], "["), "]")}
 	var err error
 	if m.threads, err = number(parts[0], 1); err != nil {
 		return m, err

@@ -107,7 +107,7 @@ func verbose(e ntttcp.Event) string {
 func (w *windowsFlags) listing() string {
 	var t tree
 	t.line("buffers_length: %d", w.bufferLength())
-	t.line("num_buffers_to_send: %d", w.bufferCount())
+	t.line("num_buffers_to_send: %d", w.shownBufferCount())
 	for _, p := range w.settings() {
 		t.line("%s: %v", p.name, p.value)
 	}

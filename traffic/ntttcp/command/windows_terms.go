@@ -203,6 +203,7 @@ func (w *windowsFlags) notes() []string {
 	note(w.unbuffered, "-nsb: output is never held back here")
 	note(w.cpuFromIdle, "-cfi: CPU use always comes from the idle time here")
 	note(!w.udp && w.send && w.sendBuffer == 0 && w.sendBufferGiven, "-sb 0: systems other than Windows cannot send without a buffer and take their smallest")
+	note(!w.udp && w.receiveBuffer == 0, "-rb 0: systems other than Windows cannot receive without a buffer and take their smallest, which makes this slow")
 	note(w.runSeconds == 0 && w.warmUp+w.coolDown > 0, "-wu and -cd: there is neither warm-up nor cool-down without -t, as in the tool")
 	return all
 }

@@ -53,6 +53,14 @@ type setting struct {
 	value any
 }
 
+// shownBufferCount is what the tool itself prints: -t counts up to the largest.
+func (w *windowsFlags) shownBufferCount() int {
+	if w.runSeconds > 0 {
+		return math.MaxInt64
+	}
+	return w.bufferCount()
+}
+
 // settings are the command line as the tool shows it: times in milliseconds.
 func (w *windowsFlags) settings() []setting {
 	const milliseconds = 1000
