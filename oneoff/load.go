@@ -63,6 +63,10 @@ func memoryOf(load result.Options) int64 {
 	sockets := max(load.Float("streams"), flows, threads)
 	bytes := max(threads, flows) * (load.Float("message") + load.Float("response"))
 	bytes += flows * load.Float("window") / 8
-	bytes += sockets * max(load.Float("buffer"), load.Float("receive-buffer"))
+	if load.Text("direction") == "both" {
+		sockets *= 2
+	}
+	// Each socket has both buffers, of which the kernel takes twice what it is asked for (socket(7)).
+	bytes += sockets * 2 * (load.Float("buffer") + max(load.Float("buffer"), load.Float("receive-buffer")))
 	return int64(min(bytes, 1<<60))
 }

@@ -47,8 +47,15 @@ func (t RecvText) Event(e traffic.ServerEvent) {
 // datagrams have come at any.
 const leastRated = 0.05
 
-// counted is an end in a few words.
+// counted is an end in a few words, and why it does not count.
 func counted(end result.PairEnd) string {
+	if end.Error != "" {
+		return cameIn(end) + "; " + clipLong(end.Error)
+	}
+	return cameIn(end)
+}
+
+func cameIn(end result.PairEnd) string {
 	if end.WindowSeconds <= 0 {
 		return "nothing"
 	}

@@ -281,6 +281,8 @@ func (s *sending) outcome(ctx context.Context, mine result.PairEnd, r *remote, e
 		return o, nil
 	case o.Interrupted:
 		return o, ctx.Err()
+	case errors.Is(err, context.Canceled) && r.err != nil: // by what the receiver did
+		return o, r.err
 	case err != nil && r.err != nil:
 		return o, fmt.Errorf("sending: %w (%v)", err, r.err)
 	case err != nil:

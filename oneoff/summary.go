@@ -144,6 +144,10 @@ func zeroCopy(line lines, z *result.ZeroCopy) {
 	if z == nil {
 		return
 	}
+	if z.Completed == 0 {
+		line("zero copy", "%s; the kernel tells nothing of copies", z.Method)
+		return
+	}
 	line("zero copy", "%s: %s of %d sends were copied after all", z.Method, share(z.Copied, z.Completed), z.Completed)
 }
 

@@ -20,7 +20,7 @@ func SetCongestion(fd int, name string) error {
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("this kernel has no congestion control %q: it has %s", name, algorithms("available"))
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("congestion control %q is for root only: others may use %s", name, algorithms("allowed"))
+		return fmt.Errorf("congestion control %q is for root only: others may use %s, or %s, which is this machine's own", name, algorithms("allowed"), SystemCongestion)
 	case err != nil:
 		return fmt.Errorf("setting the congestion control %q: %w", name, err)
 	}

@@ -75,11 +75,11 @@ func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 	e.sent = 8 * float64(sender.Bytes) / sender.WindowSeconds
 	e.received = 8 * float64(receiver.Bytes) / receiver.WindowSeconds
-	message := float64(load.Int("message"))
+	// A stream's message arrives in parts, of which the rate shows more than of a datagram.
+	e.one = min(8*float64(load.Int("message"))/sender.WindowSeconds, coarse*e.target)
 	if sender.Packets > 0 {
-		message = float64(sender.Bytes) / float64(sender.Packets)
+		e.one = 8 * float64(sender.Bytes) / float64(sender.Packets) / sender.WindowSeconds
 	}
-	e.one = 8 * message / sender.WindowSeconds
 	if e.packets {
 		e.one = 1 / sender.WindowSeconds
 		e.sent = float64(sender.Packets) / sender.WindowSeconds

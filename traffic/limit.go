@@ -9,6 +9,7 @@ import (
 // The marks at which a figure counts as evidence.
 const (
 	reached     = 0.99  // of the target: the rate was kept
+	coarse      = 0.05  // of the target, at most, by which a stream may miss it for one message of the window
 	busy        = 0.90  // of the threads' time: they could do no more
 	waiting     = 0.10  // of the threads' time without a CPU
 	mostOfTime  = 0.50  // of the connections' time, as TCP_INFO has it

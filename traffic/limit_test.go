@@ -103,6 +103,19 @@ func TestJudge(t *testing.T) {
 }
 
 // TestJudgeBothWays takes the direction whose figure says the least of the path.
+// TestALongMessageIsNoExcuse: a message that is as long as the window's whole traffic
+// does not make every rate one that was kept.
+func TestALongMessageIsNoExcuse(t *testing.T) {
+	load := result.Options{"message": int64(128 << 10)}
+	sender := offering(bulk(1, 0.1), result.Offered{TargetBitsPerSecond: 1e6})
+	if limit := Judge(load, sender, bulk(0.035, 0.1)); limit.Verdict == result.RateReached {
+		t.Errorf("%+v", limit)
+	}
+	if limit := Judge(load, sender, bulk(0.96, 0.1)); limit.Verdict != result.RateReached {
+		t.Errorf("%+v", limit)
+	}
+}
+
 func TestJudgeBothWays(t *testing.T) {
 	sender, receiver := bulk(1000, 0.4), bulk(1000, 0.5)
 	back, taken := bulk(900, 0.99), bulk(900, 0.3)

@@ -134,6 +134,9 @@ func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, 
 	if order.Port != nil {
 		return connectAtPort(ctx, l, order)
 	}
+	if t, foreign := l.tool(); foreign {
+		return nil, fmt.Errorf("generator %s sends to a port of poll mode, which paths of suites have: leave generator out", t.name)
+	}
 	s, err := join(ctx, l, order.Address)
 	if err != nil {
 		return nil, err

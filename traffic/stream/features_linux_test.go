@@ -80,6 +80,23 @@ func TestPacingSaysWho(t *testing.T) {
 	}
 }
 
+// TestSlowRatesComeInPieces: whole messages would wait for seconds, counted and not sent.
+func TestSlowRatesComeInPieces(t *testing.T) {
+	const rate = 1e6
+	near, far := connected(t, 2)
+	into := newTestEngine(t, flowsOf(far, traffic.Receive), Config{})
+	from := newTestEngine(t, flowsOf(near, traffic.Send), Config{BitsPerSecond: rate})
+	into.Start()
+	began := time.Now()
+	from.Start()
+	time.Sleep(300 * time.Millisecond)
+	from.Halt()
+	most := 2 * rate / 8 * (time.Since(began).Seconds() + bucketSeconds)
+	if sent := sumBytes(from); from.pacing.method != methodBucket || sent == 0 || float64(sent) > most+2*segment {
+		t.Errorf("sent %d bytes, at most %g were allowed, by %+v", sent, most, from.pacing)
+	}
+}
+
 // TestSlowFlowsHoldNobodyUp collects garbage, which stops the world, while a flow
 // trickles that is never silent for as long as a thread's patience.
 func TestSlowFlowsHoldNobodyUp(t *testing.T) {

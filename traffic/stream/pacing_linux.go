@@ -16,6 +16,11 @@ const leastKernelRate = 1e6 // bit/s
 // aheadSeconds is how much of the rate may wait in the send buffer.
 const aheadSeconds = 0.05
 
+// longestAhead is how long, in seconds, messages may wait there that the kernel has
+// taken and not sent: a sender has counted them, and a thread with many of them seems
+// to stall. A bucket hands over pieces.
+const longestAhead = 0.1
+
 // pace makes every flow keep the rate. The kernel paces TCP by itself where the
 // outgoing device has no qdisc that does (since Linux 4.13; commit 218af599fa63).
 func pace(flows []*flow, c Config) (pacing, error) {
@@ -27,6 +32,9 @@ func pace(flows []*flow, c Config) (pacing, error) {
 	}
 	if c.Pacing == "" && c.BitsPerSecond < leastKernelRate {
 		return paceByBucket(flows, c, fmt.Sprintf("the kernel's bursts are too long under %g bit/s", leastKernelRate)), nil
+	}
+	if takes := 8 * 2 * float64(c.Message) / c.BitsPerSecond; c.Pacing == "" && takes > longestAhead {
+		return paceByBucket(flows, c, fmt.Sprintf("the kernel takes whole messages, of which two would wait for %.2g s", takes)), nil
 	}
 	rate := uint64(c.BitsPerSecond / 8)
 	for _, f := range flows {
