@@ -2,6 +2,8 @@ package oneoff
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"windtunnel/result"
@@ -39,7 +41,11 @@ func calibrate(ctx context.Context, kind traffic.Kind, config SendConfig, show S
 
 // generator names what is calibrated.
 func (c SendConfig) generator(kind traffic.Kind) string {
-	return traffic.CalibrationKey(traffic.Machine(), kind.Name(), kind.Options(), c.Load)
+	machine := traffic.Machine() + ", unpinned"
+	if len(c.CPUs) > 0 {
+		machine = fmt.Sprintf("%s, pinned to %d CPUs", traffic.Machine(), len(slices.Compact(slices.Sorted(slices.Values(c.CPUs)))))
+	}
+	return traffic.CalibrationKey(machine, kind.Name(), kind.Options(), c.Load)
 }
 
 // noteCalibration keeps it with what the sender offered. A sender that was faster

@@ -42,7 +42,10 @@ func summariseWay(line lines, way result.Way) {
 	}
 	line("sent", "%s", moved(way.Sender, perSecond))
 	line("received", "%s", moved(way.Receiver, perSecond))
-	arrivals(line, way.Receiver.Arrived)
+	arrivals(line, way.Arrived())
+	if len(way.Sender.Latencies) > 0 {
+		unasked(line, way.Sender.Offered)
+	}
 	frames(line, way.Sender, way.Receiver)
 	latencies(line, way.Sender)
 	connections(line, way.Sender.Connections)
@@ -82,6 +85,13 @@ func moved(end result.PairEnd, perSecond func(float64) string) string {
 		text += " (" + clipLong(end.Error) + ")"
 	}
 	return text
+}
+
+// unasked says which requests the latencies leave out.
+func unasked(line lines, o *result.Offered) {
+	if o != nil && o.Refused > 0 {
+		line("", "%d requests were due and not sent: as many as may be under way were, or the socket took none; the latencies leave them out", o.Refused)
+	}
 }
 
 func arrivals(line lines, a *result.Arrived) {

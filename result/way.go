@@ -6,6 +6,15 @@ type Way struct {
 	Back             bool // from the end that was reached to the one that connected
 }
 
+// Arrived is what became of the numbered packets; nil where they have no numbers. Of
+// answers only the end that asked knows which never came.
+func (w Way) Arrived() *Arrived {
+	if len(w.Sender.Latencies) > 0 && w.Sender.Arrived != nil {
+		return w.Sender.Arrived
+	}
+	return w.Receiver.Arrived
+}
+
 // Ways are the directions in which a pair's traffic flowed, the forward one
 // first; at least one. sender is the end that connected: a load that flows back
 // has its sender's figures at the other end, or in both ends' opposites.

@@ -113,7 +113,10 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 		if p.Sender.Error+p.Receiver.Error != "" {
 			continue
 		}
-		if known > 0 {
+		// Where traffic flows back, the generator is the other end, which was not
+		// calibrated, and what an end offered tells who sent.
+		back := result.Ways(p.Sender, p.Receiver)[0].Back
+		if known > 0 && !back {
 			if p.Sender.Offered == nil {
 				p.Sender.Offered = &result.Offered{}
 			}
@@ -123,7 +126,7 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 			node := t.Nodes[cell.Record.Pairs[i].From.Node]
 			o.PathSeconds = min(o.WaitSeconds, result.WaitedForOwn(p.Sender.Threads, len(node.CPUs), p.Sender.CPUSeconds, node.KernelThreadSeconds))
 		}
-		if isWindow(*t, p.Sender.WindowSeconds) { // else the trial does not count, and its rate may be any
+		if !back && isWindow(*t, p.Sender.WindowSeconds) { // else the trial does not count, and its rate may be any
 			c.beaten(cell, p.Sender)
 		}
 		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)

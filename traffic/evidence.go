@@ -15,6 +15,7 @@ type evidence struct {
 	packets        bool // rates are packets
 	target         float64
 	sent, received float64
+	asks           bool    // the sender waits for answers
 	one            float64 // packet or message in the window: no rate is known better
 	perSecond      float64 // sent, in the unit of calibrated
 	calibrated     float64 // result.Offered.CalibratedPerSecond
@@ -45,7 +46,8 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		rwnd:   connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
 		sndbuf: connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
 	}
-	if a := receiver.Arrived; a != nil && a.Expected > 0 {
+	e.asks = len(sender.Latencies) > 0
+	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
 		e.loss = float64(a.Lost) / float64(a.Expected)
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
 	}

@@ -210,5 +210,8 @@ func (e evidence) refused() string {
 	if e.refusals == 0 {
 		return ""
 	}
+	if e.asks {
+		return fmt.Sprintf("%d requests were due and not sent: as many as may be were under way, or the socket took none", e.refusals)
+	}
 	return fmt.Sprintf("the sender's system turned %d sends away: the interface took no more", e.refusals)
 }

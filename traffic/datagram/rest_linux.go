@@ -19,6 +19,8 @@ type rest struct {
 	messages int               // read, and still in the queue
 	bytes    int               // in them
 	out      []traffic.Message // of no memory: they take messages out of the queue
+	room     int               // bytes: the buffer as the kernel counts it
+	grown    bool              // for what rests
 }
 
 const (
@@ -47,13 +49,15 @@ func (q *rest) decide(s *socket, wanted, mayGrow bool) {
 }
 
 func (q *rest) begin(s *socket, mayGrow bool) {
-	if mayGrow {
+	if q.grown = mayGrow; mayGrow {
 		_ = traffic.SetBuffers(s.fd, 0, floodBuffer+restBytes) // what it brought is asked for below
 	}
 	room, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
 	if err != nil || room < restRoom*restBytes {
+		q.shrink(s)
 		return
 	}
+	q.room = room
 	if q.out == nil {
 		q.out = make([]traffic.Message, intakeMessages)
 	}
@@ -64,6 +68,15 @@ func (q *rest) begin(s *socket, mayGrow bool) {
 func (q *rest) end(s *socket) {
 	q.takeOut(s, q.messages)
 	q.on = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_PEEK_OFF, -1) != nil
+	q.shrink(s)
+}
+
+// shrink gives back what the buffer has grown by: a receiver that falls behind is to have the one that was chosen for it.
+func (q *rest) shrink(s *socket) {
+	if q.grown {
+		_ = traffic.SetBuffers(s.fd, 0, floodBuffer)
+		q.grown = false
+	}
 }
 
 // flags are those of a reading call. By MSG_TRUNC the kernel's offset passes a whole message, also one that is longer
@@ -84,6 +97,19 @@ func (q *rest) hold(s *socket, n, bytes int) {
 	if over := q.bytes - restBytes; over > 0 {
 		q.takeOut(s, over*q.messages/q.bytes)
 	}
+	if over := q.taken(s) - q.room/restRoom; over > 0 {
+		q.takeOut(s, min(q.messages, 1+over*q.messages/(q.room/restRoom)))
+	}
+}
+
+// taken is how much of the buffer all messages in the queue take: by their packets' memory, which may be several times
+// what they hold.
+func (q *rest) taken(s *socket) int {
+	info, known := s.memory()
+	if known == 0 {
+		return q.room // not known: nothing may rest
+	}
+	return int(info[unix.SK_MEMINFO_RMEM_ALLOC])
 }
 
 // takeOut takes the n oldest messages out of the queue.

@@ -146,3 +146,24 @@ func TestWhenMessagesRest(t *testing.T) {
 		}
 	}
 }
+
+// TestRestLeavesRoom whatever memory packets take: that of a short message is many times what it holds.
+func TestRestLeavesRoom(t *testing.T) {
+	s, q, send, k := resting(t, Config{Message: 100})
+	if !q.on {
+		t.Skip("skip: needs root, or net.core.rmem_max of 4 MB, for a buffer in which messages can rest")
+	}
+	const messages = 20_000
+	seen := 0
+	for range messages {
+		send(make([]byte, 100))
+		seen += len(take(t, s, k))
+	}
+	if seen != messages || s.drops() != 0 {
+		t.Errorf("%d of %d messages were seen, %d dropped", seen, messages, s.drops())
+	}
+	q.end(s)
+	if room, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF); err != nil || room > 2*floodBuffer {
+		t.Errorf("%v: the buffer still has %d bytes", err, room)
+	}
+}

@@ -116,14 +116,22 @@ func (s *socket) setGRO(c Config) {
 const skMeminfoDrops = 8
 
 func (s *socket) kernelDrops() (uint32, error) {
-	var info [16]uint32
-	size := uint32(unsafe.Sizeof(info))
-	_, _, e := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
-		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
-	if e != 0 || size < 4*(skMeminfoDrops+1) {
+	info, known := s.memory()
+	if known <= skMeminfoDrops {
 		return 0, errors.New("the kernel does not tell a socket's drops")
 	}
 	return info[skMeminfoDrops], nil
+}
+
+// memory is what the kernel tells of a socket's buffers, so many values of it.
+func (s *socket) memory() (info [16]uint32, known int) {
+	size := uint32(unsafe.Sizeof(info))
+	_, _, e := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if e != 0 {
+		return info, 0
+	}
+	return info, int(size) / 4
 }
 
 // drops is what the socket's buffer had no room for since it was taken over.

@@ -249,8 +249,9 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 	if end.Opposite != nil {
 		end.Opposite.WindowSeconds = end.WindowSeconds
 	}
-	if w.load.udp { // that never came, only the sender can tell
-		end.Arrived = &result.Arrived{Expected: end.Packets, Corrupt: after.seen.corrupt - before.seen.corrupt, Flows: w.load.flows}
+	// What never came, only who asked can tell.
+	if corrupt := after.seen.corrupt - before.seen.corrupt; corrupt > 0 {
+		end.Arrived = &result.Arrived{Corrupt: corrupt}
 	}
 	if err == nil && end.Packets == 0 {
 		err = errors.New("no request came in the window")
