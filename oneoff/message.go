@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -98,7 +99,7 @@ func (w *wire) read(message any, patience time.Duration) error {
 	}
 	line, err := w.line()
 	if err != nil {
-		return err
+		return w.why(err)
 	}
 	if err := json.Unmarshal(line, message); err != nil {
 		return fmt.Errorf("not a message of the protocol: %w", err)
@@ -125,6 +126,16 @@ func (w *wire) hurry(why error) {
 	defer w.mu.Unlock()
 	w.hurried = why
 	_ = w.conn.SetReadDeadline(time.Unix(1, 0))
+}
+
+// why a read ended: what it was hurried for says more than that its time was over.
+func (w *wire) why(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hurried != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		return w.hurried
+	}
+	return err
 }
 
 func (w *wire) line() ([]byte, error) {

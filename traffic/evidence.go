@@ -117,7 +117,11 @@ func (e evidence) ends() string {
 	if e.spins {
 		return "its threads poll, so that they are always busy"
 	}
-	return fmt.Sprintf("the sender's threads were busy %s of the time, the receiver's %s", percent(e.sender), percent(e.receiver))
+	says := fmt.Sprintf("the sender's threads were busy %s of the time, the receiver's %s", percent(e.sender), percent(e.receiver))
+	if e.wait >= waiting {
+		says += fmt.Sprintf("; the sender's could run and had no CPU for %s", percent(e.wait))
+	}
+	return says
 }
 
 // rate writes one in four digits.

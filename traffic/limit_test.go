@@ -78,7 +78,7 @@ func TestJudge(t *testing.T) {
 			result.GeneratorLimited, "fell 7 % short of the rate asked for while its threads could run and had no CPU for 5 %"},
 		{"blocked, and behind its rate", offering(packets(5, 0.2), result.Offered{TargetPacketsPerSecond: 10e3, WaitSeconds: 0.1}), packets(5, 0.1),
 			result.PathLimited, "neither end"},
-		{"waited for a CPU, and had time to spare", offering(bulk(1000, 0.3), result.Offered{WaitSeconds: 0.5}), bulk(1000, 0.3), result.PathLimited, "neither end"},
+		{"waited for a CPU, and had time to spare", offering(bulk(1000, 0.3), result.Offered{WaitSeconds: 0.5}), bulk(1000, 0.3), result.PathLimited, "had no CPU for 25 %"},
 		{"the window was closed", connected(bulk(1000, 0.5), result.Connection{RwndLimitedSeconds: 1.5}), bulk(1000, 0.6), result.ReceiverLimited, "closed for 75 %"},
 		{"the receiver was busier", bulk(1000, 0.92), bulk(1000, 0.99), result.ReceiverLimited, "busy 99 % of the time, the sender's 92 %"},
 		{"a small send buffer", connected(bulk(1000, 0.5), result.Connection{SndbufLimitedSeconds: 1.9}), bulk(1000, 0.6), result.GeneratorLimited, "sndbuf-limited"},

@@ -225,8 +225,10 @@ func (in *inlet) know(from *name) {
 }
 
 // seenMark is when a mark's first datagram left or came, by the engine's clock,
-// and the CPU time of the threads of that direction then.
-func (e *Engine) seenMark(role traffic.Role, mark int) (first seen) {
+// and the CPU time, then, of the threads of that direction which have seen it: all of
+// them, or not.
+func (e *Engine) seenMark(role traffic.Role, mark int) (first seen, all bool) {
+	all = true
 	for _, t := range e.threads {
 		var s seen
 		t.latch.lock()
@@ -235,9 +237,13 @@ func (e *Engine) seenMark(role traffic.Role, mark int) (first seen) {
 			s = t.send.seen[mark]
 		case role == traffic.Receive && t.receive != nil:
 			s = t.receive.seen[mark]
+		default: // of the other direction
+			t.latch.unlock()
+			continue
 		}
 		t.latch.unlock()
 		if !s.yes {
+			all = false
 			continue
 		}
 		if !first.yes || s.at < first.at {
@@ -246,5 +252,5 @@ func (e *Engine) seenMark(role traffic.Role, mark int) (first seen) {
 		first.cpu += s.cpu
 		first.yes = true
 	}
-	return first
+	return first, all
 }

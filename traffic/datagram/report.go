@@ -159,10 +159,16 @@ const fewDatagrams = 200
 // clocks began apart, and the datagrams that are counted are those. Few datagrams
 // tell no time: a second of three a second would be 0.67 or 1.33 s.
 func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
-	from, to := r.engine.seenMark(role, markWindow), r.engine.seenMark(role, markTail)
+	from, allFrom := r.engine.seenMark(role, markWindow)
+	to, allTo := r.engine.seenMark(role, markTail)
 	if end.Packets < fewDatagrams || !from.yes || !to.yes || to.at <= from.at {
 		return
 	}
-	end.WindowSeconds = time.Duration(to.at - from.at).Seconds()
-	end.CPUSeconds = max(0, (to.cpu - from.cpu).Seconds())
+	seconds := time.Duration(to.at - from.at).Seconds()
+	if allFrom && allTo {
+		end.CPUSeconds = max(0, (to.cpu - from.cpu).Seconds())
+	} else { // what all used between the snapshots, for as long as the marks were apart
+		end.CPUSeconds *= seconds / end.WindowSeconds
+	}
+	end.WindowSeconds = seconds
 }

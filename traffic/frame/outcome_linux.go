@@ -28,7 +28,9 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 	if last.err != nil {
 		end.Error = last.err.Error()
 		ours, seconds = used.all.since(before.all), used.at.Sub(before.at).Seconds()
-		lost = ours.gaps()
+		// The sender tells what was refused also when it stops early.
+		refused := w.listener.refused.Load() - before.refused
+		lost = ours.gaps() - min(ours.gaps(), refused)
 	}
 	end.WindowSeconds, end.Packets = seconds, ours.packets
 	end.Bytes = ours.bytes

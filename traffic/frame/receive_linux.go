@@ -28,8 +28,10 @@ type receiveWorker struct {
 	address  string // at which a sender reaches it
 	sink     sink
 
-	closing chan struct{}
-	once    sync.Once
+	closing    chan struct{}
+	once       sync.Once
+	gapsBefore [2]uint64 // when the last two intervals ended, the older first
+
 	running sync.Mutex // held by Run; Close takes it before it frees anything
 	failed  error      // of Close
 }
@@ -91,14 +93,17 @@ func (w *receiveWorker) await(ctx context.Context, until time.Time) error {
 }
 
 // sofar is for intervals: by the time of arrival, lost by gaps in the numbers but for
-// those of refused frames.
+// those of refused frames. What the sender's device refused, it tells when its own
+// interval ends, a little before or after this one's; so a loss shows two intervals
+// later, when that is known of all gaps.
 func (w *receiveWorker) sofar() (packets, lost uint64) {
 	all, err := w.sink.tally()
 	if err != nil {
 		return 0, 0
 	}
 	t := all.all()
-	gaps := t.gaps()
+	gaps := w.gapsBefore[0]
+	w.gapsBefore = [2]uint64{w.gapsBefore[1], t.gaps()}
 	return t.packets, gaps - min(gaps, w.listener.refused.Load())
 }
 
@@ -110,12 +115,14 @@ type reading struct {
 	cpu   time.Duration
 	drops uint64
 	cycle result.Cycles
-	err   error
+	// refused are the frames that the sender has told were refused.
+	refused uint64
+	err     error
 }
 
 func (w *receiveWorker) reading() reading {
 	all, err := w.sink.tally()
-	r := reading{at: time.Now(), all: all.all(), err: err}
+	r := reading{at: time.Now(), all: all.all(), refused: w.listener.refused.Load(), err: err}
 	switch s := w.sink.(type) {
 	case *packetSink:
 		r.cpu, r.calls = s.used()

@@ -66,13 +66,18 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 	}
 	c.broken, c.failure = e.broken(), e.failure
 	c.read = func() (uint64, uint64) {
-		sent, refused := e.counts(warmUp, window, after)
-		w.session.refused(refused)
-		return sent, 0
+		return w.tellRefused(e), 0
 	}
 	c.start()
 	defer c.stop()
 	return w.drive(ctx, e, c)
+}
+
+// tellRefused tells the receiver which numbers it need not wait for, and returns how many frames were sent.
+func (w *sendWorker) tellRefused(e mover) (sent uint64) {
+	sent, refused := e.counts(warmUp, window, after)
+	w.session.refused(refused)
+	return sent
 }
 
 // startSources lets a thread run for each source.
@@ -96,6 +101,7 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		e.halt()
 		return result.PairEnd{}, err
 	}
+	w.tellRefused(e)
 	e.setPhase(window)
 	before := e.usage()
 	early := c.until(ctx, c.windowEnd())
@@ -105,6 +111,9 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		early = c.sleep(ctx, time.Now().Add(tail))
 	}
 	e.halt()
+	if early != nil { // the receiver gets no last word
+		w.tellRefused(e)
+	}
 	end := w.end(e, c, before, used)
 	if early == nil {
 		early = w.session.tell(final{sent: told(e, end.Packets), windowNS: uint64(used.at.Sub(before.at).Nanoseconds())})
