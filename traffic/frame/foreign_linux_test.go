@@ -88,9 +88,7 @@ func standIn(t *testing.T, script string) aim {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "testpmd")
 	text := "#!/bin/sh\n" + `echo "EAL: RTE Version: 'DPDK 1.2.3'"; echo "Checking link statuses..."; echo Done` + "\n" + script
-	if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, program, text)
 	return aim{program: program, cpu: -1, length: 60}
 }
 

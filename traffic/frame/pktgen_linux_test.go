@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -171,6 +172,18 @@ func pretended(t *testing.T, way string) aim {
 	return standingIn(t, pretendEnv, way)
 }
 
+// writeProgram makes a program that can be run at once: a child that another test begins meanwhile would have it open for
+// writing until it becomes its own program, and the kernel runs no such file (ETXTBSY).
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(text), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func standingIn(t *testing.T, environment, way string) aim {
 	t.Helper()
 	dir := socketFolder(t)
@@ -179,9 +192,7 @@ func standingIn(t *testing.T, environment, way string) aim {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "pktgen")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+environment+"="+way+" exec "+self+" \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, program, "#!/bin/sh\n"+environment+"="+way+" exec "+self+" \"$@\"\n")
 	return aim{program: program, socket: filepath.Join(dir, "port"), cpu: -1, length: 60, flows: 1, mac: "02:00:00:00:00:07", hop: "02:00:00:00:00:08",
 		from: netip.MustParseAddr("192.0.2.7"), to: netip.MustParseAddr("192.0.2.8"), fromPort: 1024, toPort: 7041}
 }

@@ -3,11 +3,9 @@ package stream
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"windtunnel/traffic"
@@ -32,52 +30,27 @@ func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, 
 	return newWorker(l, order, conns), nil
 }
 
-// dialAll returns the connections made so far beside an error.
+// dialAll returns the connections made so far beside an error. It dials in the
+// caller's own thread, which may be in another network namespace than the program's.
 func dialAll(ctx context.Context, l load, address string) ([]*net.TCPConn, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	dialer := net.Dialer{Control: l.control(), KeepAlive: -1}
 	dialer.SetMultipathTCP(false)
 	var session token
 	rand.Read(session[:])
-	conns := make([]*net.TCPConn, l.connections())
-	errs := make([]error, len(conns))
-	var dialling sync.WaitGroup
-	slots := make(chan struct{}, dialledAtOnce)
-	for i := range conns {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		dialling.Go(func() {
-			defer func() { <-slots }()
-			conn, err := dialer.DialContext(ctx, "tcp", address)
-			if err != nil {
-				errs[i] = err
-				cancel()
-				return
-			}
-			conns[i] = conn.(*net.TCPConn)
-			greeting := hello{Version: version, Direction: l.direction, Index: uint32(i), Total: uint32(len(conns)), Token: session}.encode()
-			if _, err := conn.Write(greeting[:]); err != nil {
-				errs[i] = fmt.Errorf("introducing stream %d: %w", i, err)
-				cancel()
-			}
-		})
-	}
-	dialling.Wait()
-	// The first that went wrong ended the others.
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
+	var conns []*net.TCPConn
+	for i := range l.connections() {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
 			return conns, err
 		}
+		conns = append(conns, conn.(*net.TCPConn))
+		greeting := hello{Version: version, Direction: l.direction, Index: uint32(i), Total: uint32(l.connections()), Token: session}.encode()
+		if _, err := conn.Write(greeting[:]); err != nil {
+			return conns, fmt.Errorf("introducing stream %d: %w", i, err)
+		}
 	}
-	return conns, ctx.Err()
+	return conns, nil
 }
-
-// dialledAtOnce is how many connections are opened at once: one after the other they
-// take a round trip each, and more could overflow the receiver's queue (its backlog).
-const dialledAtOnce = 64
 
 func awaitAnswers(ctx context.Context, conns []*net.TCPConn) error {
 	hurry := func() {
