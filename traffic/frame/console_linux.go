@@ -44,6 +44,7 @@ type console struct {
 	patience time.Duration   // for an answer
 	given    <-chan struct{} // closed when who waits for it to be ready gives up
 	heard    chan string
+	silent   chan struct{} // closed when all that it said has been heard
 	ended    chan struct{} // closed when it has
 
 	mu   sync.Mutex
@@ -82,7 +83,7 @@ func newConsole(ctx context.Context, args, environment []string) (*console, erro
 	}
 	c := &console{
 		cmd: exec.Command(program, args[1:]...), enter: "\n", pollers: pollers, patience: consolePatience, given: ctx.Done(),
-		heard: make(chan string, linesWaiting), ended: make(chan struct{}),
+		heard: make(chan string, linesWaiting), silent: make(chan struct{}), ended: make(chan struct{}),
 	}
 	c.cmd.Env = append([]string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, environment...)
 	c.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL, Setpgid: true}
@@ -123,6 +124,7 @@ func (c *console) start(voices ...voice) error {
 	go func() {
 		all.Wait()
 		close(c.heard)
+		close(c.silent)
 	}()
 	return nil
 }
@@ -211,8 +213,20 @@ func (c *console) overdue() bool {
 	}
 }
 
+// lastWords is how long what a program said at its end may take to be read: whom it
+// began may keep its output open.
+const lastWords = time.Second
+
 // failure is an error with what the program said last.
 func (c *console) failure(err error) error {
+	select {
+	case <-c.ended:
+		select {
+		case <-c.silent:
+		case <-time.After(lastWords):
+		}
+	default:
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	text := strings.Join(c.last, "; ")
