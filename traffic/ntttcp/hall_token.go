@@ -10,7 +10,8 @@ import (
 )
 
 // serveToken answers a token of NTttcp for Windows. Its sender opens all data
-// connections before the first token, and sends when it has the last one back.
+// connections before the first token, and sends when it has the last one back: its
+// session begins before that, as the next sender of the host may come right after.
 func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	from := remoteIP(conn)
@@ -19,7 +20,8 @@ func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 		closeGuests(h.lobby.claim(func(g guest) bool { return g.from == from }))
 		return
 	}
-	if swapTokens(conn, time.Now().Add(tokenPatience)) != nil {
+	conn.SetDeadline(time.Now().Add(tokenPatience))
+	if takeToken(conn) != nil {
 		return
 	}
 	h.mu.Lock()
@@ -28,6 +30,7 @@ func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 	if h.hasAllTokens(from) {
 		h.startArrival(ctx, from)
 	}
+	giveToken(conn)
 }
 
 // hasAllTokens tells whether a host has sent one for each of its connections; a

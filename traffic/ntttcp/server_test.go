@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"context"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -136,6 +137,25 @@ func check(t *testing.T, sent Outcome, received result.PairEnd, udp bool) {
 	}
 	if received.Error != "" || received.Bytes+slack < sent.Bytes || received.Bytes > sent.Bytes+slack || sent.Bytes == 0 {
 		t.Errorf("sent %d bytes, received %d (%s)", sent.Bytes, received.Bytes, received.Error)
+	}
+}
+
+// TestTheLastTokenBeginsTheSession, before it goes back.
+func TestTheLastTokenBeginsTheSession(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{})
+	s.dialPort(t, 0) // the data's
+	visitor := s.dialPort(t, 0)
+	visitor.(*net.TCPConn).CloseWrite()
+	closed(t, "visitor", visitor) // so that the first was let in before it
+	token := s.dialPort(t, tokenOffset)
+	if err := swapTokens(token, time.Now().Add(10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.events) != 1 || s.events[0].What != traffic.SessionBegan {
+		t.Errorf("with the token back: %+v", s.events)
 	}
 }
 

@@ -22,9 +22,20 @@ const (
 // The original does not look at what it gets, so neither does this.
 func swapTokens(conn net.Conn, until time.Time) error {
 	conn.SetDeadline(until)
+	if err := giveToken(conn); err != nil {
+		return err
+	}
+	return takeToken(conn)
+}
+
+func giveToken(conn net.Conn) error {
 	if _, err := conn.Write([]byte{token}); err != nil {
 		return fmt.Errorf("sending the token to %s: %w", conn.RemoteAddr(), err)
 	}
+	return nil
+}
+
+func takeToken(conn net.Conn) error {
 	var b [1]byte
 	if _, err := io.ReadFull(conn, b[:]); err != nil {
 		return fmt.Errorf("waiting for the token of %s: %w", conn.RemoteAddr(), err)
