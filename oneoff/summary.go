@@ -154,7 +154,7 @@ func zeroCopy(line lines, z *result.ZeroCopy) {
 	if z == nil {
 		return
 	}
-	if z.Completed == 0 {
+	if z.Method != "msg-zerocopy" {
 		line("zero copy", "%s; the kernel tells nothing of copies", z.Method)
 		return
 	}

@@ -2,12 +2,12 @@ package traffic
 
 import "sync/atomic"
 
-// Budget is what senders may still send, in bytes or in datagrams, as its engine
+// Budget is what flows may still move, in bytes or in datagrams, as their engine
 // counts. Nil is without a bound.
 type Budget struct{ left atomic.Int64 }
 
-// Budgets are those of n senders that may send so much: one that they share, or
-// one for each. A limit of 0 is none.
+// Budgets are those of n flows that may move so much: one that they share, or one
+// for each. A limit of 0 is none.
 func Budgets(n int, limit uint64, each bool) []*Budget {
 	all := make([]*Budget, n)
 	if limit == 0 {
@@ -24,7 +24,7 @@ func Budgets(n int, limit uint64, each bool) []*Budget {
 	return all
 }
 
-// Take returns how much of what is wanted may be sent; 0: the budget is spent.
+// Take returns how much of what is wanted may be moved; 0: the budget is spent.
 //
 //go:nosplit
 func (b *Budget) Take(want int64) int64 {
@@ -43,7 +43,7 @@ func (b *Budget) Take(want int64) int64 {
 // IsSpent tells whether nothing is left to take.
 func (b *Budget) IsSpent() bool { return b != nil && b.left.Load() <= 0 }
 
-// GiveBack returns what was taken and not sent.
+// GiveBack returns what was taken and not moved.
 //
 //go:nosplit
 func (b *Budget) GiveBack(n int64) {

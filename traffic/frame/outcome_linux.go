@@ -29,7 +29,7 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		end.Error = last.err.Error()
 		ours, seconds = used.all.since(before.all), used.at.Sub(before.at).Seconds()
 		// The sender tells what was refused also when it stops early.
-		refused := w.listener.refused.Load() - before.refused
+		refused := w.listener.refused.Load() - before.told
 		lost = ours.gaps() - min(ours.gaps(), refused)
 	}
 	end.WindowSeconds, end.Packets = seconds, ours.packets

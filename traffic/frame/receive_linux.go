@@ -28,10 +28,8 @@ type receiveWorker struct {
 	address  string // at which a sender reaches it
 	sink     sink
 
-	closing    chan struct{}
-	once       sync.Once
-	gapsBefore [2]uint64 // when the last two intervals ended, the older first
-
+	closing chan struct{}
+	once    sync.Once
 	running sync.Mutex // held by Run; Close takes it before it frees anything
 	failed  error      // of Close
 }
@@ -49,7 +47,7 @@ func (w *receiveWorker) Run(ctx context.Context, when traffic.Schedule) (result.
 		return result.PairEnd{}, errClosed
 	default:
 	}
-	c := &course{when: when, closing: w.closing, size: w.load.sizes.mean(), failure: func() error { return nil }, read: w.sofar}
+	c := &course{when: when, closing: w.closing, size: w.load.sizes.mean(), failure: func() error { return nil }, read: w.sofar()}
 	if s, ok := w.sink.(*portSink); ok {
 		c.broken, c.failure = s.tester.ended, s.tester.failure
 	}
@@ -96,15 +94,18 @@ func (w *receiveWorker) await(ctx context.Context, until time.Time) error {
 // those of refused frames. What the sender's device refused, it tells when its own
 // interval ends, a little before or after this one's; so a loss shows two intervals
 // later, when that is known of all gaps.
-func (w *receiveWorker) sofar() (packets, lost uint64) {
-	all, err := w.sink.tally()
-	if err != nil {
-		return 0, 0
+func (w *receiveWorker) sofar() (read func() (packets, lost uint64)) {
+	var before [2]uint64 // gaps when the last two intervals ended, the older first
+	return func() (packets, lost uint64) {
+		all, err := w.sink.tally()
+		if err != nil {
+			return 0, 0
+		}
+		t := all.all()
+		gaps := before[0]
+		before = [2]uint64{before[1], t.gaps()}
+		return t.packets, gaps - min(gaps, w.listener.refused.Load())
 	}
-	t := all.all()
-	gaps := w.gapsBefore[0]
-	w.gapsBefore = [2]uint64{w.gapsBefore[1], t.gaps()}
-	return t.packets, gaps - min(gaps, w.listener.refused.Load())
 }
 
 // reading is the sink at one instant of this end's clock.
@@ -115,14 +116,13 @@ type reading struct {
 	cpu   time.Duration
 	drops uint64
 	cycle result.Cycles
-	// refused are the frames that the sender has told were refused.
-	refused uint64
-	err     error
+	told  uint64 // frames that were refused, as the sender has said
+	err   error
 }
 
 func (w *receiveWorker) reading() reading {
 	all, err := w.sink.tally()
-	r := reading{at: time.Now(), all: all.all(), refused: w.listener.refused.Load(), err: err}
+	r := reading{at: time.Now(), all: all.all(), told: w.listener.refused.Load(), err: err}
 	switch s := w.sink.(type) {
 	case *packetSink:
 		r.cpu, r.calls = s.used()

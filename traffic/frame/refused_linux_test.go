@@ -18,6 +18,7 @@ func (c *counting) close() error              { return nil }
 func TestRefusedFramesAreNotLost(t *testing.T) {
 	sink := &counting{}
 	w := &receiveWorker{sink: sink, listener: &listener{}}
+	sofar := w.sofar()
 	for _, step := range []struct{ came, skipped, told, lost uint64 }{
 		{100, 0, 0, 0},
 		{200, 40, 0, 0},   // 40 were refused, which is not told yet
@@ -28,11 +29,11 @@ func TestRefusedFramesAreNotLost(t *testing.T) {
 	} {
 		sink.all.packets, sink.all.skipped = step.came, step.skipped
 		w.listener.refused.Store(step.told)
-		if packets, lost := w.sofar(); packets != step.came || lost != step.lost {
+		if packets, lost := sofar(); packets != step.came || lost != step.lost {
 			t.Errorf("%+v: %d came, %d lost", step, packets, lost)
 		}
 	}
-	before, used := reading{refused: 40}, reading{}
+	before, used := reading{told: 40}, reading{}
 	used.all.packets, used.all.skipped = 600, 25 // 15 of them refused
 	w.listener.refused.Store(55)
 	end, err := w.end(&course{}, before, used, parting{err: errClosed})

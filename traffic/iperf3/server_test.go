@@ -52,7 +52,7 @@ func TestManyClients(t *testing.T) {
 			mine[s.Sent.Bytes<<32|s.Received.Bytes]++
 		}
 		if came == 0 {
-			t.Errorf("client %d: nothing came", i)
+			t.Errorf("client %d: nothing came: %+v", i, ends[i].Streams)
 		}
 		for _, s := range h.session(t, uint64(i+1)).end(t).Streams {
 			theirs[s.Sent.Bytes<<32|s.Received.Bytes]++

@@ -188,11 +188,6 @@ func (h *hall) forget() {
 			delete(h.arriving, from)
 		}
 	}
-	for host, last := range h.spent {
-		if time.Since(last) > udpSilence {
-			delete(h.spent, host)
-		}
-	}
 }
 
 func (h *hall) close() {

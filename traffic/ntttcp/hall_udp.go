@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"sync"
@@ -137,6 +138,14 @@ func remember(senders map[netip.AddrPort]*session, peer netip.AddrPort, s *sessi
 
 // maxSenders are the sending sockets that a port tells apart.
 const maxSenders = 1 << 12
+
+// noteSpent remembers a host whose session ended at a bound. The caller holds the lock.
+func (h *hall) noteSpent(host netip.Addr) {
+	maps.DeleteFunc(h.spent, func(_ netip.Addr, last time.Time) bool { return time.Since(last) > udpSilence })
+	if len(h.spent) < maxStrangers {
+		h.spent[host] = time.Now()
+	}
+}
 
 // hadEnough tells whether a host's last session ended at a bound and the host goes
 // on sending: nothing else separates one test by UDP from the next.

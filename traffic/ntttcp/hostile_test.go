@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -157,13 +156,44 @@ func TestHostileCallersOfAReceiver(t *testing.T) {
 	for range 3 {
 		<-refused
 	}
-	var both sync.WaitGroup
-	var received Report
-	both.Go(func() { received, err = r.Run(t.Context()) })
-	sent, failed := Run(t.Context(), send)
-	both.Wait()
-	if failed != nil || err != nil {
-		t.Fatal(failed, err)
-	}
+	sent, received := pairBegins(t, r, send)
 	within(t, sent, received)
+}
+
+// TestALoudCallerHoldsNoReceiverUp: goodbyes without end do not keep a receiver
+// from its end, nor does a crowd keep a sender out.
+func TestALoudCallerHoldsNoReceiverUp(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncLinux, 1, 1)
+	r, err := receive.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	sync := net.JoinHostPort("127.0.0.1", fmt.Sprint(send.Threads[0].Port-1))
+	for range maxCallers + 6 {
+		conn, err := net.Dial("tcp", sync)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	loud, err := net.Dial("tcp", sync)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer loud.Close()
+	go func() {
+		writeMessage(loud, askState)
+		writeMessage(loud, 1)
+		for writeMessage(loud, askEnd) == nil {
+			time.Sleep(goodbye / 4)
+		}
+	}()
+	pairBegins(t, r, send)
+	began := time.Now()
+	r.Close()
+	if took := time.Since(began); took > 4*goodbye {
+		t.Errorf("closing took %s", took)
+	}
 }

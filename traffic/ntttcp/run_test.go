@@ -49,13 +49,17 @@ func ourGoroutines() string {
 var portsGiven atomic.Int64
 
 // freePorts finds a base so that everything from base-1 to base+n and the token
-// ports above were free a moment ago. They lie below those that systems give to
-// connections by themselves.
+// ports above were free a moment ago. They lie in 11000 to 20999, below those that
+// systems give to connections by themselves and those of the tests of command,
+// which run beside these; and a thousand of bases alternates with the thousand of
+// their token ports, which a server opens later than its other ones.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
 	for range 2000 {
-		base := 11000 + int(portsGiven.Add(int64(n+7))%19000)
-		if portsFree(base-1, n+2) && portsFree(base+tokenOffset, n+1) {
+		taken := n + 7
+		given := int(portsGiven.Add(int64(taken))-int64(taken)) % (5 * tokenOffset)
+		base := 11001 + given/tokenOffset*2*tokenOffset + given%tokenOffset
+		if given%tokenOffset < tokenOffset-taken && portsFree(base-1, n+2) && portsFree(base+tokenOffset, n+1) {
 			return base
 		}
 	}
@@ -113,6 +117,29 @@ func runPair(t *testing.T, send, receive Test) (sent, received Report) {
 		cancel()
 	}
 	both.Wait()
+	return sent, received
+}
+
+// pairBegins runs a receiver that listens already beside a sender.
+func pairBegins(t *testing.T, r *Receiver, send Test) (sent, received Report) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var both sync.WaitGroup
+	both.Go(func() {
+		var err error
+		if received, err = r.Run(ctx); err != nil {
+			t.Errorf("receiving: %v", err)
+		}
+	})
+	sent, err := Run(ctx, send)
+	both.Wait()
+	if err != nil {
+		t.Errorf("sending: %v", err)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
 	return sent, received
 }
 
@@ -394,38 +421,34 @@ func TestStrangersDoNotTakeAPort(t *testing.T) {
 		}
 		defer conn.Close()
 	}
-	var both sync.WaitGroup
-	var received Report
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	both.Go(func() { received, err = r.Run(ctx) })
-	sent, failed := Run(ctx, send)
-	both.Wait()
-	if failed != nil || err != nil {
-		t.Fatal(failed, err)
-	}
+	sent, received := pairBegins(t, r, send)
 	within(t, sent, received)
 }
 
 // TestReceiverStays takes part in one test after the other (-H).
 func TestReceiverStays(t *testing.T) {
-	t.Parallel()
-	send, receive := pairOf(t, SyncLinux, 1, 1)
-	r, err := receive.Listen(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for range 2 {
-		var both sync.WaitGroup
-		var received Report
-		both.Go(func() { received, err = r.Run(t.Context()) })
-		sent, failed := Run(t.Context(), send)
-		both.Wait()
-		if failed != nil || err != nil {
-			t.Fatal(failed, err)
-		}
-		within(t, sent, received)
+	for name, c := range map[string]struct {
+		sync Sync
+		udp  bool
+	}{"linux": {SyncLinux, false}, "linux udp": {SyncLinux, true}, "none udp": {SyncNone, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			send, receive := pairOf(t, c.sync, 1, 1)
+			for _, test := range []*Test{&send, &receive} {
+				if test.UDP = c.udp; c.udp {
+					test.Message, test.BitsPerSecond = 1000, 8e6
+				}
+			}
+			r, err := receive.Listen(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			for range 2 {
+				sent, received := pairBegins(t, r, send)
+				within(t, sent, received)
+			}
+		})
 	}
 }
 

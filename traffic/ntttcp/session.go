@@ -23,10 +23,10 @@ type session struct {
 	fleet  *fleet        // what comes by TCP; nil: nothing can
 	flood  *flood        // what comes by UDP; nil: nothing can
 	over   chan struct{} // closed when the sender says that it is over
+	spent  bool          // it has had what one client may have; its host's alone
 
 	mu    sync.Mutex
-	gone  bool   // it is ending, or has ended, at this end: nobody joins any more
-	spent bool   // it has had what one client may have
+	gone  bool   // it is over at this end: nobody joins any more
 	after func() // what is done then; may be nil
 }
 
@@ -34,13 +34,6 @@ func (s *session) ended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gone
-}
-
-// shut lets nobody join any more.
-func (s *session) shut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gone = true
 }
 
 // farewell is done when the session has ended, or now.
@@ -122,7 +115,7 @@ func (h *hall) begin(ctx context.Context, s *session, says string) {
 
 func (h *hall) host(ctx context.Context, s *session) {
 	why, failed := h.follow(ctx, s)
-	s.shut()
+	s.leave()
 	if s.fleet != nil {
 		s.fleet.halt()
 	}
@@ -130,11 +123,10 @@ func (h *hall) host(ctx context.Context, s *session) {
 	if s.fleet != nil {
 		s.fleet.close()
 	}
-	s.leave()
 	h.mu.Lock()
 	delete(h.sessions, s.id)
-	if s.spent && s.fleet == nil && len(h.spent) < maxStrangers {
-		h.spent[s.from] = time.Now()
+	if s.spent && s.fleet == nil {
+		h.noteSpent(s.from)
 	}
 	h.mu.Unlock()
 	what := traffic.SessionEnded

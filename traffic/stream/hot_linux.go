@@ -56,10 +56,6 @@ func (f *flow) send(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno)
 //
 //go:nosplit
 func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended bool, e syscall.Errno) {
-	if f.budget == nil {
-		n, e = f.send(t, size, flags)
-		return n, false, e
-	}
 	if size = uintptr(f.budget.Take(int64(size))); size == 0 {
 		return 0, true, 0
 	}
@@ -95,18 +91,14 @@ func (t *thread) sendBurst(f *flow, stop *atomic.Bool) burstEnd {
 //
 //go:nosplit
 func (f *flow) receive(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno) {
-	if f.budget != nil {
-		if size = uintptr(f.budget.Take(int64(size))); size == 0 {
-			return 0, 0
-		}
+	if size = uintptr(f.budget.Take(int64(size))); size == 0 {
+		return 0, 0
 	}
 	n, _, e = syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(t.buffer.at), size, flags|t.receiveFlags, 0, 0)
 	if e != 0 {
 		n = 0
 	}
-	if f.budget != nil {
-		f.budget.GiveBack(int64(size - n))
-	}
+	f.budget.GiveBack(int64(size - n))
 	if n > 0 {
 		f.count(n)
 	}

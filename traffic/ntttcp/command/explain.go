@@ -19,9 +19,10 @@ func explain(err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, wsaNoSuchAddress):
 		return fmt.Errorf("%w; the address of a receiver, and a sender's own, must be this machine's: `ip address` lists them", err)
-	case errors.As(err, &dialling) && dialling.Op == "dial" && (errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddressInUse)):
-		return fmt.Errorf("%w; the sender's own port (-f) is taken, or a test that just ended still has it for a minute (TIME_WAIT): choose another -f", err)
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaAddressInUse):
+		if errors.As(err, &dialling) && dialling.Op == "dial" {
+			return fmt.Errorf("%w; the sender's own port (-f) is taken, or a test that just ended still has it for a minute (TIME_WAIT): choose another -f", err)
+		}
 		return fmt.Errorf("%w; another program listens there: end it, or choose other ports with -p on both ends", err)
 	case errors.Is(err, syscall.EMFILE):
 		return fmt.Errorf("%w; raise the limit of open files (ulimit -n), or use fewer connections", err)

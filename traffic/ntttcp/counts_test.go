@@ -1,7 +1,6 @@
 package ntttcp
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -9,54 +8,7 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"windtunnel/traffic"
 )
-
-// pairBegins runs a receiver that listens already beside a sender.
-func pairBegins(t *testing.T, r *Receiver, send Test) (sent, received Report) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	var both sync.WaitGroup
-	both.Go(func() {
-		var err error
-		if received, err = r.Run(ctx); err != nil {
-			t.Errorf("receiving: %v", err)
-		}
-	})
-	sent, err := Run(ctx, send)
-	both.Wait()
-	if err != nil {
-		t.Errorf("sending: %v", err)
-	}
-	if t.Failed() {
-		t.FailNow()
-	}
-	return sent, received
-}
-
-// TestReceiverStaysForUDP takes part in one test after the other (-H -u).
-func TestReceiverStaysForUDP(t *testing.T) {
-	for _, sync := range []Sync{SyncLinux, SyncNone} {
-		t.Run(string(sync), func(t *testing.T) {
-			t.Parallel()
-			send, receive := pairOf(t, sync, 1, 1)
-			for _, test := range []*Test{&send, &receive} {
-				test.UDP, test.Message, test.BitsPerSecond = true, 1000, 8e6
-			}
-			r, err := receive.Listen(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			for range 2 {
-				sent, received := pairBegins(t, r, send)
-				within(t, sent, received)
-			}
-		})
-	}
-}
 
 // TestAVisitorEndsNoReceiver: who connects and leaves to a receiver without sync
 // ends nobody's test.
@@ -164,89 +116,5 @@ func TestNobodyListensToLinuxUDP(t *testing.T) {
 	report, err := Run(t.Context(), send)
 	if err != nil || report.Early != "" || report.seconds() < 0.25 || report.Outcomes[0].Bytes == 0 {
 		t.Errorf("%v: %+v", err, report)
-	}
-}
-
-// TestConnectionsGoWhereTheirThreadsAre: each CPU of -m has its own hot thread.
-func TestConnectionsGoWhereTheirThreadsAre(t *testing.T) {
-	test := &Test{Threads: []Thread{{CPU: 0}, {CPU: 1}, {CPU: -1}, {CPU: 0}}}
-	conns := []dialled{{thread: 3}, {thread: 1}, {thread: 2}, {thread: 0}, {thread: 1}}
-	var got [][]int
-	for _, group := range test.byCPU(conns) {
-		var threads []int
-		for _, d := range group {
-			threads = append(threads, d.thread)
-		}
-		got = append(got, threads)
-	}
-	if fmt.Sprint(got) != "[[0 3] [1 1] [2]]" {
-		t.Errorf("grouped as %v", got)
-	}
-	if hot, cpus := test.hotThreads(2, 1), test.cpus(1); hot != 1 || !slices.Equal(cpus, []int{1}) {
-		t.Errorf("CPU 1 has %d hot threads on %v", hot, cpus)
-	}
-	if cpus := test.cpus(-1); len(cpus) != 0 {
-		t.Errorf("any CPU became %v", cpus)
-	}
-}
-
-// TestNobodyJoinsAFleetThatHasHalted, and what comes is closed.
-func TestNobodyJoinsAFleetThatHasHalted(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	conn, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFleet(&Test{Role: traffic.Receive, Message: 1000, Threads: []Thread{{CPU: -1}}})
-	f.start()
-	f.halt()
-	if err := f.add([]dialled{{0, conn}}); err != nil || len(f.all()) != 0 {
-		t.Errorf("%v: %d crews", err, len(f.all()))
-	}
-	if _, err := conn.Write([]byte("x")); err == nil {
-		t.Error("the connection is open")
-	}
-	f.close()
-}
-
-// TestALoudCallerHoldsNoReceiverUp: goodbyes without end do not keep a receiver
-// from its end, nor does a crowd keep a sender out.
-func TestALoudCallerHoldsNoReceiverUp(t *testing.T) {
-	t.Parallel()
-	send, receive := pairOf(t, SyncLinux, 1, 1)
-	r, err := receive.Listen(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	sync := net.JoinHostPort("127.0.0.1", fmt.Sprint(send.Threads[0].Port-1))
-	for range maxCallers + 6 {
-		conn, err := net.Dial("tcp", sync)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	loud, err := net.Dial("tcp", sync)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer loud.Close()
-	go func() {
-		writeMessage(loud, askState)
-		writeMessage(loud, 1)
-		for writeMessage(loud, askEnd) == nil {
-			time.Sleep(goodbye / 4)
-		}
-	}()
-	pairBegins(t, r, send)
-	began := time.Now()
-	r.Close()
-	if took := time.Since(began); took > 4*goodbye {
-		t.Errorf("closing took %s", took)
 	}
 }
