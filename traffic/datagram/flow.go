@@ -32,7 +32,10 @@ type Config struct {
 	BitsPerSecond, PacketsPerSecond float64
 	// Burst is the depth of a thread's token bucket in datagrams: what it may send
 	// at once after it was late. 0: what 4 ms bring, at least 2.
-	Burst        int
+	Burst int
+	// Together is how many datagrams of a flow leave back to back, the first of them
+	// when it is due. 0: they leave one by one, or at a high rate in small batches.
+	Together     int
 	Segmentation string // "auto" (or ""): UDP_SEGMENT where the path takes it; "off"
 	Aggregation  string // "auto" (or ""): UDP_GRO where the kernel has it; "off"
 	Threads      int    // hot threads in each direction, at most one a flow; 0: one

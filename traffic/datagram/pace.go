@@ -9,6 +9,9 @@ import "math"
 type pacer struct {
 	gap   float64 // ns a datagram; 0: as fast as it goes
 	batch int     // datagrams of one send
+	bunch int     // that leave back to back; 0: one batch after the other
+	left  int     // of a bunch that has begun to leave
+	began float64 // when that was due
 	depth int     // datagrams; at least batch
 	due   float64 // when the next datagram is due
 }
@@ -25,7 +28,7 @@ const (
 )
 
 // newPacer begins at a time. A depth of 0 is chosen; largest bounds the batch.
-func newPacer(perSecond float64, depth, largest int, now int64) pacer {
+func newPacer(perSecond float64, depth, bunch, largest int, now int64) pacer {
 	if perSecond <= 0 {
 		return pacer{batch: largest, depth: largest, due: float64(now)}
 	}
@@ -37,6 +40,10 @@ func newPacer(perSecond float64, depth, largest int, now int64) pacer {
 	}
 	p.batch = min(p.batch, p.depth)
 	p.depth = max(p.depth, p.batch)
+	if bunch > 0 {
+		// A bunch of which the rest is late may leave with the next one.
+		p.batch, p.bunch, p.depth = min(largest, bunch), bunch, max(p.depth, 2*bunch)
+	}
 	return p
 }
 
@@ -49,15 +56,41 @@ func (p *pacer) take(now int64, want int) (n int, release int64) {
 	if p.gap == 0 {
 		return n, now
 	}
+	if p.bunch > 0 {
+		return p.takeOfBunch(now, n)
+	}
 	last := p.due + float64(n-1)*p.gap
 	if float64(now) < last {
 		return 0, int64(last) + 1
 	}
-	// What is due beyond the depth is forfeited, but the lag that is recorded
-	// is the whole one.
-	if oldest := float64(now) - float64(p.depth-1)*p.gap; p.due < oldest {
-		p.due = oldest
-	}
+	p.forfeit(now, 1)
 	p.due += float64(n) * p.gap
 	return n, int64(last)
+}
+
+// takeOfBunch lets the next datagrams of a bunch leave, all when its first is due.
+//
+//go:nosplit
+func (p *pacer) takeOfBunch(now int64, want int) (n int, release int64) {
+	if p.left == 0 {
+		if float64(now) < p.due {
+			return 0, int64(p.due) + 1
+		}
+		p.began, p.left = p.due, p.bunch
+		p.forfeit(now, 2*p.bunch)
+		p.due += float64(p.bunch) * p.gap
+	}
+	n = min(want, p.left)
+	p.left -= n
+	return n, int64(p.began)
+}
+
+// forfeit gives up what is due beyond the depth, in which the next datagrams are;
+// the lag that is recorded is the whole one.
+//
+//go:nosplit
+func (p *pacer) forfeit(now int64, next int) {
+	if oldest := float64(now) - float64(p.depth-next)*p.gap; p.due < oldest {
+		p.due = oldest
+	}
 }

@@ -23,6 +23,9 @@ func drive(p *pacer, until int64, late func() int64) (leave []int64) {
 			leave = append(leave, now)
 		}
 		now += 100 // a send takes a little
+		if p.left > 0 {
+			now += late()
+		}
 	}
 	return leave
 }
@@ -44,8 +47,9 @@ func TestPacerNeverOvershoots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		perSecond := rapid.Float64Range(10, 3e6).Draw(t, "rate")
 		depth := rapid.IntRange(0, 300).Draw(t, "depth")
-		p := newPacer(perSecond, depth, rapid.IntRange(1, 200).Draw(t, "largest"), 1e9)
-		if depth > 0 && p.depth != depth || p.batch > p.depth {
+		bunch := rapid.IntRange(0, 100).Draw(t, "bunch")
+		p := newPacer(perSecond, depth, bunch, rapid.IntRange(1, 200).Draw(t, "largest"), 1e9)
+		if depth > 0 && p.depth != max(depth, 2*bunch) || p.batch > p.depth {
 			t.Fatalf("asked for a depth of %d, got %d and batches of %d", depth, p.depth, p.batch)
 		}
 		stalls := rapid.SliceOfN(rapid.Int64Range(0, 30e6), 1, 20).Draw(t, "stalls")
@@ -62,7 +66,7 @@ func TestPacerNeverOvershoots(t *testing.T) {
 // TestPacerKeepsTheRate is what a caller gets that is late by less than the depth.
 func TestPacerKeepsTheRate(t *testing.T) {
 	for _, perSecond := range []float64{10, 999, 8928.6, 1e4, 1e6, 9e6} {
-		p := newPacer(perSecond, 0, 200, 0)
+		p := newPacer(perSecond, 0, 0, 200, 0)
 		turn := int64(0)
 		leave := drive(&p, 2e9, func() int64 { turn += 977; return turn % 1e6 })
 		if got := float64(len(leave)) / 2; math.Abs(got-perSecond) > perSecond/1000+1 {
@@ -74,9 +78,25 @@ func TestPacerKeepsTheRate(t *testing.T) {
 	}
 }
 
+// TestPacerKeepsBunchesTogether: each leaves whole, when its first datagram is due.
+func TestPacerKeepsBunchesTogether(t *testing.T) {
+	for _, largest := range []int{1, 7, 64} {
+		p := newPacer(1000, 0, 20, largest, 0)
+		leave := drive(&p, 1e9-1, func() int64 { return 0 })
+		if len(leave) != 1000 {
+			t.Fatalf("%d left in a second of 1000/s", len(leave))
+		}
+		for i, at := range leave {
+			if due := int64(i/20) * 20e6; at < due || at > due+20*101 {
+				t.Fatalf("in calls of %d datagram %d left at %s, with its bunch it is due at %s", largest, i, time.Duration(at), time.Duration(due))
+			}
+		}
+	}
+}
+
 // TestPacerTellsAStall forfeits what is beyond the depth and records all of the lag.
 func TestPacerTellsAStall(t *testing.T) {
-	p := newPacer(1000, 4, 1, 0)
+	p := newPacer(1000, 4, 0, 1, 0)
 	if n, release := p.take(50e6, 10); n != 1 || release != 0 {
 		t.Errorf("after 50 ms %d left that were due at %d", n, release)
 	}
@@ -92,7 +112,7 @@ func TestPacerTellsAStall(t *testing.T) {
 }
 
 func TestPacerWithoutARate(t *testing.T) {
-	p := newPacer(0, 5, 64, 7)
+	p := newPacer(0, 5, 0, 64, 7)
 	if n, release := p.take(1000, 10); n != 10 || release != 1000 {
 		t.Errorf("%d may leave, meant for %d", n, release)
 	}

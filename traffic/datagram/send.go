@@ -61,7 +61,7 @@ func newSender(e *Engine, t *thread, flows []*outflow) *sender {
 }
 
 func (s *sender) newPacer(now int64) pacer {
-	return newPacer(s.perFlow*float64(len(s.flows)), s.config.Burst, s.batch.largest, now)
+	return newPacer(s.perFlow*float64(len(s.flows)), s.config.Burst, s.config.Together, s.batch.largest, now)
 }
 
 // pace begins the schedule anew for the flows that are left.
@@ -101,8 +101,8 @@ func (s *sender) burst() error {
 			return nil
 		}
 		s.note(now, release)
-		if s.turn++; s.turn >= len(s.flows) {
-			s.turn = 0
+		if s.pacer.left == 0 {
+			s.turn = (s.turn + 1) % len(s.flows)
 		}
 		if err := s.send(f, granted, release, now); err != nil {
 			s.drop(f, err)

@@ -30,8 +30,9 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 	config := stream.Config{
 		Message: t.Length, Threads: t.threads(cpus), CPUs: cpus, NoDelay: t.NoDelay, Discard: t.SkipReceiveCopy,
 		// As iperf3's -b, by the program: the kernel's pacing, which is --fq-rate, lets
-		// the first ten segments go at once.
-		BitsPerSecond: t.BitsPerSecond, Burst: t.Burst * t.Length, Pacing: stream.PaceBucket,
+		// the first ten segments go at once. Its blocks leave whole, as its receivers
+		// count no others.
+		BitsPerSecond: t.BitsPerSecond, Together: max(1, t.Burst), Pacing: stream.PaceBucket,
 		LimitBytes: l.bytes, LimitCalls: l.blocks, Payload: t.payload(), Silence: -1,
 	}
 	if t.ZeroCopy {

@@ -23,7 +23,7 @@ func newDatagrams(t Test, streams []*dataStream, l limits, cpus []int) (mover, e
 	}
 	engine, err := datagram.NewEngine(flows, datagram.Config{
 		Message: t.Length, Codec: header{wide: t.Counters64Bit}, FirstSeq: 1,
-		BitsPerSecond: t.BitsPerSecond, Burst: t.catchUp(), Threads: t.threads(cpus), CPUs: cpus, Buffer: t.Window,
+		BitsPerSecond: t.BitsPerSecond, Burst: t.catchUp(), Together: t.Burst, Threads: t.threads(cpus), CPUs: cpus, Buffer: t.Window,
 		LimitBytes: l.bytes, LimitPackets: l.blocks, Payload: t.payload(), Patience: -1, Spread: true,
 	})
 	if err != nil {
@@ -43,11 +43,11 @@ const (
 	mostLate = 256
 )
 
-// catchUp is how many datagrams may leave at once: as asked for (-b 10M/20), or
-// what the rate brings in that time; 0: the engine's choice.
+// catchUp is how many datagrams may leave at once after the sender was late: what
+// the rate brings in that time; 0: the engine's choice.
 func (t Test) catchUp() int {
-	if t.Burst > 0 || t.BitsPerSecond == 0 {
-		return t.Burst
+	if t.BitsPerSecond == 0 {
+		return 0
 	}
 	n := 2 + int(t.BitsPerSecond/8/float64(t.Length)*lateness.Seconds())
 	if n > mostLate {

@@ -56,6 +56,9 @@ type Config struct {
 	BitsPerSecond float64 // of payload, of each sending flow; 0: as fast as it goes
 	Pacing        string
 	Burst         int // bytes: the depth of the bucket; 0: 10 ms of the rate
+	// Together is how many whole messages leave back to back once the bucket has
+	// them; 0: the bucket cuts messages into pieces.
+	Together int
 
 	LimitBytes uint64 // senders end after so many bytes over all flows; 0: no limit
 	LimitCalls uint64 // the same in whole messages

@@ -12,7 +12,8 @@ type flow struct {
 	socket
 	role   traffic.Role
 	bucket *traffic.Bucket // nil: the kernel paces, or nobody
-	piece  int             // bytes of one call, where a bucket cuts messages; 0: whole messages
+	piece  int             // bytes that leave when the bucket has them
+	rest   int             // of a piece that has begun to leave
 	budget *traffic.Budget // bytes that it may still move
 
 	_     [64]byte

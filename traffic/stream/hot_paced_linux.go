@@ -50,15 +50,17 @@ func (t *thread) sendPaced(stop *atomic.Bool) burstEnd {
 // piece sends what the flow's bucket has; next is for how long it need not be
 // asked again, below 0 because its socket is full.
 func (t *thread) piece(f *flow, now int64) (next int64, took uintptr, _ burstEnd) {
-	size := min(f.piece, int(t.buffer.size))
 	for {
-		if wait := f.bucket.Wait(size, now); wait > 0 {
-			return wait, took, burstEnd{}
+		if f.rest == 0 {
+			if wait := f.bucket.Wait(f.piece, now); wait > 0 {
+				return wait, took, burstEnd{}
+			}
+			f.rest = f.piece
 		}
 		if f.zero != nil && f.zero.due() {
 			return 0, took, burstEnd{flow: f}
 		}
-		n, ended, e := f.sendCounted(t, uintptr(size), unix.MSG_DONTWAIT)
+		n, ended, e := f.sendCounted(t, min(uintptr(f.rest), t.buffer.size), unix.MSG_DONTWAIT)
 		switch {
 		case e == unix.EINTR:
 			continue
@@ -68,6 +70,7 @@ func (t *thread) piece(f *flow, now int64) (next int64, took uintptr, _ burstEnd
 			return 0, took, burstEnd{f, ended, e}
 		}
 		f.bucket.Take(int(n), now)
+		f.rest -= int(n)
 		took += n
 	}
 }

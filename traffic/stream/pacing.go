@@ -25,7 +25,9 @@ const (
 	bucketSeconds = 0.01
 )
 
-// paceByBucket gives every flow a bucket of its own.
+// paceByBucket gives every flow a bucket of its own. One that lets whole messages
+// through begins with what it lets through at once, as iperf3 does: at a low rate the
+// test may be over before the next.
 func paceByBucket(flows []*flow, c Config, why string) pacing {
 	rate := c.BitsPerSecond / 8
 	piece := min(c.Message, max(segment, int(rate*pieceSeconds)))
@@ -34,10 +36,15 @@ func paceByBucket(flows []*flow, c Config, why string) pacing {
 		depth = int(rate * bucketSeconds)
 	}
 	piece = min(piece, max(1, depth))
+	begin := clock()
+	if c.Together > 0 {
+		piece = c.Together * c.Message
+		begin -= int64(float64(piece) / rate * 1e9)
+	}
 	depth = max(depth, piece)
 	for _, f := range flows {
 		f.piece = piece
-		f.bucket = traffic.NewBucket(rate, float64(depth), clock())
+		f.bucket = traffic.NewBucket(rate, float64(depth), begin)
 	}
 	return pacing{method: methodBucket, why: why, burst: depth}
 }

@@ -134,6 +134,7 @@ func (t *thread) call() (n int, ended bool, err error) {
 	t.flow.budget.GiveBack(int64(size - n))
 	if t.flow.bucket != nil {
 		t.flow.bucket.Take(n, clock())
+		t.flow.rest -= n
 	}
 	return n, false, err
 }
@@ -145,11 +146,12 @@ func (t *thread) pause() int {
 	if f.bucket == nil {
 		return len(t.buffer)
 	}
-	size := min(f.piece, len(t.buffer))
-	wait := time.Duration(f.bucket.Wait(size, clock()))
-	if wait == 0 {
-		return size
+	if f.rest == 0 {
+		if wait := time.Duration(f.bucket.Wait(f.piece, clock())); wait > 0 {
+			time.Sleep(min(wait, patience/2))
+			return 0
+		}
+		f.rest = f.piece
 	}
-	time.Sleep(min(wait, patience/2))
-	return 0
+	return min(f.rest, len(t.buffer))
 }
