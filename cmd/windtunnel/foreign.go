@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -10,7 +12,9 @@ import (
 )
 
 // The commands of other tools take those tools' own flags, which cobra would
-// read otherwise than they do: -P4, -u -b 2Gb, -m 1,*,ADDR.
+// read otherwise than they do: -P4, -u -b 2Gb, -m 1,*,ADDR. They go on where nobody
+// reads their output any more (iperf3 ... | head -1), as those tools do: the other end
+// waits for the test's end.
 
 func iperf3Command(s streams) *cobra.Command {
 	return &cobra.Command{
@@ -21,6 +25,7 @@ func iperf3Command(s streams) *cobra.Command {
 			"  windtunnel iperf3 -c 10.0.0.2 -u -b 2G -J",
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
+			signal.Ignore(syscall.SIGPIPE)
 			return exited(iperf3.Run(c.Context(), args, s.in, s.out, s.err, os.Getenv))
 		},
 	}
@@ -35,6 +40,7 @@ func ntttcpCommand(s streams) *cobra.Command {
 			"  windtunnel ntttcp --as linux -s 10.0.0.2 -P 4",
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
+			signal.Ignore(syscall.SIGPIPE)
 			return exited(ntttcp.Run(c.Context(), args, s.in, s.out, s.err))
 		},
 	}

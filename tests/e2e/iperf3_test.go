@@ -67,6 +67,10 @@ var iperf3Cases = []iperf3Case{
 	{"tcp paced, marked, small window and segment", "-t 1 -b 50M -S 16 -w 200K -M 1000", func(o *iperf3.Options) {
 		o.BitsPerSecond, o.TOS, o.Window, o.MSS = 50e6, 16, 200<<10, 1000
 	}, 5 << 20},
+	{"tcp slow", "-t 1 -b 1M", func(o *iperf3.Options) { o.BitsPerSecond = 1e6 }, 128 << 10},
+	{"tcp slow reverse", "-t 1 -b 1M -R", func(o *iperf3.Options) { o.BitsPerSecond, o.Reverse = 1e6, true }, 128 << 10},
+	{"tcp bursts", "-t 1 -b 1M/3 -l 10K", func(o *iperf3.Options) { o.BitsPerSecond, o.Burst, o.Length = 1e6, 3, 10<<10 }, 100 << 10},
+	{"udp bursts", "-u -b 10M/20 -t 1", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond, o.Burst = iperf3.UDP, 10e6, 20 }, 1 << 20},
 	{"udp", "-u -b 50M -t 1", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond = iperf3.UDP, 50e6 }, 5 << 20},
 	{"udp reverse", "-u -b 50M -t 1 -R", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond, o.Reverse = iperf3.UDP, 50e6, true }, 5 << 20},
 	{"udp bidirectional", "-u -b 20M -t 1 --bidir", func(o *iperf3.Options) { o.Protocol, o.BitsPerSecond, o.Bidirectional = iperf3.UDP, 20e6, true }, 2 << 20},

@@ -254,6 +254,36 @@ func (e *Engine) Jitter() *result.Recorder {
 	})
 }
 
+// Buffers are those of the first flow's socket as they really are (SO_SNDBUF,
+// SO_RCVBUF), in bytes; 0 where the system does not tell.
+func (e *Engine) Buffers() (send, receive int) { return e.sockets[0].buffers() }
+
+// Anew begins jitter, and the distributions of jitter and lag, anew, as iperf3 does
+// where the omitted part of a test ends. What is counted goes on.
+func (e *Engine) Anew() {
+	for i, in := range e.ins {
+		if in != nil {
+			e.homes[i].lock()
+			in.jitter = 0
+			e.homes[i].unlock()
+		}
+	}
+	for _, t := range e.threads {
+		t.latch.lock()
+		if t.receive != nil && t.receive.spread != nil {
+			t.receive.spread.Reset()
+		}
+		if t.send != nil {
+			for _, lag := range t.send.lag {
+				if lag != nil {
+					lag.Reset()
+				}
+			}
+		}
+		t.latch.unlock()
+	}
+}
+
 func (e *Engine) merged(of func(*thread) *result.Recorder) *result.Recorder {
 	var all *result.Recorder
 	for _, t := range e.threads {

@@ -177,6 +177,12 @@ func TestHaltSendersLeavesReceivers(t *testing.T) {
 	if lag, jitter := e.Lag(), e.Jitter(); lag.Histogram().Count == 0 || jitter.Histogram().Count == 0 {
 		t.Errorf("no lag or no jitter: %d %d", lag.Histogram().Count, jitter.Histogram().Count)
 	}
+	if e.Anew(); s.Flows[1].Jitter == 0 || e.Snapshot().Flows[1].Jitter != 0 || e.Lag().Histogram().Count+e.Jitter().Histogram().Count != 0 {
+		t.Errorf("jitter was %g and is, begun anew, %g", s.Flows[1].Jitter, e.Snapshot().Flows[1].Jitter)
+	}
+	if now := e.Snapshot().Flows[1].Packets; now != s.Flows[1].Packets {
+		t.Errorf("%d datagrams were %d", now, s.Flows[1].Packets)
+	}
 }
 
 func TestConfigIsChecked(t *testing.T) {

@@ -63,6 +63,12 @@ func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
 	return s, nil
 }
 
+func (s *socket) buffers() (send, receive int) {
+	send, _ = unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
+	receive, _ = unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	return send, receive
+}
+
 func (s *socket) configure(c Config) error {
 	domain, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil {

@@ -53,13 +53,26 @@ func (o *ServerOptions) authorize(token string, now time.Time) error {
 	if skew == 0 {
 		skew = DefaultSkew
 	}
-	sum := sha256.Sum256([]byte("{" + name + "}" + password))
-	known, ok := o.Users[name]
-	same := subtle.ConstantTimeCompare([]byte(hex.EncodeToString(sum[:])), []byte(known)) == 1
-	if !ok || !same || now.Sub(at).Abs() > skew {
+	users := o.Users
+	if o.ReadUsers != nil {
+		if users, err = o.ReadUsers(); err != nil {
+			return fmt.Errorf("%w: reading the users: %w", errUnauthorized, err)
+		}
+	}
+	if !users.have(name, password) || now.Sub(at).Abs() > skew {
 		return errUnauthorized
 	}
 	return nil
+}
+
+func (u Users) have(name, password string) bool {
+	sum := sha256.Sum256([]byte("{" + name + "}" + password))
+	given := []byte(hex.EncodeToString(sum[:]))
+	same := 0
+	for _, known := range u[name] {
+		same |= subtle.ConstantTimeCompare(given, []byte(known))
+	}
+	return same == 1
 }
 
 func (o *ServerOptions) open(token string) ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -85,9 +86,20 @@ func (c *client) connect(ctx context.Context) (*net.TCPConn, error) {
 	dialer.SetMultipathTCP(false)
 	conn, err := dialer.DialContext(ctx, "tcp"+c.family(), address)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w; is an iperf3 server running there?", address, err)
+		return nil, fmt.Errorf("connecting to %s: %w; %s", address, err, c.hint(err))
 	}
 	return conn.(*net.TCPConn), nil // net switches TCP_NODELAY on
+}
+
+func (c *client) hint(err error) string {
+	var option *OptionError
+	switch {
+	case errors.As(err, &option):
+		return "leave that option out, or ask for something else"
+	case c.options.Bind != "" && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EINVAL)):
+		return "is " + c.options.Bind + " an address of this host, from which that can be reached?"
+	}
+	return "is an iperf3 server running there?"
 }
 
 func (c *client) connectTimeout() time.Duration {
@@ -176,9 +188,9 @@ func (c *client) drive(ctx context.Context, m mover) error {
 	}
 	t := &trial{
 		test: c.test, streams: c.streams, mover: m, control: c.control, observer: c.observer,
-		guard: guard{silence: c.silence()},
+		guard: guard{silence: c.silence(), silent: noneCame},
 	}
-	c.observer.Connected(c.start())
+	c.observer.Connected(c.start(m))
 	last, err := t.flow(ctx)
 	used := t.meter.used()
 	if errors.Is(err, errEnded) {
@@ -227,7 +239,11 @@ func (c *client) trade(t *trial, last reading, used CPU) (*results, error) {
 	if err := c.control.sendJSON(t.tally.results(last, used, false)); err != nil {
 		return nil, fmt.Errorf("sending the results: %w", err)
 	}
-	body, err := c.control.receiveJSON(maxOutput, answerTimeout)
+	most := maxResults
+	if c.test.GetServerOutput {
+		most = maxOutput
+	}
+	body, err := c.control.receiveJSON(most, answerTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("receiving the server's results: %w", err)
 	}

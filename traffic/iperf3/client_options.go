@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // test is what the options ask for, with the defaults filled in; a UDP length of
@@ -29,7 +31,20 @@ func (o Options) test() (Test, error) {
 	if t.Length == 0 && t.Protocol == TCP {
 		t.Length = DefaultTCPLength
 	}
-	return t, o.check(t)
+	if err := o.check(t); err != nil {
+		return t, err
+	}
+	return t, checkCPUs(o.CPUs)
+}
+
+// checkCPUs refuses CPUs on which this process may not run.
+func checkCPUs(cpus []int) error {
+	for _, cpu := range cpus {
+		if !traffic.HasCPU(cpu) {
+			return &OptionError{ErrorAffinity, fmt.Errorf("there is no CPU %d, or this process may not run on it", cpu)}
+		}
+	}
+	return nil
 }
 
 func reportEvery(asked time.Duration) time.Duration {

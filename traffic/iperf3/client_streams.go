@@ -102,22 +102,20 @@ func (c *client) awaitReply(conn net.Conn) error {
 }
 
 // start is what the observer hears when all streams stand.
-func (c *client) start() Start {
+func (c *client) start(m mover) Start {
 	conn := c.control.conn
 	s := Start{
 		Time: time.Now(), Host: c.options.Host, Port: int(addressOf(conn.RemoteAddr()).Port()), ClientVersion: Version,
 		Cookie: c.cookie.String(), ControlLocal: addressOf(conn.LocalAddr()), ControlRemote: addressOf(conn.RemoteAddr()),
 		ControlMSS: factsOf(conn).mss, Test: c.test,
 	}
-	s.describe(c.streams)
+	s.describe(c.streams, m)
 	return s
 }
 
-func (s *Start) describe(streams []*dataStream) {
-	for i, d := range streams {
-		if i == 0 {
-			s.SendBufferActual, s.ReceiveBufferActual = d.facts.sendBuffer, d.facts.receiveBuffer
-		}
+func (s *Start) describe(streams []*dataStream, m mover) {
+	s.SendBufferActual, s.ReceiveBufferActual = m.buffers()
+	for _, d := range streams {
 		s.Connections = append(s.Connections, d.shown)
 	}
 }

@@ -2,10 +2,13 @@ package iperf3
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -21,9 +24,15 @@ type scripted struct {
 }
 
 // script starts one; play runs for its session, and ends with its connections.
-func script(t *testing.T, play func(*scripted)) (port int) {
+func script(t *testing.T, play func(*scripted), socket ...func(syscall.RawConn)) (port int) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+		for _, set := range socket {
+			set(raw)
+		}
+		return nil
+	}}
+	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +93,7 @@ func (s *scripted) finish() {
 	}
 }
 
-const scriptedResults = `{"cpu_util_total":3,"cpu_util_user":1,"cpu_util_system":2,"sender_has_retransmits":-1,"congestion_used":"reno","streams":[{"id":1,"bytes":777,"retransmits":-1,"jitter":0,"errors":0,"packets":0}]}`
+const scriptedResults = `{"server_output_text":"unasked","cpu_util_total":3,"cpu_util_user":1,"cpu_util_system":2,"sender_has_retransmits":-1,"congestion_used":"reno","streams":[{"id":1,"bytes":777,"retransmits":-1,"jitter":0,"errors":0,"packets":0}]}`
 
 func (s *scripted) sendRaw(prefix []byte, body string) { s.send(append(prefix, body...)) }
 
@@ -96,7 +105,7 @@ func TestClientTranscript(t *testing.T) {
 			s.t.Errorf("the parameters are %s; want %s", got, want)
 		}
 		s.finish()
-		s.sendRaw([]byte{0, 0, 0, byte(len(scriptedResults))}, scriptedResults)
+		s.sendRaw(binary.BigEndian.AppendUint32(nil, uint32(len(scriptedResults))), scriptedResults)
 		s.sendState(displayResults)
 		if got, err := s.receiveState(5 * time.Second); got != iperfDone || err != nil {
 			s.t.Errorf("the client's last word is %s, %v", got, err)
@@ -110,8 +119,41 @@ func TestClientTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := r.end(t)
+	if e.ServerOutputText != "" {
+		t.Errorf("the server's output was not asked for: %q", e.ServerOutputText)
+	}
 	if s := e.Streams[0]; s.Received.Bytes != 777 || s.Received.Seconds != s.Sent.Seconds || e.Remote != (CPU{3, 1, 2}) || e.ReceiverCongestion != "reno" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestLimitWaitsForTheOtherEnd: a test of so many bytes ends when they have come.
+func TestLimitWaitsForTheOtherEnd(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a system that tells what is acknowledged")
+	}
+	const size = 1 << 20
+	port := script(t, func(s *scripted) {
+		s.begin()
+		if got, err := s.receiveState(500 * time.Millisecond); err == nil {
+			s.t.Errorf("the client sent %s before its bytes were taken", got)
+		}
+		if n, err := io.CopyN(io.Discard, s.data[0], size); err != nil {
+			s.t.Errorf("%d bytes came, %v", n, err)
+		}
+		s.finish()
+		s.sendRaw(binary.BigEndian.AppendUint32(nil, uint32(len(scriptedResults))), scriptedResults)
+		s.sendState(displayResults)
+		s.receiveState(5 * time.Second)
+	}, func(raw syscall.RawConn) {
+		raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	})
+	r, err := run(t, Options{Host: "127.0.0.1", Port: port, Bytes: size, Window: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.end(t).Streams[0].Sent; s.Bytes != size || s.Seconds < 0.4 {
+		t.Errorf("%+v; want the time until they were taken", s)
 	}
 }
 
@@ -159,7 +201,7 @@ func TestRudeServers(t *testing.T) {
 			s.begin()
 			s.finish()
 			body := strings.Replace(scriptedResults, `"id":1`, `"id":3`, 1)
-			s.sendRaw([]byte{0, 0, 0, byte(len(body))}, body)
+			s.sendRaw(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body)
 			s.receiveState(5 * time.Second)
 		}, nil, "stream 3"},
 	} {

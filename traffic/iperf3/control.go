@@ -22,7 +22,7 @@ const (
 	answerTimeout = 60 * time.Second // a server may be busy with other clients' streams
 	writeTimeout  = 10 * time.Second
 	maxParameters = 8192
-	maxResults    = 1 << 20  // from a client
+	maxResults    = 1 << 20
 	maxOutput     = 64 << 20 // from a server, with its output
 )
 

@@ -27,9 +27,18 @@ const (
 	ErrorMessage         = 110
 	ErrorRecvParams      = 114
 	ErrorRecvResults     = 117
+	ErrorSetMSS          = 123
+	ErrorSetBuffer       = 124
+	ErrorSetTOS          = 125
+	ErrorAffinity        = 132
 	ErrorSetCongestion   = 134
+	ErrorSetPacing       = 140
+	ErrorBufferSize      = 141
 	ErrorAuth            = 142
+	ErrorBindDevice      = 143
 	ErrorNoMessage       = 144
+	ErrorDontFragment    = 145
+	ErrorSetUserTimeout  = 148
 	ErrorDurationExpired = 160
 	ErrorInitStream      = 201
 	ErrorStreamAccept    = 204
@@ -45,6 +54,15 @@ var errorSays = map[int]string{
 	ErrorMessage:         "it received a message that it does not know",
 	ErrorRecvParams:      "it could not read the parameters",
 	ErrorRecvResults:     "it could not read the results",
+	ErrorSetMSS:          "it cannot set that MSS",
+	ErrorSetBuffer:       "it cannot set a socket buffer of that size",
+	ErrorSetTOS:          "it cannot set that type of service",
+	ErrorSetPacing:       "it cannot pace by the kernel",
+	ErrorBindDevice:      "it cannot bind to that device",
+	ErrorDontFragment:    "it cannot forbid fragments",
+	ErrorSetUserTimeout:  "it cannot set a send timeout",
+	ErrorAffinity:        "it cannot run on that CPU",
+	ErrorBufferSize:      "its system gives no socket buffer of that size: ask for less, or raise net.core.rmem_max and wmem_max there",
 	ErrorSetCongestion:   "it cannot set that congestion control",
 	ErrorAuth:            "the authorization failed: look at the user, the password, the key, the padding and both clocks",
 	ErrorNoMessage:       "it received nothing for longer than its timeout",
@@ -72,6 +90,16 @@ func (e *ServerError) Error() string {
 	}
 	return fmt.Sprintf("the server refused: %s (%v)", says, syscall.Errno(e.Errno))
 }
+
+// OptionError is a socket that could not be made as asked for: the error number of
+// iperf3, and what it was.
+type OptionError struct {
+	Number int
+	Err    error
+}
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
 
 // sessionError is why a server ends a session: what the client is told, and what
 // the operator is.

@@ -162,9 +162,11 @@ func FuzzUsers(f *testing.F) {
 	f.Add([]byte("# who\r\n\r\nmario," + marioHash + "\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		users, err := ParseUsers(text)
-		for name, hash := range users {
-			if err == nil && (name == "" || len(hash) != 64) {
-				t.Errorf("%q has the hash %q", name, hash)
+		for name, hashes := range users {
+			for _, hash := range hashes {
+				if err == nil && (name == "" || len(hash) != 64) {
+					t.Errorf("%q has the hash %q", name, hash)
+				}
 			}
 		}
 	})

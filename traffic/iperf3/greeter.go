@@ -3,6 +3,7 @@ package iperf3
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"sync"
@@ -17,13 +18,35 @@ import (
 // A greeting does not say whose it is. Sessions of one client's address are
 // therefore let make their streams one after another; those of others do not wait
 // for them. A session that makes none while others wait for it loses its turn.
+//
+// A client's datagrams may come from another address than its control connection
+// (two ways out, NAT). A greeting of an address that has no turn is kept for a while:
+// a session that waits in vain, and is the only one that waits, is given it.
 type greeter struct {
 	conn   *net.UDPConn
 	device string
 
 	mu    sync.Mutex
 	turns map[netip.Addr][]*turn // by the client's address, the first one's turn it is
+
+	adopted   map[netip.Addr]*turn // other addresses of a session that has its turn
+	strangers []stranger           // the last ones
 }
+
+// stranger is a greeting of an address that has no turn.
+type stranger struct {
+	from netip.AddrPort
+	says [udpHelloSize]byte
+	came time.Time
+}
+
+const (
+	// adoptAfter is how long a session waits before it is given a stranger's greeting,
+	// and again.
+	adoptAfter = time.Second
+	// mostStrangers bounds the greetings that are kept.
+	mostStrangers = 64
+)
 
 // turn is a session that makes UDP streams, or waits until it may.
 type turn struct {
@@ -33,16 +56,18 @@ type turn struct {
 	options socketOptions
 	begun   chan struct{} // closed when it is its turn
 	came    chan *net.UDPConn
+	failed  chan error // why no stream can be made
 	peers   map[netip.AddrPort]bool
 	pressed chan struct{} // closed when another one waits
 	waited  bool
+	since   time.Time // when its client was let make its streams
 }
 
 // hurriedTimeout replaces streamTimeout where another session of the same address waits.
 const hurriedTimeout = 5 * time.Second
 
 func newGreeter(conn *net.UDPConn, device string) *greeter {
-	return &greeter{conn: conn, device: device, turns: map[netip.Addr][]*turn{}}
+	return &greeter{conn: conn, device: device, turns: map[netip.Addr][]*turn{}, adopted: map[netip.Addr]*turn{}}
 }
 
 // plain is an address as a key: IPv4 in its own form, without a zone.
@@ -52,7 +77,7 @@ func (g *greeter) enroll(control net.Conn, want int, o socketOptions) *turn {
 	o.reuse = true
 	t := &turn{
 		client: plain(addressOf(control.RemoteAddr()).Addr()), local: addressOf(control.LocalAddr()).Addr(), want: want, options: o,
-		begun: make(chan struct{}), came: make(chan *net.UDPConn, want), peers: map[netip.AddrPort]bool{}, pressed: make(chan struct{}),
+		begun: make(chan struct{}), came: make(chan *net.UDPConn, want), failed: make(chan error, 1), peers: map[netip.AddrPort]bool{}, pressed: make(chan struct{}),
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,6 +120,7 @@ func (g *greeter) leave(t *turn) {
 	if len(queue) == 0 {
 		delete(g.turns, t.client)
 	}
+	maps.DeleteFunc(g.adopted, func(_ netip.Addr, by *turn) bool { return by == t })
 	for len(t.came) > 0 {
 		(<-t.came).Close()
 	}
@@ -125,14 +151,50 @@ func (g *greeter) hello(b []byte, from netip.AddrPort) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	queue := g.turns[plain(from.Addr())]
-	if len(queue) == 0 || queue[0].peers[from] || len(queue[0].peers) == queue[0].want {
+	t := g.adopted[plain(from.Addr())]
+	if queue := g.turns[plain(from.Addr())]; len(queue) > 0 {
+		t = queue[0]
+	}
+	if t == nil {
+		g.strangers = append(g.strangers[max(0, len(g.strangers)+1-mostStrangers):], stranger{from, [udpHelloSize]byte(b), time.Now()})
 		return
 	}
-	t := queue[0]
+	g.answer(t, reply, from)
+}
+
+// adopt gives a turn the greetings of one other address, if no other session waits for
+// any.
+func (g *greeter) adopt(t *turn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.turns) != 1 || len(g.turns[t.client]) != 1 || len(t.peers) > 0 {
+		return
+	}
+	var other netip.Addr
+	for _, s := range g.strangers {
+		if s.came.Before(t.since) || other.IsValid() && plain(s.from.Addr()) != other {
+			continue
+		}
+		other = plain(s.from.Addr())
+		g.adopted[other] = t
+		reply, _ := replyTo(s.says[:])
+		g.answer(t, reply, s.from)
+	}
+	g.strangers = nil
+}
+
+// answer makes the stream of a greeting. The caller holds the lock.
+func (g *greeter) answer(t *turn, reply []byte, from netip.AddrPort) {
+	if t.peers[from] || len(t.peers) == t.want {
+		return
+	}
 	conn, err := t.dial(from, g.port())
 	if err != nil {
-		return // the client gives up by itself; its session says why
+		select {
+		case t.failed <- err:
+		default: // it is told already
+		}
+		return
 	}
 	t.peers[from] = true
 	if _, err := conn.Write(reply); err != nil {

@@ -50,6 +50,37 @@ func TestAGreetingInANewSocketIsFound(t *testing.T) {
 	}
 }
 
+// TestDatagramsOfAnotherAddress: a client's UDP may leave by another way than its
+// control connection, with all its streams.
+func TestDatagramsOfAnotherAddress(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a loopback that has more addresses than one")
+	}
+	t.Parallel()
+	h := serve(t, ServerOptions{})
+	r := h.rude(t)
+	r.say(`{"udp":true,"time":10,"parallel":2,"len":1024}`)
+	if err := r.expect(createStreams, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		conn, err := net.DialUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 2)}, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: h.port})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.Write(binary.BigEndian.AppendUint32(nil, udpHello))
+		var answer [4]byte
+		if n, err := conn.Read(answer[:]); err != nil || binary.BigEndian.Uint32(answer[:]) != udpReply {
+			t.Fatalf("the greeting is answered with %x, %v", answer[:n], err)
+		}
+	}
+	if err := r.expect(testStart, 5*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
 func loopbackUDP(t *testing.T) *net.UDPConn {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})

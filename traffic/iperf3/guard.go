@@ -10,7 +10,8 @@ import (
 type guard struct {
 	next time.Time // when to look again
 
-	silence     time.Duration // without a byte that should come
+	silence     time.Duration // without a byte that should come, or be taken
+	silent      *sessionError // what that is
 	maxTime     time.Duration // 0: no bound
 	maxBytes    uint64
 	maxRate     float64 // bits per second
@@ -32,6 +33,12 @@ type sample struct {
 const (
 	guardPeriod   = 100 * time.Millisecond
 	guardShortest = time.Millisecond
+)
+
+// The ends for want of bytes.
+var (
+	noneCame  = &sessionError{number: ErrorNoMessage, err: ErrNothingReceived}
+	noneTaken = &sessionError{number: ErrorStreamWrite, err: errors.New("the client took nothing for longer than the server waits")}
 )
 
 // Limits that a server puts on a test: what the client is told of them.
@@ -74,7 +81,7 @@ func (g *guard) judge(now time.Time, bytes uint64) error {
 	took := now.Sub(g.begun)
 	switch {
 	case now.Sub(g.progress) > g.silence:
-		return &sessionError{number: ErrorNoMessage, err: ErrNothingReceived}
+		return g.silent
 	case g.overdue > 0 && took > g.overdue:
 		return &sessionError{number: ErrorDurationExpired, err: errors.New("the client did not end the test in time")}
 	case g.maxTime > 0 && took > g.maxTime:

@@ -58,24 +58,24 @@ func ParsePrivateKey(text []byte) (*rsa.PrivateKey, error) {
 }
 
 // ParseUsers reads a file of users: a line each, NAME,SHA256, the hash in
-// hexadecimal of "{NAME}PASSWORD". Lines that are empty or begin with # are
-// passed over; of several lines with one name the first counts, as in iperf3.
+// hexadecimal of "{NAME}PASSWORD". As in iperf3, lines that begin with # or have no
+// comma are passed over, what follows a second comma too, and of several lines with
+// one name each counts.
 func ParseUsers(text []byte) (Users, error) {
 	users := Users{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimRight(lines.Text(), "\r")
-		if line == "" || line[0] == '#' {
+		name, rest, found := strings.Cut(line, ",")
+		if !found || line[0] == '#' {
 			continue
 		}
-		name, hash, found := strings.Cut(line, ",")
+		hash, _, _ := strings.Cut(rest, ",")
 		sum, err := hex.DecodeString(hash)
-		if !found || name == "" || err != nil || len(sum) != 32 {
+		if name == "" || err != nil || len(sum) != 32 {
 			return nil, fmt.Errorf("users, line %d: it must be NAME,HASH with the SHA-256 of {NAME}PASSWORD in 64 hexadecimal digits", n)
 		}
-		if _, known := users[name]; !known {
-			users[name] = strings.ToLower(hash)
-		}
+		users[name] = append(users[name], strings.ToLower(hash))
 	}
 	return users, lines.Err()
 }

@@ -56,7 +56,8 @@ type sessionEvents struct {
 	tell  func(what, says string, v *result.Interval, e *result.PairEnd)
 	start Start
 	begun bool
-	end   *result.PairEnd
+	ended bool
+	end   *result.PairEnd // of a session that was cut short: Failed tells it
 }
 
 func (e *sessionEvents) Connected(s Start) {
@@ -74,16 +75,23 @@ func (e *sessionEvents) Interval(v Interval) {
 func (e *sessionEvents) Ended(end End) {
 	pair := end.pair(e.start)
 	if end.Partial {
-		e.end = &pair // Failed tells it
+		e.end = &pair
 		return
 	}
+	e.ended = true
 	e.tell(traffic.SessionEnded, "", nil, &pair)
 }
 
+// Failed is passed over where the session has ended: that the client did not take its
+// results any more changes none.
 func (e *sessionEvents) Failed(err error) {
+	if e.ended {
+		return
+	}
 	what := traffic.SessionFailed
 	var refused *sessionError
-	if !e.begun && errors.As(err, &refused) {
+	var option *OptionError
+	if !e.begun && (errors.As(err, &refused) || errors.As(err, &option)) {
 		what = traffic.SessionRefused
 	}
 	if e.end != nil {

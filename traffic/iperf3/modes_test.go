@@ -3,6 +3,11 @@ package iperf3
 import (
 	"errors"
 	"math"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -117,6 +122,83 @@ func checkIntervals(t *testing.T, r *record, whole Sum) {
 	}
 	if left := whole.Bytes - sum; left > whole.Bytes/4 { // less than a tenth of an interval is no line
 		t.Errorf("the intervals hold %d bytes, the whole %d", sum, whole.Bytes)
+	}
+}
+
+// TestOneInterval: without intervals (-i 0) the whole is one.
+func TestOneInterval(t *testing.T) {
+	t.Parallel()
+	h := serve(t, ServerOptions{})
+	o := h.options()
+	o.Interval, o.Omit = -1, time.Second
+	r, err := run(t, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := r.end(t).Streams[0].Sent
+	if len(r.intervals) != 1 || r.intervals[0].Omitted || r.intervals[0].Streams[0].Bytes != sent.Bytes || r.intervals[0].Start != 0 {
+		t.Errorf("%+v; want one of %d bytes", r.intervals, sent.Bytes)
+	}
+}
+
+// TestBuffersAreTheEngines: what is told are the buffers while traffic runs.
+func TestBuffersAreTheEngines(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a system that tells")
+	}
+	t.Parallel()
+	usual := factsOf(loopbackUDP(t))
+	h := serve(t, ServerOptions{})
+	for _, window := range []int{0, 100_000} {
+		o := h.options()
+		o.Protocol, o.BitsPerSecond, o.Window = UDP, 1e6, window
+		r, err := run(t, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.end(t)
+		send, receive := r.starts[0].SendBufferActual, r.starts[0].ReceiveBufferActual
+		if window == 0 && (send == usual.sendBuffer || receive == usual.receiveBuffer) || window > 0 && (send != 2*window || receive != 2*window) {
+			t.Errorf("for a window of %d: %d and %d; a socket has %+v", window, send, receive, usual)
+		}
+	}
+	raw, _ := loopbackUDP(t).SyscallConn()
+	var err error
+	raw.Control(func(fd uintptr) { err = (socketOptions{window: MaxWindow}).checkWindow(int(fd)) })
+	var option *OptionError
+	if !errors.As(err, &option) || option.Number != ErrorBufferSize {
+		t.Errorf("buffers that are not as asked for: %v", err)
+	}
+}
+
+// TestMultipath takes MPTCP where the client asks for it, and TCP else.
+func TestMultipath(t *testing.T) {
+	if on, err := os.ReadFile("/proc/sys/net/mptcp/enabled"); err != nil || strings.TrimSpace(string(on)) != "1" {
+		t.Skip("needs a kernel with net.mptcp.enabled=1")
+	}
+	h := serve(t, ServerOptions{})
+	for _, asked := range []bool{false, true} {
+		var dialer net.Dialer
+		dialer.SetMultipathTCP(asked)
+		conn, err := dialer.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(h.port)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if got, err := conn.(*net.TCPConn).MultipathTCP(); err != nil || got != asked {
+			t.Errorf("asked for MPTCP %t, got %t, %v", asked, got, err)
+		}
+		o := h.options()
+		o.MultipathTCP, o.Bidirectional = asked, true
+		r, err := run(t, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range r.end(t).Streams {
+			if s.Sent.Bytes == 0 || s.Received.Bytes == 0 {
+				t.Errorf("MPTCP %t: %+v", asked, s)
+			}
+		}
 	}
 }
 

@@ -15,8 +15,13 @@ type mover interface {
 	err() error
 	read() reading
 	glance() reading // read without what costs a system call a stream: no TCP state
-	halt()           // nothing moves after it; the sockets stay open
+	// buffers are the first socket's as they really are, in bytes; 0 where the system
+	// does not tell.
+	buffers() (send, receive int)
+	queued() uint64 // bytes that this end handed over and the other one has not acknowledged
+	halt()          // nothing moves after it; the sockets stay open
 	close()
+	anew() // jitter and the distributions of jitter and lag begin anew
 	jitter() *result.Histogram
 	lag() *result.Histogram
 }
@@ -63,6 +68,14 @@ func (t Test) limits(server bool) limits {
 		return limits{}
 	}
 	return limits{bytes: t.Bytes, blocks: t.Blocks}
+}
+
+// between is how long a sender of a rate is silent between what leaves together.
+func (t Test) between() time.Duration {
+	if t.BitsPerSecond == 0 {
+		return 0
+	}
+	return time.Duration(float64(8*t.Length*max(1, t.Burst)) / t.BitsPerSecond * float64(time.Second))
 }
 
 // threads is how many hot threads each direction has: as many as may run at

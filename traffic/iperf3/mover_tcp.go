@@ -10,6 +10,7 @@ type bytesMover struct {
 	engine  *stream.Engine
 	streams []*tcpStream
 	length  uint64
+	first   socketFacts
 }
 
 // tcpStream keeps the sums that wrap at the system.
@@ -21,7 +22,7 @@ type tcpStream struct {
 }
 
 func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error) {
-	b := &bytesMover{length: uint64(t.Length)}
+	b := &bytesMover{length: uint64(t.Length), first: streams[0].facts}
 	flows := make([]stream.Flow, len(streams))
 	for i, s := range streams {
 		flows[i] = stream.Flow{Conn: s.conn, Role: s.role()}
@@ -43,11 +44,18 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 	return b, err
 }
 
-func (b *bytesMover) start()                    { b.engine.Start() }
-func (b *bytesMover) done() <-chan struct{}     { return b.engine.Done() }
-func (b *bytesMover) err() error                { return b.engine.Err() }
-func (b *bytesMover) halt()                     { b.engine.Halt() }
-func (b *bytesMover) close()                    { b.engine.Close() }
+func (b *bytesMover) start()                { b.engine.Start() }
+func (b *bytesMover) done() <-chan struct{} { return b.engine.Done() }
+func (b *bytesMover) err() error            { return b.engine.Err() }
+func (b *bytesMover) halt()                 { b.engine.Halt() }
+func (b *bytesMover) close()                { b.engine.Close() }
+func (b *bytesMover) buffers() (send, receive int) {
+	return b.first.sendBuffer, b.first.receiveBuffer
+}
+
+func (b *bytesMover) queued() uint64 { return b.engine.Queued() }
+
+func (b *bytesMover) anew()                     {}
 func (b *bytesMover) jitter() *result.Histogram { return nil }
 func (b *bytesMover) lag() *result.Histogram    { return nil }
 

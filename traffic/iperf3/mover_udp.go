@@ -62,6 +62,13 @@ func (d *datagramMover) err() error            { return d.engine.Err() }
 func (d *datagramMover) halt()                 { d.engine.Halt() }
 func (d *datagramMover) close()                { d.engine.Close() }
 
+// queued is 0: nobody acknowledges datagrams.
+func (d *datagramMover) queued() uint64 { return 0 }
+
+func (d *datagramMover) buffers() (send, receive int) { return d.engine.Buffers() }
+
+func (d *datagramMover) anew() { d.engine.Anew() }
+
 func (d *datagramMover) jitter() *result.Histogram { return histogramOf(d.engine.Jitter()) }
 
 func (d *datagramMover) lag() *result.Histogram {

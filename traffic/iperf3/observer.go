@@ -154,6 +154,9 @@ type End struct {
 	Local   CPU
 	Remote  CPU  // zero where the peer did not tell
 	Partial bool // the peer's figures are missing: the test was cut short
+	// CPUShared says that other clients' traffic ran meanwhile: Local, which is the
+	// process's, is that of all of them.
+	CPUShared bool
 	// The congestion control of the TCP sender and of the receiver, "" where
 	// unknown. In a bidirectional test: this end's where it sends, and the peer's.
 	SenderCongestion   string
@@ -162,9 +165,9 @@ type End struct {
 	ServerOutputText string
 	ServerOutputJSON json.RawMessage
 	// Jitter is how much the transit times of successive datagrams differed (|D|
-	// in RFC 3550, section 6.4.1), over all UDP streams that this end receives,
-	// with those of the omitted part. Lag is how late paced datagrams left, over
-	// all that it sends. nil where there is none.
+	// in RFC 3550, section 6.4.1), over all UDP streams that this end receives. Lag
+	// is how late paced datagrams left, over all that it sends. Both are without the
+	// omitted part, and nil where there is none.
 	Jitter *result.Histogram
 	Lag    *result.Histogram
 }

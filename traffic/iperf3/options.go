@@ -83,18 +83,23 @@ type ServerOptions struct {
 	MaxClients  int           // sessions at once, 0: no bound but 1024
 	MaxBytes    uint64        // of payload in one session, 0: no bound
 	MaxTime     time.Duration // of one session's test, with what it omits, 0: no bound (--server-max-duration)
+	TimedOnly   bool          // with MaxTime: who does not say how long its test lasts is refused, as by --server-max-duration
 	MaxRate     float64       // bits per second of one session, all its streams, 0: no bound (--server-bitrate-limit)
 	RateAverage time.Duration // over which MaxRate is judged, 0: DefaultRateAverage
 
-	PrivateKey   *rsa.PrivateKey // nil: everybody may test
-	Users        Users           // who may test, where there is a key
-	Skew         time.Duration   // allowed between a user's clock and this one, 0: DefaultSkew
-	PKCS1Padding bool            // --use-pkcs1-padding: for clients before 3.17
+	PrivateKey *rsa.PrivateKey // nil: everybody may test
+	Users      Users           // who may test, where there is a key
+	// ReadUsers, where it is not nil, is asked for Users when a client comes, so that
+	// a file that was changed counts at once, as in iperf3.
+	ReadUsers    func() (Users, error)
+	Skew         time.Duration // allowed between a user's clock and this one, 0: DefaultSkew
+	PKCS1Padding bool          // --use-pkcs1-padding: for clients before 3.17
 
 	OneOff         bool          // take one client, and end after it (-1); one without authorization does not count
 	IdleTimeout    time.Duration // end after so long without a session (--idle-timeout), 0: never
 	ReceiveTimeout time.Duration // without a byte from a client that should send, 0: DefaultReceiveTimeout
 	SendTimeout    time.Duration // unacknowledged data (TCP_USER_TIMEOUT), 0: the kernel's
+	StallTimeout   time.Duration // without a byte that a client takes, where none come, 0: DefaultReceiveTimeout
 	KeepAlive      KeepAlive
 
 	// Ready is called once with the address, when it listens; may be nil.
@@ -105,5 +110,5 @@ type ServerOptions struct {
 }
 
 // Users are the passwords of users: by name, the SHA-256 in hexadecimal of
-// "{NAME}PASSWORD".
-type Users map[string]string
+// "{NAME}PASSWORD", of which each will do.
+type Users map[string][]string

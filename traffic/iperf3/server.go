@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -15,7 +17,8 @@ const (
 	// cookieTimeout is how long a connection may take to say whose it is.
 	cookieTimeout = 10 * time.Second
 	// mostClients is the bound on sessions where the options name none, and
-	// mostUnknown on connections that have not said whose they are.
+	// mostUnknown on connections that have not said whose they are: of more, the one
+	// that has been silent for longest is closed, as whoever means it says so at once.
 	mostClients = 1024
 	mostUnknown = 1024
 )
@@ -32,9 +35,15 @@ type server struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	known   map[cookie]*session
-	count   uint64 // sessions so far
-	unknown int    // connections that have not said whose they are
+	count   uint64                  // sessions so far
+	unknown map[uint64]*net.TCPConn // connections that have not said whose they are, as they were accepted
 	idle    *time.Timer
+
+	flowing int    // sessions whose traffic runs
+	flows   uint64 // whose traffic has run
+
+	toldOfUnknown time.Time // when Refused was told of one
+	untold        int       // of how many it was not, since then
 }
 
 // Serve listens and answers clients until ctx ends, or as OneOff and IdleTimeout
@@ -44,7 +53,10 @@ type server struct {
 func Serve(ctx context.Context, o ServerOptions, observe func(session uint64, client string) Observer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &server{options: o.filled(), observe: observe, known: map[cookie]*session{}, stop: func() { cancel(nil) }}
+	s := &server{options: o.filled(), observe: observe, known: map[cookie]*session{}, unknown: map[uint64]*net.TCPConn{}, stop: func() { cancel(nil) }}
+	if err := checkCPUs(o.CPUs); err != nil {
+		return err
+	}
 	if err := s.listen(ctx); err != nil {
 		return err
 	}
@@ -82,6 +94,9 @@ func (o ServerOptions) filled() ServerOptions {
 	if o.ReceiveTimeout <= 0 {
 		o.ReceiveTimeout = DefaultReceiveTimeout
 	}
+	if o.StallTimeout <= 0 {
+		o.StallTimeout = DefaultReceiveTimeout
+	}
 	return o
 }
 
@@ -101,7 +116,7 @@ func (s *server) listen(ctx context.Context) error {
 	options := socketOptions{device: s.options.BindDevice, userTimeout: s.options.SendTimeout}
 	config := net.ListenConfig{Control: options.control}
 	s.options.KeepAlive.apply(&config.KeepAliveConfig)
-	config.SetMultipathTCP(false)
+	config.SetMultipathTCP(true) // which takes plain TCP, too: the client decides
 	listener, err := config.Listen(ctx, "tcp"+family, net.JoinHostPort(s.options.Host, strconv.Itoa(port)))
 	if err != nil {
 		return fmt.Errorf("listening for iperf3 clients: %w; name another port if this one is taken", err)
@@ -133,22 +148,21 @@ func (s *server) accept(ctx context.Context) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		if !s.hold() {
-			deny(conn)
-			continue
-		}
+		s.hold(conn, index)
 		s.running.Go(func() { s.welcome(ctx, conn, index) })
 	}
 }
 
-func (s *server) hold() bool {
+// hold makes room for a connection until it has said whose it is.
+func (s *server) hold(conn *net.TCPConn, index uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.unknown >= mostUnknown {
-		return false
+	if len(s.unknown) >= mostUnknown {
+		oldest := slices.Min(slices.Collect(maps.Keys(s.unknown)))
+		s.unknown[oldest].Close()
+		delete(s.unknown, oldest)
 	}
-	s.unknown++
-	return true
+	s.unknown[index] = conn
 }
 
 // deny is what iperf3's server does with whom it has no time for.
@@ -163,13 +177,13 @@ func deny(conn net.Conn) {
 func (s *server) welcome(ctx context.Context, conn *net.TCPConn, index uint64) {
 	name, err := s.identify(ctx, conn)
 	s.mu.Lock()
-	s.unknown--
+	delete(s.unknown, index)
 	owner := s.known[name]
 	s.mu.Unlock()
 	switch {
 	case err != nil:
 		conn.Close()
-		s.refused(conn, err)
+		s.unidentified(conn, err)
 	case owner == nil:
 		s.open(ctx, conn, name)
 	case !owner.join(arrival{conn, index}):
@@ -189,6 +203,25 @@ func (s *server) identify(ctx context.Context, conn *net.TCPConn) (cookie, error
 		return name, err
 	}
 	return name, conn.SetReadDeadline(time.Time{})
+}
+
+// unidentified tells of connections that did not say whose they are, once in a while:
+// whoever scans a port makes thousands.
+func (s *server) unidentified(conn net.Conn, why error) {
+	s.mu.Lock()
+	tell, more := time.Since(s.toldOfUnknown) > cookieTimeout, s.untold
+	if tell {
+		s.toldOfUnknown, s.untold = time.Now(), 0
+	} else {
+		s.untold++
+	}
+	s.mu.Unlock()
+	switch {
+	case tell && more > 0:
+		s.refused(conn, fmt.Errorf("%w; %d more connections before it said nothing either", why, more))
+	case tell:
+		s.refused(conn, why)
+	}
 }
 
 func (s *server) refused(conn net.Conn, why error) {
@@ -219,6 +252,22 @@ func (s *server) open(ctx context.Context, conn *net.TCPConn, name cookie) {
 	err := one.serve(ctx, func() { s.forget(name) })
 	if s.options.OneOff && !errors.Is(err, errUnauthorized) {
 		s.stop() // whom a server does not let in is not its one client, as in iperf3
+	}
+}
+
+// flow notes that a session's traffic begins; what it returns is called at its end,
+// and tells whether others' ran meanwhile.
+func (s *server) flow() (end func() (shared bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flowing++
+	s.flows++
+	mine, others := s.flows, s.flowing > 1
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.flowing--
+		return others || s.flows > mine
 	}
 }
 

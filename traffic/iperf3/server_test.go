@@ -65,6 +65,34 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
+// TestCPUOfSeveralClients is told apart from that of one.
+func TestCPUOfSeveralClients(t *testing.T) {
+	h := serve(t, ServerOptions{})
+	o := h.options()
+	if _, err := run(t, o); err != nil {
+		t.Fatal(err)
+	}
+	if h.session(t, 1).end(t).CPUShared {
+		t.Error("the only client shares the server's CPU time")
+	}
+	o.Duration = time.Second
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var first sync.WaitGroup
+	flows := make(chan struct{}, 100)
+	first.Go(func() { Run(ctx, o, &onInterval{&record{}, func() { flows <- struct{}{} }}) })
+	<-flows
+	if _, err := run(t, h.options()); err != nil {
+		t.Fatal(err)
+	}
+	first.Wait()
+	for number := range uint64(2) {
+		if !h.session(t, 2+number).end(t).CPUShared {
+			t.Errorf("session %d does not say that another one ran", 2+number)
+		}
+	}
+}
+
 // TestManyAddresses lets clients of as many addresses make UDP streams at once:
 // none may get a greeting that is another's.
 func TestManyAddresses(t *testing.T) {
@@ -232,6 +260,13 @@ func (h *host) rudeness() map[string]func(*testing.T) {
 // rudenessUnderWay is what it may do later.
 func (h *host) rudenessUnderWay() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
+		"a congestion control that is not there": func(t *testing.T) {
+			r := h.rude(t)
+			r.say(`{"tcp":true,"time":1,"len":1024,"congestion":"nosuch"}`)
+			r.expect(createStreams, 5*time.Second)
+			r.stream()
+			r.refusedWith(ErrorSetCongestion)
+		},
 		"kills itself while traffic runs": func(t *testing.T) {
 			r := h.rude(t)
 			r.say(twoStreams)
@@ -275,7 +310,7 @@ func (r *rude) stream() *net.TCPConn {
 // TestStalledClients stop in the middle, TCP and UDP, and hold nobody up. The ordinary test beside them may have to wait
 // for a CPU, for less than the time-out.
 func TestStalledClients(t *testing.T) {
-	h := serve(t, ServerOptions{ReceiveTimeout: time.Second})
+	h := serve(t, ServerOptions{ReceiveTimeout: time.Second, StallTimeout: time.Second})
 	h.rude(t) // never sends parameters
 	waiting := h.rude(t)
 	waiting.say(`{"tcp":true,"time":10,"parallel":2,"len":1024}`) // never makes its streams
@@ -293,7 +328,7 @@ func TestStalledClients(t *testing.T) {
 	deaf.expect(testRunning, 5*time.Second)
 	h.alive(t)
 	silent.refusedWith(ErrorNoMessage)
-	deaf.refusedWith(ErrorNoMessage)
+	deaf.refusedWith(ErrorStreamWrite)
 }
 
 // TestStalledGreeting: a session that makes no UDP stream loses its turn to
@@ -357,10 +392,12 @@ func TestServerLimits(t *testing.T) {
 		number int // of the error; 0: terminated
 	}{
 		{"asks for too long", ServerOptions{MaxTime: time.Second}, func(o *Options) { o.Duration = 2 * time.Second }, ErrorMaxDuration},
+		{"does not say how long", ServerOptions{MaxTime: time.Minute, TimedOnly: true}, func(o *Options) { o.Duration, o.Bytes = 0, 1<<20 }, ErrorMaxDuration},
+		{"asks for a CPU that is not there", ServerOptions{}, func(o *Options) { o.ServerAffinity = 1001 }, ErrorAffinity},
 		{"asks for too much", ServerOptions{MaxRate: 1e6}, func(o *Options) { o.BitsPerSecond, o.Parallel = 6e5, 2 }, ErrorTotalRate},
 		{"sends too fast", ServerOptions{MaxRate: 1e6, RateAverage: 300 * time.Millisecond}, func(o *Options) { o.Duration = 5 * time.Second }, ErrorTotalRate},
-		{"sends too much", ServerOptions{MaxBytes: 1 << 20}, func(o *Options) { o.Duration = 5 * time.Second }, 0},
-		{"receives too much", ServerOptions{MaxBytes: 1 << 20}, func(o *Options) { o.Duration, o.Reverse = 5*time.Second, true }, 0},
+		{"sends too much", ServerOptions{MaxBytes: 64 << 20}, func(o *Options) { o.Duration = 5 * time.Second }, 0},
+		{"receives too much", ServerOptions{MaxBytes: 64 << 20}, func(o *Options) { o.Duration, o.Reverse = 5*time.Second, true }, 0},
 		{"lasts too long", ServerOptions{MaxTime: 300 * time.Millisecond}, func(o *Options) { o.Duration, o.Bytes, o.BitsPerSecond = 0, 1<<40, 1e6 }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -381,6 +418,59 @@ func TestServerLimits(t *testing.T) {
 			}
 			h.session(t, 1).failure(t)
 		})
+	}
+}
+
+// TestLateEnd: a client whose test lasts as long as it may is not cut short because
+// its end is under way.
+func TestLateEnd(t *testing.T) {
+	t.Parallel()
+	h := serve(t, ServerOptions{MaxTime: time.Second})
+	r := h.rude(t)
+	r.say(`{"tcp":true,"time":1,"len":1024}`)
+	r.expect(createStreams, 5*time.Second)
+	r.stream()
+	r.expect(testStart, 5*time.Second)
+	if err := r.expect(testRunning, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1500 * time.Millisecond) // the latency
+	r.sendState(testEnd)
+	if err := r.expect(exchangeResults, 5*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSlowSender: a server that sends seldom waits for nothing that should come.
+func TestSlowSender(t *testing.T) {
+	t.Parallel()
+	h := serve(t, ServerOptions{ReceiveTimeout: 100 * time.Millisecond, StallTimeout: 100 * time.Millisecond})
+	o := h.options()
+	o.Duration, o.Reverse, o.Length, o.BitsPerSecond = 900*time.Millisecond, true, 50_000, 1e6
+	r, err := run(t, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.end(t)
+}
+
+// TestSilentConnections do not keep others out, however many they are, nor fill the
+// log.
+func TestSilentConnections(t *testing.T) {
+	h := serve(t, ServerOptions{})
+	var silent []net.Conn
+	for range mostUnknown + 10 {
+		silent = append(silent, h.dial(t))
+	}
+	h.alive(t)
+	for _, c := range silent {
+		c.Close()
+	}
+	h.stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.refused) > 2 {
+		t.Errorf("%d lines tell of them, such as %v", len(h.refused), h.refused[1])
 	}
 }
 
@@ -509,6 +599,10 @@ func TestPortTaken(t *testing.T) {
 
 // TestNothingIsLeft runs every kind of end and counts what stays.
 func TestNothingIsLeft(t *testing.T) {
+	// A program's first socket opens Go's own descriptors for its poller.
+	if first, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
+		first.Close()
+	}
 	before, files := runtime.NumGoroutine(), descriptors()
 	h := serve(t, ServerOptions{})
 	h.alive(t)

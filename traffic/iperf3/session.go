@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"time"
 )
 
@@ -33,6 +32,9 @@ const (
 	doneTimeout      = 10 * time.Second
 	// grace is what iperf3's server adds to a test's time before it gives up.
 	grace = 40 * time.Second
+	// lateEnd is for how long a client's end may be under way that has said how long
+	// its test lasts: the path's latency and what a late sender has queued before it.
+	lateEnd = 10 * time.Second
 )
 
 func newSession(ctx context.Context, s *server, conn *net.TCPConn, name cookie, number uint64) *session {
@@ -73,11 +75,14 @@ func (s *session) serve(ctx context.Context, leave func()) error {
 // tell gives the client the reason, in the protocol's way, unless it is gone.
 func (s *session) tell(err error) (told bool) {
 	var known *sessionError
+	var option *OptionError
 	switch {
 	case errors.Is(err, ErrServerTerminated), errors.Is(err, errMaxBytes), errors.Is(err, errMaxTime):
 		return s.control.sendState(serverTerminate) == nil
 	case errors.Is(err, ErrClientTerminated), errors.Is(err, ErrControlClosed):
 		return false
+	case errors.As(err, &option):
+		return s.control.sendError(option.Number, errnoOf(err)) == nil
 	case errors.As(err, &known):
 		return s.control.sendError(known.number, errnoOf(err)) == nil
 	}
@@ -125,14 +130,20 @@ func (s *session) agree() error {
 	if err := o.authorize(s.params.AuthToken, time.Now()); err != nil {
 		return &sessionError{number: ErrorAuth, err: err}
 	}
-	if s.cpus = o.CPUs; len(s.cpus) == 0 && s.params.ServerAffinity != nil && *s.params.ServerAffinity < runtime.NumCPU() {
+	if s.cpus = o.CPUs; len(s.cpus) == 0 && s.params.ServerAffinity != nil {
 		s.cpus = []int{*s.params.ServerAffinity}
+		if err := checkCPUs(s.cpus); err != nil {
+			return err
+		}
 	}
 	return o.judge(s.test)
 }
 
 // judge refuses a test that goes over the server's limits.
 func (o *ServerOptions) judge(t Test) error {
+	if o.MaxTime > 0 && o.TimedOnly && t.Duration == 0 {
+		return &sessionError{number: ErrorMaxDuration, err: fmt.Errorf("the client's test ends by its bytes or never; the server allows %s", o.MaxTime)}
+	}
 	if o.MaxTime > 0 && t.Duration+t.Omit > o.MaxTime {
 		return &sessionError{number: ErrorMaxDuration, err: fmt.Errorf("the client asks for %s; the server allows %s", t.Duration+t.Omit, o.MaxTime)}
 	}
@@ -149,17 +160,20 @@ func (s *session) drive(ctx context.Context) error {
 		test: s.test, server: true, streams: s.streams, mover: s.mover, control: s.control, observer: s.observer, guard: s.guard(),
 	}
 	s.observer.Connected(s.start())
+	over := s.server.flow()
 	last, err := t.flow(ctx)
-	used := t.meter.used()
+	used, shared := t.meter.used(), over()
 	if !errors.Is(err, errEnded) {
-		s.observer.Ended(t.end(last, used, nil))
+		end := t.end(last, used, nil)
+		end.CPUShared = shared
+		s.observer.Ended(end)
 		return err
 	}
 	jitter, lag := s.mover.jitter(), s.mover.lag()
 	s.mover.close() // as iperf3: the client sees its streams end
 	peer, err := s.receiveResults(t)
 	end := t.tally.end(last, used, true, peer)
-	end.Jitter, end.Lag = jitter, lag
+	end.Jitter, end.Lag, end.CPUShared = jitter, lag, shared
 	s.observer.Ended(end)
 	if err != nil {
 		return err
@@ -170,11 +184,17 @@ func (s *session) drive(ctx context.Context) error {
 func (s *session) guard() guard {
 	o := s.server.options
 	g := guard{
-		silence: o.ReceiveTimeout, maxTime: o.MaxTime, maxBytes: o.MaxBytes, maxRate: o.MaxRate, rateAverage: o.RateAverage,
+		silence: o.ReceiveTimeout, silent: noneCame, maxTime: o.MaxTime, maxBytes: o.MaxBytes, maxRate: o.MaxRate, rateAverage: o.RateAverage,
 		overdue: s.test.Omit + s.test.Duration + grace,
 	}
-	if s.test.Duration == 0 {
+	if !s.test.receives(true) {
+		g.silence, g.silent = o.StallTimeout+s.test.between(), noneTaken
+	}
+	switch {
+	case s.test.Duration == 0:
 		g.overdue = MaxOmit + MaxDuration
+	case g.maxTime > 0:
+		g.maxTime += lateEnd
 	}
 	return g
 }
@@ -223,6 +243,6 @@ func (s *session) start() Start {
 		ClientVersion: s.params.ClientVersion, Cookie: s.cookie.String(), ControlLocal: local, ControlRemote: remote,
 		ControlMSS: factsOf(s.control.conn).mss, Test: s.test,
 	}
-	b.describe(s.streams)
+	b.describe(s.streams, s.mover)
 	return b
 }

@@ -85,7 +85,7 @@ func (s *session) gather(ctx context.Context) error {
 	options.userTimeout = s.server.options.SendTimeout
 	for i, a := range came {
 		if err := options.apply(a.conn); err != nil {
-			return &sessionError{number: ErrorSetCongestion, err: err}
+			return err
 		}
 		s.streams = append(s.streams, newStream(i, a.conn, s.test.sends(i, true)))
 	}
@@ -122,9 +122,12 @@ func (s *session) gatherUDP(ctx context.Context) error {
 	case <-ctx.Done():
 		return ErrServerTerminated
 	}
+	t.since = time.Now()
 	if err := s.control.sendState(createStreams); err != nil {
 		return ErrControlClosed
 	}
+	adopt := time.NewTicker(adoptAfter)
+	defer adopt.Stop()
 	limit, pressed := streamTimeout, t.pressed
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -135,6 +138,10 @@ func (s *session) gatherUDP(ctx context.Context) error {
 			s.streams = append(s.streams, newStream(i, conn, s.test.sends(i, true)))
 			s.server.greeter.rescue(s.streams[i], rescueWait)
 			timer.Reset(limit)
+		case <-adopt.C:
+			s.server.greeter.adopt(t)
+		case err := <-t.failed:
+			return err
 		case <-pressed:
 			limit, pressed = hurriedTimeout, nil
 			timer.Reset(limit)

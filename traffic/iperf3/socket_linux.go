@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // set gives a socket its options, before it connects: buffers and the segment
@@ -13,35 +15,44 @@ func (o socketOptions) set(fd uintptr, network string) error {
 	s := int(fd)
 	for _, step := range []struct {
 		wanted bool
+		number int
 		what   string
 		do     func() error
 	}{
-		{o.reuse, "letting the port be shared (SO_REUSEADDR)", func() error { return unix.SetsockoptInt(s, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) }},
-		{o.device != "", "binding to the device " + o.device, func() error { return unix.BindToDevice(s, o.device) }},
-		{o.window > 0, fmt.Sprintf("setting buffers of %d bytes", o.window), func() error { return setWindow(s, o.window) }},
-		{o.mss > 0 && !o.datagrams, fmt.Sprintf("setting the MSS to %d bytes", o.mss), func() error { return unix.SetsockoptInt(s, unix.IPPROTO_TCP, unix.TCP_MAXSEG, o.mss) }},
-		{o.congestion != "" && !o.datagrams, "setting the congestion control " + o.congestion, func() error { return unix.SetsockoptString(s, unix.IPPROTO_TCP, unix.TCP_CONGESTION, o.congestion) }},
-		{o.tos > 0, fmt.Sprintf("setting the TOS to %d", o.tos), func() error { return setTOS(s, o.tos, network) }},
-		{o.fqRate > 0, fmt.Sprintf("pacing by the kernel at %.0f bit/s", o.fqRate), func() error {
+		{o.reuse, ErrorInitStream, "letting the port be shared (SO_REUSEADDR)", func() error { return unix.SetsockoptInt(s, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) }},
+		{o.device != "", ErrorBindDevice, "binding to the device " + o.device, func() error { return unix.BindToDevice(s, o.device) }},
+		{o.window > 0, ErrorSetBuffer, fmt.Sprintf("setting buffers of %d bytes", o.window), func() error { return traffic.SetBuffers(s, o.window, o.window) }},
+		{o.mss > 0 && !o.datagrams, ErrorSetMSS, fmt.Sprintf("setting the MSS to %d bytes, of which Linux takes 88 to 32,767", o.mss), func() error { return unix.SetsockoptInt(s, unix.IPPROTO_TCP, unix.TCP_MAXSEG, o.mss) }},
+		{o.congestion != "" && !o.datagrams, ErrorSetCongestion, "setting the congestion control " + o.congestion, func() error { return traffic.SetCongestion(s, o.congestion) }},
+		{o.tos > 0, ErrorSetTOS, fmt.Sprintf("setting the TOS to %d", o.tos), func() error { return setTOS(s, o.tos, network) }},
+		{o.fqRate > 0, ErrorSetPacing, fmt.Sprintf("pacing by the kernel at %.0f bit/s", o.fqRate), func() error {
 			return unix.SetsockoptUint64(s, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, uint64(o.fqRate/8))
 		}},
-		{o.userTimeout > 0 && !o.datagrams, "setting TCP_USER_TIMEOUT", func() error {
+		{o.userTimeout > 0 && !o.datagrams, ErrorSetUserTimeout, "setting TCP_USER_TIMEOUT", func() error {
 			return unix.SetsockoptInt(s, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(o.userTimeout.Milliseconds()))
 		}},
-		{o.dontFragment && o.datagrams && !isV6(network), "forbidding fragments", func() error { return unix.SetsockoptInt(s, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO) }},
+		{o.dontFragment && o.datagrams && !isV6(network), ErrorDontFragment, "forbidding fragments", func() error { return unix.SetsockoptInt(s, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO) }},
 	} {
 		if !step.wanted {
 			continue
 		}
 		if err := step.do(); err != nil {
-			return fmt.Errorf("%s: %w", step.what, err)
+			return &OptionError{step.number, fmt.Errorf("%s: %w", step.what, err)}
 		}
+	}
+	if o.window > 0 {
+		return o.checkWindow(s)
 	}
 	return nil
 }
 
-func setWindow(fd, size int) error {
-	return errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, size), unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, size))
+// checkWindow refuses, as iperf3 does, what the kernel has cut to less.
+func (o socketOptions) checkWindow(fd int) error {
+	f := look(uintptr(fd))
+	if given := min(f.sendBuffer, f.receiveBuffer); given < o.window {
+		return &OptionError{ErrorBufferSize, fmt.Errorf("of buffers of %d bytes the system gives %d: ask for less, or raise net.core.rmem_max and wmem_max", o.window, given)}
+	}
+	return nil
 }
 
 // setTOS sets the traffic class, too, where the socket is of IPv6, which may carry both.

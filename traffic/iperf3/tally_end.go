@@ -48,7 +48,9 @@ func (t *tally) end(now reading, used CPU, server bool, peer *results) End {
 	others := map[int]streamResult{}
 	if peer != nil {
 		e.Remote = CPU{Total: peer.CPUTotal, User: peer.CPUUser, System: peer.CPUSystem}
-		e.ServerOutputText, e.ServerOutputJSON = peer.OutputText, peer.OutputJSON
+		if t.test.GetServerOutput {
+			e.ServerOutputText, e.ServerOutputJSON = peer.OutputText, peer.OutputJSON
+		}
 		theirs = peer.Congestion
 		for _, s := range peer.Streams {
 			others[s.ID] = s

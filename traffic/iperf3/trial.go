@@ -44,6 +44,9 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 		ended = t.drain()
 	}
 	t.mover.halt()
+	if !t.server && errors.Is(err, errEnded) && t.test.Duration == 0 {
+		ended = t.empty(ctx, ended)
+	}
 	last := t.mover.read()
 	// Halting waits for threads that wait for data; that time is not the test's.
 	last.at = ended
@@ -176,6 +179,7 @@ func (t *trial) tick(now time.Time) error {
 	if !t.tally.omitted && due(t.tally.begun.Add(t.test.Omit)) {
 		r := t.mover.read()
 		t.lastInterval(r)
+		t.mover.anew()
 		t.tally.reset(r)
 		if !t.finish.IsZero() { // however late that was, what counts takes its time
 			t.finish = r.at.Add(t.test.Duration)
@@ -201,15 +205,38 @@ func (t *trial) interval(r reading) {
 
 // lastInterval reports what is left over at the end of what is omitted, and of
 // the test: less than a tenth of an interval is not worth a line, unless it holds
-// bytes of the test, as in iperf3.
+// bytes of the test, as in iperf3. Without intervals (-i 0) the test is one.
 func (t *trial) lastInterval(r reading) {
 	left := r.at.Sub(t.tally.last.at)
 	moved := t.tally.omitted && t.tally.bytes(r) > t.tally.bytes(t.tally.last)
-	if t.test.Interval > 0 && (left >= t.test.Interval/10 || t.tally.shown == 0 || moved) {
+	whole := t.test.Interval == 0 && t.tally.omitted
+	if whole || t.test.Interval > 0 && (left >= t.test.Interval/10 || t.tally.shown == 0 || moved) {
 		t.observer.Interval(t.tally.interval(r))
 	} else {
 		t.tally.note(r)
 	}
+}
+
+// emptyLimit bounds how long a client waits until what a limit of bytes or blocks
+// asked for is acknowledged. An iperf3 server stops counting at the client's word,
+// which overtakes the data.
+const (
+	emptyLimit = 30 * time.Second
+	emptyTick  = time.Millisecond
+)
+
+// empty waits until the other end has what this one sent, which took until then.
+func (t *trial) empty(ctx context.Context, ended time.Time) time.Time {
+	tick := time.NewTicker(emptyTick)
+	defer tick.Stop()
+	for limit := ended.Add(emptyLimit); t.mover.queued() > 0 && ended.Before(limit); ended = time.Now() {
+		select {
+		case <-ctx.Done():
+			return ended
+		case <-tick.C:
+		}
+	}
+	return ended
 }
 
 // drainQuiet and drainLimit bound how long a server goes on reading after the

@@ -27,6 +27,12 @@ func (s *socket) info() *TCPInfo {
 	return info
 }
 
+// queued is what was handed over and not acknowledged (SIOCOUTQ, tcp(7)), in bytes.
+func (s *socket) queued() int {
+	n, _ := unix.IoctlGetInt(int(s.fd), unix.SIOCOUTQ)
+	return n
+}
+
 // minRTT is 0 where nothing was measured: the kernel then says ~0U
 // (tcp_min_rtt in include/net/tcp.h).
 func minRTT(info *unix.TCPInfo) time.Duration {

@@ -15,6 +15,18 @@ type Snapshot struct {
 	Flows   []FlowCounts // as the flows were given
 }
 
+// Queued is what senders have handed over and their peers have not acknowledged, in
+// bytes; 0 where the system does not tell.
+func (e *Engine) Queued() uint64 {
+	var sum uint64
+	for _, f := range e.flows {
+		if f.role == traffic.Send {
+			sum += uint64(max(0, f.queued()))
+		}
+	}
+	return sum
+}
+
 // CrewTime is the time of the hot threads of one role.
 type CrewTime struct {
 	Threads int

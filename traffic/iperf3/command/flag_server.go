@@ -23,6 +23,7 @@ func serverFlags() []*flag {
 		{long: "server-max-duration", takes: "SECONDS", role: ofServer, says: "the longest test that a client may ask for",
 			set: func(s *settings, v string) (err error) {
 				s.server.MaxTime, err = seconds(v, 0, iperf3.MaxDuration)
+				s.server.TimedOnly = s.server.MaxTime > 0
 				return err
 			}},
 		{long: "server-bitrate-limit", takes: "RATE[/SECONDS]", role: ofServer, says: "the most bits/sec of a test, all its streams, on average over so long (5)", set: setRateLimit},

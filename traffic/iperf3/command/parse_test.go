@@ -69,7 +69,7 @@ func TestServerFlags(t *testing.T) {
 		"-s":                    {},
 		"-s1p 5300":             {OneOff: true, Port: 5300},
 		"-sD --idle-timeout 30": {IdleTimeout: 30 * time.Second},
-		"-s --server-bitrate-limit 100M/10 --server-max-duration 60":                       {MaxRate: 1e8, RateAverage: 10 * time.Second, MaxTime: time.Minute},
+		"-s --server-bitrate-limit 100M/10 --server-max-duration 60":                       {MaxRate: 1e8, RateAverage: 10 * time.Second, MaxTime: time.Minute, TimedOnly: true},
 		"-s -B ::1 -i 0.5 -A 1 --rcv-timeout 1000":                                         {Host: "::1", Interval: 500 * time.Millisecond, CPUs: []int{1}, ReceiveTimeout: time.Second},
 		"-s --rsa-private-key-path k --authorized-users-path u --time-skew-threshold 3600": {Skew: time.Hour},
 	} {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"math"
 
 	"windtunnel/traffic/iperf3"
 )
@@ -18,18 +19,30 @@ type report struct {
 
 	start, end *object
 	intervals  []any
+	room       int // stream intervals that may still be kept
+	leftOut    int // intervals for which there was none
 	failure    string
 	truth      truth
 	session    uint64 // of a server, in its events; 0 for none
 }
 
 func newReport(screen *screen, o output, server bool) *report {
-	return &report{screen: screen, output: o, server: server, start: startBefore(nil), end: &object{}}
+	r := &report{screen: screen, output: o, server: server, start: startBefore(nil), end: &object{}, room: math.MaxInt}
+	if server {
+		r.room = mostKept
+	}
+	r.truth.room = r.room
+	return r
 }
+
+// mostKept bounds what a server keeps of one client until its end, in intervals times
+// streams (some 15 MB): hours of a stream, a few minutes of as many as there may be.
+const mostKept = 20_000
 
 // Connected fills in start, and tells it.
 func (r *report) Connected(s iperf3.Start) {
 	r.about, r.begun = s, true
+	r.screen.warnOfFragments(s)
 	r.start = startTree(s)
 	r.event("start", r.start)
 }
@@ -43,9 +56,21 @@ func (r *report) Interval(i iperf3.Interval) {
 	}
 	tree := intervalTree(r.about, i)
 	if !r.output.stream || r.output.full || r.server && r.about.Test.GetServerOutput {
-		r.intervals = append(r.intervals, tree)
+		r.keep(tree, len(i.Streams))
 	}
 	r.event("interval", tree)
+}
+
+// keep says on the way what it leaves out, and in the end how much.
+func (r *report) keep(interval any, streams int) {
+	if streams <= r.room {
+		r.room -= streams
+		r.intervals = append(r.intervals, interval)
+		return
+	}
+	if r.leftOut++; r.leftOut == 1 {
+		r.screen.warn("%s: the JSON of one test holds %d intervals of streams here: further ones are left out, but for its end", r.about.Host, mostKept)
+	}
 }
 
 // Ended fills in end.
@@ -59,7 +84,11 @@ func (r *report) Failed(error) {}
 
 // Transcript is the whole as it is, for a client that asked.
 func (r *report) Transcript() (string, json.RawMessage) {
-	return "", json.RawMessage(compact(r.core()))
+	tree := r.core()
+	if r.leftOut > 0 {
+		tree.add(extraKey, (&object{}).add("intervals_left_out", r.leftOut))
+	}
+	return "", json.RawMessage(compact(tree))
 }
 
 func (r *report) core() *object {
@@ -111,7 +140,14 @@ func (r *report) extra() *object {
 	if r.output.plain || r.ended == nil {
 		return nil
 	}
-	return r.truth.tree(*r.ended)
+	tree := r.truth.tree(*r.ended)
+	if r.leftOut == 0 {
+		return tree
+	}
+	if tree == nil {
+		tree = &object{}
+	}
+	return tree.add("intervals_left_out", r.leftOut)
 }
 
 // finish prints what is printed at the end. The failure is as iperf3 says it,

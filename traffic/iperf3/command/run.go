@@ -79,6 +79,7 @@ func (s *settings) complete(ctx context.Context, in io.Reader, prompt io.Writer,
 		if s.server.Users, err = load(s.users, longestUsers, someUsers); err != nil {
 			return fmt.Errorf("--authorized-users-path: %w", err)
 		}
+		s.server.ReadUsers = func() (iperf3.Users, error) { return load(s.users, longestUsers, someUsers) }
 	}
 	if s.publicKey == "" {
 		return nil

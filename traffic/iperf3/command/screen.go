@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"windtunnel/traffic/iperf3"
 )
 
 // screen is where text goes: each piece begins with the time and the title where
@@ -53,6 +55,20 @@ func (s *screen) whole(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, _ = io.WriteString(s.out, text+"\n")
+}
+
+// warn writes a warning as iperf3 does.
+func (s *screen) warn(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.errs, "warning: "+format+"\n", args...)
+}
+
+// warnOfFragments is a client's warning of datagrams that fit into no packet.
+func (s *screen) warnOfFragments(about iperf3.Start) {
+	if size, most := about.Test.Length, about.ControlMSS; !about.Server && about.Test.Protocol == iperf3.UDP && most > 0 && size > most {
+		s.warn("UDP block size %d exceeds TCP MSS %d, may result in fragmentation / drops", size, most)
+	}
 }
 
 // complain writes an error as iperf3 does.

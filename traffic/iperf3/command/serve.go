@@ -44,6 +44,11 @@ func (p *program) cannotListen(err error) int {
 	if p.told != "" {
 		tellParent(p.told, err.Error())
 	}
+	var option *iperf3.OptionError
+	if errors.As(err, &option) {
+		p.screen.complain("error - %s", says(err))
+		return exitFailed
+	}
 	p.screen.complain("error - unable to start listener for connections: %v", err)
 	return exitFailed
 }

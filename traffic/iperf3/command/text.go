@@ -28,7 +28,6 @@ type text struct {
 	start  iperf3.Start
 	headed bool
 	kept   *strings.Builder // for a client that asked for it
-	truth  truth
 }
 
 func newText(screen *screen, o output, mark func() string) *text {
@@ -45,6 +44,7 @@ func (t *text) printf(format string, args ...any) {
 // Connected shows who is connected with whom, and with -V what is asked for.
 func (t *text) Connected(s iperf3.Start) {
 	t.start = s
+	t.screen.warnOfFragments(s)
 	if s.Server && s.Test.GetServerOutput {
 		t.kept = &strings.Builder{}
 	}

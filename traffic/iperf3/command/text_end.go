@@ -45,8 +45,11 @@ func (t *text) beside(e iperf3.End) {
 	if t.output.plain {
 		return
 	}
-	for _, line := range t.truth.lines(e) {
+	for _, line := range truthLines(e) {
 		t.printf("%s", line)
+	}
+	if e.CPUShared && t.output.verbose {
+		t.printf("Windtunnel: the local CPU utilization is that of all clients together\n")
 	}
 }
 

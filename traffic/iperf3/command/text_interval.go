@@ -4,7 +4,6 @@ import "windtunnel/traffic/iperf3"
 
 // Interval shows what each stream did, and what all did.
 func (t *text) Interval(i iperf3.Interval) {
-	t.truth.interval(i)
 	if negligible(i, t.start.Test.Interval.Seconds()) {
 		return
 	}

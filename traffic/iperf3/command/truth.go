@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"windtunnel/result"
@@ -10,30 +11,33 @@ import (
 
 // truth gathers what iperf3's arithmetic does not tell: it takes a duplicate for
 // a datagram that came late, and gives one mean of the jitter.
-type truth struct{ disturbed []iperf3.Interval }
-
-// mostDisturbed bounds the intervals that are kept: a day of seconds.
-const mostDisturbed = 86400
+type truth struct {
+	disturbed []iperf3.Interval
+	room      int // stream intervals that may still be kept
+	leftOut   int // intervals for which there was none
+}
 
 // interval keeps an interval in which something happened to datagrams.
 func (t *truth) interval(i iperf3.Interval) {
-	if len(t.disturbed) == mostDisturbed {
+	if !slices.ContainsFunc(i.Streams, func(s iperf3.StreamInterval) bool {
+		return s.UDP != nil && s.UDP.True != nil && disturbed(*s.UDP.True)
+	}) {
 		return
 	}
-	for _, s := range i.Streams {
-		if s.UDP != nil && s.UDP.True != nil && disturbed(*s.UDP.True) {
-			t.disturbed = append(t.disturbed, i)
-			return
-		}
+	if len(i.Streams) > t.room {
+		t.leftOut++
+		return
 	}
+	t.room -= len(i.Streams)
+	t.disturbed = append(t.disturbed, i)
 }
 
 func disturbed(a iperf3.Arrivals) bool {
 	return a.Lost+a.Late+a.Reordered+a.Duplicate+a.Corrupt+a.SocketDrops > 0
 }
 
-// lines are for people: one for what was received, one for what left late.
-func (t *truth) lines(e iperf3.End) (lines []string) {
+// truthLines are for people: one for what was received, one for what left late.
+func truthLines(e iperf3.End) (lines []string) {
 	var all iperf3.Arrivals
 	received := false
 	for _, s := range e.Streams {

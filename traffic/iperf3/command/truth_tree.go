@@ -22,6 +22,9 @@ func (t *truth) tree(e iperf3.End) *object {
 	if e.Partial {
 		o.add("partial", true)
 	}
+	if e.CPUShared {
+		o.add("cpu_of_all_clients", true)
+	}
 	if len(streams) > 0 {
 		o.add("streams", streams)
 	}
@@ -29,6 +32,9 @@ func (t *truth) tree(e iperf3.End) *object {
 	addTimes(o, "send_lag_ms", e.Lag)
 	if len(t.disturbed) > 0 {
 		o.add("disturbed_intervals", t.intervals())
+	}
+	if t.leftOut > 0 {
+		o.add("disturbed_intervals_left_out", t.leftOut)
 	}
 	if len(o.members) == 0 {
 		return nil

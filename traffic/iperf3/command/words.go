@@ -20,12 +20,21 @@ var (
 		{iperf3.ErrControlClosed, "control socket has closed unexpectedly"},
 		{iperf3.ErrNothingReceived, "idle timeout for receiving data"},
 	}
-	serverErrorsInWords = map[int]string{
-		iperf3.ErrorTotalRate:     "total required bandwidth is larger than server limit",
-		iperf3.ErrorMaxDuration:   "client's requested duration exceeds the server's maximum permitted limit",
-		iperf3.ErrorAuth:          "test authorization failed",
-		iperf3.ErrorNoMessage:     "idle timeout for receiving data",
-		iperf3.ErrorSetCongestion: "unable to set TCP_CONGESTION",
+	numbersInWords = map[int]string{
+		iperf3.ErrorTotalRate:      "total required bandwidth is larger than server limit",
+		iperf3.ErrorMaxDuration:    "client's requested duration exceeds the server's maximum permitted limit",
+		iperf3.ErrorAuth:           "test authorization failed",
+		iperf3.ErrorNoMessage:      "idle timeout for receiving data",
+		iperf3.ErrorSetCongestion:  "unable to set TCP_CONGESTION",
+		iperf3.ErrorSetMSS:         "unable to set TCP/SCTP MSS",
+		iperf3.ErrorSetBuffer:      "unable to set socket buffer size",
+		iperf3.ErrorBufferSize:     "socket buffer size not set correctly",
+		iperf3.ErrorSetTOS:         "unable to set IP TOS",
+		iperf3.ErrorSetPacing:      "unable to set socket pacing",
+		iperf3.ErrorBindDevice:     "Unable to bind-to-device",
+		iperf3.ErrorDontFragment:   "unable to set IP Do-Not-Fragment flag",
+		iperf3.ErrorSetUserTimeout: "unable to set TCP USER_TIMEOUT",
+		iperf3.ErrorAffinity:       "unable to set CPU affinity",
 	}
 )
 
@@ -38,8 +47,12 @@ func says(err error) string {
 		}
 	}
 	var refused *iperf3.ServerError
-	if errors.As(err, &refused) && serverErrorsInWords[refused.Number] != "" {
-		return serverErrorsInWords[refused.Number] + ": " + err.Error()
+	if errors.As(err, &refused) && numbersInWords[refused.Number] != "" {
+		return numbersInWords[refused.Number] + ": " + err.Error()
+	}
+	var option *iperf3.OptionError
+	if errors.As(err, &option) && numbersInWords[option.Number] != "" {
+		return numbersInWords[option.Number] + ": " + option.Error()
 	}
 	var dialed *net.OpError
 	if errors.As(err, &dialed) && dialed.Op == "dial" {

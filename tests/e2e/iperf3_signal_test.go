@@ -1,0 +1,70 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic/iperf3"
+)
+
+// TestIperf3EndsInOrder: with its terminal gone it says what there was, to the server
+// too, and leaves no file of its process; where only its reader is gone it goes on.
+func TestIperf3EndsInOrder(t *testing.T) {
+	besideOthers(t)
+	port, sessions := ourIperf3(t, iperf3.ServerOptions{})
+	pidfile := filepath.Join(t.TempDir(), "pid")
+	start := func(seconds string, errs io.Writer) (cmd *exec.Cmd, out io.ReadCloser) {
+		cmd = exec.CommandContext(t.Context(), filepath.Join(bin, "windtunnel"), "iperf3", "-c", "127.0.0.1", "-p", port, "-t", seconds, "-b", "10M", "--pidfile", pidfile)
+		cmd.Stderr = errs
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cmd, out
+	}
+
+	var errs bytes.Buffer
+	cmd, out := start("60", &errs)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), "sec") {
+	}
+	cmd.Process.Signal(unix.SIGHUP)
+	var rest strings.Builder
+	for lines.Scan() {
+		rest.WriteString(lines.Text() + "\n")
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(rest.String(), "sender") || !strings.Contains(errs.String(), "terminated by signal hangup") {
+		t.Errorf("after SIGHUP: %v\n%s%s", err, rest.String(), errs.String())
+	}
+	if _, err := os.Stat(pidfile); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its file stays: %v", err)
+	}
+	cut := <-sessions
+	<-cut.over
+	if !errors.Is(cut.failed, iperf3.ErrClientTerminated) {
+		t.Errorf("the server heard %v", cut.failed)
+	}
+
+	cmd, out = start("1", &errs)
+	out.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("without a reader: %v", err)
+	}
+	if (<-sessions).result(t).Streams[0].Received.Bytes == 0 {
+		t.Error("the server's test was cut short")
+	}
+}
