@@ -56,7 +56,7 @@ func TestCalibrationsForgetTheOldest(t *testing.T) {
 func TestCalibrationsTrustNoFile(t *testing.T) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	entry := func(rate string, at string) string {
-		return fmt.Sprintf(`{"version":1,"entries":[{"key":"a","per_second":%s,"at":%q}]}`, rate, at)
+		return fmt.Sprintf(`{"version":2,"entries":[{"key":"a","per_second":%s,"at":%q}]}`, rate, at)
 	}
 	old := time.Now().Add(-calibrationLasts - time.Hour).UTC().Format(time.RFC3339)
 	tomorrow := time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)
@@ -109,8 +109,8 @@ func TestCalibrationKey(t *testing.T) {
 
 // FuzzCalibrations reads any file without a crash, and only sound entries.
 func FuzzCalibrations(f *testing.F) {
-	f.Add([]byte(`{"version":1,"entries":[{"key":"a","per_second":5,"at":"2026-01-01T00:00:00Z"}]}`))
-	f.Add([]byte(`{"version":1,"entries":[{"key":"","per_second":1e999}]}`))
+	f.Add([]byte(`{"version":2,"entries":[{"key":"a","per_second":5,"at":"2026-01-01T00:00:00Z"}]}`))
+	f.Add([]byte(`{"version":2,"entries":[{"key":"","per_second":1e999}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, e := range decodeCalibrations(text) {
 			if !e.sound() {

@@ -38,6 +38,7 @@ type Engine struct {
 	sent    chan struct{} // closed when no thread sends any more
 	running sync.WaitGroup
 	release func()
+	forget  func() // closes what tells of the namespace's full buffers
 	closing sync.Once
 
 	mu       sync.Mutex
@@ -96,6 +97,7 @@ func (e *Engine) assemble(flows []Flow, c Config) error {
 		sockets[f.Conn] = s
 		e.sockets = append(e.sockets, s)
 	}
+	e.forget = knowFull(e.sockets)
 	return e.deal(flows, sockets)
 }
 
@@ -226,6 +228,9 @@ func (e *Engine) free() {
 	}
 	for _, s := range e.sockets {
 		s.close()
+	}
+	if e.forget != nil {
+		e.forget()
 	}
 }
 

@@ -26,9 +26,11 @@ type socket struct {
 	noCut     error  // why the kernel cannot cut what is sent
 	once      sync.Once
 
+	space   *fullBuffers // of its network namespace; nil: not known
 	mu      sync.Mutex
 	dropped uint64
 	last    uint32 // the kernel's counter
+	full    uint64 // of dropped, those for which there was no room
 }
 
 // Buffers that hold what arrives while the thread has no CPU for a while, and
@@ -148,7 +150,15 @@ func (s *socket) drops() uint64 {
 		s.dropped += uint64(now - s.last)
 		s.last = now
 	}
-	return s.dropped
+	if s.space == nil {
+		return s.dropped
+	}
+	if s.dropped > s.full {
+		if most, known := s.space.grown(); known {
+			s.full = min(s.dropped, most)
+		}
+	}
+	return s.full
 }
 
 // close keeps the last count of what was dropped: the descriptor's number may be another socket's then.

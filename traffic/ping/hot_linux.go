@@ -210,12 +210,13 @@ func (g *pinger) transmit(f *flow) syscall.Errno {
 	return 0
 }
 
-// begin readies the waiting request. In a closed loop it leaves at the time at which
-// it was booked.
+// begin readies the waiting request. In a closed loop of one request it leaves at the
+// time at which it was booked; of several, one reading brings answers to many, and each
+// further one leaves later than that.
 //
 //go:nosplit
 func (g *pinger) begin(f *flow) {
-	if g.arrivals != nil {
+	if g.arrivals != nil || g.load.depth > 1 {
 		g.now = nanotime()
 	}
 	f.size = g.load.shape.request(f.asked)

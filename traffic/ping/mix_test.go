@@ -80,3 +80,36 @@ func TestMixIsRefusedWhereItCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// TestLostReadsSendNothing: no payload left with a read, whatever became of it.
+func TestLostReadsSendNothing(t *testing.T) {
+	tl := newTally(load{}, plan{to: 100})
+	for _, e := range []ended{
+		{sent: 1, done: 2, state: answered}, {sent: 1, done: 2, state: answered, read: true},
+		{sent: 1, state: givenUp}, {sent: 1, state: givenUp, read: true}, {sent: 1, done: 90, state: lateAnswer, read: true},
+		{sent: 1, done: 100, state: open, read: true},
+	} {
+		tl.count(&e)
+	}
+	tl.unanswered(&request{sent: 1, state: givenUp, read: true}, 100, false)
+	o := sum([]*tally{tl})
+	if writes := o.requests() - o.reads - o.unread; o.requests() != 6 || writes != 2 || o.late != 1 {
+		t.Errorf("%d of %d requests were writes, want 2 of 6: %+v", writes, o.requests(), o)
+	}
+}
+
+func TestOthers(t *testing.T) {
+	if got := others(nil); got != nil {
+		t.Errorf("beside none: %v", got)
+	}
+	all := others([]int{maxCPUs})
+	if len(all) == 0 {
+		t.Fatal("this process runs nowhere")
+	}
+	if got := others(all); got != nil {
+		t.Errorf("beside all %v: %v", all, got)
+	}
+	if got := others(all[:1]); len(got) != len(all)-1 {
+		t.Errorf("beside %v of %v: %v", all[:1], all, got)
+	}
+}

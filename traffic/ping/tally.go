@@ -35,6 +35,7 @@ type tally struct {
 	intended, actual, lag        *result.Recorder
 	answered, late, lost, refuse uint64 // of the window's requests
 	reads                        uint64 // of those answered
+	unread                       uint64 // reads that were lost, or answered late
 	duplicate, corrupt           uint64
 	steps                        *steps // nil: no intervals
 }
@@ -104,14 +105,14 @@ func (t *tally) count(e *ended) {
 		t.lost--
 		t.late++
 	case givenUp:
-		t.lost++
+		t.miss(e)
 		t.recordLag(e)
 		return
 	case refused:
 		t.refuse++
 		return
 	case open: // at the trial's end
-		t.lost++
+		t.miss(e)
 	}
 	t.actual.Record(e.done - e.sent)
 	if !t.closed {
@@ -119,6 +120,15 @@ func (t *tally) count(e *ended) {
 	}
 	if e.state != lateAnswer {
 		t.recordLag(e)
+	}
+}
+
+// miss counts a request without an answer in time. A late one does not end it: it moves
+// from lost to late.
+func (t *tally) miss(e *ended) {
+	t.lost++
+	if e.read {
+		t.unread++
 	}
 }
 
@@ -135,7 +145,7 @@ func (t *tally) unanswered(r *request, now int64, stream bool) {
 	switch {
 	case !t.inWindow(r.intended):
 	case !stream || r.state == givenUp:
-		t.count(&ended{intended: r.intended, sent: r.sent, state: givenUp})
+		t.count(&ended{intended: r.intended, sent: r.sent, state: givenUp, read: r.read})
 	case r.state == due:
 		t.lost++
 		if !t.closed {
@@ -150,6 +160,7 @@ func (t *tally) unanswered(r *request, now int64, stream bool) {
 type outcome struct {
 	answered, late, lost, refused uint64
 	reads                         uint64 // of those answered
+	unread                        uint64 // reads that were lost, or answered late
 	duplicate, corrupt            uint64
 	latencies                     map[string]result.Histogram
 	lag                           *result.Histogram
@@ -161,6 +172,7 @@ func sum(tallies []*tally) outcome {
 	for i, t := range tallies {
 		o.answered += t.answered
 		o.reads += t.reads
+		o.unread += t.unread
 		o.late += t.late
 		o.lost += t.lost
 		o.refused += t.refuse

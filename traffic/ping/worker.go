@@ -172,7 +172,7 @@ func (w *worker) asked(e engine, before, after snapshot) result.PairEnd {
 	o := sum(e.tallies())
 	method, why := w.load.method()
 	end := result.PairEnd{
-		Bytes:       (o.requests() - o.reads) * uint64(w.load.message),
+		Bytes:       (o.requests() - o.reads - o.unread) * uint64(w.load.message),
 		Packets:     o.answered,
 		Calls:       o.requests(),
 		CPUSeconds:  max(0, (after.cpu - before.cpu).Seconds()),
