@@ -27,6 +27,12 @@ type Offered struct {
 	CalibratedPerSecond float64 `json:"calibrated_per_second,omitempty"`
 }
 
+// Wait is how long hot threads could run and had no CPU: see Offered.
+type Wait struct {
+	Seconds     float64 `json:"seconds"`
+	PathSeconds float64 `json:"path_seconds,omitempty"`
+}
+
 // Arrived is what became of numbered packets at their receiver. Every number is
 // counted once as received, lost, or late; Duplicate and Corrupt are apart:
 // Expected = PairEnd.Packets + Lost + Late.

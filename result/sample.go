@@ -38,6 +38,7 @@ type PairEnd struct {
 	Stolen    *Stolen              `json:"stolen,omitempty"`   // of one-off traffic: a suite's nodes tell of each CPU
 	Opposite  *PairEnd             `json:"opposite,omitempty"` // the other direction of a load that flows both ways: what this end took as a receiver, or sent as one
 	Offered   *Offered             `json:"offered,omitempty"`  // of a sender
+	Waited    *Wait                `json:"waited,omitempty"`   // of a receiver's threads; a sender's is in Offered
 	Arrived   *Arrived             `json:"arrived,omitempty"`  // of a receiver of numbered packets
 	Frames    *Frames              `json:"frames,omitempty"`   // of the load frame
 	Cycles    *Cycles              `json:"cycles,omitempty"`   // of a worker that polls

@@ -122,10 +122,8 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 			}
 			p.Sender.Offered.CalibratedPerSecond = known
 		}
-		if o := p.Sender.Offered; o != nil {
-			node := t.Nodes[cell.Record.Pairs[i].From.Node]
-			o.PathSeconds = min(o.WaitSeconds, result.WaitedForOwn(p.Sender.Threads, len(node.CPUs), p.Sender.CPUSeconds, node.KernelThreadSeconds))
-		}
+		waitedForOwn(t.Nodes[cell.Record.Pairs[i].From.Node], &p.Sender)
+		waitedForOwn(t.Nodes[cell.Record.Pairs[i].To.Node], &p.Receiver)
 		if !back && isWindow(*t, p.Sender.WindowSeconds) { // else the trial does not count, and its rate may be any
 			c.beaten(cell, p.Sender)
 		}
@@ -134,6 +132,19 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 			limit = traffic.JudgeDevice(limit, p.Sender, p.Receiver, busy)
 		}
 		p.Limit = &limit
+	}
+}
+
+// waitedForOwn tells of an end's waits for a CPU how much was for the load's own work.
+func waitedForOwn(node result.NodeSample, end *result.PairEnd) {
+	for ; end != nil; end = end.Opposite {
+		own := result.WaitedForOwn(end.Threads, len(node.CPUs), end.CPUSeconds, node.KernelThreadSeconds)
+		if o := end.Offered; o != nil {
+			o.PathSeconds = min(o.WaitSeconds, own)
+		}
+		if w := end.Waited; w != nil {
+			w.PathSeconds = min(w.Seconds, own)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type evidence struct {
 	receiver       float64
 	wait           float64 // share of the sender's threads' time without a CPU
 	behindPath     float64 // the same, while the path's kernel threads had it
+	receiverWait   float64 // as wait, of the receiver's threads
 	spins          bool    // busy polling: a busy thread says nothing
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
 	refusals       uint64
@@ -53,6 +54,9 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	}
 	if o := sender.Offered; o != nil {
 		e.offered(*o, sender)
+	}
+	if w := receiver.Waited; w != nil && receiver.Threads > 0 {
+		e.receiverWait = max(0, w.Seconds-w.PathSeconds) / (float64(receiver.Threads) * receiver.WindowSeconds)
 	}
 	e.rates(load, sender, receiver)
 	return e, ""
@@ -120,6 +124,9 @@ func (e evidence) ends() string {
 	says := fmt.Sprintf("the sender's threads were busy %s of the time, the receiver's %s", percent(e.sender), percent(e.receiver))
 	if e.wait >= waiting {
 		says += fmt.Sprintf("; the sender's could run and had no CPU for %s", percent(e.wait))
+	}
+	if e.receiverWait >= waiting {
+		says += fmt.Sprintf("; the receiver's could run and had no CPU for %s", percent(e.receiverWait))
 	}
 	return says
 }

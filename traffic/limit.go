@@ -78,6 +78,7 @@ var rules = []struct {
 	{result.GeneratorLimited, evidence.ownRate},
 	{result.ReceiverLimited, evidence.windowClosed},
 	{result.ReceiverLimited, evidence.receiverBusy},
+	{result.ReceiverLimited, evidence.receiverStarved},
 	{result.PathLimited, evidence.pathOnSender},
 	{result.GeneratorLimited, evidence.senderBusy},
 	{result.GeneratorLimited, evidence.smallBuffer},
@@ -173,6 +174,14 @@ func (e evidence) receiverBusy() string {
 		return ""
 	}
 	return fmt.Sprintf("the receiver's threads were busy %s of the time, the sender's %s", percent(e.receiver), percent(e.sender))
+}
+
+// receiverStarved: as starved, where the receiver had less time left than the sender.
+func (e evidence) receiverStarved() string {
+	if have := e.receiver + e.receiverWait; e.spins || e.receiverWait < waiting || have < busy || have < e.sender+e.wait {
+		return ""
+	}
+	return fmt.Sprintf("the receiver's threads could run and had no CPU for %s of the time: give them CPUs of their own", percent(e.receiverWait))
 }
 
 // pathOnSender: busy, and yet slower than without the path, so what kept the

@@ -40,6 +40,12 @@ func connected(end result.PairEnd, c result.Connection) result.PairEnd {
 	return end
 }
 
+// kept is a receiver that was kept from its CPU.
+func kept(end result.PairEnd, w result.Wait) result.PairEnd {
+	end.Waited = &w
+	return end
+}
+
 func TestJudge(t *testing.T) {
 	cases := []struct {
 		name             string
@@ -81,6 +87,10 @@ func TestJudge(t *testing.T) {
 		{"waited for a CPU, and had time to spare", offering(bulk(1000, 0.3), result.Offered{WaitSeconds: 0.5}), bulk(1000, 0.3), result.PathLimited, "had no CPU for 25 %"},
 		{"the window was closed", connected(bulk(1000, 0.5), result.Connection{RwndLimitedSeconds: 1.5}), bulk(1000, 0.6), result.ReceiverLimited, "closed for 75 %"},
 		{"the receiver was busier", bulk(1000, 0.92), bulk(1000, 0.99), result.ReceiverLimited, "busy 99 % of the time, the sender's 92 %"},
+		{"the receiver had no CPU", bulk(1000, 0.6), kept(bulk(1000, 0.7), result.Wait{Seconds: 0.5}), result.ReceiverLimited, "receiver's threads could run and had no CPU for 25 %"},
+		{"the receiver had no CPU, but the sender less", bulk(1000, 0.99), kept(bulk(1000, 0.7), result.Wait{Seconds: 0.5}), result.GeneratorLimited, "busy 99 %"},
+		{"the path's work had the receiver's CPU", bulk(1000, 0.6), kept(bulk(1000, 0.7), result.Wait{Seconds: 0.5, PathSeconds: 0.4}), result.PathLimited, "neither end"},
+		{"the receiver waited for a CPU, and had time to spare", bulk(1000, 0.3), kept(bulk(1000, 0.3), result.Wait{Seconds: 0.5}), result.PathLimited, "the receiver's could run and had no CPU for 25 %"},
 		{"a small send buffer", connected(bulk(1000, 0.5), result.Connection{SndbufLimitedSeconds: 1.9}), bulk(1000, 0.6), result.GeneratorLimited, "sndbuf-limited"},
 		{"a generator of others that its port cannot keep up with", generated(offering(packets(90, 1), result.Offered{Refused: 20e3, WaitSeconds: 1})), packets(90, 0.5),
 			result.PathLimited, "the sender's port was full: it turned away 10 % of what the generator offered"},

@@ -98,7 +98,7 @@ type Snapshot struct {
 	Wait  time.Duration // the hot threads could run and had no CPU; 0 where the system does not tell
 	Flows []FlowCounts
 
-	sendCPU, sendWait, receiveCPU time.Duration
+	sendCPU, sendWait, receiveCPU, receiveWait time.Duration
 }
 
 // maxPayload is the largest UDP payload over IPv4 (65,535 - 20 - 8).

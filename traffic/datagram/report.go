@@ -114,6 +114,9 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	arrived.SocketDrops = droppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
 	end.CPUSeconds = max(0, (r.ended.receiveCPU - r.began.receiveCPU).Seconds())
+	if waited := r.ended.receiveWait - r.began.receiveWait; waited > 0 {
+		end.Waited = &result.Wait{Seconds: waited.Seconds()}
+	}
 	end.Threads = r.load().threads
 	end.Intervals = r.in.done
 	if end.Packets < fewDatagrams || r.cutShort {

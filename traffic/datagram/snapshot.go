@@ -18,6 +18,7 @@ func (e *Engine) Snapshot() Snapshot {
 			s.sendWait += waited
 		} else {
 			s.receiveCPU += used
+			s.receiveWait += waited
 		}
 	}
 	return s

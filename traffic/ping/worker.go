@@ -245,6 +245,9 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 		Connections:   connections(before, after),
 		Intervals:     append(warm, steps...),
 	}
+	if waited := after.waited - before.waited; waited > 0 {
+		end.Waited = &result.Wait{Seconds: waited.Seconds()}
+	}
 	w.readBack(&end, after.seen.back-before.seen.back)
 	if end.Opposite != nil {
 		end.Opposite.WindowSeconds = end.WindowSeconds

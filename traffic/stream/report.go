@@ -51,6 +51,8 @@ func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairE
 	if role == traffic.Send {
 		end.Offered = e.offered((now.Wait - then.Wait).Seconds())
 		end.ZeroCopy = e.zeroCopy(copied)
+	} else if waited := now.Wait - then.Wait; waited > 0 {
+		end.Waited = &result.Wait{Seconds: waited.Seconds()}
 	}
 	return end
 }
