@@ -21,3 +21,22 @@ func SetBuffers(fd, send, receive int) error {
 	}
 	return errors.Join(set(unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, send), set(unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receive))
 }
+
+// CheckBuffers refuses buffers that the kernel has cut to less than was asked for, in
+// bytes; 0: not asked for. The kernel gives twice what is asked for, for its own
+// bookkeeping, and tells that (socket(7)).
+func CheckBuffers(fd, send, receive int) error {
+	for _, b := range []struct {
+		option, asked int
+		what, sysctl  string
+	}{{unix.SO_SNDBUF, send, "send", "net.core.wmem_max"}, {unix.SO_RCVBUF, receive, "receive", "net.core.rmem_max"}} {
+		if b.asked == 0 {
+			continue
+		}
+		given, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, b.option)
+		if err == nil && given/2 < b.asked {
+			return fmt.Errorf("of a %s buffer of %d bytes the system gives %d: ask for no more, raise %s, or be root", b.what, b.asked, given/2, b.sysctl)
+		}
+	}
+	return nil
+}

@@ -108,6 +108,9 @@ func (s *socket) setBuffers(c Config) error {
 	return nil
 }
 
+// lacks is what the system did not give of buffers that were asked for.
+func (s *socket) lacks(size int) error { return traffic.CheckBuffers(s.fd, size, size) }
+
 func (s *socket) setGRO(c Config) {
 	if c.Aggregation == offloadOff {
 		s.noGRO = "switched off"

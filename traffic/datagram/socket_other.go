@@ -56,6 +56,9 @@ func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
 	return s, nil
 }
 
+// lacks is nil: see buffers.
+func (s *socket) lacks(int) error { return nil }
+
 // knowFull has nothing to tell sockets without drops.
 func knowFull([]*socket) (done func()) { return func() {} }
 

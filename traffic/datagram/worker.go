@@ -93,6 +93,9 @@ func (w *worker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd
 		return result.PairEnd{}, err
 	}
 	defer e.Close()
+	if err := e.sockets[0].lacks(w.load.buffer); err != nil {
+		return result.PairEnd{}, err
+	}
 	r := &run{worker: w, session: w.session, engine: e, when: when, ctx: ctx, sends: sends, receives: receives}
 	return r.drive()
 }

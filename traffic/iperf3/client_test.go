@@ -8,7 +8,6 @@ import (
 	"net"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -24,15 +23,9 @@ type scripted struct {
 }
 
 // script starts one; play runs for its session, and ends with its connections.
-func script(t *testing.T, play func(*scripted), socket ...func(syscall.RawConn)) (port int) {
+func script(t *testing.T, play func(*scripted)) (port int) {
 	t.Helper()
-	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
-		for _, set := range socket {
-			set(raw)
-		}
-		return nil
-	}}
-	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +125,7 @@ func TestLimitWaitsForTheOtherEnd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs a system that tells what is acknowledged")
 	}
-	const size = 1 << 20
+	const size = 1 << 20 // much more than a socket takes that nobody reads
 	port := script(t, func(s *scripted) {
 		s.begin()
 		if got, err := s.receiveState(500 * time.Millisecond); err == nil {
@@ -145,8 +138,6 @@ func TestLimitWaitsForTheOtherEnd(t *testing.T) {
 		s.sendRaw(binary.BigEndian.AppendUint32(nil, uint32(len(scriptedResults))), scriptedResults)
 		s.sendState(displayResults)
 		s.receiveState(5 * time.Second)
-	}, func(raw syscall.RawConn) {
-		raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 	})
 	r, err := run(t, Options{Host: "127.0.0.1", Port: port, Bytes: size, Window: 4 << 20})
 	if err != nil {

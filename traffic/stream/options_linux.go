@@ -26,6 +26,9 @@ func (l load) configure(fd int, v6 bool) error {
 	if err := traffic.SetBuffers(fd, l.sendBuffer, l.recvBuffer); err != nil {
 		return err
 	}
+	if err := traffic.CheckBuffers(fd, l.sendBuffer, l.recvBuffer); err != nil {
+		return err
+	}
 	if l.mss > 0 {
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG, l.mss); err != nil {
 			return fmt.Errorf("setting the largest segment to %d bytes (TCP_MAXSEG): %w", l.mss, err)
