@@ -13,8 +13,19 @@ type column struct {
 }
 
 // columnsFor chooses by what a load tells of its intervals: one of requests has
-// latencies, one of packets counts them, a stream has bytes alone.
-func columnsFor(p Paired) []column {
+// latencies, one of packets counts them, a stream has bytes alone. One that flows both
+// ways has two columns more.
+func columnsFor(p Paired, both bool) []column {
+	columns := columnsForth(p)
+	if !both {
+		return columns
+	}
+	return append(columns,
+		column{"sent back", theirs(func(i result.Interval) string { return rate(8 * per(i, i.BackBytes)) })},
+		column{"received back", mine(func(i result.Interval) string { return rate(8 * per(i, i.BackBytes)) })})
+}
+
+func columnsForth(p Paired) []column {
 	of := func(i *result.Interval) result.Interval {
 		if i == nil {
 			return result.Interval{}

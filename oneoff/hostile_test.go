@@ -183,18 +183,24 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestBytesAreBounded ends a session that has used its bytes up, and no other.
+// TestBytesAreBounded ends a session that has used its bytes up, and no other,
+// whichever way they flow and however seldom the sender asks for intervals.
 func TestBytesAreBounded(t *testing.T) {
-	config, heard := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 2, MaxBytes: 1 << 20})
-	config.Window = time.Minute
-	got, err := Send(within(t, time.Minute), config, Show{})
-	if err == nil || !strings.Contains(err.Error(), "--max-bytes") {
-		t.Errorf("got %v", err)
+	for _, direction := range []string{"forward", "reverse", "both"} {
+		for _, interval := range []time.Duration{0, time.Minute} {
+			config, heard := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 2, MaxBytes: 1 << 20})
+			config.Window, config.Interval = time.Minute, interval
+			config.Load = result.Options{"direction": direction}
+			got, err := Send(within(t, time.Minute), config, Show{})
+			if err == nil || !strings.Contains(err.Error(), "--max-bytes") {
+				t.Errorf("%s, %s: got %v", direction, interval, err)
+			}
+			if !got.Usable() || got.Pair.Sender.WindowSeconds > 50 {
+				t.Errorf("%s, %s: took %g s", direction, interval, got.Pair.Sender.WindowSeconds)
+			}
+			heard.await(t, traffic.SessionFailed, 1)
+		}
 	}
-	if !got.Usable() || got.Pair.Sender.WindowSeconds > 50 {
-		t.Errorf("took %g s", got.Pair.Sender.WindowSeconds)
-	}
-	heard.await(t, traffic.SessionFailed, 1)
 }
 
 // TestSenderLeaves frees the receiver at once.

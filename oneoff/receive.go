@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// byteWatch is how often a bound of bytes is looked at.
-	byteWatch = time.Second
+	// byteWatch is how often a bound of bytes is looked at, at least.
+	byteWatch = 250 * time.Millisecond
 	// waitingIntervals may wait for a sender that reads slowly; more are dropped.
 	waitingIntervals = 64
 )
@@ -39,7 +39,9 @@ func (s *session) receive(ctx context.Context, worker traffic.Worker, start time
 	passed := make(chan result.Interval, waitingIntervals)
 	beside.Go(func() { s.pass(passed, cancel) })
 	thief := watchStolen(start.Add(s.times.warmUp), s.times.window)
-	end, err := worker.Run(running, s.schedule(start, passed, cancel))
+	when, flush := s.schedule(start, passed, cancel)
+	end, err := worker.Run(running, when)
+	flush()
 	end.Stolen = thief.end()
 	early := context.Cause(running) // before listen is told to end, which it takes for a sender that left
 	if ctx.Err() != nil {
@@ -51,27 +53,39 @@ func (s *session) receive(ctx context.Context, worker traffic.Worker, start time
 	return s.conclude(end, err, early)
 }
 
-// schedule is the worker's; a bound of bytes needs intervals of its own.
-func (s *session) schedule(start time.Time, passed chan<- result.Interval, cancel context.CancelCauseFunc) traffic.Schedule {
-	when := traffic.Schedule{Start: start, WarmUp: s.times.warmUp, Window: s.times.window, Interval: s.times.interval}
-	limit, told := s.server.config.MaxBytes, s.times.interval > 0
-	if limit > 0 && when.Interval == 0 {
+// schedule is the worker's. A bound of bytes needs shorter intervals than a sender may
+// ask for; these are put together again, the last of them by flush.
+func (s *session) schedule(start time.Time, passed chan<- result.Interval, cancel context.CancelCauseFunc) (when traffic.Schedule, flush func()) {
+	when = traffic.Schedule{Start: start, WarmUp: s.times.warmUp, Window: s.times.window, Interval: s.times.interval}
+	limit := s.server.config.MaxBytes
+	parts := uint64(1)
+	switch {
+	case limit > 0 && when.Interval == 0:
 		when.Interval = byteWatch
+	case limit > 0:
+		parts = uint64((when.Interval + byteWatch - 1) / byteWatch)
+		when.Interval /= time.Duration(parts)
 	}
-	bytes := uint64(0)
-	when.Observe = func(i result.Interval) {
-		if bytes += i.Bytes; limit > 0 && bytes > limit {
-			cancel(errManyBytes)
-		}
-		if !told {
-			return
-		}
+	whole := joiner{length: s.times.interval.Seconds(), out: func(i result.Interval) {
 		select {
 		case passed <- i:
 		default:
 		}
+	}}
+	bytes := uint64(0)
+	when.Observe = func(i result.Interval) {
+		if bytes += i.Bytes + i.BackBytes; limit > 0 && bytes > limit {
+			cancel(errManyBytes)
+		}
+		switch {
+		case s.times.interval == 0:
+		case parts == 1:
+			whole.out(i)
+		default:
+			whole.take(i)
+		}
 	}
-	return when
+	return when, whole.flush
 }
 
 // pass sends intervals to the sender and tells the receiver's owner.

@@ -13,7 +13,7 @@ import (
 type Text struct {
 	out, progress io.Writer
 	terminal      bool // of progress
-	back          bool // the load flows from there to here
+	back, both    bool // the load flows from there to here, or in both directions
 	columns       []column
 	lines         int
 }
@@ -21,7 +21,8 @@ type Text struct {
 // NewText shows on out and progress; terminal says whether progress is one. The
 // load says which way it flows.
 func NewText(out, progress io.Writer, terminal bool, load result.Options) *Text {
-	return &Text{out: out, progress: progress, terminal: terminal, back: load.Text("direction") == "reverse"}
+	way := load.Text("direction")
+	return &Text{out: out, progress: progress, terminal: terminal, back: way == "reverse", both: way == "both"}
 }
 
 // Say is a line about the course of things.
@@ -36,7 +37,7 @@ func (t *Text) Interval(p Paired) {
 		p.Sender, p.Receiver = p.Receiver, p.Sender
 	}
 	if t.columns == nil {
-		t.columns = columnsFor(p)
+		t.columns = columnsFor(p, t.both)
 	}
 	if t.lines == 0 || t.terminal && t.lines%headEvery == 0 {
 		t.line("from    to", "", func(c column) string { return c.name })

@@ -96,6 +96,17 @@ func TestBackwardsSwapsTheColumns(t *testing.T) {
 	}
 }
 
+func TestBothDirectionsHaveColumns(t *testing.T) {
+	var progress bytes.Buffer
+	NewText(&bytes.Buffer{}, &progress, false, result.Options{"direction": "both"}).Interval(Paired{To: 1,
+		Sender: &result.Interval{To: 1, Bytes: 500, BackBytes: 125}, Receiver: &result.Interval{To: 1, Bytes: 375, BackBytes: 250}})
+	for _, want := range []string{"sent back   received back\n", "4.000 kbit/s    3.000 kbit/s               0    2.000 kbit/s    1.000 kbit/s\n"} {
+		if !strings.Contains(progress.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, progress.String())
+		}
+	}
+}
+
 // TestJSONLines are one object each, the last with everything.
 func TestJSONLines(t *testing.T) {
 	var out bytes.Buffer

@@ -98,6 +98,9 @@ type Interval struct {
 	Packets     uint64  `json:"packets,omitempty"`
 	Lost        uint64  `json:"lost,omitempty"`
 	Retransmits uint64  `json:"retransmits,omitempty"`
+	// BackBytes is what the same end moved the other way, of a load that flows both
+	// ways, where the interval is told live: Opposite has intervals of its own.
+	BackBytes uint64 `json:"back_bytes,omitempty"`
 	// Latency is the interval's median and 99th percentile from the intended time.
 	LatencyP50 float64 `json:"latency_p50_seconds,omitempty"`
 	LatencyP99 float64 `json:"latency_p99_seconds,omitempty"`

@@ -276,15 +276,17 @@ func (r *run) beginIntervals(window time.Time) {
 // keepInterval ends an interval in both directions; the one that this end is
 // here for is observed.
 func (r *run) keepInterval(s Snapshot) {
-	var record result.Interval
+	var record, back result.Interval
 	if r.receives > 0 {
 		record = r.in.add(s.At, amountsOf(s.Flows[r.sends:]))
 	}
 	if r.sends > 0 {
-		if sent := r.out.add(s.At, amountsOf(s.Flows[:r.sends])); r.worker.role == traffic.Send || r.receives == 0 {
-			record = sent
+		back = r.out.add(s.At, amountsOf(s.Flows[:r.sends]))
+		if r.worker.role == traffic.Send || r.receives == 0 {
+			record, back = back, record
 		}
 	}
+	record.BackBytes = back.Bytes
 	if r.when.Observe != nil {
 		r.when.Observe(record)
 	}

@@ -66,15 +66,15 @@ func (r *recorder) next() time.Time {
 // record ends the running interval.
 func (r *recorder) record() {
 	now := r.engine.Snapshot()
-	main := r.interval(r.role, now)
-	r.main = append(r.main, main)
+	main, across := r.interval(r.role, now), r.interval(other(r.role), now)
+	r.main, r.across = append(r.main, main), append(r.across, across)
 	if r.live != nil {
+		main.BackBytes = across.Bytes
 		select {
 		case r.live <- main:
 		default:
 		}
 	}
-	r.across = append(r.across, r.interval(other(r.role), now))
 	r.last = now
 	for !r.edge.After(now.At) { // also over intervals that were slept through
 		r.edge = r.edge.Add(r.length)

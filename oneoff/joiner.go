@@ -1,0 +1,54 @@
+package oneoff
+
+import (
+	"math"
+
+	"windtunnel/result"
+)
+
+// joiner puts short intervals together to those of a length, counted from the window's
+// beginning; the warm-up's are never the window's.
+type joiner struct {
+	length float64 // seconds
+	out    func(result.Interval)
+
+	sum   result.Interval
+	holds bool
+}
+
+// take adds an interval of one end, which has no latencies.
+func (j *joiner) take(i result.Interval) {
+	if j.holds && j.number(i) != j.number(j.sum) {
+		j.flush()
+	}
+	if !j.holds {
+		j.sum, j.holds = i, true
+	} else {
+		j.sum.To = i.To
+		j.sum.Bytes += i.Bytes
+		j.sum.BackBytes += i.BackBytes
+		j.sum.Packets += i.Packets
+		j.sum.Lost += i.Lost
+		j.sum.Retransmits += i.Retransmits
+	}
+	if end := (j.number(j.sum) + 1) * j.length; i.To > end-(i.To-i.From)/2 {
+		j.flush()
+	}
+}
+
+// number is that of the interval in which one's middle lies.
+func (j *joiner) number(i result.Interval) float64 {
+	n := math.Floor((i.From + i.To) / 2 / j.length)
+	if i.From < 0 {
+		n = min(n, -1)
+	}
+	return n
+}
+
+// flush hands on what there is.
+func (j *joiner) flush() {
+	if j.holds {
+		j.out(j.sum)
+		j.holds = false
+	}
+}
