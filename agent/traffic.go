@@ -19,9 +19,23 @@ func Traffic() map[string][]result.Option {
 	return words
 }
 
-// CheckLoad refuses a load whose generator cannot express it, by the option's name.
+// CheckLoad refuses a load whose generator cannot express it, by the option's name, or
+// whose options do not fit each other.
 func CheckLoad(kind string, load result.Options) error {
-	return generator.Check(kind, Traffic()[kind], load)
+	if err := generator.Check(kind, Traffic()[kind], load); err != nil {
+		return err
+	}
+	k, known := kinds.ByName(kind)
+	if program, _ := generator.Program(load); !known || program != "" {
+		return nil
+	}
+	own := result.Options{}
+	for _, o := range k.Options() {
+		if value, set := load[o.Name]; set {
+			own[o.Name] = value
+		}
+	}
+	return k.Check(own)
 }
 
 // Foreign is the program of others that makes a load, and how to get it; "" for none.

@@ -34,6 +34,9 @@ func complete(kind traffic.Kind, given result.Options) (result.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the kind %s: %w", kind.Name(), err)
 	}
+	if err := kind.Check(full); err != nil {
+		return nil, err
+	}
 	return full, nil
 }
 

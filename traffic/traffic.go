@@ -63,6 +63,9 @@ type Kind interface {
 	Name() string
 	// Options are the keys it takes in a suite's traffic block.
 	Options() []result.Option
+	// Check refuses values that do not fit each other: what can
+	// be told before anything is made.
+	Check(load result.Options) error
 	// Prepare makes a worker ready: a receiver listens, a sender has connected.
 	// The context bounds the preparation only.
 	Prepare(ctx context.Context, order Order) (Worker, error)

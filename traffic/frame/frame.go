@@ -50,3 +50,9 @@ func (Kind) Name() string { return "frame" }
 
 // Options are the keys that frame takes in a suite's traffic block.
 func (Kind) Options() []result.Option { return append([]result.Option(nil), options...) }
+
+// Check refuses options that do not fit each other.
+func (Kind) Check(load result.Options) error {
+	_, err := parseLoad(load)
+	return err
+}

@@ -82,6 +82,12 @@ var options = []result.Option{
 // Options are the keys that ping takes in a suite's traffic block.
 func (Kind) Options() []result.Option { return append([]result.Option(nil), options...) }
 
+// Check refuses options that do not fit each other.
+func (Kind) Check(load result.Options) error {
+	_, err := parseLoad(load)
+	return err
+}
+
 // Prepare makes a responder listen, or a sender of requests connect all its flows.
 func (Kind) Prepare(ctx context.Context, order traffic.Order) (traffic.Worker, error) {
 	l, err := parseLoad(order.Load)

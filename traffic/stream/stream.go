@@ -56,6 +56,12 @@ var options = []result.Option{
 // Options are the keys that stream takes in a suite's traffic block.
 func (Kind) Options() []result.Option { return append([]result.Option(nil), options...) }
 
+// Check refuses options that do not fit each other.
+func (Kind) Check(load result.Options) error {
+	_, err := parseLoad(load)
+	return err
+}
+
 // Prepare makes a receiver listen, or a sender connect all its streams.
 func (Kind) Prepare(ctx context.Context, order traffic.Order) (traffic.Worker, error) {
 	load, err := parseLoad(order.Load)
