@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
+
+	"windtunnel/traffic"
 )
 
 // udpCounters are a network namespace's, of RFC 4113. An aggregate (UDP_GRO) is one.
@@ -23,29 +23,11 @@ func readUDP() (udpCounters, error) {
 	return parseUDP(string(text))
 }
 
-// parseUDP reads the line of names that begins with "Udp:" and the line of values
-// below it.
 func parseUDP(snmp string) (c udpCounters, err error) {
-	var names []string
-	values := map[string]uint64{}
-	for line := range strings.Lines(snmp) {
-		fields := strings.Fields(line)
-		if len(fields) == 0 || fields[0] != "Udp:" {
-			continue
-		}
-		if names == nil {
-			names = fields
-			continue
-		}
-		for i, name := range names[1:min(len(names), len(fields))] {
-			if values[name], err = strconv.ParseUint(fields[i+1], 10, 64); err != nil {
-				return c, fmt.Errorf("UDP's %s: %w", name, err)
-			}
-		}
-	}
+	values := traffic.NetTable(snmp)
 	var told, toldErrors bool
-	c.datagrams, told = values["InDatagrams"]
-	c.errors, toldErrors = values["InErrors"]
+	c.datagrams, told = values["Udp.InDatagrams"]
+	c.errors, toldErrors = values["Udp.InErrors"]
 	if !told || !toldErrors {
 		return c, errors.New("the kernel tells no UDP InDatagrams or InErrors")
 	}

@@ -2,10 +2,10 @@ package datagram
 
 import (
 	"os"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // fullBuffers counts the datagrams for which the sockets of one network namespace had
@@ -53,8 +53,7 @@ func (f *fullBuffers) grown() (n uint64, known bool) {
 	return now - min(now, f.before), known
 }
 
-// count sums RcvbufErrors and MemErrors of IPv4 and IPv6; a kernel without IPv6 has no
-// snmp6.
+// count sums those of IPv4 and IPv6; a kernel without IPv6 has no snmp6.
 func (f *fullBuffers) count() (sum uint64, known bool) {
 	text, err := slurp(f.snmp)
 	if err != nil {
@@ -85,41 +84,18 @@ func slurp(f *os.File) (string, error) {
 	return "", err
 }
 
-// fullNames are the counters of datagrams for which there was no memory.
-var fullNames = []string{"RcvbufErrors", "MemErrors"}
-
-// udpFull reads them in /proc/net/snmp, where one line names what the next one counts.
+// udpFull reads RcvbufErrors and MemErrors in /proc/net/snmp: for what there was no
+// room, or no memory.
 func udpFull(text string) (sum uint64, known bool) {
-	var names []string
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		switch {
-		case len(fields) == 0 || fields[0] != "Udp:":
-		case names == nil:
-			names = fields
-		default:
-			for i, name := range names[:min(len(names), len(fields))] {
-				if n, err := strconv.ParseUint(fields[i], 10, 64); err == nil && (name == fullNames[0] || name == fullNames[1]) {
-					sum, known = sum+n, true
-				}
-			}
-		}
-	}
-	return sum, known
+	counts := traffic.NetTable(text)
+	full, known := counts["Udp.RcvbufErrors"]
+	return full + counts["Udp.MemErrors"], known
 }
 
-// udp6Full reads them in /proc/net/snmp6, of which each line is one.
+// udp6Full reads them in /proc/net/snmp6.
 func udp6Full(text string) (sum uint64) {
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) != 2 || fields[0] != "Udp6"+fullNames[0] && fields[0] != "Udp6"+fullNames[1] {
-			continue
-		}
-		if n, err := strconv.ParseUint(fields[1], 10, 64); err == nil {
-			sum += n
-		}
-	}
-	return sum
+	counts := traffic.NetColumns(text)
+	return counts["Udp6RcvbufErrors"] + counts["Udp6MemErrors"]
 }
 
 // knowFull gives sockets of one caller the count of their namespace.

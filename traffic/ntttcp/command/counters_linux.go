@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"windtunnel/traffic"
 )
 
 // longestFile bounds what is read of a file of /proc: /proc/interrupts of a
@@ -57,7 +59,7 @@ func (c *counters) readStack(w watched) {
 		c.lacks("packets and retransmits", err)
 		return
 	}
-	v := table(snmp)
+	v := traffic.NetTable(snmp)
 	c.tcp = tcpCounters{sent: v["Tcp.OutSegs"], received: v["Tcp.InSegs"], retransmitted: v["Tcp.RetransSegs"], failed: v["Tcp.AttemptFails"]}
 	c.udp = udpCounters{sent: v["Udp.OutDatagrams"], received: v["Udp.InDatagrams"], errors: v["Udp.InErrors"]}
 	if w.v6 {
@@ -65,7 +67,7 @@ func (c *counters) readStack(w watched) {
 		if err != nil {
 			c.lacks("IPv6 datagrams", err)
 		}
-		six := columns(text)
+		six := traffic.NetColumns(text)
 		c.udp = udpCounters{sent: six["Udp6OutDatagrams"], received: six["Udp6InDatagrams"], errors: six["Udp6InErrors"]}
 	}
 	text, err := slurp("/proc/thread-self/net/netstat")
@@ -73,7 +75,7 @@ func (c *counters) readStack(w watched) {
 		c.lacks("kinds of retransmits", err)
 		return
 	}
-	v = table(text)
+	v = traffic.NetTable(text)
 	c.tcp.lost, c.tcp.syn, c.tcp.fast = v["TcpExt.TCPLostRetransmit"], v["TcpExt.TCPSynRetrans"], v["TcpExt.TCPFastRetrans"]
 	c.tcp.slowStart, c.tcp.retryFail = v["TcpExt.TCPSlowStartRetrans"], v["TcpExt.TCPRetransFail"]
 	// Kernels since 4.15 retransmit by RACK and have no forward retransmits.

@@ -30,13 +30,6 @@ func TestParseStat(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	v := table("Tcp: RtoMin OutSegs RetransSegs\nTcp: -1 17 3\nUdp: InDatagrams\nUdp: 9 10\nTcpExt: A\n")
-	if v["Tcp.OutSegs"] != 17 || v["Tcp.RetransSegs"] != 3 || v["Udp.InDatagrams"] != 9 || len(v) != 3 {
-		t.Errorf("%v", v)
-	}
-	if c := columns("Udp6InDatagrams \t 12\nx y z\nbad -1\n"); c["Udp6InDatagrams"] != 12 || len(c) != 1 {
-		t.Errorf("%v", c)
-	}
 	if mhz, err := megahertz("processor: 0\ncpu MHz\t\t: 2394.462\n"); mhz != 2394.462 || err != nil {
 		t.Errorf("%g, %v", mhz, err)
 	}
@@ -56,8 +49,6 @@ func FuzzProc(f *testing.F) {
 		if cpu, _, _, err := parseStat(text); err == nil && (cpu.cpus < 1 || cpu.total <= 0) {
 			t.Errorf("%+v", cpu)
 		}
-		table(text)
-		columns(text)
 		megahertz(text)
 		deviceInterrupts(text, "x")
 	})
