@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,6 +23,9 @@ import (
 // too, and leaves no file of its process; where only its reader is gone it goes on.
 func TestIperf3EndsInOrder(t *testing.T) {
 	besideOthers(t)
+	hangups := make(chan os.Signal, 1) // so that the program has the signal, too, where these tests run under nohup
+	signal.Notify(hangups, unix.SIGHUP)
+	defer signal.Stop(hangups)
 	port, sessions := ourIperf3(t, iperf3.ServerOptions{})
 	pidfile := filepath.Join(t.TempDir(), "pid")
 	start := func(seconds string, errs io.Writer) (cmd *exec.Cmd, out io.ReadCloser) {
