@@ -201,6 +201,13 @@ func TestBytesAreBounded(t *testing.T) {
 			heard.await(t, traffic.SessionFailed, 1)
 		}
 	}
+	config, heard := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 2, MaxBytes: 1 << 20})
+	config.Kind, config.Window = "ping", time.Minute
+	config.Load = result.Options{"message": int64(1), "response": int64(100_000)}
+	if _, err := Send(within(t, time.Minute), config, Show{}); err == nil || !strings.Contains(err.Error(), "--max-bytes") {
+		t.Errorf("answers: got %v", err)
+	}
+	heard.await(t, traffic.SessionFailed, 1)
 }
 
 // TestSenderLeaves frees the receiver at once.

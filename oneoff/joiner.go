@@ -2,6 +2,7 @@ package oneoff
 
 import (
 	"math"
+	"time"
 
 	"windtunnel/result"
 )
@@ -51,4 +52,17 @@ func (j *joiner) flush() {
 		j.out(j.sum)
 		j.holds = false
 	}
+}
+
+// joined puts intervals together to those of a length; 0: there are none.
+func joined(short []result.Interval, length time.Duration) (whole []result.Interval) {
+	if length == 0 {
+		return nil
+	}
+	j := joiner{length: length.Seconds(), out: func(i result.Interval) { whole = append(whole, i) }}
+	for _, i := range short {
+		j.take(i)
+	}
+	j.flush()
+	return whole
 }

@@ -122,6 +122,9 @@ func (s *session) listen(cancel context.CancelCauseFunc) {
 func (s *session) conclude(end result.PairEnd, err, early error) error {
 	if end.WindowSeconds > 0 {
 		end.Intervals = nil // were passed one by one
+		if end.Opposite != nil {
+			end.Opposite.Intervals = joined(end.Opposite.Intervals, s.times.interval)
+		}
 		s.end = &end
 	}
 	switch {

@@ -9,13 +9,16 @@ import (
 )
 
 // fullBuffers counts the datagrams for which the sockets of one network namespace had
-// no room. A socket's own count (sk_drops) also holds those with a wrong checksum
-// (__udp_enqueue_schedule_skb and udp_queue_rcv_one_skb in net/ipv4/udp.c), which are
-// the path's doing and not the receiver's: it cannot be more than this one grew.
+// no room, and those whose checksum was wrong. A socket's own count (sk_drops) holds
+// both (__udp_enqueue_schedule_skb and udp_queue_rcv_one_skb in net/ipv4/udp.c), and
+// only the first are the receiver's doing.
 type fullBuffers struct {
 	snmp, snmp6 *os.File // nil: not to be read
-	before      uint64
+	before      udpTurnedAway
 }
+
+// udpTurnedAway are a namespace's datagrams that no socket got, since it was made.
+type udpTurnedAway struct{ full, wrong uint64 }
 
 // openFullBuffers is for the namespace of the calling thread, if the socket is of that
 // one; nil where that is not so, or not known.
@@ -47,24 +50,29 @@ func isOfThisNamespace(fd int) bool {
 	return unix.Fstat(int(space), &its) == nil && unix.Stat("/proc/thread-self/ns/net", &ours) == nil && its.Ino == ours.Ino && its.Dev == ours.Dev
 }
 
-// grown is by how much the count has grown since it was opened.
-func (f *fullBuffers) grown() (n uint64, known bool) {
+// of is how many of a socket's drops there was no room for: the others are at most what
+// the namespace counts of wrong checksums, and these at most what it counts as full.
+func (f *fullBuffers) of(dropped uint64) (full uint64, known bool) {
 	now, known := f.count()
-	return now - min(now, f.before), known
+	wrong := now.wrong - min(now.wrong, f.before.wrong)
+	most := now.full - min(now.full, f.before.full)
+	return min(dropped-min(dropped, wrong), most), known
 }
 
 // count sums those of IPv4 and IPv6; a kernel without IPv6 has no snmp6.
-func (f *fullBuffers) count() (sum uint64, known bool) {
+func (f *fullBuffers) count() (sum udpTurnedAway, known bool) {
 	text, err := slurp(f.snmp)
 	if err != nil {
-		return 0, false
+		return sum, false
 	}
-	sum, known = udpFull(text)
+	sum, known = turnedAway(text)
 	if f.snmp6 != nil {
 		if text, err = slurp(f.snmp6); err != nil {
-			return 0, false
+			return sum, false
 		}
-		sum += udp6Full(text)
+		six := turnedAway6(text)
+		sum.full += six.full
+		sum.wrong += six.wrong
 	}
 	return sum, known
 }
@@ -84,18 +92,17 @@ func slurp(f *os.File) (string, error) {
 	return "", err
 }
 
-// udpFull reads RcvbufErrors and MemErrors in /proc/net/snmp: for what there was no
-// room, or no memory.
-func udpFull(text string) (sum uint64, known bool) {
+// turnedAway reads /proc/net/snmp. Where there was no memory there was no room either.
+func turnedAway(text string) (sum udpTurnedAway, known bool) {
 	counts := traffic.NetTable(text)
 	full, known := counts["Udp.RcvbufErrors"]
-	return full + counts["Udp.MemErrors"], known
+	return udpTurnedAway{full + counts["Udp.MemErrors"], counts["Udp.InCsumErrors"]}, known
 }
 
-// udp6Full reads them in /proc/net/snmp6.
-func udp6Full(text string) (sum uint64) {
+// turnedAway6 reads /proc/net/snmp6.
+func turnedAway6(text string) udpTurnedAway {
 	counts := traffic.NetColumns(text)
-	return counts["Udp6RcvbufErrors"] + counts["Udp6MemErrors"]
+	return udpTurnedAway{counts["Udp6RcvbufErrors"] + counts["Udp6MemErrors"], counts["Udp6InCsumErrors"]}
 }
 
 // knowFull gives sockets of one caller the count of their namespace.

@@ -14,16 +14,16 @@ import (
 
 func TestFullBuffersAreRead(t *testing.T) {
 	const snmp = "Ip: Forwarding\nIp: 1\nUdp: InDatagrams InErrors RcvbufErrors SndbufErrors InCsumErrors MemErrors\nUdp: 10 9 4 1 3 2\nUdpLite: RcvbufErrors\nUdpLite: 77\n"
-	if n, known := udpFull(snmp); n != 6 || !known {
-		t.Errorf("%d, %t", n, known)
+	if n, known := turnedAway(snmp); n != (udpTurnedAway{6, 3}) || !known {
+		t.Errorf("%+v, %t", n, known)
 	}
 	for _, text := range []string{"", "Udp:\n", "Udp: RcvbufErrors\n", "Udp: RcvbufErrors\nUdp:\n", "Udp: RcvbufErrors\nUdp: x\n"} {
-		if n, known := udpFull(text); n != 0 || known {
-			t.Errorf("%q tells %d", text, n)
+		if n, known := turnedAway(text); n.full != 0 || known {
+			t.Errorf("%q tells %+v", text, n)
 		}
 	}
-	if n := udp6Full("Udp6InErrors 9\nUdp6RcvbufErrors 4\nUdp6MemErrors\t2\nUdpLite6RcvbufErrors 8\n"); n != 6 {
-		t.Errorf("%d of IPv6", n)
+	if n := turnedAway6("Udp6InErrors 9\nUdp6RcvbufErrors 4\nUdp6MemErrors\t2\nUdp6InCsumErrors 5\nUdpLite6RcvbufErrors 8\n"); n != (udpTurnedAway{6, 5}) {
+		t.Errorf("%+v of IPv6", n)
 	}
 }
 

@@ -41,8 +41,9 @@ func newPacer(perSecond float64, depth, bunch, largest int, now int64) pacer {
 	p.batch = min(p.batch, p.depth)
 	p.depth = max(p.depth, p.batch)
 	if bunch > 0 {
-		// A bunch of which the rest is late may leave with the next one.
-		p.batch, p.bunch, p.depth = min(largest, bunch), bunch, max(p.depth, 2*bunch)
+		// A bunch of which the rest is late may leave with the next one, and both beside
+		// what is caught up with.
+		p.batch, p.bunch, p.depth = min(largest, bunch), bunch, p.depth+2*bunch
 	}
 	return p
 }

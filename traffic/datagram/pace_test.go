@@ -49,7 +49,7 @@ func TestPacerNeverOvershoots(t *testing.T) {
 		depth := rapid.IntRange(0, 300).Draw(t, "depth")
 		bunch := rapid.IntRange(0, 100).Draw(t, "bunch")
 		p := newPacer(perSecond, depth, bunch, rapid.IntRange(1, 200).Draw(t, "largest"), 1e9)
-		if depth > 0 && p.depth != max(depth, 2*bunch) || p.batch > p.depth {
+		if depth > 0 && p.depth != depth+2*bunch || p.batch > p.depth {
 			t.Fatalf("asked for a depth of %d, got %d and batches of %d", depth, p.depth, p.batch)
 		}
 		stalls := rapid.SliceOfN(rapid.Int64Range(0, 30e6), 1, 20).Draw(t, "stalls")
@@ -66,15 +66,22 @@ func TestPacerNeverOvershoots(t *testing.T) {
 // TestPacerKeepsTheRate is what a caller gets that is late by less than the depth.
 func TestPacerKeepsTheRate(t *testing.T) {
 	for _, perSecond := range []float64{10, 999, 8928.6, 1e4, 1e6, 9e6} {
-		p := newPacer(perSecond, 0, 0, 200, 0)
-		turn := int64(0)
-		leave := drive(&p, 2e9, func() int64 { turn += 977; return turn % 1e6 })
-		if got := float64(len(leave)) / 2; math.Abs(got-perSecond) > perSecond/1000+1 {
-			t.Errorf("%g/s became %g/s", perSecond, got)
+		for _, bunch := range []int{0, 1, 20, 1000} {
+			keepsTheRate(t, perSecond, bunch)
 		}
-		if held := float64(p.batch-1) * p.gap; held > smoothNS {
-			t.Errorf("at %g/s a batch of %d holds a datagram for %g ns", perSecond, p.batch, held)
-		}
+	}
+}
+
+func keepsTheRate(t *testing.T, perSecond float64, bunch int) {
+	t.Helper()
+	p := newPacer(perSecond, 0, bunch, max(200, bunch), 0) // a bunch is one call, else the lateness of each adds up
+	turn := int64(0)
+	leave := drive(&p, 2e9, func() int64 { turn += 977; return turn % 1e6 })
+	if got := float64(len(leave)) / 2; math.Abs(got-perSecond) > perSecond/1000+1+float64(bunch) {
+		t.Errorf("%g/s became %g/s with bunches of %d", perSecond, got, bunch)
+	}
+	if held := float64(p.batch-1) * p.gap; bunch == 0 && held > smoothNS {
+		t.Errorf("at %g/s a batch of %d holds a datagram for %g ns", perSecond, p.batch, held)
 	}
 }
 

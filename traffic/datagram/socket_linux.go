@@ -157,8 +157,8 @@ func (s *socket) drops() uint64 {
 		return s.dropped
 	}
 	if s.dropped > s.full {
-		if most, known := s.space.grown(); known {
-			s.full = min(s.dropped, most)
+		if full, known := s.space.of(s.dropped); known {
+			s.full = max(s.full, full)
 		}
 	}
 	return s.full

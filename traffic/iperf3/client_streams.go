@@ -44,7 +44,10 @@ func (c *client) dialStream(ctx context.Context, index int) (net.Conn, error) {
 		return nil, err
 	}
 	o := c.test.options()
-	o.device, o.userTimeout, o.reuse = c.options.BindDevice, c.options.SendTimeout, port != 0
+	o.device, o.reuse = c.options.BindDevice, port != 0
+	if !c.options.MultipathTCP { // which has no such option; iperf3 sets it on control connections alone
+		o.userTimeout = c.options.SendTimeout
+	}
 	dialer := net.Dialer{Timeout: c.connectTimeout(), LocalAddr: local, Control: o.control, KeepAlive: -1}
 	dialer.SetMultipathTCP(c.options.MultipathTCP)
 	// To the very address that answered, not to another one of the same name.

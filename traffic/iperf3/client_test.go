@@ -125,7 +125,8 @@ func TestLimitWaitsForTheOtherEnd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs a system that tells what is acknowledged")
 	}
-	const size = 1 << 20 // much more than a socket takes that nobody reads
+	// More than a socket takes that nobody reads, and no more than every system gives.
+	const size, window = 256 << 10, 200_000
 	port := script(t, func(s *scripted) {
 		s.begin()
 		if got, err := s.receiveState(500 * time.Millisecond); err == nil {
@@ -139,12 +140,38 @@ func TestLimitWaitsForTheOtherEnd(t *testing.T) {
 		s.sendState(displayResults)
 		s.receiveState(5 * time.Second)
 	})
-	r, err := run(t, Options{Host: "127.0.0.1", Port: port, Bytes: size, Window: 4 << 20})
+	r, err := run(t, Options{Host: "127.0.0.1", Port: port, Bytes: size, Window: window})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s := r.end(t).Streams[0].Sent; s.Bytes != size || s.Seconds < 0.4 {
 		t.Errorf("%+v; want the time until they were taken", s)
+	}
+}
+
+// TestLimitHearsTheServer: while a client waits for its bytes to be taken, a server that
+// ends the test, or is gone, is heard.
+func TestLimitHearsTheServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends func(*scripted)
+		want error
+	}{
+		"terminates": {func(s *scripted) { s.sendState(serverTerminate); s.receiveState(5 * time.Second) }, ErrServerTerminated},
+		"is gone":    {func(s *scripted) { s.data[0].(*net.TCPConn).SetLinger(0); s.data[0].Close() }, ErrControlClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			port := script(t, func(s *scripted) {
+				s.begin()
+				s.receiveState(300 * time.Millisecond)
+				c.ends(s)
+			})
+			began := time.Now()
+			_, err := run(t, Options{Host: "127.0.0.1", Port: port, Bytes: 256 << 10, Window: 200_000})
+			if took := time.Since(began); !errors.Is(err, c.want) || took > 10*time.Second {
+				t.Errorf("%v after %s", err, took)
+			}
+		})
 	}
 }
 

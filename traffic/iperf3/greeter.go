@@ -21,7 +21,8 @@ import (
 //
 // A client's datagrams may come from another address than its control connection
 // (two ways out, NAT). A greeting of an address that has no turn is kept for a while:
-// a session that waits in vain, and is the only one that waits, is given it.
+// a session that waits in vain, and is the only one that waits, is given it, if the
+// server only receives.
 type greeter struct {
 	conn   *net.UDPConn
 	device string
@@ -172,10 +173,11 @@ func (g *greeter) adopt(t *turn) {
 	}
 	var other netip.Addr
 	for _, s := range g.strangers {
-		if s.came.Before(t.since) || other.IsValid() && plain(s.from.Addr()) != other {
+		its := plain(s.from.Addr())
+		if s.came.Before(t.since) || its.Is4() != plain(t.local).Is4() || other.IsValid() && its != other {
 			continue
 		}
-		other = plain(s.from.Addr())
+		other = its
 		g.adopted[other] = t
 		reply, _ := replyTo(s.says[:])
 		g.answer(t, reply, s.from)
@@ -189,10 +191,10 @@ func (g *greeter) answer(t *turn, reply []byte, from netip.AddrPort) {
 		return
 	}
 	conn, err := t.dial(from, g.port())
-	if err != nil {
-		select {
-		case t.failed <- err:
-		default: // it is told already
+	if err != nil { // else the client gives up by itself, and its session says why
+		var option *OptionError
+		if errors.As(err, &option) && len(t.failed) == 0 {
+			t.failed <- err
 		}
 		return
 	}

@@ -64,21 +64,61 @@ func TestDatagramsOfAnotherAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		conn, err := net.DialUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 2)}, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: h.port})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
-		conn.Write(binary.BigEndian.AppendUint32(nil, udpHello))
-		var answer [4]byte
-		if n, err := conn.Read(answer[:]); err != nil || binary.BigEndian.Uint32(answer[:]) != udpReply {
-			t.Fatalf("the greeting is answered with %x, %v", answer[:n], err)
+		if !h.greets(t, "127.0.0.2", 10*time.Second) {
+			t.Fatal("the greeting is not answered")
 		}
 	}
 	if err := r.expect(testStart, 5*time.Second); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestStrangersGetNothing: a greeting of another address brings no server's datagrams
+// there, and one of another family ends no session.
+func TestStrangersGetNothing(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a loopback that has more addresses than one")
+	}
+	for name, c := range map[string]struct{ stranger, asks string }{
+		"reverse":        {"127.0.0.2", `{"udp":true,"time":10,"len":1024,"reverse":true,"bandwidth":1000}`},
+		"both ways":      {"127.0.0.2", `{"udp":true,"time":10,"parallel":1,"len":1024,"bidirectional":true,"bandwidth":1000}`},
+		"another family": {"::1", `{"udp":true,"time":10,"len":1024}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := serve(t, ServerOptions{Host: "::"})
+			r := h.rude(t)
+			r.say(c.asks)
+			if err := r.expect(createStreams, 5*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if h.greets(t, c.stranger, 2*adoptAfter+adoptAfter/2) {
+				t.Error("the stranger is answered")
+			}
+			if !h.greets(t, "127.0.0.1", 10*time.Second) {
+				t.Error("and the client is not")
+			}
+		})
+	}
+}
+
+// greets tells whether a greeting from an address is answered.
+func (h *host) greets(t *testing.T, from string, within time.Duration) bool {
+	t.Helper()
+	to := "127.0.0.1"
+	if from == "::1" {
+		to = from
+	}
+	conn, err := net.DialUDP("udp", &net.UDPAddr{IP: net.ParseIP(from)}, &net.UDPAddr{IP: net.ParseIP(to), Port: h.port})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(within))
+	conn.Write(binary.BigEndian.AppendUint32(nil, udpHello))
+	var answer [4]byte
+	_, err = conn.Read(answer[:])
+	return err == nil && binary.BigEndian.Uint32(answer[:]) == udpReply
 }
 
 func loopbackUDP(t *testing.T) *net.UDPConn {

@@ -169,7 +169,7 @@ func TestMultipath(t *testing.T) {
 	if on, err := os.ReadFile("/proc/sys/net/mptcp/enabled"); err != nil || strings.TrimSpace(string(on)) != "1" {
 		t.Skip("needs a kernel with net.mptcp.enabled=1")
 	}
-	h := serve(t, ServerOptions{})
+	h := serve(t, ServerOptions{SendTimeout: 5 * time.Second})
 	for _, asked := range []bool{false, true} {
 		var dialer net.Dialer
 		dialer.SetMultipathTCP(asked)
@@ -182,7 +182,7 @@ func TestMultipath(t *testing.T) {
 			t.Errorf("asked for MPTCP %t, got %t, %v", asked, got, err)
 		}
 		o := h.options()
-		o.MultipathTCP, o.Bidirectional = asked, true
+		o.MultipathTCP, o.Bidirectional, o.SendTimeout = asked, true, 5*time.Second
 		r, err := run(t, o)
 		if err != nil {
 			t.Fatal(err)

@@ -33,7 +33,7 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 		// As iperf3's -b, by the program: the kernel's pacing, which is --fq-rate, lets
 		// the first ten segments go at once. Its blocks leave whole, as its receivers
 		// count no others.
-		BitsPerSecond: t.BitsPerSecond, Together: max(1, t.Burst), Pacing: stream.PaceBucket,
+		BitsPerSecond: t.BitsPerSecond, Together: max(1, t.Burst), Burst: int(t.BitsPerSecond / 8 * lateness.Seconds()), Pacing: stream.PaceBucket,
 		LimitBytes: l.bytes, LimitCalls: l.blocks, Payload: t.payload(), Silence: -1,
 	}
 	if t.ZeroCopy {

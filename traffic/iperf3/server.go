@@ -113,7 +113,7 @@ func (s *server) listen(ctx context.Context) error {
 	case port < 0:
 		port = 0
 	}
-	options := socketOptions{device: s.options.BindDevice, userTimeout: s.options.SendTimeout}
+	options := socketOptions{device: s.options.BindDevice}
 	config := net.ListenConfig{Control: options.control}
 	s.options.KeepAlive.apply(&config.KeepAliveConfig)
 	config.SetMultipathTCP(true) // which takes plain TCP, too: the client decides
@@ -175,9 +175,8 @@ func deny(conn net.Conn) {
 // welcome finds out whose a connection is: a data stream's of a session, or a
 // new client's.
 func (s *server) welcome(ctx context.Context, conn *net.TCPConn, index uint64) {
-	name, err := s.identify(ctx, conn)
+	name, err := s.identify(ctx, conn, index)
 	s.mu.Lock()
-	delete(s.unknown, index)
 	owner := s.known[name]
 	s.mu.Unlock()
 	switch {
@@ -191,12 +190,16 @@ func (s *server) welcome(ctx context.Context, conn *net.TCPConn, index uint64) {
 	}
 }
 
-func (s *server) identify(ctx context.Context, conn *net.TCPConn) (cookie, error) {
+func (s *server) identify(ctx context.Context, conn *net.TCPConn, index uint64) (cookie, error) {
 	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	var name cookie
 	conn.SetReadDeadline(time.Now().Add(cookieTimeout))
-	if _, err := io.ReadFull(conn, name[:]); err != nil {
+	_, err := io.ReadFull(conn, name[:])
+	s.mu.Lock()
+	delete(s.unknown, index)
+	s.mu.Unlock()
+	if err != nil {
 		return name, fmt.Errorf("waiting for a cookie: %w", err)
 	}
 	if err := name.check(); err != nil {
@@ -218,7 +221,7 @@ func (s *server) unidentified(conn net.Conn, why error) {
 	s.mu.Unlock()
 	switch {
 	case tell && more > 0:
-		s.refused(conn, fmt.Errorf("%w; %d more connections before it said nothing either", why, more))
+		s.refused(conn, fmt.Errorf("%w; %d more connections before it did not say whose they are either", why, more))
 	case tell:
 		s.refused(conn, why)
 	}

@@ -444,7 +444,7 @@ func TestLateEnd(t *testing.T) {
 // TestSlowSender: a server that sends seldom waits for nothing that should come.
 func TestSlowSender(t *testing.T) {
 	t.Parallel()
-	h := serve(t, ServerOptions{ReceiveTimeout: 100 * time.Millisecond, StallTimeout: 100 * time.Millisecond})
+	h := serve(t, ServerOptions{ReceiveTimeout: 100 * time.Millisecond, StallTimeout: time.Second})
 	o := h.options()
 	o.Duration, o.Reverse, o.Length, o.BitsPerSecond = 900*time.Millisecond, true, 50_000, 1e6
 	r, err := run(t, o)

@@ -90,6 +90,9 @@ func (s *session) tell(err error) (told bool) {
 }
 
 func (s *session) run(ctx context.Context) error {
+	if err := (socketOptions{userTimeout: s.server.options.SendTimeout}).apply(s.control.conn); err != nil {
+		return err
+	}
 	if err := s.agree(); err != nil {
 		return err
 	}

@@ -82,7 +82,9 @@ func (s *session) gather(ctx context.Context) error {
 	}
 	slices.SortFunc(came, func(a, b arrival) int { return int(int64(a.index - b.index)) })
 	options := s.test.options()
-	options.userTimeout = s.server.options.SendTimeout
+	if !s.params.MPTCP { // which has no such option; iperf3 sets it on control connections alone
+		options.userTimeout = s.server.options.SendTimeout
+	}
 	for i, a := range came {
 		if err := options.apply(a.conn); err != nil {
 			return err
@@ -128,6 +130,9 @@ func (s *session) gatherUDP(ctx context.Context) error {
 	}
 	adopt := time.NewTicker(adoptAfter)
 	defer adopt.Stop()
+	if s.test.Reverse || s.test.Bidirectional { // nothing is sent to an address that a forged greeting names
+		adopt.Stop()
+	}
 	limit, pressed := streamTimeout, t.pressed
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -45,7 +45,7 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 	}
 	t.mover.halt()
 	if !t.server && errors.Is(err, errEnded) && t.test.Duration == 0 {
-		ended = t.empty(ctx, ended)
+		ended, err = t.empty(ctx, ended)
 	}
 	last := t.mover.read()
 	// Halting waits for threads that wait for data; that time is not the test's.
@@ -225,18 +225,24 @@ const (
 	emptyTick  = time.Millisecond
 )
 
-// empty waits until the other end has what this one sent, which took until then.
-func (t *trial) empty(ctx context.Context, ended time.Time) time.Time {
+// empty waits until the other end has what this one sent, which took until then, or
+// what it says instead; errEnded is the regular end.
+func (t *trial) empty(ctx context.Context, ended time.Time) (time.Time, error) {
 	tick := time.NewTicker(emptyTick)
 	defer tick.Stop()
 	for limit := ended.Add(emptyLimit); t.mover.queued() > 0 && ended.Before(limit); ended = time.Now() {
 		select {
 		case <-ctx.Done():
-			return ended
+			return ended, ErrInterrupted
+		case h := <-t.control.listen():
+			t.control.heard()
+			if err := t.hear(h); err != nil {
+				return ended, err
+			}
 		case <-tick.C:
 		}
 	}
-	return ended
+	return ended, errEnded
 }
 
 // drainQuiet and drainLimit bound how long a server goes on reading after the

@@ -289,6 +289,7 @@ func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, at,
 			i := result.Interval{
 				From: last.at.Sub(zero).Seconds(), To: now.at.Sub(zero).Seconds(),
 				Bytes: now.seen.bytes - last.seen.bytes, Packets: now.seen.requests - last.seen.requests,
+				BackBytes: w.load.answered(now.seen) - w.load.answered(last.seen),
 			}
 			if steps = append(steps, i); when.Observe != nil {
 				when.Observe(i)
@@ -297,6 +298,15 @@ func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, at,
 		at, last = next, now
 	}
 	return steps, last, err
+}
+
+// answered is how many bytes went back in the answers.
+func (l load) answered(c seen) uint64 {
+	reads := uint64(0) // of a mixed load, whose answers hold the message
+	if l.mixed {
+		reads = c.back / uint64(l.message)
+	}
+	return reads*uint64(l.message) + (c.requests-reads)*uint64(l.response)
 }
 
 // answerToEnd answers until the sender has ended its flows.

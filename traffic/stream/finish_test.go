@@ -53,9 +53,9 @@ func slowly(t *testing.T, to string, step int64) (address string) {
 // longer than both ends wait for; the window is whole.
 func TestSlowPathIsNoFailure(t *testing.T) {
 	t.Parallel()
-	load := result.Options{"buffer": 4 << 20}
+	load := result.Options{"buffer": 200_000} // which every system gives
 	receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: load, Address: "127.0.0.1"})
-	send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: slowly(t, receive.Address(), 64<<10)})
+	send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: slowly(t, receive.Address(), 8<<10)})
 	s, r := runBoth(t.Context(), send, receive, ample())
 	if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
 		t.Errorf("%v %q, %v %q", s.err, s.end.Error, r.err, r.end.Error)

@@ -27,8 +27,14 @@ func (s *socket) info() *TCPInfo {
 	return info
 }
 
-// queued is what was handed over and not acknowledged (SIOCOUTQ, tcp(7)), in bytes.
+// queued is what was handed over and not acknowledged (SIOCOUTQ, tcp(7)), in bytes, and
+// still may be: of a connection that was cut off the queue stays as it was.
 func (s *socket) queued() int {
+	const established, closeWait = 1, 8 // include/net/tcp_states.h
+	info, err := unix.GetsockoptTCPInfo(int(s.fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil || info.State != established && info.State != closeWait {
+		return 0
+	}
 	n, _ := unix.IoctlGetInt(int(s.fd), unix.SIOCOUTQ)
 	return n
 }

@@ -41,6 +41,9 @@ func paceByBucket(flows []*flow, c Config, why string) pacing {
 		piece = c.Together * c.Message
 		begin -= int64(float64(piece) / rate * 1e9)
 	}
+	if c.Together > 0 {
+		depth += piece // what is late is caught up with beside it
+	}
 	depth = max(depth, piece)
 	for _, f := range flows {
 		f.piece = piece

@@ -161,3 +161,27 @@ func TestDebugKeepsSecrets(t *testing.T) {
 		t.Errorf("exit %d, and the password was shown: %s", code, errs.String())
 	}
 }
+
+// TestUsersAreReadAnew for each client, and those of before count while that fails.
+func TestUsersAreReadAnew(t *testing.T) {
+	s := &settings{users: filepath.Join(t.TempDir(), "users")}
+	none := strings.Repeat("0", 64)
+	write := func(text string) {
+		if err := os.WriteFile(s.users, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var warned bytes.Buffer
+	read := s.readUsers(&warned)
+	for _, c := range []struct {
+		text, user string
+		warns      bool
+	}{{"mario," + none + "\n", "mario", false}, {"mario," + none + "\nluigi,12", "mario", true}, {"luigi," + none + "\n", "luigi", false}} {
+		write(c.text)
+		warned.Reset()
+		users, err := read()
+		if err != nil || len(users) != 1 || len(users[c.user]) != 1 || (warned.Len() > 0) != c.warns {
+			t.Errorf("%q: %v, %v, %q", c.text, users, err, warned.String())
+		}
+	}
+}

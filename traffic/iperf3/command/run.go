@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"windtunnel/traffic/iperf3"
 )
@@ -79,7 +80,7 @@ func (s *settings) complete(ctx context.Context, in io.Reader, prompt io.Writer,
 		if s.server.Users, err = load(s.users, longestUsers, someUsers); err != nil {
 			return fmt.Errorf("--authorized-users-path: %w", err)
 		}
-		s.server.ReadUsers = func() (iperf3.Users, error) { return load(s.users, longestUsers, someUsers) }
+		s.server.ReadUsers = s.readUsers(prompt)
 	}
 	if s.publicKey == "" {
 		return nil
@@ -89,6 +90,24 @@ func (s *settings) complete(ctx context.Context, in io.Reader, prompt io.Writer,
 	}
 	s.client.Password, err = askPassword(ctx, in, prompt, environment)
 	return err
+}
+
+// readUsers reads the users anew. While a file cannot be read, such as one that is just
+// being written, whom it named before may test.
+func (s *settings) readUsers(warn io.Writer) func() (iperf3.Users, error) {
+	var one sync.Mutex
+	last := s.server.Users
+	return func() (iperf3.Users, error) {
+		one.Lock()
+		defer one.Unlock()
+		users, err := load(s.users, longestUsers, someUsers)
+		if err != nil {
+			fmt.Fprintf(warn, "warning: --authorized-users-path: %v; whom it named before may test\n", err)
+			return last, nil
+		}
+		last = users
+		return users, nil
+	}
 }
 
 func (s *settings) run(ctx context.Context, e engine, out, errs io.Writer) int {
