@@ -12,9 +12,8 @@ import (
 	"windtunnel/traffic"
 )
 
-// calibrationTime is what calibrating one generator takes at most, about: ping's, whose
-// far end is tried in two places.
-const calibrationTime = 800 * time.Millisecond
+// calibrationTime is what calibrating one generator takes at most, about.
+const calibrationTime = 450 * time.Millisecond
 
 // Calibrations remembers what generators reach without a path; see
 // traffic.Calibrations.

@@ -12,9 +12,10 @@ import (
 	"windtunnel/traffic"
 )
 
-// calibrationTime is how long a calibration counts, after a short warm-up.
+// calibrationTime is how long a calibration counts in each of the two places of its far
+// end, after a short warm-up.
 const (
-	calibrationTime   = 300 * time.Millisecond
+	calibrationTime   = 150 * time.Millisecond
 	calibrationWarmUp = 30 * time.Millisecond
 	calibrationStart  = 40 * time.Millisecond // until both ends stand
 )
