@@ -1,7 +1,6 @@
 package oneoff
 
 import (
-	"math"
 	"time"
 
 	"windtunnel/result"
@@ -19,7 +18,7 @@ type joiner struct {
 
 // take adds an interval of one end, which has no latencies.
 func (j *joiner) take(i result.Interval) {
-	if j.holds && j.number(i) != j.number(j.sum) {
+	if j.holds && numberOf(i, j.length) != numberOf(j.sum, j.length) {
 		j.flush()
 	}
 	if !j.holds {
@@ -32,18 +31,9 @@ func (j *joiner) take(i result.Interval) {
 		j.sum.Lost += i.Lost
 		j.sum.Retransmits += i.Retransmits
 	}
-	if end := (j.number(j.sum) + 1) * j.length; i.To > end-(i.To-i.From)/2 {
+	if end := (numberOf(j.sum, j.length) + 1) * j.length; i.To > end-(i.To-i.From)/2 {
 		j.flush()
 	}
-}
-
-// number is that of the interval in which one's middle lies.
-func (j *joiner) number(i result.Interval) float64 {
-	n := math.Floor((i.From + i.To) / 2 / j.length)
-	if i.From < 0 {
-		n = min(n, -1)
-	}
-	return n
 }
 
 // flush hands on what there is.

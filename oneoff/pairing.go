@@ -38,17 +38,23 @@ func newPairing(length time.Duration, show func(Paired)) *pairing {
 func (p *pairing) sender(i result.Interval)   { p.take(i, func(pair *Paired) { pair.Sender = &i }) }
 func (p *pairing) receiver(i result.Interval) { p.take(i, func(pair *Paired) { pair.Receiver = &i }) }
 
-// take adds one end's interval, numbered by where its middle lies: an end that was late
-// begins its first one late. The warm-up's never count as the window's.
+// numberOf is an interval's, by where its middle lies: an end that was late begins its
+// first one late. The warm-up's never count as the window's.
+func numberOf(i result.Interval, length float64) float64 {
+	number := math.Floor((i.From + i.To) / 2 / length)
+	if i.From < 0 {
+		number = min(number, -1)
+	}
+	return number
+}
+
+// take adds one end's interval.
 func (p *pairing) take(i result.Interval, set func(*Paired)) {
 	const most = 1e9 // a stranger's number
 	if p.show == nil || p.length <= 0 || !(math.Abs(i.From/p.length) < most) || !(math.Abs(i.To/p.length) < most) {
 		return
 	}
-	number := int(math.Floor((i.From + i.To) / 2 / p.length))
-	if i.From < 0 {
-		number = min(number, -1)
-	}
+	number := int(numberOf(i, p.length))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.any && number <= p.shown {

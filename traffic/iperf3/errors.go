@@ -108,5 +108,19 @@ type sessionError struct {
 	err    error
 }
 
+// numberOf is the protocol's number of why a session cannot go on, whether this server
+// refused it or a socket could not be made; 0: it has none.
+func numberOf(err error) int {
+	var session *sessionError
+	var option *OptionError
+	switch {
+	case errors.As(err, &option):
+		return option.Number
+	case errors.As(err, &session):
+		return session.number
+	}
+	return 0
+}
+
 func (e *sessionError) Error() string { return e.err.Error() }
 func (e *sessionError) Unwrap() error { return e.err }

@@ -2,7 +2,6 @@ package iperf3
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"windtunnel/result"
@@ -89,9 +88,7 @@ func (e *sessionEvents) Failed(err error) {
 		return
 	}
 	what := traffic.SessionFailed
-	var refused *sessionError
-	var option *OptionError
-	if !e.begun && (errors.As(err, &refused) || errors.As(err, &option)) {
+	if !e.begun && numberOf(err) != 0 {
 		what = traffic.SessionRefused
 	}
 	if e.end != nil {

@@ -1,6 +1,7 @@
 package iperf3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,19 +75,13 @@ func (s *session) serve(ctx context.Context, leave func()) error {
 
 // tell gives the client the reason, in the protocol's way, unless it is gone.
 func (s *session) tell(err error) (told bool) {
-	var known *sessionError
-	var option *OptionError
 	switch {
 	case errors.Is(err, ErrServerTerminated), errors.Is(err, errMaxBytes), errors.Is(err, errMaxTime):
 		return s.control.sendState(serverTerminate) == nil
 	case errors.Is(err, ErrClientTerminated), errors.Is(err, ErrControlClosed):
 		return false
-	case errors.As(err, &option):
-		return s.control.sendError(option.Number, errnoOf(err)) == nil
-	case errors.As(err, &known):
-		return s.control.sendError(known.number, errnoOf(err)) == nil
 	}
-	return s.control.sendError(ErrorMessage, errnoOf(err)) == nil
+	return s.control.sendError(cmp.Or(numberOf(err), ErrorMessage), errnoOf(err)) == nil
 }
 
 func (s *session) run(ctx context.Context) error {

@@ -1,0 +1,98 @@
+package iperf3
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+)
+
+func TestServerLimits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		server ServerOptions
+		change func(*Options)
+		number int // of the error; 0: terminated
+	}{
+		{"asks for too long", ServerOptions{MaxTime: time.Second}, func(o *Options) { o.Duration = 2 * time.Second }, ErrorMaxDuration},
+		{"does not say how long", ServerOptions{MaxTime: time.Minute, TimedOnly: true}, func(o *Options) { o.Duration, o.Bytes = 0, 1<<20 }, ErrorMaxDuration},
+		{"asks for a CPU that is not there", ServerOptions{}, func(o *Options) { o.ServerAffinity = 1001 }, ErrorAffinity},
+		{"asks for too much", ServerOptions{MaxRate: 1e6}, func(o *Options) { o.BitsPerSecond, o.Parallel = 6e5, 2 }, ErrorTotalRate},
+		{"sends too fast", ServerOptions{MaxRate: 1e6, RateAverage: 300 * time.Millisecond}, func(o *Options) { o.Duration = 5 * time.Second }, ErrorTotalRate},
+		{"sends too much", ServerOptions{MaxBytes: 64 << 20}, func(o *Options) { o.Duration = 5 * time.Second }, 0},
+		{"receives too much", ServerOptions{MaxBytes: 64 << 20}, func(o *Options) { o.Duration, o.Reverse = 5*time.Second, true }, 0},
+		{"lasts too long", ServerOptions{MaxTime: 300 * time.Millisecond}, func(o *Options) { o.Duration, o.Bytes, o.BitsPerSecond = 0, 1<<40, 1e6 }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := serve(t, c.server)
+			o := h.options()
+			c.change(&o)
+			began := time.Now()
+			r, err := run(t, o)
+			var refused *ServerError
+			if errors.As(err, &refused) && refused.Number != c.number || refused == nil && (c.number != 0 || !errors.Is(err, ErrServerTerminated)) {
+				t.Errorf("%v; want error %d", err, c.number)
+			}
+			if c.number == 0 && (len(r.ends) != 1 || !r.ends[0].Partial || r.ends[0].Streams[0].Sent.Bytes+r.ends[0].Streams[0].Received.Bytes == 0) {
+				t.Errorf("what there was is not told: %+v", r.ends)
+			}
+			if took := time.Since(began); took > 4*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			h.session(t, 1).failure(t)
+		})
+	}
+}
+
+// TestLateEnd: a client whose test lasts as long as it may is not cut short because
+// its end is under way.
+func TestLateEnd(t *testing.T) {
+	t.Parallel()
+	h := serve(t, ServerOptions{MaxTime: time.Second})
+	r := h.rude(t)
+	r.say(`{"tcp":true,"time":1,"len":1024}`)
+	r.expect(createStreams, 5*time.Second)
+	r.stream()
+	r.expect(testStart, 5*time.Second)
+	if err := r.expect(testRunning, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1500 * time.Millisecond) // the latency
+	r.sendState(testEnd)
+	if err := r.expect(exchangeResults, 5*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSlowSender: a server that sends seldom waits for nothing that should come.
+func TestSlowSender(t *testing.T) {
+	t.Parallel()
+	h := serve(t, ServerOptions{ReceiveTimeout: 100 * time.Millisecond, StallTimeout: time.Second})
+	o := h.options()
+	o.Duration, o.Reverse, o.Length, o.BitsPerSecond = 900*time.Millisecond, true, 50_000, 1e6
+	r, err := run(t, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.end(t)
+}
+
+// TestSilentConnections do not keep others out, however many they are, nor fill the
+// log.
+func TestSilentConnections(t *testing.T) {
+	h := serve(t, ServerOptions{})
+	var silent []net.Conn
+	for range mostUnknown + 10 {
+		silent = append(silent, h.dial(t))
+	}
+	h.alive(t)
+	for _, c := range silent {
+		c.Close()
+	}
+	h.stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.refused) > 2 {
+		t.Errorf("%d lines tell of them, such as %v", len(h.refused), h.refused[1])
+	}
+}
