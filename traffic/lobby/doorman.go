@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -29,7 +28,7 @@ type Doorman struct {
 
 // Listen opens a TCP socket for a doorman, without keep-alives and MPTCP. The address is
 // an IP, or an IP:port where the caller wants the port; control may be nil.
-func Listen(ctx context.Context, address string, control func(network, address string, c syscall.RawConn) error) (*net.TCPListener, error) {
+func Listen(ctx context.Context, address string, control Control) (*net.TCPListener, error) {
 	config := net.ListenConfig{Control: control, KeepAlive: -1}
 	config.SetMultipathTCP(false)
 	socket, err := config.Listen(ctx, "tcp", BindAddress(address))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"time"
@@ -73,6 +74,10 @@ func (c *caller) negotiate(ctx context.Context, seconds int) error {
 		return fmt.Errorf("%s answered %s to the state query: it is no ntttcp-for-linux receiver", c.conn.RemoteAddr(), spell(state))
 	}
 	total, err := c.ask(ctx, "agreeing on the time", int32(seconds))
+	if errors.Is(err, io.EOF) {
+		// Ours turns away who was told that it is free, and then another agreed first.
+		return fmt.Errorf("%w; another sender may have come first: try again when its test is over", err)
+	}
 	if err != nil {
 		return err
 	}

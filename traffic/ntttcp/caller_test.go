@@ -153,6 +153,7 @@ func TestCallerRefusesStrangers(t *testing.T) {
 		"no tool":  {[][]int32{{0x48545450}}, "no ntttcp-for-linux receiver"}, // "HTTP"
 		"gone":     {[][]int32{{}}, "ended the sync connection"},
 		"time < 0": {[][]int32{{notBegun}, {-5}}, "a time of -5 s"},
+		"too late": {[][]int32{{notBegun}, {}}, "another sender may have come first"},
 	} {
 		conn, _ := script(t, c.steps...)
 		err := (&caller{conn: conn}).negotiate(t.Context(), 15)

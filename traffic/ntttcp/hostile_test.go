@@ -183,9 +183,14 @@ func TestALoudCallerHoldsNoReceiverUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer loud.Close()
+	for _, said := range []int32{askState, 1, askEnd} {
+		// Until it has left for the first time it is a sender who has come before ours.
+		writeMessage(loud, said)
+		if _, err := readMessage(loud); err != nil {
+			t.Fatal(err)
+		}
+	}
 	go func() {
-		writeMessage(loud, askState)
-		writeMessage(loud, 1)
 		for writeMessage(loud, askEnd) == nil {
 			time.Sleep(goodbye / 4)
 		}

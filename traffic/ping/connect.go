@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby"
 )
 
 // handshakeTimeout bounds each step of a handshake where the context does not.
@@ -35,13 +36,6 @@ func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, 
 	return newWorker(l, order, &flows, nil), nil
 }
 
-func (l load) network() string {
-	if l.udp {
-		return "udp"
-	}
-	return "tcp"
-}
-
 // greeting is the hello of one flow.
 func (l load) greeting(i int, session token) hello {
 	h := hello{
@@ -56,10 +50,16 @@ func (l load) greeting(i int, session token) hello {
 
 // dial keeps the connections made so far beside an error.
 func (e *ends) dial(ctx context.Context, l load, address string) error {
-	dialer := net.Dialer{Control: l.control(), KeepAlive: -1}
-	dialer.SetMultipathTCP(false)
+	if !l.udp {
+		conns, err := lobby.Dial(ctx, address, l.flows, l.control())
+		for _, conn := range conns {
+			e.conns = append(e.conns, conn)
+		}
+		return err
+	}
+	dialer := net.Dialer{Control: l.control()}
 	for range l.flows {
-		conn, err := dialer.DialContext(ctx, l.network(), address)
+		conn, err := dialer.DialContext(ctx, "udp", address)
 		if err != nil {
 			return err
 		}

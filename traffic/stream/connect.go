@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby"
 )
 
 // handshakeTimeout bounds each step of a handshake where the context does not.
@@ -30,20 +31,15 @@ func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, 
 	return newWorker(l, order, conns), nil
 }
 
-// dialAll returns the connections made so far beside an error. It dials in the
-// caller's own thread, which may be in another network namespace than the program's.
+// dialAll returns the connections made so far beside an error.
 func dialAll(ctx context.Context, l load, address string) ([]*net.TCPConn, error) {
-	dialer := net.Dialer{Control: l.control(), KeepAlive: -1}
-	dialer.SetMultipathTCP(false)
+	conns, err := lobby.Dial(ctx, address, l.connections(), l.control())
+	if err != nil {
+		return conns, err
+	}
 	var session token
 	rand.Read(session[:])
-	var conns []*net.TCPConn
-	for i := range l.connections() {
-		conn, err := dialer.DialContext(ctx, "tcp", address)
-		if err != nil {
-			return conns, err
-		}
-		conns = append(conns, conn.(*net.TCPConn))
+	for i, conn := range conns {
 		greeting := hello{Version: version, Direction: l.direction, Index: uint32(i), Total: uint32(l.connections()), Token: session}.encode()
 		if _, err := conn.Write(greeting[:]); err != nil {
 			return conns, fmt.Errorf("introducing stream %d: %w", i, err)
