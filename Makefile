@@ -36,9 +36,8 @@ check:
 
 # Every test; what needs a peer program that is missing installs it first. The inputs that are known to libFuzzer
 # are tried once, by `fuzz`, which goes on from them.
-test: peers build
-	$(MAKE) unit SKIP='^TestLibFuzzer$$'
-	$(MAKE) e2e fuzz
+test: SKIP = ^TestLibFuzzer$$
+test: peers build unit e2e fuzz
 
 # The packages that take longest begin first, or they would run alone at the end.
 unit:

@@ -111,7 +111,11 @@ func finish(ctx context.Context, f *os.File) (*net.TCPConn, error) {
 		return nil, err
 	}
 	tcp := conn.(*net.TCPConn)
-	return tcp, tcp.SetKeepAlive(false) // which FileConn turns on
+	if err := tcp.SetKeepAlive(false); err != nil { // which FileConn turns on
+		tcp.Close()
+		return nil, err
+	}
+	return tcp, nil
 }
 
 // outcome says whether a socket is connected, or why it will not be; neither, while it is

@@ -10,6 +10,7 @@ import (
 
 	"windtunnel/result"
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby"
 )
 
 var _ traffic.Calibrator = Kind{}
@@ -97,21 +98,17 @@ func (e *Engine) medianRate(ctx context.Context) (float64, error) {
 func loopback(ctx context.Context, l load) (dialled, accepted []*net.TCPConn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	config := net.ListenConfig{Control: l.control(), KeepAlive: -1}
-	config.SetMultipathTCP(false)
-	ln, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	ln, err := lobby.Listen(ctx, "127.0.0.1", l.control())
 	if err != nil {
-		ln, err = config.Listen(ctx, "tcp", "[::1]:0")
+		ln, err = lobby.Listen(ctx, "::1", l.control())
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	defer ln.Close()
 	defer context.AfterFunc(ctx, func() { ln.Close() })()
-	dialer := net.Dialer{Control: l.control(), KeepAlive: -1}
-	dialer.SetMultipathTCP(false)
 	for range l.streams {
-		to, from, e := meet(ctx, dialer, ln)
+		to, from, e := meet(ctx, l, ln)
 		if e != nil {
 			closeConns(dialled)
 			closeConns(accepted)
@@ -123,11 +120,12 @@ func loopback(ctx context.Context, l load) (dialled, accepted []*net.TCPConn, er
 }
 
 // meet makes one connection. A stranger's, which came between, is closed.
-func meet(ctx context.Context, dialer net.Dialer, ln net.Listener) (dialled, accepted *net.TCPConn, err error) {
-	conn, err := dialer.DialContext(ctx, "tcp", ln.Addr().String())
+func meet(ctx context.Context, l load, ln net.Listener) (dialled, accepted *net.TCPConn, err error) {
+	conns, err := lobby.Dial(ctx, ln.Addr().String(), 1, l.control())
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w (is the interface lo up?)", err)
 	}
+	conn := conns[0]
 	for {
 		other, err := ln.Accept()
 		if err != nil {
@@ -135,7 +133,7 @@ func meet(ctx context.Context, dialer net.Dialer, ln net.Listener) (dialled, acc
 			return nil, nil, errors.Join(err, ctx.Err())
 		}
 		if other.RemoteAddr().String() == conn.LocalAddr().String() {
-			return conn.(*net.TCPConn), other.(*net.TCPConn), nil
+			return conn, other.(*net.TCPConn), nil
 		}
 		other.Close()
 	}
