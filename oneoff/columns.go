@@ -37,8 +37,8 @@ func columnsForth(p Paired) []column {
 	case sender.LatencyP50 > 0:
 		return []column{
 			{"requests", mine(func(i result.Interval) string { return requestRate(per(i, i.Packets)) })},
-			{"median", mine(func(i result.Interval) string { return span(i.LatencyP50) })},
-			{"99 %", mine(func(i result.Interval) string { return span(i.LatencyP99) })},
+			{"median", mine(func(i result.Interval) string { return latency(i.LatencyP50) })},
+			{"99 %", mine(func(i result.Interval) string { return latency(i.LatencyP99) })},
 		}
 	case sender.Packets > 0 || receiver.Packets > 0:
 		return []column{sentColumn, receivedColumn,
@@ -56,6 +56,14 @@ var (
 	sentColumn     = column{"sent", mine(func(i result.Interval) string { return rate(8 * per(i, i.Bytes)) })}
 	receivedColumn = column{"received", theirs(func(i result.Interval) string { return rate(8 * per(i, i.Bytes)) })}
 )
+
+// latency is a dash where no answer came: 0 would be the best of all.
+func latency(seconds float64) string {
+	if seconds == 0 {
+		return "-"
+	}
+	return span(seconds)
+}
 
 // per is a count by the second.
 func per(i result.Interval, count uint64) float64 {

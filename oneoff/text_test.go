@@ -87,6 +87,17 @@ func TestIntervalLines(t *testing.T) {
 	}
 }
 
+// TestAStalledSecondHasNoLatency: where no answer came there is none, and 0 would be the best of all.
+func TestAStalledSecondHasNoLatency(t *testing.T) {
+	var progress bytes.Buffer
+	text := NewText(&bytes.Buffer{}, &progress, false, nil)
+	text.Interval(Paired{To: 1, Sender: &result.Interval{To: 1, Packets: 1000, LatencyP50: 1e-4, LatencyP99: 5e-3}})
+	text.Interval(Paired{From: 1, To: 2, Sender: &result.Interval{From: 1, To: 2, Lost: 3}})
+	if want := "1.0   2.0        0.000 /s               -               -\n"; !strings.Contains(progress.String(), want) {
+		t.Errorf("lacks %q:\n%s", want, progress.String())
+	}
+}
+
 func TestBackwardsSwapsTheColumns(t *testing.T) {
 	var progress bytes.Buffer
 	NewText(&bytes.Buffer{}, &progress, false, result.Options{"direction": "reverse"}).Interval(Paired{To: 1,

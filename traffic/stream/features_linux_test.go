@@ -80,6 +80,21 @@ func TestPacingSaysWho(t *testing.T) {
 	}
 }
 
+// TestTheBurstIsOfAllStreams, as the target is: each has a bucket of its own.
+func TestTheBurstIsOfAllStreams(t *testing.T) {
+	burst := map[int]int{}
+	for _, streams := range []int{1, 3} {
+		_, _, s, _ := runWell(t, result.Options{"rate": 30e6, "pacing": PaceBucket, "streams": streams}, soon)
+		if burst[streams] = s.end.Offered.BurstPackets; s.end.Offered.TargetBitsPerSecond != 30e6*float64(streams) {
+			t.Errorf("%d streams: %+v", streams, s.end.Offered)
+		}
+	}
+	// A part of a packet counts as one, once.
+	if one, three := burst[1], burst[3]; three <= 3*one-3 || three > 3*one {
+		t.Errorf("the burst of one stream is %d packets, of three %d", one, three)
+	}
+}
+
 // TestSlowRatesComeInPieces: whole messages would wait for seconds, counted and not sent.
 func TestSlowRatesComeInPieces(t *testing.T) {
 	const rate = 1e6

@@ -64,12 +64,13 @@ func (s Snapshot) crew(role traffic.Role) CrewTime {
 	return s.Receive
 }
 
-// offered is what the senders were asked for; the target is of all their flows.
+// offered is what the senders were asked for; the target and the burst are of all their flows.
 func (e *Engine) offered(waited float64) *result.Offered {
 	o := &result.Offered{WaitSeconds: max(0, waited), Method: e.pacing.method, Why: e.pacing.why}
 	if e.config.BitsPerSecond > 0 {
-		o.TargetBitsPerSecond = e.config.BitsPerSecond * float64(len(e.of(traffic.Send)))
-		o.BurstPackets = int(math.Ceil(float64(e.pacing.burst) / segment))
+		flows := len(e.of(traffic.Send))
+		o.TargetBitsPerSecond = e.config.BitsPerSecond * float64(flows)
+		o.BurstPackets = int(math.Ceil(float64(flows*e.pacing.burst) / segment))
 	}
 	return o
 }
