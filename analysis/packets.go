@@ -55,7 +55,7 @@ func addWay(add func(verb, method, why string), way result.Way) {
 		add("sent by", z.Method, copied(*z))
 	}
 	if a := way.Receiver.Arrived; a != nil {
-		add("received by", a.Method, a.Why)
+		add("received by", a.How(), a.Why)
 	}
 	if f := way.Receiver.Frames; f != nil {
 		add("frames of", f.Sizes()+", counted at "+f.CountedAt, "")

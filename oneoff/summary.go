@@ -175,7 +175,7 @@ func methods(line lines, o *result.Offered, a *result.Arrived) {
 		line("sent by", "%s%s", o.Method, because(o.Why))
 	}
 	if a != nil && a.Method != "" {
-		line("received by", "%s%s", a.Method, because(a.Why))
+		line("received by", "%s%s", a.How(), because(a.Why))
 	}
 }
 

@@ -51,8 +51,18 @@ type Arrived struct {
 	Flows   int     `json:"flows"`
 	Method  string  `json:"method,omitempty"` // "udp-gro", "recvmmsg", "xdp", "tc", "af-packet"
 	Why     string  `json:"why,omitempty"`
+	// Raised: the receiver took a higher priority than it was given (the option priority).
+	Raised bool `json:"raised_priority,omitempty"`
 	// Untold are the figures that whoever counted does not tell: they are not 0.
 	Untold []Metric `json:"untold,omitempty"`
+}
+
+// How is the method in words, with the priority where it was raised; "" where no method is told.
+func (a Arrived) How() string {
+	if a.Raised && a.Method != "" {
+		return a.Method + " at a raised priority"
+	}
+	return a.Method
 }
 
 // Generator is a program of others that makes a load, and how it was run.

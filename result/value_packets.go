@@ -64,6 +64,7 @@ func (t Trial) Arrivals() (Arrived, bool) {
 			sum.Jitter += a.Jitter
 			sum.Flows += a.Flows
 			sum.Method, sum.Why = a.Method, a.Why
+			sum.Raised = sum.Raised || a.Raised
 			sum.Untold = append(sum.Untold, a.Untold...)
 		}
 	}

@@ -20,6 +20,16 @@ func PinThread(cpu int) error {
 	return nil
 }
 
+// ThreadNice is the calling OS thread's nice value, -20 (first) to 19. (The system call gives 20 less it,
+// so that it is never negative: getpriority(2).)
+func ThreadNice() (int, error) {
+	is, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	return 20 - is, err
+}
+
+// SetThreadNice changes it, of that thread alone (setpriority(2), "Linux notes": there a nice value is a thread's).
+func SetThreadNice(nice int) error { return unix.Setpriority(unix.PRIO_PROCESS, 0, nice) }
+
 // HasCPU tells whether threads of this process may be bound to a CPU.
 func HasCPU(cpu int) bool {
 	var set unix.CPUSet

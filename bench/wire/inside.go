@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"github.com/vishvananda/netns"
-	"golang.org/x/sys/unix"
 
 	"windtunnel/traffic"
 )
@@ -31,15 +30,14 @@ func (n Node) Inside(nice int, do func() error) error {
 	return <-done
 }
 
-// renice changes the calling thread's priority as nice(1) does, from what it is. (The system call gives
-// 20 less the nice value, so that it is never negative: getpriority(2).)
+// renice changes the calling thread's priority as nice(1) does, from what it is.
 func renice(nice int) error {
 	if nice == 0 {
 		return nil
 	}
-	is, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	is, err := traffic.ThreadNice()
 	if err != nil {
 		return err
 	}
-	return unix.Setpriority(unix.PRIO_PROCESS, 0, 20-is+nice)
+	return traffic.SetThreadNice(is + nice)
 }

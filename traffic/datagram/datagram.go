@@ -34,6 +34,12 @@ const (
 	both    = "both"
 )
 
+// The words of the option priority.
+const (
+	priorityAuto = "auto"
+	priorityKept = "kept"
+)
+
 // The words of the option verify.
 const (
 	verifyHeader  = "header"
@@ -53,6 +59,7 @@ var options = []result.Option{
 	{Name: "dscp", Type: result.Count, Min: 0, Max: 63, Says: "differentiated services code point of the datagrams (RFC 2474)"},
 	{Name: "direction", Type: result.Word, Words: []string{forward, reverse, both}, Default: forward, Says: "which way the datagrams flow: from the connecting end, to it, or both ways at once (rates are each way's)"},
 	{Name: "verify", Type: result.Word, Words: []string{verifyHeader, verifyPayload}, Default: verifyPayload, Says: "what a receiver looks at to find corrupt datagrams: the header, or every byte"},
+	{Name: "priority", Type: result.Word, Words: []string{priorityAuto, priorityKept}, Default: priorityAuto, Says: "let a receiver's thread take a higher priority (nice -10, where the system lets it) while datagrams come one by one as fast as they go and the kernel's stack works on its CPU, or never"},
 	{Name: "window", Type: result.Count, Min: 64, Max: maxWindow, Default: int64(defaultWindow), Says: "numbers of a flow within which a datagram that was overtaken is reordered; later it is late"},
 }
 
@@ -95,6 +102,7 @@ type load struct {
 	direction string
 	verify    bool
 	window    int
+	keep      bool // the receiver's priority
 }
 
 func parseLoad(given result.Options) (load, error) {
@@ -106,7 +114,7 @@ func parseLoad(given result.Options) (load, error) {
 		message: int(given.Int("message")), rate: given.Float("rate"), packets: given.Float("packets"),
 		flows: int(given.Int("flows")), threads: int(given.Int("threads")), segment: given.Text("segmentation"), aggregate: given.Text("aggregation"),
 		burst: int(given.Int("burst")), buffer: int(given.Int("buffer")), dscp: -1, direction: given.Text("direction"),
-		verify: given.Text("verify") == verifyPayload, window: int(given.Int("window")),
+		verify: given.Text("verify") == verifyPayload, window: int(given.Int("window")), keep: given.Text("priority") == priorityKept,
 	}
 	if given["dscp"] != nil {
 		l.dscp = int(given.Int("dscp"))
@@ -131,6 +139,6 @@ func (l load) config(k key, cpus []int) Config {
 		Message: l.message, Codec: headerFor(l.message, k),
 		BitsPerSecond: l.rate / float64(l.flows), PacketsPerSecond: l.packets / float64(l.flows),
 		Burst: l.burst / l.threads, Segmentation: l.segment, Aggregation: l.aggregate, Threads: l.threads, CPUs: cpus, Buffer: l.buffer,
-		Verify: l.verify, Window: l.window, FailTogether: true,
+		Verify: l.verify, Window: l.window, FailTogether: true, KeepPriority: l.keep,
 	}
 }

@@ -57,6 +57,7 @@ type Config struct {
 	GoesOn       bool // a sender to a closed port sends on, instead of ending with what ICMP says
 	FailTogether bool // the first error of a flow ends all
 	Spread       bool // keep the distribution of transit time differences: Engine.Jitter
+	KeepPriority bool // receivers take no higher priority than they are given
 }
 
 // FlowCounts is what became of one flow so far. At a sender only Bytes, Packets,

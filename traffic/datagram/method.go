@@ -40,6 +40,16 @@ func (e *Engine) Receiving() (method, why string) {
 	return method, why
 }
 
+// Raised tells whether a receiving thread took a higher priority than it was given, at some time.
+func (e *Engine) Raised() bool {
+	for _, t := range e.threads {
+		if t.receive != nil && t.receive.raised.Load() {
+			return true
+		}
+	}
+	return false
+}
+
 // Burst is how many datagrams the engine may send at once after it was late,
 // over all threads.
 func (e *Engine) Burst() int {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"windtunnel/result"
@@ -21,6 +22,7 @@ type receiver struct {
 	mark   uint8            // the highest that came
 	seen   [marks]seen      // when a mark first came
 	calls  *intake          // the memory and the form of a call
+	raised atomic.Bool      // its thread took a higher priority
 }
 
 // seen is the clock and the thread's own CPU time at a mark's first datagram.

@@ -35,6 +35,7 @@ type intake struct {
 	brought  int     // bytes of the last call
 	doze     doze
 	rest     rest
+	priority priority
 }
 
 func newIntake(c Config, inlets []*inlet) (*intake, error) {
@@ -102,13 +103,25 @@ func (r *receiver) arrived(n int) (dozes bool) {
 		d.full++
 	}
 	if now >= d.next {
-		s := r.inlets[0].socket
-		flat := r.config.BitsPerSecond == 0 && r.config.PacketsPerSecond == 0 && r.spread == nil
-		d.does = flat && d.came >= dozeLeast && s.elsewhere()
-		k.rest.decide(s, d.does && d.pays(), r.config.Buffer == 0)
+		r.decide()
 		*d = doze{does: d.does, next: now + burstNS}
 	}
 	return d.does && n > 0 && n < len(k.headers)
+}
+
+// decide chooses, by what came since the last time, how the thread waits, what becomes of what it has read, and its
+// priority.
+func (r *receiver) decide() {
+	d, s, c := &r.calls.doze, r.inlets[0].socket, &r.config
+	flat := c.BitsPerSecond == 0 && c.PacketsPerSecond == 0 && r.spread == nil
+	busy := flat && d.came >= dozeLeast
+	elsewhere := s.elsewhere()
+	d.does = busy && elsewhere
+	r.calls.rest.decide(s, d.does && d.pays(), c.Buffer == 0)
+	r.calls.priority.decide(busy && s.connected && !elsewhere && d.few(c.Message) && !c.KeepPriority)
+	if r.calls.priority.raised {
+		r.raised.Store(true)
+	}
 }
 
 // oneThreadReadsMany says whether a thread can wait for several sockets.

@@ -113,6 +113,7 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.Calls, _, drops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
 	arrived.SocketDrops = droppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
+	arrived.Raised = r.engine.Raised()
 	end.CPUSeconds = max(0, (r.ended.receiveCPU - r.began.receiveCPU).Seconds())
 	if waited := r.ended.receiveWait - r.began.receiveWait; waited > 0 {
 		end.Waited = &result.Wait{Seconds: waited.Seconds()}

@@ -38,7 +38,7 @@ func (iperf3) able(kind string) (ability, bool) {
 	case "datagram": // one datagram a call, and it looks at headers only
 		return ability{
 			takes: []string{"message", "rate", "packets", "flows", "buffer", "dscp"},
-			does:  map[string][]string{"segmentation": {"off"}, "aggregation": {"off"}, "verify": {"header"}},
+			does:  map[string][]string{"segmentation": {"off"}, "aggregation": {"off"}, "verify": {"header"}, "priority": {"kept"}},
 			check: check,
 		}, true
 	}

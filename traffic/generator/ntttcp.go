@@ -36,7 +36,7 @@ func (ntttcp) able(kind string) (ability, bool) {
 	case "datagram": // nothing numbers them
 		return ability{
 			takes: []string{"message", "flows"}, check: check,
-			does: map[string][]string{"segmentation": {"off"}, "aggregation": {"off"}, "verify": {"header"}},
+			does: map[string][]string{"segmentation": {"off"}, "aggregation": {"off"}, "verify": {"header"}, "priority": {"kept"}},
 		}, true
 	}
 	return ability{}, false

@@ -38,7 +38,7 @@ func (nuttcp) able(kind string) (ability, bool) {
 	case "datagram":
 		return ability{
 			takes: []string{"message", "rate", "packets", "dscp"},
-			does:  map[string][]string{"segmentation": {"off"}, "aggregation": {"off"}, "verify": {"header"}},
+			does:  map[string][]string{"segmentation": {"off"}, "aggregation": {"off"}, "verify": {"header"}, "priority": {"kept"}},
 		}, true
 	}
 	return ability{}, false
