@@ -177,6 +177,9 @@ func methods(line lines, o *result.Offered, a *result.Arrived) {
 	if a != nil && a.Method != "" {
 		line("received by", "%s%s", a.How(), because(a.Why))
 	}
+	if a != nil && a.PerFlow != nil && a.PerFlow.Flows > 1 {
+		line("flows", "%s", a.PerFlow)
+	}
 }
 
 func because(why string) string {

@@ -49,12 +49,54 @@ type Arrived struct {
 	// flows: a queue that took in more than it gave out. 0 too where the kind does not see it.
 	Backlog float64 `json:"backlog_seconds,omitempty"`
 	Flows   int     `json:"flows"`
-	Method  string  `json:"method,omitempty"` // "udp-gro", "recvmmsg", "xdp", "tc", "af-packet"
-	Why     string  `json:"why,omitempty"`
+	// PerFlow is what came of each; nil where that is not counted.
+	PerFlow *PerFlow `json:"per_flow,omitempty"`
+	Method  string   `json:"method,omitempty"` // "udp-gro", "recvmmsg", "xdp", "tc", "af-packet"
+	Why     string   `json:"why,omitempty"`
 	// Raised: the receiver took a higher priority than it was given (the option priority).
 	Raised bool `json:"raised_priority,omitempty"`
 	// Untold are the figures that whoever counted does not tell: they are not 0.
 	Untold []Metric `json:"untold,omitempty"`
+}
+
+// PerFlow is how the window's packets are spread over the flows that were asked for.
+type PerFlow struct {
+	Flows  uint64 `json:"flows"`
+	Came   uint64 `json:"came"`   // of those: some packet of theirs came
+	Fewest uint64 `json:"fewest"` // packets of one flow; 0 where one did not come
+	Most   uint64 `json:"most"`
+}
+
+// Add takes one more flow, of which so many packets came.
+func (p *PerFlow) Add(packets uint64) {
+	one := PerFlow{Flows: 1, Fewest: packets, Most: packets}
+	if packets > 0 {
+		one.Came = 1
+	}
+	p.Merge(one)
+}
+
+// Merge takes other flows.
+func (p *PerFlow) Merge(o PerFlow) {
+	switch {
+	case o.Flows == 0:
+		return
+	case p.Flows == 0:
+		p.Fewest = o.Fewest
+	}
+	p.Flows, p.Came = p.Flows+o.Flows, p.Came+o.Came
+	p.Fewest, p.Most = min(p.Fewest, o.Fewest), max(p.Most, o.Most)
+}
+
+func (p PerFlow) String() string {
+	text := fmt.Sprintf("%d, of which %d came", p.Flows, p.Came)
+	if p.Came == p.Flows {
+		text = fmt.Sprintf("%d, all of which came", p.Flows)
+	}
+	if p.Fewest == p.Most {
+		return text + fmt.Sprintf(", with %d packets each", p.Most)
+	}
+	return text + fmt.Sprintf(", with %d to %d packets each", p.Fewest, p.Most)
 }
 
 // How is the method in words, with the priority where it was raised; "" where no method is told.

@@ -63,6 +63,12 @@ func (t Trial) Arrivals() (Arrived, bool) {
 			sum.SocketDrops += a.SocketDrops
 			sum.Jitter += a.Jitter
 			sum.Flows += a.Flows
+			if a.PerFlow != nil {
+				if sum.PerFlow == nil {
+					sum.PerFlow = new(PerFlow)
+				}
+				sum.PerFlow.Merge(*a.PerFlow)
+			}
 			sum.Method, sum.Why = a.Method, a.Why
 			sum.Raised = sum.Raised || a.Raised
 			sum.Untold = append(sum.Untold, a.Untold...)

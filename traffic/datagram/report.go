@@ -98,10 +98,12 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end := result.PairEnd{WindowSeconds: r.windowSeconds()}
 	flows := last.Flows[r.sends:]
-	arrived := &result.Arrived{Flows: r.receives}
+	var spread result.PerFlow
+	arrived := &result.Arrived{Flows: r.receives, PerFlow: &spread}
 	var all Marked
 	for _, f := range flows {
 		all.add(f.Marked[markWindow])
+		spread.Add(f.Marked[markWindow].Packets)
 		arrived.Jitter += f.Jitter / float64(len(flows))
 		arrived.Backlog += f.Backlog / float64(len(flows))
 	}

@@ -75,6 +75,9 @@ func conserved(t *testing.T, sent, taken result.PairEnd, from, to ledger) {
 	if a.Corrupt+a.Duplicate != 0 {
 		t.Errorf("loopback made %d corrupt and %d duplicate datagrams", a.Corrupt, a.Duplicate)
 	}
+	if p := a.PerFlow; p == nil || p.Flows != uint64(a.Flows) || p.Came == 0 || p.Fewest*p.Flows > taken.Packets || p.Most*p.Flows < taken.Packets {
+		t.Errorf("of %d datagrams by flows %+v", taken.Packets, p)
+	}
 	if sent.WindowSeconds < 0.01 || taken.WindowSeconds < 0.01 {
 		t.Errorf("the windows took %g and %g s", sent.WindowSeconds, taken.WindowSeconds)
 	}

@@ -71,17 +71,21 @@ struct {
 } frame_sums SEC(".maps");
 
 /*
- * What is remembered of a flow: the number after the highest that has come, and which numbers have
- * come: 32 of them in the lower half of a word, their block (number / 32) in the upper half. The
- * words are a ring, as many as Go makes the values large. A word is taken over by a newer block
- * when that block's first number comes, so nothing is cleared in a trial.
+ * What is remembered of a flow: the number after the highest that has come, how many of the window's
+ * frames have come, and which numbers have: 32 of them in the lower half of a word, their block
+ * (number / 32) in the upper half. The words are a ring, as many as Go makes the values large. A word
+ * is taken over by a newer block when that block's first number comes, so nothing is cleared in a
+ * trial.
  */
+#define FLOW_WINDOW 1
+#define FLOW_WORDS 2
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* so that Go clears it at once, between trials */
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, 3 * sizeof(__u64));
+	__uint(value_size, (FLOW_WORDS + 2) * sizeof(__u64));
 } frame_flow SEC(".maps");
 
 /* The window's frames that tell when they left, by how long they were on their way. */
@@ -121,7 +125,7 @@ struct {
 
 static __always_inline __u64 *word_of(__u64 *flow, __u32 block)
 {
-	return flow + 1 + (block & (frame_words_per_flow - 1));
+	return flow + FLOW_WORDS + (block & (frame_words_per_flow - 1));
 }
 
 /*
@@ -134,6 +138,15 @@ static __always_inline bool swap(__u32 hook, __u64 *at, __u64 was, __u64 now)
 		return __sync_val_compare_and_swap(at, was, now) == was;
 	*(volatile __u64 *)at = now;
 	return true;
+}
+
+/* bump counts one more, where swap would put it. */
+static __always_inline void bump(__u32 hook, __u64 *at)
+{
+	if (hook != AT_XDP || frame_shared)
+		__sync_fetch_and_add(at, 1);
+	else
+		(*(volatile __u64 *)at)++;
 }
 
 /* mark notes that a number has come, and tells what it was. */
@@ -238,6 +251,8 @@ static __always_inline void count(struct frame_totals *sum, __u32 hook, const __
 		return;
 	sum->packets++;
 	sum->bytes += length + FRAME_FCS;
+	if (phase == FRAME_WINDOW)
+		bump(hook, flow + FLOW_WINDOW);
 	if (sequence > FRAME_SEQUENCE && phase == FRAME_WINDOW)
 		note_times(sequence);
 	advance(sum, hook, flow, number);

@@ -48,6 +48,9 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		Duplicate: ours.duplicate, Corrupt: ours.corrupt, SocketDrops: min(used.drops-before.drops, lost),
 		Flows: int(w.load.flows), Method: where, Why: why,
 	}
+	if end.Arrived.PerFlow, err = w.perFlow(); err != nil {
+		return end, err
+	}
 	if foreign {
 		unnumbered(end.Arrived, w.load, all, last.final.sent)
 	}
@@ -64,6 +67,16 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		end.Arrived.Backlog, err = w.backlog(ours.packets)
 	}
 	return end, err
+}
+
+// perFlow is how the window's frames are spread over the flows, nil of frames without numbers.
+func (w *receiveWorker) perFlow() (*result.PerFlow, error) {
+	s, counts := w.sink.(spreader)
+	if _, foreign := w.load.tool(); foreign || !counts {
+		return nil, nil
+	}
+	spread, err := s.perFlow()
+	return &spread, err
 }
 
 // fewFrames do not tell what the shortest time under way is.

@@ -197,6 +197,9 @@ func adds(t *testing.T, sent, got result.PairEnd) {
 	if a.Expected != sent.Packets || got.Packets+a.Lost+a.Late != sent.Packets || a.Corrupt+a.Duplicate+a.Reordered+a.Late != 0 {
 		t.Errorf("sent %d, got %d, arrived %+v", sent.Packets, got.Packets, *a)
 	}
+	if p := a.PerFlow; p == nil || p.Flows != uint64(a.Flows) || p.Came == 0 || p.Fewest*p.Flows > got.Packets || p.Most*p.Flows < got.Packets || (p.Fewest == 0) != (p.Came < p.Flows) {
+		t.Errorf("of %d frames by flows %+v", got.Packets, p)
+	}
 	if a.Method != byPort || sent.Offered.Method != byPort || sent.Cycles == nil || got.Cycles == nil || sent.Cycles.Sending == 0 || got.Cycles.Receiving == 0 {
 		t.Errorf("offered %+v, arrived %+v, cycles %+v and %+v", *sent.Offered, *a, sent.Cycles, got.Cycles)
 	}

@@ -23,6 +23,7 @@ const portRest = 2
 
 // portSink lets a tester count.
 type portSink struct {
+	flows  uint64
 	tester *tester
 	last   reading // of clock, should the tester not answer
 }
@@ -30,6 +31,8 @@ type portSink struct {
 var (
 	_ sink  = (*portSink)(nil)
 	_ timer = (*portSink)(nil)
+
+	_ spreader = (*portSink)(nil)
 )
 
 // listenAtPort makes a receiver at a port.
@@ -54,7 +57,7 @@ func listenAtPort(l load, order traffic.Order) (traffic.Worker, error) {
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
-	counting := &portSink{tester: t}
+	counting := &portSink{tester: t, flows: uint64(l.flows)}
 	ln := newListener(socket, nil, l, helloOf(l, ip), session, counting)
 	return &receiveWorker{load: l, device: portDevice(p), listener: ln, address: m.String(), sink: counting, closing: make(chan struct{})}, nil
 }
@@ -119,6 +122,17 @@ func (s *portSink) clock() (time.Time, result.Cycles) {
 }
 
 func (s *portSink) flights() ([]uint64, error) { return s.tester.ask("flights") }
+
+func (s *portSink) perFlow() (spread result.PerFlow, err error) {
+	n, err := s.tester.ask("spread")
+	if err != nil {
+		return spread, err
+	}
+	if len(n) != 3 {
+		return spread, fmt.Errorf("the tester told %d numbers of how frames are spread over flows, not 3", len(n))
+	}
+	return result.PerFlow{Came: n[0], Fewest: n[1], Most: n[2], Flows: s.flows}, nil
+}
 
 func (s *portSink) method() (how, why string) { return byPort, "" }
 

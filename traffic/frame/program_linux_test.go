@@ -171,6 +171,13 @@ func (r *rig) compare(t testing.TB) {
 	if got != r.want {
 		t.Errorf("the program counted\n%+v, Go\n%+v", got, r.want)
 	}
+	spread, err := r.perFlow()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inGo := r.memory.spread(); spread != inGo {
+		t.Errorf("the program has %+v by flows, Go %+v", spread, inGo)
+	}
 }
 
 // TestProgramCountsWhatGoCounts: lost, doubled, exchanged, late and broken frames.

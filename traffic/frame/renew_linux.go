@@ -153,13 +153,27 @@ func zero[T any](m *ebpf.Map) error {
 	return nil
 }
 
-// forget clears the memory of all flows, 24 MB at most.
+// forget clears the memory of all flows.
 func forget(flows *ebpf.Map) error {
-	memory, err := unix.Mmap(flows.FD(), 0, int(flows.ValueSize()*flows.MaxEntries()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	memory, err := flowMemory(flows)
 	if err != nil {
-		return fmt.Errorf("mapping the sink's memory of flows: %w", err)
+		return err
 	}
 	clear(memory)
+	return forgo(memory)
+}
+
+// flowMemory maps the memory of all flows, 32 MB at most.
+func flowMemory(flows *ebpf.Map) ([]byte, error) {
+	memory, err := unix.Mmap(flows.FD(), 0, int(flows.ValueSize()*flows.MaxEntries()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mapping the sink's memory of flows: %w", err)
+	}
+	return memory, nil
+}
+
+// forgo ends what flowMemory began.
+func forgo(memory []byte) error {
 	if err := unix.Munmap(memory); err != nil {
 		return fmt.Errorf("letting the sink's memory of flows go: %w", err)
 	}

@@ -1,8 +1,13 @@
 package frame
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync/atomic"
 
-// A sink remembers by flow the number after the highest that came, and in a ring
+	"windtunnel/result"
+)
+
+// A sink remembers by flow the number after the highest that came, how many of the window's frames came, and in a ring
 // of words which numbers came: 32 numbers a word, beside them their block (number
 // / 32). A newer block takes its word over, so nothing is ever cleared, and what
 // belongs to an older block is late. frame_sink.bpf.c does the same.
@@ -88,12 +93,13 @@ func (t totals) any() uint64 { return t.packets + t.duplicate + t.late + t.corru
 type sequences struct {
 	words uint32 // per flow
 	next  []uint64
+	came  []atomic.Uint64 // of the window, read while it is counted
 	seen  []uint64
 }
 
 func newSequences(flows uint32) *sequences {
 	w := wordsPerFlow(flows)
-	return &sequences{w, make([]uint64, flows), make([]uint64, uint64(flows)*uint64(w))}
+	return &sequences{w, make([]uint64, flows), make([]atomic.Uint64, flows), make([]uint64, uint64(flows)*uint64(w))}
 }
 
 // count takes a frame that parse found whole.
@@ -112,12 +118,23 @@ func (s *sequences) count(t *totals, n number, size int) {
 	}
 	t.packets++
 	t.bytes += uint64(size)
+	if n.phase == window {
+		s.came[n.flow].Add(1)
+	}
 	if n.sequence < *next {
 		t.reordered++
 		return
 	}
 	t.skipped += n.sequence - *next
 	*next = n.sequence + 1
+}
+
+// spread is how the window's frames are spread over the flows.
+func (s *sequences) spread() (spread result.PerFlow) {
+	for i := range s.came {
+		spread.Add(s.came[i].Load())
+	}
+	return spread
 }
 
 func (s *sequences) mark(t *totals, n number) bool {

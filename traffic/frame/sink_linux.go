@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 
+	"windtunnel/result"
 	"windtunnel/traffic"
 )
 
@@ -36,6 +38,12 @@ type grower interface {
 	grown() (time.Duration, error)
 }
 
+// spreader is a sink that counts flow by flow.
+type spreader interface {
+	// perFlow is how the window's frames are spread over the flows.
+	perFlow() (result.PerFlow, error)
+}
+
 // renewer is a sink that can count another session, from nothing.
 type renewer interface {
 	// renew is told of a session that no frame has yet.
@@ -46,6 +54,8 @@ var (
 	_ timer   = (*bpfSink)(nil)
 	_ grower  = (*bpfSink)(nil)
 	_ renewer = (*bpfSink)(nil)
+
+	_ spreader = (*bpfSink)(nil)
 )
 
 // bpfSink counts in the kernel, at one hook or two.
@@ -119,7 +129,7 @@ func (s *bpfSink) load(e expected, shared bool) error {
 		}
 	}
 	memory := spec.Maps["frame_flow"]
-	memory.MaxEntries, memory.ValueSize = e.flows, 8*(1+words)
+	memory.MaxEntries, memory.ValueSize = e.flows, 8*(flowWords+words)
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return fmt.Errorf("loading the BPF programs that count frames: %w", err)
 	}
@@ -213,6 +223,24 @@ func (s *bpfSink) flights() ([]uint64, error) {
 		}
 	}
 	return sums, nil
+}
+
+// What the programs remember of a flow, in words of 64 bits: the number after the highest, then these.
+const (
+	flowWindow = 1 // the window's frames
+	flowWords  = 2 // which numbers have come
+)
+
+func (s *bpfSink) perFlow() (spread result.PerFlow, err error) {
+	memory, err := flowMemory(s.objects.FrameFlow)
+	if err != nil {
+		return spread, err
+	}
+	each := int(s.objects.FrameFlow.ValueSize())
+	for flow := range s.objects.FrameFlow.MaxEntries() {
+		spread.Add(binary.NativeEndian.Uint64(memory[int(flow)*each+8*flowWindow:]))
+	}
+	return spread, forgo(memory)
 }
 
 func (s *bpfSink) expect(window time.Duration) error {

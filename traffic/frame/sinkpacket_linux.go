@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"windtunnel/result"
 	"windtunnel/traffic"
 )
 
@@ -22,7 +23,10 @@ const (
 	protocolIPv6      = 0x86dd
 )
 
-var _ grower = (*packetSink)(nil)
+var (
+	_ grower   = (*packetSink)(nil)
+	_ spreader = (*packetSink)(nil)
+)
 
 // packetSink counts in a hot thread what an AF_PACKET socket sees. The frames go
 // on to the stack, where reserved sockets take them.
@@ -161,6 +165,8 @@ func (s *packetSink) grown() (time.Duration, error) {
 	defer s.mu.Unlock()
 	return time.Duration(s.least.Rise()), nil
 }
+
+func (s *packetSink) perFlow() (result.PerFlow, error) { return s.memory.spread(), nil }
 
 func (s *packetSink) method() (how, why string) { return byPacket, s.why }
 

@@ -42,6 +42,9 @@ func TestOverLoopback(t *testing.T) {
 	if got.Arrived.Method != "tc" || !strings.Contains(got.Arrived.Why, "took no XDP program") {
 		t.Errorf("arrived %+v", *got.Arrived)
 	}
+	if p := got.Arrived.PerFlow; p == nil || p.Flows != 9 || p.Came != 9 || p.Most-p.Fewest > 1 || p.Most != (got.Packets+8)/9 { // the flows are sent in turn
+		t.Errorf("of %d frames by flows %+v", got.Packets, p)
+	}
 	if len(observed) != 8 || len(got.Intervals) != 8 {
 		t.Errorf("observed %+v, kept %+v", observed, got.Intervals)
 	}

@@ -17,7 +17,7 @@
 #define SOCKET_PATH 107 /* unix(7) */
 
 #define BASE_MEMORY 48 /* MiB: DPDK's own */
-#define PORT_MEMORY 72 /* MiB: two pools of 4095 buffers of 4 KiB, and a sink's memory */
+#define PORT_MEMORY 80 /* MiB: two pools of 4095 buffers of 4 KiB, and a sink's memory */
 
 unsigned int frame_ports_memory(unsigned int ports)
 {

@@ -36,6 +36,7 @@ struct request {
 	uint32_t flows;
 	uint64_t foreign, calls, sent[FRAME_PHASES], refused[FRAME_PHASES];
 	uint64_t lag[FRAME_BUCKETS];
+	struct frame_spread spread;
 	char *answer;
 	int length;
 };
@@ -481,6 +482,23 @@ static void flights(struct request *r)
 		say(r, " %" PRIu64, r->lag[i]);
 }
 
+static void core_spread(struct frame_core *c, void *about)
+{
+	struct request *r = about;
+
+	(void)c;
+	r->spread = frame_sink_spread(&r->port->sink);
+}
+
+static void spread(struct request *r)
+{
+	if (!ended(r) || !OWN_SINK(r))
+		return;
+	on_core(r, core_spread);
+	say(r, " %" PRIu64 " %" PRIu64 " %" PRIu64, r->spread.came, r->spread.fewest,
+	    r->spread.most);
+}
+
 static void core_halt(struct frame_core *c, void *about)
 {
 	struct request *r = about;
@@ -502,7 +520,7 @@ static const struct {
     {"sink", sink},   {"tally", tally},	    {"source", source},	  {"turn", turn},
     {"rate", rate},   {"probe", probe},	    {"release", release}, {"phase", phase},
     {"sent", sent},   {"lag", lag},	    {"halt", halt},	  {"wear", wear},
-    {"strip", strip}, {"flights", flights},
+    {"strip", strip}, {"flights", flights}, {"spread", spread},
 };
 
 static void find_port(struct request *r)

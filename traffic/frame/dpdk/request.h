@@ -10,6 +10,8 @@
  *   without numbers, which differ in their source ports
  * - flights PORT: 256 numbers, the window's frames that tell when they left by their time on the
  * way
+ * - spread PORT: how the window's frames with numbers are spread over the flows: how many of these
+ *   came, the fewest frames of one, the most
  * - source PORT IPV6 ADDRESSES TELLS UDP-PORT FIRST END SIZE: readies a session
  *   TELLS 1: where a rate is kept, frames tell when they left, by this machine's clock
  * - turn PORT SIZE: frames have this size as well, in turn

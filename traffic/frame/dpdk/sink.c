@@ -9,6 +9,10 @@
 /* A number so much higher than any before it is none of ours. */
 #define JUMP (1ULL << 31)
 
+/* What is remembered of a flow: the number after the highest, then these. */
+#define FLOW_WINDOW 1
+#define FLOW_WORDS 2
+
 /* What was read of a frame, before its flow's memory is looked at. */
 struct found {
 	struct frame_totals *totals; /* NULL: not a frame of the session */
@@ -21,7 +25,8 @@ struct found {
 int frame_sink_begin(struct frame_sink *s)
 {
 	s->memory =
-	    rte_malloc("sequences", sizeof(uint64_t) * (FRAME_FLOWS + (size_t)FRAME_WORDS_TOGETHER),
+	    rte_malloc("sequences",
+		       sizeof(uint64_t) * (FLOW_WORDS * (size_t)FRAME_FLOWS + FRAME_WORDS_TOGETHER),
 		       RTE_CACHE_LINE_SIZE);
 	return s->memory ? 0 : -1;
 }
@@ -41,7 +46,7 @@ const char *frame_sink_expect(struct frame_sink *s, const struct frame_expected 
 	for (uint32_t i = 0; i < e->turns; i++)
 		if (e->lengths[i] < head || e->lengths[i] > FRAME_ROOM)
 			return "frames of a length that has no room for the headers, or too long";
-	memset(s->memory, 0, sizeof(uint64_t) * e->flows * (1 + e->words));
+	memset(s->memory, 0, sizeof(uint64_t) * e->flows * (FLOW_WORDS + e->words));
 	memset(s->totals, 0, sizeof(s->totals));
 	memset(s->flights, 0, sizeof(s->flights));
 	memset(s->from, 0, sizeof(s->from));
@@ -98,10 +103,12 @@ static void count(struct frame_sink *s, const struct found *f, uint64_t now)
 		t->corrupt++;
 		return;
 	}
-	if (!mark(t, f->flow + 1 + ((number >> 5) & (s->expected.words - 1)), number))
+	if (!mark(t, f->flow + FLOW_WORDS + ((number >> 5) & (s->expected.words - 1)), number))
 		return;
 	t->packets++;
 	t->bytes += f->length + FRAME_FCS;
+	if (f->phase == FRAME_WINDOW)
+		f->flow[FLOW_WINDOW]++;
 	if (f->sequence > FRAME_SEQUENCE && f->phase == FRAME_WINDOW)
 		s->flights[frame_bucket(1000 * frame_flight(f->sequence, now)) % FRAME_BUCKETS]++;
 	if (number < next) {
@@ -207,7 +214,7 @@ static struct found look(struct frame_sink *s, const struct rte_mbuf *m)
 	if (numbering[1] >= FRAME_PHASES || flow >= e->flows ||
 	    !whole(s, frame, b, m->pkt_len - shift, f.length))
 		return f;
-	f.flow = s->memory + (size_t)flow * (1 + e->words);
+	f.flow = s->memory + (size_t)flow * (FLOW_WORDS + e->words);
 	rte_prefetch0(f.flow);
 	return f;
 }
@@ -236,6 +243,22 @@ static void take_unnumbered(struct frame_sink *s, const struct rte_mbuf *m)
 	s->from[from / 64] |= 1ULL << (from % 64);
 	t->packets++;
 	t->bytes += length + FRAME_FCS;
+}
+
+struct frame_spread frame_sink_spread(const struct frame_sink *s)
+{
+	struct frame_spread spread = {.fewest = s->expected.flows ? UINT64_MAX : 0};
+
+	for (uint32_t i = 0; i < s->expected.flows; i++) {
+		uint64_t frames = s->memory[(size_t)i * (FLOW_WORDS + s->expected.words) + FLOW_WINDOW];
+
+		spread.came += frames > 0;
+		if (frames < spread.fewest)
+			spread.fewest = frames;
+		if (frames > spread.most)
+			spread.most = frames;
+	}
+	return spread;
 }
 
 uint32_t frame_sink_flows(const struct frame_sink *s)

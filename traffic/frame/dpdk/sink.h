@@ -46,7 +46,7 @@ struct frame_sink {
 	uint64_t from[FRAME_PORTS_OF_UDP / 64]; /* the source ports of frames without numbers */
 	/* The window's frames that tell when they left, by how long they were on their way. */
 	uint64_t flights[FRAME_BUCKETS];
-	uint64_t *memory; /* a flow: the number after the highest, then its words */
+	uint64_t *memory; /* a flow: the number after the highest, the window's frames, its words */
 };
 
 /* Takes the memory that any session needs; -1 if there is none. */
@@ -58,6 +58,15 @@ const char *frame_sink_expect(struct frame_sink *s, const struct frame_expected 
 /* Lets the session's frames be those that wear an outer header; says what is wrong with it, or
  * returns NULL. */
 const char *frame_sink_strip(struct frame_sink *s, const struct frame_outer *outer);
+
+/* How the window's frames are spread over the flows that have numbers. */
+struct frame_spread {
+	uint64_t came; /* flows */
+	uint64_t fewest;
+	uint64_t most; /* frames of one */
+};
+
+struct frame_spread frame_sink_spread(const struct frame_sink *s);
 
 /* How many flows there were of frames without numbers: they differ in their source ports. */
 uint32_t frame_sink_flows(const struct frame_sink *s);
