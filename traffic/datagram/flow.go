@@ -94,12 +94,11 @@ type FlowCounts struct {
 
 // Snapshot is an engine's counters at one instant, flows as they were given.
 type Snapshot struct {
-	At    time.Time
-	CPU   time.Duration // of the hot threads
-	Wait  time.Duration // the hot threads could run and had no CPU; 0 where the system does not tell
-	Flows []FlowCounts
-
-	sendCPU, sendWait, receiveCPU, receiveWait time.Duration
+	At      time.Time
+	CPU     time.Duration // of the hot threads
+	Send    traffic.CrewTime
+	Receive traffic.CrewTime
+	Flows   []FlowCounts
 }
 
 // maxPayload is the largest UDP payload over IPv4 (65,535 - 20 - 8).

@@ -187,5 +187,5 @@ func sendForASecond(t *testing.T, c Config) (leave []int64, sent uint64, waited 
 			break
 		}
 	}
-	return leave, sent, e.Snapshot().Wait - before.Wait, e.Burst()
+	return leave, sent, e.Snapshot().Send.Since(before.Send).Wait, e.Burst()
 }

@@ -72,7 +72,8 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	var refused uint64
 	end.Calls, refused, _ = callsAndDrops(r.began.Flows[:r.sends], r.ended.Flows[:r.sends])
 	end.Bytes = end.Packets * uint64(r.load().message)
-	end.CPUSeconds = max(0, (r.ended.sendCPU - r.began.sendCPU).Seconds())
+	spent := r.ended.Send.Since(r.began.Send)
+	end.CPUSeconds = spent.CPU.Seconds()
 	end.Threads = r.load().threads
 	end.Intervals = r.out.done
 	perSecond := r.engine.config.packetsPerSecond() * float64(r.load().flows)
@@ -83,7 +84,7 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	offered := &result.Offered{
 		TargetPacketsPerSecond: perSecond, TargetBitsPerSecond: bits,
 		BurstPackets: r.engine.Burst(), Refused: refused,
-		WaitSeconds: max(0, (r.ended.sendWait - r.began.sendWait).Seconds()),
+		WaitSeconds: spent.Wait.Seconds(),
 	}
 	offered.Method, offered.Why = r.engine.Sending()
 	if lag := r.engine.lagUnder(markWindow); lag != nil {
@@ -116,9 +117,10 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	arrived.SocketDrops = droppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
 	arrived.Raised = r.engine.Raised()
-	end.CPUSeconds = max(0, (r.ended.receiveCPU - r.began.receiveCPU).Seconds())
-	if waited := r.ended.receiveWait - r.began.receiveWait; waited > 0 {
-		end.Waited = &result.Wait{Seconds: waited.Seconds()}
+	spent := r.ended.Receive.Since(r.began.Receive)
+	end.CPUSeconds = spent.CPU.Seconds()
+	if spent.Wait > 0 {
+		end.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
 	}
 	end.Threads = r.load().threads
 	end.Intervals = r.in.done

@@ -12,13 +12,10 @@ func (e *Engine) Snapshot() Snapshot {
 	for _, t := range e.threads {
 		used, waited := t.cpuTime(), t.waitTime()
 		s.CPU += used
-		s.Wait += waited
 		if t.send != nil {
-			s.sendCPU += used
-			s.sendWait += waited
+			s.Send.Add(used, waited)
 		} else {
-			s.receiveCPU += used
-			s.receiveWait += waited
+			s.Receive.Add(used, waited)
 		}
 	}
 	return s

@@ -30,6 +30,8 @@ type mover interface {
 type reading struct {
 	at      time.Time
 	streams []counts
+	send    traffic.CrewTime // of the hot threads that send, and of those that receive
+	receive traffic.CrewTime
 }
 
 // counts are one stream's, cumulative but for those of state. Errors, packets
@@ -43,8 +45,9 @@ type counts struct {
 }
 
 type tcpCounts struct {
-	retransmits int64
-	state       TCPState
+	retransmits  int64
+	rwnd, sndbuf time.Duration // held up by the other end's window, by this end's buffer
+	state        TCPState
 }
 
 type udpCounts struct {

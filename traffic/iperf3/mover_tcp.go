@@ -63,7 +63,7 @@ func (b *bytesMover) read() reading   { return b.reading(b.engine.Snapshot()) }
 func (b *bytesMover) glance() reading { return b.reading(b.engine.Counts()) }
 
 func (b *bytesMover) reading(snapshot stream.Snapshot) reading {
-	r := reading{at: snapshot.At, streams: make([]counts, len(b.streams))}
+	r := reading{at: snapshot.At, streams: make([]counts, len(b.streams)), send: snapshot.Send, receive: snapshot.Receive}
 	for i, s := range b.streams {
 		f := snapshot.Flows[i]
 		r.streams[i] = counts{bytes: f.Bytes, blocks: f.Bytes / b.length, failure: f.Err}
@@ -83,7 +83,7 @@ func (s *tcpStream) counts(info *stream.TCPInfo) *tcpCounts {
 		s.sum, s.known = int64(info.Retransmits), true
 	}
 	s.last = info.Retransmits
-	return &tcpCounts{retransmits: s.sum, state: TCPState{
+	return &tcpCounts{retransmits: s.sum, rwnd: info.RwndLimited, sndbuf: info.SndbufLimited, state: TCPState{
 		CongestionWindow: int64(info.CongestionWindow) * int64(info.MSS), SendWindow: int64(info.SendWindow),
 		RTT: info.RTT.Microseconds(), RTTVar: info.RTTVar.Microseconds(), PMTU: int64(info.PathMTU),
 		Reorder: int64(info.ReorderSeen),

@@ -93,7 +93,7 @@ func (d *datagramMover) glance() reading { return d.read() }
 
 func (d *datagramMover) read() reading {
 	snapshot := d.engine.Snapshot()
-	r := reading{at: snapshot.At, streams: make([]counts, len(d.streams))}
+	r := reading{at: snapshot.At, streams: make([]counts, len(d.streams)), send: snapshot.Send, receive: snapshot.Receive}
 	for i, s := range d.streams {
 		r.streams[i] = d.counts(s.sender, snapshot.Flows[i])
 	}

@@ -170,6 +170,8 @@ type End struct {
 	// omitted part, and nil where there is none.
 	Jitter *result.Histogram
 	Lag    *result.Histogram
+	// Limit is what bounded the test, by what both ends tell; without a verdict it says why there is none.
+	Limit result.Limit
 }
 
 // CPU is process time over elapsed time, in per cent of one CPU.

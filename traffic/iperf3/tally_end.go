@@ -64,6 +64,7 @@ func (t *tally) end(now reading, used CPU, server bool, peer *results) End {
 		other, known := others[s.id]
 		e.Streams = append(e.Streams, t.streamEnd(i, s, now, other, known))
 	}
+	e.Limit = t.limit(e, now, peer)
 	return e
 }
 

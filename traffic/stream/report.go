@@ -28,11 +28,11 @@ func other(role traffic.Role) traffic.Role {
 
 // between is what the flows of one role did from one snapshot to a later one.
 func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairEnd {
-	then, now := before.crew(role), after.crew(role)
+	spent := after.crew(role).Since(before.crew(role))
 	end := result.PairEnd{
 		WindowSeconds: after.At.Sub(before.At).Seconds(),
-		CPUSeconds:    max(0, (now.CPU - then.CPU).Seconds()),
-		Threads:       now.Threads,
+		CPUSeconds:    spent.CPU.Seconds(),
+		Threads:       spent.Threads,
 	}
 	var copied result.ZeroCopy
 	for i, f := range after.Flows {
@@ -49,15 +49,15 @@ func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairE
 		}
 	}
 	if role == traffic.Send {
-		end.Offered = e.offered((now.Wait - then.Wait).Seconds())
+		end.Offered = e.offered(spent.Wait.Seconds())
 		end.ZeroCopy = e.zeroCopy(copied)
-	} else if waited := now.Wait - then.Wait; waited > 0 {
-		end.Waited = &result.Wait{Seconds: waited.Seconds()}
+	} else if spent.Wait > 0 {
+		end.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
 	}
 	return end
 }
 
-func (s Snapshot) crew(role traffic.Role) CrewTime {
+func (s Snapshot) crew(role traffic.Role) traffic.CrewTime {
 	if role == traffic.Send {
 		return s.Send
 	}
@@ -66,7 +66,7 @@ func (s Snapshot) crew(role traffic.Role) CrewTime {
 
 // offered is what the senders were asked for; the target and the burst are of all their flows.
 func (e *Engine) offered(waited float64) *result.Offered {
-	o := &result.Offered{WaitSeconds: max(0, waited), Method: e.pacing.method, Why: e.pacing.why}
+	o := &result.Offered{WaitSeconds: waited, Method: e.pacing.method, Why: e.pacing.why}
 	if e.config.BitsPerSecond > 0 {
 		flows := len(e.of(traffic.Send))
 		o.TargetBitsPerSecond = e.config.BitsPerSecond * float64(flows)

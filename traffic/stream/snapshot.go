@@ -10,8 +10,8 @@ import (
 type Snapshot struct {
 	At      time.Time
 	CPU     time.Duration // of all hot threads
-	Send    CrewTime
-	Receive CrewTime
+	Send    traffic.CrewTime
+	Receive traffic.CrewTime
 	Flows   []FlowCounts // as the flows were given
 }
 
@@ -25,13 +25,6 @@ func (e *Engine) Queued() uint64 {
 		}
 	}
 	return sum
-}
-
-// CrewTime is the time of the hot threads of one role.
-type CrewTime struct {
-	Threads int
-	CPU     time.Duration
-	Wait    time.Duration // could run and had no CPU; 0 where the system does not tell
 }
 
 // FlowCounts is what one flow has done.
@@ -99,8 +92,8 @@ func (e *Engine) Counts() Snapshot {
 	return s
 }
 
-func (c *crew) time() CrewTime {
-	spent := CrewTime{Threads: len(c.threads)}
+func (c *crew) time() traffic.CrewTime {
+	spent := traffic.CrewTime{Threads: len(c.threads)}
 	for _, t := range c.threads {
 		cpu, wait := t.clock.read()
 		spent.CPU += cpu

@@ -141,13 +141,10 @@ func (r *report) extra() *object {
 		return nil
 	}
 	tree := r.truth.tree(*r.ended)
-	if r.leftOut == 0 {
-		return tree
+	if r.leftOut > 0 {
+		tree.add("intervals_left_out", r.leftOut)
 	}
-	if tree == nil {
-		tree = &object{}
-	}
-	return tree.add("intervals_left_out", r.leftOut)
+	return tree
 }
 
 // finish prints what is printed at the end. The failure is as iperf3 says it,

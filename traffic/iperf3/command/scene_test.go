@@ -111,6 +111,7 @@ func (s scene) ends() *iperf3.End {
 	e := &iperf3.End{
 		Local: iperf3.CPU{Total: 70.125, User: 0.5, System: 69.625}, Remote: iperf3.CPU{Total: 45.25, User: 1.25, System: 44},
 		SenderCongestion: "cubic", ReceiverCongestion: "reno",
+		Limit: result.Limit{Verdict: result.ReceiverLimited, Says: "the receiver's threads were busy 95 % of the time, the sender's 70 %"},
 	}
 	for n, c := range s.start.Connections {
 		one := iperf3.StreamEnd{ID: c.ID, Socket: c.Socket, Sender: c.Sender, Sent: sumOf(2.000045, 2357198848-uint64(n)*2097152), Received: sumOf(2.001, 2356150272-uint64(n)*2097152)}

@@ -49,12 +49,25 @@ func truthLines(e iperf3.End) (lines []string) {
 	if received {
 		lines = append(lines, "Windtunnel: "+arrivalText(all)+jitterText(e.Jitter)+"\n")
 	}
+	lines = append(lines, limitLine(e.Limit))
 	const noticed = 1e-3 // seconds
 	if late := e.Lag; late != nil && late.P99 >= noticed {
-		lines = append(lines, fmt.Sprintf("Windtunnel: this sender was late: datagrams left p50 %s, p99 %s, max %s after their time\n",
+		lines = append(lines, fmt.Sprintf("Windtunnel: this end was late: datagrams left p50 %s, p99 %s, max %s after their time\n",
 			inMilliseconds(late.P50), inMilliseconds(late.P99), inMilliseconds(late.Max)))
 	}
 	return lines
+}
+
+// inOtherWords avoids the two words by which scripts find iperf3's own lines.
+var inOtherWords = strings.NewReplacer("receiver-limited", "limited by the receiving end", "sender", "sending end", "receiver", "receiving end")
+
+// limitLine is the verdict.
+func limitLine(l result.Limit) string {
+	says := l.Says
+	if l.Verdict != "" {
+		says = l.Verdict + ": " + says
+	}
+	return "Windtunnel: " + inOtherWords.Replace(says) + "\n"
 }
 
 func added(a, b iperf3.Arrivals) iperf3.Arrivals {

@@ -10,7 +10,7 @@ import (
 // extraKey is the member that iperf3's JSON has not; its readers pass over it.
 const extraKey = "windtunnel"
 
-// tree is what stands beside iperf3's JSON: nil if there is nothing to add.
+// tree is what stands beside iperf3's JSON.
 func (t *truth) tree(e iperf3.End) *object {
 	streams := []any{}
 	for _, s := range e.Streams {
@@ -28,6 +28,11 @@ func (t *truth) tree(e iperf3.End) *object {
 	if len(streams) > 0 {
 		o.add("streams", streams)
 	}
+	limit := &object{}
+	if e.Limit.Verdict != "" {
+		limit.add("verdict", e.Limit.Verdict)
+	}
+	o.add("limit", limit.add("says", e.Limit.Says))
 	addTimes(o, "jitter_ms", e.Jitter)
 	addTimes(o, "send_lag_ms", e.Lag)
 	if len(t.disturbed) > 0 {
@@ -35,9 +40,6 @@ func (t *truth) tree(e iperf3.End) *object {
 	}
 	if t.leftOut > 0 {
 		o.add("disturbed_intervals_left_out", t.leftOut)
-	}
-	if len(o.members) == 0 {
-		return nil
 	}
 	return o
 }

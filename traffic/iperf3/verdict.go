@@ -1,0 +1,115 @@
+package iperf3
+
+import (
+	"fmt"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// untold is what the other end does not tell.
+type untold struct {
+	threads int  // of its process: one, as iperf3 had before 3.16, or one a stream
+	drops   bool // what is lost had no room in its socket
+}
+
+// limit says what bounded the test, by what both ends tell (traffic.Judge). Where the verdict hangs on what the
+// other one does not tell, there is none.
+func (t *tally) limit(e End, now reading, peer *results) result.Limit {
+	if peer == nil {
+		return result.Limit{Says: "no verdict: the other end's figures are missing"}
+	}
+	many := len(t.streams)
+	limit := t.judge(e, now, untold{threads: many})
+	switch {
+	case t.judge(e, now, untold{threads: many, drops: true}).Verdict != limit.Verdict:
+		says := "no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there"
+		return result.Limit{Says: says}
+	case t.judge(e, now, untold{threads: 1}).Verdict != limit.Verdict:
+		says := fmt.Sprintf("no verdict: the other end used %.2f CPUs, and does not tell whether by one thread or by %d", e.Remote.Total/100, many)
+		return result.Limit{Says: says}
+	}
+	return limit
+}
+
+// judge takes that for what the other end does not tell.
+func (t *tally) judge(e End, now reading, other untold) result.Limit {
+	forth, back := t.way(e, now, true, other), t.way(e, now, false, other)
+	load := result.Options{"message": int64(t.test.Length)}
+	switch {
+	case t.test.Bidirectional:
+		forth.Sender.Opposite, forth.Receiver.Opposite = &back.Receiver, &back.Sender
+	case forth.Sender.WindowSeconds == 0:
+		forth = back
+	}
+	return traffic.Judge(load, forth.Sender, forth.Receiver)
+}
+
+// way is the direction in which this end sends, or the other one.
+func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way) {
+	w.Sender.Offered = &result.Offered{TargetBitsPerSecond: t.test.BitsPerSecond * float64(t.test.Parallel), Lag: e.Lag}
+	for i, s := range e.Streams {
+		if s.Sender != sends {
+			continue
+		}
+		add(&w.Sender, s.Sent)
+		add(&w.Receiver, s.Received)
+		if s.UDP != nil {
+			w.Sender.Packets += uint64(max(0, s.UDP.SentPackets))
+		}
+		if tcp := now.streams[i].tcp; tcp != nil {
+			w.Sender.Connections = append(w.Sender.Connections, tcp.limited(t.base.streams[i].tcp))
+		}
+	}
+	if sends {
+		w.Receiver.Arrived = e.told(other.drops)
+	} else {
+		w.Receiver.Arrived = e.arrived()
+	}
+	here, there := &w.Receiver, &w.Sender
+	spent := now.receive.Since(t.base.receive)
+	if sends {
+		here, there = there, here
+		spent = now.send.Since(t.base.send)
+		w.Sender.Offered.WaitSeconds = spent.Wait.Seconds()
+	} else {
+		w.Receiver.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
+	}
+	here.Threads, here.CPUSeconds = spent.Threads, spent.CPU.Seconds()
+	there.Threads, there.CPUSeconds = other.threads, e.Remote.Total/100*there.WindowSeconds
+	return w
+}
+
+// told is what the other end says of the datagrams that this one sent, by iperf3's arithmetic; nil without any.
+func (e End) told(drops bool) *result.Arrived {
+	var a *result.Arrived
+	for _, s := range e.Streams {
+		if s.UDP == nil || !s.Sender {
+			continue
+		}
+		if a == nil {
+			a = &result.Arrived{}
+		}
+		a.Flows++
+		a.Expected += uint64(max(0, s.UDP.ReceivedPackets))
+		a.Lost += uint64(max(0, s.UDP.Lost))
+	}
+	if a != nil && drops {
+		a.SocketDrops = a.Lost
+	}
+	return a
+}
+
+// limited is for how long a sender was held up since an earlier reading, which may be none.
+func (c *tcpCounts) limited(before *tcpCounts) result.Connection {
+	if before == nil {
+		before = &tcpCounts{}
+	}
+	return result.Connection{RwndLimitedSeconds: (c.rwnd - before.rwnd).Seconds(), SndbufLimitedSeconds: (c.sndbuf - before.sndbuf).Seconds()}
+}
+
+// add takes one more stream into an end.
+func add(end *result.PairEnd, s Sum) {
+	end.WindowSeconds = max(end.WindowSeconds, s.Seconds)
+	end.Bytes += s.Bytes
+}

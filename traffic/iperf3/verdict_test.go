@@ -1,0 +1,87 @@
+package iperf3
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// ended is a client's test of two seconds in one direction, or both: what this end's threads did, and what the other
+// end's process.
+type ended struct {
+	test          Test
+	send, receive traffic.CrewTime
+	peerCPU       float64 // per cent
+	sent, got     uint64  // bytes of a stream
+	lost          int64   // datagrams of a stream, as the receiver tells
+	rwnd          time.Duration
+	silent        bool // the other end's figures are missing
+}
+
+func (c ended) limit() result.Limit {
+	c.test.Length = 1000
+	base, now := reading{at: time.Unix(0, 0)}, reading{at: time.Unix(2, 0), send: c.send, receive: c.receive}
+	t := &tally{test: c.test}
+	e := End{Remote: CPU{Total: c.peerCPU}}
+	for i := range c.test.Parallel {
+		for _, sends := range []bool{true, false} {
+			if !c.test.Bidirectional && sends == c.test.Reverse {
+				continue
+			}
+			t.streams = append(t.streams, &dataStream{id: i, sender: sends})
+			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{rwnd: c.rwnd}})
+			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent}, Received: Sum{Seconds: 2, Bytes: c.got}}
+			if c.test.Protocol == UDP {
+				s.UDP = &UDPEnd{SentPackets: int64(c.sent / 1000), ReceivedPackets: int64(c.sent / 1000), Lost: c.lost}
+				if !sends {
+					s.UDP.True = &Arrivals{Received: c.got / 1000, Lost: uint64(c.lost), SocketDrops: uint64(c.lost)}
+				}
+			}
+			e.Streams = append(e.Streams, s)
+		}
+	}
+	t.base = base
+	peer := &results{}
+	if c.silent {
+		peer = nil
+	}
+	return t.limit(e, now, peer)
+}
+
+// TestLimit: what bounded a test, by what its two ends tell.
+func TestLimit(t *testing.T) {
+	spent := func(threads int, cpu time.Duration) traffic.CrewTime {
+		return traffic.CrewTime{Threads: threads, CPU: cpu}
+	}
+	const much = 1e9
+	one, four, both := Test{Parallel: 1}, Test{Parallel: 4}, Test{Parallel: 1, Bidirectional: true}
+	back := Test{Parallel: 1, Reverse: true}
+	udp, udpBack := Test{Protocol: UDP, Parallel: 1}, Test{Protocol: UDP, Parallel: 1, Reverse: true}
+	paced := Test{Protocol: UDP, Parallel: 2, BitsPerSecond: 1e6}
+	for name, c := range map[string]struct {
+		ended
+		verdict, says string
+	}{
+		"the path":                   {ended{test: one, send: spent(1, time.Second), peerCPU: 60, sent: much, got: much}, result.PathLimited, "neither end"},
+		"this end sends all it can":  {ended{test: one, send: spent(1, 1950*time.Millisecond), peerCPU: 60, sent: much, got: much}, result.GeneratorLimited, "not calibrated"},
+		"the other end is full":      {ended{test: one, send: spent(1, time.Second), peerCPU: 97, sent: much, got: much}, result.ReceiverLimited, "97 %"},
+		"its window is closed":       {ended{test: one, send: spent(1, time.Second), peerCPU: 20, sent: much, got: much, rwnd: 1500 * time.Millisecond}, result.ReceiverLimited, "75 %"},
+		"threads nobody tells":       {ended{test: four, send: spent(2, time.Second), peerCPU: 120, sent: much, got: much}, "", "1.20 CPUs"},
+		"threads make no difference": {ended{test: four, send: spent(2, time.Second), peerCPU: 50, sent: much, got: much}, result.PathLimited, "neither end"},
+		"back, by the other end":     {ended{test: back, receive: spent(1, time.Second), peerCPU: 98, sent: much, got: much}, result.GeneratorLimited, "98 %"},
+		"back, by this end":          {ended{test: back, receive: spent(1, 1900*time.Millisecond), peerCPU: 70, sent: much, got: much}, result.ReceiverLimited, "95 %"},
+		"both ways":                  {ended{test: both, send: spent(1, time.Second), receive: spent(1, 1900*time.Millisecond), peerCPU: 70, sent: much, got: much}, result.ReceiverLimited, "back: the receiver's"},
+		"datagrams lost":             {ended{test: udp, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, "", "found no room"},
+		"the other end's, too":       {ended{test: udp, send: spent(1, 1950*time.Millisecond), peerCPU: 97, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "busy 97 %"},
+		"no room at this end":        {ended{test: udpBack, receive: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "buffer overflowed"},
+		"the rate":                   {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "2.000 Mbit/s"},
+		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
+	} {
+		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%s: %q: %s", name, got.Verdict, got.Says)
+		}
+	}
+}
