@@ -59,19 +59,22 @@ func (t *Test) burst() int {
 
 type streamEngine struct {
 	*stream.Engine
-	tellsRTT bool
+	sends bool
 }
 
 func (e streamEngine) read() reading {
 	now := e.Counts()
-	if e.tellsRTT {
+	if e.sends {
 		now = e.Snapshot()
 	}
-	r := reading{flows: make([]flow, len(now.Flows)), cpu: now.CPU}
+	r := reading{flows: make([]flow, len(now.Flows)), spent: now.Receive}
+	if e.sends {
+		r.spent = now.Send
+	}
 	for i, f := range now.Flows {
 		r.flows[i] = flow{bytes: f.Bytes, calls: f.Calls}
 		if f.TCP != nil {
-			r.flows[i].rtt = f.TCP.RTT
+			r.flows[i].rtt, r.flows[i].rwnd, r.flows[i].sndbuf = f.TCP.RTT, f.TCP.RwndLimited, f.TCP.SndbufLimited
 		}
 	}
 	return r
@@ -97,7 +100,7 @@ func (t *Test) datagrams(conns []net.Conn, cpu int) (engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("readying %d UDP sockets: %w", len(conns), err)
 	}
-	return datagramEngine{e, t.toolCalls}, nil
+	return datagramEngine{e, t.toolCalls, t.Role == traffic.Send}, nil
 }
 
 // patience is how long a UDP socket may refuse a datagram.
@@ -112,6 +115,7 @@ func (t *Test) packets() uint64 {
 type datagramEngine struct {
 	*datagram.Engine
 	calls func(datagram.FlowCounts) uint64
+	sends bool
 }
 
 // toolCalls is how many calls the tools would have made for what a flow has moved.
@@ -129,7 +133,10 @@ func (t *Test) toolCalls(f datagram.FlowCounts) uint64 {
 
 func (e datagramEngine) read() reading {
 	now := e.Snapshot()
-	r := reading{flows: make([]flow, len(now.Flows)), cpu: now.CPU}
+	r := reading{flows: make([]flow, len(now.Flows)), spent: now.Receive}
+	if e.sends {
+		r.spent = now.Send
+	}
 	for i, f := range now.Flows {
 		r.flows[i] = flow{bytes: f.Bytes, calls: e.calls(f), packets: f.Packets, longer: f.Longer}
 	}

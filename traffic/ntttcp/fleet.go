@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // engine moves payload over sockets that it owns; traffic/stream and
@@ -25,7 +27,7 @@ type engine interface {
 // reading is what an engine has counted since its start.
 type reading struct {
 	flows []flow
-	cpu   time.Duration
+	spent traffic.CrewTime // by the hot threads
 }
 
 type flow struct {
@@ -33,6 +35,7 @@ type flow struct {
 	packets      uint64        // datagrams
 	longer       uint64        // datagrams that were longer than the buffer
 	rtt          time.Duration // 0: not known
+	rwnd, sndbuf time.Duration // a TCP sender was held up by the other end's window, by its own buffer
 }
 
 // fleet is every engine of one end of a test. Usually it is one; connections of
@@ -208,8 +211,10 @@ type tally struct {
 	packets uint64 // of a server's session: datagrams
 	longer  uint64 // datagrams that were longer than the buffer
 	flows   int
-	cpu     time.Duration
+	spent   traffic.CrewTime
 	rtt     time.Duration
+	rwnd    time.Duration // of all senders
+	sndbuf  time.Duration
 }
 
 func (f *fleet) count() tally {
@@ -218,7 +223,9 @@ func (f *fleet) count() tally {
 	known := 0
 	for _, c := range f.all() {
 		now := c.engine.read()
-		sum.cpu += now.cpu
+		sum.spent.Threads += now.spent.Threads
+		sum.spent.CPU += now.spent.CPU
+		sum.spent.Wait += now.spent.Wait
 		for i, flow := range now.flows {
 			thread := &sum.threads[c.threads[i]]
 			thread.Bytes += flow.bytes
@@ -228,6 +235,8 @@ func (f *fleet) count() tally {
 			sum.calls += flow.calls
 			sum.longer += flow.longer
 			sum.flows++
+			sum.rwnd += flow.rwnd
+			sum.sndbuf += flow.sndbuf
 			if flow.rtt > 0 {
 				rtts += flow.rtt
 				known++
@@ -246,7 +255,7 @@ func (sum tally) since(before tally) Outcome {
 	o := Outcome{
 		Seconds: sum.at.Sub(before.at).Seconds(),
 		Bytes:   sum.bytes - before.bytes, Calls: sum.calls - before.calls,
-		Connections: sum.flows, RTT: sum.rtt, CPUSeconds: (sum.cpu - before.cpu).Seconds(),
+		Connections: sum.flows, RTT: sum.rtt, CPUSeconds: sum.spent.Since(before.spent).CPU.Seconds(),
 		Threads: make([]ThreadOutcome, len(sum.threads)),
 	}
 	for i, thread := range sum.threads {

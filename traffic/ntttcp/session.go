@@ -223,7 +223,7 @@ func (s *session) end() result.PairEnd {
 	sum := s.count()
 	end := result.PairEnd{
 		WindowSeconds: sum.at.Sub(s.began).Seconds(), Bytes: sum.bytes, Packets: sum.packets, Calls: sum.calls,
-		CPUSeconds: sum.cpu.Seconds(),
+		CPUSeconds: sum.spent.CPU.Seconds(),
 	}
 	if s.fleet == nil {
 		end.WindowSeconds = s.flood.lastSeen().Sub(s.began).Seconds()

@@ -128,7 +128,9 @@ func (s *stages) windows(ctx context.Context, total time.Duration, report *Repor
 		reason := s.until(ctx, until)
 		after := s.fleet.count()
 		s.test.edge(false)
-		report.Outcomes = append(report.Outcomes, after.since(before))
+		seen := after.since(before)
+		seen.Limit = s.test.limit(seen, before, after)
+		report.Outcomes = append(report.Outcomes, seen)
 		if reason != onTime || until.Equal(end) {
 			s.test.say(Event{What: Completed})
 			return reason

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"windtunnel/result"
 	"windtunnel/traffic"
 )
 
@@ -247,6 +248,8 @@ type Outcome struct {
 	Connections int           // that carried the test
 	RTT         time.Duration // mean over a sender's TCP connections at the window's end; 0: not known
 	CPUSeconds  float64       // of the hot threads
+	// Limit is what bounded the window, by what this end knows; without a verdict it says why there is none.
+	Limit result.Limit
 }
 
 // ThreadOutcome is one Thread's share.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"windtunnel/result"
 )
 
 // The exit codes, the same as of the program's other commands.
@@ -66,6 +68,14 @@ type console struct{ errs io.Writer }
 
 func (c console) note(format string, values ...any) {
 	fmt.Fprintf(c.errs, "note: "+format+"\n", values...)
+}
+
+// limit tells what bounded a window: beside the tools' own output, which has no place for it.
+func (c console) limit(l result.Limit) {
+	if l.Verdict != "" {
+		l.Says = l.Verdict + ": " + l.Says
+	}
+	c.note("%s", l.Says)
 }
 
 // saved tells what became of a file.

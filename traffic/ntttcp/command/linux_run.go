@@ -119,6 +119,7 @@ func (r *linuxRun) show(ctx context.Context, report ntttcp.Report) error {
 	}
 	io.WriteString(r.out, rule)
 	r.console.missing(begin, end)
+	r.console.limit(result.outcome.Limit)
 	if r.flags.xml != "" {
 		if err := r.console.saved(r.flags.xml, result.xml()); err != nil {
 			return err

@@ -55,6 +55,7 @@ func (r *windowsRun) show(report ntttcp.Report) error {
 		if i == 0 {
 			r.console.missing(begin, end)
 		}
+		r.console.limit(outcome.Limit)
 	}
 	if r.flags.xml != "" {
 		return r.console.saved(r.flags.xml, windowsXML(results))

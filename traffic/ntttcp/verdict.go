@@ -1,0 +1,63 @@
+package ntttcp
+
+import (
+	"fmt"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// limit says what bounded a window (traffic.Judge), by what this end knows: neither protocol tells how busy the other
+// end was, nor what a UDP sender's datagrams came to. So it is asked twice: with another end that did nothing
+// but its part, and with one that was full and lost half of the datagrams. Where the verdict hangs on that, there is none.
+func (t *Test) limit(o Outcome, before, after tally) result.Limit {
+	idle, full := t.judge(o, before, after, false), t.judge(o, before, after, true)
+	if idle.Verdict == full.Verdict {
+		return idle
+	}
+	spent := after.spent.Since(before.spent)
+	busy := 100 * spent.CPU.Seconds() / (float64(max(1, spent.Threads)) * o.Seconds)
+	return result.Limit{Says: fmt.Sprintf("no verdict: this end's threads were busy %.0f %% of the time, and the protocol does not tell what the other end's did", min(busy, 100))}
+}
+
+func (t *Test) judge(o Outcome, before, after tally, full bool) result.Limit {
+	here := result.PairEnd{WindowSeconds: o.Seconds, Bytes: o.Bytes}
+	there := here
+	spent := after.spent.Since(before.spent)
+	here.Threads, here.CPUSeconds = spent.Threads, spent.CPU.Seconds()
+	there.Threads = 1
+	if full {
+		there.CPUSeconds = there.WindowSeconds
+	}
+	sender, receiver := here, there
+	if t.Role == traffic.Receive {
+		sender, receiver = there, here
+	}
+	sender.Offered = &result.Offered{}
+	if t.Role == traffic.Send {
+		sender.Offered.TargetBitsPerSecond = t.BitsPerSecond * float64(o.Connections)
+		sender.Offered.WaitSeconds = spent.Wait.Seconds()
+		sender.Connections = after.limited(before)
+		if t.UDP {
+			receiver.Arrived = &result.Arrived{Expected: o.Calls}
+			if full {
+				receiver.Bytes /= 2
+				receiver.Arrived.Lost = o.Calls / 2
+			}
+		}
+	} else {
+		receiver.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
+	}
+	return traffic.Judge(result.Options{"message": int64(t.Message)}, sender, receiver)
+}
+
+// limited is what held all connections of a sender up since an earlier tally, as one.
+func (sum tally) limited(before tally) []result.Connection {
+	if sum.flows == 0 {
+		return nil
+	}
+	each := float64(sum.flows)
+	return []result.Connection{{
+		RwndLimitedSeconds: (sum.rwnd - before.rwnd).Seconds() / each, SndbufLimitedSeconds: (sum.sndbuf - before.sndbuf).Seconds() / each,
+	}}
+}
