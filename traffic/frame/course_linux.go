@@ -84,6 +84,13 @@ func (c *course) until(ctx context.Context, at time.Time) error {
 	return c.sleep(ctx, at)
 }
 
+// finish ends the interval that runs when the window is over, unless that is next to nothing.
+func (c *course) finish() {
+	if !c.next.IsZero() && time.Since(c.began) > c.when.Interval/10 {
+		c.turn()
+	}
+}
+
 // turn ends an interval, if one runs, and begins the next.
 func (c *course) turn() {
 	packets, lost := c.read()

@@ -69,6 +69,7 @@ func (w *receiveWorker) Run(ctx context.Context, when traffic.Schedule) (result.
 	used := w.reading()
 	last := parting{err: early}
 	if early == nil {
+		c.finish()
 		last = w.parting(ctx)
 	}
 	end, err := w.end(c, before, used, last)

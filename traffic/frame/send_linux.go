@@ -107,6 +107,9 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 	early := c.until(ctx, c.windowEnd())
 	e.setPhase(after)
 	used := e.usage()
+	if early == nil {
+		c.finish()
+	}
 	if early == nil && !c.when.Alone {
 		early = c.sleep(ctx, time.Now().Add(tail))
 	}

@@ -3,6 +3,7 @@ package frame
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -52,14 +53,37 @@ func family(ip netip.Addr) int {
 	return unix.AF_INET
 }
 
+// zoned is the interface that a link-local address is of (RFC 4007, section 11: fe80::1%eth0); nil where it names none.
+func zoned(ip netip.Addr) (netlink.Link, error) {
+	zone := ip.Zone()
+	if zone == "" {
+		return nil, nil
+	}
+	link, err := netlink.LinkByName(zone)
+	if index, number := strconv.Atoi(zone); err != nil && number == nil {
+		link, err = netlink.LinkByIndex(index)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding the interface of %s: %w", ip, err)
+	}
+	return link, nil
+}
+
 // deviceWith finds the interface that has an address.
 func deviceWith(ip netip.Addr) (device, error) {
+	zone, err := zoned(ip)
+	if err != nil {
+		return device{}, err
+	}
 	addresses, err := netlink.AddrList(nil, family(ip))
 	if err != nil {
 		return device{}, fmt.Errorf("listing addresses: %w", err)
 	}
 	for _, a := range addresses {
-		if have, ok := netip.AddrFromSlice(a.IP); !ok || have.Unmap() != ip {
+		if have, ok := netip.AddrFromSlice(a.IP); !ok || have.Unmap() != ip.WithZone("") {
+			continue
+		}
+		if zone != nil && zone.Attrs().Index != a.LinkIndex {
 			continue
 		}
 		link, err := netlink.LinkByIndex(a.LinkIndex)
@@ -81,7 +105,15 @@ type way struct {
 // wayTo asks the kernel's routes and neighbours. The neighbour is known already:
 // the control connection goes the same way.
 func wayTo(from, to netip.Addr) (way, error) {
-	routes, err := netlink.RouteGet(to.AsSlice())
+	zone, err := zoned(to)
+	if err != nil {
+		return way{}, err
+	}
+	var by netlink.RouteGetOptions
+	if zone != nil {
+		by.OifIndex = zone.Attrs().Index
+	}
+	routes, err := netlink.RouteGetWithOptions(to.AsSlice(), &by)
 	if err != nil || len(routes) == 0 {
 		return way{}, fmt.Errorf("asking for the route to %s: %w", to, err)
 	}
@@ -97,7 +129,7 @@ func wayTo(from, to netip.Addr) (way, error) {
 	if gateway, ok := netip.AddrFromSlice(routes[0].Gw); ok {
 		hop = gateway.Unmap()
 	}
-	w.nextHop, err = neighbour(w.device, hop)
+	w.nextHop, err = neighbour(w.device, hop.WithZone(""))
 	return w, err
 }
 
