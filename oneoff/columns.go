@@ -12,12 +12,11 @@ type column struct {
 	value func(Paired) string
 }
 
-// columnsFor chooses by what a load tells of its intervals: one of requests has
-// latencies, one of packets counts them, a stream has bytes alone. One that flows both
-// ways has two columns more.
-func columnsFor(p Paired, both bool) []column {
-	columns := columnsForth(p)
-	if !both {
+// columnsFor chooses by the load, whose defaults are filled in: its first interval may be one in
+// which nothing came yet. One that flows both ways has two columns more.
+func columnsFor(load result.Options) []column {
+	columns := columnsForth(load)
+	if load.Text("direction") != "both" {
 		return columns
 	}
 	return append(columns,
@@ -25,22 +24,17 @@ func columnsFor(p Paired, both bool) []column {
 		column{"received back", mine(func(i result.Interval) string { return rate(8 * per(i, i.BackBytes)) })})
 }
 
-func columnsForth(p Paired) []column {
-	of := func(i *result.Interval) result.Interval {
-		if i == nil {
-			return result.Interval{}
-		}
-		return *i
-	}
-	sender, receiver := of(p.Sender), of(p.Receiver)
+// columnsForth tells kinds apart by the words that they use, as memoryOf does: requests are under way
+// in some depth and have latencies, packets have flows and are counted, a stream has bytes alone.
+func columnsForth(load result.Options) []column {
 	switch {
-	case sender.LatencyP50 > 0:
+	case load.Int("depth") > 0:
 		return []column{
 			{"requests", mine(func(i result.Interval) string { return requestRate(per(i, i.Packets)) })},
 			{"median", mine(func(i result.Interval) string { return latency(i.LatencyP50) })},
 			{"99 %", mine(func(i result.Interval) string { return latency(i.LatencyP99) })},
 		}
-	case sender.Packets > 0 || receiver.Packets > 0:
+	case load.Int("flows") > 0:
 		return []column{sentColumn, receivedColumn,
 			{"packets sent", mine(func(i result.Interval) string { return packetRate(per(i, i.Packets)) })},
 			{"received", theirs(func(i result.Interval) string { return packetRate(per(i, i.Packets)) })},

@@ -3,8 +3,10 @@ package oneoff
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -163,23 +165,151 @@ func TestClientsAreBounded(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreBounded closes what comes beyond the greetings that are open.
+// TestConnectionsAreBounded closes those that have waited longest beyond the greetings that are
+// open, says why, and serves all others.
 func TestConnectionsAreBounded(t *testing.T) {
-	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 1})
-	open, closed := 0, 0
-	var many []*stranger
-	for range 1 + spareGreetings + 10 {
-		many = append(many, visit(t, config))
+	const beyond = 10
+	for name, said := range map[string]string{"silent": "", "a hello alone": goodHello + "\n"} {
+		t.Run(name, func(t *testing.T) {
+			config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 1})
+			var many []*stranger
+			for range 1 + spareGreetings + beyond {
+				s := visit(t, config)
+				if _, err := s.hears(); err != nil {
+					t.Fatalf("number %d was not greeted: %v", len(many)+1, err)
+				}
+				_, _ = io.WriteString(s.conn, said)
+				many = append(many, s)
+			}
+			for i, s := range many[:beyond] {
+				if r, err := s.hears(); err != nil || r.Say != sayRefused || r.Why != errCrowded.Error() {
+					t.Errorf("number %d: got %+v, %v; want a refusal with %q", i+1, r, err, errCrowded)
+				}
+				if r, err := s.hears(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("number %d still stands: %+v, %v", i+1, r, err)
+				}
+			}
+			for i, s := range many[beyond:] {
+				if said == "" {
+					s.says(goodHello)
+				}
+				s.says(`{"do":"dance"}`)
+				if r, err := s.hears(); err != nil || !strings.Contains(r.Why, `got "dance"`) {
+					t.Errorf("number %d is not served: %+v, %v", beyond+i+1, r, err)
+				}
+			}
+		})
 	}
-	for _, s := range many {
-		if _, err := s.hears(); err == nil {
-			open++
-		} else {
-			closed++
+}
+
+// TestStrangersKeepNobodyOut: neither a sender that comes after them, nor one that they come after.
+func TestStrangersKeepNobodyOut(t *testing.T) {
+	config, heard := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 2})
+	before := visit(t, config)
+	_, _ = before.hears()
+	before.says(goodHello + "\n" + goodOrder)
+	if r, err := before.hears(); err != nil || r.Say != sayReady {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+	for range 2 + spareGreetings + 10 {
+		_, _ = visit(t, config).hears()
+	}
+	if _, err := Send(within(t, 30*time.Second), config, Show{}); err != nil {
+		t.Errorf("a sender after them: %v", err)
+	}
+	heard.await(t, traffic.SessionEnded, 1)
+	before.says(`{"do":"start"}`)
+	if r, err := before.hears(); err != nil || r.Say != sayStarting {
+		t.Errorf("the sender before them: %+v, %v", r, err)
+	}
+}
+
+// TestWhoMakesWayHoldsNothing: a connection that has made way costs the receiver nothing more,
+// whether it waits for the sender's words, or for the sender to read the last line.
+func TestWhoMakesWayHoldsNothing(t *testing.T) {
+	s := &native{config: traffic.ServerConfig{MaxClients: 1}, open: map[net.Conn]*wire{}}
+	here, there := net.Pipe()
+	defer here.Close()
+	defer there.Close()
+	oldest := newWire(here, longestAsk)
+	if !s.enter(oldest) {
+		t.Fatal("an empty receiver takes nobody")
+	}
+	if _, err := s.admit(oldest, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	crowd := func() {
+		for range 1 + spareGreetings {
+			a, b := net.Pipe()
+			t.Cleanup(func() { a.Close(); b.Close() })
+			if !s.enter(newWire(a, longestAsk)) {
+				t.Fatal("a newcomer was refused")
+			}
 		}
 	}
-	if open > 1+spareGreetings || closed < 10 {
-		t.Errorf("%d are open, %d were closed", open, closed)
+	crowd()
+	if s.open[here] == nil {
+		t.Fatal("a session made way")
+	}
+	s.dismiss(oldest, 1<<20) // it parts, as the newest
+	if s.sessions != 0 || s.memory != 0 {
+		t.Errorf("%d sessions and %d bytes are left", s.sessions, s.memory)
+	}
+	crowd()
+	if s.open[here] != nil || len(s.open) > 1+spareGreetings {
+		t.Errorf("it is still there, or others: %d", len(s.open))
+	}
+	if _, err := s.admit(oldest, 1<<20); !errors.Is(err, errCrowded) {
+		t.Errorf("admitted after it had made way: %v", err)
+	}
+	if err := oldest.read(new(ask), time.Minute); !errors.Is(err, errCrowded) {
+		t.Errorf("a read after it had made way: %v", err)
+	}
+	oldest.linger(time.Minute)
+	if _, err := here.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("it lingers after it had made way: %v", err)
+	}
+}
+
+// TestMemoryIsBoundedTogether: senders of which each one is within its bound do not take many
+// times as much, and whoever leaves gives back what it had.
+func TestMemoryIsBoundedTogether(t *testing.T) {
+	const large = `{"do":"prepare","kind":"ping","load":{"flows":512,"message":1048576,"response":1048576,"congestion":"reno"},"window_seconds":1}`
+	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 16})
+	asks := func() (*stranger, reply) {
+		s := visit(t, config)
+		_, _ = s.hears()
+		s.says(goodHello + "\n" + large)
+		r, err := s.hears()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, r
+	}
+	var all []*stranger
+	for range maxForeignTogether / maxForeignMemory {
+		s, r := asks()
+		if r.Say != sayReady {
+			t.Fatalf("got %+v", r)
+		}
+		all = append(all, s)
+	}
+	const why = "could take 1024 MiB of the receiver's memory, and its senders have 2048 of the 2048 MiB that it gives all of them together: try again later, or ask for fewer streams"
+	if _, r := asks(); r.Say != sayRefused || !strings.Contains(r.Why, why) {
+		t.Errorf("one too many: %+v", r)
+	}
+	if _, err := Send(within(t, 30*time.Second), config, Show{}); err == nil || !strings.Contains(err.Error(), "could take 1 MiB of") {
+		t.Errorf("a small one too many: %v", err)
+	}
+	all[0].conn.Close()
+	for {
+		_, err := Send(within(t, 30*time.Second), config, Show{})
+		if err == nil {
+			break
+		}
+		if !strings.Contains(err.Error(), "all of them together") {
+			t.Fatalf("with one gone: %v", err)
+		}
 	}
 }
 

@@ -44,6 +44,9 @@ func complete(kind traffic.Kind, given result.Options) (result.Options, error) {
 const (
 	maxForeignThreads = 64
 	maxForeignMemory  = 1 << 30 // bytes
+	// maxForeignTogether bounds all senders' memory: one that is left running shall not be made to
+	// take its machine's, by many senders of which each is within its own bound.
+	maxForeignTogether = 2 * maxForeignMemory
 )
 
 // affordable refuses a load that would take a receiver's threads or memory.
@@ -53,10 +56,15 @@ func affordable(load result.Options) error {
 	}
 	if bytes := memoryOf(load); bytes > maxForeignMemory {
 		return fmt.Errorf("this load could take %d MiB of the receiver's memory, more than the %d MiB that it gives one sender: "+
-			"ask for fewer streams or flows, smaller messages, buffers or windows", bytes>>20, maxForeignMemory>>20)
+			"%s", mib(bytes), maxForeignMemory>>20, askForLess)
 	}
 	return nil
 }
+
+const askForLess = "ask for fewer streams or flows, smaller messages, buffers or windows"
+
+// mib counts a begun MiB as a whole one: no load takes 0.
+func mib(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
 // memoryOf is about what a load takes at its receiver, by the words that kinds
 // use: messages of each thread or flow, a bit a number of each flow's window, and

@@ -128,6 +128,15 @@ func (w *wire) hurry(why error) {
 	_ = w.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
+// linger lets reads wait again, after the last line; not where the connection has made way.
+func (w *wire) linger(patience time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !errors.Is(w.hurried, errCrowded) {
+		_ = w.conn.SetReadDeadline(time.Now().Add(patience))
+	}
+}
+
 // why a read ended: what it was hurried for says more than that its time was over.
 func (w *wire) why(err error) error {
 	w.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -34,7 +35,7 @@ func (n Native) Ports() string {
 	return strconv.Itoa(max(n.Port, 0))
 }
 
-// spareGreetings is how many connections may be unidentified beyond the sessions.
+// spareGreetings is how many connections without a session there may be beyond the sessions.
 const spareGreetings = 64
 
 func (n Native) kinds() []string {
@@ -54,8 +55,10 @@ type native struct {
 
 	mu       sync.Mutex
 	open     map[net.Conn]*wire
-	sessions int    // that have been admitted and not ended
-	last     uint64 // session's number
+	waiting  []*wire // of open: those without a session, not yet or no more; the longest first
+	sessions int     // that have been admitted and not ended
+	memory   int64   // bytes that these may take
+	last     uint64  // session's number
 
 	telling sync.Mutex
 }
@@ -121,22 +124,38 @@ func (s *native) accept(ctx context.Context) error {
 	}
 }
 
-// enter counts a connection, if there is room for it.
+// errCrowded ends a connection for the sake of a newer one.
+var errCrowded = refusal{"too many connections wait here, and one without a session made way to a newer one; try again"}
+
+// enter takes a connection in, unless the receiver has closed. Where there are too many, the one that
+// has been without a session for the longest makes way, so that silent strangers keep nobody out.
 func (s *native) enter(w *wire) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open == nil || len(s.open) >= s.config.MaxClients+spareGreetings {
+	if s.open == nil {
 		return false
 	}
+	if len(s.open) >= s.config.MaxClients+spareGreetings { // more than there are sessions
+		oldest := s.waiting[0]
+		s.forget(oldest)
+		oldest.hurry(errCrowded)
+	}
 	s.open[w.conn] = w
+	s.waiting = append(s.waiting, w)
 	return true
 }
 
-func (s *native) leave(conn net.Conn) {
-	conn.Close()
+func (s *native) leave(w *wire) {
+	w.conn.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, conn)
+	s.forget(w)
+}
+
+// forget takes a connection off the books, under the lock.
+func (s *native) forget(w *wire) {
+	delete(s.open, w.conn)
+	s.waiting = slices.DeleteFunc(s.waiting, func(one *wire) bool { return one == w })
 }
 
 // close ends every session; none begins after it.
@@ -150,22 +169,35 @@ func (s *native) close() {
 	s.open = nil
 }
 
-// admit gives a session its number, or says that there are too many.
-func (s *native) admit() (number uint64, ok bool) {
+// admit gives a session that may take so much memory its number, or says why there is no room.
+func (s *native) admit(w *wire, bytes int64) (number uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	if s.sessions >= s.config.MaxClients {
-		return s.last, false
+	switch {
+	case s.open == nil:
+		return s.last, errClosing
+	case s.open[w.conn] == nil: // just as it spoke
+		return s.last, errCrowded
+	case s.sessions >= s.config.MaxClients:
+		return s.last, refuse("this receiver serves %d senders at once, and they are there; try again later", s.config.MaxClients)
+	case s.memory+bytes > maxForeignTogether:
+		return s.last, refuse("this load could take %d MiB of the receiver's memory, and its senders have %d of the %d MiB that it gives all of them together: "+
+			"try again later, or %s", mib(bytes), mib(s.memory), maxForeignTogether>>20, askForLess)
 	}
 	s.sessions++
-	return s.last, true
+	s.memory += bytes
+	s.waiting = slices.DeleteFunc(s.waiting, func(one *wire) bool { return one == w })
+	return s.last, nil
 }
 
-func (s *native) dismiss() {
+// dismiss ends a session; its connection is the last one to make way.
+func (s *native) dismiss(w *wire, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sessions--
+	s.memory -= bytes
+	s.waiting = append(s.waiting, w)
 }
 
 // tell passes an event on, one at a time.
@@ -180,7 +212,7 @@ func (s *native) tell(e traffic.ServerEvent) {
 
 // handle speaks with one connection, whatever it is.
 func (s *native) handle(ctx context.Context, w *wire) {
-	defer s.leave(w.conn)
+	defer s.leave(w)
 	session := &session{server: s, wire: w, client: w.conn.RemoteAddr().String()}
 	err := session.run(ctx)
 	e := traffic.ServerEvent{Protocol: s.Name(), Session: session.number, Client: session.client}

@@ -41,12 +41,15 @@ type session struct {
 // line leaves when the session's place is free again: whoever reads it may come
 // back at once.
 func (s *session) run(ctx context.Context) error {
+	var no refusal
 	if err := s.greet(); err != nil {
+		if errors.As(err, &no) {
+			_ = s.wire.write(reply{Say: sayRefused, Why: no.why})
+		}
 		return err
 	}
 	err := s.measure(ctx)
 	defer s.part()
-	var no refusal
 	switch {
 	case errors.As(err, &no):
 		_ = s.wire.write(reply{Say: sayRefused, Why: no.why})
@@ -71,10 +74,8 @@ func (s *session) greet() error {
 		return fmt.Errorf("waiting for a hello: %w", err)
 	}
 	if theirs.Windtunnel != protocolVersion || theirs.Role != roleSend {
-		err := refuse("this receiver speaks version %d of the protocol with senders, not version %d with %q: use the same release at both ends",
+		return refuse("this receiver speaks version %d of the protocol with senders, not version %d with %q: use the same release at both ends",
 			protocolVersion, theirs.Windtunnel, result.Clip(theirs.Role))
-		_ = s.wire.write(reply{Say: sayRefused, Why: err.Error()})
-		return err
 	}
 	return nil
 }
@@ -88,12 +89,11 @@ func (s *session) measure(ctx context.Context) error {
 	if err := s.take(order); err != nil {
 		return err
 	}
-	number, ok := s.server.admit()
-	s.number = number
-	if !ok {
-		return refuse("this receiver serves %d senders at once, and they are there; try again later", s.server.config.MaxClients)
+	var err error
+	if s.number, err = s.server.admit(s.wire, memoryOf(s.load)); err != nil {
+		return err
 	}
-	defer s.server.dismiss()
+	defer s.server.dismiss(s.wire, memoryOf(s.load))
 	worker, err := s.prepare(ctx)
 	if err != nil {
 		return refuse("preparing to receive: %v", err)
@@ -177,6 +177,6 @@ func (s *session) part() {
 	if tcp, ok := s.wire.conn.(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()
 	}
-	_ = s.wire.conn.SetReadDeadline(time.Now().Add(leavePatience))
+	s.wire.linger(leavePatience)
 	_, _ = io.CopyN(io.Discard, s.wire.conn, longestAsk)
 }

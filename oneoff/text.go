@@ -13,16 +13,15 @@ import (
 type Text struct {
 	out, progress io.Writer
 	terminal      bool // of progress
-	back, both    bool // the load flows from there to here, or in both directions
+	back          bool // the load flows from there to here
 	columns       []column
 	lines         int
 }
 
 // NewText shows on out and progress; terminal says whether progress is one. The
-// load says which way it flows.
+// load, whose defaults are filled in, says which way it flows and what its intervals tell.
 func NewText(out, progress io.Writer, terminal bool, load result.Options) *Text {
-	way := load.Text("direction")
-	return &Text{out: out, progress: progress, terminal: terminal, back: way == "reverse", both: way == "both"}
+	return &Text{out: out, progress: progress, terminal: terminal, back: load.Text("direction") == "reverse", columns: columnsFor(load)}
 }
 
 // Say is a line about the course of things.
@@ -35,9 +34,6 @@ const headEvery = 20
 func (t *Text) Interval(p Paired) {
 	if t.back {
 		p.Sender, p.Receiver = p.Receiver, p.Sender
-	}
-	if t.columns == nil {
-		t.columns = columnsFor(p, t.both)
 	}
 	if t.lines == 0 || t.terminal && t.lines%headEvery == 0 {
 		t.line("from    to", "", func(c column) string { return c.name })

@@ -59,23 +59,72 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestIntervalLines are plain where nobody looks, and choose columns by what there is.
+// filled is a kind's load with its defaults, as a measurement has it.
+func filled(t *testing.T, name string, given result.Options) result.Options {
+	t.Helper()
+	kind, err := KindByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, err := complete(kind, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return load
+}
+
+// TestColumnsAreTheKinds: what a line has is known before the first interval, which may be one in
+// which nothing came yet, or in which an end told nothing.
+func TestColumnsAreTheKinds(t *testing.T) {
+	heads := map[string]string{
+		"stream": "sent received retransmits", "ping": "requests median 99 %",
+		"datagram": "sent received packets sent received lost", "frame": "sent received packets sent received lost",
+	}
+	quiet := result.Interval{To: 1}
+	for _, kind := range Kinds() {
+		load := filled(t, kind, nil)
+		for _, direction := range []string{"forward", "reverse", "both"} {
+			want := "from to " + heads[kind]
+			if load.Text("direction") == "" && direction != "forward" {
+				continue
+			} else if direction != "forward" {
+				load["direction"] = direction
+			}
+			if direction == "both" {
+				want += " sent back received back"
+			}
+			for name, first := range map[string]Paired{
+				"nothing came": {To: 1, Sender: &quiet, Receiver: &quiet}, "the sender alone": {To: 1, Sender: &quiet}, "the receiver alone": {To: 1, Receiver: &quiet},
+			} {
+				var progress bytes.Buffer
+				NewText(&bytes.Buffer{}, &progress, false, load).Interval(first)
+				head, _, _ := strings.Cut(progress.String(), "\n")
+				if got := strings.Join(strings.Fields(head), " "); got != want {
+					t.Errorf("%s, %s, %s: the columns are %q, want %q", kind, direction, name, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestIntervalLines are plain where nobody looks, and have the columns of their kind.
 func TestIntervalLines(t *testing.T) {
 	stream := Paired{From: -1, To: 0, Sender: &result.Interval{From: -1, Bytes: 125e6, Retransmits: 3}}
 	packets := Paired{To: 1, Sender: &result.Interval{To: 1, Bytes: 1e6, Packets: 1000}, Receiver: &result.Interval{To: 2, Bytes: 1e6, Packets: 900, Lost: 100}}
 	requests := Paired{To: 1, Sender: &result.Interval{To: 1, Packets: 1000, LatencyP50: 1e-4, LatencyP99: 5e-3}}
 	for name, c := range map[string]struct {
+		kind     string
 		interval Paired
 		terminal bool
 		want     []string
 	}{
-		"stream":   {stream, false, []string{"retransmits\n", "-1.0   0.0    1.000 Gbit/s               -               3  warm-up\n"}},
-		"terminal": {stream, true, []string{"\x1b[2m", "\x1b[0m\n"}},
-		"packets":  {packets, true, []string{"1.000 kpps       450.0 pps             100\n"}},
-		"requests": {requests, false, []string{"requests          median            99 %\n", "1.000 k/s        100.0 us        5.000 ms\n"}},
+		"stream":   {"stream", stream, false, []string{"retransmits\n", "-1.0   0.0    1.000 Gbit/s               -               3  warm-up\n"}},
+		"terminal": {"stream", stream, true, []string{"\x1b[2m", "\x1b[0m\n"}},
+		"packets":  {"datagram", packets, true, []string{"1.000 kpps       450.0 pps             100\n"}},
+		"requests": {"ping", requests, false, []string{"requests          median            99 %\n", "1.000 k/s        100.0 us        5.000 ms\n"}},
 	} {
 		var progress bytes.Buffer
-		NewText(&bytes.Buffer{}, &progress, c.terminal, nil).Interval(c.interval)
+		NewText(&bytes.Buffer{}, &progress, c.terminal, filled(t, c.kind, nil)).Interval(c.interval)
 		for _, want := range c.want {
 			if !strings.Contains(progress.String(), want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, progress.String())
@@ -90,7 +139,7 @@ func TestIntervalLines(t *testing.T) {
 // TestAStalledSecondHasNoLatency: where no answer came there is none, and 0 would be the best of all.
 func TestAStalledSecondHasNoLatency(t *testing.T) {
 	var progress bytes.Buffer
-	text := NewText(&bytes.Buffer{}, &progress, false, nil)
+	text := NewText(&bytes.Buffer{}, &progress, false, filled(t, "ping", nil))
 	text.Interval(Paired{To: 1, Sender: &result.Interval{To: 1, Packets: 1000, LatencyP50: 1e-4, LatencyP99: 5e-3}})
 	text.Interval(Paired{From: 1, To: 2, Sender: &result.Interval{From: 1, To: 2, Lost: 3}})
 	if want := "1.0   2.0        0.000 /s               -               -\n"; !strings.Contains(progress.String(), want) {
