@@ -71,11 +71,11 @@ struct {
 } frame_sums SEC(".maps");
 
 /*
- * What is remembered of a flow: the number after the highest that has come, how many of the window's
- * frames have come, and which numbers have: 32 of them in the lower half of a word, their block
- * (number / 32) in the upper half. The words are a ring, as many as Go makes the values large. A word
- * is taken over by a newer block when that block's first number comes, so nothing is cleared in a
- * trial.
+ * What is remembered of a flow: the number after the highest that has come, how many of the
+ * window's frames have come, and which numbers have: 32 of them in the lower half of a word, their
+ * block (number / 32) in the upper half. The words are a ring, as many as Go makes the values
+ * large. A word is taken over by a newer block when that block's first number comes, so nothing is
+ * cleared in a trial.
  */
 #define FLOW_WINDOW 1
 #define FLOW_WORDS 2

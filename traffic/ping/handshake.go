@@ -109,7 +109,8 @@ func decodeHello(b []byte) (hello, error) {
 
 func (h hello) sane() bool {
 	return h.Purpose <= farewell && h.Index < h.Total && h.Total <= maxFlows &&
-		h.Mix <= 101 && h.Message >= 1 && h.Message <= maxMessage && h.Response >= 1 && h.Response <= maxMessage
+		h.Mix <= 101 && h.Message >= 1 && h.Message <= maxMessage && h.Response >= 1 && h.Response <= maxMessage &&
+		(h.Mix == 0 || h.Response <= max(h.Message, askSize))
 }
 
 // answer is the receiver's word on one hello.

@@ -74,6 +74,7 @@ func TestMixIsRefusedWhereItCannotBe(t *testing.T) {
 		"depth at rate": {"rate": 100.0, "depth": int64(2)},
 		"depth of UDP":  {"protocol": "udp", "depth": int64(2)},
 		"more than all": {"reads": int64(101)},
+		"more around":   {"reads": int64(50), "message": int64(40), "response": int64(49)},
 	} {
 		if _, err := parseLoad(o); err == nil {
 			t.Errorf("%s passes", name)

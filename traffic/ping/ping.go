@@ -14,7 +14,9 @@
 // Arrived tells of the others: lost ones (no answer within the wait), and late ones
 // (answered after it). Over TCP, where nothing is lost, a request that is still
 // open when the trial ends counts as lost, and the time it has waited so far goes
-// into the latencies, so that a stall shows in the tail.
+// into the latencies, so that a stall shows in the tail. Where a trial is cut short,
+// what is under way and has not waited for that long yet counts as nothing at all:
+// nobody knows what would have become of it.
 package ping
 
 import (
@@ -160,6 +162,9 @@ func parseLoad(given result.Options) (load, error) {
 	return l.settled()
 }
 
+// mostAround bounds what a mix of reads and writes moves around its payload.
+func (s shape) mostAround() int { return max(s.message, askSize) }
+
 // settled fills what depends on other options and refuses what does not fit.
 func (l load) settled() (load, error) {
 	if l.message == 0 {
@@ -178,6 +183,8 @@ func (l load) settled() (load, error) {
 		l.outstanding = l.flows * l.depth
 	}
 	switch {
+	case l.mixed && l.response > l.mostAround():
+		return load{}, fmt.Errorf("a response of %d bytes beside reads: it is what asks for a read and what a write is answered by, which no figure counts; set it to at most %d", l.response, l.mostAround())
 	case l.mixed && l.udp:
 		return load{}, errors.New("reads and writes go over TCP, which keeps their order: set protocol to tcp, or leave reads out")
 	case l.open() && l.depth > 1:

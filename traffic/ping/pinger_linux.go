@@ -87,18 +87,15 @@ func newPinger(l load, p plan, thread int, fds []int, halted *atomic.Bool) (*pin
 // work sends and takes until the plan is over, a halt, or an error.
 func (g *pinger) work() error {
 	err := g.ping()
+	broken := err != nil && !g.halted.Load() // after a halt the peer may go away first
 	g.tally.flush(g.now)
-	g.neverLeft()
+	g.neverLeft(broken)
+	g.tally.flush(g.now)
 	for i := range g.flows {
-		o := &g.flows[i].out
-		for ; o.first < o.next; o.first++ {
-			if r := &o.ring[o.first&o.mask]; r.state == open || r.state == due {
-				g.tally.unanswered(r, g.now, !g.load.udp)
-			}
-		}
+		g.tally.leave(&g.flows[i].out, g.now, !g.load.udp, broken)
 	}
 	if g.tally.steps != nil {
-		g.tally.steps.finish()
+		g.tally.steps.finish(g.now)
 	}
 	return err
 }
@@ -138,13 +135,15 @@ func (g *pinger) kickAll() syscall.Errno {
 }
 
 // neverLeft counts the requests that were due when the trial ended and had no turn.
-func (g *pinger) neverLeft() {
+// Those of a trial that was cut short might still have left, late.
+func (g *pinger) neverLeft(broken bool) {
 	for g.arrivals != nil {
 		for ; g.at < g.have; g.at++ {
-			if g.times[g.at] >= min(g.now, g.tally.plan.stop) {
+			r := request{intended: g.times[g.at], state: due}
+			if r.intended >= min(g.now, g.tally.plan.stop) || !broken && g.tally.undecided(&r, g.now) {
 				return
 			}
-			g.tally.note(&request{intended: g.times[g.at]}, g.now, refused)
+			g.tally.note(&r, g.now, refused)
 			if g.tally.room() == 0 {
 				g.tally.flush(g.now)
 			}

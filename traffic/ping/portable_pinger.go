@@ -54,7 +54,7 @@ func (g *portablePinger) work() error {
 	var all sync.WaitGroup
 	var failed atomic.Bool
 	run := func(i int, do func() error) {
-		if errs[i] = do(); errs[i] != nil {
+		if errs[i] = do(); errs[i] != nil && !g.halted.Load() { // after a halt the peer may go away first
 			failed.Store(true)
 		}
 	}
@@ -67,22 +67,18 @@ func (g *portablePinger) work() error {
 	}
 	g.sent.Store(true)
 	all.Wait()
-	g.finish()
+	g.finish(failed.Load())
 	return errors.Join(errs...)
 }
 
-func (g *portablePinger) finish() {
+func (g *portablePinger) finish(broken bool) {
 	now := nanotime()
-	for _, f := range g.flows {
-		for o := &f.out; o.first < o.next; o.first++ {
-			if r := &o.ring[o.first&o.mask]; r.state == open || r.state == due {
-				g.tally.unanswered(r, now, !g.load.udp)
-			}
-		}
-	}
 	g.tally.flush(now)
+	for _, f := range g.flows {
+		g.tally.leave(&f.out, now, !g.load.udp, broken)
+	}
 	if g.tally.steps != nil {
-		g.tally.steps.finish()
+		g.tally.steps.finish(now)
 	}
 }
 

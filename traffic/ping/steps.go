@@ -7,45 +7,44 @@ import (
 	"windtunnel/result"
 )
 
-// step is what one thread saw in one interval. An answer belongs to the interval in
-// which it came.
+// step is what one thread saw in one interval. A request belongs to the interval in
+// which its answer came or it was given up. The window's intervals add up to the
+// window: its last one holds the requests of the window that end after it, and none
+// holds those of the warm-up that end in the window.
 type step struct {
 	thread  int
-	index   int // of the interval: from the window's begin; the warm-up's are below 0
+	index   int // of the interval
 	packets uint64
 	lost    uint64
+	writes  uint64 // requests whose payload went forth, also lost ones
+	reads   uint64 // those whose payload came back
 	times   *result.Recorder
-	last    bool // the thread has ended
+	ended   int64 // when the thread ended; 0: it goes on
 }
 
 // steps cuts one thread's time into intervals. It hands a full one over only when
 // somebody has room for it and a spare recorder is there, so it never waits.
 type steps struct {
-	from, interval int64
-	now            step
-	out            chan<- step
-	spares         <-chan *result.Recorder
+	plan   plan
+	last   int // the window's last interval
+	now    step
+	out    chan<- step
+	spares <-chan *result.Recorder
 }
 
 func newSteps(thread int, p plan, out chan<- step, spares <-chan *result.Recorder) *steps {
-	s := &steps{from: p.from, interval: p.interval, out: out, spares: spares}
-	s.now = step{thread: thread, index: s.index(p.start), times: result.NewRecorder()}
+	s := &steps{plan: p, last: p.end() - 1, out: out, spares: spares}
+	s.now = step{thread: thread, index: p.index(p.start), times: result.NewRecorder()}
 	return s
-}
-
-// index is the number of the interval of a time.
-func (s *steps) index(at int64) int {
-	d := at - s.from
-	if d < 0 {
-		d -= s.interval - 1
-	}
-	return int(d / s.interval)
 }
 
 func (s *steps) take(e *ended, closed bool) {
 	s.reach(e.done)
+	if s.plan.holds(e.intended) != (s.now.index >= 0) {
+		return
+	}
 	switch e.state {
-	case givenUp:
+	case givenUp, due, open: // the last two at the trial's end
 		s.now.lost++
 	case answered, lateAnswer:
 		s.now.packets++
@@ -55,11 +54,18 @@ func (s *steps) take(e *ended, closed bool) {
 		}
 		s.now.times.Record(e.done - since)
 	}
+	switch { // as sum and asked count the window's: a late answer's payload went when it was lost
+	case e.state == refused, e.state == lateAnswer:
+	case !e.read:
+		s.now.writes++
+	case e.state == answered:
+		s.now.reads++
+	}
 }
 
-// reach passes the interval on when it is over.
+// reach passes the interval on when it is over; the window's last one goes on until finish.
 func (s *steps) reach(now int64) {
-	index := s.index(now)
+	index := min(s.plan.index(now), s.last)
 	if index <= s.now.index {
 		return
 	}
@@ -68,15 +74,20 @@ func (s *steps) reach(now int64) {
 		select {
 		case s.out <- s.now:
 			s.now = step{thread: s.now.thread, index: index, times: spare}
+			return
 		default: // whoever watches is slow: this interval grows longer
 		}
 	default:
 	}
+	if s.now.index < 0 && index >= 0 { // but not from the warm-up into the window
+		s.now.times.Reset()
+		s.now = step{thread: s.now.thread, index: index, times: s.now.times}
+	}
 }
 
 // finish hands the running interval over; the collector always takes the last.
-func (s *steps) finish() {
-	s.now.last = true
+func (s *steps) finish(now int64) {
+	s.now.ended = now
 	s.out <- s.now
 }
 
@@ -85,7 +96,8 @@ type collector struct {
 	steps   chan step
 	spares  chan *result.Recorder
 	plan    plan
-	bytes   uint64 // of payload that an answered request moves
+	until   int64  // the window's end, or when the last thread ended before it
+	bytes   uint64 // of payload that a request moves
 	observe func(result.Interval)
 	reached []int // by thread: intervals before this one are complete
 	parts   map[int]*step
@@ -100,12 +112,12 @@ const spareRecorders = 2
 func newCollector(threads int, p plan, bytes uint64, observe func(result.Interval)) *collector {
 	c := &collector{
 		steps: make(chan step, threads*spareRecorders), spares: make(chan *result.Recorder, threads*(spareRecorders+1)),
-		plan: p, bytes: bytes, observe: observe, reached: make([]int, threads), parts: map[int]*step{}, done: make(chan struct{}),
+		plan: p, until: p.to, bytes: bytes, observe: observe, reached: make([]int, threads), parts: map[int]*step{}, done: make(chan struct{}),
 	}
 	for range threads * spareRecorders {
 		c.spares <- result.NewRecorder()
 	}
-	c.next = (&steps{from: p.from, interval: p.interval}).index(p.start)
+	c.next = p.index(p.start)
 	for i := range c.reached {
 		c.reached[i] = c.next
 	}
@@ -116,29 +128,28 @@ func newCollector(threads int, p plan, bytes uint64, observe func(result.Interva
 // run ends when steps is closed.
 func (c *collector) run() {
 	defer close(c.done)
+	ended := int64(0)
 	for s := range c.steps {
+		ended = max(ended, s.ended)
 		c.take(s)
 		for whole := slices.Min(c.reached); c.next < whole; c.next++ {
-			if !c.emit(c.next) {
-				break
-			}
+			c.emit(c.next)
 		}
 	}
-}
-
-// end is the number of the first interval after the window.
-func (c *collector) end() int {
-	return int((c.plan.to - c.plan.from + c.plan.interval - 1) / c.plan.interval)
+	for c.until = min(c.until, ended); c.emit(c.next); c.next++ {
+	}
 }
 
 func (c *collector) take(s step) {
 	c.reached[s.thread] = s.index + 1
-	if s.last {
-		c.reached[s.thread] = c.end()
+	if s.ended != 0 {
+		c.reached[s.thread] = min(c.plan.index(s.ended), c.plan.end())
 	}
 	if part := c.parts[s.index]; part != nil {
 		part.packets += s.packets
 		part.lost += s.lost
+		part.writes += s.writes
+		part.reads += s.reads
 		part.times.Merge(s.times)
 		s.times.Reset()
 		c.spare(s.times)
@@ -154,17 +165,17 @@ func (c *collector) spare(r *result.Recorder) {
 	}
 }
 
-// emit tells of one interval; false: it lies after the window.
+// emit tells of one interval; false: it lies after the end.
 func (c *collector) emit(index int) bool {
 	from, to := int64(index)*c.plan.interval, int64(index+1)*c.plan.interval
-	from, to = max(from, c.plan.start-c.plan.from), min(to, c.plan.to-c.plan.from)
+	from, to = max(from, c.plan.start-c.plan.from), min(to, c.until-c.plan.from)
 	if from >= to {
 		return false
 	}
 	i := result.Interval{From: time.Duration(from).Seconds(), To: time.Duration(to).Seconds()}
 	if part := c.parts[index]; part != nil {
 		delete(c.parts, index)
-		i.Packets, i.Lost, i.Bytes = part.packets, part.lost, part.packets*c.bytes
+		i.Packets, i.Lost, i.Bytes, i.BackBytes = part.packets, part.lost, part.writes*c.bytes, part.reads*c.bytes
 		i.LatencyP50, i.LatencyP99 = part.times.At(50), part.times.At(99)
 		part.times.Reset()
 		c.spare(part.times)

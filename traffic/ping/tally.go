@@ -11,6 +11,21 @@ type plan struct {
 	interval              int64 // ns; 0: no interval records
 }
 
+// holds tells whether a request that is due at a time is the window's.
+func (p *plan) holds(intended int64) bool { return intended >= p.from && intended < p.to }
+
+// index is the number of the interval of a time: from the window's begin; the warm-up's are below 0.
+func (p *plan) index(at int64) int {
+	d := at - p.from
+	if d < 0 {
+		d -= p.interval - 1
+	}
+	return int(d / p.interval)
+}
+
+// end is the number of the first interval after the window.
+func (p *plan) end() int { return int((p.to - p.from + p.interval - 1) / p.interval) }
+
 // How a request ended, beside the states of a request.
 const lateAnswer uint8 = 100 // answered after it had been given up
 
@@ -28,7 +43,8 @@ const flushEvery = 512
 // (note); flush, at a safe point, puts them into histograms and intervals.
 type tally struct {
 	plan   plan
-	closed bool // a closed loop: intended and actual times are the same
+	wait   int64 // ns, for an answer
+	closed bool  // a closed loop: intended and actual times are the same
 	ended  [flushEvery]ended
 	n      int
 
@@ -41,7 +57,7 @@ type tally struct {
 }
 
 func newTally(l load, p plan) *tally {
-	t := &tally{plan: p, closed: !l.open(), actual: result.NewRecorder()}
+	t := &tally{plan: p, wait: l.wait.Nanoseconds(), closed: !l.open(), actual: result.NewRecorder()}
 	if !t.closed {
 		t.intended, t.lag = result.NewRecorder(), result.NewRecorder()
 	}
@@ -72,10 +88,6 @@ func (t *tally) stray(now int64, was uint8) {
 	}
 }
 
-func (t *tally) inWindow(intended int64) bool {
-	return intended >= t.plan.from && intended < t.plan.to
-}
-
 // flush counts what has ended, and passes intervals on that are over by now.
 func (t *tally) flush(now int64) {
 	for i := range t.ended[:t.n] {
@@ -83,7 +95,7 @@ func (t *tally) flush(now int64) {
 		if t.steps != nil {
 			t.steps.take(e, t.closed)
 		}
-		if t.inWindow(e.intended) {
+		if t.plan.holds(e.intended) {
 			t.count(e)
 		}
 	}
@@ -111,7 +123,13 @@ func (t *tally) count(e *ended) {
 	case refused:
 		t.refuse++
 		return
-	case open: // at the trial's end
+	case due: // at the trial's end, as the next: it has no time at which it left
+		t.miss(e)
+		if !t.closed {
+			t.intended.Record(e.done - e.intended)
+		}
+		return
+	case open:
 		t.miss(e)
 	}
 	t.actual.Record(e.done - e.sent)
@@ -138,22 +156,42 @@ func (t *tally) recordLag(e *ended) {
 	}
 }
 
+// leave counts what is open on a flow when its thread ends. A broken one answers nothing more.
+func (t *tally) leave(o *outstanding, now int64, stream, broken bool) {
+	for ; o.first < o.next; o.first++ {
+		r := o.slot(o.first)
+		if (r.state == open || r.state == due) && (broken || !t.undecided(r, now)) {
+			t.unanswered(r, now, stream)
+		}
+	}
+}
+
 // unanswered counts what was still open when the trial ended. Over TCP an answer
 // would have come, so the time until now is a part of its latency; what had not
 // left yet counts from the intended time only.
 func (t *tally) unanswered(r *request, now int64, stream bool) {
-	switch {
-	case !t.inWindow(r.intended):
-	case !stream || r.state == givenUp:
-		t.count(&ended{intended: r.intended, sent: r.sent, state: givenUp, read: r.read})
-	case r.state == due:
-		t.lost++
-		if !t.closed {
-			t.intended.Record(now - r.intended)
-		}
-	default:
-		t.count(&ended{r.intended, r.sent, now, open, r.read})
+	if !t.plan.holds(r.intended) {
+		return
 	}
+	e := ended{r.intended, r.sent, now, r.state, r.read}
+	if !stream {
+		e.state = givenUp
+	}
+	if t.steps != nil {
+		t.steps.take(&e, t.closed)
+	}
+	t.count(&e)
+}
+
+// undecided tells of a request under way whose answer might yet have come in time when
+// the trial was cut short: nobody knows whether it would have been lost. At the end of
+// a whole trial there is none, since the wait for the last one that was due is over.
+func (t *tally) undecided(r *request, now int64) bool {
+	since := r.sent
+	if r.state == due {
+		since = r.intended
+	}
+	return now < min(since, t.plan.stop)+t.wait
 }
 
 // outcome is the sum of what several threads counted.

@@ -225,12 +225,17 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 	from := when.Start.Add(when.WarmUp)
 	to := from.Add(when.Window)
 	e.open() // at once: a sender's clock may be ahead
-	warm, before, err := w.watch(ctx, e, when, when.Start, from)
+	err := w.until(ctx, e, when.Start)
+	var warm []result.Interval
+	before := e.snapshot()
+	if err == nil {
+		warm, before, err = w.watch(ctx, e, when, before, when.Start, from)
+	}
 	if err != nil {
 		e.halt()
 		return result.PairEnd{}, err
 	}
-	steps, after, err := w.watch(ctx, e, when, from, to)
+	steps, after, err := w.watch(ctx, e, when, before, from, to)
 	if err == nil {
 		err = w.answerToEnd(ctx, e, to)
 	}
@@ -266,14 +271,11 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 }
 
 // watch waits from one time until another, interval by interval where they are asked
-// for: cut at whole intervals from the window's begin, as the sender's are. It returns
-// the last snapshot.
-func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, at, to time.Time) (steps []result.Interval, last snapshot, err error) {
+// for: cut at whole intervals from the window's begin, as the sender's are. It takes the
+// snapshot of the first time and returns that of the other, so that intervals leave out nothing.
+func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, first snapshot, at, to time.Time) (steps []result.Interval, last snapshot, err error) {
 	zero := when.Start.Add(when.WarmUp)
-	if err := w.until(ctx, e, at); err != nil {
-		return nil, e.snapshot(), err
-	}
-	for last = e.snapshot(); at.Before(to) && err == nil; {
+	for last = first; at.Before(to) && err == nil; {
 		next := to
 		if when.Interval > 0 {
 			whole := at.Sub(zero).Truncate(when.Interval)
@@ -289,7 +291,7 @@ func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, at,
 			i := result.Interval{
 				From: last.at.Sub(zero).Seconds(), To: now.at.Sub(zero).Seconds(),
 				Bytes: now.seen.bytes - last.seen.bytes, Packets: now.seen.requests - last.seen.requests,
-				BackBytes: w.load.answered(now.seen) - w.load.answered(last.seen),
+				BackBytes: w.load.wentBack(now.seen) - w.load.wentBack(last.seen),
 			}
 			if steps = append(steps, i); when.Observe != nil {
 				when.Observe(i)
@@ -300,13 +302,13 @@ func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, at,
 	return steps, last, err
 }
 
-// answered is how many bytes went back in the answers.
-func (l load) answered(c seen) uint64 {
-	reads := uint64(0) // of a mixed load, whose answers hold the message
+// wentBack is how many bytes of payload went back in the answers: of a mixed load those
+// of its reads, as in the totals.
+func (l load) wentBack(c seen) uint64 {
 	if l.mixed {
-		reads = c.back / uint64(l.message)
+		return c.back
 	}
-	return reads*uint64(l.message) + (c.requests-reads)*uint64(l.response)
+	return c.requests * uint64(l.response)
 }
 
 // answerToEnd answers until the sender has ended its flows.

@@ -250,7 +250,8 @@ struct frame_spread frame_sink_spread(const struct frame_sink *s)
 	struct frame_spread spread = {.fewest = s->expected.flows ? UINT64_MAX : 0};
 
 	for (uint32_t i = 0; i < s->expected.flows; i++) {
-		uint64_t frames = s->memory[(size_t)i * (FLOW_WORDS + s->expected.words) + FLOW_WINDOW];
+		uint64_t frames =
+		    s->memory[(size_t)i * (FLOW_WORDS + s->expected.words) + FLOW_WINDOW];
 
 		spread.came += frames > 0;
 		if (frames < spread.fewest)
