@@ -14,9 +14,9 @@ func (c CrewTime) Since(o CrewTime) CrewTime {
 	return CrewTime{Threads: c.Threads, CPU: max(0, c.CPU-o.CPU), Wait: max(0, c.Wait-o.Wait)}
 }
 
-// Add takes one more thread, which has spent so much.
-func (c *CrewTime) Add(cpu, wait time.Duration) {
-	c.Threads++
-	c.CPU += cpu
-	c.Wait += wait
+// Add takes other threads in.
+func (c *CrewTime) Add(o CrewTime) {
+	c.Threads += o.Threads
+	c.CPU += o.CPU
+	c.Wait += o.Wait
 }

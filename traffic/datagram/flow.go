@@ -95,7 +95,6 @@ type FlowCounts struct {
 // Snapshot is an engine's counters at one instant, flows as they were given.
 type Snapshot struct {
 	At      time.Time
-	CPU     time.Duration // of the hot threads
 	Send    traffic.CrewTime
 	Receive traffic.CrewTime
 	Flows   []FlowCounts

@@ -6,9 +6,9 @@ const (
 	// raisedNice is the nice value of a receiving thread that is not to be interrupted. 5 less than the stack's thread
 	// has was too little on an AMD EPYC, 10 as good as 19.
 	raisedNice = -10
-	// few are the datagrams a message below which, in the mean, they are taken to come one by one. The kernel joins some
+	// fewTogether are the datagrams a message below which, in the mean, they are taken to come one by one. The kernel joins some
 	// of what waits for a busy stack in any case, 3 to 5; what a sender's segmentation cut comes as 20 and more.
-	few = 8
+	fewTogether = 8
 )
 
 // priority is the one of a receiving thread.
@@ -36,4 +36,4 @@ func (p *priority) decide(raise bool) {
 }
 
 // few tells whether the messages since the last decision brought few datagrams of so many bytes each.
-func (d *doze) few(message int) bool { return d.bytes < few*message*d.came }
+func (d *doze) few(message int) bool { return d.bytes < fewTogether*message*d.came }

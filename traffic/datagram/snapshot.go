@@ -1,6 +1,10 @@
 package datagram
 
-import "time"
+import (
+	"time"
+
+	"windtunnel/traffic"
+)
 
 // Snapshot reads the counters. Each flow's are of one instant; the clock is read
 // just before them.
@@ -10,12 +14,11 @@ func (e *Engine) Snapshot() Snapshot {
 		s.Flows[i] = e.counts(i)
 	}
 	for _, t := range e.threads {
-		used, waited := t.cpuTime(), t.waitTime()
-		s.CPU += used
+		spent := traffic.CrewTime{Threads: 1, CPU: t.cpuTime(), Wait: t.waitTime()}
 		if t.send != nil {
-			s.Send.Add(used, waited)
+			s.Send.Add(spent)
 		} else {
-			s.Receive.Add(used, waited)
+			s.Receive.Add(spent)
 		}
 	}
 	return s

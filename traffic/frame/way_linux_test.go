@@ -3,7 +3,6 @@ package frame
 import (
 	"net"
 	"net/netip"
-	"runtime"
 	"strconv"
 	"testing"
 
@@ -14,14 +13,7 @@ import (
 // TestLinkLocal: an address that is at two interfaces is the one of its zone, by name or number.
 func TestLinkLocal(t *testing.T) {
 	needsRoot(t)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // with a namespace of its own, which ends with it
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			t.Error(err)
-			return
-		}
+	inNamespace(t, func() {
 		for _, name := range []string{"one", "two"} {
 			if err := linkLocal(name); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -47,8 +39,7 @@ func TestLinkLocal(t *testing.T) {
 		if _, err := deviceWith(netip.MustParseAddr("fe80::1%three")); err == nil {
 			t.Error("an interface that is not there was found")
 		}
-	}()
-	<-done
+	})
 }
 
 // linkLocal makes an interface with fe80::1, which knows a neighbour fe80::9.

@@ -98,14 +98,7 @@ func runWorker(t *testing.T, w traffic.Worker, when traffic.Schedule) result.Pai
 // TestClsactCounts: the older way to tc, as on kernels before 6.6.
 func TestClsactCounts(t *testing.T) {
 	needsRoot(t)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // with a namespace of its own, which ends with it
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			t.Error(err)
-			return
-		}
+	inNamespace(t, func() {
 		s := &bpfSink{how: byTC}
 		if err := s.load(expected{session: 1, flows: 1, sizes: mix{64}}, true); err != nil {
 			t.Error(err)
@@ -123,6 +116,21 @@ func TestClsactCounts(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Error("detaching what has gone:", err)
 		}
+	})
+}
+
+// inNamespace runs a test on a thread with a network namespace of its own, which ends with it.
+func inNamespace(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			t.Error(err)
+			return
+		}
+		do()
 	}()
 	<-done
 }

@@ -42,8 +42,8 @@ func (v Interval) sum() result.Interval {
 // pair is this end's result in Windtunnel's terms: what it received, and in a
 // bidirectional test what it sent as the opposite; or what it sent.
 func (e End) pair(s Start) result.PairEnd {
-	received, receives := e.direction(false)
-	sent, sends := e.direction(true)
+	received, receives := e.figures(false, false)
+	sent, sends := e.figures(true, true)
 	if receives {
 		received.Arrived = e.arrived()
 		if sends {
@@ -57,23 +57,24 @@ func (e End) pair(s Start) result.PairEnd {
 	return sent
 }
 
-// direction sums this end's own figures of the streams that it sends, or receives.
-func (e End) direction(sender bool) (p result.PairEnd, any bool) {
+// figures sums those of the streams that this end sends, or receives, by their sender or their receiver. Of
+// datagrams that the other end received iperf3's arithmetic has no true number.
+func (e End) figures(sends, bySender bool) (p result.PairEnd, any bool) {
 	for _, s := range e.Streams {
-		if s.Sender != sender {
+		if s.Sender != sends {
 			continue
 		}
 		any = true
-		mine := s.Received
-		if sender {
-			mine = s.Sent
+		sum := s.Received
+		if bySender {
+			sum = s.Sent
 		}
-		p.WindowSeconds = max(p.WindowSeconds, mine.Seconds)
-		p.Bytes += mine.Bytes
+		p.WindowSeconds = max(p.WindowSeconds, sum.Seconds)
+		p.Bytes += sum.Bytes
 		switch {
-		case s.UDP != nil && s.UDP.True != nil:
+		case s.UDP != nil && !bySender && s.UDP.True != nil:
 			p.Packets += s.UDP.True.Received
-		case s.UDP != nil:
+		case s.UDP != nil && bySender:
 			p.Packets += uint64(max(0, s.UDP.SentPackets))
 		}
 	}

@@ -47,17 +47,11 @@ func (t *tally) judge(e End, now reading, other untold) result.Limit {
 
 // way is the direction in which this end sends, or the other one.
 func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way) {
+	w.Sender, _ = e.figures(sends, true)
+	w.Receiver, _ = e.figures(sends, false)
 	w.Sender.Offered = &result.Offered{TargetBitsPerSecond: t.test.BitsPerSecond * float64(t.test.Parallel), Lag: e.Lag}
 	for i, s := range e.Streams {
-		if s.Sender != sends {
-			continue
-		}
-		add(&w.Sender, s.Sent)
-		add(&w.Receiver, s.Received)
-		if s.UDP != nil {
-			w.Sender.Packets += uint64(max(0, s.UDP.SentPackets))
-		}
-		if tcp := now.streams[i].tcp; tcp != nil {
+		if tcp := now.streams[i].tcp; tcp != nil && s.Sender == sends {
 			w.Sender.Connections = append(w.Sender.Connections, tcp.limited(t.base.streams[i].tcp))
 		}
 	}
@@ -106,10 +100,4 @@ func (c *tcpCounts) limited(before *tcpCounts) result.Connection {
 		before = &tcpCounts{}
 	}
 	return result.Connection{RwndLimitedSeconds: (c.rwnd - before.rwnd).Seconds(), SndbufLimitedSeconds: (c.sndbuf - before.sndbuf).Seconds()}
-}
-
-// add takes one more stream into an end.
-func add(end *result.PairEnd, s Sum) {
-	end.WindowSeconds = max(end.WindowSeconds, s.Seconds)
-	end.Bytes += s.Bytes
 }

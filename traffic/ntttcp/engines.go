@@ -67,10 +67,8 @@ func (e streamEngine) read() reading {
 	if e.sends {
 		now = e.Snapshot()
 	}
-	r := reading{flows: make([]flow, len(now.Flows)), spent: now.Receive}
-	if e.sends {
-		r.spent = now.Send
-	}
+	r := reading{flows: make([]flow, len(now.Flows)), spent: now.Send}
+	r.spent.Add(now.Receive) // of one role there are no threads
 	for i, f := range now.Flows {
 		r.flows[i] = flow{bytes: f.Bytes, calls: f.Calls}
 		if f.TCP != nil {
@@ -100,7 +98,7 @@ func (t *Test) datagrams(conns []net.Conn, cpu int) (engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("readying %d UDP sockets: %w", len(conns), err)
 	}
-	return datagramEngine{e, t.toolCalls, t.Role == traffic.Send}, nil
+	return datagramEngine{e, t.toolCalls}, nil
 }
 
 // patience is how long a UDP socket may refuse a datagram.
@@ -115,7 +113,6 @@ func (t *Test) packets() uint64 {
 type datagramEngine struct {
 	*datagram.Engine
 	calls func(datagram.FlowCounts) uint64
-	sends bool
 }
 
 // toolCalls is how many calls the tools would have made for what a flow has moved.
@@ -133,10 +130,8 @@ func (t *Test) toolCalls(f datagram.FlowCounts) uint64 {
 
 func (e datagramEngine) read() reading {
 	now := e.Snapshot()
-	r := reading{flows: make([]flow, len(now.Flows)), spent: now.Receive}
-	if e.sends {
-		r.spent = now.Send
-	}
+	r := reading{flows: make([]flow, len(now.Flows)), spent: now.Send}
+	r.spent.Add(now.Receive)
 	for i, f := range now.Flows {
 		r.flows[i] = flow{bytes: f.Bytes, calls: e.calls(f), packets: f.Packets, longer: f.Longer}
 	}

@@ -223,9 +223,7 @@ func (f *fleet) count() tally {
 	known := 0
 	for _, c := range f.all() {
 		now := c.engine.read()
-		sum.spent.Threads += now.spent.Threads
-		sum.spent.CPU += now.spent.CPU
-		sum.spent.Wait += now.spent.Wait
+		sum.spent.Add(now.spent)
 		for i, flow := range now.flows {
 			thread := &sum.threads[c.threads[i]]
 			thread.Bytes += flow.bytes

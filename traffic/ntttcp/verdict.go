@@ -11,19 +11,18 @@ import (
 // end was, nor what a UDP sender's datagrams came to. So it is asked twice: with another end that did nothing
 // but its part, and with one that was full and lost half of the datagrams. Where the verdict hangs on that, there is none.
 func (t *Test) limit(o Outcome, before, after tally) result.Limit {
-	idle, full := t.judge(o, before, after, false), t.judge(o, before, after, true)
+	spent, held := after.spent.Since(before.spent), after.limited(before)
+	idle, full := t.judge(o, spent, held, false), t.judge(o, spent, held, true)
 	if idle.Verdict == full.Verdict {
 		return idle
 	}
-	spent := after.spent.Since(before.spent)
 	busy := 100 * spent.CPU.Seconds() / (float64(max(1, spent.Threads)) * o.Seconds)
 	return result.Limit{Says: fmt.Sprintf("no verdict: this end's threads were busy %.0f %% of the time, and the protocol does not tell what the other end's did", min(busy, 100))}
 }
 
-func (t *Test) judge(o Outcome, before, after tally, full bool) result.Limit {
+func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection, full bool) result.Limit {
 	here := result.PairEnd{WindowSeconds: o.Seconds, Bytes: o.Bytes}
 	there := here
-	spent := after.spent.Since(before.spent)
 	here.Threads, here.CPUSeconds = spent.Threads, spent.CPU.Seconds()
 	there.Threads = 1
 	if full {
@@ -37,7 +36,7 @@ func (t *Test) judge(o Outcome, before, after tally, full bool) result.Limit {
 	if t.Role == traffic.Send {
 		sender.Offered.TargetBitsPerSecond = t.BitsPerSecond * float64(o.Connections)
 		sender.Offered.WaitSeconds = spent.Wait.Seconds()
-		sender.Connections = after.limited(before)
+		sender.Connections = held
 		if t.UDP {
 			receiver.Arrived = &result.Arrived{Expected: o.Calls}
 			if full {

@@ -110,7 +110,7 @@ func decodeHello(b []byte) (hello, error) {
 func (h hello) sane() bool {
 	return h.Purpose <= farewell && h.Index < h.Total && h.Total <= maxFlows &&
 		h.Mix <= 101 && h.Message >= 1 && h.Message <= maxMessage && h.Response >= 1 && h.Response <= maxMessage &&
-		(h.Mix == 0 || h.Response <= max(h.Message, askSize))
+		(h.Mix == 0 || h.Response <= mostAround(h.Message))
 }
 
 // answer is the receiver's word on one hello.

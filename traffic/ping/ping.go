@@ -162,8 +162,8 @@ func parseLoad(given result.Options) (load, error) {
 	return l.settled()
 }
 
-// mostAround bounds what a mix of reads and writes moves around its payload.
-func (s shape) mostAround() int { return max(s.message, askSize) }
+// mostAround bounds the response of a mix of reads and writes, which goes around a message's payload.
+func mostAround[bytes int | uint32](message bytes) bytes { return max(message, askSize) }
 
 // settled fills what depends on other options and refuses what does not fit.
 func (l load) settled() (load, error) {
@@ -183,8 +183,8 @@ func (l load) settled() (load, error) {
 		l.outstanding = l.flows * l.depth
 	}
 	switch {
-	case l.mixed && l.response > l.mostAround():
-		return load{}, fmt.Errorf("a response of %d bytes beside reads: it is what asks for a read and what a write is answered by, which no figure counts; set it to at most %d", l.response, l.mostAround())
+	case l.mixed && l.response > mostAround(l.message):
+		return load{}, fmt.Errorf("a response of %d bytes beside reads: it is what asks for a read and what a write is answered by, which no figure counts; set it to at most %d", l.response, mostAround(l.message))
 	case l.mixed && l.udp:
 		return load{}, errors.New("reads and writes go over TCP, which keeps their order: set protocol to tcp, or leave reads out")
 	case l.open() && l.depth > 1:

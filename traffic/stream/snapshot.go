@@ -9,7 +9,6 @@ import (
 // Snapshot is an engine's counters at one instant, counted since its start.
 type Snapshot struct {
 	At      time.Time
-	CPU     time.Duration // of all hot threads
 	Send    traffic.CrewTime
 	Receive traffic.CrewTime
 	Flows   []FlowCounts // as the flows were given
@@ -88,16 +87,14 @@ func (e *Engine) Counts() Snapshot {
 		s.Flows[i].ZeroCompleted, s.Flows[i].ZeroCopied = f.completions()
 	}
 	s.Send, s.Receive = e.crews[traffic.Send].time(), e.crews[traffic.Receive].time()
-	s.CPU = s.Send.CPU + s.Receive.CPU
 	return s
 }
 
 func (c *crew) time() traffic.CrewTime {
-	spent := traffic.CrewTime{Threads: len(c.threads)}
+	var spent traffic.CrewTime
 	for _, t := range c.threads {
 		cpu, wait := t.clock.read()
-		spent.CPU += cpu
-		spent.Wait += wait
+		spent.Add(traffic.CrewTime{Threads: 1, CPU: cpu, Wait: wait})
 	}
 	return spent
 }
