@@ -3,6 +3,7 @@ package datagram
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"testing"
@@ -48,6 +49,38 @@ func TestAPairHearsNobodyElse(t *testing.T) {
 	defer s.close()
 	if !s.connected {
 		t.Error("the socket is not taken for connected")
+	}
+}
+
+// TestASenderOfThisHostIsKnown: by loopback, or by one address at both ends.
+func TestASenderOfThisHostIsKnown(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		one  bool
+	}{
+		{"127.0.0.1", "127.0.0.1", true}, {"127.1.2.3", "127.0.0.1", true}, {"::1", "::1", true},
+		{"192.0.2.1", "192.0.2.1", true}, {"192.0.2.1", "192.0.2.2", false}, {"2001:db8::1", "2001:db8::2", false},
+	} {
+		if got := oneHost(netip.MustParseAddr(c.a), netip.MustParseAddr(c.b)); got != c.one {
+			t.Errorf("%s and %s are of one host: %t", c.a, c.b, got)
+		}
+	}
+	in, _ := paired(t)
+	s, err := takeOver(in, Config{Message: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if !s.own {
+		t.Error("a sender over loopback is taken for another host's")
+	}
+	unconnected, err := takeOver(listenUDP(t), Config{Message: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unconnected.close()
+	if unconnected.own {
+		t.Error("who sends to a socket that hears everybody is not known, and was")
 	}
 }
 

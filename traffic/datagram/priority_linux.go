@@ -17,7 +17,8 @@ const (
 // CPU, each datagram may wake either of the two, which takes the CPU from the other: the scheduler gives it to whoever
 // has slept. The sender's CPU pays for it, since it has to interrupt this one. A receiver that stays until its socket
 // is empty lets the next datagrams come to a stack that is awake, and together. Where aggregates come it is
-// the other way round: a stack that is not interrupted makes longer ones.
+// the other way round: a stack that is not interrupted makes longer ones. And a sender on this very host has no such
+// thread: if it shares the receiver's CPU, that one would only take it from the sender.
 type priority struct {
 	given  int // nice value
 	raised bool

@@ -118,7 +118,7 @@ func (r *receiver) decide() {
 	elsewhere := s.elsewhere()
 	d.does = busy && elsewhere
 	r.calls.rest.decide(s, d.does && d.pays(), c.Buffer == 0)
-	r.calls.priority.decide(busy && s.connected && !elsewhere && d.few(c.Message) && !c.KeepPriority)
+	r.calls.priority.decide(busy && s.connected && !s.own && !elsewhere && d.few(c.Message) && !c.KeepPriority)
 	if r.calls.priority.raised {
 		r.raised.Store(true)
 	}

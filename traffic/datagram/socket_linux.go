@@ -20,6 +20,7 @@ import (
 type socket struct {
 	fd        int
 	connected bool
+	own       bool // its peer is on this very host
 	six       bool
 	gro       bool
 	noGRO     string // why not
@@ -56,7 +57,7 @@ func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
 		return nil, fmt.Errorf("taking over a socket: %w", err)
 	}
 	_, err = unix.Getpeername(s.fd) // net does not know what pairUp has done
-	s.connected = err == nil
+	s.connected, s.own = err == nil, s.isOwn()
 	conn.Close()
 	if err := s.configure(c); err != nil {
 		s.close()
