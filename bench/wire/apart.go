@@ -23,9 +23,10 @@ const (
 	// nearPatience is how long a trial waits for them to be near each other again, at most.
 	nearPatience = 20 * time.Second
 	nearEvery    = 200 * time.Millisecond
-	// handoffs are those of a measurement, which takes some milliseconds, and handoffRuns how many there are, of which the median counts.
-	handoffs    = 5000
-	handoffRuns = 7
+	// handoffs are those of a run, each there and back, and handoffRuns how many runs a measurement has, of which the median counts: it takes
+	// a millisecond or three, and may be made while a program has the CPUs, whose turns spoil single runs.
+	handoffs    = 500
+	handoffRuns = 21
 )
 
 // distance keeps how far from each other two CPUs are.

@@ -52,26 +52,25 @@ func TestTrialsWaitUntilTheCPUsAreNear(t *testing.T) {
 	}
 }
 
-// TestATrialThatEndsApartIsRepeated, also where it was the least disturbed one by other programs.
-func TestATrialThatEndsApartIsRepeated(t *testing.T) {
-	trial := func(rate, busy float64) Sample {
-		s := Sample{PerSecond: rate}
+// TestATrialWithTheCPUsApartIsRepeated, also where it was the least disturbed one by other programs.
+func TestATrialWithTheCPUsApartIsRepeated(t *testing.T) {
+	trial := func(rate, busy float64, apart bool) Sample {
+		s := Sample{PerSecond: rate, Apart: apart}
 		s.Sender.WindowSeconds, s.Receiver.WindowSeconds = 1, 1
 		s.Sender.CPUs, s.Receiver.CPUs = []result.CPUSample{{Busy: busy}}, make([]result.CPUSample, 1)
 		return s
 	}
 	for name, c := range map[string]struct {
-		cpus   *distance
 		trials []Sample
 		rate   float64
 	}{
-		"near":                {measured(40), []Sample{trial(1, 0)}, 1},
-		"apart once":          {measured(40, 170, 40), []Sample{trial(1, 0), trial(2, 0.05)}, 2},
-		"disturbed, then not": {measured(40), []Sample{trial(1, 1), trial(2, 0.05)}, 2},
-		"near and disturbed":  {measured(40, 40, 40, 170, 40, 170, 40, 170), []Sample{trial(1, 1), trial(2, 0), trial(3, 0), trial(4, 0)}, 1},
+		"near":                {[]Sample{trial(1, 0, false)}, 1},
+		"apart once":          {[]Sample{trial(1, 0, true), trial(2, 0.05, false)}, 2},
+		"disturbed, then not": {[]Sample{trial(1, 1, false), trial(2, 0.05, false)}, 2},
+		"near and disturbed":  {[]Sample{trial(1, 1, false), trial(2, 0, true), trial(3, 0, true), trial(4, 0, true)}, 1},
 	} {
 		made := 0
-		best, err := undisturbed(context.Background(), c.cpus, func() (Sample, error) { made++; return c.trials[made-1], nil })
+		best, err := undisturbed(context.Background(), measured(40), func() (Sample, error) { made++; return c.trials[made-1], nil })
 		if err != nil || best.PerSecond != c.rate || made != len(c.trials) {
 			t.Errorf("%s: trial %g of %d, %v", name, best.PerSecond, made, err)
 		}

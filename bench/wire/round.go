@@ -40,10 +40,9 @@ func (w *Wire) Round(ctx context.Context, turn int, programs []Program) ([]Sampl
 	return samples, nil
 }
 
-// undisturbed repeats a trial in which other programs used the CPUs, or which ended with these far from each other, a few
-// times, and returns the least disturbed one.
+// undisturbed repeats a trial in which other programs used the CPUs, or these were far from each other, a few times, and returns
+// the least disturbed one.
 func undisturbed(ctx context.Context, cpus *distance, trial func() (Sample, error)) (best Sample, err error) {
-	bestApart := false
 	for try := range disturbedTries {
 		if err := cpus.await(ctx, nearPatience, nearEvery); err != nil {
 			return best, err
@@ -52,14 +51,10 @@ func undisturbed(ctx context.Context, cpus *distance, trial func() (Sample, erro
 		if err != nil {
 			return s, err
 		}
-		apart, err := cpus.apart()
-		if err != nil {
-			return s, err
+		if try == 0 || best.Apart && !s.Apart || best.Apart == s.Apart && s.Foreign() < best.Foreign() {
+			best = s
 		}
-		if try == 0 || bestApart && !apart || bestApart == apart && s.Foreign() < best.Foreign() {
-			best, bestApart = s, apart
-		}
-		if best.Foreign() <= Disturbed && !bestApart || ctx.Err() != nil {
+		if best.Foreign() <= Disturbed && !best.Apart || ctx.Err() != nil {
 			break
 		}
 	}

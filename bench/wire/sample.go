@@ -37,6 +37,7 @@ type Sample struct {
 	DroppedUDP       uint64        // and those that were not, most because a socket had no room
 	Own              time.Duration // CPU time of the program and the NAPI threads
 	PerSecond        float64       // bytes, packets or transactions, as who runs the program counts them
+	Apart            bool          // the CPUs were far from each other as the window began, or as it ended
 	Failed           error         // a trial of a peer that hung or gave up: nothing was measured
 }
 
@@ -72,9 +73,17 @@ func (s Sample) String() string {
 		100*s.Sender.CPUs[0].Busy/s.Sender.WindowSeconds, 100*s.Receiver.CPUs[0].Busy/s.Receiver.WindowSeconds, s.Sender.Stacks[0].TCPRetransmit, 100*s.Foreign())
 }
 
-// Sample measures both nodes from now on, each by a thread on its own CPU.
+// Sample measures both nodes from now on, each by a thread on its own CPU, and right before and after that how far these are from each other.
 // The program's processes are named, with their children, so that what other programs use can be told.
 func (w *Wire) Sample(ctx context.Context, window time.Duration, program ...int) (Sample, error) {
+	before, errBefore := w.cpus.apart()
+	s, err := w.between(ctx, window, program)
+	after, errAfter := w.cpus.apart()
+	s.Apart = before || after
+	return s, errors.Join(errBefore, err, errAfter)
+}
+
+func (w *Wire) between(ctx context.Context, window time.Duration, program []int) (Sample, error) {
 	var f Sample
 	var from, to [2]edge
 	var errs [2]error

@@ -33,8 +33,12 @@ func (w *Wire) Steady(ctx context.Context, most time.Duration, kind string, load
 	return do(ctx)
 }
 
-// startsIn is after how long a load's ends start together.
-const startsIn = 100 * time.Millisecond
+const (
+	// startsIn is after how long a load's ends start together.
+	startsIn = 100 * time.Millisecond
+	// lead is by how much their window begins before what is measured: little, as that is looked at for disturbances alone.
+	lead = 100 * time.Millisecond
+)
 
 // pair prepares both ends of a load.
 func (w *Wire) pair(ctx context.Context, kind string, load result.Options) (receiver, sender *Worker, err error) {
@@ -52,7 +56,7 @@ func (w *Wire) pair(ctx context.Context, kind string, load result.Options) (rece
 
 // begin has a load's ends run for its warm-up, and a window around what is measured.
 func begin(window time.Duration, ends ...*Worker) error {
-	when := schedule{InSeconds: startsIn.Seconds(), WarmUpSeconds: WarmUp.Seconds() / 2, WindowSeconds: (window + WarmUp/2 + Margin).Seconds()}
+	when := schedule{InSeconds: startsIn.Seconds(), WarmUpSeconds: (WarmUp - lead).Seconds(), WindowSeconds: (lead + window + Margin).Seconds()}
 	for _, p := range ends {
 		if err := json.NewEncoder(p.in).Encode(when); err != nil {
 			return err
