@@ -37,25 +37,10 @@ func (s *socket) elsewhere() bool { return s.connected && traffic.StackElsewhere
 
 // isOwn tells whether a connected socket's peer is on this very host: what it sends passes the stack within its own
 // sending call, on its CPU.
-func (s *socket) isOwn() bool {
-	peer, err := unix.Getpeername(s.fd)
-	if err != nil {
-		return false
-	}
+func (s *socket) isOwn(peer unix.Sockaddr) bool {
 	local, err := unix.Getsockname(s.fd)
-	return err == nil && oneHost(ipOf(peer), ipOf(local))
+	return err == nil && oneHost(traffic.IPOf(peer), traffic.IPOf(local))
 }
 
 // oneHost tells whether two ends of a path are one host's, by one address of both or one of loopback.
 func oneHost(a, b netip.Addr) bool { return a == b || a.IsLoopback() }
-
-// ipOf is an address of IPv4 or IPv6, without its zone.
-func ipOf(a unix.Sockaddr) netip.Addr {
-	switch a := a.(type) {
-	case *unix.SockaddrInet4:
-		return netip.AddrFrom4(a.Addr)
-	case *unix.SockaddrInet6:
-		return netip.AddrFrom16(a.Addr).Unmap()
-	}
-	return netip.Addr{}
-}

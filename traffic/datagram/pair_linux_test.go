@@ -24,6 +24,17 @@ func paired(t *testing.T) (in, out *net.UDPConn) {
 	return in, out
 }
 
+// taken is a socket that an engine has taken over, open until the test ends.
+func taken(t *testing.T, conn *net.UDPConn, c Config) *socket {
+	t.Helper()
+	s, err := takeOver(conn, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
+}
+
 // TestAPairHearsNobodyElse: a stranger's datagram does not come, the sender's does, and the engine sees a connected socket.
 func TestAPairHearsNobodyElse(t *testing.T) {
 	in, out := paired(t)
@@ -42,11 +53,7 @@ func TestAPairHearsNobodyElse(t *testing.T) {
 	if n, _, err := in.ReadFromUDPAddrPort(b); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("another one came, of %d bytes: %v", n, err)
 	}
-	s, err := takeOver(in, Config{Message: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := taken(t, in, Config{Message: 100})
 	if !s.connected {
 		t.Error("the socket is not taken for connected")
 	}
@@ -66,20 +73,10 @@ func TestASenderOfThisHostIsKnown(t *testing.T) {
 		}
 	}
 	in, _ := paired(t)
-	s, err := takeOver(in, Config{Message: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	if !s.own {
+	if !taken(t, in, Config{Message: 100}).own {
 		t.Error("a sender over loopback is taken for another host's")
 	}
-	unconnected, err := takeOver(listenUDP(t), Config{Message: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unconnected.close()
-	if unconnected.own {
+	if taken(t, listenUDP(t), Config{Message: 100}).own {
 		t.Error("who sends to a socket that hears everybody is not known, and was")
 	}
 }
@@ -97,11 +94,7 @@ func TestTheStacksCPUIsKnown(t *testing.T) {
 		}
 	}
 	in, out := paired(t)
-	s, err := takeOver(in, Config{Message: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := taken(t, in, Config{Message: 100})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

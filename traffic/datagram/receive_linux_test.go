@@ -105,10 +105,7 @@ func TestDropsOfAClosedSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := takeOver(listenUDP(t), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := taken(t, listenUDP(t), Config{})
 	number, copied := s.fd, -1
 	s.close()
 	if err := raw.Control(func(fd uintptr) { copied, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, number) }); err != nil {

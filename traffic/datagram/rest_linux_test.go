@@ -14,12 +14,9 @@ func resting(t *testing.T, config Config) (s *socket, q *rest, send func(b []byt
 	out, in := ends(t, "udp4", "127.0.0.1")
 	t.Cleanup(func() { out.Close() })
 	pairUp(in, addressOf(out))
-	s, err := takeOver(in, config)
+	s = taken(t, in, config)
+	k, err := newIntake(config, []*inlet{{socket: s}})
 	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.close)
-	if k, err = newIntake(config, []*inlet{{socket: s}}); err != nil {
 		t.Fatal(err)
 	}
 	q = &k.rest

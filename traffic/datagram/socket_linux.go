@@ -56,8 +56,10 @@ func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("taking over a socket: %w", err)
 	}
-	_, err = unix.Getpeername(s.fd) // net does not know what pairUp has done
-	s.connected, s.own = err == nil, s.isOwn()
+	peer, err := unix.Getpeername(s.fd) // net does not know what pairUp has done
+	if s.connected = err == nil; s.connected {
+		s.own = s.isOwn(peer)
+	}
 	conn.Close()
 	if err := s.configure(c); err != nil {
 		s.close()

@@ -2,11 +2,11 @@ package stream
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // leastKernelRate is under which the kernel is not asked to pace: two segments,
@@ -80,7 +80,7 @@ func outgoingQdiscs(fd int) (device string, kinds map[string]bool, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	routes, err := netlink.RouteGet(ipOf(address))
+	routes, err := netlink.RouteGet(traffic.IPOf(address).AsSlice())
 	if err != nil || len(routes) == 0 {
 		return "", nil, fmt.Errorf("asking for the route: %w", err)
 	}
@@ -97,14 +97,4 @@ func outgoingQdiscs(fd int) (device string, kinds map[string]bool, err error) {
 		kinds[q.Type()] = true
 	}
 	return link.Attrs().Name, kinds, nil
-}
-
-func ipOf(address unix.Sockaddr) net.IP {
-	switch a := address.(type) {
-	case *unix.SockaddrInet4:
-		return a.Addr[:]
-	case *unix.SockaddrInet6:
-		return netip.AddrFrom16(a.Addr).Unmap().AsSlice()
-	}
-	return nil
 }
