@@ -17,11 +17,11 @@ const (
 //go:nosplit
 func (h longHeader) putRun(to []byte, stride, n int, s Stamp) {
 	h.Put(to, s)
-	first := (*[longSize]byte)(to)
-	sum := h.sum(first)
+	first := *(*[longSize]byte)(to) // a copy: of what might overlap, each assignment below would be a call
+	sum := h.sum(&first)
 	for i := 1; i < n; i++ {
 		b := (*[longSize]byte)(to[i*stride:])
-		*b = *first
+		*b = first
 		sum += mix3
 		binary.BigEndian.PutUint64(b[24:], s.Seq+uint64(i))
 		binary.BigEndian.PutUint64(b[0:], magic<<32|uint64(fold(sum)))
@@ -52,11 +52,11 @@ func (h longHeader) runBehind(from []byte, stride int) (n int) {
 //go:nosplit
 func (h shortHeader) putRun(to []byte, stride, n int, s Stamp) {
 	h.Put(to, s)
-	first := (*[shortSize]byte)(to)
-	sum, seq := h.sum(first), uint32(s.Seq)
+	first := *(*[shortSize]byte)(to)
+	sum, seq := h.sum(&first), uint32(s.Seq)
 	for i := 1; i < n; i++ {
 		b := (*[shortSize]byte)(to[i*stride:])
-		*b = *first
+		*b = first
 		seq++
 		sum = nextSum(sum, seq)
 		binary.BigEndian.PutUint32(b[6:], seq)
