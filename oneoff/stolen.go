@@ -67,16 +67,20 @@ func mostStolen(before, after []time.Duration, over time.Duration) *result.Stole
 // aTick is less than two of the ticks, of 10 ms, in which the system tells of stolen time.
 const aTick = 15 * time.Millisecond
 
-// spoiled is what of a measurement was done by hosts that had not all of their CPUs: empty where no more of one was stolen than a
-// trial may miss, nor than the clock that counts it may add.
-func spoiled(pair result.PairSample) string {
+// spoiled is what of a measurement was done by hosts that had not all of their CPUs, where more was taken: empty where no more of
+// one was stolen than a trial may miss, nor than the clock that counts it may add.
+func spoiled(pair result.PairSample) (why string) {
+	most := 0.0
 	for _, end := range []struct {
 		whose string
 		result.PairEnd
 	}{{"this host's", pair.Sender}, {"the receiver's", pair.Receiver}} {
-		if s := end.Stolen; s != nil && s.Share*end.WindowSeconds > max(result.StealLimit*end.WindowSeconds, aTick.Seconds()) {
-			return fmt.Sprintf("%.0f %% of %s CPU %d was stolen by the hypervisor", 100*min(s.Share, 1), end.whose, s.CPU)
+		s := end.Stolen
+		if s == nil || s.Share <= most || s.Share*end.WindowSeconds <= max(result.StealLimit*end.WindowSeconds, aTick.Seconds()) {
+			continue
 		}
+		most = s.Share
+		why = fmt.Sprintf("%.0f %% of %s CPU %d was stolen by the hypervisor", 100*min(s.Share, 1), end.whose, s.CPU)
 	}
-	return ""
+	return why
 }

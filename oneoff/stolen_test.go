@@ -42,3 +42,23 @@ func TestStolenWhileAWindowIsOpen(t *testing.T) {
 		t.Errorf("of a host that does not tell: %+v", got)
 	}
 }
+
+// TestTheWorseOfTwoHostsIsNamed: a little that was taken of the one does not hide how much more was of the other.
+func TestTheWorseOfTwoHostsIsNamed(t *testing.T) {
+	end := func(share float64) result.PairEnd {
+		return result.PairEnd{WindowSeconds: 1, Stolen: &result.Stolen{CPU: 2, Share: share}}
+	}
+	for _, c := range []struct {
+		sender, receiver float64
+		want             string
+	}{
+		{0.08, 0.33, "33 % of the receiver's CPU 2 was stolen by the hypervisor"},
+		{0.33, 0.08, "33 % of this host's CPU 2 was stolen by the hypervisor"},
+		{0.001, 0.33, "33 % of the receiver's CPU 2 was stolen by the hypervisor"},
+		{0.001, 0.002, ""},
+	} {
+		if got := spoiled(result.PairSample{Sender: end(c.sender), Receiver: end(c.receiver)}); got != c.want {
+			t.Errorf("of %g and %g: %q, not %q", c.sender, c.receiver, got, c.want)
+		}
+	}
+}
