@@ -4,7 +4,7 @@ RELEASE ?= $(shell git describe --always --dirty 2>/dev/null || echo development
 LDFLAGS := -s -w -X main.release=$(RELEASE)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 
-.PHONY: all build guest poll demo demo-pps check test unit e2e fuzz peers promises soak kernels pci cgroup2 bonding nicqueues bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
+.PHONY: all build guest poll demo demo-pps check test unit e2e kills fuzz fuzz-traffic fuzz-vrouter peers promises soak kernels pci cgroup2 bonding nicqueues bench bench-traffic bench-vrouter bench-poll bench-sampling generate dist clean
 
 all: build
 
@@ -36,8 +36,10 @@ check:
 
 # Every test; what needs a peer program that is missing installs it first. The inputs that are known to libFuzzer
 # are tried once, by `fuzz`, which goes on from them.
-test: SKIP = ^TestLibFuzzer$$
-test: peers build unit e2e fuzz
+# What kills runs waits most of the time, and goes on beside those of the vRouter's fuzzers, which give way to it.
+test: SKIP = ^TestLibFuzzer$$|$(KILLS)
+test: peers build unit e2e fuzz-traffic
+	@$(MAKE) --no-print-directory -j2 -Otarget kills fuzz-vrouter
 
 # The packages that take longest begin first, or they would run alone at the end.
 unit:
@@ -45,16 +47,25 @@ unit:
 
 # Side by side run only tests that wait more than they work.
 e2e: build
-	$(GO) test -timeout 1800s -count=1 -parallel 4 -tags e2e ./tests/...
+	$(GO) test -timeout 1800s -count=1 -parallel 4 -tags e2e $(if $(SKIP),-skip '$(SKIP)') ./tests/...
+
+# Those of them in which runs are killed or stopped at every moment.
+KILLS = ^(TestNothingIsLeftAfterKills|TestNothingIsLeftAfterCtrlC|TestARunEndsThoughSomethingHangs)$$
+kills: build
+	$(GO) test -timeout 1200s -count=1 -tags e2e -run '$(KILLS)' ./tests/e2e
 
 # Strangers' bytes, in minutes of one CPU: every decoder of the traffic engine and of other tools' files, for six in all; the
 # vRouter's texts for nearly two, its core, compiled for the host, for two, and what the poll mode does with
 # packets for one.
-fuzz: peers
+fuzz: fuzz-traffic fuzz-vrouter
+
+fuzz-traffic: peers
 	@bash scripts/fuzz.sh 'traffic foreign' 6m
-	@bash scripts/fuzz.sh vrouter 100s
-	@bash scripts/corefuzz.sh 2m
-	@bash scripts/pollfuzz.sh 1m
+
+fuzz-vrouter: peers
+	@nice bash scripts/fuzz.sh vrouter 100s
+	@nice bash scripts/corefuzz.sh 2m
+	@nice bash scripts/pollfuzz.sh 1m
 
 peers:
 	@bash scripts/peers.sh
