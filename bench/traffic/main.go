@@ -57,7 +57,7 @@ const says = "Between two network namespaces, a CPU each; all tools send message
 	"Without segmentation offload every datagram leaves by itself; a receiver that takes aggregates (UDP_GRO), as ours does, may. Transactions are the requests that the responder's sockets got, of 1 byte (sockperf: 14, its least), one after the other, in blocking calls. " +
 	"Frames are of 64 bytes with FCS, counted by the sink; the bare loop redirects one constant frame in XDP live-frame mode into a program that drops and counts. " +
 	"The windows are %s long. A trial in which other programs used more than %.0f %% of the CPUs is repeated, as is one in which, right before its window or right after it, " +
-	"a line of cache took more than %d times as long from one CPU to the other as at best: then a hypervisor has moved them apart."
+	"a line of cache took more than %d times as long from one CPU to the other as usual: then a hypervisor has moved them apart."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	tools, err := peers.Find(ctx)

@@ -17,9 +17,11 @@ import (
 // long from one to the other, for seconds or minutes, and whatever one CPU hands the other costs more: a trial of such a time is
 // one of another machine, and no pair with one before or after it.
 const (
-	// Apart is how many times as long as at best a line takes between CPUs that are no longer near each other. Caches of
-	// their own and shared ones differ by 3 and more, and trials of the same by a third.
+	// Apart is how many times as long as usual, by near, a line takes at the least between CPUs that are no longer near each other.
+	// Caches of their own and shared ones differ by 3 and more, and trials of the same by a third.
 	Apart = 2
+	// looks are how many of the last measurements tell what is usual: some minutes'.
+	looks = 64
 	// nearPatience is how long a trial waits for them to be near each other again, at most.
 	nearPatience = 20 * time.Second
 	nearEvery    = 200 * time.Millisecond
@@ -32,7 +34,16 @@ const (
 // distance keeps how far from each other two CPUs are.
 type distance struct {
 	measure func() (time.Duration, error) // how long a line takes from one to the other
-	near    time.Duration                 // the least so far; 0: never measured
+	seen    []time.Duration               // the last that were measured
+}
+
+// near is what a line takes when they are near each other, as a rule: the lower quartile of what was measured, 0 of nothing. The least
+// would not do: on an Intel Xeon one look in forty has a third of what the others have, which would all be apart from that on.
+func (d *distance) near() time.Duration {
+	if len(d.seen) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(d.seen))[(len(d.seen)-1)/4]
 }
 
 // apart measures, and tells whether the CPUs are far from each other for what they were before.
@@ -41,10 +52,8 @@ func (d *distance) apart() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if d.near == 0 || now < d.near {
-		d.near = now
-	}
-	return now > Apart*d.near, nil
+	d.seen = append(d.seen[max(0, len(d.seen)-looks+1):], now)
+	return now > Apart*d.near(), nil
 }
 
 // await waits until the CPUs are near each other. If that takes too long, they are from now on as they are.
@@ -55,7 +64,7 @@ func (d *distance) await(ctx context.Context, patience, every time.Duration) err
 			return err
 		}
 		if time.Now().After(deadline) {
-			d.near = 0
+			d.seen = nil
 			return nil
 		}
 		if err := Wait(ctx, every); err != nil {

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,9 +23,24 @@ func measured(all ...time.Duration) *distance {
 
 func TestWhatIsApart(t *testing.T) {
 	d := measured(40, 79, 81, 170, 30, 61, 60)
-	for i, want := range []bool{false, false, true, true, false, true, false} {
+	for i, want := range []bool{false, false, true, true, false, false, false} { // a single 30 is not what is usual
 		if is, err := d.apart(); is != want || err != nil {
 			t.Errorf("measurement %d: %v, %v", i, is, err)
+		}
+	}
+	d = measured(slices.Concat(slices.Repeat([]time.Duration{30, 170}, looks), []time.Duration{75, 170})...) // every other one
+	for i := range 2*looks + 2 {
+		if is, err := d.apart(); is != (i%2 == 1 || i == 2*looks) || err != nil {
+			t.Errorf("measurement %d of two in turn: %v, %v", i, is, err)
+		}
+	}
+	if len(d.seen) > looks {
+		t.Errorf("%d are kept", len(d.seen))
+	}
+	d = measured(slices.Concat(slices.Repeat([]time.Duration{75}, 5), []time.Duration{24}, slices.Repeat([]time.Duration{90}, 9))...)
+	for i := range 15 {
+		if is, err := d.apart(); is || err != nil {
+			t.Errorf("measurement %d, around one of a third: %v, %v", i, is, err)
 		}
 	}
 }
@@ -34,19 +50,19 @@ func TestTrialsWaitUntilTheCPUsAreNear(t *testing.T) {
 	if _, err := d.apart(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.await(context.Background(), time.Hour, time.Nanosecond); err != nil || d.near != 40 {
-		t.Errorf("near: %v, %v", d.near, err)
+	if err := d.await(context.Background(), time.Hour, time.Nanosecond); err != nil || d.near() != 40 {
+		t.Errorf("near: %v, %v", d.near(), err)
 	}
 	d.measure = measured(170).measure // for good
-	if err := d.await(context.Background(), 0, time.Nanosecond); err != nil || d.near != 0 {
-		t.Errorf("what never was near again is taken as it is: %v, %v", d.near, err)
+	if err := d.await(context.Background(), 0, time.Nanosecond); err != nil || d.near() != 0 {
+		t.Errorf("what never was near again is taken as it is: %v, %v", d.near(), err)
 	}
 	if is, err := d.apart(); is || err != nil {
 		t.Errorf("from then on: %v, %v", is, err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	d.near = 40
+	d.seen = []time.Duration{40}
 	if err := d.await(ended, time.Hour, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("a wait that is over: %v", err)
 	}
