@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"windtunnel/result"
 )
 
 // measured is a distance that is measured as told, and then as the last one.
@@ -70,10 +69,9 @@ func TestTrialsWaitUntilTheCPUsAreNear(t *testing.T) {
 
 // TestATrialWithTheCPUsApartIsRepeated, also where it was the least disturbed one by other programs.
 func TestATrialWithTheCPUsApartIsRepeated(t *testing.T) {
-	trial := func(rate, busy float64, apart bool) Sample {
-		s := Sample{PerSecond: rate, Apart: apart}
+	trial := func(rate, others float64, apart bool) Sample {
+		s := Sample{PerSecond: rate, Apart: apart, Others: time.Duration(others * float64(time.Second))}
 		s.Sender.WindowSeconds, s.Receiver.WindowSeconds = 1, 1
-		s.Sender.CPUs, s.Receiver.CPUs = []result.CPUSample{{Busy: busy}}, make([]result.CPUSample, 1)
 		return s
 	}
 	for name, c := range map[string]struct {

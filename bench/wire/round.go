@@ -8,7 +8,7 @@ import (
 )
 
 // A trial in which other programs took more than this share of the CPUs (a quiet
-// machine's own housekeeping and the probes take 3 %) is repeated, up to so many
+// machine's own housekeeping and the probes take 1 %) is repeated, up to so many
 // times in all.
 const (
 	Disturbed      = 0.05

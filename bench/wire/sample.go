@@ -35,20 +35,19 @@ type Sample struct {
 	ReceivedTCP      uint64        // payload, as the receiving sockets' TCP counts it
 	ReceivedUDP      uint64        // datagrams handed to the receiving node's sockets; an aggregate is one
 	DroppedUDP       uint64        // and those that were not, most because a socket had no room
-	Own              time.Duration // CPU time of the program and the NAPI threads
+	Others           time.Duration // CPU time of all processes but the program's and the NAPI threads
 	PerSecond        float64       // bytes, packets or transactions, as who runs the program counts them
 	Apart            bool          // the CPUs were far from each other as the window began, or as it ended
 	Failed           error         // a trial of a peer that hung or gave up: nothing was measured
 }
 
-// Foreign is the share of the two CPUs' time that went to neither the program nor
-// the wire: other programs of this machine.
+// Foreign is the CPU time that went to neither the program nor the wire but to other
+// programs of this machine, as a share of the two CPUs' time.
 func (s Sample) Foreign() float64 {
 	if s.Failed != nil {
 		return 0
 	}
-	busy := s.Sender.CPUs[0].Busy + s.Receiver.CPUs[0].Busy
-	return (busy - s.Own.Seconds()) / (s.Sender.WindowSeconds + s.Receiver.WindowSeconds)
+	return s.Others.Seconds() / (s.Sender.WindowSeconds + s.Receiver.WindowSeconds)
 }
 
 // RateTCP is the payload that arrived, in order and once, in bits per second.
@@ -88,11 +87,12 @@ func (w *Wire) between(ctx context.Context, window time.Duration, program []int)
 	var from, to [2]edge
 	var errs [2]error
 	var both sync.WaitGroup
+	others := otherTime(append(descendants(program), w.napi...))
 	for i, n := range w.nodes {
 		both.Go(func() { from[i], to[i], errs[i] = n.edges(ctx, w.Nice, window) })
 	}
-	both.Go(func() { f.Own = cpuTimeOver(ctx, window, append(descendants(program), w.napi...)) })
 	both.Wait()
+	f.Others = otherTime(append(descendants(program), w.napi...)) - others
 	if err := errors.Join(errs[:]...); err != nil {
 		return f, err
 	}
@@ -206,27 +206,6 @@ func descendants(pids []int) (all []int) {
 		}
 	}
 	return all
-}
-
-// cpuTimeOver is the CPU time that processes use from now until the window's end.
-func cpuTimeOver(ctx context.Context, window time.Duration, pids []int) time.Duration {
-	before := cpuTime(pids)
-	if Wait(ctx, window) != nil {
-		return 0
-	}
-	return cpuTime(pids) - before
-}
-
-// cpuTime reads the processes' CPU clocks; a clock's id is made of the process's
-// (include/linux/posix-timers_types.h: CPUCLOCK_SCHED).
-func cpuTime(pids []int) (sum time.Duration) {
-	for _, pid := range pids {
-		var now unix.Timespec
-		if unix.ClockGettime(int32(^pid<<3|2), &now) == nil {
-			sum += time.Duration(now.Nano())
-		}
-	}
-	return sum
 }
 
 func Wait(ctx context.Context, d time.Duration) error {
