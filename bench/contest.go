@@ -38,8 +38,8 @@ func (c *Contest) Add(ours float64, peers []float64) {
 	}
 }
 
-// Rows are the comparison with the best peer, then those with a goal of their own.
-// Before any peer had a figure there are none.
+// Rows are the comparison with the best peer, then those with a goal of their own, then the peers that
+// gave no figure: the best of the others need not be the best there is. Before any peer had a figure there are none.
 func (c *Contest) Rows() (rows []*Comparison) {
 	best := c.best()
 	if best < 0 {
@@ -51,12 +51,21 @@ func (c *Contest) Rows() (rows []*Comparison) {
 			rows = append(rows, c.row(i, Goal{Ratio: goal}, "over "))
 		}
 	}
+	for i, of := range c.against {
+		if _, asked := c.alone[c.peers[i]]; len(of.Ours) == 0 && !asked {
+			rows = append(rows, c.row(i, Goal{}, "over "))
+		}
+	}
 	return rows
 }
 
 func (c *Contest) row(peer int, goal Goal, over string) *Comparison {
 	of := c.against[peer]
-	return &Comparison{What: c.what + ", " + over + c.peers[peer], Goal: goal, Ours: of.Ours, Peer: of.Peer}
+	row := &Comparison{What: c.what + ", " + over + c.peers[peer], Goal: goal, Ours: of.Ours, Peer: of.Peer}
+	if len(of.Ours) == 0 {
+		row.Why = "it failed in each trial"
+	}
+	return row
 }
 
 // best is the peer to which we compare worst, -1 when none has a figure.

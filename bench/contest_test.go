@@ -19,14 +19,27 @@ func TestTheBestPeerIsTheOneOverAllRounds(t *testing.T) {
 		c.Add(2, []float64{2, lucky, 0})
 	}
 	rows := c.Rows()
-	if len(rows) != 2 {
-		t.Fatalf("%d rows, want the best's and one goal's", len(rows))
+	if len(rows) != 3 {
+		t.Fatalf("%d rows, want the best's, one goal's, and one of the peer that was never there", len(rows))
 	}
 	if !strings.HasSuffix(rows[0].What, "over the best, steady") || rows[0].Estimate().Estimate != 1 || rows[0].Verdict() != Holds {
 		t.Errorf("best: %s", rows[0].Row())
 	}
 	if !strings.HasSuffix(rows[1].What, ", over lucky once") || rows[1].Goal.Ratio != 1.2 {
 		t.Errorf("alone: %s", rows[1].Row())
+	}
+	if !strings.HasSuffix(rows[2].What, ", over never there") || rows[2].Verdict() != None || !Decided(rows[2:]) {
+		t.Errorf("never there: %s", rows[2].Row())
+	}
+}
+
+// TestAGoalOverAPeerThatFailedIsNotMeasured, and the peer has one row.
+func TestAGoalOverAPeerThatFailedIsNotMeasured(t *testing.T) {
+	c := NewContest("rate", Goal{Ratio: 1}, []string{"steady", "gone"}, map[string]float64{"gone": 1.2})
+	c.Add(2, []float64{2, 0})
+	rows := c.Rows()
+	if len(rows) != 2 || rows[1].Verdict() != None || rows[1].Why == "" || rows[1].Goal.Ratio != 1.2 {
+		t.Fatalf("%d rows, the last %+v", len(rows), rows[len(rows)-1])
 	}
 }
 

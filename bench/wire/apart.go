@@ -56,6 +56,14 @@ func (d *distance) apart() (bool, error) {
 	return now > Apart*d.near(), nil
 }
 
+// last is what was measured last, 0 of nothing.
+func (d *distance) last() time.Duration {
+	if len(d.seen) == 0 {
+		return 0
+	}
+	return d.seen[len(d.seen)-1]
+}
+
 // await waits until the CPUs are near each other. If that takes too long, they are from now on as they are.
 func (d *distance) await(ctx context.Context, patience, every time.Duration) error {
 	for deadline := time.Now().Add(patience); ; {

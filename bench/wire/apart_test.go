@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
 )
 
 // measured is a distance that is measured as told, and then as the last one.

@@ -37,7 +37,8 @@ type Sample struct {
 	DroppedUDP       uint64        // and those that were not, most because a socket had no room
 	Others           time.Duration // CPU time of all processes but the program's and the NAPI threads
 	PerSecond        float64       // bytes, packets or transactions, as who runs the program counts them
-	Apart            bool          // the CPUs were far from each other as the window began, or as it ended
+	Far              time.Duration // how long a cache line took between the CPUs as the window began, or as it ended: the longer
+	Apart            bool          // that was long for them
 	Failed           error         // a trial of a peer that hung or gave up: nothing was measured
 }
 
@@ -67,18 +68,19 @@ func (s Sample) String() string {
 		return "failed: " + s.Failed.Error()
 	}
 	link := s.Receiver.Links[0]
-	return fmt.Sprintf("TCP %.2f Gbit/s, %.3f Mpps at %.0f B a packet, CPU %.1f %% and %.1f %%, retransmitted %d, others %.1f %%", s.RateTCP()/1e9,
+	return fmt.Sprintf("TCP %.2f Gbit/s, %.3f Mpps at %.0f B a packet, CPU %.1f %% and %.1f %%, retransmitted %d, others %.1f %%, a line in %v", s.RateTCP()/1e9,
 		float64(link.RxPackets)/s.Receiver.WindowSeconds/1e6, float64(link.RxBytes)/float64(max(1, link.RxPackets)),
-		100*s.Sender.CPUs[0].Busy/s.Sender.WindowSeconds, 100*s.Receiver.CPUs[0].Busy/s.Receiver.WindowSeconds, s.Sender.Stacks[0].TCPRetransmit, 100*s.Foreign())
+		100*s.Sender.CPUs[0].Busy/s.Sender.WindowSeconds, 100*s.Receiver.CPUs[0].Busy/s.Receiver.WindowSeconds, s.Sender.Stacks[0].TCPRetransmit, 100*s.Foreign(), s.Far)
 }
 
 // Sample measures both nodes from now on, each by a thread on its own CPU, and right before and after that how far these are from each other.
 // The program's processes are named, with their children, so that what other programs use can be told.
 func (w *Wire) Sample(ctx context.Context, window time.Duration, program ...int) (Sample, error) {
 	before, errBefore := w.cpus.apart()
+	farBefore := w.cpus.last()
 	s, err := w.between(ctx, window, program)
 	after, errAfter := w.cpus.apart()
-	s.Apart = before || after
+	s.Apart, s.Far = before || after, max(farBefore, w.cpus.last())
 	return s, errors.Join(errBefore, err, errAfter)
 }
 
