@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -262,6 +263,16 @@ func (e *Engine) Jitter() *result.Recorder {
 // Buffers are those of the first flow's socket as they really are (SO_SNDBUF,
 // SO_RCVBUF), in bytes; 0 where the system does not tell.
 func (e *Engine) Buffers() (send, receive int) { return e.sockets[0].buffers() }
+
+// Unread tells whether something has come to a receiver that it has not read yet; never where the system does not tell.
+func (e *Engine) Unread() bool {
+	for _, t := range e.threads {
+		if t.receive != nil && slices.ContainsFunc(t.receive.inlets, func(in *inlet) bool { return in.socket.unread() > 0 }) {
+			return true
+		}
+	}
+	return false
+}
 
 // Anew begins jitter, and the distributions of jitter and lag, anew, as iperf3 does
 // where the omitted part of a test ends. What is counted goes on.

@@ -74,6 +74,12 @@ func (s *socket) buffers() (send, receive int) {
 	return send, receive
 }
 
+// unread is the size of what came first of what was not read (SIOCINQ, udp(7)), in bytes: 0 also of an empty datagram.
+func (s *socket) unread() int {
+	n, _ := unix.IoctlGetInt(s.fd, unix.SIOCINQ)
+	return n
+}
+
 func (s *socket) configure(c Config) error {
 	domain, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil {

@@ -65,6 +65,9 @@ func knowFull([]*socket) (done func()) { return func() {} }
 // buffers are 0: these systems cut what is asked for, and net does not read it back.
 func (s *socket) buffers() (send, receive int) { return 0, 0 }
 
+// unread is 0: it is not asked for.
+func (s *socket) unread() int { return 0 }
+
 // drops is 0: these systems count them for all sockets together only.
 func (s *socket) drops() uint64 { return 0 }
 

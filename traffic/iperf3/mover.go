@@ -19,6 +19,8 @@ type mover interface {
 	// does not tell.
 	buffers() (send, receive int)
 	queued() uint64 // bytes that this end handed over and the other one has not acknowledged
+	waits() bool    // something has come that was not read yet; never where the system does not tell
+	haltSenders()   // nothing is sent after it
 	halt()          // nothing moves after it; the sockets stay open
 	close()
 	anew() // jitter and the distributions of jitter and lag begin anew

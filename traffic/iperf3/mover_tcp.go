@@ -47,6 +47,7 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 func (b *bytesMover) start()                { b.engine.Start() }
 func (b *bytesMover) done() <-chan struct{} { return b.engine.Done() }
 func (b *bytesMover) err() error            { return b.engine.Err() }
+func (b *bytesMover) haltSenders()          { b.engine.HaltSenders() }
 func (b *bytesMover) halt()                 { b.engine.Halt() }
 func (b *bytesMover) close()                { b.engine.Close() }
 func (b *bytesMover) buffers() (send, receive int) {
@@ -54,6 +55,7 @@ func (b *bytesMover) buffers() (send, receive int) {
 }
 
 func (b *bytesMover) queued() uint64 { return b.engine.Queued() }
+func (b *bytesMover) waits() bool    { return b.engine.Unread() }
 
 func (b *bytesMover) anew()                     {}
 func (b *bytesMover) jitter() *result.Histogram { return nil }

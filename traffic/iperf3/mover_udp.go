@@ -59,11 +59,14 @@ func (t Test) catchUp() int {
 func (d *datagramMover) start()                { d.engine.Start() }
 func (d *datagramMover) done() <-chan struct{} { return d.engine.Done() }
 func (d *datagramMover) err() error            { return d.engine.Err() }
+func (d *datagramMover) haltSenders()          { d.engine.HaltSenders() }
 func (d *datagramMover) halt()                 { d.engine.Halt() }
 func (d *datagramMover) close()                { d.engine.Close() }
 
 // queued is 0: nobody acknowledges datagrams.
 func (d *datagramMover) queued() uint64 { return 0 }
+
+func (d *datagramMover) waits() bool { return d.engine.Unread() }
 
 func (d *datagramMover) buffers() (send, receive int) { return d.engine.Buffers() }
 

@@ -144,6 +144,16 @@ func (t *tally) bytes(now reading) uint64 {
 	return t.busier(func(i int) uint64 { return now.streams[i].bytes - t.base.streams[i].bytes })
 }
 
+// received is what came since then, over all streams.
+func (t *tally) received(now reading) (sum uint64) {
+	for i, s := range t.streams {
+		if !s.sender {
+			sum += now.streams[i].bytes - t.base.streams[i].bytes
+		}
+	}
+	return sum
+}
+
 // blocks is bytes in whole blocks.
 func (t *tally) blocks(now reading) uint64 {
 	return t.busier(func(i int) uint64 { return now.streams[i].blocks - t.base.streams[i].blocks })

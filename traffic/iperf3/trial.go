@@ -255,17 +255,19 @@ const (
 
 func (t *trial) drain() (last time.Time) {
 	last = time.Now()
-	if t.test.Bytes == 0 && t.test.Blocks == 0 || !t.test.receives(t.server) || t.test.Bidirectional {
+	if t.test.Bytes == 0 && t.test.Blocks == 0 || !t.test.receives(t.server) {
 		return last
 	}
-	before := t.tally.bytes(t.mover.glance())
+	t.mover.haltSenders() // of both directions, as the client takes no more
+	before := t.tally.received(t.mover.glance())
 	for limit := last.Add(drainLimit); time.Now().Before(limit); {
 		time.Sleep(drainQuiet)
-		now := t.tally.bytes(t.mover.glance())
+		waits := t.mover.waits() // where many clients share the CPUs, quiet alone may be that of threads without a turn
+		now := t.tally.received(t.mover.glance())
 		switch {
 		case now != before:
 			before, last = now, time.Now()
-		case now >= t.due():
+		case !waits && now >= t.due():
 			return last
 		}
 	}
@@ -273,9 +275,13 @@ func (t *trial) drain() (last time.Time) {
 }
 
 // due is how much must come: TCP loses nothing, of UDP some at least. What is
-// omitted ends at each end in its own time.
+// omitted ends at each end in its own time, and of both directions either one
+// may have reached the limit.
 func (t *trial) due() uint64 {
-	if t.test.Protocol == UDP || t.test.Omit > 0 {
+	switch {
+	case t.test.Bidirectional:
+		return 0
+	case t.test.Protocol == UDP || t.test.Omit > 0:
 		return 1
 	}
 	return max(t.test.Bytes, t.test.Blocks*uint64(t.test.Length))

@@ -39,6 +39,12 @@ func (s *socket) queued() int {
 	return n
 }
 
+// unread is what has come and was not read (SIOCINQ, tcp(7)), in bytes.
+func (s *socket) unread() int {
+	n, _ := unix.IoctlGetInt(int(s.fd), unix.SIOCINQ)
+	return n
+}
+
 // minRTT is 0 where nothing was measured: the kernel then says ~0U
 // (tcp_min_rtt in include/net/tcp.h).
 func minRTT(info *unix.TCPInfo) time.Duration {

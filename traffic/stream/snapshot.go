@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"slices"
 	"time"
 
 	"windtunnel/traffic"
@@ -24,6 +25,11 @@ func (e *Engine) Queued() uint64 {
 		}
 	}
 	return sum
+}
+
+// Unread tells whether something has come to a receiver that it has not read yet; never where the system does not tell.
+func (e *Engine) Unread() bool {
+	return slices.ContainsFunc(e.flows, func(f *flow) bool { return f.role == traffic.Receive && f.unread() > 0 })
 }
 
 // FlowCounts is what one flow has done.

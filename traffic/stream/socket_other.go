@@ -79,6 +79,9 @@ func (s *socket) close() { s.conn.Close() }
 // queued is 0: this system does not tell what was handed over and not acknowledged.
 func (s *socket) queued() int { return 0 }
 
+// unread is not told either.
+func (s *socket) unread() int { return 0 }
+
 func (s *socket) info() *TCPInfo { return nil }
 
 func (s *socket) completions() (completed, copied uint64) { return 0, 0 }

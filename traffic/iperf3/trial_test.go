@@ -1,0 +1,80 @@
+package iperf3
+
+import (
+	"testing"
+	"time"
+
+	"windtunnel/result"
+)
+
+// lateMover is a mover whose receivers have a turn only after so many looks, as beside many others: what came waits
+// in their sockets until then.
+type lateMover struct {
+	looks   int
+	came    uint64
+	halted  bool // its senders
+	streams []*dataStream
+}
+
+func (m *lateMover) waits() bool { return m.looks > 0 }
+
+func (m *lateMover) glance() reading {
+	m.looks--
+	r := reading{streams: make([]counts, len(m.streams))}
+	for i, s := range m.streams {
+		switch {
+		case s.sender:
+			r.streams[i].bytes = 1 << 20 // in the busier direction
+		case m.looks < 0:
+			r.streams[i].bytes = m.came
+		}
+	}
+	return r
+}
+
+func (m *lateMover) haltSenders()              { m.halted = true }
+func (m *lateMover) read() reading             { return m.glance() }
+func (m *lateMover) start()                    {}
+func (m *lateMover) done() <-chan struct{}     { return nil }
+func (m *lateMover) err() error                { return nil }
+func (m *lateMover) buffers() (int, int)       { return 0, 0 }
+func (m *lateMover) queued() uint64            { return 0 }
+func (m *lateMover) halt()                     {}
+func (m *lateMover) close()                    {}
+func (m *lateMover) anew()                     {}
+func (m *lateMover) jitter() *result.Histogram { return nil }
+func (m *lateMover) lag() *result.Histogram    { return nil }
+
+// TestAServerTakesWhatHasComeBeforeTheClientsEnd, also in both directions, and where its threads had no turn for longer than
+// it waits for what is under way.
+func TestAServerTakesWhatHasComeBeforeTheClientsEnd(t *testing.T) {
+	const came = 1 << 16
+	for name, test := range map[string]Test{
+		"TCP, bytes":           {Protocol: TCP, Bytes: came, Length: 1 << 10},
+		"TCP, blocks":          {Protocol: TCP, Blocks: came >> 10, Length: 1 << 10},
+		"UDP":                  {Protocol: UDP, Bytes: came, Length: 1 << 10},
+		"TCP, both directions": {Protocol: TCP, Bytes: came, Length: 1 << 10, Bidirectional: true},
+		"UDP, both directions": {Protocol: UDP, Bytes: came, Length: 1 << 10, Bidirectional: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			streams := []*dataStream{{id: 1}}
+			if test.Bidirectional {
+				streams = append(streams, &dataStream{id: 3, sender: true})
+			}
+			m := &lateMover{looks: 3, came: came, streams: streams}
+			s := &trial{test: test, server: true, streams: streams, mover: m, tally: newTally(test, streams, time.Now())}
+			began := time.Now()
+			last := s.drain()
+			if got := s.tally.received(m.read()); got != came || m.looks > -1 {
+				t.Errorf("%d bytes of %d were taken", got, came)
+			}
+			if !m.halted {
+				t.Error("senders went on")
+			}
+			if took := time.Since(began); took >= drainLimit || last.Sub(began) < 3*drainQuiet {
+				t.Errorf("it took %v, and the last came after %v", took, last.Sub(began))
+			}
+		})
+	}
+}
