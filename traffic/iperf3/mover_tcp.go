@@ -34,6 +34,7 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 		// the first ten segments go at once. Its blocks leave whole, as its receivers
 		// count no others.
 		BitsPerSecond: t.BitsPerSecond, Together: max(1, t.Burst), Burst: int(t.BitsPerSecond / 8 * lateness.Seconds()), Pacing: stream.PaceBucket,
+		Prompt:     t.Bytes > 0 || t.Blocks > 0, // the last byte's time is the test's
 		LimitBytes: l.bytes, LimitCalls: l.blocks, Payload: t.payload(), Silence: -1,
 	}
 	if t.ZeroCopy {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -247,8 +248,9 @@ func (t *trial) empty(ctx context.Context, ended time.Time) (time.Time, error) {
 
 // drainQuiet and drainLimit bound how long a server goes on reading after the
 // client's end, where a limit ended the test: all that was sent counts then, in
-// the time until it came.
+// the time until it came, to a drainTick.
 const (
+	drainTick  = time.Millisecond
 	drainQuiet = 50 * time.Millisecond
 	drainLimit = 2 * time.Second
 )
@@ -258,16 +260,21 @@ func (t *trial) drain() (last time.Time) {
 	if t.test.Bytes == 0 && t.test.Blocks == 0 || !t.test.receives(t.server) {
 		return last
 	}
-	t.mover.haltSenders() // of both directions, as the client takes no more
-	before := t.tally.received(t.mover.glance())
+	var halted sync.WaitGroup
+	halted.Go(t.mover.haltSenders) // of both directions, as the client takes no more; one that is blocked takes its time
+	defer halted.Wait()
+	before, came := t.tally.received(t.mover.glance()), last
 	for limit := last.Add(drainLimit); time.Now().Before(limit); {
-		time.Sleep(drainQuiet)
+		time.Sleep(drainTick)
 		waits := t.mover.waits() // where many clients share the CPUs, quiet alone may be that of threads without a turn
 		now := t.tally.received(t.mover.glance())
 		switch {
 		case now != before:
 			before, last = now, time.Now()
-		case !waits && now >= t.due():
+			came = last
+		case waits:
+			came = time.Now()
+		case now >= t.due() && time.Since(came) >= drainQuiet:
 			return last
 		}
 	}

@@ -72,7 +72,7 @@ func TestAServerTakesWhatHasComeBeforeTheClientsEnd(t *testing.T) {
 			if !m.halted {
 				t.Error("senders went on")
 			}
-			if took := time.Since(began); took >= drainLimit || last.Sub(began) < 3*drainQuiet {
+			if took := time.Since(began); took >= drainLimit || last.Sub(began) < 3*drainTick || took-last.Sub(began) < drainQuiet {
 				t.Errorf("it took %v, and the last came after %v", took, last.Sub(began))
 			}
 		})

@@ -94,6 +94,9 @@ func (t *thread) wait(took time.Duration, moved uint64) {
 			moved = 0
 		}
 	}
+	if t.prompt {
+		moved = 0
+	}
 	t.lowWater(took, moved)
 }
 

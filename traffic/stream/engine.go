@@ -52,6 +52,7 @@ type Config struct {
 	Copy    string
 	Discard bool // receivers drop the payload in the kernel (MSG_TRUNC)
 	Receive int  // bytes of one receiving call at most; 0: what is fastest
+	Prompt  bool // receivers wait for no more than what is there: else what comes last may be read 0.1 s late
 
 	BitsPerSecond float64 // of payload, of each sending flow; 0: as fast as it goes
 	Pacing        string

@@ -253,6 +253,22 @@ func TestAFallenRateLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// TestAPromptReceiverWaitsForAnything where another one waits for enough: what comes last is read when it comes.
+func TestAPromptReceiverWaitsForAnything(t *testing.T) {
+	for _, prompt := range []bool{false, true} {
+		near, _ := connected(t, 1)
+		e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{Message: 1390, Prompt: prompt}) // of small messages, whatever the CPU
+		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer thread.close()
+		if thread.wait(time.Millisecond, 50_000); thread.water > 1 == prompt {
+			t.Errorf("prompt %v: waits for %d bytes at 50 MB/s", prompt, thread.water)
+		}
+	}
+}
+
 // TestAReceiverWaitsWhereItsStackWorks: on another CPU it is woken for whatever comes.
 func TestAReceiverWaitsWhereItsStackWorks(t *testing.T) {
 	var allowed unix.CPUSet

@@ -33,6 +33,7 @@ type thread struct {
 	bound        int     // calls of a burst
 	gentle       bool    // calls are few: see await
 	waits        bool    // for enough to be there: see lowWater
+	prompt       bool    // it waits for anything, whatever the rate
 	water        int     // bytes: what it waits for now
 	small        bool    // its messages are
 	call         uintptr // bytes of a receiving call
@@ -84,6 +85,7 @@ func newThread(e *Engine, role traffic.Role, flows []*flow) (*thread, error) {
 		}
 	}
 	t.waits = role == traffic.Receive && len(flows) == 1
+	t.prompt = e.config.Prompt
 	t.small, t.call = e.config.Message <= smallMessage, t.buffer.size
 	if err := t.poll(interest); err != nil {
 		t.close() // of its splicer's pipe, too
