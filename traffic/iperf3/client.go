@@ -230,8 +230,10 @@ func (c *client) exchange(t *trial, last reading, used CPU) error {
 }
 
 func (c *client) trade(t *trial, last reading, used CPU) (*results, error) {
-	if err := c.control.sendState(testEnd); err != nil {
-		return nil, err
+	if !t.told {
+		if err := c.control.sendState(testEnd); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.control.expect(exchangeResults, answerTimeout); err != nil {
 		return nil, err

@@ -96,3 +96,53 @@ func TestSilentConnections(t *testing.T) {
 		t.Errorf("%d lines tell of them, such as %v", len(h.refused), h.refused[1])
 	}
 }
+
+// TestAServerEndsAtTheLimit of what it sends by itself, as iperf3's does: a client's word comes only when more has left.
+func TestAServerEndsAtTheLimit(t *testing.T) {
+	h := serve(t, ServerOptions{})
+	for number, c := range []struct {
+		bytes, blocks uint64
+		parallel      int
+	}{{1 << 20, 0, 1}, {0, 10, 1}, {1 << 20, 0, 4}} {
+		o := h.options()
+		o.Reverse, o.Duration, o.Bytes, o.Blocks, o.Length, o.Parallel = true, 0, c.bytes, c.blocks, 1<<17, c.parallel
+		r, err := run(t, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := max(c.bytes, c.blocks<<17)
+		for name, end := range map[string]End{"client": r.end(t), "server": h.session(t, uint64(number+1)).end(t)} {
+			var sent, received uint64
+			for _, s := range end.Streams {
+				sent, received = sent+s.Sent.Bytes, received+s.Received.Bytes
+			}
+			if sent != want || received != want {
+				t.Errorf("%+v: by the %s %d bytes were sent and %d received, want %d", c, name, sent, received, want)
+			}
+		}
+	}
+}
+
+// TestWhoHasALimit: an end of what it sends, unless something is omitted; a server not of datagrams, which may be lost.
+func TestWhoHasALimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		test           Test
+		client, server bool
+	}{
+		"TCP":             {Test{Protocol: TCP}, true, false},
+		"UDP":             {Test{Protocol: UDP}, true, false},
+		"TCP back":        {Test{Protocol: TCP, Reverse: true}, false, true},
+		"UDP back":        {Test{Protocol: UDP, Reverse: true}, false, false},
+		"both ways":       {Test{Protocol: TCP, Bidirectional: true}, false, false},
+		"omitting":        {Test{Protocol: TCP, Omit: time.Second}, false, false},
+		"omitting, back":  {Test{Protocol: TCP, Omit: time.Second, Reverse: true}, false, false},
+		"without a limit": {Test{Protocol: TCP, Duration: time.Second}, false, false},
+	} {
+		if c.test.Duration == 0 {
+			c.test.Bytes = 1 << 20
+		}
+		if client, server := c.test.limits(false).bytes > 0, c.test.limits(true).bytes > 0; client != c.client || server != c.server {
+			t.Errorf("%s: the client has a limit: %v, the server: %v", name, client, server)
+		}
+	}
+}

@@ -21,6 +21,7 @@ type trial struct {
 	tally  *tally
 	meter  meter
 	finish time.Time // when a client ends it, zero: not by time
+	told   bool      // the server knows that the client has ended it
 }
 
 // errEnded is the regular end of a test's traffic.
@@ -43,6 +44,10 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 	ended := time.Now()
 	if t.server && errors.Is(err, errEnded) {
 		ended = t.drain()
+	}
+	if !t.server && errors.Is(err, errEnded) && t.test.Reverse && !t.test.Bidirectional {
+		// Halting waits 0.1 s where nothing comes any more, by which the sender's time would be too long.
+		t.told = t.control.sendState(testEnd) == nil
 	}
 	t.mover.halt()
 	if !t.server && errors.Is(err, errEnded) && t.test.Duration == 0 {
