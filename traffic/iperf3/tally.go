@@ -141,26 +141,26 @@ func (e *extremes) note(s TCPState) {
 // bytes is what was moved since what is omitted ended, over all streams of the
 // busier direction: that is what a limit is about in iperf3.
 func (t *tally) bytes(now reading) uint64 {
-	return t.busier(func(i int) uint64 { return now.streams[i].bytes - t.base.streams[i].bytes })
+	return max(t.moved(now))
 }
 
 // received is what came since then, over all streams.
-func (t *tally) received(now reading) (sum uint64) {
-	for i, s := range t.streams {
-		if !s.sender {
-			sum += now.streams[i].bytes - t.base.streams[i].bytes
-		}
-	}
-	return sum
+func (t *tally) received(now reading) uint64 {
+	_, received := t.moved(now)
+	return received
+}
+
+// moved is the bytes of each direction since then.
+func (t *tally) moved(now reading) (sent, received uint64) {
+	return t.directions(func(i int) uint64 { return now.streams[i].bytes - t.base.streams[i].bytes })
 }
 
 // blocks is bytes in whole blocks.
 func (t *tally) blocks(now reading) uint64 {
-	return t.busier(func(i int) uint64 { return now.streams[i].blocks - t.base.streams[i].blocks })
+	return max(t.directions(func(i int) uint64 { return now.streams[i].blocks - t.base.streams[i].blocks }))
 }
 
-func (t *tally) busier(of func(stream int) uint64) uint64 {
-	var sent, received uint64
+func (t *tally) directions(of func(stream int) uint64) (sent, received uint64) {
 	for i, s := range t.streams {
 		if s.sender {
 			sent += of(i)
@@ -168,5 +168,5 @@ func (t *tally) busier(of func(stream int) uint64) uint64 {
 			received += of(i)
 		}
 	}
-	return max(sent, received)
+	return sent, received
 }

@@ -45,7 +45,7 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 	if t.server && errors.Is(err, errEnded) {
 		ended = t.drain()
 	}
-	if !t.server && errors.Is(err, errEnded) && t.test.Reverse && !t.test.Bidirectional {
+	if !t.server && errors.Is(err, errEnded) && !t.test.receives(true) {
 		// Halting waits 0.1 s where nothing comes any more, by which the sender's time would be too long.
 		t.told = t.control.sendState(testEnd) == nil
 	}
