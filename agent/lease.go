@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,14 +42,12 @@ func ThisProcess(pid int, what string) (Process, error) {
 	return Process{PID: pid, Start: start, What: what}, err
 }
 
-// startTime reads field 22 of /proc/PID/stat; the name in field 2 may hold
-// anything, so fields are counted from its closing bracket (proc(5)).
+// startTime reads field 22 of /proc/PID/stat (proc(5)).
 func startTime(pid int) (string, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields, err := ktime.Stat(pid)
 	if err != nil {
 		return "", err
 	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	if len(fields) < 20 {
 		return "", fmt.Errorf("/proc/%d/stat is short", pid)
 	}
@@ -63,11 +59,8 @@ func startTime(pid int) (string, error) {
 		return fields[19], nil
 	}
 	ticks, err := strconv.ParseInt(fields[19], 10, 64)
-	return strconv.FormatInt(ticks-int64(moved/clockTick), 10), err
+	return strconv.FormatInt(ticks-int64(moved/ktime.Tick), 10), err
 }
-
-// clockTick is of the times in /proc/PID/stat: USER_HZ is 100 on every architecture that Linux and Go have in common.
-const clockTick = 10 * time.Millisecond
 
 // Lease is what one conductor holds on this host: a folder under Root that names
 // its owner, in which its agents note what would outlive a kill -9 of them.

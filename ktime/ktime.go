@@ -1,7 +1,8 @@
 //go:build linux
 
 // Package ktime tells of the kernel's own clocks, which are those of a process but for one in a time namespace (time_namespaces(7)):
-// to such a process its clocks since boot are moved, and to BPF programs they are not.
+// to such a process its clocks since boot are moved, and to BPF programs they are not. It also tells what the kernel says of another
+// process's time.
 package ktime
 
 import (

@@ -10,24 +10,20 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/ktime"
 )
 
 // clocks are how long a process has run, and how long its BPF programs at perf events and tracepoints have.
 type clocks struct{ process, samples time.Duration }
 
 func clocksOf(pid int) (c clocks, err error) {
-	var at unix.Timespec
-	if err := unix.ClockGettime(processClock(pid), &at); err != nil {
+	if c.process, err = ktime.Used(pid); err != nil {
 		return c, fmt.Errorf("reading the clock of process %d: %w", pid, err)
 	}
-	c.process = time.Duration(at.Nano())
 	c.samples, err = sampledFor(pid)
 	return c, err
 }
-
-// processClock is the clock of what all threads of a process have run, those that have ended too, by the scheduler
-// (CPUCLOCK_SCHED in include/linux/posix-timers_types.h; clock_getcpuclockid(3)).
-func processClock(pid int) int32 { return int32(^pid<<3 | 2) }
 
 // Of a BPF program, its file's information has these (bpf_prog_show_fdinfo in kernel/bpf/syscall.c).
 var (

@@ -1,19 +1,13 @@
 package wire
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"windtunnel/ktime"
 )
-
-// clockTick is the unit of times in /proc/PID/stat (proc(5)): USER_HZ is 100 on every architecture that Go runs on.
-const clockTick = 10 * time.Millisecond
 
 // otherTime is the CPU time that all processes of the machine but some have used, and those that these have reaped. What
 // has ended is still in it, with its parent, so that two readings tell what was used between them; what has ended
@@ -31,33 +25,30 @@ func otherTime(but []int) (sum time.Duration) {
 	return sum
 }
 
-// cpuTime reads a process's CPU clock, whose id is made of the process's (include/linux/posix-timers_types.h:
-// CPUCLOCK_SCHED). It is 0 of one that has ended.
+// cpuTime is what a process has used, 0 of one that has ended.
 func cpuTime(pid int) time.Duration {
-	var now unix.Timespec
-	if unix.ClockGettime(int32(^pid<<3|2), &now) != nil {
+	used, err := ktime.Used(pid)
+	if err != nil {
 		return 0
 	}
-	return time.Duration(now.Nano())
+	return used
 }
 
-// reapedTime is what a process's children had used that it has waited for.
+// reapedTime is what a process's children had used that it has waited for: cutime and cstime, the 16th and 17th field of
+// /proc/PID/stat (proc(5)); 0 of one that has ended.
 func reapedTime(pid int) time.Duration {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields, err := ktime.Stat(pid)
 	if err != nil {
-		return 0 // it has ended
+		return 0
 	}
-	return reapedIn(string(text))
+	return reapedIn(fields)
 }
 
-// reapedIn is the sum of cutime and cstime, the 16th and 17th field of proc(5), of which the second is a name in
-// parentheses that may hold anything.
-func reapedIn(stat string) (sum time.Duration) {
-	const named = 2
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	for i := 16 - named - 1; i < 17-named && i < len(fields); i++ {
+func reapedIn(fields []string) (sum time.Duration) {
+	const first = 3 // of the fields
+	for i := 16 - first; i <= 17-first && i < len(fields); i++ {
 		if ticks, err := strconv.ParseInt(fields[i], 10, 64); err == nil {
-			sum += time.Duration(ticks) * clockTick
+			sum += time.Duration(ticks) * ktime.Tick
 		}
 	}
 	return sum

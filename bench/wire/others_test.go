@@ -3,14 +3,17 @@ package wire
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
+
+	"windtunnel/ktime"
 )
 
 // TestOthersHaveTheTimeOfAProcess while it runs, and when it has ended and its parent has waited for it.
 func TestOthersHaveTheTimeOfAProcess(t *testing.T) {
 	const used = 200 * time.Millisecond
-	const rounding = 2 * clockTick // of both times of what was reaped
+	const rounding = 2 * ktime.Tick // of both times of what was reaped
 	reaped := reapedTime(os.Getpid())
 	before := otherTime(nil)
 	spin := exec.Command("sh", "-c", "while :; do :; done")
@@ -41,13 +44,13 @@ func TestOthersHaveTheTimeOfAProcess(t *testing.T) {
 
 func TestReapedTime(t *testing.T) {
 	for stat, want := range map[string]time.Duration{
-		"1 (a) R 0 1 1 0 -1 4194560 0 0 0 0 900 800 7 5 20 0 1 0": 120 * time.Millisecond,
-		"1 (a) 1 (b c) S 0 1 1 0 -1 4194560 0 0 0 0 9 8 3 0 20 0": 30 * time.Millisecond,
-		"1 (a) R 0 1 1 0 -1 4194560 0 0 0 0 900 800 7":            70 * time.Millisecond,
-		"1 (a) R": 0,
-		"":        0,
+		"R 0 1 1 0 -1 4194560 0 0 0 0 900 800 7 5 20 0 1 0": 120 * time.Millisecond,
+		"S 0 1 1 0 -1 4194560 0 0 0 0 9 8 3 0 20 0":         30 * time.Millisecond,
+		"R 0 1 1 0 -1 4194560 0 0 0 0 900 800 7":            70 * time.Millisecond,
+		"R":                                                 0,
+		"":                                                  0,
 	} {
-		if got := reapedIn(stat); got != want {
+		if got := reapedIn(strings.Fields(stat)); got != want {
 			t.Errorf("%q: %v, want %v", stat, got, want)
 		}
 	}
