@@ -6,6 +6,9 @@ import "sync/atomic"
 // counts. Nil is without a bound.
 type Budget struct{ left atomic.Int64 }
 
+// Unbounded is the limit of budgets that Bound is to end: nothing moves as much.
+const Unbounded = 1 << 62
+
 // Budgets are those of n flows that may move so much: one that they share, or one
 // for each. A limit of 0 is none.
 func Budgets(n int, limit uint64, each bool) []*Budget {
@@ -19,9 +22,23 @@ func Budgets(n int, limit uint64, each bool) []*Budget {
 			continue
 		}
 		all[i] = &Budget{}
-		all[i].left.Store(int64(min(limit, 1<<62)))
+		all[i].left.Store(int64(min(limit, Unbounded)))
 	}
 	return all
+}
+
+// Bound ends budgets of Unbounded, nil for a flow that has none, once so much more has been moved than a reading of their
+// flows told: what was moved since it, or is under way, is taken from that, to the last byte.
+func Bound(budgets []*Budget, moved []uint64, limit uint64) {
+	sums := map[*Budget]uint64{}
+	for i, b := range budgets {
+		if b != nil {
+			sums[b] += moved[i]
+		}
+	}
+	for b, sum := range sums {
+		b.left.Add(int64(min(limit, Unbounded)) + int64(sum) - Unbounded)
+	}
 }
 
 // Take returns how much of what is wanted may be moved; 0: the budget is spent.

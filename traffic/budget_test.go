@@ -40,3 +40,40 @@ func TestBudgets(t *testing.T) {
 		})
 	}
 }
+
+// TestBound: budgets end when so much more was moved than the reading told, whatever was moved between it and the bound, and
+// while something is under way that comes back.
+func TestBound(t *testing.T) {
+	for name, c := range map[string]struct {
+		each bool
+		want int64
+	}{"shared": {false, 1001}, "each": {true, 2 * 1001}} {
+		t.Run(name, func(t *testing.T) {
+			const told, since = 4000, 500
+			budgets := append(Budgets(2, Unbounded, c.each), nil) // the last one's is of the other role
+			moved := []uint64{told, told, 1 << 40}
+			for _, b := range budgets[:2] {
+				if b.Take(told+since) != told+since {
+					t.Fatal("an unbounded budget has an end")
+				}
+			}
+			underWay := budgets[0].Take(300)
+			Bound(budgets, moved, 1001)
+			budgets[0].GiveBack(underWay)
+			sum := int64(2 * since)
+			for _, b := range budgets[:2] {
+				for range 1000 {
+					n := b.Take(4)
+					sum += min(n, 3)
+					b.GiveBack(max(0, n-3))
+				}
+				if !b.IsSpent() {
+					t.Error("it has something left")
+				}
+			}
+			if sum != c.want {
+				t.Errorf("%d were moved since the reading, want %d", sum, c.want)
+			}
+		})
+	}
+}

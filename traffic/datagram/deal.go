@@ -42,7 +42,11 @@ func (e *Engine) deal(flows []Flow, sockets map[*net.UDPConn]*socket) error {
 func (e *Engine) dealSenders(flows []int) error {
 	n := min(e.config.Threads, len(flows))
 	e.sending = n
-	for i, b := range traffic.Budgets(len(flows), e.config.limit(), e.config.LimitEach) {
+	limit := e.config.limit()
+	if e.config.LimitLater && limit > 0 {
+		limit = traffic.Unbounded
+	}
+	for i, b := range traffic.Budgets(len(flows), limit, e.config.LimitEach) {
 		e.outs[flows[i]].budget = b
 	}
 	for i := range n {
@@ -55,6 +59,17 @@ func (e *Engine) dealSenders(flows []int) error {
 		t.send = newSender(e, t, hand)
 	}
 	return nil
+}
+
+// LimitFrom lets the limits of a Config with LimitLater count from a reading on: the datagrams of each flow.
+func (e *Engine) LimitFrom(sent []uint64) {
+	budgets := make([]*traffic.Budget, len(e.outs))
+	for i, out := range e.outs {
+		if out != nil {
+			budgets[i] = out.budget
+		}
+	}
+	traffic.Bound(budgets, sent, e.config.limit())
 }
 
 func (e *Engine) dealReceivers(inlets []*inlet) error {

@@ -45,6 +45,7 @@ type Config struct {
 	// no limit. With LimitEach each flow may send as much.
 	LimitBytes, LimitPackets uint64
 	LimitEach                bool
+	LimitLater               bool   // what is sent before LimitFrom does not count
 	Payload                  []byte // what is sent, again and again, header over its beginning; nil: a pattern
 	Verify                   bool   // receivers compare what follows the header with Payload
 	Window                   int    // numbers that a receiver remembers of each flow; 0: 65,536

@@ -230,6 +230,7 @@ func (c *client) exchange(t *trial, last reading, used CPU) error {
 }
 
 func (c *client) trade(t *trial, last reading, used CPU) (*results, error) {
+	ending := time.Now()
 	if !t.told {
 		if err := c.control.sendState(testEnd); err != nil {
 			return nil, err
@@ -252,6 +253,9 @@ func (c *client) trade(t *trial, last reading, used CPU) (*results, error) {
 	peer, err := readResults(body, t.ids())
 	if err != nil {
 		return nil, fmt.Errorf("reading the server's results: %w", err)
+	}
+	if !t.quiet.IsZero() {
+		peer.endEarlier(ending.Sub(t.quiet), last.at.Sub(t.tally.base.at))
 	}
 	return &peer, c.control.expect(displayResults, answerTimeout)
 }

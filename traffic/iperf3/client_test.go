@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -117,6 +118,61 @@ func TestClientTranscript(t *testing.T) {
 	}
 	if s := e.Streams[0]; s.Received.Bytes != 777 || s.Received.Seconds != s.Sent.Seconds || e.Remote != (CPU{3, 1, 2}) || e.ReceiverCongestion != "reno" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestAServerMayEndAlone: iperf3's counts what it sends by its own clock, and sends no more once that is the limit, whatever
+// of it this end omitted.
+func TestAServerMayEndAlone(t *testing.T) {
+	t.Parallel()
+	const omitted, counted = 32 << 10, 3 << 10
+	port := script(t, func(s *scripted) {
+		s.begin()
+		counting := time.Now()
+		s.data[0].Write(make([]byte, omitted))
+		time.Sleep(1500 * time.Millisecond) // by when this end omits no more
+		s.data[0].Write(make([]byte, counted))
+		s.finish()
+		told := strings.Replace(scriptedResults, `"packets":0`, fmt.Sprintf(`"packets":0,"start_time":0,"end_time":%f`, time.Since(counting).Seconds()), 1)
+		s.sendRaw(binary.BigEndian.AppendUint32(nil, uint32(len(told))), told)
+		s.sendState(displayResults)
+		s.receiveState(5 * time.Second)
+	})
+	r, err := run(t, Options{Host: "127.0.0.1", Port: port, Bytes: 32 << 10, Reverse: true, Omit: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.end(t).Streams[0]
+	if s.Received.Bytes != counted || s.Received.Seconds < 0.4 || s.Received.Seconds > 1.5 {
+		t.Errorf("%+v; want %d bytes in half a second", s.Received, counted)
+	}
+	if s.Sent.Seconds < 1.4 || s.Sent.Seconds > 2.5 {
+		t.Errorf("%+v; the server's time is to have no part of what this end waited", s.Sent)
+	}
+}
+
+// TestWhoEndsAlone: one that sends as fast as it goes, or in bursts.
+func TestWhoEndsAlone(t *testing.T) {
+	came := reading{streams: []counts{{bytes: 1 << 20, blocks: 8}}}
+	for name, c := range map[string]struct {
+		test Test
+		want bool
+	}{
+		"all came":               {Test{Protocol: TCP, Bytes: 1 << 20, Omit: time.Second}, true},
+		"all blocks came":        {Test{Protocol: TCP, Blocks: 8, Omit: time.Second}, true},
+		"not all came":           {Test{Protocol: TCP, Bytes: 1<<20 + 1, Omit: time.Second}, false},
+		"nothing is omitted":     {Test{Protocol: TCP, Bytes: 1 << 20}, false},
+		"paced":                  {Test{Protocol: TCP, Bytes: 1 << 20, Omit: time.Second, BitsPerSecond: 1e6}, false},
+		"paced, in bursts":       {Test{Protocol: TCP, Bytes: 1 << 20, Omit: time.Second, BitsPerSecond: 1e6, Burst: 2}, true},
+		"both directions":        {Test{Protocol: TCP, Bytes: 1 << 20, Omit: time.Second, Bidirectional: true}, false},
+		"datagrams may be lost":  {Test{Protocol: UDP, Bytes: 1 << 30}, true},
+		"paced datagrams go on":  {Test{Protocol: UDP, Bytes: 1 << 30, BitsPerSecond: 1e6}, false},
+		"bursts of datagrams do": {Test{Protocol: UDP, Blocks: 1 << 30, BitsPerSecond: 1e6, Burst: 2}, true},
+	} {
+		c.test.Reverse = !c.test.Bidirectional
+		if got := (&trial{test: c.test}).endsAlone(came, max(c.test.Bytes, c.test.Blocks)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 

@@ -110,8 +110,39 @@ func (g *guard) judgeRate(now time.Time, bytes uint64) error {
 	return nil
 }
 
-// checkLimits ends a client's test by bytes or blocks where the engine cannot:
-// where it receives, and where something is omitted. The closer the limit, the
+// aloneQuiet is how long nothing comes from a server that is taken to have ended by itself.
+const aloneQuiet = 2 * time.Second
+
+// endsAlone tells whether the server may have ended by itself before the limit has come here: iperf3's counts what it sends
+// but for a paced test without bursts (iperf_send in iperf_api.c, 3.12 and 3.21). What it omits ends by its own clock, so that
+// some of what it counted came before this end's did; and datagrams may be lost.
+func (t *trial) endsAlone(r reading, limit uint64) bool {
+	if t.test.BitsPerSecond > 0 && t.test.Burst == 0 || t.test.Bidirectional {
+		return false
+	}
+	if t.test.Protocol == UDP {
+		return true
+	}
+	var all uint64
+	for _, c := range r.streams {
+		if t.test.Bytes > 0 {
+			all += c.bytes
+		} else {
+			all += c.blocks
+		}
+	}
+	return t.test.Omit > 0 && all >= limit
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// checkLimits ends a client's test by bytes or blocks where the engine cannot: where it
+// receives. The closer the limit, the
 // sooner it looks again.
 func (t *trial) checkLimits(r reading) error {
 	if t.server || !t.tally.omitted || t.test.Bytes == 0 && t.test.Blocks == 0 || t.test.limits(false) != (limits{}) {
@@ -124,7 +155,14 @@ func (t *trial) checkLimits(r reading) error {
 	if have >= limit {
 		return errEnded
 	}
-	if took := r.at.Sub(t.tally.begun); have > 0 {
+	if t.endsAlone(r, limit) {
+		// What came last is told to the moment, as the time of the test ends there.
+		t.guard.next = r.at.Add(guardShortest)
+		if t.guard.moved > 0 && r.at.Sub(t.guard.progress) >= aloneQuiet {
+			t.quiet = later(t.guard.progress, t.tally.begun)
+			return errEnded
+		}
+	} else if took := r.at.Sub(t.tally.begun); have > 0 {
 		left := time.Duration(float64(took) * float64(limit-have) / float64(have))
 		t.guard.next = r.at.Add(min(max(left/2, guardShortest), guardPeriod))
 	} else {

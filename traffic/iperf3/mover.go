@@ -23,7 +23,8 @@ type mover interface {
 	haltSenders()   // nothing is sent after it
 	halt()          // nothing moves after it; the sockets stay open
 	close()
-	anew() // jitter and the distributions of jitter and lag begin anew
+	limitFrom(reading) // the limits of a test that omitted something count from there on
+	anew()             // jitter and the distributions of jitter and lag begin anew
 	jitter() *result.Histogram
 	lag() *result.Histogram
 }
@@ -34,6 +35,15 @@ type reading struct {
 	streams []counts
 	send    traffic.CrewTime // of the hot threads that send, and of those that receive
 	receive traffic.CrewTime
+}
+
+// each is a figure of every stream.
+func (r reading) each(of func(counts) uint64) []uint64 {
+	all := make([]uint64, len(r.streams))
+	for i, s := range r.streams {
+		all[i] = of(s)
+	}
+	return all
 }
 
 // counts are one stream's, cumulative but for those of state. Errors, packets
@@ -66,11 +76,11 @@ type limits struct {
 	blocks uint64
 }
 
-// limits are those of a test that this end sends, and that omits nothing: what is
-// omitted does not count, which only the test's own loop knows. A server has none of
-// UDP: a client that lost a datagram would wait for it for ever.
+// limits are those of a test that this end sends. A server has none of UDP: a client
+// that lost a datagram would wait for it for ever; nor where something is omitted, which
+// may end later at the client, that would wait for what it did not count.
 func (t Test) limits(server bool) limits {
-	if t.Omit > 0 || t.receives(server) || server && t.Protocol == UDP {
+	if t.receives(server) || server && (t.Protocol == UDP || t.Omit > 0) {
 		return limits{}
 	}
 	return limits{bytes: t.Bytes, blocks: t.Blocks}

@@ -35,7 +35,7 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 		// count no others.
 		BitsPerSecond: t.BitsPerSecond, Together: max(1, t.Burst), Burst: int(t.BitsPerSecond / 8 * lateness.Seconds()), Pacing: stream.PaceBucket,
 		Prompt:     t.Bytes > 0 || t.Blocks > 0, // the last byte's time is the test's
-		LimitBytes: l.bytes, LimitCalls: l.blocks, Payload: t.payload(), Silence: -1,
+		LimitBytes: l.bytes, LimitCalls: l.blocks, LimitLater: t.Omit > 0, Payload: t.payload(), Silence: -1,
 	}
 	if t.ZeroCopy {
 		config.Copy = stream.CopySendfile
@@ -57,6 +57,10 @@ func (b *bytesMover) buffers() (send, receive int) {
 
 func (b *bytesMover) queued() uint64 { return b.engine.Queued() }
 func (b *bytesMover) waits() bool    { return b.engine.Unread() }
+
+func (b *bytesMover) limitFrom(r reading) {
+	b.engine.LimitFrom(r.each(func(c counts) uint64 { return c.bytes }))
+}
 
 func (b *bytesMover) anew()                     {}
 func (b *bytesMover) jitter() *result.Histogram { return nil }

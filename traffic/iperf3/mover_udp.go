@@ -24,7 +24,7 @@ func newDatagrams(t Test, streams []*dataStream, l limits, cpus []int) (mover, e
 	engine, err := datagram.NewEngine(flows, datagram.Config{
 		Message: t.Length, Codec: header{wide: t.Counters64Bit}, FirstSeq: 1,
 		BitsPerSecond: t.BitsPerSecond, Burst: t.catchUp(), Together: t.Burst, Threads: t.threads(cpus), CPUs: cpus, Buffer: t.Window,
-		LimitBytes: l.bytes, LimitPackets: l.blocks, Payload: t.payload(), Patience: -1, Spread: true,
+		LimitBytes: l.bytes, LimitPackets: l.blocks, LimitLater: t.Omit > 0, Payload: t.payload(), Patience: -1, Spread: true,
 	})
 	if err != nil {
 		return nil, err
@@ -69,6 +69,10 @@ func (d *datagramMover) queued() uint64 { return 0 }
 func (d *datagramMover) waits() bool { return d.engine.Unread() }
 
 func (d *datagramMover) buffers() (send, receive int) { return d.engine.Buffers() }
+
+func (d *datagramMover) limitFrom(r reading) {
+	d.engine.LimitFrom(r.each(func(c counts) uint64 { return c.blocks }))
+}
 
 func (d *datagramMover) anew() { d.engine.Anew() }
 

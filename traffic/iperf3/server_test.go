@@ -436,6 +436,54 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestWhatIsOmittedNeverCounts, also where the test ends before anything else has come: by its client's interrupt, and by
+// the end of one whose limit a server hears of while it still omits.
+func TestWhatIsOmittedNeverCounts(t *testing.T) {
+	nothing := func(who string, r *record) {
+		t.Helper()
+		first, end := r.intervals[0], r.ends[0].Streams[0]
+		if sent, came := end.Sent, end.Received; !first.Omitted || first.Streams[0].Bytes == 0 || sent.Bytes != 0 || came.Bytes != 0 || sent.BitsPerSecond != 0 || came.BitsPerSecond != 0 {
+			t.Errorf("%s: after %+v it ended with %+v", who, first, end)
+		}
+	}
+	for _, protocol := range []Protocol{TCP, UDP} {
+		for _, reverse := range []bool{false, true} {
+			h := serve(t, ServerOptions{Interval: 100 * time.Millisecond})
+			o := h.options()
+			o.Protocol, o.Reverse, o.Omit, o.BitsPerSecond = protocol, reverse, 20*time.Second, 50e6
+			ctx, cancel := context.WithCancel(t.Context())
+			client := &record{}
+			if err := Run(ctx, o, &onInterval{client, cancel}); !errors.Is(err, ErrInterrupted) {
+				t.Error(err)
+			}
+			cancel()
+			nothing(fmt.Sprintf("a client of %s, reverse %v", protocol, reverse), client)
+		}
+	}
+	h := serve(t, ServerOptions{Interval: 100 * time.Millisecond})
+	r := h.rude(t)
+	r.say(`{"tcp":true,"omit":20,"num":1024,"len":1024}`)
+	r.expect(createStreams, 5*time.Second)
+	data := r.stream()
+	for _, step := range []state{testStart, testRunning} {
+		if err := r.expect(step, 5*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data.Write(make([]byte, 4<<10))
+	r.sendState(testEnd)
+	r.expect(exchangeResults, 5*time.Second)
+	r.sendJSON(json.RawMessage(`{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,"sender_has_retransmits":0,"streams":[{"id":1,"bytes":0,"retransmits":0,"jitter":0,"errors":0,"packets":0}]}`))
+	body, err := r.receiveJSON(maxResults, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told, err := readResults(body, map[int]bool{1: true}); err != nil || told.Streams[0].Bytes != 0 {
+		t.Errorf("%v: the client hears %s", err, body)
+	}
+	nothing("the server", h.session(t, 1))
+}
+
 func TestOneOffAndIdle(t *testing.T) {
 	h := serve(t, ServerOptions{OneOff: true, IdleTimeout: time.Minute})
 	if _, err := run(t, h.options()); err != nil {

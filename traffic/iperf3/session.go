@@ -100,12 +100,14 @@ func (s *session) run(ctx context.Context) error {
 		return &sessionError{number: ErrorInitStream, err: fmt.Errorf("readying the streams: %w", err)}
 	}
 	s.mover = m
+	var running time.Time
 	for _, step := range []state{testStart, testRunning} {
+		running = time.Now()
 		if err := s.control.sendState(step); err != nil {
 			return ErrControlClosed
 		}
 	}
-	return s.drive(ctx)
+	return s.drive(ctx, running)
 }
 
 // agree takes the parameters, and judges them.
@@ -152,10 +154,11 @@ func (o *ServerOptions) judge(t Test) error {
 	return nil
 }
 
-// drive runs the test over streams that stand, and ends it with the client.
-func (s *session) drive(ctx context.Context) error {
+// drive runs the test over streams that stand, which the client has been told to start, and ends it with the client.
+func (s *session) drive(ctx context.Context, running time.Time) error {
 	t := &trial{
 		test: s.test, server: true, streams: s.streams, mover: s.mover, control: s.control, observer: s.observer, guard: s.guard(),
+		running: running,
 	}
 	s.observer.Connected(s.start())
 	over := s.server.flow()

@@ -18,10 +18,12 @@ type trial struct {
 	observer Observer
 	guard    guard
 
-	tally  *tally
-	meter  meter
-	finish time.Time // when a client ends it, zero: not by time
-	told   bool      // the server knows that the client has ended it
+	running time.Time // when a server told its client to start
+	tally   *tally
+	meter   meter
+	finish  time.Time // when a client ends it, zero: not by time
+	quiet   time.Time // when the last came from a server that ended by itself
+	told    bool      // the server knows that the client has ended it
 }
 
 // errEnded is the regular end of a test's traffic.
@@ -42,6 +44,9 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 		err = t.reason(err)
 	}
 	ended := time.Now()
+	if !t.quiet.IsZero() {
+		ended = t.quiet
+	}
 	if t.server && errors.Is(err, errEnded) {
 		ended = t.drain()
 	}
@@ -57,6 +62,9 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 	// Halting waits for threads that wait for data; that time is not the test's.
 	last.at = ended
 	t.lastInterval(last)
+	if !t.tally.omitted { // nothing that counts has begun
+		t.count(last)
+	}
 	return last, err
 }
 
@@ -96,6 +104,7 @@ func (t *trial) hear(h heard) error {
 	case h.err != nil:
 		return h.err
 	case t.server && h.state == testEnd:
+		t.omission(time.Now()) // due before it, whichever of both is heard first
 		return errEnded
 	case t.server && h.state == clientTerminate:
 		return ErrClientTerminated
@@ -163,9 +172,18 @@ func (t *trial) next() time.Time {
 	earlier(t.finish)
 	earlier(t.intervalEnd())
 	if !t.tally.omitted {
-		earlier(t.tally.begun.Add(t.test.Omit))
+		earlier(t.omissionEnd())
 	}
 	return at
+}
+
+// omissionEnd of a server counts from its word to start, so that it is before the client's, whose limit may be
+// reached at once.
+func (t *trial) omissionEnd() time.Time {
+	if t.server {
+		return t.running.Add(t.test.Omit)
+	}
+	return t.tally.begun.Add(t.test.Omit)
 }
 
 // intervalEnd keeps to the grid of the test's begin, so that ends do not drift.
@@ -182,15 +200,7 @@ func (t *trial) tick(now time.Time) error {
 	if due(t.intervalEnd()) {
 		t.interval(t.mover.read())
 	}
-	if !t.tally.omitted && due(t.tally.begun.Add(t.test.Omit)) {
-		r := t.mover.read()
-		t.lastInterval(r)
-		t.mover.anew()
-		t.tally.reset(r)
-		if !t.finish.IsZero() { // however late that was, what counts takes its time
-			t.finish = r.at.Add(t.test.Duration)
-		}
-	}
+	t.omission(now)
 	if due(t.finish) {
 		return errEnded
 	}
@@ -198,6 +208,27 @@ func (t *trial) tick(now time.Time) error {
 		return t.check()
 	}
 	return nil
+}
+
+// omission ends what is omitted, where that is due.
+func (t *trial) omission(now time.Time) {
+	if t.tally.omitted || now.Before(t.omissionEnd()) {
+		return
+	}
+	r := t.mover.read()
+	t.lastInterval(r)
+	t.count(r)
+	if !t.finish.IsZero() { // however late that was, what counts takes its time
+		t.finish = r.at.Add(t.test.Duration)
+	}
+}
+
+// count lets the test count from a reading on: what came before is omitted.
+func (t *trial) count(from reading) {
+	t.mover.anew()
+	t.mover.limitFrom(from)
+	t.tally.reset(from)
+	t.guard.next = from.at // the limit of what comes may be near
 }
 
 func (t *trial) interval(r reading) {

@@ -41,6 +41,7 @@ func (m *lateMover) buffers() (int, int)       { return 0, 0 }
 func (m *lateMover) queued() uint64            { return 0 }
 func (m *lateMover) halt()                     {}
 func (m *lateMover) close()                    {}
+func (m *lateMover) limitFrom(reading)         {}
 func (m *lateMover) anew()                     {}
 func (m *lateMover) jitter() *result.Histogram { return nil }
 func (m *lateMover) lag() *result.Histogram    { return nil }

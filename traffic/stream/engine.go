@@ -64,6 +64,7 @@ type Config struct {
 	LimitBytes uint64 // senders end after so many bytes over all flows; 0: no limit
 	LimitCalls uint64 // the same in whole messages
 	LimitEach  bool   // each flow may send as much, instead of all together
+	LimitLater bool   // what is moved before LimitFrom does not count
 	// LimitReceivers bounds what is received in the same way.
 	LimitReceivers bool
 	Payload        []byte // what messages hold, again and again; nil: a pattern
@@ -211,9 +212,22 @@ func (e *Engine) muster() error {
 
 // allot gives flows what they may move.
 func (e *Engine) allot(flows []*flow) {
-	for i, b := range traffic.Budgets(len(flows), e.config.limit(), e.config.LimitEach) {
+	limit := e.config.limit()
+	if e.config.LimitLater && limit > 0 {
+		limit = traffic.Unbounded
+	}
+	for i, b := range traffic.Budgets(len(flows), limit, e.config.LimitEach) {
 		flows[i].budget = b
 	}
+}
+
+// LimitFrom lets the limits of a Config with LimitLater count from a reading on: the bytes of each flow.
+func (e *Engine) LimitFrom(moved []uint64) {
+	budgets := make([]*traffic.Budget, len(e.flows))
+	for i, f := range e.flows {
+		budgets[i] = f.budget
+	}
+	traffic.Bound(budgets, moved, e.config.limit())
 }
 
 func (e *Engine) of(role traffic.Role) []*flow {
