@@ -32,7 +32,7 @@ type Engine struct {
 
 	from    [marks]atomic.Int64 // when the senders' mark begins, by the clock
 	stop    atomic.Bool
-	sated   atomic.Bool // stop for the senders alone
+	sated   traffic.Stop // of the senders, which may have to stop alone
 	start   chan struct{}
 	begin   func() // closes start
 	done    chan struct{}
@@ -146,7 +146,7 @@ func (e *Engine) end(t *thread, err error) {
 		close(e.done)
 	}
 	if err != nil && e.config.FailTogether {
-		e.stop.Store(true)
+		e.stopAll()
 	}
 }
 
@@ -194,7 +194,7 @@ func (e *Engine) markAt(now int64) int {
 
 // HaltSenders ends the sending flows and waits for them; what is received goes on.
 func (e *Engine) HaltSenders() {
-	e.sated.Store(true)
+	e.sated.Ask()
 	e.begin()
 	e.mu.Lock()
 	sending := e.sending > 0
@@ -204,10 +204,15 @@ func (e *Engine) HaltSenders() {
 	}
 }
 
+func (e *Engine) stopAll() {
+	e.stop.Store(true)
+	e.sated.Ask()
+}
+
 // Halt stops sending and receiving and waits for the threads; the sockets stay
 // open and the counters stay.
 func (e *Engine) Halt() {
-	e.stop.Store(true)
+	e.stopAll()
 	e.begin()
 	e.hurry()
 	e.running.Wait()

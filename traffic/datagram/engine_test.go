@@ -130,3 +130,13 @@ func TestAHaltIsNoDatagram(t *testing.T) {
 		}
 	}
 }
+
+// TestAHaltWaitsForNoSendersTurn: one whose next datagram is due in three hours.
+func TestAHaltWaitsForNoSendersTurn(t *testing.T) {
+	send, _ := ends(t, "udp4", "127.0.0.1")
+	e := newEngine(t, Config{Message: 100, PacketsPerSecond: 1e-4}, Flow{Conn: send, Role: traffic.Send})
+	e.Start()
+	awaitPackets(t, e, 1)
+	e.HaltSenders()
+	e.Halt()
+}

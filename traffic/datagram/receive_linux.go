@@ -78,6 +78,11 @@ func (k *intake) close() {
 // are a tenth of a socket's buffer.
 const dozeNS = int64(20 * time.Microsecond)
 
+func nap() {
+	t := unix.NsecToTimespec(dozeNS)
+	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+}
+
 // dozeLeast are the messages of a burst's time from which on a thread dozes, one in dozeNS: who sends fewer is not
 // busy with waking.
 const dozeLeast = int(burstNS / dozeNS)
@@ -132,7 +137,7 @@ func (r *receiver) turn() (n int, err error) {
 	if r.calls.poller == nil {
 		n, err = r.read(r.inlets[0], unix.MSG_WAITFORONE)
 		if r.arrived(n) {
-			pause(dozeNS)
+			nap()
 		}
 		return n, err
 	}

@@ -67,7 +67,7 @@ func (s *sender) newPacer(now int64) pacer {
 // pace begins the schedule anew for the flows that are left.
 func (s *sender) pace() { s.pacer = s.newPacer(s.engine.clock.now()) }
 
-func (s *sender) stopped() bool { return s.engine.stop.Load() || s.engine.sated.Load() }
+func (s *sender) stopped() bool { return s.engine.sated.Load() }
 
 func (s *sender) work() error {
 	s.pace()
@@ -91,7 +91,7 @@ func (s *sender) burst() error {
 	for until := now + burstNS; now < until && !s.stopped(); now = clock.now() {
 		n, release := s.pacer.take(now, s.batch.largest)
 		if n == 0 {
-			pause(min(release-now, int64(patience)))
+			s.engine.sated.Sleep(sleepFor(release - now))
 			continue
 		}
 		f := s.flows[s.turn]
@@ -155,7 +155,7 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	case sent > 0:
 		f.stalled = 0
 	case refused > 0: // the queue is full: let it drain a little
-		pause(int64(50 * time.Microsecond))
+		s.engine.sated.Sleep(sleepFor(int64(50 * time.Microsecond)))
 	default: // the socket took nothing for as long as a call waits
 		if f.stalled += patience; s.config.Patience > 0 && f.stalled >= s.config.Patience {
 			return fmt.Errorf("the socket took no datagram for %s: look at the queue of its interface", f.stalled)

@@ -234,14 +234,13 @@ func (n *name) addrPort() netip.AddrPort {
 // spinNS is what is waited for by looking at the clock.
 const spinNS = 5000
 
-// pause sleeps for so many ns, or returns at once for a wait so short that a
-// sleep would be longer: the caller looks at the clock again.
-func pause(ns int64) {
+// sleepFor is how much of a wait a sender sleeps: none of one so short that a sleep
+// would be longer, in which it looks at the clock again.
+func sleepFor(ns int64) int64 {
 	if ns < spinNS {
-		return
+		return 0
 	}
-	t := unix.Timespec{Sec: ns / 1e9, Nsec: ns % 1e9}
-	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+	return ns
 }
 
 // hurry wakes who waits for datagrams: else the call would end by patience. The kernel wakes them also on a socket that is not connected,

@@ -93,13 +93,9 @@ func (n *name) addrPort() netip.AddrPort { return unmapped(n.peer) }
 // timers tick every 0.5 to 2 ms (timeBeginPeriod).
 var coarseNS = map[string]int64{"windows": 2e6}[runtime.GOOS] + 50e3
 
-// pause sleeps for so many ns but for the part that a sleep would overrun: for
-// that the caller looks at the clock again and again.
-func pause(ns int64) {
-	if ns > coarseNS {
-		time.Sleep(time.Duration(ns - coarseNS))
-	}
-}
+// sleepFor is how much of a wait a sender sleeps: all but the part that a sleep would
+// overrun, in which it looks at the clock again and again.
+func sleepFor(ns int64) int64 { return max(0, ns-coarseNS) }
 
 // hurry ends the calls that are under way.
 func (e *Engine) hurry() {

@@ -205,6 +205,8 @@ func TestLimits(t *testing.T) {
 	}{
 		{"bytes", func(o *Options) { o.Bytes = bytes }, bytes, bytes},
 		{"blocks", func(o *Options) { o.Blocks = blocks }, blocks << 17, blocks << 17},
+		{"bytes in no whole blocks", func(o *Options) { o.Bytes = 1_000_000 }, 8 << 17, 8 << 17},
+		{"bytes in no whole blocks, reverse", func(o *Options) { o.Bytes, o.Reverse = 1_000_000, true }, 8 << 17, 8 << 17},
 		{"bytes of 4 streams", func(o *Options) { o.Bytes, o.Parallel = 32*bytes, 4 }, 0, 32 * bytes},
 		{"bytes reverse", func(o *Options) { o.Bytes, o.Reverse = bytes, true }, 0, bytes},
 		{"blocks reverse", func(o *Options) { o.Blocks, o.Reverse = blocks, true }, 0, blocks << 17},

@@ -1,6 +1,7 @@
 package iperf3
 
 import (
+	"math"
 	"runtime"
 	"time"
 
@@ -78,12 +79,20 @@ type limits struct {
 
 // limits are those of a test that this end sends. A server has none of UDP: a client
 // that lost a datagram would wait for it for ever; nor where something is omitted, which
-// may end later at the client, that would wait for what it did not count.
+// may end later at the client, that would wait for what it did not count. Bytes are those
+// of whole blocks, as iperf3 sends no others: its receivers wait for the rest of one
+// (Nread in net.c) before they count it.
 func (t Test) limits(server bool) limits {
 	if t.receives(server) || server && (t.Protocol == UDP || t.Omit > 0) {
 		return limits{}
 	}
-	return limits{bytes: t.Bytes, blocks: t.Blocks}
+	l := limits{bytes: t.Bytes, blocks: t.Blocks}
+	if block := uint64(t.Length); block > 0 {
+		if part := l.bytes % block; part > 0 && l.bytes <= math.MaxUint64-block {
+			l.bytes += block - part
+		}
+	}
+	return l
 }
 
 // between is how long a sender of a rate is silent between what leaves together.

@@ -3,7 +3,6 @@ package stream
 import (
 	"errors"
 	"sync"
-	"sync/atomic"
 
 	"windtunnel/traffic"
 )
@@ -12,7 +11,7 @@ import (
 type crew struct {
 	threads  []*thread
 	together bool // the first error ends all
-	stop     atomic.Bool
+	stop     traffic.Stop
 	running  sync.WaitGroup
 	ended    chan struct{}   // closed when no thread runs any more, or at the first error that ends all
 	tell     func(err error) // called once, then; with that error
@@ -88,7 +87,7 @@ func (c *crew) failure() error {
 // halt stops the threads and waits for them; begin lets those go that still wait
 // for the start.
 func (c *crew) halt(begin func()) {
-	c.stop.Store(true)
+	c.stop.Ask()
 	begin()
 	c.running.Wait()
 }

@@ -256,7 +256,7 @@ func (e *Engine) spawn() {
 func (e *Engine) crewEnded(err error) {
 	if err != nil {
 		for _, c := range e.crews {
-			c.stop.Store(true)
+			c.stop.Ask()
 		}
 	}
 	if e.left.Add(-1) == 0 || err != nil {
@@ -291,7 +291,7 @@ func (e *Engine) Err() error {
 // they have, which takes 0.1 s at most. The sockets stay open.
 func (e *Engine) Halt() {
 	for _, c := range e.crews {
-		c.stop.Store(true)
+		c.stop.Ask()
 	}
 	e.begin()
 	for _, c := range e.crews {
@@ -305,7 +305,7 @@ func (e *Engine) HaltSenders() { e.crews[traffic.Send].halt(e.begin) }
 // cut is Halt without waiting for blocked calls: it ends the connections.
 func (e *Engine) cut() {
 	for _, c := range e.crews {
-		c.stop.Store(true)
+		c.stop.Ask()
 	}
 	for _, f := range e.flows {
 		f.shutdown()

@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -243,7 +242,7 @@ func TestAFallenRateLeavesNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if _, err := thread.burst(&atomic.Bool{}); err != nil {
+			if _, err := thread.burst(&traffic.Stop{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,11 +1,12 @@
 package stream
 
 import (
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // The loops of this file are hot. They are nosplit, so that the scheduler's
@@ -68,7 +69,7 @@ func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended boo
 // call that patience ended (EAGAIN), or the burst's end.
 //
 //go:nosplit
-func (t *thread) sendBurst(f *flow, stop *atomic.Bool) burstEnd {
+func (t *thread) sendBurst(f *flow, stop *traffic.Stop) burstEnd {
 	for messages := 0; messages < t.bound && !stop.Load(); {
 		once := min(t.batch.most(), t.bound-messages)
 		messages += once
@@ -109,7 +110,7 @@ func (f *flow) receive(t *thread, size, flags uintptr) (n uintptr, e syscall.Err
 // to the buffer (tcp(7)).
 //
 //go:nosplit
-func (t *thread) receiveBurst(f *flow, stop *atomic.Bool) burstEnd {
+func (t *thread) receiveBurst(f *flow, stop *traffic.Stop) burstEnd {
 	for calls := 0; calls < t.bound && !stop.Load(); calls++ {
 		n, e := f.receive(t, t.call, 0)
 		if e == unix.EINTR {

@@ -2,11 +2,12 @@ package stream
 
 import (
 	"fmt"
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // readyAtOnce is how many ready sockets one wait returns.
@@ -62,7 +63,7 @@ func (p *poller) wait() (int, syscall.Errno) {
 // sendMany is sendBurst over the poller's sockets.
 //
 //go:nosplit
-func (t *thread) sendMany(stop *atomic.Bool) burstEnd {
+func (t *thread) sendMany(stop *traffic.Stop) burstEnd {
 	for waits := 0; waits < t.bound && !stop.Load(); waits++ {
 		ready, e := t.poller.wait()
 		if e != 0 {
@@ -107,7 +108,7 @@ func (t *thread) sendTurn(f *flow) (ended bool, _ syscall.Errno) {
 // receiveMany is receiveBurst over the poller's sockets.
 //
 //go:nosplit
-func (t *thread) receiveMany(stop *atomic.Bool) burstEnd {
+func (t *thread) receiveMany(stop *traffic.Stop) burstEnd {
 	for waits := 0; waits < t.bound && !stop.Load(); waits++ {
 		ready, e := t.poller.wait()
 		if e != 0 {

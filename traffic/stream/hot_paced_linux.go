@@ -1,10 +1,11 @@
 package stream
 
 import (
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // fullPause is for how long a paced thread leaves a socket alone that took
@@ -21,7 +22,7 @@ func clock() int64 {
 // sendPaced lets each flow send a piece whenever its bucket has one, and sleeps
 // until the next. It is not nosplit: it sleeps most of its time, and gives way as
 // other code does.
-func (t *thread) sendPaced(stop *atomic.Bool) burstEnd {
+func (t *thread) sendPaced(stop *traffic.Stop) burstEnd {
 	began, moved, full := clock(), false, false
 	for now := began; !stop.Load(); now = clock() {
 		if now-began > patience.Nanoseconds() {
@@ -42,7 +43,7 @@ func (t *thread) sendPaced(stop *atomic.Bool) burstEnd {
 			}
 			wake = min(wake, now+next)
 		}
-		sleepUntil(wake)
+		stop.Sleep(wake - clock())
 	}
 	return burstEnd{}
 }
@@ -73,11 +74,4 @@ func (t *thread) piece(f *flow, now int64) (next int64, took uintptr, _ burstEnd
 		f.rest -= int(n)
 		took += n
 	}
-}
-
-// sleepUntil sleeps until the clock has come so far; a signal may wake it early.
-// The Go runtime knows of the call, so that it holds nobody up.
-func sleepUntil(at int64) {
-	until := unix.NsecToTimespec(at)
-	unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &until, nil)
 }

@@ -124,7 +124,7 @@ func (t *thread) close() {
 
 // run is the goroutine of a thread. It ends without unlocking, so that the OS
 // thread and its affinity end with it.
-func (t *thread) run(ready func(), start <-chan struct{}, stop *atomic.Bool) error {
+func (t *thread) run(ready func(), start <-chan struct{}, stop *traffic.Stop) error {
 	runtime.LockOSThread()
 	t.clock.begin()
 	defer t.clock.end()
@@ -146,7 +146,7 @@ func (t *thread) settle() error {
 
 // work repeats bursts until a stop, the end of all flows, or an error that ends
 // them all.
-func (t *thread) work(stop *atomic.Bool) error {
+func (t *thread) work(stop *traffic.Stop) error {
 	var failures []error
 	for len(t.open) > 0 && !stop.Load() {
 		o, err := t.burst(stop)
@@ -167,7 +167,7 @@ func (t *thread) work(stop *atomic.Bool) error {
 
 // burst makes one burst and what belongs to it: it learns how long the next may
 // be, notes silence, and reads completions.
-func (t *thread) burst(stop *atomic.Bool) (burstEnd, error) {
+func (t *thread) burst(stop *traffic.Stop) (burstEnd, error) {
 	began, calls, bytes := time.Now(), t.calls(), t.moved()
 	if t.gentle {
 		if ready, err := t.await(); err != nil || !ready {
@@ -192,7 +192,7 @@ func (t *thread) burst(stop *atomic.Bool) (burstEnd, error) {
 	return o, o.flow.zero.settle(o.flow.fd, o.errno == unix.ENOBUFS)
 }
 
-func (t *thread) calling(stop *atomic.Bool) burstEnd {
+func (t *thread) calling(stop *traffic.Stop) burstEnd {
 	switch {
 	case t.role == traffic.Send && t.flows[0].bucket != nil:
 		return t.sendPaced(stop)

@@ -55,7 +55,7 @@ func (t *thread) close() {}
 
 // run is the goroutine of a thread. It ends without unlocking, so that the OS
 // thread and its affinity end with it.
-func (t *thread) run(ready func(), start <-chan struct{}, stop *atomic.Bool) error {
+func (t *thread) run(ready func(), start <-chan struct{}, stop *traffic.Stop) error {
 	runtime.LockOSThread()
 	t.clock.begin()
 	defer t.clock.end()
@@ -74,7 +74,7 @@ func (t *thread) run(ready func(), start <-chan struct{}, stop *atomic.Bool) err
 }
 
 // work makes calls until a stop, the flow's end, or an error.
-func (t *thread) work(stop *atomic.Bool) error {
+func (t *thread) work(stop *traffic.Stop) error {
 	moved := time.Now()
 	for now := moved; !stop.Load(); now = time.Now() {
 		if now.Sub(t.sampled) > sampleEvery {
@@ -82,7 +82,7 @@ func (t *thread) work(stop *atomic.Bool) error {
 			t.clock.sample()
 		}
 		t.flow.bound(now)
-		n, ended, err := t.call()
+		n, ended, err := t.call(stop)
 		if n > 0 {
 			moved = now
 			t.silent.Store(0)
@@ -113,7 +113,7 @@ func wentAway(err error) error {
 	return fmt.Errorf("moving bytes: %w", err)
 }
 
-func (t *thread) call() (n int, ended bool, err error) {
+func (t *thread) call(stop *traffic.Stop) (n int, ended bool, err error) {
 	if t.role == traffic.Receive {
 		most := int(t.flow.budget.Take(int64(len(t.buffer))))
 		if most == 0 {
@@ -123,7 +123,7 @@ func (t *thread) call() (n int, ended bool, err error) {
 		t.flow.budget.GiveBack(int64(most - n))
 		return n, false, err
 	}
-	size := t.pause()
+	size := t.pause(stop)
 	if size == 0 {
 		return 0, false, nil
 	}
@@ -141,14 +141,14 @@ func (t *thread) call() (n int, ended bool, err error) {
 
 // pause waits for the bucket, by half of the patience at most, and returns how
 // much may be sent then: 0 for nothing yet.
-func (t *thread) pause() int {
+func (t *thread) pause(stop *traffic.Stop) int {
 	f := t.flow
 	if f.bucket == nil {
 		return len(t.buffer)
 	}
 	if f.rest == 0 {
 		if wait := time.Duration(f.bucket.Wait(f.piece, clock())); wait > 0 {
-			time.Sleep(min(wait, patience/2))
+			stop.Sleep(min(wait, patience/2).Nanoseconds())
 			return 0
 		}
 		f.rest = f.piece
