@@ -272,10 +272,11 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 
 // watch waits from one time until another, interval by interval where they are asked
 // for: cut at whole intervals from the window's begin, as the sender's are. It takes the
-// snapshot of the first time and returns that of the other, so that intervals leave out nothing.
+// snapshot of the first time and returns that of the other, so that intervals leave out nothing. A snapshot that comes late,
+// at the other time or after it, is that of the other: no interval begins behind what it is part of.
 func (w *worker) watch(ctx context.Context, e engine, when traffic.Schedule, first snapshot, at, to time.Time) (steps []result.Interval, last snapshot, err error) {
 	zero := when.Start.Add(when.WarmUp)
-	for last = first; at.Before(to) && err == nil; {
+	for last = first; at.Before(to) && last.at.Before(to) && err == nil; {
 		next := to
 		if when.Interval > 0 {
 			whole := at.Sub(zero).Truncate(when.Interval)
