@@ -3,6 +3,7 @@ package ntttcp
 import (
 	"context"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -216,7 +217,7 @@ func TestABoundHoldsForUDPWithoutSync(t *testing.T) {
 	}
 }
 
-// TestALateCrowdCostsLittle: connections that come one by one have no thread each,
+// TestALateCrowdCostsLittle: connections that come one by one have no thread each, but their batches have,
 // and their session ends in time.
 func TestALateCrowdCostsLittle(t *testing.T) {
 	t.Parallel()
@@ -229,7 +230,8 @@ func TestALateCrowdCostsLittle(t *testing.T) {
 		time.Sleep(porterEvery + 3*time.Millisecond)
 	}
 	end := s.ends(t, 1)[0]
-	if took := time.Since(began); took > 3*bound || end.End.Threads > maxCrews {
+	// A batch has a thread for each of its connections, but no more than there are CPUs: where the porter has few turns, it finds several.
+	if took := time.Since(began); took > 3*bound || end.End.Threads > maxCrews*runtime.NumCPU() {
 		t.Errorf("it ended after %s with %d threads: %+v", took, end.End.Threads, end)
 	}
 }
