@@ -6,15 +6,18 @@ import "sync/atomic"
 // counts. Nil is without a bound.
 type Budget struct{ left atomic.Int64 }
 
-// Unbounded is the limit of budgets that Bound is to end: nothing moves as much.
-const Unbounded = 1 << 62
+// unbounded is more than anything moves.
+const unbounded = 1 << 62
 
 // Budgets are those of n flows that may move so much: one that they share, or one
-// for each. A limit of 0 is none.
-func Budgets(n int, limit uint64, each bool) []*Budget {
+// for each. A limit of 0 is none. Those of a limit that counts only later have no bound before Bound.
+func Budgets(n int, limit uint64, each, later bool) []*Budget {
 	all := make([]*Budget, n)
 	if limit == 0 {
 		return all
+	}
+	if later {
+		limit = unbounded
 	}
 	for i := range all {
 		if i > 0 && !each {
@@ -22,13 +25,13 @@ func Budgets(n int, limit uint64, each bool) []*Budget {
 			continue
 		}
 		all[i] = &Budget{}
-		all[i].left.Store(int64(min(limit, Unbounded)))
+		all[i].left.Store(int64(min(limit, unbounded)))
 	}
 	return all
 }
 
-// Bound ends budgets of Unbounded, nil for a flow that has none, once so much more has been moved than a reading of their
-// flows told: what was moved since it, or is under way, is taken from that, to the last byte.
+// Bound ends budgets of a limit that counts from now on, nil for a flow that has none, once so much more has been moved than
+// a reading of their flows told: what was moved since it, or is under way, is taken from that, to the last byte.
 func Bound(budgets []*Budget, moved []uint64, limit uint64) {
 	sums := map[*Budget]uint64{}
 	for i, b := range budgets {
@@ -37,7 +40,7 @@ func Bound(budgets []*Budget, moved []uint64, limit uint64) {
 		}
 	}
 	for b, sum := range sums {
-		b.left.Add(int64(min(limit, Unbounded)) + int64(sum) - Unbounded)
+		b.left.Add(int64(min(limit, unbounded)) + int64(sum) - unbounded)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestBudgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var sent atomic.Int64
 			var senders sync.WaitGroup
-			budgets := Budgets(3, c.limit, c.each)
+			budgets := Budgets(3, c.limit, c.each, false)
 			for _, b := range budgets {
 				senders.Go(func() {
 					for range 1000 {
@@ -50,7 +50,7 @@ func TestBound(t *testing.T) {
 	}{"shared": {false, 1001}, "each": {true, 2 * 1001}} {
 		t.Run(name, func(t *testing.T) {
 			const told, since = 4000, 500
-			budgets := append(Budgets(2, Unbounded, c.each), nil) // the last one's is of the other role
+			budgets := append(Budgets(2, 1001, c.each, true), nil) // the last one's is of the other role
 			moved := []uint64{told, told, 1 << 40}
 			for _, b := range budgets[:2] {
 				if b.Take(told+since) != told+since {

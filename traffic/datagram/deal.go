@@ -42,11 +42,7 @@ func (e *Engine) deal(flows []Flow, sockets map[*net.UDPConn]*socket) error {
 func (e *Engine) dealSenders(flows []int) error {
 	n := min(e.config.Threads, len(flows))
 	e.sending = n
-	limit := e.config.limit()
-	if e.config.LimitLater && limit > 0 {
-		limit = traffic.Unbounded
-	}
-	for i, b := range traffic.Budgets(len(flows), limit, e.config.LimitEach) {
+	for i, b := range traffic.Budgets(len(flows), e.config.limit(), e.config.LimitEach, e.config.LimitLater) {
 		e.outs[flows[i]].budget = b
 	}
 	for i := range n {

@@ -78,6 +78,7 @@ func (k *intake) close() {
 // are a tenth of a socket's buffer.
 const dozeNS = int64(20 * time.Microsecond)
 
+// nap sleeps for dozeNS.
 func nap() {
 	t := unix.NsecToTimespec(dozeNS)
 	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)

@@ -212,11 +212,7 @@ func (e *Engine) muster() error {
 
 // allot gives flows what they may move.
 func (e *Engine) allot(flows []*flow) {
-	limit := e.config.limit()
-	if e.config.LimitLater && limit > 0 {
-		limit = traffic.Unbounded
-	}
-	for i, b := range traffic.Budgets(len(flows), limit, e.config.LimitEach) {
+	for i, b := range traffic.Budgets(len(flows), e.config.limit(), e.config.LimitEach, e.config.LimitLater) {
 		flows[i].budget = b
 	}
 }
