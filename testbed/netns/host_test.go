@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -183,7 +184,8 @@ func TestWhatTheOtherEndHolds(t *testing.T) {
 	must(err)
 	attached, err := link.AttachXDP(link.XDPOptions{Program: program, Interface: far.Attrs().Index})
 	must(err)
-	defer attached.Close()
+	goes := sync.OnceFunc(func() { attached.Close() }) // which takes the program off
+	defer goes()
 	must(b.Restore(context.Background(), "A"))
 	err = b.GiveBack()
 	for _, says := range []string{"the MTU 9000 of data cannot be put back yet", "tx-tcp-segmentation", "XDP program", before.Pin} {
@@ -191,7 +193,7 @@ func TestWhatTheOtherEndHolds(t *testing.T) {
 			t.Errorf("%v; it should say %q", err, says)
 		}
 	}
-	gone := time.AfterFunc(heldPatience/10, func() { attached.Close() }) // which takes the program off
+	gone := time.AfterFunc(heldPatience/10, goes)
 	defer gone.Stop()
 	must(b.Close())
 	if differs := cmp.Diff(before, found(t), asWas); differs != "" {
