@@ -153,7 +153,7 @@ func TestAServerMayEndAlone(t *testing.T) {
 
 // TestWhoEndsAlone: one that sends as fast as it goes, or in bursts.
 func TestWhoEndsAlone(t *testing.T) {
-	came := reading{streams: []counts{{bytes: 1 << 20, blocks: 8}}}
+	came := guard{moved: 1 << 20}
 	for name, c := range map[string]struct {
 		test Test
 		want bool
@@ -170,7 +170,8 @@ func TestWhoEndsAlone(t *testing.T) {
 		"bursts of datagrams do": {Test{Protocol: UDP, Blocks: 1 << 30, BitsPerSecond: 1e6, Burst: 2}, true},
 	} {
 		c.test.Reverse = !c.test.Bidirectional
-		if got := (&trial{test: c.test}).endsAlone(came, max(c.test.Bytes, c.test.Blocks)); got != c.want {
+		c.test.Length = 1 << 17
+		if got := (&trial{test: c.test, guard: came}).endsAlone(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

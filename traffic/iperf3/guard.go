@@ -116,22 +116,14 @@ const aloneQuiet = 2 * time.Second
 // endsAlone tells whether the server may have ended by itself before the limit has come here: iperf3's counts what it sends
 // but for a paced test without bursts (iperf_send in iperf_api.c, 3.12 and 3.21). What it omits ends by its own clock, so that
 // some of what it counted came before this end's did; and datagrams may be lost.
-func (t *trial) endsAlone(r reading, limit uint64) bool {
+func (t *trial) endsAlone() bool {
 	if t.test.BitsPerSecond > 0 && t.test.Burst == 0 || t.test.Bidirectional {
 		return false
 	}
 	if t.test.Protocol == UDP {
 		return true
 	}
-	var all uint64
-	for _, c := range r.streams {
-		if t.test.Bytes > 0 {
-			all += c.bytes
-		} else {
-			all += c.blocks
-		}
-	}
-	return t.test.Omit > 0 && all >= limit
+	return t.test.Omit > 0 && t.guard.moved >= t.test.volume()
 }
 
 func later(a, b time.Time) time.Time {
@@ -154,7 +146,7 @@ func (t *trial) checkLimits(r reading) error {
 	if have >= limit {
 		return errEnded
 	}
-	if t.endsAlone(r, limit) {
+	if t.endsAlone() {
 		// What came last is told to the moment, as the time of the test ends there.
 		t.guard.next = r.at.Add(guardShortest)
 		if t.guard.moved > 0 && r.at.Sub(t.guard.progress) >= aloneQuiet {

@@ -95,6 +95,9 @@ func (t Test) limits(server bool) limits {
 	return l
 }
 
+// volume is what a test's limit asks for, in bytes.
+func (t Test) volume() uint64 { return max(t.Bytes, t.Blocks*uint64(t.Length)) }
+
 // between is how long a sender of a rate is silent between what leaves together.
 func (t Test) between() time.Duration {
 	if t.BitsPerSecond == 0 {

@@ -327,5 +327,5 @@ func (t *trial) due() uint64 {
 	case t.test.Protocol == UDP || t.test.Omit > 0:
 		return 1
 	}
-	return max(t.test.Bytes, t.test.Blocks*uint64(t.test.Length))
+	return t.test.volume()
 }
