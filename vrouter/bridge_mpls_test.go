@@ -139,6 +139,7 @@ func mixed(t *testing.T, e config.Encapsulation, six, word bool) {
 	for _, c := range []*container{b.a1, b.b1} { // or unfinished checksums would be captured
 		offload(c.Namespace, "eth0", map[string]bool{"tx-checksum-ip-generic": false})
 	}
+	portsOfNobody(b.a1, b.b1)
 	stop := capture(t, b.a, "wire0")
 	tcp(t, b.a1, b.b1, 100_000)
 	tcp(t, b.a1.six(), b.b1.six(), 100_000)
