@@ -20,6 +20,12 @@
 #define AT_XDP 0
 #define AT_TC FRAME_PHASES
 
+/* Words of 8 bytes before a frame's number, from its type on or a little before. */
+#define NEXT_IPV4 5
+#define NEXT_IPV6 8
+#define NEXT_CHECKSUM 2	     /* from the number back; the UDP checksum is in this one, */
+#define NEXT_CHECKSUM_BIT 32 /* from here on */
+
 #define TRIES 8 /* another CPU may count the same flow; it does not stay in between for long */
 /* A number so much higher than any before it is none of ours. */
 #define JUMP (1ULL << 31)
@@ -122,6 +128,16 @@ struct {
 	__type(key, __u32);
 	__type(value, struct frame_outer);
 } frame_worn SEC(".maps");
+
+/*
+ * The frame that is expected next, where frames are of one flow and size: as the last of the window
+ * that was intact, but for its number and its checksum, which are zero here.
+ */
+static struct {
+	__u64 words[NEXT_IPV6];
+	__u32 sum;     /* of what the checksum goes over, but the number */
+	__u32 session; /* whose it is; 0: nobody's */
+} frame_next;
 
 static __always_inline __u64 *word_of(__u64 *flow, __u32 block)
 {
@@ -308,6 +324,99 @@ static __always_inline __u32 length_of(const __u8 *numbering)
 	return frame_lengths[frame_turn(frame_turns, flow, sequence)];
 }
 
+/* expects tells whether the next frame is foretold whole. */
+static __always_inline bool expects(__u32 hook)
+{
+	return hook == AT_XDP && frame_flows == 1 && frame_turns == 1 && !frame_shift &&
+	       !frame_shared;
+}
+
+static __always_inline int next_words(void)
+{
+	return frame_ipv6 ? NEXT_IPV6 : NEXT_IPV4;
+}
+
+/* number_sum is of a number as it stands in a frame. */
+static __always_inline __u32 number_sum(__u64 number)
+{
+	return frame_words(number) + frame_words(number >> 32);
+}
+
+/* expect has the next frame be as this one, which was intact. */
+static __always_inline void expect(const __u8 *numbering)
+{
+	const frame_word *number = (const frame_word *)(numbering + FRAME_NUMBERING - 8);
+	int words = next_words(), checksum_at = words - NEXT_CHECKSUM;
+	const frame_word *from = number - words;
+	__u32 checksum = (__u16)(from[checksum_at] >> NEXT_CHECKSUM_BIT);
+
+#pragma unroll
+	for (int i = 0; i < NEXT_IPV6; i++)
+		if (i < words)
+			frame_next.words[i] = from[i];
+	frame_next.words[checksum_at] &= ~(0xffffULL << NEXT_CHECKSUM_BIT);
+	frame_next.sum = (__u16)~frame_fold32(checksum + number_sum(*number));
+	frame_next.session = checksum ? frame_session : 0; /* zero: there is none */
+}
+
+/* differs tells whether the frame is another one than expected, with the number that is next. */
+static __always_inline bool differs(const __u8 *numbering, __u64 next)
+{
+	const frame_word *number = (const frame_word *)(numbering + FRAME_NUMBERING - 8);
+	int words = next_words(), checksum_at = words - NEXT_CHECKSUM;
+	const frame_word *from = number - words;
+	__u64 expected = bpf_cpu_to_be64(next);
+	__u16 checksum = ~frame_fold32(frame_next.sum + number_sum(expected));
+	__u64 word = frame_next.words[checksum_at] | (__u64)(checksum ? checksum : 0xffff)
+							 << NEXT_CHECKSUM_BIT;
+	__u64 wrong = (*number ^ expected) | (from[checksum_at] ^ word);
+
+#pragma unroll
+	for (int i = 0; i < NEXT_IPV6; i++)
+		if (i < words && i != checksum_at)
+			wrong |= from[i] ^ frame_next.words[i];
+	return wrong;
+}
+
+/*
+ * mark_next is mark for the number after the highest that has come, whose block is there already
+ * unless it begins one.
+ */
+static __always_inline void mark_next(__u64 *flow, __u64 number)
+{
+	__u64 *word = word_of(flow, number >> 5);
+
+	*word = (number & 31 ? *word : number >> 5 << 32) | 1ULL << (number & 31);
+}
+
+/*
+ * came tells whether this is the frame that is expected next, and counts it then, as look would.
+ * Only one branch waits for the frame's bytes, so that the CPU goes on to the frames behind it.
+ */
+static __always_inline bool came(const __u8 *frame, const __u8 *end)
+{
+	__u32 head = frame_ipv6 ? FRAME_IPV6_HEAD : FRAME_IPV4_HEAD;
+	__u32 flow_key = 0, sum_key = AT_XDP + FRAME_WINDOW, length = frame_lengths[0];
+	struct frame_totals *sum;
+	__u64 *flow, number;
+
+	if (!expects(AT_XDP) || frame_next.session != frame_session)
+		return false;
+	flow = bpf_map_lookup_elem(&frame_flow, &flow_key);
+	sum = bpf_map_lookup_elem(&frame_sums, &sum_key);
+	if (!flow || !sum || frame + head > end || end - frame < length)
+		return false;
+	number = *(volatile __u64 *)flow;
+	if (differs(frame + head - FRAME_NUMBERING, number))
+		return false;
+	mark_next(flow, number);
+	sum->packets++;
+	sum->bytes += length + FRAME_FCS;
+	bump(AT_XDP, flow + FLOW_WINDOW);
+	*(volatile __u64 *)flow = number + 1;
+	return true;
+}
+
 /* take counts one frame of ours. */
 static __always_inline void take(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
 				 __u32 phase, bool whole, __u32 length)
@@ -318,8 +427,11 @@ static __always_inline void take(struct frame_totals *sum, __u32 hook, const __u
 		sum->corrupt++;
 	else if (phase == FRAME_PROBE)
 		sum->packets++;
-	else
+	else {
 		count(sum, hook, numbering, phase, frame_flows > 1 ? flow : 0, length);
+		if (phase == FRAME_WINDOW && expects(hook))
+			expect(numbering);
+	}
 }
 
 /* What is looked at: a frame, and its inner packet where it would be without what the frame wears.
@@ -419,6 +531,8 @@ int frame_at_xdp(struct xdp_md *ctx)
 	const __u8 *frame = (const __u8 *)(long)ctx->data;
 	const __u8 *end = (const __u8 *)(long)ctx->data_end;
 
+	if (came(frame, end))
+		return XDP_DROP;
 	return look(frame, end, end - frame, AT_XDP) ? XDP_DROP : XDP_PASS;
 }
 

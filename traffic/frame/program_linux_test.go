@@ -3,6 +3,7 @@ package frame
 import (
 	"bytes"
 	"encoding/hex"
+	"net/netip"
 	"os"
 	"testing"
 
@@ -215,6 +216,95 @@ func TestProgramCountsWhatGoCounts(t *testing.T) {
 	}
 }
 
+// TestProgramCountsTheForetold: one flow, whose frames come in turn, as one foretells the next; those in between that are
+// not as foretold count as Go counts them, and so do those behind them.
+func TestProgramCountsTheForetold(t *testing.T) {
+	needsRoot(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		from := rapid.SampledFrom([]netip.Addr{four, six}).Draw(rt, "from")
+		h := testHeader(from, 40000, rapid.SampledFrom([]uint32{7, 0}).Draw(rt, "session"), rapid.IntRange(smallestIPv6, 100).Draw(rt, "size"), false)
+		r := newRig(t, expectedOf(h, 1), false)
+		defer r.close()
+		s, b := newStamp(h)
+		take := func(frame []byte, tc bool) {
+			if program, inGo := r.take(t, frame, tc); program != inGo {
+				rt.Fatalf("the program found it ours: %v, Go: %v: %x", program, inGo, frame)
+			}
+		}
+		next := number{}
+		for range rapid.IntRange(1, 12).Draw(rt, "streaks") {
+			next.phase = rapid.SampledFrom([]uint8{window, warmUp, after}).Draw(rt, "phase")
+			for range rapid.IntRange(0, 70).Draw(rt, "in turn") {
+				take(b[:s.write(b, next)], false)
+				next.sequence++
+			}
+			n, change := unlike(rt, h, next)
+			frame := bytes.Clone(b[:s.write(b, n)])
+			take(change(frame), rapid.Bool().Draw(rt, "tc"))
+			next.sequence = max(next.sequence, n.sequence&mostSequence+uint64(rapid.IntRange(0, 1).Draw(rt, "on")))
+		}
+		r.compare(t)
+	})
+}
+
+// TestProgramSeesEveryByte: of a frame in its turn, which the ones before foretell, any byte may be wrong.
+func TestProgramSeesEveryByte(t *testing.T) {
+	needsRoot(t)
+	for _, from := range []netip.Addr{four, six} {
+		h := testHeader(from, 40000, 7, smallestIPv6, false)
+		r := newRig(t, expectedOf(h, 1), false)
+		s, b := newStamp(h)
+		n := number{phase: window}
+		for range 2 { // no frame of another flow foretells its next
+			r.take(t, b[:s.write(b, number{window, 1, 0})], false)
+		}
+		for at := range h.udpAt() + udpSize + numberingSize {
+			for bit := range 8 {
+				r.take(t, b[:s.write(b, n)], false)
+				n.sequence++
+				frame := b[:s.write(b, n)]
+				frame[at] ^= 1 << bit
+				if program, inGo := r.take(t, frame, false); program != inGo {
+					t.Errorf("bit %d of byte %d: the program found it ours: %v, Go: %v", bit, at, program, inGo)
+				}
+			}
+		}
+		r.compare(t)
+	}
+}
+
+// unlike is the number, and what was done to the bytes, of a frame that is not as foretold.
+func unlike(t *rapid.T, h header, next number) (n number, change func([]byte) []byte) {
+	n, change = next, func(b []byte) []byte { return b }
+	switch rapid.IntRange(0, 10).Draw(t, "unlike") {
+	case 0:
+		n.phase = uint8(rapid.IntRange(0, phases-1).Draw(t, "phase"))
+	case 1:
+		n.flow = 1
+	case 2:
+		n.sequence -= min(n.sequence, uint64(rapid.IntRange(1, 100).Draw(t, "back")))
+	case 3:
+		n.sequence += uint64(rapid.IntRange(1, 100).Draw(t, "ahead"))
+	case 4:
+		n.sequence |= uint64(rapid.IntRange(1, leftMask).Draw(t, "left")) << leftShift
+	case 5:
+		at, bits := rapid.IntRange(0, h.udpAt()+udpSize+numberingSize-1).Draw(t, "at"), byte(rapid.IntRange(1, 255).Draw(t, "bits"))
+		change = func(b []byte) []byte { b[at] ^= bits; return b }
+	case 6:
+		length := rapid.IntRange(ethernetSize+ipv6Size, h.sizes[0]-fcsSize).Draw(t, "length")
+		change = func(b []byte) []byte { return b[:length] }
+	case 7:
+		change = func(b []byte) []byte { return append(b, 0, 0, 0) }
+	case 8: // no checksum
+		change = func(b []byte) []byte { copy(b[h.udpAt()+6:], []byte{0, 0}); return b }
+	case 9:
+		change = func(b []byte) []byte { clear(b); return b }
+	case 10: // a router was added
+		change = func(b []byte) []byte { b[map[bool]int{false: 22, true: 21}[h.ipv6()]]--; return b }
+	}
+	return n, change
+}
+
 // FuzzSink lets a stranger send frames to the programs: they count what Go counts.
 func FuzzSink(f *testing.F) {
 	needsRoot(f)
@@ -223,9 +313,11 @@ func FuzzSink(f *testing.F) {
 		f.Add(b, true)
 		f.Add(b, false)
 	}
-	rigs := map[bool]*rig{
-		false: newRig(f, expected{session: 0x01020304, flows: 1000, sizes: mix{64}}, false),
-		true:  newRig(f, expected{session: 0x01020304, flows: 1000, sizes: mix{84}, ipv6: true}, true),
+	rigs := []*rig{
+		newRig(f, expected{session: 0x01020304, flows: 1000, sizes: mix{64}}, false),
+		newRig(f, expected{session: 0x01020304, flows: 1000, sizes: mix{84}, ipv6: true}, true),
+		newRig(f, expected{session: 0x01020304, flows: 1, sizes: mix{64}}, false),
+		newRig(f, expected{session: 0x01020304, flows: 1, sizes: mix{84}, ipv6: true}, false),
 	}
 	f.Fuzz(func(t *testing.T, b []byte, tc bool) {
 		if len(b) < ethernetSize+ipv6Size || len(b) > 1500 {
