@@ -81,9 +81,9 @@ func (t *thread) doze() (d doze, should bool) {
 	return doze{}, false
 }
 
-// wait sets by the last burst what the receiver waits for, and whether it dozes.
+// wait sets by the last burst what the receiver waits for and takes at once, and whether it dozes.
 func (t *thread) wait(took time.Duration, moved uint64) {
-	t.call, t.dozes = t.buffer.size, false
+	t.call, t.dozes = t.least, false
 	if d, should := t.doze(); should {
 		asleep := int(float64(moved) * float64(d.nap) / float64(max(1, took)))
 		room, err := unix.GetsockoptInt(int(t.flows[0].fd), unix.SOL_SOCKET, unix.SO_RCVBUF)
@@ -98,6 +98,9 @@ func (t *thread) wait(took time.Duration, moved uint64) {
 		moved = 0
 	}
 	t.lowWater(took, moved)
+	if !t.dozes {
+		t.call = min(t.buffer.size, max(t.least, uintptr(t.water)))
+	}
 }
 
 // lowWater sets SO_RCVLOWAT by the rate of the last burst. Within the socket's

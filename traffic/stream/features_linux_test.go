@@ -313,6 +313,38 @@ func TestAReceiverWaitsWhereItsStackWorks(t *testing.T) {
 	<-done
 }
 
+// TestAReceiverTakesWhatItWaitsFor in one call where that is more than usual, unless it was told how much to read.
+func TestAReceiverTakesWhatItWaitsFor(t *testing.T) {
+	for _, c := range []struct {
+		config Config
+		moved  uint64 // bytes in 1 ms
+		want   uintptr
+	}{
+		{Config{}, 400_000, 128 << 10},
+		{Config{}, 1_000_000, 200_000},
+		{Config{}, 4_000_000, 256 << 10},
+		{Config{Prompt: true}, 4_000_000, 128 << 10},
+		{Config{Receive: 64 << 10}, 4_000_000, 64 << 10},
+		{Config{Receive: 1 << 20}, 400_000, 1 << 20},
+		{Config{Discard: true}, 400_000, discardSize},
+	} {
+		near, _ := connected(t, 1)
+		c.config.Message = 1390 // small ones are waited for on whatever CPU, and do not let it doze at such rates
+		e := newTestEngine(t, flowsOf(near, traffic.Receive), c.config)
+		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			thread.wait(time.Millisecond, c.moved)
+		}
+		if thread.call != c.want {
+			t.Errorf("%+v at %d bytes a ms: reads %d at once", c.config, c.moved, thread.call)
+		}
+		thread.close()
+	}
+}
+
 // TestAReceiverOfSmallMessagesDozes: it reads less at a time and sleeps, while enough comes for that, else it waits for
 // enough. One of large messages reads whatever fits; what it waits for goes by its CPU (the test above).
 func TestAReceiverOfSmallMessagesDozes(t *testing.T) {
@@ -330,8 +362,8 @@ func TestAReceiverOfSmallMessagesDozes(t *testing.T) {
 			t.Fatal(err)
 		}
 		thread.wait(time.Millisecond, uint64(c.moved))
-		if thread.dozes != c.dozes || (thread.call < thread.buffer.size) != c.dozes || thread.small && (thread.water > 1) == c.dozes {
-			t.Errorf("%+v: dozes %v, reads %d of %d bytes, waits for %d", c, thread.dozes, thread.call, thread.buffer.size, thread.water)
+		if thread.dozes != c.dozes || (thread.call < thread.least) != c.dozes || thread.small && (thread.water > 1) == c.dozes {
+			t.Errorf("%+v: dozes %v, reads %d of %d bytes, waits for %d", c, thread.dozes, thread.call, thread.least, thread.water)
 		}
 		thread.close()
 	}
