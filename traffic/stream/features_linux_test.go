@@ -345,6 +345,20 @@ func TestAReceiverTakesWhatItWaitsFor(t *testing.T) {
 	}
 }
 
+// TestAReceiverOfManyTakesTheUsual, as others wait for their turn.
+func TestAReceiverOfManyTakesTheUsual(t *testing.T) {
+	near, _ := connected(t, 2)
+	e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{Message: 128 << 10})
+	thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer thread.close()
+	if thread.buffer.size != receiveBufferSize {
+		t.Errorf("reads %d bytes at once", thread.buffer.size)
+	}
+}
+
 // TestAReceiverOfSmallMessagesDozes: it reads less at a time and sleeps, while enough comes for that, else it waits for
 // enough. One of large messages reads whatever fits; what it waits for goes by its CPU (the test above).
 func TestAReceiverOfSmallMessagesDozes(t *testing.T) {

@@ -73,11 +73,14 @@ func newThread(e *Engine, role traffic.Role, flows []*flow) (*thread, error) {
 		t.buffer, interest = e.source.buffer, unix.EPOLLOUT
 	case e.config.Discard:
 		t.buffer, t.receiveFlags = hotBuffer{size: uintptr(e.config.receiveSize(discardSize))}, unix.MSG_TRUNC
+		t.least = t.buffer.size
 	default:
-		t.buffer = newHotBuffer(e.config.receiveSize(bulkBufferSize), nil)
-	}
-	if t.least = t.buffer.size; e.config.Receive == 0 && !e.config.Discard {
-		t.least = receiveBufferSize
+		size := e.config.receiveSize(receiveBufferSize)
+		t.least = uintptr(size)
+		if len(flows) == 1 {
+			size = e.config.receiveSize(bulkBufferSize)
+		}
+		t.buffer = newHotBuffer(size, nil)
 	}
 	if role == traffic.Send && e.source.file >= 0 {
 		for _, f := range flows {
