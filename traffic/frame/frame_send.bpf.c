@@ -161,8 +161,7 @@ static __always_inline struct number take(struct frame_sender *s)
 
 static __always_inline __u32 number_sum(struct number n)
 {
-	return n.phase + frame_words(n.flow) + frame_words(n.sequence) +
-	       frame_words(n.sequence >> 32);
+	return n.phase + frame_words(n.flow) + frame_words64(n.sequence);
 }
 
 /* ports are a flow's: source and destination, added into sum. */
@@ -174,13 +173,6 @@ static __always_inline void ports(struct frame_sender *s, __u32 low, __u32 high,
 	udp[0] = bpf_htons(source);
 	udp[1] = bpf_htons(destination);
 	*sum += source + destination;
-}
-
-static __always_inline __u16 udp_checksum(__u32 sum)
-{
-	__u16 folded = ~frame_fold32(sum);
-
-	return bpf_htons(folded ? folded : 0xffff); /* RFC 768: zero would say that there is none */
 }
 
 static __always_inline void write_number(__u8 *at, struct number n)
@@ -233,7 +225,7 @@ static __always_inline void write_ipv4(struct frame_sender *s, const struct fram
 		    bpf_htons((__u16)~frame_fold32(of->ip_sum + frame_words(source)));
 	}
 	ports(s, low, n.flow >> bits, (__u16 *)(frame + FRAME_IPV4_UDP), &sum);
-	*(__u16 *)(frame + FRAME_IPV4_UDP + 6) = udp_checksum(sum);
+	*(__u16 *)(frame + FRAME_IPV4_UDP + 6) = bpf_htons(frame_checksum(sum));
 	write_number(frame + FRAME_IPV4_HEAD - FRAME_NUMBERING, n);
 }
 
@@ -250,7 +242,7 @@ static __always_inline void write_ipv6(struct frame_sender *s, const struct fram
 		sum += frame_words(n.flow);
 	}
 	ports(s, low, high, (__u16 *)(frame + FRAME_IPV6_UDP), &sum);
-	*(__u16 *)(frame + FRAME_IPV6_UDP + 6) = udp_checksum(sum);
+	*(__u16 *)(frame + FRAME_IPV6_UDP + 6) = bpf_htons(frame_checksum(sum));
 	write_number(frame + FRAME_IPV6_HEAD - FRAME_NUMBERING, n);
 }
 

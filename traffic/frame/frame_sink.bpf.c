@@ -248,6 +248,16 @@ static __always_inline void note_times(__u64 sequence)
 		note_flight(sequence, now);
 }
 
+/* tally counts a frame whose number had not come. */
+static __always_inline void tally(struct frame_totals *sum, __u32 hook, __u64 *flow, __u32 phase,
+				  __u32 length)
+{
+	sum->packets++;
+	sum->bytes += length + FRAME_FCS;
+	if (phase == FRAME_WINDOW)
+		bump(hook, flow + FLOW_WINDOW);
+}
+
 static __always_inline void count(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
 				  __u32 phase, __u32 index, __u32 length)
 {
@@ -265,10 +275,7 @@ static __always_inline void count(struct frame_totals *sum, __u32 hook, const __
 	}
 	if (!mark(sum, hook, flow, number))
 		return;
-	sum->packets++;
-	sum->bytes += length + FRAME_FCS;
-	if (phase == FRAME_WINDOW)
-		bump(hook, flow + FLOW_WINDOW);
+	tally(sum, hook, flow, phase, length);
 	if (sequence > FRAME_SEQUENCE && phase == FRAME_WINDOW)
 		note_times(sequence);
 	advance(sum, hook, flow, number);
@@ -336,12 +343,6 @@ static __always_inline int next_words(void)
 	return frame_ipv6 ? NEXT_IPV6 : NEXT_IPV4;
 }
 
-/* number_sum is of a number as it stands in a frame. */
-static __always_inline __u32 number_sum(__u64 number)
-{
-	return frame_words(number) + frame_words(number >> 32);
-}
-
 /* expect has the next frame be as this one, which was intact. */
 static __always_inline void expect(const __u8 *numbering)
 {
@@ -355,7 +356,7 @@ static __always_inline void expect(const __u8 *numbering)
 		if (i < words)
 			frame_next.words[i] = from[i];
 	frame_next.words[checksum_at] &= ~(0xffffULL << NEXT_CHECKSUM_BIT);
-	frame_next.sum = (__u16)~frame_fold32(checksum + number_sum(*number));
+	frame_next.sum = (__u16)~frame_fold32(checksum + frame_words64(*number));
 	frame_next.session = checksum ? frame_session : 0; /* zero: there is none */
 }
 
@@ -366,9 +367,8 @@ static __always_inline bool differs(const __u8 *numbering, __u64 next)
 	int words = next_words(), checksum_at = words - NEXT_CHECKSUM;
 	const frame_word *from = number - words;
 	__u64 expected = bpf_cpu_to_be64(next);
-	__u16 checksum = ~frame_fold32(frame_next.sum + number_sum(expected));
-	__u64 word = frame_next.words[checksum_at] | (__u64)(checksum ? checksum : 0xffff)
-							 << NEXT_CHECKSUM_BIT;
+	__u64 checksum = frame_checksum(frame_next.sum + frame_words64(expected));
+	__u64 word = frame_next.words[checksum_at] | checksum << NEXT_CHECKSUM_BIT;
 	__u64 wrong = (*number ^ expected) | (from[checksum_at] ^ word);
 
 #pragma unroll
@@ -410,9 +410,7 @@ static __always_inline bool came(const __u8 *frame, const __u8 *end)
 	if (differs(frame + head - FRAME_NUMBERING, number))
 		return false;
 	mark_next(flow, number);
-	sum->packets++;
-	sum->bytes += length + FRAME_FCS;
-	bump(AT_XDP, flow + FLOW_WINDOW);
+	tally(sum, AT_XDP, flow, FRAME_WINDOW, length);
 	*(volatile __u64 *)flow = number + 1;
 	return true;
 }

@@ -75,9 +75,22 @@ static __always_inline __u16 frame_fold32(__u32 sum)
 	return (__u16)sum;
 }
 
+/* RFC 768: the checksum of such a sum; zero would say that there is none. */
+static __always_inline __u16 frame_checksum(__u32 sum)
+{
+	__u16 folded = (__u16)~frame_fold32(sum);
+
+	return folded ? folded : 0xffff;
+}
+
 static __always_inline __u32 frame_words(__u32 value)
 {
 	return (value >> 16) + (value & 0xffff);
+}
+
+static __always_inline __u32 frame_words64(__u64 value)
+{
+	return frame_words((__u32)value) + frame_words((__u32)(value >> 32));
 }
 
 /* frame_left is what is put above a sequence. */

@@ -117,8 +117,7 @@ static uint32_t ready(struct frame_source *s)
 
 static uint32_t number_sum(const struct frame_number *n)
 {
-	return n->phase + frame_words(n->flow) + frame_words((uint32_t)n->sequence) +
-	       frame_words((uint32_t)(n->sequence >> 32));
+	return n->phase + frame_words(n->flow) + frame_words64(n->sequence);
 }
 
 /* A flow's address, into the packet; what it adds to the checksum. */
@@ -142,7 +141,7 @@ static void write(const struct frame_plan *plan, const struct frame_shape *shape
 	uint8_t *numbering = udp + FRAME_UDP;
 	uint32_t low = n->flow & ((1u << FRAME_PORT_BITS) - 1), high = n->flow >> FRAME_PORT_BITS;
 	uint32_t sum = shape->udp_sum + number_sum(n);
-	uint16_t from, to, check;
+	uint16_t from, to;
 
 	if (plan->addresses) {
 		sum += address(plan, shape->ip_sum, b, n->flow);
@@ -151,11 +150,9 @@ static void write(const struct frame_plan *plan, const struct frame_shape *shape
 	}
 	from = (uint16_t)(FRAME_SOURCE_PORT + low);
 	to = (uint16_t)(plan->port + high);
-	check = (uint16_t)~frame_fold32(sum + from + to);
 	frame_put16(udp, from);
 	frame_put16(udp + 2, to);
-	frame_put16(udp + 6,
-		    check ? check : 0xffff); /* RFC 768: zero would say that there is none */
+	frame_put16(udp + 6, frame_checksum(sum + from + to));
 	numbering[1] = (uint8_t)n->phase;
 	frame_put32(numbering + 6, n->flow);
 	frame_put64(numbering + 10, n->sequence);
