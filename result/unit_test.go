@@ -104,10 +104,10 @@ func TestEveryMetricHasItsUnit(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	valid := []string{"traffic", "trafo", "wire", "window", "cpu.a", "cpu.b", "A", "B"}
+	valid := []string{"traffic", "trafo", "wire", "window", "cpu.a", "cpu.b", "A", "B", "max-time", "max-size", "least-size"}
 	for word, want := range map[string]string{
 		"trafic": "traffic", "TRAFFIC": "traffic", "wrie": "wire", "win": "window", "cpu.c": "cpu.a",
-		"a": "A", "C": "", "": "", "quite-another": "", "traff": "traffic",
+		"a": "A", "C": "", "": "", "quite-another": "", "traff": "traffic", "time": "max-time", "Time": "max-time", "max": "", "size": "", "ime": "",
 	} {
 		if got, ok := Nearest(word, valid); got != want || ok != (want != "") {
 			t.Errorf("%q is near %q, %v; want %q", word, got, ok, want)

@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,8 +11,9 @@ import (
 const longestWord = 64
 
 // Nearest returns the valid word that was most likely meant: the same but for
-// its case, the only one that begins so, or the one at the fewest typing
-// mistakes. It reports false when none is near.
+// its case, the only one that begins so, the one at the fewest typing mistakes,
+// or the only one of which it is a word between hyphens. It reports false when
+// none is near.
 func Nearest(word string, valid []string) (string, bool) {
 	if word == "" || len(word) > longestWord {
 		return "", false
@@ -26,7 +28,7 @@ func Nearest(word string, valid []string) (string, bool) {
 		return begun, true
 	}
 	if fewest < 0 || fewest > tolerated(word) {
-		return "", false
+		return onlyOne(valid, func(v string) bool { return slices.Contains(strings.Split(v, "-"), strings.ToLower(word)) })
 	}
 	return best, true
 }
@@ -43,9 +45,13 @@ func onlyPrefixed(word string, valid []string) (string, bool) {
 	if len(word) < enough {
 		return "", false
 	}
+	return onlyOne(valid, func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(word)) })
+}
+
+func onlyOne(valid []string, is func(string) bool) (string, bool) {
 	found := ""
 	for _, v := range valid {
-		if strings.HasPrefix(strings.ToLower(v), strings.ToLower(word)) {
+		if is(v) {
 			if found != "" {
 				return "", false
 			}
