@@ -21,7 +21,8 @@ const FloorParts = 32
 
 const firstShift = 18 // 0.26 ms: doubled as often as the window needs it
 
-// Note takes the transit time of a packet that left at sent, both in ns. It allocates nothing.
+// Note takes the transit time of a packet that left at sent, both in ns, of which a stranger may say
+// anything. It allocates nothing.
 //
 //go:nosplit
 func (f *Floor) Note(sent, transit int64) {
@@ -30,13 +31,14 @@ func (f *Floor) Note(sent, transit int64) {
 		f.least[0] = transit
 		return
 	}
-	if sent < f.from {
+	after := sent - f.from
+	if after < 0 { // it overtook the first, or lies further off than a difference can be
 		return
 	}
-	for (sent-f.from)>>f.shift >= FloorParts {
+	for after>>f.shift >= FloorParts {
 		f.fold()
 	}
-	i := int((sent - f.from) >> f.shift)
+	i := int(after >> f.shift)
 	for ; f.used <= i; f.used++ {
 		f.least[f.used] = math.MaxInt64
 	}

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -31,6 +32,20 @@ func TestFloor(t *testing.T) {
 				t.Errorf("%s: a window of %g s rose by %g", name, float64(window)/1e9, rise)
 			}
 		}
+	}
+}
+
+// TestFloorOfTimesOfNobody takes what a stranger may say: times whose difference is more than there is.
+func TestFloorOfTimesOfNobody(t *testing.T) {
+	for _, times := range [][]int64{
+		{math.MinInt64, math.MaxInt64}, {math.MaxInt64, math.MinInt64}, {-1, math.MaxInt64}, {math.MinInt64, 0, -1, math.MinInt64 + 1},
+		{0, math.MaxInt64, 1 << 18, math.MaxInt64 - 1},
+	} {
+		var f Floor
+		for _, sent := range times {
+			f.Note(sent, math.MaxInt64-sent)
+		}
+		f.Rise()
 	}
 }
 
