@@ -307,3 +307,35 @@ func TestCancelAndCloseEndARun(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoIsOwedMuchHoldsNobody asks for 64 GiB of answers a flow at once and takes them without a pause: the run ends when it
+// is told to.
+func TestWhoIsOwedMuchHoldsNobody(t *testing.T) {
+	for name, o := range map[string]result.Options{"one flow": {}, "polled": {"poll": "busy"}, "mixed": {"reads": 50}, "two flows": {"flows": 2}} {
+		t.Run(name, func(t *testing.T) {
+			receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: o, Address: "127.0.0.1"})
+			h := one(1)
+			h.Response, h.Total = maxMessage, uint32(max(1, o.Int("flows")))
+			for ; h.Index < h.Total; h.Index++ {
+				conn := dial(t, "tcp", receive.Address())
+				say(conn, h)
+				if h.Index == h.Total-1 {
+					if _, err := io.ReadFull(conn, make([]byte, answerSize)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				conn.Write(make([]byte, 64<<10))
+				go io.Copy(io.Discard, conn) // until the test is over
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			over := make(chan error, 1)
+			go func() { _, err := receive.Run(ctx, soon(100*time.Millisecond)); over <- err }()
+			select {
+			case <-over:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it still pays")
+			}
+		})
+	}
+}

@@ -222,11 +222,20 @@ func (p *responder) takeMixed(f *peerFlow) {
 	p.counts.back.Add(read)
 }
 
-// pay sends what a stream is owed; EAGAIN: the socket is full.
+// payments are how many calls in turn pay a flow among several, which do not wait. An only flow's wait, and who calls
+// again looks at the stop and at the clock before.
+const payments = 16
+
+// pay sends of what a stream is owed, so little at a time that one which is owed much, or takes it slowly, holds up
+// neither other flows nor the end; EAGAIN: the socket is full.
 //
 //go:nosplit
 func (p *responder) pay(f *peerFlow) syscall.Errno {
-	for f.owed > 0 {
+	calls := 1
+	if p.poller != nil {
+		calls = payments
+	}
+	for ; calls > 0 && f.owed > 0; calls-- {
 		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(p.reply), uintptr(min(f.owed, p.most)), p.flags, 0, 0)
 		if e == unix.EINTR {
 			continue
