@@ -115,7 +115,7 @@ func (e *Engine) spawn() error {
 			if err == nil {
 				err = t.work()
 			}
-			t.gone()
+			t.clock.End()
 			e.end(t, err)
 		})
 	}

@@ -62,7 +62,7 @@ func (r *receiver) work() error {
 			failures = append(failures, fmt.Errorf("no datagram came for %s", quiet.Round(patience)))
 			break
 		}
-		r.thread.keepCPU()
+		r.thread.clock.Sample()
 	}
 	return errors.Join(failures...)
 }
@@ -164,8 +164,8 @@ func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now
 // see notes that a mark has come for the first time.
 func (r *receiver) see(mark uint8, now int64) {
 	r.mark = min(mark, marks-1)
-	r.thread.keepCPU()
-	r.seen[r.mark] = seen{now, r.thread.cpuTime(), true}
+	r.thread.clock.Sample()
+	r.seen[r.mark] = seen{now, r.thread.clock.CPU(), true}
 	if r.spread != nil {
 		r.spread.Reset()
 	}

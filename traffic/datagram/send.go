@@ -79,7 +79,7 @@ func (s *sender) work() error {
 				break
 			}
 		}
-		s.thread.keepCPU()
+		s.thread.clock.Sample()
 	}
 	return errors.Join(failures...)
 }
@@ -116,10 +116,10 @@ func (s *sender) burst() error {
 func (s *sender) note(now, release int64) {
 	if mark := s.engine.markAt(now); mark != s.mark || !s.seen[mark].yes {
 		s.mark = mark
-		s.thread.keepCPU()
+		s.thread.clock.Sample()
 		s.thread.latch.lock()
 		if first := &s.seen[mark]; !first.yes {
-			*first = seen{now, s.thread.cpuTime(), true}
+			*first = seen{now, s.thread.clock.CPU(), true}
 		}
 		if s.lag[mark] != nil {
 			s.lag[mark].Reset()

@@ -24,7 +24,7 @@ type source interface {
 	interrupt()
 	counts(phase int) (sent, refused uint64) // sent: the device took them
 	calls() uint64
-	thread() int           // its number, 0 before work
+	clock() *traffic.ThreadClock
 	late(*result.Recorder) // adds how late the window's frames were
 	close() error
 }
@@ -181,12 +181,8 @@ func (e *engine) usage() usage {
 	u := usage{at: time.Now()}
 	for _, s := range e.sources {
 		u.calls += s.calls()
-		if cpu, err := traffic.ThreadCPU(s.thread()); err == nil { // else it has ended, and the run with it
-			u.cpu += cpu
-		}
-		if wait, err := traffic.ThreadWait(s.thread()); err == nil { // not every kernel tells
-			u.wait += wait
-		}
+		u.cpu += s.clock().CPU()
+		u.wait += s.clock().Wait()
 	}
 	return u
 }

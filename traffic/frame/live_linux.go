@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"windtunnel/ktime"
+	"windtunnel/traffic"
 )
 
 // What BPF_PROG_TEST_RUN is given; Documentation/bpf/bpf_prog_run.rst.
@@ -54,7 +55,7 @@ type live struct {
 	record   *sendFrameSender // in memory, shared with the programs
 	template []byte
 	refusals link.Link // nil: what the device refuses cannot be seen
-	tid      atomic.Int64
+	thread   traffic.ThreadClock
 	stopped  atomic.Bool
 	called   atomic.Uint64
 }
@@ -172,7 +173,8 @@ func (l *live) call(repeat uint32) error {
 
 // work is the hot thread's: it sends until stop.
 func (l *live) work() error {
-	l.tid.Store(int64(unix.Gettid()))
+	l.thread.Begin()
+	defer l.thread.End()
 	for !l.stopped.Load() {
 		if err := l.call(foreverRepeat); err != nil {
 			return err
@@ -186,8 +188,8 @@ func (l *live) work() error {
 func (l *live) interrupt() {
 	l.stopped.Store(true)
 	atomic.StoreUint32(&l.record.Hold, 1)
-	if tid := l.tid.Load(); tid != 0 {
-		_ = unix.Tgkill(unix.Getpid(), int(tid), unix.SIGURG) // it may have ended already
+	if tid := l.thread.Thread(); tid != 0 {
+		_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG) // it may have ended already
 	}
 }
 
@@ -214,7 +216,7 @@ func (l *live) counts(phase int) (sent, refused uint64) {
 
 func (l *live) calls() uint64 { return l.called.Load() }
 
-func (l *live) thread() int { return int(l.tid.Load()) }
+func (l *live) clock() *traffic.ThreadClock { return &l.thread }
 
 // probe sends some frames that are only counted. The numbering begins anew.
 func (l *live) probe(frames int) error {

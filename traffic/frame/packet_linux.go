@@ -38,7 +38,7 @@ type packetSocket struct {
 	stopped  atomic.Bool
 	begin    chan struct{}
 	flow     func() // closes begin, once
-	tid      atomic.Int64
+	thread   traffic.ThreadClock
 	called   atomic.Uint64
 	tally    [phases]struct{ sent, refused atomic.Uint64 }
 	bucket   pacing
@@ -94,7 +94,8 @@ func (p *packetSocket) interrupt() {
 
 // work is the hot thread's.
 func (p *packetSocket) work() error {
-	p.tid.Store(int64(unix.Gettid()))
+	p.thread.Begin()
+	defer p.thread.End()
 	if err := traffic.DeafenThread(); err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (p *packetSocket) counts(phase int) (sent, refused uint64) {
 
 func (p *packetSocket) calls() uint64 { return p.called.Load() }
 
-func (p *packetSocket) thread() int { return int(p.tid.Load()) }
+func (p *packetSocket) clock() *traffic.ThreadClock { return &p.thread }
 
 // probe sends some frames that are only counted. The numbering begins anew.
 func (p *packetSocket) probe(frames int) error {

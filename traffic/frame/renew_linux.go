@@ -101,7 +101,6 @@ func (w *sendWorker) Renew(ctx context.Context, order traffic.Order) error {
 // renew readies a source whose thread has ended.
 func (l *live) renew(h header, out int, first, end uint32) {
 	l.describe(h, out, first, end)
-	l.tid.Store(0)
 	l.called.Store(0)
 	l.stopped.Store(false)
 }

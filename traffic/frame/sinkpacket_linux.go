@@ -33,7 +33,7 @@ var (
 type packetSink struct {
 	fd       int
 	why      string
-	tid      atomic.Int64
+	clock    traffic.ThreadClock
 	called   atomic.Uint64
 	stopped  atomic.Bool
 	expected expected
@@ -80,7 +80,8 @@ func newPacketSink(e expected, d device, cpu int, why string) (*packetSink, erro
 // run is the goroutine of the thread. It ends without unlocking.
 func (s *packetSink) run(cpu int) {
 	runtime.LockOSThread()
-	s.tid.Store(int64(unix.Gettid()))
+	s.clock.Begin()
+	defer s.clock.End()
 	err := traffic.DeafenThread()
 	if err == nil && cpu >= 0 {
 		err = traffic.PinThread(cpu)
@@ -182,11 +183,7 @@ func (s *packetSink) dropped() uint64 {
 
 // used is the thread's CPU time and calls.
 func (s *packetSink) used() (time.Duration, uint64) {
-	cpu, err := traffic.ThreadCPU(int(s.tid.Load()))
-	if err != nil {
-		cpu = 0
-	}
-	return cpu, s.called.Load()
+	return s.clock.CPU(), s.called.Load()
 }
 
 func (s *packetSink) close() error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"windtunnel/traffic"
 )
@@ -14,7 +13,7 @@ type hotThread struct {
 	work   func() error
 	poller *poller
 	cpu    int
-	tid    atomic.Int64
+	clock  traffic.ThreadClock
 }
 
 // hotEngine drives sockets with hot threads.
@@ -80,7 +79,8 @@ func (e *hotEngine) add(s setup, i int) error {
 // and its affinity end with it.
 func (t *hotThread) run(ready func(), start <-chan struct{}) error {
 	runtime.LockOSThread()
-	t.tid.Store(int64(traffic.ThreadID()))
+	t.clock.Begin()
+	defer t.clock.End()
 	err := t.settle()
 	ready()
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"windtunnel/result"
 )
 
 // TestWhatHadNoTurnIsRefusedAfterItsWait halts a pinger that never had the CPU: the requests that were due for longer than
@@ -33,5 +35,37 @@ func TestWhatHadNoTurnIsRefusedAfterItsWait(t *testing.T) {
 	o, want := sum([]*tally{g.tally}), uint64((g.now-l.wait.Nanoseconds()-begin)/ms)+1
 	if o.refused != want || o.requests() != 0 {
 		t.Errorf("%d refused and %d lost, want %d and none", o.refused, o.lost, want)
+	}
+}
+
+// spiedEngine is read once more when its threads have ended.
+type spiedEngine struct {
+	engine
+	last *snapshot
+}
+
+func (e spiedEngine) close() {
+	*e.last = e.snapshot()
+	e.engine.close()
+}
+
+// TestThreadsThatEndedHaveWorked: what they used counts where a trial is read after it, as when its peer has gone.
+func TestThreadsThatEndedHaveWorked(t *testing.T) {
+	var last [2]snapshot
+	send, receive := pair(t, result.Options{}, "127.0.0.1")
+	for i, w := range []*worker{send, receive} {
+		w.make = func(s setup) (engine, error) {
+			e, err := newEngine(s)
+			return spiedEngine{e, &last[i]}, err
+		}
+	}
+	s, r := runBoth(t.Context(), send, receive, soon(ample))
+	if s.err != nil || r.err != nil {
+		t.Fatal(s.err, r.err)
+	}
+	for i, end := range []result.PairEnd{s.end, r.end} {
+		if used := last[i].cpu.Seconds(); used < end.CPUSeconds || used == 0 {
+			t.Errorf("threads that had used %g s in the window have %g s when they have ended", end.CPUSeconds, used)
+		}
 	}
 }

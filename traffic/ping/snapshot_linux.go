@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"windtunnel/result"
-	"windtunnel/traffic"
 )
 
 // socketState is TCP_INFO with what a connection was set to; nil where it could not
@@ -24,13 +23,8 @@ func (e *hotEngine) snapshot() snapshot {
 		s.seen.add(&p.counts)
 	}
 	for _, t := range e.all {
-		// A thread that cannot be read has ended, and its trial with it.
-		if used, err := traffic.ThreadCPU(int(t.tid.Load())); err == nil {
-			s.cpu += used
-		}
-		if waited, err := traffic.ThreadWait(int(t.tid.Load())); err == nil {
-			s.waited += waited
-		}
+		s.cpu += t.clock.CPU()
+		s.waited += t.clock.Wait()
 	}
 	for _, fd := range e.fds {
 		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)

@@ -99,8 +99,7 @@ func (e *Engine) Counts() Snapshot {
 func (c *crew) time() traffic.CrewTime {
 	var spent traffic.CrewTime
 	for _, t := range c.threads {
-		cpu, wait := t.clock.read()
-		spent.Add(traffic.CrewTime{Threads: 1, CPU: cpu, Wait: wait})
+		spent.Add(traffic.CrewTime{Threads: 1, CPU: t.clock.CPU(), Wait: t.clock.Wait()})
 	}
 	return spent
 }

@@ -50,7 +50,7 @@ type thread struct {
 	silence      uint64        // calls in turn without a byte; 0: for ever
 	limit        time.Duration // the same in time
 	silent       atomic.Uint64 // how many there were
-	clock        threadClock
+	clock        traffic.ThreadClock
 }
 
 // crewSize is how many threads serve so many flows.
@@ -138,8 +138,8 @@ func (t *thread) close() {
 // thread and its affinity end with it.
 func (t *thread) run(ready func(), start <-chan struct{}, stop *traffic.Stop) error {
 	runtime.LockOSThread()
-	t.clock.begin()
-	defer t.clock.end()
+	t.clock.Begin()
+	defer t.clock.End()
 	err := t.settle()
 	ready()
 	if err != nil {

@@ -28,7 +28,7 @@ type thread struct {
 	buffer  []byte
 	silence time.Duration // without a byte; 0: for ever
 	silent  atomic.Uint64 // calls in turn that patience ended
-	clock   threadClock
+	clock   traffic.ThreadClock
 	sampled time.Time
 }
 
@@ -57,8 +57,8 @@ func (t *thread) close() {}
 // thread and its affinity end with it.
 func (t *thread) run(ready func(), start <-chan struct{}, stop *traffic.Stop) error {
 	runtime.LockOSThread()
-	t.clock.begin()
-	defer t.clock.end()
+	t.clock.Begin()
+	defer t.clock.End()
 	var err error
 	if t.cpu >= 0 && traffic.CanPin() {
 		err = traffic.PinThread(t.cpu)
@@ -79,7 +79,7 @@ func (t *thread) work(stop *traffic.Stop) error {
 	for now := moved; !stop.Load(); now = time.Now() {
 		if now.Sub(t.sampled) > sampleEvery {
 			t.sampled = now
-			t.clock.sample()
+			t.clock.Sample()
 		}
 		t.flow.bound(now)
 		n, ended, err := t.call(stop)
