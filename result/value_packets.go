@@ -43,16 +43,20 @@ func transactions(pairs []PairSample) (float64, error) {
 }
 
 // Arrivals adds up what became of the numbered packets of all pairs, in both
-// directions; false where the load numbers none. Jitter is the mean over the ends.
+// directions; false where the load numbers none. Jitter is the mean over the ends to
+// which some came.
 func (t Trial) Arrivals() (Arrived, bool) {
 	var sum Arrived
-	ends := 0.0
+	numbered, timed := false, 0.0
 	for _, p := range t.Pairs {
 		for _, e := range append(p.Receivers(), asking(p)...) {
 			if e.Arrived == nil {
 				continue
 			}
-			ends++
+			numbered = true
+			if e.Packets > 0 {
+				timed++
+			}
 			a := e.Arrived
 			sum.Expected += a.Expected
 			sum.Lost += a.Lost
@@ -74,10 +78,10 @@ func (t Trial) Arrivals() (Arrived, bool) {
 			sum.Untold = append(sum.Untold, a.Untold...)
 		}
 	}
-	if ends > 0 {
-		sum.Jitter /= ends
+	if timed > 0 {
+		sum.Jitter /= timed
 	}
-	return sum, ends > 0
+	return sum, numbered
 }
 
 // asking is the end that waits for answers: it counts those that never came.
@@ -107,6 +111,9 @@ func arrival(t Trial, m Metric) (float64, error) {
 	}
 	if a.Expected == 0 {
 		return 0, errors.New("no packet was expected")
+	}
+	if m == Jitter && a.Expected == a.Lost+a.Late {
+		return 0, errors.New("no packet came in time, so none was timed")
 	}
 	share := func(n uint64) (float64, error) { return 100 * float64(n) / float64(a.Expected), nil }
 	switch m {

@@ -158,6 +158,9 @@ func (in *inlet) add(f Flow, c Config) *tally {
 		in.byPeer[unmapped(f.Peer)] = account
 		in.peers[unmapped(f.Peer)] = true
 	}
+	if f.Source.IsValid() {
+		in.peers[unmapped(f.Source)] = true
+	}
 	in.byID[f.ID] = account
 	if f.ID < maxTable {
 		for len(in.table) <= int(f.ID) {

@@ -20,6 +20,9 @@ type Flow struct {
 	// receivers of one Conn tell their flows by it. A receiver without a Peer on
 	// a Conn of its own counts whatever comes, from anywhere.
 	Peer netip.AddrPort
+	// Source is where a flow that is received is known to come from, though it may come
+	// from elsewhere, too: what comes from there and is no datagram of ours is corrupt.
+	Source netip.AddrPort
 }
 
 // Config is how an engine drives its flows.

@@ -30,6 +30,10 @@ type seen struct {
 	at  int64 // ns of the engine's clock
 	cpu time.Duration
 	yes bool
+	// What a receiver's first one said.
+	flow uint32
+	seq  uint64
+	sent int64 // ns of the sender's clock
 }
 
 func newReceiver(e *Engine, t *thread, inlets []*inlet) (*receiver, error) {
@@ -153,7 +157,7 @@ func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now
 		in.know(from)
 	}
 	if s.Mark > r.mark {
-		r.see(s.Mark, now)
+		r.see(account.unwrapped(s), now)
 	}
 	if d := account.take(s, len(b), now); d >= 0 && r.spread != nil {
 		r.spread.Record(d)
@@ -162,10 +166,10 @@ func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now
 }
 
 // see notes that a mark has come for the first time.
-func (r *receiver) see(mark uint8, now int64) {
-	r.mark = min(mark, marks-1)
+func (r *receiver) see(s Stamp, now int64) {
+	r.mark = min(s.Mark, marks-1)
 	r.thread.clock.Sample()
-	r.seen[r.mark] = seen{now, r.thread.clock.CPU(), true}
+	r.seen[r.mark] = seen{now, r.thread.clock.CPU(), true, s.Flow, s.Seq, s.Sent}
 	if r.spread != nil {
 		r.spread.Reset()
 	}
@@ -248,11 +252,11 @@ func (e *Engine) seenMark(role traffic.Role, mark int) (first seen, all bool) {
 			all = false
 			continue
 		}
+		cpu := first.cpu + s.cpu
 		if !first.yes || s.at < first.at {
-			first.at = s.at
+			first = s
 		}
-		first.cpu += s.cpu
-		first.yes = true
+		first.cpu = cpu
 	}
 	return first, all
 }

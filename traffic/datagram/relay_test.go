@@ -216,6 +216,22 @@ func TestARelaysMischiefIsCountedExactly(t *testing.T) {
 	}
 }
 
+// TestAnOutageIsPartOfTheWindow: the path drops the first half of it, so what came is spread over all of it.
+func TestAnOutageIsPartOfTheWindow(t *testing.T) {
+	load := result.Options{"packets": 1e4}
+	plan := make([]fate, 1500)
+	for i := range plan {
+		plan[i] = drop
+	}
+	s, got, _, _ := relayed(t, load, false, plan)
+	if got.Arrived.Lost < uint64(len(plan)) {
+		t.Fatalf("the relay lost %d of %d", got.Arrived.Lost, len(plan))
+	}
+	if out := float64(len(plan)) / 1e4; got.WindowSeconds < s.WindowSeconds-out/3 {
+		t.Errorf("%d sent in %.3f s, %d received in %.3f", s.Packets, s.WindowSeconds, got.Packets, got.WindowSeconds)
+	}
+}
+
 // relayed runs a trial that is long enough for the whole plan.
 func relayed(t *testing.T, load result.Options, alone bool, plan []fate) (s, got result.PairEnd, send, receive *worker) {
 	t.Helper()

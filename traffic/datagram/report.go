@@ -105,11 +105,16 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	for _, f := range flows {
 		all.add(f.Marked[markWindow])
 		spread.Add(f.Marked[markWindow].Packets)
-		arrived.Jitter += f.Jitter / float64(len(flows))
-		arrived.Backlog += f.Backlog / float64(len(flows))
+		arrived.Jitter += f.Jitter
+		arrived.Backlog += f.Backlog
+	}
+	if spread.Came > 0 { // the mean of those that tell it
+		arrived.Jitter /= float64(spread.Came)
+		arrived.Backlog /= float64(spread.Came)
 	}
 	end.Packets, end.Bytes = all.Packets, all.Packets*uint64(r.load().message)
 	arrived.Late, arrived.Reordered, arrived.Duplicate, arrived.Corrupt = all.Late, all.Reordered, all.Duplicate, all.Corrupt
+	arrived.Corrupt += r.corruptBefore(flows)
 	arrived.Expected = r.expected(all)
 	arrived.Lost = arrived.Expected - all.Packets - all.Late
 	var drops uint64
@@ -130,6 +135,15 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.Arrived = arrived
 	r.betweenMarks(&end, traffic.Receive)
 	return end
+}
+
+// corruptBefore are the corrupt datagrams that came in the window, by this end's clock, before the first of
+// it that was intact: nobody can read their mark, so they were counted as the warm-up's.
+func (r *run) corruptBefore(flows []FlowCounts) (n uint64) {
+	for i, f := range flows {
+		n += f.Marked[0].Corrupt - r.began.Flows[r.sends+i].Marked[0].Corrupt
+	}
+	return n
 }
 
 // droppedDatagrams is how many datagrams the socket's drops were. The kernel
@@ -164,8 +178,10 @@ const fewDatagrams = 200
 
 // betweenMarks replaces the schedule's window by the time from the first datagram
 // of the sender's window to the first after it, as they left or came: the ends'
-// clocks began apart, and the datagrams that are counted are those. Few datagrams
-// tell no time: a second of three a second would be 0.67 or 1.33 s.
+// clocks began apart, and the datagrams that are counted are those. Where the first
+// ones of a mark were lost, the window is longer or shorter by as much as those that
+// came left after them. Few datagrams tell no time: a second of three a second would
+// be 0.67 or 1.33 s.
 func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	from, allFrom := r.engine.seenMark(role, markWindow)
 	to, allTo := r.engine.seenMark(role, markTail)
@@ -173,10 +189,29 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 		return
 	}
 	seconds := time.Duration(to.at - from.at).Seconds()
-	if allFrom && allTo {
+	whole := role == traffic.Send || r.begins(from, markWindow) && r.begins(to, markTail)
+	if !whole {
+		seconds += (r.when.Window - time.Duration(to.sent-from.sent)).Seconds()
+		if seconds <= 0 { // no sender of ours says that
+			return
+		}
+	}
+	if whole && allFrom && allTo {
 		end.CPUSeconds = max(0, (to.cpu - from.cpu).Seconds())
 	} else { // what all used between the snapshots, for as long as the marks were apart
 		end.CPUSeconds *= seconds / end.WindowSeconds
 	}
 	end.WindowSeconds = seconds
+}
+
+// begins tells whether a mark's first datagram that came is its flow's first, so that none was lost before it.
+func (r *run) begins(first seen, mark int) bool {
+	if int(first.flow) >= len(r.peerSent) {
+		return false
+	}
+	before := uint64(0)
+	for _, n := range r.peerSent[first.flow][:mark] {
+		before += n
+	}
+	return first.seq == before
 }

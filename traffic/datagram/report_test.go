@@ -11,13 +11,16 @@ import (
 // TestCPUOfAThreadThatMissesAMark: one thread of two hears nothing in the tail, and its
 // CPU time counts all the same.
 func TestCPUOfAThreadThatMissesAMark(t *testing.T) {
-	mark := func(ms int64) seen {
-		return seen{at: ms * 1e6, cpu: time.Duration(ms) * time.Millisecond / 10, yes: true}
+	mark := func(ms int64, seq uint64) seen {
+		return seen{at: ms * 1e6, cpu: time.Duration(ms) * time.Millisecond / 10, yes: true, seq: seq}
 	}
 	busy, quiet := &receiver{}, &receiver{}
-	busy.seen[markWindow], busy.seen[markTail] = mark(1000), mark(3000)
-	quiet.seen[markWindow] = mark(1000)
-	r := &run{engine: &Engine{threads: []*thread{{receive: busy}, {receive: quiet}, {send: &sender{}}}}}
+	busy.seen[markWindow], busy.seen[markTail] = mark(1000, 7), mark(3000, 7+fewDatagrams)
+	quiet.seen[markWindow] = mark(1000, 7)
+	r := &run{
+		engine:   &Engine{threads: []*thread{{receive: busy}, {receive: quiet}, {send: &sender{}}}},
+		peerSent: totals{{7, fewDatagrams, 1}},
+	}
 	for want, threads := range map[float64][]*thread{
 		0.4: {{receive: busy}, {receive: quiet}, {send: &sender{}}}, // by the snapshots: 0.44 s in 2.2
 		0.2: {{receive: busy}, {send: &sender{}}},                   // by the marks
@@ -28,5 +31,61 @@ func TestCPUOfAThreadThatMissesAMark(t *testing.T) {
 		if end.WindowSeconds != 2 || end.CPUSeconds < want-1e-9 || end.CPUSeconds > want+1e-9 {
 			t.Errorf("%d threads: %g s of CPU in %g s, want %g in 2", len(threads), end.CPUSeconds, end.WindowSeconds, want)
 		}
+	}
+}
+
+// TestTheWindowIsThereWhereItsEdgesWereLost: a window of 2 s, the first datagrams of which, or of the tail, did not come.
+func TestTheWindowIsThereWhereItsEdgesWereLost(t *testing.T) {
+	const each, first, took = 1000, 40, 5e6 // a second; of the warm-up; ns on the way
+	mark := func(ms int64) seen {
+		return seen{at: ms*1e6 + 77e9 + took, yes: true, seq: first + uint64(ms-100), sent: ms * 1e6}
+	}
+	for name, c := range map[string]struct {
+		from, to int64 // ms
+		longer   int64 // ms of the last one's way
+		told     totals
+		want     float64
+	}{
+		"whole":                      {100, 2100, 0, totals{{first, 2 * each, 100}}, 2},
+		"whole, late sender":         {100, 2064, 0, totals{{first, 1964, 100}}, 1.964},
+		"a queue has grown":          {100, 2100, 300, totals{{first, 2 * each, 100}}, 2.3},
+		"the first 1.5 s":            {1600, 2100, 0, totals{{first, 2 * each, 100}}, 2},
+		"the tail's first":           {100, 2190, 0, totals{{first, 2 * each, 100}}, 2},
+		"both":                       {1600, 2190, 0, totals{{first, 2 * each, 100}}, 2},
+		"both, and a queue":          {1600, 2190, 300, totals{{first, 2 * each, 100}}, 2.3},
+		"the sender did not tell":    {1600, 2100, 0, nil, 2},
+		"a sender that is not ours":  {100, 1 << 40, -1<<40 + 2000, totals{{first, 2 * each, 100}}, 9},
+		"a flow that nobody told of": {100, 2100, 0, totals{}, 2},
+	} {
+		in := &receiver{}
+		in.seen[markWindow], in.seen[markTail] = mark(c.from), mark(c.to)
+		in.seen[markTail].at += c.longer * 1e6
+		r := &run{engine: &Engine{threads: []*thread{{receive: in}}}, peerSent: c.told, when: traffic.Schedule{Window: 2 * time.Second}}
+		end := result.PairEnd{WindowSeconds: 9, Packets: fewDatagrams}
+		r.betweenMarks(&end, traffic.Receive)
+		if got := end.WindowSeconds; got < c.want-1e-9 || got > c.want+1e-9 {
+			t.Errorf("%s: the window took %g s, want %g", name, got, c.want)
+		}
+	}
+}
+
+// TestAFlowThatNeverCameHasNoJitter: what one of two flows tells is not halved.
+func TestAFlowThatNeverCameHasNoJitter(t *testing.T) {
+	_, receive := pair(t, result.Options{"flows": 2, "threads": 2})
+	if err := receive.await(t.Context(), time.Now().Add(5*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	flows, sends, receives := receive.session.engineFlows(traffic.Receive)
+	e, err := NewEngine(flows, receive.load.config(receive.session.key, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	r := &run{worker: receive, session: receive.session, engine: e, sends: sends, receives: receives, when: soon()}
+	r.began, r.ended = e.Snapshot(), e.Snapshot()
+	last := e.Snapshot()
+	last.Flows[0].Jitter, last.Flows[0].Backlog, last.Flows[0].Marked[markWindow].Packets = 100e-6, 10e-3, 1000
+	if a := r.takenEnd(last).Arrived; a.Jitter != 100e-6 || a.Backlog != 10e-3 {
+		t.Errorf("a jitter of %g s and a backlog of %g s, want 0.0001 and 0.01", a.Jitter, a.Backlog)
 	}
 }

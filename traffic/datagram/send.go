@@ -119,7 +119,7 @@ func (s *sender) note(now, release int64) {
 		s.thread.clock.Sample()
 		s.thread.latch.lock()
 		if first := &s.seen[mark]; !first.yes {
-			*first = seen{now, s.thread.clock.CPU(), true}
+			*first = seen{at: now, cpu: s.thread.clock.CPU(), yes: true}
 		}
 		if s.lag[mark] != nil {
 			s.lag[mark].Reset()

@@ -82,8 +82,12 @@ func (s *session) engineFlows(role traffic.Role) (flows []Flow, sends, receives 
 		}
 		for i := range s.load.flows {
 			f := Flow{Conn: s.conns[i%len(s.conns)], Role: direction, ID: uint32(i)}
-			if direction == traffic.Send && len(s.peers) > 0 {
+			switch {
+			case len(s.peers) == 0:
+			case direction == traffic.Send:
 				f.Peer = s.peers[i]
+			default:
+				f.Source = s.peers[i]
 			}
 			flows = append(flows, f)
 		}
