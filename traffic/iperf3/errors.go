@@ -108,9 +108,9 @@ type sessionError struct {
 	err    error
 }
 
-// numberOf is the protocol's number of why a session cannot go on, whether this server
+// NumberOf is the protocol's number of why a session cannot go on, whether this server
 // refused it or a socket could not be made; 0: it has none.
-func numberOf(err error) int {
+func NumberOf(err error) int {
 	var session *sessionError
 	var option *OptionError
 	switch {

@@ -88,7 +88,7 @@ func (e *sessionEvents) Failed(err error) {
 		return
 	}
 	what := traffic.SessionFailed
-	if !e.begun && numberOf(err) != 0 {
+	if !e.begun && NumberOf(err) != 0 {
 		what = traffic.SessionRefused
 	}
 	if e.end != nil {

@@ -71,6 +71,9 @@ func readResults(body []byte, ids map[int]bool) (results, error) {
 		seen[s.ID] = true
 		r.Streams = append(r.Streams, s)
 	}
+	if len(seen) < len(ids) { // what is not told is not 0
+		return results{}, fmt.Errorf("it tells of %d streams; the test has %d", len(seen), len(ids))
+	}
 	return r, nil
 }
 

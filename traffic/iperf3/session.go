@@ -81,7 +81,7 @@ func (s *session) tell(err error) (told bool) {
 	case errors.Is(err, ErrClientTerminated), errors.Is(err, ErrControlClosed):
 		return false
 	}
-	return s.control.sendError(cmp.Or(numberOf(err), ErrorMessage), errnoOf(err)) == nil
+	return s.control.sendError(cmp.Or(NumberOf(err), ErrorMessage), errnoOf(err)) == nil
 }
 
 func (s *session) run(ctx context.Context) error {

@@ -155,6 +155,13 @@ func (t *tally) moved(now reading) (sent, received uint64) {
 	return t.directions(func(i int) uint64 { return now.streams[i].bytes - t.base.streams[i].bytes })
 }
 
+// anyMoved tells whether there is more of either direction at the second reading.
+func (t *tally) anyMoved(before, now reading) bool {
+	sentBefore, receivedBefore := t.moved(before)
+	sent, received := t.moved(now)
+	return sent > sentBefore || received > receivedBefore
+}
+
 // blocks is bytes in whole blocks.
 func (t *tally) blocks(now reading) uint64 {
 	return max(t.directions(func(i int) uint64 { return now.streams[i].blocks - t.base.streams[i].blocks }))

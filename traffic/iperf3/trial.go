@@ -242,10 +242,10 @@ func (t *trial) interval(r reading) {
 
 // lastInterval reports what is left over at the end of what is omitted, and of
 // the test: less than a tenth of an interval is not worth a line, unless it holds
-// bytes of the test, as in iperf3. Without intervals (-i 0) the test is one.
+// bytes of the test, of either direction, as in iperf3. Without intervals (-i 0) the test is one.
 func (t *trial) lastInterval(r reading) {
 	left := r.at.Sub(t.tally.last.at)
-	moved := t.tally.omitted && t.tally.bytes(r) > t.tally.bytes(t.tally.last)
+	moved := t.tally.omitted && t.tally.anyMoved(t.tally.last, r)
 	whole := t.test.Interval == 0 && t.tally.omitted
 	if whole || t.test.Interval > 0 && (left >= t.test.Interval/10 || t.tally.shown == 0 || moved) {
 		t.observer.Interval(t.tally.interval(r))

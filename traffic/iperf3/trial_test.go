@@ -79,3 +79,31 @@ func TestAServerTakesWhatHasComeBeforeTheClientsEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestTheLastIntervalHasWhatMovedLast: less than a tenth of an interval is a line where anything moved in it, in either direction.
+func TestTheLastIntervalHasWhatMovedLast(t *testing.T) {
+	began := time.Now()
+	at := func(sent, received uint64, after time.Duration) reading {
+		return reading{at: began.Add(after), streams: []counts{{bytes: received}, {bytes: sent}}}
+	}
+	for name, c := range map[string]struct {
+		last  reading
+		lines int
+	}{
+		"neither moved":    {at(1000, 10, 1001*time.Millisecond), 1},
+		"the busier moved": {at(1001, 10, 1001*time.Millisecond), 2},
+		"the other moved":  {at(1000, 11, 1001*time.Millisecond), 2},
+		"long enough":      {at(1000, 10, 1200*time.Millisecond), 2},
+	} {
+		test := Test{Protocol: TCP, Length: 1 << 10, Bidirectional: true, Interval: time.Second}
+		streams := []*dataStream{{id: 1}, {id: 3, sender: true}}
+		r := &record{}
+		s := &trial{test: test, streams: streams, observer: r, tally: newTally(test, streams, began)}
+		s.tally.reset(at(0, 0, 0))
+		s.interval(at(1000, 10, time.Second))
+		s.lastInterval(c.last)
+		if len(r.intervals) != c.lines {
+			t.Errorf("%s: %d intervals, want %d: %+v", name, len(r.intervals), c.lines, r.intervals)
+		}
+	}
+}

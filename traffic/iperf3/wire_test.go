@@ -195,7 +195,7 @@ func TestResultsThatLie(t *testing.T) {
 		streams string
 		ok      bool
 	}{
-		{stream, true}, {"", true}, {stream + "," + stream, false}, {strings.Replace(stream, `"id":1`, `"id":2`, 1), false},
+		{stream, true}, {"", false}, {stream + "," + stream, false}, {strings.Replace(stream, `"id":1`, `"id":2`, 1), false},
 		{strings.Replace(stream, `"bytes":5`, `"bytes":"5"`, 1), false}, {strings.Replace(stream, `"bytes":5`, `"bytes":-5`, 1), false},
 		{strings.Replace(stream, `"bytes":5,`, ``, 1), false}, {strings.Replace(stream, `}`, `,"omitted_errors":1}`, 1), false},
 		{strings.Replace(stream, `"jitter":0`, `"jitter":-1`, 1), false}, {"7", false}, {"null", false},

@@ -74,6 +74,34 @@ func TestManyClientsOverTheRealEngine(t *testing.T) {
 	}
 }
 
+// TestAServersRefusalIsInIperf3sWords at both ends.
+func TestAServersRefusalIsInIperf3sWords(t *testing.T) {
+	const words = "client's requested duration exceeds the server's maximum permitted limit"
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	_ = l.Close()
+	var atServer, complaints lockedBuffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- Run(t.Context(), []string{"-s", "-1", "-J", "--server-max-duration", "1", "-p", port, "-B", "127.0.0.1"}, nil, &atServer, &complaints, noEnvironment)
+	}()
+	var out, says bytes.Buffer
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(says.String(), words); { // until it listens
+		if time.Now().After(deadline) {
+			t.Fatalf("nobody refuses: %s %s %s", out.String(), says.String(), complaints.String())
+		}
+		says.Reset()
+		Run(t.Context(), []string{"-c", "127.0.0.1", "-p", port, "-t", "3"}, nil, &out, &says, noEnvironment)
+	}
+	<-ended
+	if !strings.Contains(atServer.String(), "error - "+words) {
+		t.Errorf("the server says %s%s", atServer.String(), complaints.String())
+	}
+}
+
 func noEnvironment(string) string { return "" }
 
 // sessionsIn counts the objects of a server's JSON that hold a test of 256 KiB.

@@ -21,20 +21,24 @@ var (
 		{iperf3.ErrNothingReceived, "idle timeout for receiving data"},
 	}
 	numbersInWords = map[int]string{
-		iperf3.ErrorTotalRate:      "total required bandwidth is larger than server limit",
-		iperf3.ErrorMaxDuration:    "client's requested duration exceeds the server's maximum permitted limit",
-		iperf3.ErrorAuth:           "test authorization failed",
-		iperf3.ErrorNoMessage:      "idle timeout for receiving data",
-		iperf3.ErrorSetCongestion:  "unable to set TCP_CONGESTION",
-		iperf3.ErrorSetMSS:         "unable to set TCP/SCTP MSS",
-		iperf3.ErrorSetBuffer:      "unable to set socket buffer size",
-		iperf3.ErrorBufferSize:     "socket buffer size not set correctly",
-		iperf3.ErrorSetTOS:         "unable to set IP TOS",
-		iperf3.ErrorSetPacing:      "unable to set socket pacing",
-		iperf3.ErrorBindDevice:     "Unable to bind-to-device",
-		iperf3.ErrorDontFragment:   "unable to set IP Do-Not-Fragment flag",
-		iperf3.ErrorSetUserTimeout: "unable to set TCP USER_TIMEOUT",
-		iperf3.ErrorAffinity:       "unable to set CPU affinity",
+		iperf3.ErrorTotalRate:       "total required bandwidth is larger than server limit",
+		iperf3.ErrorMaxDuration:     "client's requested duration exceeds the server's maximum permitted limit",
+		iperf3.ErrorDurationExpired: "server test duration expired",
+		iperf3.ErrorMessage:         "received an unknown control message (ensure other side is iperf3 and not iperf)",
+		iperf3.ErrorRecvParams:      "unable to receive parameters from client",
+		iperf3.ErrorRecvResults:     "unable to receive results",
+		iperf3.ErrorAuth:            "test authorization failed",
+		iperf3.ErrorNoMessage:       "idle timeout for receiving data",
+		iperf3.ErrorSetCongestion:   "unable to set TCP_CONGESTION",
+		iperf3.ErrorSetMSS:          "unable to set TCP/SCTP MSS",
+		iperf3.ErrorSetBuffer:       "unable to set socket buffer size",
+		iperf3.ErrorBufferSize:      "socket buffer size not set correctly",
+		iperf3.ErrorSetTOS:          "unable to set IP TOS",
+		iperf3.ErrorSetPacing:       "unable to set socket pacing",
+		iperf3.ErrorBindDevice:      "Unable to bind-to-device",
+		iperf3.ErrorDontFragment:    "unable to set IP Do-Not-Fragment flag",
+		iperf3.ErrorSetUserTimeout:  "unable to set TCP USER_TIMEOUT",
+		iperf3.ErrorAffinity:        "unable to set CPU affinity",
 	}
 )
 
@@ -53,6 +57,9 @@ func says(err error) string {
 	var option *iperf3.OptionError
 	if errors.As(err, &option) && numbersInWords[option.Number] != "" {
 		return numbersInWords[option.Number] + ": " + option.Error()
+	}
+	if words := numbersInWords[iperf3.NumberOf(err)]; words != "" {
+		return words + ": " + err.Error()
 	}
 	var dialed *net.OpError
 	if errors.As(err, &dialed) && dialed.Op == "dial" {
