@@ -191,8 +191,9 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	seconds := time.Duration(to.at - from.at).Seconds()
 	whole := role == traffic.Send || r.begins(from, markWindow) && r.begins(to, markTail)
 	if !whole {
-		seconds += (r.when.Window - time.Duration(to.sent-from.sent)).Seconds()
-		if seconds <= 0 { // no sender of ours says that
+		left := time.Duration(to.sent - from.sent)
+		seconds += (r.when.Window - left).Seconds()
+		if left < 0 || left > 2*r.when.Window || seconds <= 0 { // no sender of ours, or its short times have wrapped
 			return
 		}
 	}

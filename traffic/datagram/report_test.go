@@ -55,6 +55,7 @@ func TestTheWindowIsThereWhereItsEdgesWereLost(t *testing.T) {
 		"both, and a queue":          {1600, 2190, 300, totals{{first, 2 * each, 100}}, 2.3},
 		"the sender did not tell":    {1600, 2100, 0, nil, 2},
 		"a sender that is not ours":  {100, 1 << 40, -1<<40 + 2000, totals{{first, 2 * each, 100}}, 9},
+		"times that wrapped":         {1600, -1100000, 1102100, totals{{first, 2 * each, 100}}, 9},
 		"a flow that nobody told of": {100, 2100, 0, totals{}, 2},
 	} {
 		in := &receiver{}
