@@ -157,7 +157,11 @@ func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now
 		in.know(from)
 	}
 	if s.Mark > r.mark {
-		r.see(account.unwrapped(s), now)
+		first := s
+		if account.short {
+			account.unwrap(&first)
+		}
+		r.see(first, now)
 	}
 	if d := account.take(s, len(b), now); d >= 0 && r.spread != nil {
 		r.spread.Record(d)

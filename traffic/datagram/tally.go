@@ -48,7 +48,9 @@ func newTally(size int, first uint64, short bool) *tally {
 //
 //go:nosplit
 func (t *tally) take(s Stamp, size int, now int64) (difference int64) {
-	s = t.unwrapped(s)
+	if t.short {
+		t.unwrap(&s)
+	}
 	m := &t.marked[min(s.Mark, marks-1)]
 	p, skipped := t.window.take(s.Seq)
 	t.inTurn = p == inOrder
@@ -79,15 +81,12 @@ func (t *tally) take(s Stamp, size int, now int64) (difference int64) {
 	return t.time(s.Sent, now)
 }
 
-// unwrapped is what a datagram says with its number and time whole.
+// unwrap makes the number and the time of a short header whole.
 //
 //go:nosplit
-func (t *tally) unwrapped(s Stamp) Stamp {
-	if t.short {
-		s.Seq = unwrap(t.window.next, uint32(s.Seq))
-		s.Sent = int64(unwrap(uint64(t.sent>>shortTick), uint32(s.Sent>>shortTick))) << shortTick
-	}
-	return s
+func (t *tally) unwrap(s *Stamp) {
+	s.Seq = unwrap(t.window.next, uint32(s.Seq))
+	s.Sent = int64(unwrap(uint64(t.sent>>shortTick), uint32(s.Sent>>shortTick))) << shortTick
 }
 
 // takeRun accounts for n datagrams that came behind one in turn, in the same call, and differ from it in their
