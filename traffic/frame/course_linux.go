@@ -32,6 +32,7 @@ type course struct {
 	broken  <-chan struct{} // what runs has ended; failure says why
 	failure func() error
 	read    func() (packets, lost uint64) // so far
+	tell    func()                        // what the other end is to know after each interval; nil: nothing
 	size    float64                       // bytes of a frame, on the mean
 
 	next      time.Time // when the running interval is to end, or the first to begin
@@ -95,6 +96,10 @@ func (c *course) finish() {
 func (c *course) turn() {
 	packets, lost := c.read()
 	now, zero := time.Now(), c.windowBegin()
+	if c.tell != nil { // which may take its time
+		defer c.tell()
+	}
+	packets = max(packets, c.packets) // less: some of those under way were refused since
 	if c.began.IsZero() {
 		c.began, c.packets, c.lost = now, packets, lost
 		return

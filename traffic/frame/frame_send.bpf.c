@@ -7,6 +7,7 @@
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
+#include <asm-generic/errno-base.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_tracing.h>
@@ -299,6 +300,12 @@ static __always_inline bool write(struct xdp_md *ctx, struct frame_sender *s, st
 	return true;
 }
 
+static __always_inline void refuse(struct frame_sender *s, int frames, int error)
+{
+	s->refused[s->current & (FRAME_PHASES - 1)] += frames;
+	s->error = error;
+}
+
 SEC("xdp")
 int frame_send(struct xdp_md *ctx)
 {
@@ -321,37 +328,60 @@ int frame_send(struct xdp_md *ctx)
 		return XDP_DROP;
 	if (!s->task)
 		s->task = bpf_get_current_pid_tgid();
-	return bpf_redirect_map(&frame_out, 0, XDP_DROP);
+	if (bpf_redirect_map(&frame_out, 0, XDP_DROP) == XDP_REDIRECT)
+		return XDP_REDIRECT;
+	refuse(s, 1, -ENODEV); /* the device is gone, and its place in the map empty */
+	return XDP_DROP;
 }
 
+struct bpf_prog;
 struct net_device {
 	int ifindex;
 } __attribute__((preserve_access_index));
 
 /*
- * Transmissions happen in the sender's own thread, before the next batch. A frame that the device
- * does not take is freed without a word to the program, so this counts it. Other transmissions of
- * the same thread are those of its interrupts, which come from another device: live frames come
- * from the loopback device (net/bpf/test_run.c), whose index is 1 in every namespace.
+ * What goes on in the sender's own thread with a frame from this device is about its live frames:
+ * they come from the loopback device (net/bpf/test_run.c), whose index is 1 in every namespace, and
+ * what the thread's interrupts send comes from another.
+ */
+static __always_inline struct frame_sender *sender_of(const struct net_device *from)
+{
+	__u32 key = 0;
+	struct frame_sender *s = bpf_map_lookup_elem(&frame_senders, &key);
+
+	return s && s->task == bpf_get_current_pid_tgid() && from->ifindex == 1 ? s : NULL;
+}
+
+/*
+ * Transmissions happen before the next batch. A frame that the device does not take is freed
+ * without a word to the program, so this counts it.
  */
 SEC("tp_btf/xdp_devmap_xmit")
 int BPF_PROG(frame_refused, const struct net_device *from, const struct net_device *to, int sent,
 	     int drops, int error)
 {
-	__u32 key = 0;
 	struct frame_sender *s;
 
 	if (drops <= 0)
 		return 0;
-	s = bpf_map_lookup_elem(&frame_senders, &key);
-	if (!s || s->task != bpf_get_current_pid_tgid())
+	s = sender_of(from);
+	if (!s || to->ifindex != (int)s->device)
 		return 0;
-	if (from->ifindex != 1 || to->ifindex != (int)s->device)
-		return 0;
-	s->refused[s->current & (FRAME_PHASES - 1)] += drops;
-	s->error = error;
+	refuse(s, drops, error);
 	if (!s->interval && s->pause)
 		s->resume = bpf_ktime_get_ns() + s->pause;
+	return 0;
+}
+
+/* A device that is down gets no frame at all (dev_map_enqueue, ENETDOWN). */
+SEC("tp_btf/xdp_redirect_err")
+int BPF_PROG(frame_unsent, const struct net_device *from, const struct bpf_prog *program,
+	     const void *to, int error)
+{
+	struct frame_sender *s = sender_of(from);
+
+	if (s)
+		refuse(s, 1, error);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ type live struct {
 	memory   []byte
 	record   *sendFrameSender // in memory, shared with the programs
 	template []byte
-	refusals link.Link // nil: what the device refuses cannot be seen
+	refusals []link.Link // none: what the device refuses cannot be seen
 	thread   traffic.ThreadClock
 	stopped  atomic.Bool
 	called   atomic.Uint64
@@ -119,10 +119,7 @@ func (l *live) load(watch bool) error {
 		return fmt.Errorf("reading the BPF programs: %w", err)
 	}
 	if watch && spec.LoadAndAssign(&l.objects, nil) == nil {
-		l.refusals, err = link.AttachTracing(link.TracingOptions{Program: l.objects.FrameRefused})
-		if err != nil {
-			l.refusals = nil
-		}
+		l.watch()
 	} else if err := l.loadPlain(spec); err != nil {
 		return fmt.Errorf("loading the BPF program that writes frames: %w", err)
 	}
@@ -134,9 +131,31 @@ func (l *live) load(watch bool) error {
 	return nil
 }
 
-// loadPlain leaves the watching program out.
+// watch sees all that the device refuses, or nothing.
+func (l *live) watch() {
+	for _, p := range []*ebpf.Program{l.objects.FrameRefused, l.objects.FrameUnsent} {
+		seen, err := link.AttachTracing(link.TracingOptions{Program: p})
+		if err != nil {
+			_ = l.unwatch()
+			return
+		}
+		l.refusals = append(l.refusals, seen)
+	}
+}
+
+func (l *live) unwatch() error {
+	var failed []error
+	for _, seen := range l.refusals {
+		failed = append(failed, seen.Close())
+	}
+	l.refusals = nil
+	return errors.Join(failed...)
+}
+
+// loadPlain leaves the watching programs out.
 func (l *live) loadPlain(spec *ebpf.CollectionSpec) error {
 	delete(spec.Programs, "frame_refused")
+	delete(spec.Programs, "frame_unsent")
 	var objects struct {
 		FrameSend    *ebpf.Program `ebpf:"frame_send"`
 		FrameOut     *ebpf.Map     `ebpf:"frame_out"`
@@ -240,7 +259,7 @@ func (l *live) refusal() error {
 func (l *live) close() error {
 	var failed []error
 	if l.refusals != nil {
-		failed = append(failed, l.refusals.Close())
+		failed = append(failed, l.unwatch())
 	}
 	if l.memory != nil {
 		failed = append(failed, unix.Munmap(l.memory))

@@ -12,6 +12,7 @@ type pacing struct {
 	interval float64 // ns a frame; 0: as fast as it goes
 	depth    float64 // ns
 	due      float64 // when the next frame is due
+	forgone  float64 // ns that are not made good any more, of which no frame has told yet
 }
 
 //go:nosplit
@@ -24,6 +25,7 @@ func (p *pacing) ready(now int64) (frames int, wait int64) {
 		return 0, int64(-late)
 	}
 	if late > p.depth {
+		p.forgone += late - p.depth
 		p.due, late = float64(now)-p.depth, p.depth
 	}
 	return min(int(late/p.interval)+1, packetBatch), 0

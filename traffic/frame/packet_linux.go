@@ -35,7 +35,7 @@ type packetSocket struct {
 	end      uint32
 	next     number // its phase is set for each frame
 	phase    atomic.Uint32
-	stopped  atomic.Bool
+	stopped  traffic.Stop
 	begin    chan struct{}
 	flow     func() // closes begin, once
 	thread   traffic.ThreadClock
@@ -88,7 +88,7 @@ func (p *packetSocket) release() {
 func (p *packetSocket) setPhase(phase uint32) { p.phase.Store(phase) }
 
 func (p *packetSocket) interrupt() {
-	p.stopped.Store(true)
+	p.stopped.Ask()
 	p.flow()
 }
 
@@ -101,33 +101,42 @@ func (p *packetSocket) work() error {
 	}
 	<-p.begin
 	for !p.stopped.Load() {
-		switch errno := p.burst(); errno {
+		wait, errno := p.burst()
+		switch errno {
 		case 0, unix.EAGAIN, unix.EINTR:
 		default:
 			return fmt.Errorf("sending frames by AF_PACKET: %w", errno)
 		}
+		p.stopped.Sleep(wait)
 	}
 	return nil
 }
 
 const burstCalls = 1 << 12
 
-// burst is hot (see stream's loops): it returns now and then, so that the world can stop.
+// longWait is from what wait on a thread sleeps so that a stop wakes it and others may stop the world; the rest is slept
+// to the point.
+const longWait = int64(5 * time.Millisecond)
+
+// burst is hot (see stream's loops): it returns now and then, so that the world can stop, and where it is to wait for long.
 //
 //go:nosplit
-func (p *packetSocket) burst() syscall.Errno {
+func (p *packetSocket) burst() (wait int64, errno syscall.Errno) {
 	for calls := 0; calls < burstCalls && !p.stopped.Load(); calls++ {
 		now := monotonic()
 		frames, wait := p.bucket.ready(now)
 		if frames == 0 {
+			if wait > longWait {
+				return wait - longWait/2, 0
+			}
 			p.sleep(now + wait)
 			continue
 		}
 		if errno := p.send(frames, now); errno != 0 {
-			return errno
+			return 0, errno
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 //go:nosplit
@@ -162,12 +171,16 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 		return 0
 	case errno != 0:
 		return errno
-	case int(sent) < frames:
+	}
+	tried := int(sent)
+	if tried < frames { // the next one was refused, whose error is not told
 		n = p.numbers[sent]
+		p.tally[phase].refused.Add(1)
+		tried++
 	}
 	p.next = n
 	p.tally[phase].sent.Add(uint64(sent))
-	p.pass(int(sent), now, phase)
+	p.pass(tried, now, phase)
 	return 0
 }
 
@@ -192,8 +205,9 @@ func (p *packetSocket) pass(frames int, now int64, phase uint32) {
 	}
 	for range frames {
 		if phase == window {
-			p.lag.Record(now - int64(p.bucket.due))
+			p.lag.Record(now - int64(p.bucket.due-p.bucket.forgone))
 		}
+		p.bucket.forgone = 0
 		p.bucket.due += p.bucket.interval
 	}
 }

@@ -97,12 +97,11 @@ func (w *receiveWorker) await(ctx context.Context, until time.Time) error {
 // later, when that is known of all gaps.
 func (w *receiveWorker) sofar() (read func() (packets, lost uint64)) {
 	var before [2]uint64 // gaps when the last two intervals ended, the older first
+	var t totals         // as last read
 	return func() (packets, lost uint64) {
-		all, err := w.sink.tally()
-		if err != nil {
-			return 0, 0
+		if all, err := w.sink.tally(); err == nil {
+			t = all.all()
 		}
-		t := all.all()
 		gaps := before[0]
 		before = [2]uint64{before[1], t.gaps()}
 		return t.packets, gaps - min(gaps, w.listener.refused.Load())

@@ -73,6 +73,7 @@ const (
 	sendMapFrameSenders  = "frame_senders"
 	sendProgFrameRefused = "frame_refused"
 	sendProgFrameSend    = "frame_send"
+	sendProgFrameUnsent  = "frame_unsent"
 )
 
 // loadSend returns the embedded CollectionSpec for send.
@@ -119,6 +120,7 @@ type sendSpecs struct {
 type sendProgramSpecs struct {
 	FrameRefused *ebpf.ProgramSpec `ebpf:"frame_refused"`
 	FrameSend    *ebpf.ProgramSpec `ebpf:"frame_send"`
+	FrameUnsent  *ebpf.ProgramSpec `ebpf:"frame_unsent"`
 }
 
 // sendMapSpecs contains maps before they are loaded into the kernel.
@@ -178,12 +180,14 @@ type sendVariables struct {
 type sendPrograms struct {
 	FrameRefused *ebpf.Program `ebpf:"frame_refused"`
 	FrameSend    *ebpf.Program `ebpf:"frame_send"`
+	FrameUnsent  *ebpf.Program `ebpf:"frame_unsent"`
 }
 
 func (p *sendPrograms) Close() error {
 	return _SendClose(
 		p.FrameRefused,
 		p.FrameSend,
+		p.FrameUnsent,
 	)
 }
 

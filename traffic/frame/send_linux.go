@@ -66,18 +66,19 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 	}
 	c.broken, c.failure = e.broken(), e.failure
 	c.read = func() (uint64, uint64) {
-		return w.tellRefused(e), 0
+		sent, _ := e.counts(warmUp, window, after)
+		return sent, 0
 	}
+	c.tell = func() { w.tellRefused(e) }
 	c.start()
 	defer c.stop()
 	return w.drive(ctx, e, c)
 }
 
-// tellRefused tells the receiver which numbers it need not wait for, and returns how many frames were sent.
-func (w *sendWorker) tellRefused(e mover) (sent uint64) {
-	sent, refused := e.counts(warmUp, window, after)
+// tellRefused tells the receiver which numbers it need not wait for.
+func (w *sendWorker) tellRefused(e mover) {
+	_, refused := e.counts(warmUp, window, after)
 	w.session.refused(refused)
-	return sent
 }
 
 // startSources lets a thread run for each source.

@@ -87,7 +87,10 @@ func (s *packetSink) run(cpu int) {
 		err = traffic.PinThread(cpu)
 	}
 	for err == nil && !s.stopped.Load() {
-		if errno := s.burst(); errno != 0 && errno != unix.EAGAIN && errno != unix.EINTR {
+		switch errno := s.burst(); errno {
+		case 0, unix.EAGAIN, unix.EINTR:
+		case unix.ENETDOWN: // once; when the device is up again, the kernel goes on (packet_notifier)
+		default:
 			err = fmt.Errorf("receiving by AF_PACKET: %w", errno)
 		}
 		s.publish()
