@@ -72,8 +72,8 @@ func (t *thread) sendMany(stop *traffic.Stop) burstEnd {
 		for i := range ready {
 			event := &t.poller.events[i]
 			f := t.flows[event.Fd]
-			if f.zero != nil && event.Events&unix.EPOLLERR != 0 {
-				return burstEnd{flow: f} // completions wake the poller, too, until they are read
+			if f.zero != nil && event.Events&(unix.EPOLLERR|unix.EPOLLHUP) == unix.EPOLLERR {
+				return burstEnd{flow: f} // completions wake the poller, too, until they are read; a call tells why a flow is dead
 			}
 			if ended, e := t.sendTurn(f); e != 0 || ended {
 				return burstEnd{f, ended, e}

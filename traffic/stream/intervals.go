@@ -63,9 +63,20 @@ func (r *recorder) next() time.Time {
 	return r.edge
 }
 
-// record ends the running interval.
-func (r *recorder) record() {
-	now := r.engine.Snapshot()
+// enter lets an interval begin with the window's first reading, which ends the warm-up's last one.
+func (r *recorder) enter(window Snapshot) {
+	if r.length <= 0 {
+		return
+	}
+	if r.edge.After(window.At) { // none is to end: there was no warm-up, or the last one ended late
+		r.last = window
+		return
+	}
+	r.record(window)
+}
+
+// record ends the running interval with a reading.
+func (r *recorder) record(now Snapshot) {
 	main, across := r.interval(r.role, now), r.interval(other(r.role), now)
 	r.main, r.across = append(r.main, main), append(r.across, across)
 	if r.live != nil {
@@ -96,12 +107,12 @@ func (r *recorder) interval(role traffic.Role, now Snapshot) result.Interval {
 	return i
 }
 
-// fill ends the last interval with the window and hands all of them in.
-func (r *recorder) fill(end *result.PairEnd) {
+// fill ends the last interval with the window's last reading and hands all of them in.
+func (r *recorder) fill(end *result.PairEnd, window Snapshot) {
 	if r.length <= 0 {
 		return
 	}
-	r.record()
+	r.record(window)
 	end.Intervals = r.main
 	if end.Opposite != nil {
 		end.Opposite.Intervals = r.across

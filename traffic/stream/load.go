@@ -45,6 +45,10 @@ func parseLoad(given result.Options) (load, error) {
 	return l, l.agrees()
 }
 
+// longestMessage is for how long, in seconds, a message may leave that the kernel paces: two wait ahead, and after a
+// second without a call a thread passes for one whose peer has stalled.
+const longestMessage = 0.4
+
 // agrees refuses options that do not go together, and those that this system
 // does not have.
 func (l load) agrees() error {
@@ -56,6 +60,8 @@ func (l load) agrees() error {
 		return fmt.Errorf("pacing and burst say how a rate is kept, and there is none: set rate, or leave them out")
 	case c.Burst > 0 && c.Pacing == PaceKernel:
 		return fmt.Errorf("a burst of %d bytes is a bucket's depth, and the kernel's pacing chooses its own: leave burst out, or set pacing to %s", c.Burst, PaceBucket)
+	case c.Pacing == PaceKernel && 8*float64(c.Message)/c.BitsPerSecond > longestMessage:
+		return fmt.Errorf("the kernel takes whole messages, and one of %d bytes leaves for %.2g s at %g bit/s: take a message of at most %d bytes, or pacing %s, which hands over pieces", c.Message, 8*float64(c.Message)/c.BitsPerSecond, c.BitsPerSecond, int(longestMessage*c.BitsPerSecond/8), PaceBucket)
 	}
 	if err := c.check(); err != nil {
 		return err

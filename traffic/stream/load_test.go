@@ -16,6 +16,7 @@ func TestOptionsMustGoTogether(t *testing.T) {
 	}{
 		"burst without a rate":   {result.Options{"burst": 1000}, "set rate"},
 		"pacing without a rate":  {result.Options{"pacing": "bucket"}, "set rate"},
+		"a long message":         {result.Options{"rate": 200e3, "pacing": "kernel"}, "a message of at most 10000 bytes, or pacing bucket"},
 		"the kernel's burst":     {result.Options{"rate": 1e9, "pacing": "kernel", "burst": 1000}, "leave burst out"},
 		"rate too low":           {result.Options{"rate": 1000.0}, "too small"},
 		"no such copy":           {result.Options{"copy": "magic"}, "unknown word `magic`"},

@@ -128,10 +128,12 @@ func (w *worker) drive(ctx context.Context, e *Engine, r *recorder, when traffic
 		return result.PairEnd{}, err
 	}
 	before := e.Snapshot()
+	r.enter(before)
 	// The window ends by the schedule, like the other end's, however late it began.
 	early := w.until(ctx, e, r, when.Start.Add(when.WarmUp+when.Window))
-	end := w.report(e, before, e.Snapshot())
-	r.fill(&end)
+	after := e.Snapshot()
+	end := w.report(e, before, after)
+	r.fill(&end, after)
 	if early == nil {
 		early = stalled(e, end)
 	}
@@ -157,7 +159,7 @@ func (w *worker) until(ctx context.Context, e *Engine, r *recorder, at time.Time
 		if err := w.sleep(ctx, e, next, at); err != nil || last {
 			return err
 		}
-		r.record()
+		r.record(e.Snapshot())
 	}
 }
 
