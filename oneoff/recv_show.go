@@ -59,8 +59,8 @@ func cameIn(end result.PairEnd) string {
 	if end.WindowSeconds <= 0 {
 		return "nothing"
 	}
-	if end.WindowSeconds < leastRated {
-		return fmt.Sprintf("%d bytes in %.1f ms, which is too short for a rate", end.Bytes, 1000*end.WindowSeconds)
+	if text := tooShort(end); text != "" {
+		return text
 	}
 	text := fmt.Sprintf("%s for %.1f s", rate(8*float64(end.Bytes)/end.WindowSeconds), end.WindowSeconds)
 	if end.Packets > 0 {
@@ -69,7 +69,18 @@ func cameIn(end result.PairEnd) string {
 	if end.Arrived != nil && end.Arrived.Expected > 0 {
 		text += ", lost " + share(end.Arrived.Lost, end.Arrived.Expected)
 	}
+	if back := end.Opposite; back != nil && back.WindowSeconds >= leastRated {
+		text += ", back " + rate(8*float64(back.Bytes)/back.WindowSeconds)
+	}
 	return text
+}
+
+// tooShort is what to say in place of a rate; "" where there is one.
+func tooShort(end result.PairEnd) string {
+	if end.WindowSeconds >= leastRated {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes in %.1f ms, which is too short for a rate", end.Bytes, 1000*end.WindowSeconds)
 }
 
 // RecvJSON writes one object a line: {"what": "listening" or "deaf", ...}, and

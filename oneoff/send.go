@@ -88,6 +88,9 @@ func (c SendConfig) Check() (SendConfig, error) {
 	if c.Port < 0 || c.Port > 65535 {
 		return c, fmt.Errorf("port %d is none", c.Port)
 	}
+	if err := checkCPUs(c.CPUs); err != nil {
+		return c, err
+	}
 	return c, times{c.WarmUp, c.Window, c.Interval}.check()
 }
 
@@ -126,9 +129,17 @@ func Send(ctx context.Context, config SendConfig, show Show) (Outcome, error) {
 	if calibrated > 0 && !result.Ways(pair.Sender, pair.Receiver)[0].Back {
 		config.noteCalibration(kind, &pair.Sender, calibrated)
 	}
-	limit := traffic.Judge(config.Load, pair.Sender, pair.Receiver)
+	limit := verdict(config.Load, *pair, err)
 	pair.Limit = &limit
 	return outcome, err
+}
+
+// verdict is what bounded a measurement; none of one that an end cut short, whose figures are of its end, too.
+func verdict(load result.Options, pair result.PairSample, failed error) result.Limit {
+	if failed != nil || pair.Sender.Error != "" || pair.Receiver.Error != "" {
+		return result.Limit{Says: "no verdict: the measurement was cut short"}
+	}
+	return traffic.Judge(load, pair.Sender, pair.Receiver)
 }
 
 // sending is one measurement under way.

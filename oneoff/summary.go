@@ -77,9 +77,12 @@ func moved(end result.PairEnd, perSecond func(float64) string) string {
 	if end.WindowSeconds <= 0 {
 		return "not known"
 	}
-	text := rate(8 * float64(end.Bytes) / end.WindowSeconds)
-	if end.Packets > 0 {
-		text += ", " + perSecond(float64(end.Packets)/end.WindowSeconds)
+	text := tooShort(end)
+	if text == "" {
+		text = rate(8 * float64(end.Bytes) / end.WindowSeconds)
+		if end.Packets > 0 {
+			text += ", " + perSecond(float64(end.Packets)/end.WindowSeconds)
+		}
 	}
 	if end.Error != "" {
 		text += " (" + clipLong(end.Error) + ")"
