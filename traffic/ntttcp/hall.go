@@ -26,6 +26,7 @@ type hall struct {
 
 	mu        sync.Mutex
 	sessions  map[uint64]*session
+	draining  map[uint64]bool          // of those, whose test is over: what is under way is still theirs
 	spent     map[netip.Addr]time.Time // hosts whose UDP session ended at a bound, and when they were last heard
 	heard     map[netip.Addr]int       // sync and token connections of a host
 	next      uint64
@@ -62,7 +63,7 @@ const (
 func newHall(s Server, config traffic.ServerConfig) *hall {
 	return &hall{
 		server: s, config: config, lobby: &lobby{changed: make(chan struct{}, 1)},
-		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{},
+		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{}, draining: map[uint64]bool{},
 		spent: map[netip.Addr]time.Time{}, heard: map[netip.Addr]int{},
 		arriving: map[netip.Addr]*arrival{}, preparing: map[netip.Addr]chan struct{}{},
 	}

@@ -85,6 +85,9 @@ func (h *hall) readDatagrams(ctx context.Context, thread int, socket *net.UDPCon
 		if peer != last {
 			s, last = senders[peer], peer
 		}
+		if s != nil && s.straggles() {
+			continue
+		}
 		if s == nil || s.ended() {
 			if s = h.flooding(from); s != nil {
 				remember(senders, peer, s)
@@ -139,11 +142,11 @@ func remember(senders map[netip.AddrPort]*session, peer netip.AddrPort, s *sessi
 // maxSenders are the sending sockets that a port tells apart.
 const maxSenders = 1 << 12
 
-// noteSpent remembers a host whose session ended at a bound. The caller holds the lock.
-func (h *hall) noteSpent(host netip.Addr) {
+// noteSpent remembers a host whose session ended at a bound, and when it was last heard. The caller holds the lock.
+func (h *hall) noteSpent(host netip.Addr, last time.Time) {
 	maps.DeleteFunc(h.spent, func(_ netip.Addr, last time.Time) bool { return time.Since(last) > udpSilence })
 	if len(h.spent) < maxStrangers {
-		h.spent[host] = time.Now()
+		h.spent[host] = last
 	}
 }
 

@@ -152,8 +152,24 @@ type terms struct {
 	late  func(guest) bool // who may still join; nil: nobody
 }
 
-// await returns when the test begins, with the connections in the fleet.
+// await returns when the test begins, with the connections in the fleet; an error where that takes longer than is asked for.
 func (r *Receiver) await(ctx context.Context, t *Test, f *fleet) (terms, error) {
+	if t.Wait <= 0 {
+		return r.awaitSender(ctx, t, f)
+	}
+	waiting, cancel := context.WithTimeout(ctx, t.Wait)
+	defer cancel()
+	now, err := r.awaitSender(waiting, t, f)
+	switch {
+	case err == nil || ctx.Err() != nil || waiting.Err() == nil:
+		return now, err
+	case t.Sync == SyncWindows && !t.UDP && oneCame(r.lobby.look(len(t.Threads))):
+		return terms{}, errNoToken
+	}
+	return terms{}, fmt.Errorf("no sender came within %s", t.Wait)
+}
+
+func (r *Receiver) awaitSender(ctx context.Context, t *Test, f *fleet) (terms, error) {
 	switch {
 	case t.Sync == SyncLinux:
 		return r.awaitCallers(ctx, t, f)

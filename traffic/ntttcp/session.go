@@ -26,7 +26,8 @@ type session struct {
 	spent  bool          // it has had what one client may have; its host's alone
 
 	mu    sync.Mutex
-	gone  bool   // it is over at this end: nobody joins any more
+	gone  bool // it is over at this end: nobody joins any more
+	left  time.Time
 	after func() // what is done then; may be nil
 }
 
@@ -49,10 +50,18 @@ func (s *session) farewell(do func()) {
 func (s *session) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = true
+	s.gone, s.left = true, time.Now()
 	if s.after != nil {
 		s.after()
 	}
+}
+
+// straggles tells whether a session of a caller has ended so recently that what still comes of its sockets is its own, and
+// no other's beginning.
+func (s *session) straggles() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone && s.fleet != nil && time.Since(s.left) < udpSilence
 }
 
 const (
@@ -97,7 +106,7 @@ func (h *hall) receive(ctx context.Context, guests []guest, says string) {
 func (h *hall) register(s *session) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.config.MaxClients > 0 && len(h.sessions) >= h.config.MaxClients {
+	if h.config.MaxClients > 0 && len(h.sessions)-len(h.draining) >= h.config.MaxClients {
 		return errFull
 	}
 	h.next++
@@ -115,18 +124,21 @@ func (h *hall) begin(ctx context.Context, s *session, says string) {
 
 func (h *hall) host(ctx context.Context, s *session) {
 	why, failed := h.follow(ctx, s)
+	until := time.Now()
+	h.drain(ctx, s)
 	s.leave()
 	if s.fleet != nil {
 		s.fleet.halt()
 	}
-	end := s.end()
+	end := s.end(until)
 	if s.fleet != nil {
 		s.fleet.close()
 	}
 	h.mu.Lock()
 	delete(h.sessions, s.id)
+	delete(h.draining, s.id)
 	if s.spent && s.fleet == nil {
-		h.noteSpent(s.from)
+		h.noteSpent(s.from, s.flood.lastSeen())
 	}
 	h.mu.Unlock()
 	what := traffic.SessionEnded
@@ -135,6 +147,28 @@ func (h *hall) host(ctx context.Context, s *session) {
 		end.Error = why
 	}
 	h.tell(traffic.ServerEvent{Session: s.id, Client: s.client, What: what, Says: why, End: &end})
+}
+
+const (
+	drainQuiet = 100 * time.Millisecond // what is under way comes sooner
+	drainMost  = time.Second
+	drainTick  = 10 * time.Millisecond
+)
+
+// drain takes the datagrams that are under way when a caller says that its test is over, which overtakes them. The session
+// has no seat any more.
+func (h *hall) drain(ctx context.Context, s *session) {
+	if s.fleet == nil || s.flood == nil || s.flood.count().calls == 0 {
+		return
+	}
+	h.mu.Lock()
+	h.draining[s.id] = true
+	h.mu.Unlock()
+	for began := time.Now(); time.Since(began) < drainMost && time.Since(s.flood.lastSeen()) < drainQuiet; {
+		if sleep(ctx, drainTick) != nil {
+			return
+		}
+	}
 }
 
 // follow tells intervals until something ends the session, and what it was.
@@ -216,13 +250,13 @@ func (h *hall) interval(s *session, from, to tally) {
 	h.tell(traffic.ServerEvent{Session: s.id, Client: s.client, What: traffic.SessionInterval, Interval: &i})
 }
 
-// end is what the server saw. The window ends with the agreed total, which leaves
+// end is what the server saw until then. The window ends with the agreed total, which leaves
 // out how long the sender took to close; that of a UDP session without a caller
 // ends with its last datagram.
-func (s *session) end() result.PairEnd {
+func (s *session) end(until time.Time) result.PairEnd {
 	sum := s.count()
 	end := result.PairEnd{
-		WindowSeconds: sum.at.Sub(s.began).Seconds(), Bytes: sum.bytes, Packets: sum.packets, Calls: sum.calls,
+		WindowSeconds: until.Sub(s.began).Seconds(), Bytes: sum.bytes, Packets: sum.packets, Calls: sum.calls,
 		CPUSeconds: sum.spent.CPU.Seconds(),
 	}
 	if s.fleet == nil {
