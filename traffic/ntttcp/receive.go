@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -161,7 +162,7 @@ func (r *Receiver) await(ctx context.Context, t *Test, f *fleet) (terms, error) 
 	defer cancel()
 	now, err := r.awaitSender(waiting, t, f)
 	switch {
-	case err == nil || ctx.Err() != nil || waiting.Err() == nil:
+	case err == nil || ctx.Err() != nil || waiting.Err() == nil && !errors.Is(err, errNoToken):
 		return now, err
 	case t.Sync == SyncWindows && !t.UDP && oneCame(r.lobby.look(len(t.Threads))):
 		return terms{}, errNoToken
