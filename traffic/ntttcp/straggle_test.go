@@ -29,11 +29,7 @@ func TestWhatIsUnderWayAtACallersEndIsItsOwn(t *testing.T) {
 	reading := make(chan struct{})
 	go func() { defer close(reading); h.readDatagrams(t.Context(), 0, socket) }()
 	defer func() { socket.Close(); <-reading; h.hosting.Wait() }()
-	sender, err := net.DialUDP("udp", nil, socket.LocalAddr().(*net.UDPAddr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sender.Close()
+	sender := toSocket(t, socket)
 	s := h.called()
 	if err := h.register(s); err != nil {
 		t.Fatal(err)
@@ -54,19 +50,14 @@ func TestWhatIsUnderWayAtACallersEndIsItsOwn(t *testing.T) {
 	for n := range uint64(3) {
 		send(2 + n)
 	}
-	for next := h.called(); h.register(next) != nil; { // at once, though the other one drains
+	for second := h.called(); h.register(second) != nil; { // at once, though the other one drains
 		if s.ended() {
 			t.Error("the seat was taken until the end")
 		}
 		time.Sleep(time.Millisecond)
 	}
-	for e := range events {
-		if e.What == traffic.SessionEnded {
-			if e.End.Bytes != 4000 || e.End.Packets != 4 {
-				t.Errorf("of 4 datagrams of 1000 bytes %d with %d came", e.End.Packets, e.End.Bytes)
-			}
-			break
-		}
+	if e := next(events, traffic.SessionEnded); e.End.Bytes != 4000 || e.End.Packets != 4 {
+		t.Errorf("of 4 datagrams of 1000 bytes %d with %d came", e.End.Packets, e.End.Bytes)
 	}
 	h.mu.Lock()
 	clear(h.sessions) // the next one's, too
@@ -74,22 +65,33 @@ func TestWhatIsUnderWayAtACallersEndIsItsOwn(t *testing.T) {
 	for range 4 { // later still
 		sender.Write(make([]byte, 1000))
 	}
-	other, err := net.DialUDP("udp", nil, socket.LocalAddr().(*net.UDPAddr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
+	other := toSocket(t, socket)
 	for range 4 {
 		other.Write(make([]byte, 10)) // of a sender without a caller, which begins a session
 	}
+	if e := next(events, traffic.SessionBegan); e.Client != other.LocalAddr().String() {
+		t.Errorf("%s began a session by what it had under way", e.Client)
+	}
+}
+
+func toSocket(t *testing.T, socket *net.UDPConn) *net.UDPConn {
+	t.Helper()
+	conn, err := net.DialUDP("udp", nil, socket.LocalAddr().(*net.UDPAddr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// next is the next event of a kind; what comes before it is passed over.
+func next(events <-chan traffic.ServerEvent, what string) traffic.ServerEvent {
 	for e := range events {
-		if e.What == traffic.SessionBegan {
-			if e.Client != other.LocalAddr().String() {
-				t.Errorf("%s began a session by what it had under way", e.Client)
-			}
-			break
+		if e.What == what {
+			return e
 		}
 	}
+	return traffic.ServerEvent{}
 }
 
 // TestAHostThatWasSilentMayComeAgain: its session reached a bound, of time, long after its last datagram.
