@@ -24,6 +24,11 @@ type burstEnd struct {
 	errno syscall.Errno
 }
 
+// longestFile is what one call of sendfile sends at most. On a blocking socket it goes on from piece to piece, each with the
+// socket's whole patience: of a large message that a peer takes slowly an end would wait for all. The runtime knows of the
+// call, so that nothing else does.
+const longestFile = 256 << 10
+
 // send is one sending call of the flow's way of copying. Of more than one message it
 // sends whole ones.
 //
@@ -33,7 +38,7 @@ func (f *flow) send(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno)
 	switch {
 	case f.file != 0:
 		f.at = 0
-		n, _, e = syscall.RawSyscall6(unix.SYS_SENDFILE, f.fd, f.file, uintptr(unsafe.Pointer(&f.at)), size, 0, 0)
+		n, _, e = syscall.Syscall6(unix.SYS_SENDFILE, f.fd, f.file, uintptr(unsafe.Pointer(&f.at)), min(size, longestFile), 0, 0)
 	case t.splicer != nil:
 		n, e = t.splicer.send(f.fd, size)
 	case size > t.buffer.size:

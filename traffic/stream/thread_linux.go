@@ -110,19 +110,16 @@ func newThread(e *Engine, role traffic.Role, flows []*flow) (*thread, error) {
 const discardSize = 1 << 20
 
 // poll makes the poller of a thread with many flows, whose calls may not block.
-// sendfile and splice have no flag for that, so the sockets get it; and with one flow, too,
-// as these calls go on from piece to piece, each with the socket's whole patience: a peer
-// that takes a large message slowly would hold up whoever stops the world.
+// sendfile and splice have no flag for that, so the sockets get it.
 func (t *thread) poll(interest uint32) (err error) {
-	many := len(t.flows) > 1 || t.splicer != nil || t.flows[0].file != 0
-	if many || t.flows[0].bucket != nil {
+	if len(t.flows) > 1 || t.flows[0].bucket != nil {
 		for _, f := range t.flows {
 			if err := unix.SetNonblock(int(f.fd), true); err != nil {
 				return fmt.Errorf("making a socket unblocking: %w", err)
 			}
 		}
 	}
-	if many && t.flows[0].bucket == nil {
+	if len(t.flows) > 1 && t.flows[0].bucket == nil {
 		t.poller, err = newPoller(t.flows, interest)
 	}
 	return err
