@@ -227,7 +227,7 @@ func TestAnOutageIsPartOfTheWindow(t *testing.T) {
 	if got.Arrived.Lost < uint64(len(plan)) {
 		t.Fatalf("the relay lost %d of %d", got.Arrived.Lost, len(plan))
 	}
-	if out := float64(len(plan)) / 1e4; got.WindowSeconds < s.WindowSeconds-out/3 {
+	if out := float64(len(plan)) / 1e4; got.WindowSeconds < s.WindowSeconds-out*2/3 { // a busy machine holds the relay up, too
 		t.Errorf("%d sent in %.3f s, %d received in %.3f", s.Packets, s.WindowSeconds, got.Packets, got.WindowSeconds)
 	}
 }
