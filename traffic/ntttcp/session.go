@@ -156,9 +156,9 @@ const (
 )
 
 // drain takes the datagrams that are under way when a caller says that its test is over, which overtakes them. The session
-// has no seat any more.
+// has no seat any more. One that reached a bound gets no more.
 func (h *hall) drain(ctx context.Context, s *session) {
-	if s.fleet == nil || s.flood == nil || s.flood.count().calls == 0 {
+	if s.spent || s.fleet == nil || s.flood == nil || s.flood.count().calls == 0 {
 		return
 	}
 	h.mu.Lock()
