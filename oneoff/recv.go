@@ -61,17 +61,7 @@ func (c RecvConfig) Check() error {
 	case c.Server.MaxTime < 0:
 		return fmt.Errorf("a time of %s is none", c.Server.MaxTime)
 	}
-	return checkCPUs(c.Server.CPUs)
-}
-
-// checkCPUs refuses those to which no thread could be bound.
-func checkCPUs(cpus []int) error {
-	for _, cpu := range cpus {
-		if !traffic.HasCPU(cpu) {
-			return fmt.Errorf("there is no CPU %d here, or this program may not have it", cpu)
-		}
-	}
-	return nil
+	return traffic.CheckCPUs(c.Server.CPUs)
 }
 
 // Recv serves every protocol until ctx ends. One that cannot listen, because

@@ -69,7 +69,7 @@ func cameIn(end result.PairEnd) string {
 	if end.Arrived != nil && end.Arrived.Expected > 0 {
 		text += ", lost " + share(end.Arrived.Lost, end.Arrived.Expected)
 	}
-	if back := end.Opposite; back != nil && back.WindowSeconds >= leastRated {
+	if back := end.Opposite; back != nil && tooShort(*back) == "" {
 		text += ", back " + rate(8*float64(back.Bytes)/back.WindowSeconds)
 	}
 	return text

@@ -88,7 +88,7 @@ func (c SendConfig) Check() (SendConfig, error) {
 	if c.Port < 0 || c.Port > 65535 {
 		return c, fmt.Errorf("port %d is none", c.Port)
 	}
-	if err := checkCPUs(c.CPUs); err != nil {
+	if err := traffic.CheckCPUs(c.CPUs); err != nil {
 		return c, err
 	}
 	return c, times{c.WarmUp, c.Window, c.Interval}.check()

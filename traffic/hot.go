@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -67,6 +68,16 @@ func releaseHot(threads int) {
 	runtime.GOMAXPROCS(hot.procs)
 	debug.SetMemoryLimit(hot.memoryLimit)
 	debug.SetGCPercent(hot.gcPercent)
+}
+
+// CheckCPUs refuses CPUs to which no thread of this process can be bound.
+func CheckCPUs(cpus []int) error {
+	for _, cpu := range cpus {
+		if !HasCPU(cpu) {
+			return fmt.Errorf("there is no CPU %d, or this process may not run on it", cpu)
+		}
+	}
+	return nil
 }
 
 // CPUOf is the CPU of the i-th hot thread, -1 for any.

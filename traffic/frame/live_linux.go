@@ -257,10 +257,7 @@ func (l *live) refusal() error {
 }
 
 func (l *live) close() error {
-	var failed []error
-	if l.refusals != nil {
-		failed = append(failed, l.unwatch())
-	}
+	failed := []error{l.unwatch()}
 	if l.memory != nil {
 		failed = append(failed, unix.Munmap(l.memory))
 		l.memory, l.record = nil, nil

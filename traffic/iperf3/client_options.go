@@ -39,10 +39,8 @@ func (o Options) test() (Test, error) {
 
 // checkCPUs refuses CPUs on which this process may not run.
 func checkCPUs(cpus []int) error {
-	for _, cpu := range cpus {
-		if !traffic.HasCPU(cpu) {
-			return &OptionError{ErrorAffinity, fmt.Errorf("there is no CPU %d, or this process may not run on it", cpu)}
-		}
+	if err := traffic.CheckCPUs(cpus); err != nil {
+		return &OptionError{ErrorAffinity, err}
 	}
 	return nil
 }
