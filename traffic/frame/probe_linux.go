@@ -147,7 +147,7 @@ func (w *sendWorker) silence(method string) error {
 	case isLive && w.device.kind == "veth":
 		return fmt.Errorf("%w: a veth takes live frames only if its other end has XDP attached natively or GRO on", says)
 	case isLive && l.refusal() != nil:
-		return fmt.Errorf("%w: %s refuses them: %w", says, w.device.name, l.refusal())
+		return fmt.Errorf("%w: %s (%s) refuses them: %w", says, w.device.name, w.device.kind, l.refusal())
 	case isLive:
 		return fmt.Errorf("%w: %s (%s), or what is behind it, takes no XDP frames", says, w.device.name, w.device.kind)
 	case w.load.addresses:
