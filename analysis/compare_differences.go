@@ -61,10 +61,11 @@ func forbidding(all []Difference) string {
 }
 
 // prints are the effects of a node's fingerprint by the beginning of a line's name; the longest that fits counts,
-// and what is not listed warns. A machine of another model, or with more or fewer CPUs, is another machine.
+// and what is not listed warns. A machine of another model or generation, or with more or fewer CPUs, is another machine.
 var prints = map[string]Effect{
 	"":                    Warns,
 	"cpu.model":           Forbids,
+	"cpu.generation":      Forbids,
 	"cpu.architecture":    Forbids,
 	"cpu.count":           Warns,
 	"nic.bits_per_second": Forbids,

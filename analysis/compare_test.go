@@ -15,7 +15,7 @@ import (
 func aRun(seed uint64, rates map[string]float64, trials int, spread float64) result.File {
 	random := rand.New(rand.NewPCG(seed, 3))
 	f := result.File{Run: result.Run{Suite: "s", ID: "r", Seed: seed, Wire: "nic", Simulated: true, Version: "v1",
-		Nodes:  []result.RunNode{{Name: "a", CPUs: []int{0}, Fingerprint: result.Fingerprint{"cpu.model": "X", "kernel.release": "6.1"}}},
+		Nodes:  []result.RunNode{{Name: "a", CPUs: []int{0}, Fingerprint: result.Fingerprint{"cpu.model": "X", "cpu.generation": "family 25", "kernel.release": "6.1"}}},
 		Ratios: []result.Ratio{{Metric: result.ReceivedRate, Over: "B", Under: "A"}, {Metric: result.ReceivedRate, Over: "C", Under: "A"}}},
 		End: &result.End{Why: "precision"}}
 	for _, name := range sortedKeys(rates) {
@@ -92,6 +92,7 @@ func TestWhatForbidsAComparison(t *testing.T) {
 		"kernel":       {func(f *result.File) { f.Run.Nodes[0].Fingerprint["kernel.release"] = "6.2" }, "", "", "kernel.release"},
 		"mitigation":   {func(f *result.File) { f.Run.Nodes[0].Fingerprint["cpu.mitigation.x"] = "on" }, "", "", "cpu.mitigation.x"},
 		"version":      {func(f *result.File) { f.Run.Version = "v2" }, "", "", "windtunnel"},
+		"generation":   {func(f *result.File) { f.Run.Nodes[0].Fingerprint["cpu.generation"] = "family 26" }, "cpu.generation of node a: from family 25 to family 26", "cpu.generation", ""},
 		"unknown CPU":  {func(f *result.File) { delete(f.Run.Nodes[0].Fingerprint, "cpu.model") }, "", "", "cpu.model"},
 		"streams":      {func(f *result.File) { f.Cells[0].Load["streams"] = int64(4) }, "", "streams: from 1 to 4", ""},
 		"a new option": {func(f *result.File) { f.Cells[0].Load["mss"] = int64(1000) }, "", "mss: from none to 1000", ""},

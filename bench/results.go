@@ -88,8 +88,14 @@ func environment(peers string) string {
 	return fmt.Sprintf("Machine: Linux %s, %s x %s, %s; %s.", print["kernel.release"], print["cpu.count"], print["cpu.model"], print["tool.go"], peers)
 }
 
-// Processor is the model of this machine's. Ratios to peers are not the same on all, so a section may be one of its own on each.
-func Processor() string { return measure.ReadFingerprint()["cpu.model"] }
+// Processor is this machine's, with what tells its generation. Ratios to peers are not the same on all, so a section may be one of its own on each.
+func Processor() string {
+	print := measure.ReadFingerprint()
+	if print["cpu.generation"] == "" {
+		return print["cpu.model"]
+	}
+	return fmt.Sprintf("%s (%s)", print["cpu.model"], print["cpu.generation"])
+}
 
 // Write puts the section into the file, which may not exist yet.
 func (s Section) Write(path string) error {

@@ -124,6 +124,7 @@ func (f fingerprint) cpu() {
 	first, _, _ := strings.Cut(text, "\n\n")
 	fields := keyed(first, ":")
 	f.put("cpu.model", fields["model name"])
+	f.put("cpu.generation", generation(fields))
 	f.put("cpu.microcode", fields["microcode"])
 	f.put("cpu.cache", fields["cache size"])
 	has := strings.Fields(fields["flags"] + fields["Features"])
@@ -134,6 +135,19 @@ func (f fingerprint) cpu() {
 		}
 	}
 	f.put("cpu.flags", strings.Join(flags, " "))
+}
+
+// generation tells CPUs of one name apart: a hypervisor may call all of a maker's "AMD EPYC", and arm64 has no name. It
+// is what /proc/cpuinfo has of the design (arch/x86/kernel/cpu/proc.c, arch/arm64/kernel/cpuinfo.c), without the
+// stepping or revision.
+func generation(fields map[string]string) string {
+	var parts []string
+	for _, of := range [][2]string{{"cpu family", "family"}, {"model", "model"}, {"CPU implementer", "implementer"}, {"CPU part", "part"}} {
+		if value := fields[of[0]]; value != "" {
+			parts = append(parts, of[1]+" "+value)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (f fingerprint) mitigations() {

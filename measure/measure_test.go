@@ -322,7 +322,7 @@ func TestIdleClockIsReadable(t *testing.T) {
 
 func TestFingerprint(t *testing.T) {
 	root := fstest.MapFS{
-		"proc/cpuinfo":                                    {Data: []byte("processor\t: 0\nmodel name\t: Fast 1\nmicrocode\t: 0x1\nflags\t\t: fpu avx2 pcid\n\nprocessor\t: 1\nmodel name\t: Fast 1\n")},
+		"proc/cpuinfo":                                    {Data: []byte("processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: Fast 1\nstepping\t: 1\nmicrocode\t: 0x1\nflags\t\t: fpu avx2 pcid\n\nprocessor\t: 1\nmodel name\t: Fast 1\n")},
 		"proc/sys/kernel/osrelease":                       {Data: []byte("6.1.0\n")},
 		"boot/config-6.1.0":                               {Data: []byte("# x\nCONFIG_HZ=250\n")},
 		"proc/sys/net/ipv4/tcp_rmem":                      {Data: []byte("4096\t131072\t6291456\n")},
@@ -331,7 +331,7 @@ func TestFingerprint(t *testing.T) {
 	}
 	got := fingerprintOf(root)
 	want := result.Fingerprint{
-		"cpu.count": "2", "cpu.model": "Fast 1", "cpu.microcode": "0x1", "cpu.flags": "avx2 pcid",
+		"cpu.count": "2", "cpu.model": "Fast 1", "cpu.generation": "family 26, model 2", "cpu.microcode": "0x1", "cpu.flags": "avx2 pcid",
 		"kernel.release": "6.1.0", "kernel.hz": "250", "sysctl.net.ipv4.tcp_rmem": "4096 131072 6291456",
 		"cpu.mitigation.meltdown": "Not affected", "os.name": "Debian GNU/Linux 12",
 	}
@@ -342,6 +342,17 @@ func TestFingerprint(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("absent things are there: %v", got)
+	}
+}
+
+// TestACPUWithoutANameHasAGeneration, as on arm64.
+func TestACPUWithoutANameHasAGeneration(t *testing.T) {
+	print := fingerprintOf(fstest.MapFS{"proc/cpuinfo": {Data: []byte("processor\t: 0\nFeatures\t: aes\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n")}})
+	if got := print["cpu.generation"]; got != "implementer 0x41, part 0xd0c" {
+		t.Errorf("it is %q", got)
+	}
+	if _, has := print["cpu.model"]; has {
+		t.Error("it has a model's name")
 	}
 }
 

@@ -91,7 +91,7 @@ func (c *Conductor) beaten(cell PlannedCell, sender result.PairEnd) {
 func (c *Conductor) generatorKey(cell PlannedCell) string {
 	from := cell.Record.Pairs[0].From.Node
 	print := c.node(from).Fingerprint()
-	machine := fmt.Sprintf("%s, %d CPUs of a node, %s", print["cpu.model"], len(c.cpus(from)), print["kernel.release"])
+	machine := fmt.Sprintf("%s, %s, %d CPUs of a node, %s", print["cpu.model"], print["cpu.generation"], len(c.cpus(from)), print["kernel.release"])
 	if cell.Record.Path == datapath.Existing {
 		machine += fmt.Sprintf(", unpinned on %s CPUs", print["cpu.count"])
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // sameMachine are the lines of a fingerprint that runs here have in common.
-var sameMachine = []string{"cpu.model", "kernel.release", "machine.product", "machine.vendor"}
+var sameMachine = []string{"cpu.model", "cpu.generation", "kernel.release", "machine.product", "machine.vendor"}
 
 // Need is what one ratio takes to be known.
 type Need struct {

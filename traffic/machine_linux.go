@@ -20,8 +20,8 @@ func Machine() string {
 	return fmt.Sprintf("%s x %d, Linux %s", cpuModel(), runtime.NumCPU(), release)
 }
 
-// cpuModel is the first CPU's: "model name" on x86, "CPU part" and its like on
-// arm64 (arch/*/kernel/cpuinfo.c, proc.c).
+// cpuModel is the first CPU's: its name and the numbers of its design on x86, since a hypervisor may call all of a
+// maker's by one name; "CPU part" and its like on arm64 (arch/*/kernel/cpuinfo.c, proc.c).
 func cpuModel() string {
 	const longest = 64 << 10 // of /proc/cpuinfo; the first CPU's lines are enough
 	file, err := os.Open("/proc/cpuinfo")
@@ -31,17 +31,19 @@ func cpuModel() string {
 	defer file.Close()
 	text := make([]byte, longest)
 	n, _ := file.Read(text)
-	model := runtime.GOARCH
-	for line := range strings.SplitSeq(string(text[:n]), "\n") {
+	return modelIn(string(text[:n]))
+}
+
+func modelIn(cpuinfo string) string {
+	model := []string{runtime.GOARCH}
+	for line := range strings.SplitSeq(cpuinfo, "\n") {
 		key, value, _ := strings.Cut(line, ":")
 		switch strings.TrimSpace(key) {
-		case "model name":
-			return strings.TrimSpace(value)
-		case "CPU implementer", "CPU variant", "CPU part":
-			model += " " + strings.TrimSpace(value)
-		case "":
-			return model
+		case "model name", "cpu family", "model", "CPU implementer", "CPU variant", "CPU part":
+			model = append(model, strings.TrimSpace(value))
+		case "": // the end of the first CPU's lines
+			return strings.Join(model, " ")
 		}
 	}
-	return model
+	return strings.Join(model, " ")
 }

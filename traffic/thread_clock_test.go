@@ -13,36 +13,35 @@ func TestAThreadsClockStaysWhenItHasEnded(t *testing.T) {
 		t.Errorf("before it began: thread %d, %s, %s", c.Thread(), c.CPU(), c.Wait())
 	}
 	const works = 20 * time.Millisecond
-	run := func() {
+	run := func() (worked time.Duration) { // by the thread's own clock, which may have been another's before
 		began, done := make(chan bool), make(chan bool)
 		go func() {
 			runtime.LockOSThread() // never unlocked: the thread ends
 			c.Begin()
 			defer func() { c.End(); close(done) }()
 			close(began)
-			for now := time.Duration(0); now < works; now, _ = CurrentThreadCPU() {
-				if _, err := CurrentThreadCPU(); err != nil {
-					return
-				}
+			begin, err := CurrentThreadCPU()
+			for worked = begin; err == nil && worked < begin+works; {
+				worked, err = CurrentThreadCPU()
 			}
 			c.Sample()
 		}()
 		<-began
 		<-done
+		return worked
 	}
-	run()
+	worked := run()
 	if _, err := CurrentThreadCPU(); err != nil {
 		t.Skipf("skip: %v", err)
 	}
 	cpu, wait := c.CPU(), c.Wait()
-	if c.Thread() != 0 || cpu < works {
+	if c.Thread() != 0 || cpu < worked {
 		t.Errorf("ended: thread %d, %s of CPU", c.Thread(), cpu)
 	}
 	if later := c.CPU(); later != cpu || c.Wait() != wait {
 		t.Errorf("a thread that has ended went on: %s, then %s", cpu, later)
 	}
-	run()
-	if again := c.CPU(); again < works || again > cpu+works {
-		t.Errorf("the next thread has %s, the one before had %s", again, cpu)
+	if worked, again := run(), c.CPU(); again < worked || again > worked+works {
+		t.Errorf("the next thread has %s, it worked for %s, the one before had %s", again, worked, cpu)
 	}
 }
