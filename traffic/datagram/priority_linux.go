@@ -19,6 +19,9 @@ const (
 // is empty lets the next datagrams come to a stack that is awake, and together. Where aggregates come it is
 // the other way round: a stack that is not interrupted makes longer ones. And a sender on this very host has no such
 // thread: if it shares the receiver's CPU, that one would only take it from the sender.
+//
+// Where the scheduler groups a session's threads (autogroup) or a cgroup's, a nice value counts within the group, and
+// the stack's thread is outside: most of the gain is lost (sched(7)).
 type priority struct {
 	given  int // nice value
 	raised bool
