@@ -50,13 +50,13 @@ func (c SendConfig) generator(kind traffic.Kind) string {
 
 // noteCalibration keeps it with what the sender offered. A sender that was faster
 // shows that the machine was busy with other things when it was calibrated: then
-// this is what it reaches.
-func (c SendConfig) noteCalibration(kind traffic.Kind, sender *result.PairEnd, calibrated float64) {
+// this is what it reaches, unless its window was cut, and may be of any length.
+func (c SendConfig) noteCalibration(kind traffic.Kind, sender *result.PairEnd, calibrated float64, cut bool) {
 	if sender.Offered == nil {
 		sender.Offered = &result.Offered{}
 	}
 	sender.Offered.CalibratedPerSecond = calibrated
-	if perSecond := sender.PerSecond(); perSecond > calibrated {
+	if perSecond := sender.PerSecond(); perSecond > calibrated && !cut {
 		_ = c.Calibrations.Put(c.generator(kind), perSecond) // else the next run does
 	}
 }

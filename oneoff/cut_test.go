@@ -2,6 +2,7 @@ package oneoff
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,8 +25,45 @@ func TestACutMeasurementHasNoVerdict(t *testing.T) {
 	}{
 		"whole": {whole, nil, false}, "an end says so": {cut, nil, true}, "it failed": {whole, errors.New("the receiver went away"), true},
 	} {
-		if v := verdict(result.Options{}, c.pair, c.failed); (v.Verdict == "") != c.none || v.Says == "" {
+		if v := verdict(result.Options{}, c.pair, Outcome{Pair: c.pair}.cut(c.failed)); (v.Verdict == "") != c.none || v.Says == "" {
 			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// TestAnInterruptedMeasurementHasNoVerdict, and no received rate of a window that ended later, as the end's word took its time.
+func TestAnInterruptedMeasurementHasNoVerdict(t *testing.T) {
+	o := Outcome{Kind: "datagram", Interrupted: true, Window: 10, Load: result.Options{}, Pair: result.PairSample{
+		Sender:   result.PairEnd{WindowSeconds: 1, Bytes: 12.5e6, Packets: 9000, Threads: 1},
+		Receiver: result.PairEnd{WindowSeconds: 1.04, Bytes: 12.5e6, Packets: 9000, Threads: 1},
+	}}
+	if v := verdict(o.Load, o.Pair, o.cut(nil)); v.Verdict != "" {
+		t.Errorf("%+v", v)
+	}
+	var text strings.Builder
+	summarise(&text, o)
+	if !strings.Contains(text.String(), "12500000 bytes, 9000 packets: this end's word took 40.00 ms to end its window, so no rate") || !strings.Contains(text.String(), "100.0 Mbit/s") {
+		t.Error(text.String())
+	}
+	o.Pair.Receiver.WindowSeconds = 1.005
+	text.Reset()
+	if summarise(&text, o); strings.Contains(text.String(), "so no rate") {
+		t.Error(text.String())
+	}
+}
+
+// TestACutWindowIsNoCalibration: it may be of the time in which buffers fill.
+func TestACutWindowIsNoCalibration(t *testing.T) {
+	kind, err := KindByName("stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := SendConfig{Load: result.Options{}, Calibrations: traffic.Calibrations{Path: filepath.Join(t.TempDir(), "c.json")}}
+	for _, cut := range []bool{true, false} {
+		sender := result.PairEnd{WindowSeconds: 0.001, Bytes: 1e9}
+		config.noteCalibration(kind, &sender, 1e9, cut)
+		if _, kept := config.Calibrations.Get(config.generator(kind)); kept == cut {
+			t.Errorf("cut %t, kept %t", cut, kept)
 		}
 	}
 }

@@ -126,17 +126,23 @@ func Send(ctx context.Context, config SendConfig, show Show) (Outcome, error) {
 		return outcome, err
 	}
 	pair := &outcome.Pair
+	cut := outcome.cut(err)
 	if calibrated > 0 && !result.Ways(pair.Sender, pair.Receiver)[0].Back {
-		config.noteCalibration(kind, &pair.Sender, calibrated)
+		config.noteCalibration(kind, &pair.Sender, calibrated, cut)
 	}
-	limit := verdict(config.Load, *pair, err)
+	limit := verdict(config.Load, *pair, cut)
 	pair.Limit = &limit
 	return outcome, err
 }
 
+// cut tells whether something ended a measurement before its time.
+func (o Outcome) cut(failed error) bool {
+	return failed != nil || o.Interrupted || o.Pair.Sender.Error != "" || o.Pair.Receiver.Error != ""
+}
+
 // verdict is what bounded a measurement; none of one that an end cut short, whose figures are of its end, too.
-func verdict(load result.Options, pair result.PairSample, failed error) result.Limit {
-	if failed != nil || pair.Sender.Error != "" || pair.Receiver.Error != "" {
+func verdict(load result.Options, pair result.PairSample, cut bool) result.Limit {
+	if cut {
 		return result.Limit{Says: "no verdict: the measurement was cut short"}
 	}
 	return traffic.Judge(load, pair.Sender, pair.Receiver)

@@ -20,7 +20,7 @@ func summarise(out io.Writer, o Outcome) {
 	fmt.Fprintf(table, "%s to %s%s\n", o.Kind, o.Host, interrupted(o))
 	line("load", "%s", strings.Join(o.loadWords(), ", "))
 	for _, way := range result.Ways(o.Pair.Sender, o.Pair.Receiver) {
-		summariseWay(line, way)
+		summariseWay(line, way, o.Interrupted)
 	}
 	if limit := o.Pair.Limit; limit != nil {
 		line("limit", "%s", limitWords(*limit))
@@ -32,7 +32,7 @@ func summarise(out io.Writer, o Outcome) {
 }
 
 // summariseWay writes one direction.
-func summariseWay(line lines, way result.Way) {
+func summariseWay(line lines, way result.Way, interrupted bool) {
 	if way.Back {
 		line("back", "from there to here")
 	}
@@ -41,7 +41,11 @@ func summariseWay(line lines, way result.Way) {
 		perSecond = requestRate
 	}
 	line("sent", "%s", moved(way.Sender, perSecond))
-	line("received", "%s", moved(way.Receiver, perSecond))
+	if text := endedLate(way); interrupted && text != "" {
+		line("received", "%s", text)
+	} else {
+		line("received", "%s", moved(way.Receiver, perSecond))
+	}
 	arrivals(line, way.Arrived())
 	if len(way.Sender.Latencies) > 0 {
 		unasked(line, way.Sender.Offered)
@@ -88,6 +92,23 @@ func moved(end result.PairEnd, perSecond func(float64) string) string {
 		text += " (" + clipLong(end.Error) + ")"
 	}
 	return text
+}
+
+// sameWindow is by how much two ends' windows may differ, of the sender's, for rates of both.
+const sameWindow = 0.01
+
+// endedLate is what a receiver got whose window ended later than the sender's, as the word of an interruption took its time; "" of
+// another.
+func endedLate(way result.Way) string {
+	more := way.Receiver.WindowSeconds - way.Sender.WindowSeconds
+	if more <= sameWindow*way.Sender.WindowSeconds {
+		return ""
+	}
+	text := fmt.Sprintf("%d bytes", way.Receiver.Bytes)
+	if way.Receiver.Packets > 0 {
+		text += fmt.Sprintf(", %d packets", way.Receiver.Packets)
+	}
+	return text + fmt.Sprintf(": this end's word took %s to end its window, so no rate", span(more))
 }
 
 // unasked says which requests the latencies leave out.

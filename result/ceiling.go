@@ -38,6 +38,9 @@ func (l Ceiling) IsRate() bool { return l.Kind != CeilingCPU && l.Kind != Ceilin
 // atCeiling is the share of a ceiling's rate from which a cell is at it.
 const atCeiling = 0.95
 
+// atGenerator is that of what a generator reaches without a path; the verdict's own (calibrated in package traffic).
+const atGenerator = 0.8
+
 // AtCeiling is what the rate of a cell's trials ended at, if it is a ceiling. Rates come before CPUs, which are also busy below them.
 func (c Cell) AtCeiling(nodes []RunNode, trials []Trial) (Ceiling, bool) {
 	wire := meanOf(trials, c.WireBits)
@@ -53,11 +56,12 @@ func (c Cell) AtCeiling(nodes []RunNode, trials []Trial) (Ceiling, bool) {
 	}
 	target := meanOf(trials, ofSenders(func(e PairEnd) float64 { return e.Offered.TargetBitsPerSecond }))
 	alone := meanOf(trials, ofSenders(calibratedBits))
+	made := meanOf(trials, ofSenders(sentBits))
 	verdict, says := commonLimit(trials)
 	switch {
 	case verdict == RateReached && target > 0:
 		return Ceiling{Kind: CeilingRate, BitsPerSecond: target, Says: "the rate that its load was asked for, " + MegabitsWord(target), Seen: says}, true
-	case verdict == GeneratorLimited && alone > 0:
+	case verdict == GeneratorLimited && alone > 0 && made >= atGenerator*alone: // else it was kept from its CPU, say
 		return Ceiling{Kind: CeilingGenerator, BitsPerSecond: alone, Says: "what the program that makes the load reaches without a path, " + MegabitsWord(alone), Seen: says}, true
 	case verdict == RateReached: // of packets
 		return Ceiling{}, false
@@ -87,6 +91,14 @@ func calibratedBits(e PairEnd) float64 {
 		return 8 * e.Offered.CalibratedPerSecond * float64(e.Bytes) / float64(e.Packets)
 	}
 	return 8 * e.Offered.CalibratedPerSecond
+}
+
+// sentBits is what a calibrated sender sent, in bits a second.
+func sentBits(e PairEnd) float64 {
+	if e.Offered.CalibratedPerSecond == 0 || !(e.WindowSeconds > 0) {
+		return 0
+	}
+	return 8 * float64(e.Bytes) / e.WindowSeconds
 }
 
 // WireBits is what left for the wire in a trial, in bits a second of Ethernet frames without FCS, at the busiest

@@ -30,28 +30,42 @@ func (c *Conductor) calibrate(ctx context.Context, cells []PlannedCell) {
 	c.generators = map[string]float64{}
 	spare := c.left() - time.Duration(c.Plan.Times.MinimumBlocks)*blockTime(c.Plan.Times, cells)
 	for _, cell := range cells {
-		key := c.generatorKey(cell)
-		if _, done := c.generators[key]; done || ctx.Err() != nil {
-			continue
-		}
-		if c.Known != nil {
-			if perSecond, ok := c.Known.Get(key); ok {
-				c.generators[key] = perSecond
+		for pair := range cell.Record.Pairs {
+			key := c.generatorKey(cell, pair)
+			if _, done := c.generators[key]; done || ctx.Err() != nil {
 				continue
 			}
+			if c.Known != nil {
+				if perSecond, ok := c.Known.Get(key); ok {
+					c.generators[key] = perSecond
+					continue
+				}
+			}
+			if spare < calibrationTime {
+				continue
+			}
+			spare -= calibrationTime
+			c.generators[key] = c.askGenerator(ctx, cell, pair, key)
 		}
-		if spare < calibrationTime {
-			continue
-		}
-		spare -= calibrationTime
-		c.generators[key] = c.askGenerator(ctx, cell, key)
 	}
 }
 
-// askGenerator calibrates the generator of a cell's first pair; 0 where it could
+// together is what the generators of a cell reach without a path, 0 where one's is not known.
+func (c *Conductor) together(cell PlannedCell) (sum float64) {
+	for pair := range cell.Record.Pairs {
+		one := c.generators[c.generatorKey(cell, pair)]
+		if one == 0 {
+			return 0
+		}
+		sum += one
+	}
+	return sum
+}
+
+// askGenerator calibrates the generator of a cell's pair; 0 where it could
 // not be, which is no reason to end a run.
-func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, key string) float64 {
-	from := cell.Record.Pairs[0].From
+func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, pair int, key string) float64 {
+	from := cell.Record.Pairs[pair].From
 	if err := c.stand(ctx, cell); err != nil {
 		c.Progress.Say(fmt.Sprintf("the generator of cell %s is not calibrated: %v", cell.Record.Name, err))
 		return 0
@@ -72,13 +86,12 @@ func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, key stri
 
 // beaten notes a generator that was faster on a path than it was by itself: the
 // calibration was disturbed, and the trial is the better one.
-func (c *Conductor) beaten(cell PlannedCell, sender result.PairEnd) {
+func (c *Conductor) beaten(key string, sender result.PairEnd) {
 	perSecond := sender.PerSecond()
 	if sender.Offered == nil || sender.Offered.CalibratedPerSecond == 0 || perSecond <= sender.Offered.CalibratedPerSecond {
 		return
 	}
 	sender.Offered.CalibratedPerSecond = perSecond
-	key := c.generatorKey(cell)
 	c.generators[key] = perSecond
 	if c.Known != nil {
 		if err := c.Known.Put(key, perSecond); err != nil {
@@ -87,9 +100,10 @@ func (c *Conductor) beaten(cell PlannedCell, sender result.PairEnd) {
 	}
 }
 
-// generatorKey names the generator of a cell: where it runs and what it sends.
-func (c *Conductor) generatorKey(cell PlannedCell) string {
-	from := cell.Record.Pairs[0].From.Node
+// generatorKey names the generator of a cell's pair: where it runs and what it sends.
+func (c *Conductor) generatorKey(cell PlannedCell, pair int) string {
+	place := cell.Record.Pairs[pair].From
+	from := place.Node
 	print := c.node(from).Fingerprint()
 	machine := fmt.Sprintf("%s, %s, %d CPUs of a node, %s", print["cpu.model"], print["cpu.generation"], len(c.cpus(from)), print["kernel.release"])
 	if cell.Record.Path == datapath.Existing {
@@ -98,7 +112,7 @@ func (c *Conductor) generatorKey(cell PlannedCell) string {
 	if ports := cell.Laid.Graph.Ports; len(ports) > 0 && ports[0].Tester != "" {
 		machine += ", at ports of poll mode"
 	}
-	if v, _, ok := cell.Laid.Graph.InVM(cell.Record.Pairs[0].From.Name()); ok {
+	if v, _, ok := cell.Laid.Graph.InVM(place.Name()); ok {
 		machine += fmt.Sprintf(", in a VM of %d CPUs, emulated %v", v.CPUs, slices.ContainsFunc(cell.Record.Doubts, func(d result.Doubt) bool { return d.Kind == result.DoubtEmulated }))
 	}
 	return traffic.CalibrationKey(machine, cell.Record.Traffic, c.Plan.Loads[cell.Record.Traffic], cell.Record.Load)
@@ -107,9 +121,9 @@ func (c *Conductor) generatorKey(cell PlannedCell) string {
 // judge adds to each pair of a trial what is known of its generator, and what
 // bounded its traffic.
 func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
-	known := c.generators[c.generatorKey(cell)]
 	for i := range t.Pairs {
-		p := &t.Pairs[i]
+		p, key := &t.Pairs[i], c.generatorKey(cell, i)
+		known := c.generators[key]
 		if p.Sender.Error+p.Receiver.Error != "" {
 			continue
 		}
@@ -125,7 +139,7 @@ func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 		waitedForOwn(t.Nodes[cell.Record.Pairs[i].From.Node], &p.Sender)
 		waitedForOwn(t.Nodes[cell.Record.Pairs[i].To.Node], &p.Receiver)
 		if !back && isWindow(*t, p.Sender.WindowSeconds) { // else the trial does not count, and its rate may be any
-			c.beaten(cell, p.Sender)
+			c.beaten(key, p.Sender)
 		}
 		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)
 		if busy, told := c.deviceBusy(cell, *t); told {

@@ -188,8 +188,8 @@ func (c *Conductor) findOne(ctx context.Context, cell PlannedCell, budget time.D
 	}
 	config := searchConfig(f, most)
 	config.Generator = generator
-	if f.Unit == result.PacketsPerSecond { // in which generators are calibrated, one of them
-		config.Alone = float64(len(cell.Record.Pairs)) * c.generators[c.generatorKey(cell)]
+	if f.Unit == result.PacketsPerSecond { // in which generators are calibrated
+		config.Alone = c.together(cell)
 	}
 	config.Observe = func(t result.SearchTrial) { c.Progress.Say("  " + s.Cell + ": " + t.Words(f.Unit)) }
 	found, err := search.Run(ctx, config, func(ctx context.Context, seconds, load float64) (search.Measured, error) {

@@ -1,9 +1,14 @@
 package run
 
 import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // TestACalibrationDoesNotTurnATrialRound: what flows back has its sender at the other
@@ -12,7 +17,7 @@ func TestACalibrationDoesNotTurnATrialRound(t *testing.T) {
 	p := planned(t, "udp", twoHosts(), Settings{})
 	c := Conductor{Plan: p, series: newSeries(p), generators: map[string]float64{}, Nodes: []Node{&hanging{name: "a"}, &hanging{name: "b"}}}
 	cell := p.Runnable()[0]
-	c.generators[c.generatorKey(cell)] = 1e6
+	c.generators[c.generatorKey(cell, 0)] = 1e6
 	trial := cell.trial(c.Plan.Times)
 	trial.Pairs = []result.PairSample{{
 		Sender:   result.PairEnd{WindowSeconds: 1, Threads: 1, Packets: 50_000, Bytes: 70e6, Arrived: &result.Arrived{Expected: 100_000, Lost: 50_000}},
@@ -22,5 +27,58 @@ func TestACalibrationDoesNotTurnATrialRound(t *testing.T) {
 	pair := trial.Pairs[0]
 	if got := pair.Receivers()[0].Packets; got != 50_000 || pair.Limit.Verdict != result.PathLimited {
 		t.Errorf("%d packets received, %+v", got, pair.Limit)
+	}
+}
+
+// modelled is a node on a machine of some model.
+type modelled struct {
+	hanging
+	model string
+}
+
+func (m *modelled) Fingerprint() result.Fingerprint {
+	return result.Fingerprint{"cpu.model": m.model, "kernel.release": "6.1"}
+}
+
+// TestEachHostHasAGeneratorOfItsOwn: what a fast one reaches is no calibration of a slow one that sends to the same third.
+func TestEachHostHasAGeneratorOfItsOwn(t *testing.T) {
+	host := Host{Nodes: map[string]Host{}}
+	for i, name := range []string{"a", "b", "c"} {
+		host.Nodes[name] = Host{CPUs: []int{0, 1}, MemoryBytes: 8 << 30, Kernel: "6.1.0", NIC: &NIC{Device: "eth1", Address: fmt.Sprintf("10.0.0.%d/24", i+1)}}
+	}
+	p := planned(t, "mesh", host, Settings{})
+	store := traffic.Calibrations{Path: filepath.Join(t.TempDir(), "c.json")}
+	c := Conductor{Plan: p, series: newSeries(p), generators: map[string]float64{}, Known: store,
+		Nodes: []Node{&modelled{hanging{name: "a"}, "slow"}, &modelled{hanging{name: "b"}, "slow"}, &modelled{hanging{name: "c"}, "fast"}}}
+	i := slices.IndexFunc(p.Runnable(), func(c PlannedCell) bool { return c.Record.Name == "into-one" })
+	if i < 0 {
+		t.Fatal("the suite has no cell into-one")
+	}
+	cell, seconds := p.Runnable()[i], p.Times.WindowSeconds
+	var own []float64 // bytes a second, of each pair's sender
+	trial := cell.trial(c.Plan.Times)
+	trial.Pairs = nil
+	for i, pair := range cell.Record.Pairs {
+		alone := map[string]float64{"b": 1e9, "c": 2e9}[pair.From.Node]
+		own = append(own, alone)
+		c.generators[c.generatorKey(cell, i)] = alone * 1.01
+		end := result.PairEnd{WindowSeconds: seconds, Threads: 1, Bytes: uint64(alone * seconds)}
+		busy := end
+		busy.CPUSeconds, busy.Offered = seconds, &result.Offered{}
+		trial.Pairs = append(trial.Pairs, result.PairSample{Sender: busy, Receiver: end})
+	}
+	if slices.Min(own) != 1e9 || slices.Max(own) != 2e9 {
+		t.Fatalf("the senders reach %v", own)
+	}
+	for range 2 {
+		c.judge(cell, &trial)
+	}
+	for i, p := range trial.Pairs {
+		if p.Limit.Verdict != result.GeneratorLimited || p.Sender.Offered.CalibratedPerSecond != own[i]*1.01 {
+			t.Errorf("pair %d: %+v, calibrated %g", i, *p.Limit, p.Sender.Offered.CalibratedPerSecond)
+		}
+	}
+	if got, want := c.together(cell), 1.01*(own[0]+own[1]); len(own) == 2 && math.Abs(got-want) > 1 {
+		t.Errorf("together they reach %g, want %g", got, want)
 	}
 }

@@ -89,7 +89,11 @@ var rules = []struct {
 // kept: what was asked for was sent, and came.
 func (e evidence) kept() string {
 	least := reached*e.target - e.one
-	if e.target == 0 || e.sent < least || e.received < least {
+	came := least
+	if e.loss >= lossy { // what is known to be lost is no part of a message under way
+		came = reached * e.target
+	}
+	if e.target == 0 || e.sent < least || e.received < came {
 		return ""
 	}
 	return fmt.Sprintf("%s of the %s asked for arrived", e.rate(e.received), e.rate(e.target))

@@ -126,6 +126,20 @@ func TestALongMessageIsNoExcuse(t *testing.T) {
 	}
 }
 
+// TestWhatIsLostIsNotKept: of few packets, one that is lost is not one that is under way.
+func TestWhatIsLostIsNotKept(t *testing.T) {
+	end := func(n uint64) result.PairEnd {
+		return result.PairEnd{WindowSeconds: 1, Threads: 1, Packets: n, Bytes: 100 * n}
+	}
+	sender := offering(end(5), result.Offered{TargetPacketsPerSecond: 5})
+	if limit := Judge(nil, sender, arriving(end(4), 1, 0)); limit.Verdict == result.RateReached {
+		t.Errorf("%+v", limit)
+	}
+	if limit := Judge(nil, sender, arriving(end(4), 0, 0)); limit.Verdict != result.RateReached {
+		t.Errorf("one under way: %+v", limit)
+	}
+}
+
 func TestJudgeBothWays(t *testing.T) {
 	sender, receiver := bulk(1000, 0.4), bulk(1000, 0.5)
 	back, taken := bulk(900, 0.99), bulk(900, 0.3)

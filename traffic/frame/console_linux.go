@@ -333,7 +333,9 @@ func (c *console) close() error {
 func (c *console) kill() error {
 	_ = scheduled(c.threads(), unix.SCHED_NORMAL) // as in close
 	c.in.Close()
-	_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL) // it is over, if there is none
+	if c.cmd.Process.Kill() == nil { // else it is over, and its number may be another's
+		_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
+	}
 	select {
 	case <-c.ended:
 		return nil

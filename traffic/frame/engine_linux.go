@@ -23,6 +23,7 @@ type source interface {
 	setPhase(phase uint32)
 	interrupt()
 	counts(phase int) (sent, refused uint64) // sent: the device took them
+	skipped() uint64                         // numbers that no frame will have, since theirs were refused
 	calls() uint64
 	clock() *traffic.ThreadClock
 	late(*result.Recorder) // adds how late the window's frames were
@@ -39,6 +40,7 @@ type mover interface {
 	release()
 	setPhase(phase uint32)
 	counts(in ...int) (sent, refused uint64) // summed over some phases; sent: the device took them
+	skipped() uint64                         // as a source's
 	usage() usage                            // so far; after setPhase, up to that phase's begin
 	late(*result.Recorder)                   // adds how late the window's frames were
 	halt()                                   // sends no more
@@ -166,6 +168,13 @@ func (e *engine) counts(in ...int) (sent, refused uint64) {
 		}
 	}
 	return sent, refused
+}
+
+func (e *engine) skipped() (numbers uint64) {
+	for _, s := range e.sources {
+		numbers += s.skipped()
+	}
+	return numbers
 }
 
 // usage is what the threads have taken so far.

@@ -164,6 +164,9 @@ func (m *foreignMover) counts(in ...int) (sent, refused uint64) {
 	return end.sent - begin.sent, end.refused - begin.refused
 }
 
+// skipped: there are no numbers.
+func (m *foreignMover) skipped() uint64 { return 0 }
+
 // total is all that was ever sent, once it has stopped.
 func (m *foreignMover) total() uint64 {
 	m.mu.Lock()

@@ -12,7 +12,8 @@
 // A rate is kept by a token bucket. A thread of live frames waits for it inside the
 // kernel's loop, so it is busy all the time; one of an AF_PACKET socket sleeps.
 // What the egress device refuses, because its ring is full, was not sent: it is
-// Offered.Refused, and neither in Packets nor among the lost.
+// Offered.Refused, and neither in Packets nor among the lost. A port of poll mode is offered such frames again: they
+// count once in Refused, and in Packets when it takes them.
 //
 // Sizes are those of RFC 2544, section 9: the whole Ethernet frame with its FCS;
 // bytes of a result are such bytes. Frames may have several sizes in turn (a mix); a frame's

@@ -233,6 +233,15 @@ func (l *live) counts(phase int) (sent, refused uint64) {
 	return atomic.LoadUint64(&l.record.Sent[phase]) - refused, refused
 }
 
+// skipped: a frame has its number before the device refuses it.
+func (l *live) skipped() (numbers uint64) {
+	for _, phase := range []int{warmUp, window, after} {
+		_, refused := l.counts(phase)
+		numbers += refused
+	}
+	return numbers
+}
+
 func (l *live) calls() uint64 { return l.called.Load() }
 
 func (l *live) clock() *traffic.ThreadClock { return &l.thread }

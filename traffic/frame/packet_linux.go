@@ -216,6 +216,9 @@ func (p *packetSocket) counts(phase int) (sent, refused uint64) {
 	return p.tally[phase].sent.Load(), p.tally[phase].refused.Load()
 }
 
+// skipped: the number of what was not taken is the next frame's.
+func (p *packetSocket) skipped() uint64 { return 0 }
+
 func (p *packetSocket) calls() uint64 { return p.called.Load() }
 
 func (p *packetSocket) clock() *traffic.ThreadClock { return &p.thread }

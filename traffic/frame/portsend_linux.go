@@ -178,6 +178,9 @@ func (m *portMover) counts(in ...int) (sent, refused uint64) {
 	return sent, refused
 }
 
+// skipped: what the port does not take is offered again.
+func (m *portMover) skipped() uint64 { return 0 }
+
 func (m *portMover) late(all *result.Recorder) {
 	for bucket, frames := range m.tell("lag") {
 		all.RecordMany(lagOf(bucket), frames)

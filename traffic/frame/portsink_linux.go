@@ -25,7 +25,6 @@ const portRest = 2
 type portSink struct {
 	flows  uint64
 	tester *tester
-	last   reading // of clock, should the tester not answer
 }
 
 var (
@@ -111,14 +110,6 @@ func (s *portSink) read() (all tally, at time.Time, c result.Cycles, err error) 
 	}
 	all.flows = numbers[clockNumbers+phases*portTotals+1]
 	return all, at, c, nil
-}
-
-// clock is the core's now, or the last that was told.
-func (s *portSink) clock() (time.Time, result.Cycles) {
-	if _, at, c, err := s.read(); err == nil {
-		s.last.at, s.last.cycle = at, c
-	}
-	return s.last.at, s.last.cycle
 }
 
 func (s *portSink) flights() ([]uint64, error) { return s.tester.ask("flights") }

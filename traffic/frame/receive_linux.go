@@ -72,6 +72,9 @@ func (w *receiveWorker) Run(ctx context.Context, when traffic.Schedule) (result.
 		c.finish()
 		last = w.parting(ctx)
 	}
+	if err := errors.Join(before.err, used.err); err != nil {
+		return result.PairEnd{}, fmt.Errorf("counting the frames: %w", err)
+	}
 	end, err := w.end(c, before, used, last)
 	return end, errors.Join(err, ctx.Err())
 }
@@ -121,15 +124,15 @@ type reading struct {
 }
 
 func (w *receiveWorker) reading() reading {
+	if s, is := w.sink.(*portSink); is { // which tells its clock with its counts
+		all, at, cycle, err := s.read()
+		return reading{at: at, all: all.all(), told: w.listener.refused.Load(), cpu: cycle.BusyTime(), cycle: cycle, err: err}
+	}
 	all, err := w.sink.tally()
 	r := reading{at: time.Now(), all: all.all(), told: w.listener.refused.Load(), err: err}
-	switch s := w.sink.(type) {
-	case *packetSink:
+	if s, is := w.sink.(*packetSink); is {
 		r.cpu, r.calls = s.used()
 		r.drops = s.dropped()
-	case *portSink:
-		r.at, r.cycle = s.clock()
-		r.cpu = r.cycle.BusyTime()
 	}
 	return r
 }

@@ -77,8 +77,7 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 
 // tellRefused tells the receiver which numbers it need not wait for.
 func (w *sendWorker) tellRefused(e mover) {
-	_, refused := e.counts(warmUp, window, after)
-	w.session.refused(refused)
+	w.session.refused(e.skipped())
 }
 
 // startSources lets a thread run for each source.
@@ -115,11 +114,12 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		early = c.sleep(ctx, time.Now().Add(tail))
 	}
 	e.halt()
+	early = cmp.Or(early, e.failure())
 	if early != nil { // the receiver gets no last word
 		w.tellRefused(e)
 	}
 	end := w.end(e, c, before, used)
-	if early == nil {
+	if early = cmp.Or(early, e.failure()); early == nil {
 		early = w.session.tell(final{sent: told(e, end.Packets), windowNS: uint64(used.at.Sub(before.at).Nanoseconds())})
 	}
 	if early == nil && end.Packets == 0 {

@@ -74,8 +74,22 @@ func openTerminal() (t *terminal, screen *os.File, err error) {
 	return t, screen, nil
 }
 
-func (t *terminal) open() (*os.File, error) {
-	return os.OpenFile(t.name, os.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+// open is by the terminal's other end, and not by its name, which is somebody else's once that end is closed
+// (TIOCGPTPEER of ioctl_tty(2)).
+func (t *terminal) open() (screen *os.File, err error) {
+	conn, err := t.keys.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	closed := conn.Control(func(fd uintptr) {
+		side, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.TIOCGPTPEER, uintptr(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC))
+		if errno != 0 {
+			err = errno
+			return
+		}
+		screen = os.NewFile(side, t.name)
+	})
+	return screen, errors.Join(closed, err)
 }
 
 // hold lets nothing more be painted, so that whoever paints sleeps (TCOOFF of ioctl_tty(2)), as Ctrl-S does for a person.

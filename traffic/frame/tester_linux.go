@@ -44,6 +44,9 @@ func dialTester(p traffic.Port) (*tester, error) {
 func (t *tester) ask(request string, about ...any) ([]uint64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.failed != nil { // what it says now may answer what it was asked before
+		return nil, t.failed
+	}
 	numbers, err := t.exchange(request, append([]any{request, t.port}, about...))
 	if err != nil && t.failed == nil {
 		t.failed = err

@@ -86,9 +86,29 @@ type iperf3Sum struct {
 	Seconds float64 `json:"seconds"`
 	Bytes   float64 `json:"bytes"`
 	Packets float64 `json:"packets"`
-	Lost    float64 `json:"lost_packets"`
+	Lost    lost    `json:"lost_packets"`
 	Jitter  float64 `json:"jitter_ms"`
 	Sender  *bool   `json:"sender"`
+}
+
+// lost is a difference, below zero where what was taken for lost came late. iperf3 3.12 prints such a one as a number
+// of 64 bits without a sign, 3.21 with it.
+type lost int64
+
+func (l *lost) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
+	if wrapped, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+		*l = lost(wrapped)
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !(math.Abs(v) < 1e15) {
+		return fmt.Errorf("%.40q is no number of packets", text)
+	}
+	*l = lost(v)
+	return nil
 }
 
 func (iperf3) read(t task, receives bool, said output) (result.PairEnd, error) {
@@ -107,6 +127,7 @@ func (iperf3) read(t task, receives bool, said output) (result.PairEnd, error) {
 		}
 		spans = append(spans, s)
 	}
+	takeBack(spans)
 	all, from, err := lastSpan(spans, t.window.Seconds())
 	if err != nil {
 		return result.PairEnd{}, err
@@ -114,7 +135,7 @@ func (iperf3) read(t task, receives bool, said output) (result.PairEnd, error) {
 	end := result.PairEnd{WindowSeconds: all.seconds, Bytes: all.bytes, Packets: all.packets, Intervals: intervals(spans[from:], t)}
 	if receives && t.kind == "datagram" {
 		end.Arrived = &result.Arrived{
-			Expected: all.packets + all.lost, Lost: all.lost, Jitter: all.jitter, Flows: t.streams(),
+			Expected: all.packets + uint64(all.lost), Lost: uint64(all.lost), Jitter: all.jitter, Flows: t.streams(),
 			Untold: []result.Metric{result.LatePackets, result.Reordered, result.Duplicates, result.Corrupt},
 		}
 	}
@@ -130,15 +151,28 @@ func (s *iperf3Sum) span(receives bool, t task) (span, error) {
 		return span{}, errors.New("it is the other end's")
 	case !(s.Seconds >= 0 && s.Seconds < 1e6) || !(s.Bytes >= 0 && s.Bytes < 1e18) || !(s.Jitter >= 0 && s.Jitter < 1e9):
 		return span{}, fmt.Errorf("%g bytes in %g s, with a jitter of %g ms, are impossible", s.Bytes, s.Seconds, s.Jitter)
-	case !(s.Packets >= 0 && s.Packets < 1e15 && math.Abs(s.Lost) < 1e15):
-		return span{}, fmt.Errorf("%g packets with %g lost are impossible", s.Packets, s.Lost)
+	case !(s.Packets >= 0 && s.Packets < 1e15 && math.Abs(float64(s.Lost)) < 1e15):
+		return span{}, fmt.Errorf("%g packets with %d lost are impossible", s.Packets, s.Lost)
 	}
 	one := span{seconds: s.Seconds, bytes: uint64(s.Bytes), jitter: s.Jitter / 1e3}
 	if t.kind == "datagram" {
 		one.packets = one.bytes / uint64(max(1, t.load.Int("message")))
-		one.lost = uint64(max(0, s.Lost)) // below zero: what an interval before it took for lost came late
+		one.lost = int64(s.Lost)
 	}
 	return one, nil
+}
+
+// takeBack takes what came late off the spans before, which had it for lost, the last of them first.
+func takeBack(spans []span) {
+	for i := range spans {
+		late := -min(0, spans[i].lost)
+		spans[i].lost += late
+		for j := i - 1; j >= 0 && late > 0; j-- {
+			some := min(late, spans[j].lost)
+			spans[j].lost -= some
+			late -= some
+		}
+	}
 }
 
 // intervals are the window's, as the tool cut it.
@@ -146,7 +180,7 @@ func intervals(spans []span, t task) []result.Interval {
 	var all []result.Interval
 	at := 0.0
 	for _, s := range spans {
-		all = append(all, result.Interval{From: at, To: at + s.seconds, Bytes: s.bytes, Packets: s.packets, Lost: s.lost})
+		all = append(all, result.Interval{From: at, To: at + s.seconds, Bytes: s.bytes, Packets: s.packets, Lost: uint64(s.lost)})
 		at += s.seconds
 	}
 	return all

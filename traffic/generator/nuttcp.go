@@ -98,7 +98,7 @@ func (nuttcp) read(t task, receives bool, said output) (result.PairEnd, error) {
 		end.WindowSeconds, end.Bytes = all.seconds, all.sent
 		end.Packets = all.sent / uint64(max(1, t.load.Int("message")))
 		told.Arrived = &result.Arrived{
-			Expected: all.packets + all.lost, Lost: all.lost, Flows: 1,
+			Expected: all.packets + uint64(all.lost), Lost: uint64(all.lost), Flows: 1,
 			Untold: []result.Metric{result.LatePackets, result.Reordered, result.Duplicates, result.Corrupt, result.Jitter},
 		}
 	}
@@ -150,7 +150,7 @@ func (s span) datagrams(words map[string]string, t task) (span, error) {
 	if lost > packets {
 		return span{}, errors.New("it lost more than there was")
 	}
-	s.packets, s.lost = uint64(packets-lost), uint64(lost)
+	s.packets, s.lost = uint64(packets-lost), int64(lost)
 	s.bytes = s.packets * uint64(max(1, t.load.Int("message")))
 	s.sent = uint64(math.Round(sent * (1 << 20)))
 	return s, nil

@@ -72,11 +72,12 @@ func (o output) words() string {
 
 // span is a part of a program's run as it told it.
 type span struct {
-	seconds       float64
-	bytes         uint64
-	packets, lost uint64
-	sent          uint64 // bytes, where the receiver's end tells them too
-	jitter        float64
+	seconds float64
+	bytes   uint64
+	packets uint64
+	lost    int64  // below zero: so many came that were taken for lost before
+	sent    uint64 // bytes, where the receiver's end tells them too
+	jitter  float64
 }
 
 // lastSpan adds up the last spans that make up a window: the run ends with its window.

@@ -75,6 +75,50 @@ func TestToolsAreRead(t *testing.T) {
 	}
 }
 
+// TestWhatComesLateWasNotLost: iperf3 takes it back in a later interval, 3.12 without a sign.
+func TestWhatComesLateWasNotLost(t *testing.T) {
+	interval := func(lost string) string {
+		return `{"sum":{"seconds":0.25,"bytes":100000,"packets":500,"lost_packets":` + lost + `,"jitter_ms":0,"sender":false}}`
+	}
+	for name, c := range map[string]struct {
+		intervals []string
+		lost      []uint64 // in the window, the last half second
+		fails     bool
+	}{
+		"with a sign":           {[]string{"20", "-20"}, []uint64{0, 0}, false},
+		"without":               {[]string{"20", "18446744073709551596"}, []uint64{0, 0}, false},
+		"some of it":            {[]string{"20", "-5"}, []uint64{15, 0}, false},
+		"of two before":         {[]string{"7", "20", "-25"}, []uint64{0, 0}, false},
+		"of before the window":  {[]string{"20", "3", "-8"}, []uint64{0, 0}, false},
+		"more than was missing": {[]string{"2", "-5"}, []uint64{0, 0}, false},
+		"none at all":           {[]string{"0", "null"}, []uint64{0, 0}, false},
+		"impossible":            {[]string{"0", "9000000000000000"}, nil, true},
+		"no number":             {[]string{"0", `"x"`}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all []string
+			for _, lost := range c.intervals {
+				all = append(all, interval(lost))
+			}
+			end, err := iperf3{}.read(half("datagram", 200), true, output{out: `{"start":{"version":"iperf 3.12"},"intervals":[` + strings.Join(all, ",") + `]}`})
+			if (err != nil) != c.fails {
+				t.Fatal(err)
+			}
+			if c.fails {
+				return
+			}
+			if sum := c.lost[0] + c.lost[1]; end.Arrived.Lost != sum || end.Arrived.Expected != 1000+sum {
+				t.Errorf("%+v", *end.Arrived)
+			}
+			for i, lost := range c.lost {
+				if end.Intervals[i].Lost != lost {
+					t.Errorf("interval %d lost %d, want %d", i, end.Intervals[i].Lost, lost)
+				}
+			}
+		})
+	}
+}
+
 // ntttcpRate is what the recorded run printed, in Mbit/s.
 const ntttcpRate = -1
 

@@ -85,12 +85,28 @@ func (e *Engine) medianRate(ctx context.Context) (float64, error) {
 			return 0, err
 		}
 		after := e.Counts()
-		sent := e.between(traffic.Send, before, after)
-		rates = append(rates, float64(sent.Bytes)/sent.WindowSeconds)
+		rate, err := ownRate(e.between(traffic.Send, before, after))
+		if err != nil {
+			return 0, err
+		}
+		rates = append(rates, rate)
 		before = after
 	}
 	slices.Sort(rates)
 	return rates[len(rates)/2], nil
+}
+
+// ownRate is in bytes per second of the time that the senders had a CPU, or waited for something else: where there is one CPU the sink
+// has its share of it, which on a path is the far end's.
+func ownRate(sent result.PairEnd) (float64, error) {
+	had := sent.WindowSeconds
+	if sent.Offered != nil {
+		had -= sent.Offered.WaitSeconds / float64(max(1, sent.Threads))
+	}
+	if !(had > 0) {
+		return 0, errors.New("calibrating: the senders had no CPU")
+	}
+	return float64(sent.Bytes) / had, nil
 }
 
 // loopback connects the load's streams within this namespace, by IPv4 or, where

@@ -214,6 +214,7 @@ static void fill(struct frame_port *p, uint32_t most)
 	}
 	s->at = 0;
 	s->count = most;
+	s->turned_away = 0;
 	s->phase = s->next.phase;
 }
 
@@ -238,6 +239,9 @@ uint32_t frame_source_send(struct frame_port *p)
 	s->calls++;
 	s->at += taken;
 	s->sent[s->phase] += taken;
-	s->refused[s->phase] += s->count - s->at;
+	if (!s->turned_away && s->at < s->count) { /* what is offered again counts once */
+		s->turned_away = 1;
+		s->refused[s->phase] += s->count - s->at;
+	}
 	return taken;
 }

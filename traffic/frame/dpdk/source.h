@@ -53,6 +53,7 @@ struct frame_source {
 	/* Frames that are written and were not taken yet. */
 	struct rte_mbuf *waiting[64];
 	uint32_t at, count, phase;
+	int turned_away; /* some of them, at least once */
 	uint64_t sent[FRAME_PHASES];
 	uint64_t refused[FRAME_PHASES];
 	uint64_t lag[FRAME_BUCKETS]; /* frames of the window by how late they were */
