@@ -25,7 +25,8 @@ type RecvConfig struct {
 // RecvShow is told what a receiver does, one call at a time.
 type RecvShow interface {
 	Listens(protocol string, addresses []string)
-	Deaf(protocol string, why error) // it does not listen
+	Deaf(protocol string, why error)  // it does not listen
+	Lacks(protocol string, why error) // it does not listen everywhere
 	Event(traffic.ServerEvent)
 }
 
@@ -111,6 +112,7 @@ func (r *receiving) serve(ctx context.Context, server traffic.Server) {
 		r.show.Listens(server.Name(), addresses)
 	}
 	config.Event = r.event
+	config.Lacks = func(why error) error { return r.lacks(server.Name(), why) }
 	err := server.Serve(ctx, config)
 	if err == nil {
 		return
@@ -125,6 +127,17 @@ func (r *receiving) serve(ctx context.Context, server traffic.Server) {
 	if len(r.config.Only) > 0 {
 		r.cancel()
 	}
+}
+
+// lacks is no error unless the protocol is one of those that were asked for.
+func (r *receiving) lacks(protocol string, why error) error {
+	if len(r.config.Only) > 0 {
+		return why
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.show.Lacks(protocol, why)
+	return nil
 }
 
 func (r *receiving) event(e traffic.ServerEvent) {

@@ -28,6 +28,11 @@ func (t RecvText) Listens(protocol string, addresses []string) {
 // Deaf says which protocol is not served.
 func (t RecvText) Deaf(protocol string, why error) { t.line("%s is not served: %v", protocol, why) }
 
+// Lacks says where a protocol is not served.
+func (t RecvText) Lacks(protocol string, why error) {
+	t.line("%s is not served everywhere: %s", protocol, clipLong(why.Error()))
+}
+
 // Event is a line, but for intervals: many clients would bury the rest.
 func (t RecvText) Event(e traffic.ServerEvent) {
 	if e.What == traffic.SessionInterval {
@@ -83,7 +88,7 @@ func tooShort(end result.PairEnd) string {
 	return fmt.Sprintf("%d bytes in %.1f ms, which is too short for a rate", end.Bytes, 1000*end.WindowSeconds)
 }
 
-// RecvJSON writes one object a line: {"what": "listening" or "deaf", ...}, and
+// RecvJSON writes one object a line: {"what": "listening", "deaf" or "lacks", ...}, and
 // every traffic.ServerEvent.
 type RecvJSON struct{ Out io.Writer }
 
@@ -104,6 +109,11 @@ func (j RecvJSON) Listens(protocol string, addresses []string) {
 // Deaf says which protocol is not served.
 func (j RecvJSON) Deaf(protocol string, why error) {
 	_ = writeLine(j.Out, listening{What: "deaf", Protocol: protocol, Says: why.Error()})
+}
+
+// Lacks says where a protocol is not served.
+func (j RecvJSON) Lacks(protocol string, why error) {
+	_ = writeLine(j.Out, listening{What: "lacks", Protocol: protocol, Says: why.Error()})
 }
 
 // Event is one object. A reader that went away does not end the receiver.

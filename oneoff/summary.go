@@ -85,7 +85,7 @@ func moved(end result.PairEnd, perSecond func(float64) string) string {
 	if text == "" {
 		text = rate(8 * float64(end.Bytes) / end.WindowSeconds)
 		if end.Packets > 0 {
-			text += ", " + perSecond(float64(end.Packets)/end.WindowSeconds)
+			text += ", " + perSecond(float64(end.InWindow())/end.WindowSeconds)
 		}
 	}
 	if end.Error != "" {
@@ -148,7 +148,9 @@ func latencies(line lines, sender result.PairEnd) {
 		{result.LatencyIntended, "latency from the intended time"},
 		{result.LatencyActual, "latency from the actual time"},
 	} {
-		if h, there := sender.Latencies[of.name]; there {
+		if h, there := sender.Latencies[of.name]; there && h.Count == 0 {
+			line(of.says, "not known: no request was answered")
+		} else if there {
 			line(of.says, "%s", distribution(h))
 		}
 	}

@@ -49,6 +49,9 @@ type Arrived struct {
 	// flows: a queue that took in more than it gave out. 0 too where the kind does not see it.
 	Backlog float64 `json:"backlog_seconds,omitempty"`
 	Flows   int     `json:"flows"`
+	// Within is how many answers came within the window, to requests of whatever time; nil where that is the packets. A load
+	// that falls behind has answers of the window's requests after it, which are in its latencies and in no rate.
+	Within *uint64 `json:"within,omitempty"`
 	// PerFlow is what came of each; nil where that is not counted.
 	PerFlow *PerFlow `json:"per_flow,omitempty"`
 	Method  string   `json:"method,omitempty"` // "udp-gro", "recvmmsg", "xdp", "tc", "af-packet"

@@ -54,9 +54,17 @@ func (e PairEnd) PerSecond() float64 {
 	case !(e.WindowSeconds > 0):
 		return 0
 	case e.Packets > 0:
-		return float64(e.Packets) / e.WindowSeconds
+		return float64(e.InWindow()) / e.WindowSeconds
 	}
 	return float64(e.Bytes) / e.WindowSeconds
+}
+
+// InWindow is what its packets' rate is of: the packets, but of a load that waits for answers those that came within the window.
+func (e PairEnd) InWindow() uint64 {
+	if e.Arrived != nil && e.Arrived.Within != nil {
+		return *e.Arrived.Within
+	}
+	return e.Packets
 }
 
 // Stolen is the CPU of an end's host of which a hypervisor took most in the window.

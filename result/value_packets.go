@@ -17,7 +17,7 @@ func packetRate(pairs []PairSample, end func(PairSample) []PairEnd) (float64, er
 			}
 			counted = counted || e.numbered()
 			if e.WindowSeconds > 0 {
-				sum += float64(e.Packets) / e.WindowSeconds
+				sum += float64(e.InWindow()) / e.WindowSeconds
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func received(t result.Trial) string {
 			}
 			if rate, err := end.Rate(); err == nil {
 				bits += rate
-				packets += float64(end.Packets) / end.WindowSeconds
+				packets += float64(end.InWindow()) / end.WindowSeconds
 			}
 		}
 	}

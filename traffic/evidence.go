@@ -90,6 +90,9 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 		e.one = 1 / sender.WindowSeconds
 		e.sent = float64(sender.Packets) / sender.WindowSeconds
 		e.received = float64(receiver.Packets) / receiver.WindowSeconds
+		if e.asks { // a request that has its answer later is no rate
+			e.received = min(e.received, sender.PerSecond())
+		}
 	}
 }
 

@@ -26,6 +26,9 @@ type ServerConfig struct {
 	MaxTime    time.Duration // of one session, 0: no bound
 	// Ready is called once with the addresses, when it listens; may be nil.
 	Ready func(addresses []string)
+	// Lacks is told of ports that another program has where a server of several does without; an error of it ends the
+	// server. May be nil.
+	Lacks func(why error) error
 	// Event is told what happens, one call at a time a server; may be nil.
 	Event func(ServerEvent)
 }

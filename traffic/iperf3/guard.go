@@ -67,6 +67,9 @@ func (t *trial) check() error {
 		if c.failure != nil && !t.server {
 			return fmt.Errorf("%w: stream %d: %w", errStream, s.id, c.failure)
 		}
+		if c.failure != nil && s.sender && t.test.Protocol == UDP { // of TCP the client sees its stream end
+			return &sessionError{number: ErrorStreamWrite, err: fmt.Errorf("stream %d: %w", s.id, c.failure)}
+		}
 	}
 	if watched != g.moved {
 		g.moved, g.progress = watched, r.at

@@ -197,7 +197,7 @@ func (t *trial) intervalEnd() time.Time {
 // tick does what is due: first what is omitted ends, then intervals, then the test.
 func (t *trial) tick(now time.Time) error {
 	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
-	if due(t.intervalEnd()) {
+	if due(t.intervalEnd()) && !due(t.finish) { // the last one ends with the test: what moves until then is no interval of its own
 		t.interval(t.mover.read())
 	}
 	t.omission(now)

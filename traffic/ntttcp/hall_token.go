@@ -30,6 +30,7 @@ func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 	if h.hasAllTokens(from) {
 		h.startArrival(ctx, from)
 	}
+	h.endFlood(from)
 	giveToken(conn)
 }
 

@@ -61,6 +61,18 @@ func (h *hall) flooding(from netip.Addr) *session {
 	return found
 }
 
+// underWay is how long datagrams of a test may be on their way when its host asks for the next one.
+const underWay = 100 * time.Millisecond
+
+// endFlood ends a host's session without a caller that is quiet: a sender that asks by a token begins another test, of which
+// its datagrams tell nothing, and the time between is neither's.
+func (h *hall) endFlood(from netip.Addr) {
+	s := h.flooding(from)
+	if s != nil && s.fleet == nil && time.Since(s.flood.lastSeen()) > underWay {
+		s.ending.Do(func() { close(s.over) })
+	}
+}
+
 // refusalPause is how often refused datagrams are told of.
 const refusalPause = time.Second
 
@@ -86,6 +98,7 @@ func (h *hall) readDatagrams(ctx context.Context, thread int, socket *net.UDPCon
 			s, last = senders[peer], peer
 		}
 		if s != nil && s.straggles() {
+			h.hadEnough(from) // it is not silent
 			continue
 		}
 		if s == nil || s.ended() {

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"windtunnel/traffic"
@@ -74,12 +75,20 @@ func (h *hall) open(ctx context.Context) error {
 	}
 	h.listeners = append(h.listeners, sync)
 	h.accepting.Go(func() { h.accept(sync, func(conn net.Conn) { h.serveSync(ctx, conn) }) })
+	var lacks []string
 	for i := range h.server.count() {
-		if err := h.openPort(ctx, i); err != nil && i == 0 {
+		err := h.openPort(ctx, i)
+		if err != nil && i == 0 {
 			return fmt.Errorf("ntttcp: listening for data: %w", err)
 		}
+		if err != nil {
+			lacks = append(lacks, strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
 	}
-	return nil
+	if len(lacks) == 0 || h.config.Lacks == nil {
+		return nil
+	}
+	return h.config.Lacks(fmt.Errorf("who sends to one of these ports reaches the program that has it: %s", strings.Join(lacks, "; ")))
 }
 
 // openPort opens a data port, TCP and UDP, and the token port above it.
@@ -94,18 +103,20 @@ func (h *hall) openPort(ctx context.Context, i int) error {
 	if i == 0 {
 		h.addresses = append(h.addresses, data.Addr().String())
 	}
-	if token, err := h.listen(ctx, port+tokenOffset); err == nil {
+	token, noToken := h.listen(ctx, port+tokenOffset)
+	if noToken == nil {
 		h.listeners = append(h.listeners, token)
 		h.accepting.Go(func() { h.accept(token, func(conn net.Conn) { h.serveToken(ctx, i, conn) }) })
 	}
 	var config net.ListenConfig
-	if packets, err := config.ListenPacket(ctx, "udp", h.at(port)); err == nil {
+	packets, noUDP := config.ListenPacket(ctx, "udp", h.at(port))
+	if noUDP == nil {
 		socket := packets.(*net.UDPConn)
 		socket.SetReadBuffer(udpBuffer) // as much of it as the system gives
 		h.sockets = append(h.sockets, socket)
 		h.accepting.Go(func() { h.readDatagrams(ctx, i, socket) })
 	}
-	return nil
+	return errors.Join(noToken, noUDP)
 }
 
 const udpBuffer = 4 << 20

@@ -2,8 +2,11 @@ package ntttcp
 
 import (
 	"context"
+	"errors"
 	"net"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -194,9 +197,20 @@ func TestTwoSendersOfOneHost(t *testing.T) {
 // new session while it sends on.
 func TestABoundHoldsForUDPWithoutSync(t *testing.T) {
 	t.Parallel()
-	s := host(t, traffic.ServerConfig{MaxTime: 500 * time.Millisecond})
-	test := s.sender(SyncNone, 1, 1)
-	test.UDP, test.Message, test.BitsPerSecond, test.Run = true, 1000, 8e6, 2*time.Second
+	boundHoldsForUDP(t, traffic.ServerConfig{MaxTime: 500 * time.Millisecond}, SyncNone, 2*time.Second)
+}
+
+// TestABoundHoldsForUDPWithSync: what comes when the session is forgotten is no other's beginning.
+func TestABoundHoldsForUDPWithSync(t *testing.T) {
+	t.Parallel()
+	boundHoldsForUDP(t, traffic.ServerConfig{MaxBytes: 500_000}, SyncLinux, 2*udpSilence)
+}
+
+func boundHoldsForUDP(t *testing.T, config traffic.ServerConfig, sync Sync, run time.Duration) {
+	t.Helper()
+	s := host(t, config)
+	test := s.sender(sync, 1, 1)
+	test.UDP, test.Message, test.BitsPerSecond, test.Run = true, 1000, 8e6, run
 	if _, err := Run(t.Context(), test); err != nil {
 		t.Fatal(err)
 	}
@@ -214,6 +228,49 @@ func TestABoundHoldsForUDPWithoutSync(t *testing.T) {
 	}
 	if began != 1 || refused == 0 {
 		t.Errorf("%d sessions began, %d refusals were told: %+v", began, refused, s.events)
+	}
+}
+
+// TestAPortThatIsTakenIsToldOf: a client cannot be told, and would send to whoever has it.
+func TestAPortThatIsTakenIsToldOf(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	config := traffic.ServerConfig{MaxClients: 1, Host: "127.0.0.1"}
+	if err := (Server{Base: port, Count: 4}).Serve(t.Context(), config); err == nil || !strings.Contains(err.Error(), "listening for data") {
+		t.Errorf("the first port is taken: %v", err)
+	}
+	enough := errors.New("so it ends")
+	config.Lacks = func(why error) error {
+		if !strings.Contains(why.Error(), strconv.Itoa(port)) {
+			t.Errorf("it lacks %d: %v", port, why)
+		}
+		return enough
+	}
+	if err := (Server{Base: port - 1, Count: 4}).Serve(t.Context(), config); !errors.Is(err, enough) {
+		t.Errorf("the second port is taken: %v", err)
+	}
+}
+
+// TestTwoTestsOfUDPAreTwoSessions, if the sender asks for each by a token: the time between is neither's.
+func TestTwoTestsOfUDPAreTwoSessions(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{})
+	for range 2 {
+		test := s.sender(SyncWindows, 1, 1)
+		test.UDP, test.Message, test.BitsPerSecond, test.Run = true, 1000, 8e6, 500*time.Millisecond
+		if _, err := Run(t.Context(), test); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * underWay)
+	}
+	for _, e := range s.ends(t, 2) {
+		if e.End.WindowSeconds > 0.7 {
+			t.Errorf("a test of 0.5 s took %.3f s: %+v", e.End.WindowSeconds, *e.End)
+		}
 	}
 }
 

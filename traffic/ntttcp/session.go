@@ -23,6 +23,7 @@ type session struct {
 	fleet  *fleet        // what comes by TCP; nil: nothing can
 	flood  *flood        // what comes by UDP; nil: nothing can
 	over   chan struct{} // closed when the sender says that it is over
+	ending sync.Once     // closes it where the host only begins another
 	spent  bool          // it has had what one client may have; its host's alone
 
 	mu    sync.Mutex
@@ -137,7 +138,7 @@ func (h *hall) host(ctx context.Context, s *session) {
 	h.mu.Lock()
 	delete(h.sessions, s.id)
 	delete(h.draining, s.id)
-	if s.spent && s.fleet == nil {
+	if s.spent && s.flood != nil && (s.fleet == nil || s.flood.count().calls > 0) {
 		h.noteSpent(s.from, s.flood.lastSeen())
 	}
 	h.mu.Unlock()

@@ -25,6 +25,7 @@ type stages struct {
 	began time.Time
 	last  tally // when was last looked
 
+	broken bool             // that a flow ended early is told
 	isOpen bool             // a window has begun, at last
 	enough <-chan time.Time // when to look whether all datagrams came; nil: never
 }
@@ -37,6 +38,19 @@ const lookEvery = 10 * time.Millisecond
 func (s *stages) complete() bool {
 	for _, thread := range s.fleet.count().threads {
 		if thread.packets < s.test.packets() {
+			return false
+		}
+	}
+	return true
+}
+
+// allMoved tells whether every thread has had all of its buffers. A receiver of datagrams never knows: some may be lost.
+func (s *stages) allMoved() bool {
+	if s.test.UDP && s.test.Role == traffic.Receive {
+		return true
+	}
+	for _, thread := range s.fleet.count().threads {
+		if s.test.UDP && thread.packets < s.test.packets() || !s.test.UDP && thread.Bytes < s.test.Messages*uint64(s.test.Message) {
 			return false
 		}
 	}
@@ -79,7 +93,7 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	if reason == onTime {
 		reason = s.coolDown(ctx, total)
 	}
-	if reason == byFlows && s.test.Messages > 0 || reason != byUser && time.Since(s.began)+nearly >= min(s.measureEnd(), total) {
+	if reason == byFlows && s.test.Messages > 0 && s.allMoved() || reason != byUser && time.Since(s.began)+nearly >= min(s.measureEnd(), total) {
 		reason = onTime
 	}
 	report.Early = string(reason)
@@ -181,6 +195,10 @@ func (s *stages) until(ctx context.Context, at time.Time) why {
 			}
 		case <-tick.C:
 			s.observe()
+			if err := s.fleet.failure(); err != nil && !s.broken && time.Until(at) > nearly {
+				s.broken = true
+				s.test.note("a connection ended %.1f s after the start, the others go on: %v", time.Since(s.began).Seconds(), err)
+			}
 		case <-s.stop:
 			return byPeer
 		case <-ctx.Done():

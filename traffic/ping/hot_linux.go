@@ -246,6 +246,7 @@ func (g *pinger) take(f *flow) syscall.Errno {
 		return e
 	}
 	g.now = nanotime()
+	f.last = g.now
 	if g.load.udp {
 		g.datagram(f, int(n))
 		return 0

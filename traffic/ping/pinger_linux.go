@@ -30,6 +30,7 @@ type flow struct {
 	asked   uint64 // requests that the socket has taken
 	heard   uint64 // answers that have come
 	begun   int64  // when its first byte left
+	last    int64  // when something of an answer came last
 	blocked bool   // the socket is full: epoll tells when it is not
 }
 
@@ -207,7 +208,7 @@ func (g *pinger) expire() error {
 	for i := range g.flows {
 		f := &g.flows[i]
 		if !g.load.udp {
-			if r := f.out.oldest(); r != nil && r.sent < g.now-max(silenceLimit, wait) {
+			if r := f.out.oldest(); r != nil && max(r.sent, f.last) < g.now-max(silenceLimit, wait) { // the oldest alone may wait behind many
 				return errSilent
 			}
 			continue

@@ -52,6 +52,7 @@ type tally struct {
 	answered, late, lost, refuse uint64 // of the window's requests
 	reads                        uint64 // of those answered
 	unread                       uint64 // reads that were lost, or answered late
+	within                       uint64 // answers that came in the window, of all requests
 	duplicate, corrupt           uint64
 	steps                        *steps // nil: no intervals
 }
@@ -94,6 +95,9 @@ func (t *tally) flush(now int64) {
 		e := &t.ended[i]
 		if t.steps != nil {
 			t.steps.take(e, t.closed)
+		}
+		if (e.state == answered || e.state == lateAnswer) && t.plan.holds(e.done) {
+			t.within++
 		}
 		if t.plan.holds(e.intended) {
 			t.count(e)
@@ -197,6 +201,7 @@ func (t *tally) undecided(r *request, now int64) bool {
 // outcome is the sum of what several threads counted.
 type outcome struct {
 	answered, late, lost, refused uint64
+	within                        uint64 // answers in the window
 	reads                         uint64 // of those answered
 	unread                        uint64 // reads that were lost, or answered late
 	duplicate, corrupt            uint64
@@ -209,6 +214,7 @@ func sum(tallies []*tally) outcome {
 	var o outcome
 	for i, t := range tallies {
 		o.answered += t.answered
+		o.within += t.within
 		o.reads += t.reads
 		o.unread += t.unread
 		o.late += t.late

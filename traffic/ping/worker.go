@@ -193,6 +193,7 @@ func (w *worker) asked(e engine, before, after snapshot) result.PairEnd {
 			Duplicate: o.duplicate,
 			Corrupt:   o.corrupt,
 			Flows:     w.load.flows,
+			Within:    &o.within,
 		},
 		Latencies: o.latencies,
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"windtunnel/traffic/iperf3"
@@ -172,16 +174,73 @@ func TestUsersAreReadAnew(t *testing.T) {
 		}
 	}
 	var warned bytes.Buffer
-	read := s.readUsers(&warned)
+	read := s.readUsers(func(format string, args ...any) { fmt.Fprintf(&warned, format, args...) })
 	for _, c := range []struct {
 		text, user string
 		warns      bool
-	}{{"mario," + none + "\n", "mario", false}, {"mario," + none + "\nluigi,12", "mario", true}, {"luigi," + none + "\n", "luigi", false}} {
+	}{{"mario," + none + "\n", "mario", false}, {"mario," + none + "\nluigi,12", "mario", true}, {"luigi," + none + "\n", "luigi", false},
+		{"", "", true}, {"luigi,12", "", true}, {"# luigi," + none + "\n", "", true}} { // whom nobody names may not test, nor be remembered
 		write(c.text)
 		warned.Reset()
 		users, err := read()
-		if err != nil || len(users) != 1 || len(users[c.user]) != 1 || (warned.Len() > 0) != c.warns {
+		if err != nil || len(users) != min(1, len(c.user)) || c.user != "" && len(users[c.user]) != 1 || (warned.Len() > 0) != c.warns {
 			t.Errorf("%q: %v, %v, %q", c.text, users, err, warned.String())
 		}
+	}
+	write("mario," + none + "\n")
+	if users, err := read(); err != nil || len(users) != 1 {
+		t.Fatal(users, err)
+	}
+	if err := os.Remove(s.users); err != nil {
+		t.Fatal(err)
+	}
+	if users, err := read(); err != nil || len(users) != 0 {
+		t.Errorf("a file that is not there: %v, %v", users, err)
+	}
+}
+
+// TestALogOfJSONHoldsNothingElse: warnings go elsewhere, and errors are JSON.
+func TestALogOfJSONHoldsNothingElse(t *testing.T) {
+	for _, flags := range [][]string{{"-J"}, {"--json-stream"}} {
+		log := filepath.Join(t.TempDir(), "log")
+		var out, errs bytes.Buffer
+		s, _, err := parse(append([]string{"-s", "--logfile", log}, flags...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refuses := func(_ context.Context, o iperf3.ServerOptions, _ func(uint64, string) iperf3.Observer) error {
+			o.Refused("192.0.2.1:5", errors.New("waiting for a cookie: EOF"))
+			return errors.New("no more sockets")
+		}
+		if code := s.run(t.Context(), engine{serve: refuses}, &out, &errs); code != exitFailed || out.Len()+errs.Len() > 0 {
+			t.Errorf("%v: exit %d, %q, %q", flags, code, out.String(), errs.String())
+		}
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoder, values := json.NewDecoder(bytes.NewReader(text)), 0
+		for ; decoder.More(); values++ {
+			var value map[string]any
+			if err := decoder.Decode(&value); err != nil {
+				t.Fatalf("%v: %v in %q", flags, err, text)
+			}
+		}
+		if values != 2 || !bytes.Contains(text, []byte("the client 192.0.2.1:5 was turned away")) || !bytes.Contains(text, []byte("no more sockets")) {
+			t.Errorf("%v: %d values in %q", flags, values, text)
+		}
+	}
+}
+
+// full is a disk that is.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestWhatCannotBeWrittenIsAFailure, of which the caller is told; not where the reader has gone.
+func TestWhatCannotBeWrittenIsAFailure(t *testing.T) {
+	var errs bytes.Buffer
+	if code := plays(scene{}).command(t.Context(), []string{"-c", "h"}, nil, full{}, &errs, nil); code != exitFailed || !strings.Contains(errs.String(), "not all of the output could be written: no space left on device") {
+		t.Errorf("exit %d, %q", code, errs.String())
 	}
 }

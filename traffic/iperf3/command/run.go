@@ -5,8 +5,10 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -80,7 +82,6 @@ func (s *settings) complete(ctx context.Context, in io.Reader, prompt io.Writer,
 		if s.server.Users, err = load(s.users, longestUsers, someUsers); err != nil {
 			return fmt.Errorf("--authorized-users-path: %w", err)
 		}
-		s.server.ReadUsers = s.readUsers(prompt)
 	}
 	if s.publicKey == "" {
 		return nil
@@ -92,18 +93,23 @@ func (s *settings) complete(ctx context.Context, in io.Reader, prompt io.Writer,
 	return err
 }
 
-// readUsers reads the users anew. While a file cannot be read, such as one that is just
-// being written, whom it named before may test.
-func (s *settings) readUsers(warn io.Writer) func() (iperf3.Users, error) {
+// readUsers reads the users anew. While a file's text is no list, such as one that is just
+// being written, whom it named before may test; one that names nobody, or is not there, lets nobody.
+func (s *settings) readUsers(warn func(format string, args ...any)) func() (iperf3.Users, error) {
 	var one sync.Mutex
 	last := s.server.Users
 	return func() (iperf3.Users, error) {
 		one.Lock()
 		defer one.Unlock()
-		users, err := load(s.users, longestUsers, someUsers)
-		if err != nil {
-			fmt.Fprintf(warn, "warning: --authorized-users-path: %v; whom it named before may test\n", err)
+		users, err := load(s.users, longestUsers, iperf3.ParseUsers)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			warn("--authorized-users-path: %v; nobody may test", err)
+		case err != nil:
+			warn("--authorized-users-path: %v; whom it named before may test", err)
 			return last, nil
+		case len(users) == 0:
+			warn("--authorized-users-path: %s names nobody, so nobody may test", s.users)
 		}
 		last = users
 		return users, nil
@@ -111,6 +117,7 @@ func (s *settings) readUsers(warn io.Writer) func() (iperf3.Users, error) {
 }
 
 func (s *settings) run(ctx context.Context, e engine, out, errs io.Writer) int {
+	said := errs
 	if s.output.logfile != "" {
 		const anybodyReads = 0o644
 		file, err := os.OpenFile(s.output.logfile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, anybodyReads)
@@ -118,7 +125,9 @@ func (s *settings) run(ctx context.Context, e engine, out, errs io.Writer) int {
 			return s.fails(errs, fmt.Errorf("unable to open log file: %w", err))
 		}
 		defer file.Close()
-		out, errs = file, file
+		if out = file; !s.output.json { // warnings would be no JSON
+			errs = file
+		}
 	}
 	remove, err := writePidfile(s.pidfile)
 	if err != nil {
@@ -126,7 +135,14 @@ func (s *settings) run(ctx context.Context, e engine, out, errs io.Writer) int {
 	}
 	defer remove()
 	p := &program{settings: s, engine: e, screen: newScreen(out, errs, s.output)}
-	if s.role == ofServer {
+	if s.privateKey != "" {
+		s.server.ReadUsers = s.readUsers(p.screen.warn)
+	}
+	return p.screen.exit(p.perform(ctx), said)
+}
+
+func (p *program) perform(ctx context.Context) int {
+	if p.role == ofServer {
 		return p.answer(ctx)
 	}
 	return p.test(ctx)

@@ -1,10 +1,12 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"windtunnel/traffic/iperf3"
@@ -18,11 +20,14 @@ type screen struct {
 	errs   io.Writer // the same file with --logfile
 	format string    // of the time, "" for none
 	title  string
+	json   bool // what is told is JSON, in lines of events if stream
+	stream bool
 	now    func() time.Time
+	failed error // the first of writing to out
 }
 
 func newScreen(out, errs io.Writer, o output) *screen {
-	s := &screen{out: out, errs: errs, title: o.title, now: time.Now}
+	s := &screen{out: out, errs: errs, title: o.title, json: o.json, stream: o.stream, now: time.Now}
 	if o.stamped {
 		s.format = o.stampAs
 	}
@@ -46,7 +51,7 @@ func (s *screen) print(mark, text string) string {
 		title = s.title + ":  "
 	}
 	begin := s.begin() + title
-	_, _ = io.WriteString(s.out, begin+mark+text) // whoever reads may have gone: the test goes on
+	s.write(begin + mark + text)
 	return begin + text
 }
 
@@ -54,7 +59,25 @@ func (s *screen) print(mark, text string) string {
 func (s *screen) whole(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = io.WriteString(s.out, text+"\n")
+	s.write(text + "\n")
+}
+
+// write keeps an error, and the test goes on. Whoever reads may have gone, who knows it.
+func (s *screen) write(text string) {
+	if _, err := io.WriteString(s.out, text); err != nil && s.failed == nil && !errors.Is(err, syscall.EPIPE) {
+		s.failed = err
+	}
+}
+
+// exit is the exit code of what came to code: a result that nobody can read is a failure, of which told is to know.
+func (s *screen) exit(code int, told io.Writer) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		return code
+	}
+	fmt.Fprintf(told, "iperf3: error - not all of the output could be written: %v\n", s.failed)
+	return exitFailed
 }
 
 // warn writes a warning as iperf3 does.
@@ -71,9 +94,22 @@ func (s *screen) warnOfFragments(about iperf3.Start) {
 	}
 }
 
-// complain writes an error as iperf3 does.
+// complain writes an error as iperf3 does: as JSON where the output is JSON.
 func (s *screen) complain(format string, args ...any) {
+	text := strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")
+	switch {
+	case s.json && s.stream:
+		s.whole(compact((&object{}).add("event", "error").add("data", text)))
+	case s.json:
+		s.whole(pretty((&object{}).add("start", &object{}).add("intervals", []any{}).add("end", &object{}).add("error", text)))
+	default:
+		s.note("%s", text)
+	}
+}
+
+// note writes a line about what the program does.
+func (s *screen) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.errs, "%siperf3: %s\n", s.begin(), strings.TrimSuffix(fmt.Sprintf(format, args...), "\n"))
+	fmt.Fprintf(s.errs, "%siperf3: %s\n", s.begin(), fmt.Sprintf(format, args...))
 }

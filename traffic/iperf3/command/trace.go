@@ -30,7 +30,7 @@ func (p *program) traced(to iperf3.Observer) iperf3.Observer {
 
 func (t *tracer) say(level int, what string, value any) {
 	if level <= t.level {
-		t.screen.complain("debug: %s %+v", what, value)
+		t.screen.note("debug: %s %+v", what, value)
 	}
 }
 

@@ -87,6 +87,16 @@ func (c console) saved(path, text string) error {
 	return err
 }
 
+// shortestCPU is the window in seconds from which on the system's clock of CPU time, which ticks each 10 ms or 16, tells shares.
+const shortestCPU = 0.1
+
+// short says that a window was too short for what comes of the CPUs' time.
+func (c console) short(seconds float64) {
+	if seconds < shortestCPU {
+		c.note("CPU use and cycles a byte are no figures: the window of %.1f ms is too short for the system's clock of CPU time", 1e3*seconds)
+	}
+}
+
 // missing says which figures this system has not, once each.
 func (c console) missing(before, after counters) {
 	told := map[string]bool{}

@@ -175,6 +175,36 @@ func TestUDPBothTools(t *testing.T) {
 	}
 }
 
+// TestAFileThatCannotBeWrittenIsToldFirst, before the test whose figures would be lost.
+func TestAFileThatCannotBeWrittenIsToldFirst(t *testing.T) {
+	folder := t.TempDir()
+	for args, says := range map[string]string{
+		"-s -m 1,*,127.0.0.1 -t 1 -xml " + folder + "/no/such": "could not be written",
+		"-s -m 1,*,127.0.0.1 -t 1 -xml " + folder:              "no plain file",
+		"--as linux -s127.0.0.1 -t 1 -x" + folder + "/no/such": "could not be written",
+		"--as linux -s127.0.0.1 -t 1 -j " + folder:             "no plain file",
+		"-s -m 1,*,127.0.0.1 -u -l 1000 -uso 300 -n 10":        "take -l 900 or 1200",
+		"-s -m 1,*,127.0.0.1 -u -l 200 -uso 300 -n 10":         "take -l 300 or 300",
+	} {
+		var out, errs bytes.Buffer
+		if code := Run(t.Context(), strings.Fields(args), nil, &out, &errs); code == 0 || !strings.Contains(errs.String(), says) {
+			t.Errorf("%q: exit %d, %q", args, code, &errs)
+		}
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestFewBuffersTellNoCPU: the clock of CPU time may not have ticked.
+func TestFewBuffersTellNoCPU(t *testing.T) {
+	port := freeBase(t)
+	_, s := runEnds(t, "--as windows -r -m 1,*,127.0.0.1 -n 5 -p "+port, "--as windows -s -m 1,*,127.0.0.1 -n 5 -p "+port)
+	if !strings.Contains(s.errs.String(), "CPU use and cycles a byte are no figures") {
+		t.Errorf("%q", &s.errs)
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,7 +49,10 @@ func (c *counters) readSystem(w watched) {
 		if text, err = slurp("/proc/interrupts"); err != nil {
 			c.lacks("interrupts of "+w.device, err)
 		}
-		c.device = deviceInterrupts(text, w.device)
+		var found bool
+		if c.device, found = deviceInterrupts(text, w.device); !found {
+			c.lacks("interrupts of "+w.device, errors.New("no line of /proc/interrupts has that in it"))
+		}
 	}
 }
 

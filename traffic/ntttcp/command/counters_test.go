@@ -37,7 +37,10 @@ func TestTables(t *testing.T) {
 		t.Error("no speed was no error")
 	}
 	interrupts := "           CPU0       CPU1\n 24:        100         11  PCI-MSI mlx4-async\n 25: 1 2 IO-APIC 7-edge rtc0\n 26: 5 5 mlx4-1\n"
-	if n := deviceInterrupts(interrupts, "mlx4"); n != 121 {
+	if _, found := deviceInterrupts(interrupts, "nosuchdev"); found {
+		t.Error("a device that is not there has interrupts")
+	}
+	if n, _ := deviceInterrupts(interrupts, "mlx4"); n != 121 {
 		t.Errorf("%d interrupts, want 121", n)
 	}
 }

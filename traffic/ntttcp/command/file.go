@@ -39,6 +39,28 @@ func writeFile(path, text string) (kept string, err error) {
 	return kept, nil
 }
 
+// checkTarget finds out before a test what would keep writeFile from its result.
+func checkTarget(path string) error {
+	if path == "" {
+		return nil
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".ntttcp-*")
+	if err != nil {
+		return fmt.Errorf("%s could not be written: %w", path, err)
+	}
+	if err := errors.Join(temp.Close(), os.Remove(temp.Name())); err != nil {
+		return fmt.Errorf("%s could not be written: %w", path, err)
+	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return notPlain(path)
+	}
+	return nil
+}
+
+func notPlain(path string) error {
+	return fmt.Errorf("%s is there and no plain file; choose another name", path)
+}
+
 // keepOld moves a file out of the way.
 func keepOld(path string) (kept string, err error) {
 	info, err := os.Lstat(path)
@@ -49,7 +71,7 @@ func keepOld(path string) (kept string, err error) {
 		return "", fmt.Errorf("writing %s: %w", path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is there and no plain file; choose another name", path)
+		return "", notPlain(path)
 	}
 	for i := 1; i <= maxKept; i++ {
 		kept = fmt.Sprintf("%s.%d", path, i)

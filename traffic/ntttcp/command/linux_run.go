@@ -41,6 +41,11 @@ func (r *linuxRun) run(ctx context.Context) error {
 		defer log.Close()
 		r.log = log
 	}
+	for _, file := range []string{r.flags.xml, r.flags.json} {
+		if err := checkTarget(file); err != nil {
+			return err
+		}
+	}
 	if !r.flags.send && !r.flags.receive {
 		r.info("no role specified. use receiver role")
 	}
@@ -119,20 +124,21 @@ func (r *linuxRun) show(ctx context.Context, report ntttcp.Report) error {
 	}
 	io.WriteString(r.out, rule)
 	r.console.missing(begin, end)
+	r.console.short(result.outcome.Seconds)
 	r.console.limit(result.outcome.Limit)
+	var unsaved []error
 	if r.flags.xml != "" {
-		if err := r.console.saved(r.flags.xml, result.xml()); err != nil {
-			return err
-		}
+		unsaved = append(unsaved, r.console.saved(r.flags.xml, result.xml()))
 	}
 	if r.flags.json != "" {
 		text, err := result.json()
 		if err == nil {
 			err = r.console.saved(r.flags.json, text)
 		}
-		if err != nil {
-			return err
-		}
+		unsaved = append(unsaved, err)
+	}
+	if err := errors.Join(unsaved...); err != nil {
+		return err
 	}
 	if ctx.Err() != nil {
 		return errInterrupted

@@ -68,14 +68,14 @@ func megahertz(text string) (float64, error) {
 }
 
 // deviceInterrupts sums the counts of all lines of /proc/interrupts that hold a
-// device's name.
-func deviceInterrupts(text, device string) uint64 {
-	var sum uint64
+// device's name, of which there may be none.
+func deviceInterrupts(text, device string) (sum uint64, found bool) {
 	for line := range strings.Lines(text) {
 		_, counts, ok := strings.Cut(line, ":")
 		if !ok || !strings.Contains(line, device) {
 			continue
 		}
+		found = true
 		for field := range strings.FieldsSeq(counts) {
 			n, err := strconv.ParseUint(field, 10, 64)
 			if err != nil {
@@ -84,5 +84,5 @@ func deviceInterrupts(text, device string) uint64 {
 			sum += n
 		}
 	}
-	return sum
+	return sum, found
 }

@@ -26,6 +26,9 @@ func (r *windowsRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkTarget(r.flags.xml); err != nil {
+		return err
+	}
 	test.Say = r.say
 	test.Edge = func(bool) { r.edges = append(r.edges, readCounters(watched{v6: r.flags.v6})) }
 	if r.flags.verbose {
@@ -54,18 +57,22 @@ func (r *windowsRun) show(report ntttcp.Report) error {
 		results = append(results, windowsResult{r.flags, outcome, end.since(begin), computer()})
 		if i == 0 {
 			r.console.missing(begin, end)
+			r.console.short(outcome.Seconds)
 		}
 		r.console.limit(outcome.Limit)
 	}
+	var unsaved error
 	if r.flags.xml != "" {
-		return r.console.saved(r.flags.xml, windowsXML(results))
+		if unsaved = r.console.saved(r.flags.xml, windowsXML(results)); unsaved == nil {
+			return nil
+		}
 	}
-	for _, result := range results {
+	for _, result := range results { // also of a file that could not be written after all
 		if err := result.writeText(r.out); err != nil {
 			return err
 		}
 	}
-	return nil
+	return unsaved
 }
 
 func (r *windowsRun) say(e ntttcp.Event) {

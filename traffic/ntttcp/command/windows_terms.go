@@ -34,6 +34,8 @@ func (w *windowsFlags) check() error {
 		{w.sample > 0 && w.runSeconds == 0, "-sam needs -t"},
 		{w.sample > 0 && w.xml == "", "-sam needs -xml, where the tool writes its samples"},
 		{w.sharePort && w.udp && w.noSync, "-sp needs the receiver to be ready: leave -ns away"},
+		{w.uso > 0 && w.bufferLength()%w.uso != 0, fmt.Sprintf("-uso %d cuts -l %d into datagrams that are not alike, which Windtunnel does not send: take -l %d or %d",
+			w.uso, w.bufferLength(), max(1, w.bufferLength()/max(1, w.uso))*w.uso, (w.bufferLength()/max(1, w.uso)+1)*w.uso)},
 		{w.udp && w.uso == 0 && w.bufferLength() > ntttcp.MaxDatagram, "a UDP datagram has at most 65507 bytes: use a smaller -l, or cut it with -uso"},
 	} {
 		if rule.broken {

@@ -1,0 +1,117 @@
+package ping
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// TestAPeerThatAnswersHasNotStalled: 64 are under way, so each waits for 6.4 s, and an answer comes each 0.1 s.
+func TestAPeerThatAnswersHasNotStalled(t *testing.T) {
+	t.Parallel()
+	addr := peerOf(t, func(conn net.Conn) {
+		b := make([]byte, 1)
+		for {
+			if _, err := io.ReadFull(conn, b); err != nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+			if _, err := conn.Write(b); err != nil {
+				return
+			}
+		}
+	})
+	send := prepare(t, traffic.Order{Role: traffic.Send, Load: result.Options{"depth": 64, "wait": 8.0}, Address: addr})
+	end, err := send.Run(t.Context(), soon(silenceLimit+4*time.Second))
+	if err != nil || end.Error != "" || end.Packets == 0 {
+		t.Errorf("%d answered, %q, %v", end.Packets, end.Error, err)
+	}
+}
+
+// TestASlowWatcherChangesNoFigure, and one that never returns holds nothing up.
+func TestASlowWatcherChangesNoFigure(t *testing.T) {
+	t.Parallel()
+	send, receive := pair(t, result.Options{"rate": 1000.0}, "127.0.0.1")
+	when := soon(2 * time.Second)
+	when.Interval = 100 * time.Millisecond
+	free := make(chan struct{})
+	when.Observe = func(result.Interval) { <-free }
+	defer close(free)
+	plain := when
+	plain.Observe = nil
+	received := make(chan error, 1)
+	go func() { _, err := receive.Run(t.Context(), plain); received <- err }()
+	end, err := send.Run(t.Context(), when)
+	if other := <-received; err != nil || other != nil || end.Error != "" {
+		t.Fatalf("%q, %v, %v", end.Error, err, other)
+	}
+	empty := 0
+	for _, i := range end.Intervals {
+		if i.Packets == 0 && i.From >= 0 {
+			empty++
+		}
+	}
+	if empty > len(end.Intervals)/2 { // a busy machine has some
+		t.Errorf("%d intervals are empty: %+v", empty, end.Intervals)
+	}
+}
+
+// throttle answers a thousand times a second for a responder that may do more.
+func throttle(t *testing.T, to string) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		from, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer from.Close()
+		onward, err := net.Dial("tcp", to)
+		if err != nil {
+			return
+		}
+		go func() { _, _ = io.Copy(onward, from); _ = onward.(*net.TCPConn).CloseWrite() }()
+		greeting := make([]byte, answerSize)
+		if _, err := io.ReadFull(onward, greeting); err != nil {
+			return
+		}
+		_, _ = from.Write(greeting)
+		answers := make([]byte, 10)
+		for next := time.Now(); err == nil; next = next.Add(10 * time.Millisecond) {
+			var n int
+			n, err = io.ReadFull(onward, answers)
+			time.Sleep(time.Until(next))
+			_, _ = from.Write(answers[:n])
+		}
+	}()
+	return ln.Addr().String()
+}
+
+// TestAnswersAfterTheWindowAreNoRate: the way back carries half of the requests a second that are asked for.
+func TestAnswersAfterTheWindowAreNoRate(t *testing.T) {
+	t.Parallel()
+	load := result.Options{"rate": 2000.0}
+	send, receive := through(t, load, func(to string) string { return throttle(t, to) })
+	s, r := runBoth(t.Context(), send, receive, soon(500*time.Millisecond))
+	if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
+		t.Fatalf("%v %q, %v %q", s.err, s.end.Error, r.err, r.end.Error)
+	}
+	trial := result.Trial{Pairs: []result.PairSample{{Sender: s.end, Receiver: r.end}}}
+	rate, err := result.Cell{}.Value(trial, result.TransactionRate)
+	if err != nil || rate > 1100 {
+		t.Errorf("%g a second through a way that carries 1000, %v", rate, err)
+	}
+	if s.end.Packets < 990 {
+		t.Errorf("latencies are of %d requests, of 1000 that were due", s.end.Packets)
+	}
+	if limit := traffic.Judge(with(load), s.end, r.end); limit.Verdict == result.RateReached {
+		t.Errorf("%+v", limit)
+	}
+}
