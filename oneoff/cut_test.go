@@ -68,6 +68,25 @@ func TestACutWindowIsNoCalibration(t *testing.T) {
 	}
 }
 
+// TestALatencyOfSurvivorsIsNotTold: what has no answer took longer than all others.
+func TestALatencyOfSurvivorsIsNotTold(t *testing.T) {
+	r := result.NewRecorder()
+	r.RecordMany(1_000_000, 985)
+	if text := distribution(r.Histogram(), 15, 1000); !strings.Contains(text, "90 % 1.000 ms, 99 % not known, 99.9 % not known, max 1.000 ms (985)") {
+		t.Error(text)
+	}
+	if text := distribution(r.Histogram(), 0, 985); strings.Contains(text, "not known") {
+		t.Error(text)
+	}
+	var text strings.Builder
+	summarise(&text, Outcome{Kind: "ping", Load: result.Options{}, Pair: result.PairSample{
+		Sender:   result.PairEnd{WindowSeconds: 1, Latencies: map[string]result.Histogram{result.LatencyActual: {}}},
+		Receiver: result.PairEnd{WindowSeconds: 1}}})
+	if !strings.Contains(text.String(), "not known: no request was answered") {
+		t.Error(text.String())
+	}
+}
+
 // TestNoRateOfAnInstant: not in a summary, nor in a receiver's line, which tells both directions.
 func TestNoRateOfAnInstant(t *testing.T) {
 	end := result.PairEnd{WindowSeconds: 0.0002, Bytes: 1000, Packets: 1, Error: "context canceled"}

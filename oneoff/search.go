@@ -208,9 +208,9 @@ func (s searching) latency(ctx context.Context, load float64) (map[string]result
 	case failed != nil:
 		return nil, 0, fmt.Errorf("the requests beside the load: %w", failed)
 	}
-	h := asked.Pair.Sender.Latencies[result.LatencyIntended]
-	if h.Count == 0 {
-		return nil, 0, errors.New("no request beside the load was answered")
+	quantiles, err := search.QuantilesBeside(result.Trial{Pairs: []result.PairSample{{Beside: &result.Beside{Sender: asked.Pair.Sender}}}})
+	if err != nil {
+		return nil, 0, fmt.Errorf("the requests beside the load: %w", err)
 	}
-	return search.Quantiles(h), 1 - m.Received/m.Sent, nil
+	return quantiles, 1 - m.Received/m.Sent, nil
 }

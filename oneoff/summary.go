@@ -151,17 +151,30 @@ func latencies(line lines, sender result.PairEnd) {
 		if h, there := sender.Latencies[of.name]; there && h.Count == 0 {
 			line(of.says, "not known: no request was answered")
 		} else if there {
-			line(of.says, "%s", distribution(h))
+			none, due := sender.Unanswered(of.name)
+			line(of.says, "%s", distribution(h, none, due))
 		}
 	}
 	if o := sender.Offered; o != nil && o.Lag != nil && o.Lag.Count > 0 {
-		line("send lag", "%s", distribution(*o.Lag))
+		line("send lag", "%s", distribution(*o.Lag, 0, 0))
 	}
 }
 
-func distribution(h result.Histogram) string {
-	return fmt.Sprintf("min %s, median %s, 90 %% %s, 99 %% %s, 99.9 %% %s, max %s (%d)",
-		span(h.Min), span(h.P50), span(h.P90), span(h.P99), span(h.P999), span(h.Max), h.Count)
+// distribution leaves out what is not known where so many of those that were due have no time: they took longer than the others.
+func distribution(h result.Histogram, none, due uint64) string {
+	text := "min " + span(h.Min)
+	for _, q := range []struct {
+		name  string
+		share float64
+		is    float64
+	}{{"median", 0.5, h.P50}, {"90 %", 0.9, h.P90}, {"99 %", 0.99, h.P99}, {"99.9 %", 0.999, h.P999}} {
+		value := span(q.is)
+		if float64(none) > (1-q.share)*float64(due) {
+			value = "not known"
+		}
+		text += ", " + q.name + " " + value
+	}
+	return text + fmt.Sprintf(", max %s (%d)", span(h.Max), h.Count)
 }
 
 func connections(line lines, all []result.Connection) {

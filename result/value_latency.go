@@ -12,16 +12,18 @@ const (
 	latencyOfBeside = "beside_latency_seconds."
 )
 
-// quantiles are the points of a latency's distribution that are metrics.
+// quantiles are the points of a latency's distribution that are metrics. Of so large a share of the requests there must be an
+// answer: one that never came is longer than all others. The longest is the one that came.
 var quantiles = []struct {
-	word string
-	of   func(Histogram) float64
+	word     string
+	of       func(Histogram) float64
+	answered float64
 }{
-	{"p50", func(h Histogram) float64 { return h.P50 }},
-	{"p90", func(h Histogram) float64 { return h.P90 }},
-	{"p99", func(h Histogram) float64 { return h.P99 }},
-	{"p99.9", func(h Histogram) float64 { return h.P999 }},
-	{"max", func(h Histogram) float64 { return h.Max }},
+	{"p50", func(h Histogram) float64 { return h.P50 }, 0.5},
+	{"p90", func(h Histogram) float64 { return h.P90 }, 0.9},
+	{"p99", func(h Histogram) float64 { return h.P99 }, 0.99},
+	{"p99.9", func(h Histogram) float64 { return h.P999 }, 0.999},
+	{"max", func(h Histogram) float64 { return h.Max }, 0},
 }
 
 // Latency is the metric of a quantile (p50, p90, p99, p99.9, max) of the load's
@@ -61,11 +63,41 @@ func latency(t Trial, m Metric) (float64, error) {
 		return 0, err
 	}
 	for _, q := range quantiles {
-		if q.word == quantile {
-			return q.of(merged), nil
+		if q.word != quantile {
+			continue
 		}
+		if none, due := t.unanswered(from, beside); float64(none) > (1-q.answered)*float64(due) {
+			return 0, fmt.Errorf("%d of %d requests had no answer, so that it is not known how long %g %% of them took at most", none, due, 100*q.answered)
+		}
+		return q.of(merged), nil
 	}
 	return 0, fmt.Errorf("no metric %q", string(m))
+}
+
+func (t Trial) unanswered(from string, beside bool) (none, due uint64) {
+	for _, p := range t.Pairs {
+		end := p.Sender
+		if beside {
+			end = p.Beside.Sender
+		}
+		some, all := end.Unanswered(from)
+		none, due = none+some, due+all
+	}
+	return none, due
+}
+
+// Unanswered are the requests of those due in the window that are in no distribution: lost, or never sent. No quantile is known that
+// they may be below.
+func (e PairEnd) Unanswered(from string) (none, due uint64) {
+	h, asks := e.Latencies[from]
+	if !asks || e.Arrived == nil {
+		return 0, 0
+	}
+	due = e.Arrived.Expected
+	if e.Offered != nil {
+		due += e.Offered.Refused
+	}
+	return due - min(due, h.Count), due
 }
 
 // Latencies merges the pairs' distributions from the LatencyIntended or the

@@ -301,10 +301,9 @@ func (c *Conductor) latencyAt(ctx context.Context, cell PlannedCell, unit string
 		return nil, 0, err
 	}
 	m := search.Counted(unit, t.Pairs)
-	for _, p := range t.Pairs {
-		if h := p.Beside.Sender.Latencies[result.LatencyIntended]; h.Count > 0 {
-			return search.Quantiles(h), 1 - m.Received/m.Sent, nil
-		}
+	quantiles, err := search.QuantilesBeside(t)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the %s beside the load: %w", cell.Record.Beside, err)
 	}
-	return nil, 0, fmt.Errorf("the %s beside the load was never answered", cell.Record.Beside)
+	return quantiles, 1 - m.Received/m.Sent, nil
 }

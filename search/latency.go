@@ -36,6 +36,22 @@ func Latencies(ctx context.Context, s result.Search, measure Latency) []result.S
 	return all
 }
 
+// QuantilesBeside are those of the requests beside a trial's load, as figures of all their answers; an error where there is none.
+func QuantilesBeside(t result.Trial) (map[string]result.Figure, error) {
+	h, err := t.Latencies(result.LatencyIntended, true)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]result.Figure{}
+	for name := range Quantiles(h) {
+		v, err := result.Cell{}.Value(t, result.BesideLatency(name))
+		if all[name] = (result.Figure{Mean: v, N: int(h.Count)}); err != nil {
+			all[name] = result.Missing(err.Error())
+		}
+	}
+	return all, nil
+}
+
 // Quantiles are those of a distribution, as figures of all its samples.
 func Quantiles(h result.Histogram) map[string]result.Figure {
 	all := map[string]result.Figure{}
