@@ -107,14 +107,15 @@ func TestOnlyAPassedWaitIsALoss(t *testing.T) {
 		now  int64
 		lost uint64
 	}{
-		"just sent":                {request{intended: 50 * ms, sent: 50 * ms, state: open}, 51 * ms, 0},
-		"sent late, within wait":   {request{intended: 20 * ms, sent: 50 * ms, state: open}, 60 * ms, 0},
-		"waited for":               {request{intended: 50 * ms, sent: 50 * ms, state: open}, 70 * ms, 1},
-		"due":                      {request{intended: 50 * ms, state: due}, 69 * ms, 0},
-		"due for long":             {request{intended: 50 * ms, state: due}, 70 * ms, 1},
-		"in the tail":              {request{intended: 99 * ms, sent: 99 * ms, state: open}, 110 * ms, 0},
-		"sent late, at the end":    {request{intended: 99 * ms, sent: 160 * ms, state: open}, 170 * ms, 1},
-		"not of the window at all": {request{intended: 100 * ms, sent: 100 * ms, state: open}, 170 * ms, 0},
+		"just sent":                 {request{intended: 50 * ms, sent: 50 * ms, state: open}, 51 * ms, 0},
+		"sent late, within wait":    {request{intended: 20 * ms, sent: 50 * ms, state: open}, 60 * ms, 0},
+		"waited for":                {request{intended: 50 * ms, sent: 50 * ms, state: open}, 70 * ms, 1},
+		"due":                       {request{intended: 50 * ms, state: due}, 69 * ms, 0},
+		"due for long":              {request{intended: 50 * ms, state: due}, 70 * ms, 1},
+		"in the tail":               {request{intended: 99 * ms, sent: 99 * ms, state: open}, 110 * ms, 0},
+		"sent late, not waited for": {request{intended: 99 * ms, sent: 160 * ms, state: open}, 179 * ms, 0},
+		"sent late, at the end":     {request{intended: 99 * ms, sent: 160 * ms, state: open}, 180 * ms, 1},
+		"not of the window at all":  {request{intended: 100 * ms, sent: 100 * ms, state: open}, 170 * ms, 0},
 	} {
 		for _, stream := range []bool{true, false} {
 			for _, broken := range []bool{false, true} {

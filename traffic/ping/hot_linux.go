@@ -86,7 +86,7 @@ func (g *pinger) round() syscall.Errno {
 //
 //go:nosplit
 func (g *pinger) launch() syscall.Errno {
-	for k := 0; k < dueAtOnce && g.at < g.have && g.times[g.at] <= g.now && g.tally.room() > 0; k++ {
+	for k := 0; k < dueAtOnce && g.now < g.last && g.at < g.have && g.times[g.at] <= g.now && g.tally.room() > 0; k++ {
 		intended := g.times[g.at]
 		f := &g.flows[g.turn]
 		if g.turn++; g.turn == len(g.flows) {
@@ -117,6 +117,8 @@ func (g *pinger) timeout() int64 {
 	switch {
 	case g.load.busy || g.tally.room() == 0:
 		return 0
+	case g.now >= g.last:
+		return min(g.patience, atTheEnd)
 	case g.at < g.have:
 		return max(0, min(g.patience, g.times[g.at]-g.now))
 	case g.arrivals != nil && !g.dry:

@@ -115,3 +115,31 @@ func TestAnswersAfterTheWindowAreNoRate(t *testing.T) {
 		t.Errorf("%+v", limit)
 	}
 }
+
+// TestNothingVanishesOfARateThatIsImpossible: each request that was due is answered, lost or was never sent, and of what had its full
+// wait nothing was lost on loopback.
+func TestNothingVanishesOfARateThatIsImpossible(t *testing.T) {
+	for name, load := range map[string]result.Options{
+		"UDP": {"protocol": "udp", "rate": 1e7, "outstanding": 16, "wait": 0.1, "message": 8},
+		"TCP": {"protocol": "tcp", "rate": 2e6},
+	} {
+		for engine := range engines {
+			t.Run(name+" "+engine, func(t *testing.T) {
+				send, receive := pair(t, load, "127.0.0.1")
+				send.make, receive.make = engines[engine], engines[engine]
+				window := 300 * time.Millisecond
+				s, r := runBoth(t.Context(), send, receive, soon(window))
+				if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
+					t.Fatalf("%v %q, %v %q", s.err, s.end.Error, r.err, r.end.Error)
+				}
+				due := load.Float("rate") * window.Seconds()
+				if all := s.end.Arrived.Expected + s.end.Offered.Refused; float64(all) < 0.999*due || float64(all) > 1.001*due {
+					t.Errorf("of %g that were due %d are known: %d answered, %d lost, %d refused", due, all, s.end.Packets, s.end.Arrived.Lost, s.end.Offered.Refused)
+				}
+				if s.end.Arrived.Lost > 0 {
+					t.Errorf("%d were lost on loopback", s.end.Arrived.Lost)
+				}
+			})
+		}
+	}
+}

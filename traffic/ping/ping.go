@@ -117,13 +117,17 @@ type load struct {
 	flows       int
 	threads     int
 	busy        bool
-	wait        time.Duration
-	outstanding int // over all flows; depth a flow in a closed loop
-	depth       int // of a closed loop, a flow
+	wait        time.Duration // for an answer
+	outstanding int           // over all flows; depth a flow in a closed loop
+	depth       int           // of a closed loop, a flow
 	congestion  string
 }
 
 func (l load) open() bool { return l.rate > 0 }
+
+// lateness is how long after a trial's end requests may leave that were due before it. Each is waited for as long as any; what has had
+// no turn by then never leaves.
+func (l load) lateness() time.Duration { return l.wait / 2 }
 
 // method names the loop in a result.
 func (l load) method() (method, why string) {

@@ -52,6 +52,7 @@ type pinger struct {
 	idles    bool  // a flow of a closed loop may have had no room to ask
 
 	now      int64 // the last reading of the clock
+	last     int64 // no request leaves from then on
 	arrivals *arrivals
 	times    [256]int64 // the next requests' times
 	at, have int
@@ -68,6 +69,7 @@ func newPinger(l load, p plan, thread int, fds []int, halted *atomic.Bool) (*pin
 	g.width = uint(l.width())
 	g.bits = ^uint64(0) >> (64 - 8*g.width)
 	g.shortest = l.shortest()
+	g.last = p.stop + l.lateness().Nanoseconds()
 	limit, size := l.remembered()
 	for _, fd := range fds {
 		g.flows = append(g.flows, flow{fd: uintptr(fd), out: newOutstanding(limit, size)})
@@ -141,7 +143,7 @@ func (g *pinger) neverLeft(broken bool) {
 	for g.arrivals != nil {
 		for ; g.at < g.have; g.at++ {
 			r := request{intended: g.times[g.at], state: due}
-			if r.intended >= min(g.now, g.tally.plan.stop) || !broken && g.tally.undecided(&r, g.now) {
+			if r.intended >= min(g.now, g.tally.plan.stop) || !broken && g.halted.Load() && g.tally.undecided(&r, g.now) {
 				return
 			}
 			g.tally.note(&r, g.now, refused)
@@ -182,10 +184,10 @@ func (g *pinger) over() bool {
 	if g.now < g.tally.plan.stop {
 		return false
 	}
-	if g.now >= g.tally.plan.stop+g.load.wait.Nanoseconds() {
+	if g.now >= g.last+g.load.wait.Nanoseconds() {
 		return true
 	}
-	if g.arrivals != nil && !(g.dry && g.at == g.have) {
+	if g.arrivals != nil && g.now < g.last && !(g.dry && g.at == g.have) {
 		return false // late ones leave late
 	}
 	for i := range g.flows {

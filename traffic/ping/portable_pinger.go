@@ -93,6 +93,10 @@ func (g *portablePinger) dispatch(enough func() bool) error {
 		if times[at] >= g.tally.plan.stop {
 			return nil
 		}
+		if nanotime() >= g.tally.plan.stop+g.tally.lateness {
+			g.neverLeft(times[at:])
+			return nil
+		}
 		for left := times[at] - nanotime(); left > 0 && !enough(); left = times[at] - nanotime() {
 			time.Sleep(min(time.Duration(left), portablePatience))
 		}
@@ -101,6 +105,24 @@ func (g *portablePinger) dispatch(enough func() bool) error {
 		}
 	}
 	return nil
+}
+
+// neverLeft counts the requests that were due in time and had no turn, from some times on.
+func (g *portablePinger) neverLeft(times []int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	more := make([]int64, 64)
+	for {
+		for _, at := range times {
+			if at >= g.tally.plan.stop {
+				return
+			}
+			g.makeRoom()
+			g.tally.note(&request{intended: at}, nanotime(), refused)
+		}
+		g.arrivals.fill(more)
+		times = more
+	}
 }
 
 // ask sends one request, or counts that it was refused.
@@ -193,7 +215,7 @@ func (g *portablePinger) over(f *portableFlow, now int64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	stop := g.tally.plan.stop
-	return now >= stop && (f.out.first == f.out.next || now >= stop+g.load.wait.Nanoseconds())
+	return now >= stop && (f.out.first == f.out.next || now >= stop+g.tally.lateness+g.load.wait.Nanoseconds())
 }
 
 // take finds the requests to what was read.

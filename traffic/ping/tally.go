@@ -42,11 +42,12 @@ const flushEvery = 512
 // tally is what one hot thread counts. Hot loops only write ended requests down
 // (note); flush, at a safe point, puts them into histograms and intervals.
 type tally struct {
-	plan   plan
-	wait   int64 // ns, for an answer
-	closed bool  // a closed loop: intended and actual times are the same
-	ended  [flushEvery]ended
-	n      int
+	plan     plan
+	wait     int64 // ns, for an answer
+	lateness int64 // ns, as the load's
+	closed   bool  // a closed loop: intended and actual times are the same
+	ended    [flushEvery]ended
+	n        int
 
 	intended, actual, lag        *result.Recorder
 	answered, late, lost, refuse uint64 // of the window's requests
@@ -58,7 +59,7 @@ type tally struct {
 }
 
 func newTally(l load, p plan) *tally {
-	t := &tally{plan: p, wait: l.wait.Nanoseconds(), closed: !l.open(), actual: result.NewRecorder()}
+	t := &tally{plan: p, wait: l.wait.Nanoseconds(), lateness: l.lateness().Nanoseconds(), closed: !l.open(), actual: result.NewRecorder()}
 	if !t.closed {
 		t.intended, t.lag = result.NewRecorder(), result.NewRecorder()
 	}
@@ -195,7 +196,7 @@ func (t *tally) undecided(r *request, now int64) bool {
 	if r.state == due {
 		since = r.intended
 	}
-	return now < min(since, t.plan.stop)+t.wait
+	return now < min(since, t.plan.stop+t.lateness)+t.wait
 }
 
 // outcome is the sum of what several threads counted.

@@ -160,7 +160,7 @@ func (w *worker) ask(ctx context.Context, e engine, s setup, when traffic.Schedu
 
 // settle waits until the window's requests are answered or given up.
 func (w *worker) settle(ctx context.Context, e engine, to time.Time) error {
-	err := w.until(ctx, e, to.Add(w.tail+w.load.wait+drain))
+	err := w.until(ctx, e, to.Add(w.tail+w.load.lateness()+w.load.wait+drain))
 	if errors.Is(err, errEnded) {
 		return nil
 	}
@@ -315,7 +315,7 @@ func (l load) wentBack(c seen) uint64 {
 
 // answerToEnd answers until the sender has ended its flows.
 func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time) error {
-	limit := w.tail + w.load.wait + drain
+	limit := w.tail + w.load.lateness() + w.load.wait + drain
 	err := w.until(ctx, e, to.Add(limit))
 	switch {
 	case errors.Is(err, errEnded):
