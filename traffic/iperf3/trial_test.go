@@ -1,6 +1,8 @@
 package iperf3
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,5 +107,46 @@ func TestTheLastIntervalHasWhatMovedLast(t *testing.T) {
 		if len(r.intervals) != c.lines {
 			t.Errorf("%s: %d intervals, want %d: %+v", name, len(r.intervals), c.lines, r.intervals)
 		}
+	}
+}
+
+// brokenMover has a stream that failed.
+type brokenMover struct{ lateMover }
+
+func (m *brokenMover) glance() reading {
+	r := m.lateMover.glance()
+	r.streams[0].failure = errors.New("message too long")
+	return r
+}
+
+// TestAServersBrokenStreamEndsTheTest of UDP: its client would see a path that carries nothing. Of TCP it sees the stream's end.
+func TestAServersBrokenStreamEndsTheTest(t *testing.T) {
+	for protocol, number := range map[Protocol]int{UDP: ErrorStreamWrite, TCP: 0} {
+		test := Test{Protocol: protocol, Length: 1 << 10, Reverse: true, Duration: time.Second}
+		streams := []*dataStream{{id: 1, sender: true}}
+		m := &brokenMover{lateMover{streams: streams}}
+		s := &trial{test: test, server: true, streams: streams, mover: m, tally: newTally(test, streams, time.Now())}
+		if err := s.check(); NumberOf(err) != number || (err == nil) != (number == 0) || number != 0 && !strings.Contains(err.Error(), "message too long") {
+			t.Errorf("%v: %v", protocol, err)
+		}
+	}
+}
+
+// TestTheLastIntervalEndsWithTheTest: what moves until the halt is no interval of its own, of a tenth of a millisecond.
+func TestTheLastIntervalEndsWithTheTest(t *testing.T) {
+	began := time.Now()
+	test := Test{Protocol: TCP, Length: 1 << 10, Interval: time.Second, Duration: 2 * time.Second}
+	streams := []*dataStream{{id: 1, sender: true}}
+	r := &record{}
+	s := &trial{test: test, streams: streams, observer: r, mover: &lateMover{streams: streams}, tally: newTally(test, streams, began)}
+	s.tally.reset(reading{at: began, streams: make([]counts, 1)})
+	s.tally.omitted = true
+	s.finish = began.Add(test.Duration)
+	s.guard.next = began.Add(time.Hour)
+	if err := s.tick(began.Add(time.Second)); err != nil || len(r.intervals) != 1 {
+		t.Fatalf("%v, %d intervals", err, len(r.intervals))
+	}
+	if err := s.tick(began.Add(test.Duration)); err != errEnded || len(r.intervals) != 1 {
+		t.Errorf("%v, %d intervals before the last one", err, len(r.intervals))
 	}
 }
