@@ -77,12 +77,14 @@ func (h *hall) open(ctx context.Context) error {
 	h.accepting.Go(func() { h.accept(sync, func(conn net.Conn) { h.serveSync(ctx, conn) }) })
 	var lacks []string
 	for i := range h.server.count() {
-		err := h.openPort(ctx, i)
-		if err != nil && i == 0 {
-			return fmt.Errorf("ntttcp: listening for data: %w", err)
+		data, others := h.openPort(ctx, i)
+		if data != nil && i == 0 {
+			return fmt.Errorf("ntttcp: listening for data: %w", data)
 		}
-		if err != nil {
-			lacks = append(lacks, strings.ReplaceAll(err.Error(), "\n", "; "))
+		for _, err := range append(others, data) {
+			if err != nil {
+				lacks = append(lacks, err.Error())
+			}
 		}
 	}
 	if len(lacks) == 0 || h.config.Lacks == nil {
@@ -91,17 +93,17 @@ func (h *hall) open(ctx context.Context) error {
 	return h.config.Lacks(fmt.Errorf("who sends to one of these ports reaches the program that has it: %s", strings.Join(lacks, "; ")))
 }
 
-// openPort opens a data port, TCP and UDP, and the token port above it.
-func (h *hall) openPort(ctx context.Context, i int) error {
+// openPort opens a data port, and if that could be, the same of UDP and the token port above it.
+func (h *hall) openPort(ctx context.Context, i int) (data error, others []error) {
 	port := h.server.base() + i
-	data, err := h.listen(ctx, port)
+	listener, err := h.listen(ctx, port)
 	if err != nil {
-		return err
+		return err, nil
 	}
-	h.lobby.listeners = append(h.lobby.listeners, data)
-	h.lobby.accepting.Go(func() { h.lobby.accept(i, data) })
+	h.lobby.listeners = append(h.lobby.listeners, listener)
+	h.lobby.accepting.Go(func() { h.lobby.accept(i, listener) })
 	if i == 0 {
-		h.addresses = append(h.addresses, data.Addr().String())
+		h.addresses = append(h.addresses, listener.Addr().String())
 	}
 	token, noToken := h.listen(ctx, port+tokenOffset)
 	if noToken == nil {
@@ -116,7 +118,7 @@ func (h *hall) openPort(ctx context.Context, i int) error {
 		h.sockets = append(h.sockets, socket)
 		h.accepting.Go(func() { h.readDatagrams(ctx, i, socket) })
 	}
-	return errors.Join(noToken, noUDP)
+	return nil, []error{noToken, noUDP}
 }
 
 const udpBuffer = 4 << 20
