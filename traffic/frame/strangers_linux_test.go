@@ -196,7 +196,7 @@ func TestALossAtAPortIsInItsInterval(t *testing.T) {
 	for _, i := range got.Intervals {
 		lost += i.Lost
 	}
-	if lost < got.Arrived.Lost/2 || lost > got.Arrived.Lost {
+	if lost < got.Arrived.Lost/2 || lost > 2*got.Arrived.Lost { // the warm-up may have some, too
 		t.Errorf("%d of %d were lost, %d by the intervals; %d were turned away", got.Arrived.Lost, sent.Packets, lost, sent.Offered.Refused)
 	}
 	if sent.Offered.Refused > sent.Packets {
