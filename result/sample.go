@@ -21,14 +21,16 @@ type Beside struct {
 // are payload handed to or taken from the socket; Packets are datagrams, frames or
 // transactions, where the load has them.
 type PairEnd struct {
-	WindowSeconds float64      `json:"window_seconds"` // really taken, by this end's clock
-	Bytes         uint64       `json:"bytes"`
-	Packets       uint64       `json:"packets,omitempty"`
-	Calls         uint64       `json:"calls"`
-	CPUSeconds    float64      `json:"cpu_seconds"` // of the worker's hot threads
-	Threads       int          `json:"threads"`
-	Connections   []Connection `json:"connections,omitempty"`
-	Error         string       `json:"error,omitempty"`
+	WindowSeconds float64 `json:"window_seconds"` // really taken, by this end's clock
+	Bytes         uint64  `json:"bytes"`
+	Packets       uint64  `json:"packets,omitempty"`
+	Calls         uint64  `json:"calls"`
+	CPUSeconds    float64 `json:"cpu_seconds"` // of the worker's hot threads
+	Threads       int     `json:"threads"`
+	// BusiestSeconds is the CPU time of the thread that used most, where there are several: the others may have fewer flows.
+	BusiestSeconds float64      `json:"busiest_seconds,omitempty"`
+	Connections    []Connection `json:"connections,omitempty"`
+	Error          string       `json:"error,omitempty"`
 
 	// Generator is the program of others that was this end, nil for our own engine; Told is what
 	// a sender's tells of the receiver, which is there when the ends have been put together.

@@ -1,17 +1,39 @@
 package traffic
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // CrewTime is the time of an engine's hot threads of one role, since they began.
 type CrewTime struct {
 	Threads int
 	CPU     time.Duration
 	Wait    time.Duration // could run and had no CPU; 0 where the system does not tell
+
+	each []time.Duration // CPU by thread, in the order in which they were added
 }
 
-// Since is what was spent after an earlier reading.
+// ThreadTime is one thread's.
+func ThreadTime(cpu, wait time.Duration) CrewTime {
+	return CrewTime{Threads: 1, CPU: cpu, Wait: wait, each: []time.Duration{cpu}}
+}
+
+// Since is what was spent after an earlier reading of the same threads.
 func (c CrewTime) Since(o CrewTime) CrewTime {
-	return CrewTime{Threads: c.Threads, CPU: max(0, c.CPU-o.CPU), Wait: max(0, c.Wait-o.Wait)}
+	spent := CrewTime{Threads: c.Threads, CPU: max(0, c.CPU-o.CPU), Wait: max(0, c.Wait-o.Wait), each: slices.Clone(c.each)}
+	for i := range min(len(c.each), len(o.each)) {
+		spent.each[i] = max(0, spent.each[i]-o.each[i])
+	}
+	return spent
+}
+
+// Busiest is the CPU time of the thread that has most; 0 of one thread alone, whose time is all.
+func (c CrewTime) Busiest() time.Duration {
+	if len(c.each) < 2 {
+		return 0
+	}
+	return slices.Max(c.each)
 }
 
 // Add takes other threads in.
@@ -19,4 +41,5 @@ func (c *CrewTime) Add(o CrewTime) {
 	c.Threads += o.Threads
 	c.CPU += o.CPU
 	c.Wait += o.Wait
+	c.each = append(c.each, o.each...)
 }

@@ -23,6 +23,8 @@ type evidence struct {
 	socketDrops    float64
 	sender         float64 // busy share of the hot threads
 	receiver       float64
+	senderMost     float64 // of the busiest of them
+	receiverMost   float64
 	wait           float64 // share of the sender's threads' time without a CPU
 	behindPath     float64 // the same, while the path's kernel threads had it
 	receiverWait   float64 // as wait, of the receiver's threads
@@ -42,7 +44,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		return evidence{}, "the sender sent nothing"
 	}
 	e := evidence{
-		sender: busyShare(sender), receiver: busyShare(receiver),
+		sender: busyShare(sender), receiver: busyShare(receiver), senderMost: busiestShare(sender), receiverMost: busiestShare(receiver),
 		spins: load.Text("poll") == "busy", perSecond: sender.PerSecond(),
 		rwnd:   connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
 		sndbuf: connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
@@ -104,6 +106,19 @@ func busyShare(end result.PairEnd) float64 {
 	return min(1, end.CPUSeconds/(float64(end.Threads)*end.WindowSeconds))
 }
 
+// busiestShare is the same of the thread that has least time left: flows may be more than threads, and not spread alike.
+func busiestShare(end result.PairEnd) float64 {
+	return max(busyShare(end), min(1, end.BusiestSeconds/end.WindowSeconds))
+}
+
+// busyWords are a busy share, and where it differs that of the busiest thread.
+func busyWords(mean, most float64) string {
+	if percent(mean) == percent(most) {
+		return percent(mean) + " of the time"
+	}
+	return fmt.Sprintf("%s of the time, the busiest of them %s", percent(mean), percent(most))
+}
+
 // connectionShare is a part of the connections' time in the window.
 func connectionShare(sender result.PairEnd, part func(result.Connection) float64) float64 {
 	if len(sender.Connections) == 0 {
@@ -117,7 +132,7 @@ func connectionShare(sender result.PairEnd, part func(result.Connection) float64
 }
 
 // flatOut reports whether the sender's threads could do no more.
-func (e evidence) flatOut() bool { return !e.spins && e.sender >= busy }
+func (e evidence) flatOut() bool { return !e.spins && e.senderMost >= busy }
 
 // ends says how busy both ends were.
 func (e evidence) ends() string {

@@ -107,10 +107,10 @@ func (e evidence) overflowed() string {
 }
 
 func (e evidence) drowned() string {
-	if e.loss < lossy || e.spins || e.receiver < busy {
+	if e.loss < lossy || e.spins || e.receiverMost < busy {
 		return ""
 	}
-	return fmt.Sprintf("%s of the packets were lost while the receiver's threads were busy %s of the time", percent(e.loss), percent(e.receiver))
+	return fmt.Sprintf("%s of the packets were lost while the receiver's threads were busy %s", percent(e.loss), busyWords(e.receiver, e.receiverMost))
 }
 
 // crowded: a program of others that polls on a CPU which it shares gets what is left of that, and so shows no path's rate. What was
@@ -160,10 +160,10 @@ func (e evidence) ownRate() string {
 		return ""
 	}
 	if e.perSecond > e.calibrated {
-		return fmt.Sprintf("the sender's threads were busy %s of the time and reached more than when they were calibrated without a path", percent(e.sender))
+		return fmt.Sprintf("the sender's threads were busy %s and reached more than when they were calibrated without a path", busyWords(e.sender, e.senderMost))
 	}
-	return fmt.Sprintf("the sender's threads were busy %s of the time and reached %s of what they reach without a path",
-		percent(e.sender), percent(e.perSecond/e.calibrated))
+	return fmt.Sprintf("the sender's threads were busy %s and reached %s of what they reach without a path",
+		busyWords(e.sender, e.senderMost), percent(e.perSecond/e.calibrated))
 }
 
 func (e evidence) windowClosed() string {
@@ -174,10 +174,10 @@ func (e evidence) windowClosed() string {
 }
 
 func (e evidence) receiverBusy() string {
-	if e.spins || e.receiver < busy || e.receiver < e.sender {
+	if e.spins || e.receiverMost < busy || e.receiverMost < e.senderMost {
 		return ""
 	}
-	return fmt.Sprintf("the receiver's threads were busy %s of the time, the sender's %s", percent(e.receiver), percent(e.sender))
+	return fmt.Sprintf("the receiver's threads were busy %s, the sender's %s", busyWords(e.receiver, e.receiverMost), percent(e.sender))
 }
 
 // receiverStarved: as starved, where the receiver had less time left than the sender.
@@ -194,15 +194,15 @@ func (e evidence) pathOnSender() string {
 	if e.calibrated == 0 || !e.flatOut() {
 		return ""
 	}
-	return fmt.Sprintf("the sender's threads were busy %s of the time, but with the path's work: they reached %s of what they reach without a path",
-		percent(e.sender), percent(e.perSecond/e.calibrated))
+	return fmt.Sprintf("the sender's threads were busy %s, but with the path's work: they reached %s of what they reach without a path",
+		busyWords(e.sender, e.senderMost), percent(e.perSecond/e.calibrated))
 }
 
 func (e evidence) senderBusy() string {
 	if !e.flatOut() {
 		return ""
 	}
-	return fmt.Sprintf("the sender's threads were busy %s of the time, and it is not known what they reach without a path (not calibrated)", percent(e.sender))
+	return fmt.Sprintf("the sender's threads were busy %s, and it is not known what they reach without a path (not calibrated)", busyWords(e.sender, e.senderMost))
 }
 
 func (e evidence) smallBuffer() string {

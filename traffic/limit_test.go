@@ -3,6 +3,7 @@ package traffic
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"windtunnel/result"
 )
@@ -137,6 +138,36 @@ func TestWhatIsLostIsNotKept(t *testing.T) {
 	}
 	if limit := Judge(nil, sender, arriving(end(4), 0, 0)); limit.Verdict != result.RateReached {
 		t.Errorf("one under way: %+v", limit)
+	}
+}
+
+// TestOneFullThreadIsALimit: three flows on two threads leave one of them time, and the mean says nothing of the other.
+func TestOneFullThreadIsALimit(t *testing.T) {
+	uneven := func(end result.PairEnd) result.PairEnd {
+		end.Threads, end.CPUSeconds, end.BusiestSeconds = 2, 1.5*end.WindowSeconds, end.WindowSeconds
+		return end
+	}
+	got := Judge(nil, offering(uneven(packets(100, 0)), result.Offered{}), packets(100, 0.3))
+	if got.Verdict != result.GeneratorLimited || !strings.Contains(got.Says, "busy 75 % of the time, the busiest of them 100 %") {
+		t.Errorf("a sender's: %+v", got)
+	}
+	got = Judge(nil, offering(packets(100, 0.3), result.Offered{}), arriving(uneven(packets(80, 0)), 40e3, 0))
+	if got.Verdict != result.ReceiverLimited || !strings.Contains(got.Says, "the busiest of them 100 %") {
+		t.Errorf("a receiver's: %+v", got)
+	}
+}
+
+func TestTheBusiestOfACrew(t *testing.T) {
+	var before, after CrewTime
+	for i, cpu := range []time.Duration{5, 7, 1} {
+		before.Add(ThreadTime(cpu*time.Second, 0))
+		after.Add(ThreadTime((cpu+time.Duration(i))*time.Second, 0))
+	}
+	if got := after.Since(before); got.Busiest() != 2*time.Second || got.CPU != 3*time.Second || got.Threads != 3 {
+		t.Errorf("%+v", got)
+	}
+	if got := ThreadTime(time.Second, 0).Since(ThreadTime(0, 0)); got.Busiest() != 0 {
+		t.Errorf("of one thread: %+v", got)
 	}
 }
 

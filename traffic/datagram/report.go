@@ -73,7 +73,7 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	end.Calls, refused, _ = callsAndDrops(r.began.Flows[:r.sends], r.ended.Flows[:r.sends])
 	end.Bytes = end.Packets * uint64(r.load().message)
 	spent := r.ended.Send.Since(r.began.Send)
-	end.CPUSeconds = spent.CPU.Seconds()
+	end.CPUSeconds, end.BusiestSeconds = spent.CPU.Seconds(), spent.Busiest().Seconds()
 	end.Threads = r.load().threads
 	end.Intervals = r.out.done
 	perSecond := r.engine.config.packetsPerSecond() * float64(r.load().flows)
@@ -123,7 +123,7 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	arrived.Method, arrived.Why = r.engine.Receiving()
 	arrived.Raised = r.engine.Raised()
 	spent := r.ended.Receive.Since(r.began.Receive)
-	end.CPUSeconds = spent.CPU.Seconds()
+	end.CPUSeconds, end.BusiestSeconds = spent.CPU.Seconds(), spent.Busiest().Seconds()
 	if spent.Wait > 0 {
 		end.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
 	}
@@ -202,6 +202,7 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	} else { // what all used between the snapshots, for as long as the marks were apart
 		end.CPUSeconds *= seconds / end.WindowSeconds
 	}
+	end.BusiestSeconds *= seconds / end.WindowSeconds
 	end.WindowSeconds = seconds
 }
 

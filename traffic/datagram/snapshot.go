@@ -14,7 +14,7 @@ func (e *Engine) Snapshot() Snapshot {
 		s.Flows[i] = e.counts(i)
 	}
 	for _, t := range e.threads {
-		spent := traffic.CrewTime{Threads: 1, CPU: t.clock.CPU(), Wait: t.clock.Wait()}
+		spent := traffic.ThreadTime(t.clock.CPU(), t.clock.Wait())
 		if t.send != nil {
 			s.Send.Add(spent)
 		} else {

@@ -69,7 +69,7 @@ func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way)
 	} else {
 		w.Receiver.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
 	}
-	here.Threads, here.CPUSeconds = spent.Threads, spent.CPU.Seconds()
+	here.Threads, here.CPUSeconds, here.BusiestSeconds = spent.Threads, spent.CPU.Seconds(), spent.Busiest().Seconds()
 	there.Threads, there.CPUSeconds = other.threads, e.Remote.Total/100*there.WindowSeconds
 	return w
 }

@@ -23,7 +23,7 @@ func (t *Test) limit(o Outcome, before, after tally) result.Limit {
 func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection, full bool) result.Limit {
 	here := result.PairEnd{WindowSeconds: o.Seconds, Bytes: o.Bytes}
 	there := here
-	here.Threads, here.CPUSeconds = spent.Threads, spent.CPU.Seconds()
+	here.Threads, here.CPUSeconds, here.BusiestSeconds = spent.Threads, spent.CPU.Seconds(), spent.Busiest().Seconds()
 	there.Threads = 1
 	if full {
 		there.CPUSeconds = there.WindowSeconds

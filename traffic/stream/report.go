@@ -30,9 +30,10 @@ func other(role traffic.Role) traffic.Role {
 func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairEnd {
 	spent := after.crew(role).Since(before.crew(role))
 	end := result.PairEnd{
-		WindowSeconds: after.At.Sub(before.At).Seconds(),
-		CPUSeconds:    spent.CPU.Seconds(),
-		Threads:       spent.Threads,
+		WindowSeconds:  after.At.Sub(before.At).Seconds(),
+		CPUSeconds:     spent.CPU.Seconds(),
+		Threads:        spent.Threads,
+		BusiestSeconds: spent.Busiest().Seconds(),
 	}
 	var copied result.ZeroCopy
 	for i, f := range after.Flows {

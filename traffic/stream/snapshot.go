@@ -99,7 +99,7 @@ func (e *Engine) Counts() Snapshot {
 func (c *crew) time() traffic.CrewTime {
 	var spent traffic.CrewTime
 	for _, t := range c.threads {
-		spent.Add(traffic.CrewTime{Threads: 1, CPU: t.clock.CPU(), Wait: t.clock.Wait()})
+		spent.Add(traffic.ThreadTime(t.clock.CPU(), t.clock.Wait()))
 	}
 	return spent
 }
