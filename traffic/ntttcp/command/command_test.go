@@ -184,7 +184,7 @@ func TestAFileThatCannotBeWrittenIsToldFirst(t *testing.T) {
 		"--as linux -s127.0.0.1 -t 1 -x" + folder + "/no/such": "could not be written",
 		"--as linux -s127.0.0.1 -t 1 -j " + folder:             "no plain file",
 		"-s -m 1,*,127.0.0.1 -u -l 1000 -uso 300 -n 10":        "take -l 900 or 1200",
-		"-s -m 1,*,127.0.0.1 -u -l 200 -uso 300 -n 10":         "take -l 300 or 300",
+		"-s -m 1,*,127.0.0.1 -u -l 200 -uso 300 -n 10":         "send: take -l 300\n",
 	} {
 		var out, errs bytes.Buffer
 		if code := Run(t.Context(), strings.Fields(args), nil, &out, &errs); code == 0 || !strings.Contains(errs.String(), says) {

@@ -34,8 +34,7 @@ func (w *windowsFlags) check() error {
 		{w.sample > 0 && w.runSeconds == 0, "-sam needs -t"},
 		{w.sample > 0 && w.xml == "", "-sam needs -xml, where the tool writes its samples"},
 		{w.sharePort && w.udp && w.noSync, "-sp needs the receiver to be ready: leave -ns away"},
-		{w.uso > 0 && w.bufferLength()%w.uso != 0, fmt.Sprintf("-uso %d cuts -l %d into datagrams that are not alike, which Windtunnel does not send: take -l %d or %d",
-			w.uso, w.bufferLength(), max(1, w.bufferLength()/max(1, w.uso))*w.uso, (w.bufferLength()/max(1, w.uso)+1)*w.uso)},
+		{w.uso > 0 && w.bufferLength()%w.uso != 0, fmt.Sprintf("-uso %d cuts -l %d into datagrams that are not alike, which Windtunnel does not send: take %s", w.uso, w.bufferLength(), w.wholeCuts())},
 		{w.udp && w.uso == 0 && w.bufferLength() > ntttcp.MaxDatagram, "a UDP datagram has at most 65507 bytes: use a smaller -l, or cut it with -uso"},
 	} {
 		if rule.broken {
@@ -48,6 +47,15 @@ func (w *windowsFlags) check() error {
 		}
 	}
 	return nil
+}
+
+// wholeCuts names the nearest buffers that -uso cuts into equal datagrams.
+func (w *windowsFlags) wholeCuts() string {
+	cuts := w.bufferLength() / max(1, w.uso)
+	if cuts == 0 {
+		return fmt.Sprintf("-l %d", w.uso)
+	}
+	return fmt.Sprintf("-l %d or %d", cuts*w.uso, (cuts+1)*w.uso)
 }
 
 func (w *windowsFlags) threads() int {
