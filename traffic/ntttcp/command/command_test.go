@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -229,4 +230,23 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%q says no next step: %s", args, &errs)
 		}
 	}
+}
+
+// TestAnInterruptInTheWarmUpIsNoFailure: there is nothing to report, and the code is the one of an interrupt.
+func TestAnInterruptInTheWarmUpIsNoFailure(t *testing.T) {
+	port := freeBase(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var receiving sync.WaitGroup
+	var rOut, rErrs bytes.Buffer
+	receiving.Go(func() {
+		Run(ctx, strings.Fields("--as windows -r -ns -m 1,*,127.0.0.1 -t 1 -p "+port), nil, &rOut, &rErrs)
+	})
+	defer receiving.Wait()
+	s := &end{listens: make(chan struct{})}
+	time.AfterFunc(time.Second, cancel)
+	if code := Run(ctx, strings.Fields("--as windows -s -ns -m 1,*,127.0.0.1 -wu 20 -t 1 -p "+port), nil, s, &s.errs); code != 130 {
+		t.Errorf("%d\n%s%s", code, &s.out, &s.errs)
+	}
+	cancel()
 }

@@ -38,6 +38,9 @@ func (r *windowsRun) run(ctx context.Context) error {
 	if err != nil {
 		return explain(err)
 	}
+	if len(report.Outcomes) == 0 && ctx.Err() != nil {
+		return errInterrupted
+	}
 	if err := r.show(report); err != nil {
 		return err
 	}
