@@ -77,7 +77,7 @@ func (h *hall) open(ctx context.Context) error {
 	h.accepting.Go(func() { h.accept(sync, func(conn net.Conn) { h.serveSync(ctx, conn) }) })
 	var lacks []string
 	for i := range h.server.count() {
-		data, others := h.openPort(ctx, i)
+		others, data := h.openPort(ctx, i)
 		if data != nil && i == 0 {
 			return fmt.Errorf("ntttcp: listening for data: %w", data)
 		}
@@ -93,12 +93,12 @@ func (h *hall) open(ctx context.Context) error {
 	return h.config.Lacks(fmt.Errorf("who sends to one of these ports reaches the program that has it: %s", strings.Join(lacks, "; ")))
 }
 
-// openPort opens a data port, and if that could be, the same of UDP and the token port above it.
-func (h *hall) openPort(ctx context.Context, i int) (data error, others []error) {
+// openPort opens a data port, and if that could be, the same of UDP and the token port above it: others are what became of these.
+func (h *hall) openPort(ctx context.Context, i int) (others []error, err error) {
 	port := h.server.base() + i
 	listener, err := h.listen(ctx, port)
 	if err != nil {
-		return err, nil
+		return nil, err
 	}
 	h.lobby.listeners = append(h.lobby.listeners, listener)
 	h.lobby.accepting.Go(func() { h.lobby.accept(i, listener) })
@@ -118,7 +118,7 @@ func (h *hall) openPort(ctx context.Context, i int) (data error, others []error)
 		h.sockets = append(h.sockets, socket)
 		h.accepting.Go(func() { h.readDatagrams(ctx, i, socket) })
 	}
-	return nil, []error{noToken, noUDP}
+	return []error{noToken, noUDP}, nil
 }
 
 const udpBuffer = 4 << 20
