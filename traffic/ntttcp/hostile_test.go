@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,7 +48,7 @@ func TestHostileClientsCostOnlyThemselves(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	for name, c := range map[string]struct {
+	clients := map[string]struct {
 		port   int
 		sends  []byte
 		closes bool
@@ -62,7 +64,11 @@ func TestHostileClientsCostOnlyThemselves(t *testing.T) {
 		"token of another byte":  {tokenOffset + 1, []byte("?"), true},
 		"silent at a token port": {tokenOffset + 2, nil, false},
 		"silent at a data port":  {3, nil, false},
-	} {
+	}
+	// In this order nobody's data connection is there when the client comes that may run: they would be a session, which the real
+	// sender is of, too.
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		c := clients[name]
 		conn := s.dialPort(t, c.port)
 		conn.Write(c.sends)
 		if c.closes {
