@@ -169,7 +169,7 @@ func distribution(h result.Histogram, none, due uint64) string {
 		is    float64
 	}{{"median", 0.5, h.P50}, {"90 %", 0.9, h.P90}, {"99 %", 0.99, h.P99}, {"99.9 %", 0.999, h.P999}} {
 		value := span(q.is)
-		if float64(none) > (1-q.share)*float64(due) {
+		if result.TooFewAnswered(none, due, q.share) {
 			value = "not known"
 		}
 		text += ", " + q.name + " " + value

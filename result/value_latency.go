@@ -66,7 +66,7 @@ func latency(t Trial, m Metric) (float64, error) {
 		if q.word != quantile {
 			continue
 		}
-		if none, due := t.unanswered(from, beside); float64(none) > (1-q.answered)*float64(due) {
+		if none, due := t.unanswered(from, beside); TooFewAnswered(none, due, q.answered) {
 			return 0, fmt.Errorf("%d of %d requests had no answer, so that it is not known how long %g %% of them took at most", none, due, 100*q.answered)
 		}
 		return q.of(merged), nil
@@ -98,6 +98,11 @@ func (e PairEnd) Unanswered(from string) (none, due uint64) {
 		due += e.Offered.Refused
 	}
 	return due - min(due, h.Count), due
+}
+
+// TooFewAnswered tells whether so many requests of those due had no answer that the quantile of a share of them, 0 to 1, is not known.
+func TooFewAnswered(none, due uint64, share float64) bool {
+	return float64(none) > (1-share)*float64(due)
 }
 
 // Latencies merges the pairs' distributions from the LatencyIntended or the

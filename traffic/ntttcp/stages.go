@@ -34,7 +34,7 @@ type stages struct {
 // them: nothing else tells it.
 const lookEvery = 10 * time.Millisecond
 
-// complete tells whether every thread's buffers came.
+// complete tells whether every thread's buffers of datagrams came, or left.
 func (s *stages) complete() bool {
 	for _, thread := range s.fleet.count().threads {
 		if thread.packets < s.test.packets() {
@@ -46,11 +46,11 @@ func (s *stages) complete() bool {
 
 // allMoved tells whether every thread has had all of its buffers. A receiver of datagrams never knows: some may be lost.
 func (s *stages) allMoved() bool {
-	if s.test.UDP && s.test.Role == traffic.Receive {
-		return true
+	if s.test.UDP {
+		return s.test.Role == traffic.Receive || s.complete()
 	}
 	for _, thread := range s.fleet.count().threads {
-		if s.test.UDP && thread.packets < s.test.packets() || !s.test.UDP && thread.Bytes < s.test.Messages*uint64(s.test.Message) {
+		if thread.Bytes < s.test.Messages*uint64(s.test.Message) {
 			return false
 		}
 	}
