@@ -25,13 +25,16 @@ type run struct {
 	cutShort      bool
 	out, in       intervals
 	nextInterval  time.Time // zero: none is kept
-	peerSent      totals    // nil: not told
+	watcher       *traffic.Watcher
+	peerSent      totals // nil: not told
 	peerHasCounts bool
 }
 
 // drive goes through the schedule.
 func (r *run) drive() (result.PairEnd, error) {
 	window := r.when.Start.Add(r.when.WarmUp)
+	r.watcher = traffic.NewWatcher(r.when.Observe)
+	defer r.watcher.Close()
 	r.engine.markFrom(markWindow, window)
 	r.engine.markFrom(markTail, window.Add(r.when.Window))
 	if r.sends == 0 {
@@ -287,9 +290,7 @@ func (r *run) keepInterval(s Snapshot) {
 		}
 	}
 	record.BackBytes = back.Bytes
-	if r.when.Observe != nil {
-		r.when.Observe(record)
-	}
+	r.watcher.Tell(record)
 	r.nextInterval = r.nextInterval.Add(r.when.Interval)
 }
 

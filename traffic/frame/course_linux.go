@@ -3,7 +3,6 @@ package frame
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"windtunnel/result"
@@ -40,8 +39,7 @@ type course struct {
 	packets   uint64    // at its begin
 	lost      uint64
 	intervals []result.Interval
-	observed  chan result.Interval
-	observer  sync.WaitGroup
+	watcher   *traffic.Watcher
 }
 
 // start begins the intervals, so that one of them begins with the window.
@@ -50,24 +48,11 @@ func (c *course) start() {
 		return
 	}
 	c.next = c.windowBegin().Add(-c.when.WarmUp.Truncate(c.when.Interval))
-	if c.when.Observe == nil {
-		return
-	}
-	c.observed = make(chan result.Interval, 64)
-	c.observer.Go(func() {
-		for i := range c.observed {
-			c.when.Observe(i)
-		}
-	})
+	c.watcher = traffic.NewWatcher(c.when.Observe)
 }
 
-// stop ends the observer.
-func (c *course) stop() {
-	if c.observed != nil {
-		close(c.observed)
-		c.observer.Wait()
-	}
-}
+// stop ends the watcher.
+func (c *course) stop() { c.watcher.Close() }
 
 func (c *course) windowBegin() time.Time { return c.when.Start.Add(c.when.WarmUp) }
 
@@ -116,12 +101,7 @@ func (c *course) turn() {
 	if len(c.intervals) < mostIntervals {
 		c.intervals = append(c.intervals, i)
 	}
-	if c.observed != nil {
-		select {
-		case c.observed <- i:
-		default: // an observer that is so far behind misses it
-		}
-	}
+	c.watcher.Tell(i)
 }
 
 func (c *course) sleep(ctx context.Context, at time.Time) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // step is what one thread saw in one interval. A request belongs to the interval in
@@ -98,21 +99,13 @@ type collector struct {
 	plan    plan
 	until   int64  // the window's end, or when the last thread ended before it
 	bytes   uint64 // of payload that a request moves
-	live    chan result.Interval
-	watched chan struct{} // closed when whoever watches has seen all that had room in live
-	reached []int         // by thread: intervals before this one are complete
+	watcher *traffic.Watcher
+	reached []int // by thread: intervals before this one are complete
 	parts   map[int]*step
 	next    int
 	done    chan struct{}
 	all     []result.Interval // after done
 }
-
-// Whoever watches may be slow, as a terminal that is stopped: so many intervals wait for it, and more are left out of what it sees,
-// though not of the result. At the end it has so long for them.
-const (
-	waitingIntervals = 64
-	watcherPatience  = time.Second
-)
 
 // spareRecorders is how many a thread has beside the one in use.
 const spareRecorders = 2
@@ -120,7 +113,7 @@ const spareRecorders = 2
 func newCollector(threads int, p plan, bytes uint64, observe func(result.Interval)) *collector {
 	c := &collector{
 		steps: make(chan step, threads*spareRecorders), spares: make(chan *result.Recorder, threads*(spareRecorders+1)),
-		plan: p, until: p.to, bytes: bytes, live: make(chan result.Interval, waitingIntervals), watched: make(chan struct{}), reached: make([]int, threads), parts: map[int]*step{}, done: make(chan struct{}),
+		plan: p, until: p.to, bytes: bytes, watcher: traffic.NewWatcher(observe), reached: make([]int, threads), parts: map[int]*step{}, done: make(chan struct{}),
 	}
 	for range threads * spareRecorders {
 		c.spares <- result.NewRecorder()
@@ -130,17 +123,7 @@ func newCollector(threads int, p plan, bytes uint64, observe func(result.Interva
 		c.reached[i] = c.next
 	}
 	go c.run()
-	go c.show(observe)
 	return c
-}
-
-func (c *collector) show(observe func(result.Interval)) {
-	defer close(c.watched)
-	for i := range c.live {
-		if observe != nil {
-			observe(i)
-		}
-	}
 }
 
 // run ends when steps is closed.
@@ -199,10 +182,7 @@ func (c *collector) emit(index int) bool {
 		c.spare(part.times)
 	}
 	c.all = append(c.all, i)
-	select {
-	case c.live <- i:
-	default:
-	}
+	c.watcher.Tell(i)
 	return true
 }
 
@@ -210,10 +190,6 @@ func (c *collector) emit(index int) bool {
 func (c *collector) finish() []result.Interval {
 	close(c.steps)
 	<-c.done
-	close(c.live)
-	select {
-	case <-c.watched:
-	case <-time.After(watcherPatience):
-	}
+	c.watcher.Close()
 	return c.all
 }

@@ -19,13 +19,8 @@ type recorder struct {
 	main   []result.Interval
 	across []result.Interval // of the opposite direction
 
-	live chan result.Interval // to the observer; nil: nobody
-	over chan struct{}        // closed when the observer has ended
+	watcher *traffic.Watcher
 }
-
-// liveBuffer is how many intervals may wait for an observer that is busy; more
-// are not told live.
-const liveBuffer = 64
 
 func newRecorder(e *Engine, role traffic.Role, when traffic.Schedule) *recorder {
 	r := &recorder{engine: e, role: role, window: when.Start.Add(when.WarmUp), length: when.Interval}
@@ -36,15 +31,7 @@ func newRecorder(e *Engine, role traffic.Role, when traffic.Schedule) *recorder 
 	if when.WarmUp%r.length == 0 {
 		r.edge = r.edge.Add(r.length)
 	}
-	if when.Observe != nil {
-		r.live, r.over = make(chan result.Interval, liveBuffer), make(chan struct{})
-		go func() {
-			defer close(r.over)
-			for i := range r.live {
-				when.Observe(i)
-			}
-		}()
-	}
+	r.watcher = traffic.NewWatcher(when.Observe)
 	return r
 }
 
@@ -79,13 +66,8 @@ func (r *recorder) enter(window Snapshot) {
 func (r *recorder) record(now Snapshot) {
 	main, across := r.interval(r.role, now), r.interval(other(r.role), now)
 	r.main, r.across = append(r.main, main), append(r.across, across)
-	if r.live != nil {
-		main.BackBytes = across.Bytes
-		select {
-		case r.live <- main:
-		default:
-		}
-	}
+	main.BackBytes = across.Bytes
+	r.watcher.Tell(main)
 	r.last = now
 	for !r.edge.After(now.At) { // also over intervals that were slept through
 		r.edge = r.edge.Add(r.length)
@@ -120,9 +102,4 @@ func (r *recorder) fill(end *result.PairEnd, window Snapshot) {
 }
 
 // close waits for the observer to have seen all.
-func (r *recorder) close() {
-	if r.live != nil {
-		close(r.live)
-		<-r.over
-	}
-}
+func (r *recorder) close() { r.watcher.Close() }
