@@ -33,6 +33,7 @@ type intake struct {
 	controls [][controlSpace]byte
 	poller   *poller // nil for one socket
 	brought  int     // bytes of the last call
+	swift    swift
 	doze     doze
 	rest     rest
 	priority priority
@@ -81,7 +82,7 @@ const dozeNS = int64(20 * time.Microsecond)
 // nap sleeps for dozeNS.
 func nap() {
 	t := unix.NsecToTimespec(dozeNS)
-	syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
 // dozeLeast are the messages of a burst's time from which on a thread dozes, one in dozeNS: who sends fewer is not
@@ -142,9 +143,12 @@ func (r *receiver) turn() (n int, err error) {
 		}
 		return n, err
 	}
-	ready, errno := r.calls.poller.wait()
+	ready, errno := r.calls.poller.wait(r.calls.swift.is)
 	if errno != 0 {
 		return 0, fmt.Errorf("waiting for datagrams: %w", errno)
+	}
+	if ready == 0 {
+		r.calls.swift.waited(r.engine.clock.now())
 	}
 	for i := range ready {
 		in := r.inlets[r.calls.poller.events[i].Fd]
@@ -166,11 +170,13 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	switch {
 	case errno == 0:
 	case errno == unix.EAGAIN || broughtBack(errno):
+		k.swift.waited(r.engine.clock.now())
 		return 0, nil
 	default:
 		return 0, fmt.Errorf("receiving: %w", errno)
 	}
 	now := r.engine.clock.now()
+	k.swift.ended(now)
 	r.thread.latch.lock()
 	for i := range n {
 		size := int(k.headers[i].Length)
@@ -216,20 +222,25 @@ func (k *intake) stride(i, size int) int {
 	return size
 }
 
-// recvmmsg fills as many messages as are there, at least one. Calls that may
-// block are made known to the Go runtime: one costs 0.1 us more for a whole batch,
-// and stopping the world, which each new engine does, need not wait for a datagram.
+// recvmmsg fills as many messages as are there, at least one.
 func (k *intake) recvmmsg(fd, flags uintptr) (int, syscall.Errno) {
 	for i := range k.headers {
 		h := &k.headers[i].Header
 		h.Namelen, h.Controllen, h.Flags = unix.SizeofSockaddrInet6, controlSpace, 0
 	}
-	return recvmmsg(fd, k.headers, flags)
+	return recvmmsg(fd, k.headers, flags, k.swift.isRaw(flags))
 }
 
-func recvmmsg(fd uintptr, headers []traffic.Message, flags uintptr) (int, syscall.Errno) {
+// recvmmsg is one call; of a raw one the Go runtime does not know.
+func recvmmsg(fd uintptr, headers []traffic.Message, flags uintptr, raw bool) (int, syscall.Errno) {
 	for {
-		n, _, e := syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(headers))), uintptr(len(headers)), flags, 0, 0)
+		var n uintptr
+		var e syscall.Errno
+		if first := unsafe.Pointer(unsafe.SliceData(headers)); raw {
+			n, _, e = syscall.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(first), uintptr(len(headers)), flags, 0, 0)
+		} else {
+			n, _, e = syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(first), uintptr(len(headers)), flags, 0, 0)
+		}
 		if e == unix.EINTR {
 			continue
 		}
@@ -278,10 +289,16 @@ func (p *poller) leave(in *inlet) {
 }
 
 // wait returns how many sockets are ready, 0 after patience. It is epoll_pwait
-// because arm64 has no epoll_wait.
-func (p *poller) wait() (int, syscall.Errno) {
+// because arm64 has no epoll_wait. Of a raw call the Go runtime does not know.
+func (p *poller) wait(raw bool) (int, syscall.Errno) {
 	for {
-		n, _, e := syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), readyAtOnce, uintptr(patience.Milliseconds()), 0, 0)
+		var n uintptr
+		var e syscall.Errno
+		if first := unsafe.Pointer(&p.events[0]); raw {
+			n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(first), readyAtOnce, uintptr(patience.Milliseconds()), 0, 0)
+		} else {
+			n, _, e = syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(first), readyAtOnce, uintptr(patience.Milliseconds()), 0, 0)
+		}
 		if e == unix.EINTR {
 			continue
 		}

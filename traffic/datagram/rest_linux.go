@@ -116,7 +116,7 @@ func (q *rest) taken(s *socket) int {
 func (q *rest) takeOut(s *socket, n int) {
 	for n > 0 {
 		some := q.out[:min(n, len(q.out))]
-		got, e := recvmmsg(uintptr(s.fd), some, unix.MSG_TRUNC|unix.MSG_DONTWAIT)
+		got, e := recvmmsg(uintptr(s.fd), some, unix.MSG_TRUNC|unix.MSG_DONTWAIT, true)
 		switch {
 		case broughtBack(e):
 			continue

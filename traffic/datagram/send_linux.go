@@ -173,17 +173,26 @@ func explain(errno syscall.Errno) error {
 	return fmt.Errorf("sending: %w", errno)
 }
 
-// sendmmsg returns how many messages left, and an error only with none. It is
-// known to the runtime, as recvmmsg is.
+// sendmmsg returns how many messages left, and an error only with none. Only a call that waits for room is known to the Go
+// runtime (see swiftCall): what is sent until there is none ends soon.
 func sendmmsg(fd uintptr, headers []traffic.Message) (int, syscall.Errno) {
+	waits := false
 	for {
-		n, _, e := syscall.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(unsafe.SliceData(headers))), uintptr(len(headers)), unix.MSG_NOSIGNAL, 0, 0)
-		if e == unix.EINTR {
-			continue
+		var n uintptr
+		var e syscall.Errno
+		if first := unsafe.Pointer(unsafe.SliceData(headers)); waits {
+			n, _, e = syscall.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(first), uintptr(len(headers)), unix.MSG_NOSIGNAL, 0, 0)
+		} else {
+			n, _, e = syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(first), uintptr(len(headers)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
 		}
-		if e != 0 {
+		switch {
+		case e == unix.EAGAIN && !waits:
+			waits = true
+		case e == unix.EINTR:
+		case e != 0:
 			return 0, e
+		default:
+			return int(n), 0
 		}
-		return int(n), 0
 	}
 }
