@@ -106,6 +106,9 @@ func (f recvFlags) config() (oneoff.RecvConfig, error) {
 		if err != nil {
 			return config, fmt.Errorf("--max-bytes: %w", err)
 		}
+		if bytes == 0 {
+			return config, fmt.Errorf("--max-bytes %s lets nobody send anything; leave it away for no bound", f.maxBytes)
+		}
 		config.Server.MaxBytes = uint64(bytes)
 	}
 	if config.Server.MaxTime, err = result.ParseDuration(f.maxTime); err != nil {

@@ -65,9 +65,11 @@ func (t *Test) dialData(ctx context.Context, thread Thread, n int) (net.Conn, er
 }
 
 // dial opens one connection. As the sender may have been started first, it tries
-// again, but where it has synchronised with a receiver that is there.
+// again, but where it has synchronised with a receiver that is there; for as long as it is to wait for the other end.
 func (t *Test) dial(ctx context.Context, network, host string, port, local int) (net.Conn, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
+	ctx, cancel := context.WithTimeoutCause(ctx, t.wait(), fmt.Errorf("connecting to %s: nobody answered within %s", address, t.wait()))
+	defer cancel()
 	dialer := net.Dialer{Timeout: dialPatience, Control: t.control, KeepAlive: -1}
 	dialer.SetMultipathTCP(false)
 	if err := t.bindLocal(&dialer, network, local); err != nil {
@@ -79,11 +81,14 @@ func (t *Test) dial(ctx context.Context, network, host string, port, local int) 
 			t.setNoDelay(conn)
 			return conn, nil
 		}
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
 		if try == t.tries() || !refusedByPeer(err) {
 			return nil, fmt.Errorf("connecting to %s (try %d)%s: %w", address, try, t.whyNot(port, err), err)
 		}
-		if err := sleep(ctx, windowsTryPause); err != nil {
-			return nil, err
+		if sleep(ctx, windowsTryPause) != nil {
+			return nil, context.Cause(ctx)
 		}
 	}
 }

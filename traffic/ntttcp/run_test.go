@@ -318,6 +318,18 @@ func TestLongerTimeHolds(t *testing.T) {
 	}
 }
 
+// TestASenderWaitsNoLongerThanItIsTo for a receiver: NTttcp for Windows' -to is of the sender, too.
+func TestASenderWaitsNoLongerThanItIsTo(t *testing.T) {
+	t.Parallel()
+	for _, sync := range []Sync{SyncWindows, SyncNone} {
+		send, _ := pairOf(t, sync, 1, 1)
+		send.Wait = 50 * time.Millisecond
+		if _, err := Run(t.Context(), send); err == nil || !strings.Contains(err.Error(), "nobody answered within 50ms") {
+			t.Errorf("%s: %v", sync, err)
+		}
+	}
+}
+
 func TestWarmUpIsNotCounted(t *testing.T) {
 	t.Parallel()
 	send, receive := pairOf(t, SyncWindows, 1, 1)
