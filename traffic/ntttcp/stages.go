@@ -97,6 +97,7 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 		reason = onTime
 	}
 	report.Early = string(reason)
+	report.Cut = s.isCut(reason)
 	if err := s.fleet.failure(); reason == byFlows && err != nil {
 		report.Early += ": " + err.Error()
 	}
@@ -111,6 +112,14 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	}
 	s.test.say(Event{What: CycleEnded})
 	return report
+}
+
+// isCut tells whether a test that was to last lost its streams. A sender that says so (E) ends it as the protocol has it,
+// and without sync senders come and go.
+func (s *stages) isCut(reason why) bool {
+	t := s.test
+	free := t.Role == traffic.Receive && t.Sync == SyncNone && s.fleet.failure() == nil
+	return t.Run > 0 && !free && reason == byFlows
 }
 
 func (s *stages) warmUp(ctx context.Context) why {

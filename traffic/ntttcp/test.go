@@ -265,4 +265,7 @@ type Report struct {
 	Outcomes []Outcome
 	// Early says why the test ended before its time; "": it did not.
 	Early string
+	// Cut is a test that was to last and lost its streams: not one that either end ended by a word, nor by senders that come
+	// and go, as they may without sync.
+	Cut bool
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"windtunnel/result"
+	"windtunnel/traffic/ntttcp"
 )
 
 // The exit codes, the same as of the program's other commands.
@@ -50,6 +51,14 @@ func Run(ctx context.Context, args []string, _ io.Reader, out, errs io.Writer) i
 
 // errInterrupted is a test that was stopped and has its result printed.
 var errInterrupted = errors.New("interrupted")
+
+// cutShort is the error of a test whose figures are printed and are not of the time that was asked for.
+func cutShort(report ntttcp.Report) error {
+	if report.Cut {
+		return errors.New("the test ended before its time; the figures are of the time until then")
+	}
+	return nil
+}
 
 // shared is a stream that several goroutines write to.
 type shared struct {

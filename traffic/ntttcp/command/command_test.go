@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -249,4 +250,29 @@ func TestAnInterruptInTheWarmUpIsNoFailure(t *testing.T) {
 		t.Errorf("%d\n%s%s", code, &s.out, &s.errs)
 	}
 	cancel()
+}
+
+// TestACutTestIsAFailure, whose figures are printed all the same: a gate must not take half a test for a whole one.
+func TestACutTestIsAFailure(t *testing.T) {
+	for _, args := range []string{"--as windows -s -ns -m 1,*,127.0.0.1 -t 20 -p ", "--as linux -s127.0.0.1 -N -t 20 -P 1 -n 1 -p "} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		go func() { // takes a megabyte and goes
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			io.CopyN(io.Discard, conn, 1<<20)
+			conn.Close()
+		}()
+		var out, errs bytes.Buffer
+		port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+		code := Run(t.Context(), strings.Fields(args+port), nil, &out, &errs)
+		if code != 1 || !strings.Contains(errs.String(), "the test ended before its time") || !strings.Contains(strings.ToLower(out.String()), "throughput") {
+			t.Errorf("%s: %d\n%s%s", args, code, &out, &errs)
+		}
+	}
 }

@@ -69,7 +69,10 @@ func (r *linuxRun) run(ctx context.Context) error {
 	if err != nil {
 		return explain(err)
 	}
-	return r.show(ctx, report)
+	if err := r.show(ctx, report); err != nil {
+		return err
+	}
+	return cutShort(report)
 }
 
 // serve is a receiver with -H: one test after the other until it is stopped.

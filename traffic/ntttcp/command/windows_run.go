@@ -47,7 +47,7 @@ func (r *windowsRun) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	return nil
+	return cutShort(report)
 }
 
 func (r *windowsRun) show(report ntttcp.Report) error {
