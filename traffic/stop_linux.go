@@ -32,17 +32,13 @@ func (s *Stop) Ask() {
 	syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.asked)), futexWake, everyWaiter, 0, 0, 0)
 }
 
-// shortSleep is up to what sleep the Go runtime does not know of the call: it holds whoever stops the world up for no longer,
-// and the runtime's monitor does not look every 20 us whether it has a P to take (retake in Go's runtime/proc.go).
-const shortSleep = 1e6 // ns
-
-// Sleep sleeps for so many ns, or until it is asked; a signal may wake it early.
+// Sleep sleeps for so many ns, or until it is asked; a signal may wake it early. The Go runtime knows of a long one.
 func (s *Stop) Sleep(ns int64) {
 	if ns <= 0 {
 		return
 	}
 	t := unix.NsecToTimespec(ns)
-	if ns <= shortSleep {
+	if ns <= SwiftCall.Nanoseconds() {
 		syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.asked)), futexWait, 0, uintptr(unsafe.Pointer(&t)), 0, 0)
 		return
 	}

@@ -231,24 +231,8 @@ func (k *intake) recvmmsg(fd, flags uintptr) (int, syscall.Errno) {
 	return recvmmsg(fd, k.headers, flags, k.swift.isRaw(flags))
 }
 
-// recvmmsg is one call; of a raw one the Go runtime does not know.
 func recvmmsg(fd uintptr, headers []traffic.Message, flags uintptr, raw bool) (int, syscall.Errno) {
-	for {
-		var n uintptr
-		var e syscall.Errno
-		if first := unsafe.Pointer(unsafe.SliceData(headers)); raw {
-			n, _, e = syscall.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(first), uintptr(len(headers)), flags, 0, 0)
-		} else {
-			n, _, e = syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(first), uintptr(len(headers)), flags, 0, 0)
-		}
-		if e == unix.EINTR {
-			continue
-		}
-		if e != 0 {
-			return 0, e
-		}
-		return int(n), 0
-	}
+	return call(raw, unix.SYS_RECVMMSG, fd, unsafe.Pointer(unsafe.SliceData(headers)), len(headers), flags)
 }
 
 func (s *socket) how() (method, why string) {
@@ -289,19 +273,7 @@ func (p *poller) leave(in *inlet) {
 }
 
 // wait returns how many sockets are ready, 0 after patience. It is epoll_pwait
-// because arm64 has no epoll_wait. Of a raw call the Go runtime does not know.
+// because arm64 has no epoll_wait.
 func (p *poller) wait(raw bool) (int, syscall.Errno) {
-	for {
-		var n uintptr
-		var e syscall.Errno
-		if first := unsafe.Pointer(&p.events[0]); raw {
-			n, _, e = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(first), readyAtOnce, uintptr(patience.Milliseconds()), 0, 0)
-		} else {
-			n, _, e = syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(first), readyAtOnce, uintptr(patience.Milliseconds()), 0, 0)
-		}
-		if e == unix.EINTR {
-			continue
-		}
-		return int(n), e
-	}
+	return call(raw, unix.SYS_EPOLL_PWAIT, uintptr(p.fd), unsafe.Pointer(&p.events[0]), readyAtOnce, uintptr(patience.Milliseconds()))
 }

@@ -174,25 +174,12 @@ func explain(errno syscall.Errno) error {
 }
 
 // sendmmsg returns how many messages left, and an error only with none. Only a call that waits for room is known to the Go
-// runtime (see swiftCall): what is sent until there is none ends soon.
+// runtime (traffic.SwiftCall): what is sent until there is none ends soon.
 func sendmmsg(fd uintptr, headers []traffic.Message) (int, syscall.Errno) {
-	waits := false
-	for {
-		var n uintptr
-		var e syscall.Errno
-		if first := unsafe.Pointer(unsafe.SliceData(headers)); waits {
-			n, _, e = syscall.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(first), uintptr(len(headers)), unix.MSG_NOSIGNAL, 0, 0)
-		} else {
-			n, _, e = syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(first), uintptr(len(headers)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
-		}
-		switch {
-		case e == unix.EAGAIN && !waits:
-			waits = true
-		case e == unix.EINTR:
-		case e != 0:
-			return 0, e
-		default:
-			return int(n), 0
-		}
+	first := unsafe.Pointer(unsafe.SliceData(headers))
+	n, e := call(true, unix.SYS_SENDMMSG, fd, first, len(headers), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+	if e == unix.EAGAIN {
+		n, e = call(false, unix.SYS_SENDMMSG, fd, first, len(headers), unix.MSG_NOSIGNAL)
 	}
+	return n, e
 }

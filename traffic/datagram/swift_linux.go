@@ -1,22 +1,16 @@
 package datagram
 
 import (
-	"time"
+	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
-// swiftCall is up to which mean time of a thread's calls, with their waits, it makes them without the Go runtime's
-// knowledge.
-//
-// The runtime takes a thread that it knows to be in a call for one that may stay there, and its monitor takes the P from
-// it, each time: a locked goroutine never counts as scheduled anew (retake in Go's runtime/proc.go). Having found one to
-// take, the monitor looks again every 20 us, on the thread's CPU where the process is bound to that: some thousand
-// wake-ups a second, 3 to 15 % of either CPU on an AMD EPYC. What the runtime does not know of holds up whoever stops the
-// world, which a call that ends soon may. One that turns out to wait for long does so once, for patience.
-const swiftCall = time.Millisecond
-
-// swift is whether a thread's calls end soon, decided anew each burstNS by those that went before.
+// swift is whether a thread's receiving calls end soon, with their waits, decided anew each burstNS by those that went
+// before (traffic.SwiftCall). A call that turns out to wait for long holds up whoever stops the world once, for patience.
 type swift struct {
 	is    bool
 	calls int64
@@ -27,7 +21,7 @@ type swift struct {
 func (s *swift) ended(now int64) {
 	s.calls++
 	if took := now - s.since; took >= burstNS {
-		*s = swift{is: took <= s.calls*swiftCall.Nanoseconds(), since: now}
+		*s = swift{is: took <= s.calls*traffic.SwiftCall.Nanoseconds(), since: now}
 	}
 }
 
@@ -36,3 +30,24 @@ func (s *swift) waited(now int64) { *s = swift{since: now} }
 
 // isRaw tells whether a receiving call is to be made without the runtime's knowledge: one that does not wait is, too.
 func (s *swift) isRaw(flags uintptr) bool { return s.is || flags&unix.MSG_DONTWAIT != 0 }
+
+// call makes a system call on a descriptor and an array, again where a signal ended it. Of a raw one the Go runtime does not
+// know.
+func call(raw bool, number, fd uintptr, array unsafe.Pointer, length int, last uintptr) (int, syscall.Errno) {
+	for {
+		var n uintptr
+		var e syscall.Errno
+		if raw {
+			n, _, e = syscall.RawSyscall6(number, fd, uintptr(array), uintptr(length), last, 0, 0)
+		} else {
+			n, _, e = syscall.Syscall6(number, fd, uintptr(array), uintptr(length), last, 0, 0)
+		}
+		switch e {
+		case 0:
+			return int(n), 0
+		case unix.EINTR:
+		default:
+			return 0, e
+		}
+	}
+}

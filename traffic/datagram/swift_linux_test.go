@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // TestOnlySwiftCallsAreRaw: a thread whose calls take long, or bring nothing, makes calls that the Go runtime knows of.
@@ -40,7 +42,7 @@ func TestOnlySwiftCallsAreRaw(t *testing.T) {
 	expect("after short calls again", true)
 	s.waited(now)
 	expect("after one that brought nothing", false)
-	calls(50, 2*swiftCall)
+	calls(50, 2*traffic.SwiftCall)
 	expect("of calls that take too long", false)
 }
 

@@ -13,17 +13,15 @@ import (
 const (
 	burstTime  = 20 * time.Millisecond
 	burstCalls = 1 << 16
-	// gentleCall is from which mean time of a call on a thread waits for its
-	// sockets in a call that the Go runtime knows of, which holds nobody up.
-	gentleCall = time.Millisecond
 )
 
 // learn bounds the next burst by how long the calls of the last one took, with the
-// wait for them: it may double, or fall at once.
+// wait for them: it may double, or fall at once. A thread whose calls take long waits for its sockets in a call that the Go
+// runtime knows of, which holds nobody up.
 func (t *thread) learn(took time.Duration, calls uint64) {
 	each := max(1, took/time.Duration(max(1, calls)))
 	t.bound = min(2*t.bound, max(1, int(burstTime/each)), burstCalls)
-	t.gentle = each > gentleCall && t.flows[0].bucket == nil
+	t.gentle = each > traffic.SwiftCall && t.flows[0].bucket == nil
 	if t.gentle {
 		t.bound = 1
 	}
