@@ -13,8 +13,10 @@ const (
 	// tail is for how long a sender goes on after its window, so that the nodes'
 	// own windows, which began at nearly the same time, are full.
 	tail = 200 * time.Millisecond
-	// drain is how long a receiver waits after that for the sender's last word.
-	drain = 2 * time.Second
+	// drain is how long a receiver waits after that for the sender's last word, and the sender for the answer. A path that is
+	// crowded loses those, too, and TCP says again what was lost 0.2 s, 0.6 s, 1.4 s and 3 s later (RFC 6298, section 5.5,
+	// from TCP_RTO_MIN in include/net/tcp.h).
+	drain = 5 * time.Second
 	// lateSender is how long after the start a receiver waits for a sender.
 	lateSender = time.Second
 	// mostIntervals are kept; what comes after them is only observed.

@@ -83,7 +83,7 @@ func connectForeign(ctx context.Context, t tool, l load, p traffic.Port, cpus []
 	w.generator = &result.Generator{Name: t.name, Version: d.version(), Command: d.process().line()}
 	w.opened = d.close
 	w.start = func() (mover, error) { return m, nil }
-	if err := w.probeBy(ctx, t.name, probesAtPort, m.probe); err != nil {
+	if err := w.probeBy(ctx, t.name, probesLast, m.probe); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	d.process().settled()

@@ -248,6 +248,7 @@ func (l *live) clock() *traffic.ThreadClock { return &l.thread }
 
 // probe sends some frames that are only counted. The numbering begins anew.
 func (l *live) probe(frames int) error {
+	l.record.Error = 0
 	l.setPhase(probing)
 	l.release()
 	err := l.call(uint32(frames))
@@ -263,6 +264,13 @@ func (l *live) refusal() error {
 		return syscall.Errno(-l.record.Error)
 	}
 	return nil
+}
+
+// refusesAll says of a device that the next frames will fare no better: a veth whose other end has no NAPI (ENXIO,
+// veth_xdp_xmit in drivers/net/veth.c), or a driver without ndo_xdp_xmit (EOPNOTSUPP, xdp_ok_fwd_dev in
+// include/linux/filter.h). A ring that is full is no error, or another.
+func (l *live) refusesAll() bool {
+	return errors.Is(l.refusal(), unix.ENXIO) || errors.Is(l.refusal(), unix.EOPNOTSUPP)
 }
 
 func (l *live) close() error {

@@ -108,7 +108,7 @@ func (m *portMover) begin(ctx context.Context, w *sendWorker, h header) error {
 	if err := m.source(s, w.load); err != nil {
 		return err
 	}
-	return w.probeBy(ctx, byPort, probesAtPort, func() error {
+	return w.probeBy(ctx, byPort, probesLast, func() error {
 		_, err := m.tester.ask("probe", probeFrames)
 		return err
 	})

@@ -16,10 +16,12 @@ const (
 	probeFrames   = 64
 	probeAsks     = 5
 	probePatience = 20 * time.Millisecond
-	// At a port there is no other way to try, a process that polls may wait for its CPU, and
-	// what resolves addresses or learns drops the first frames.
-	probesAtPort   = 20
+	// What else crosses the path may leave no room for any frame of a burst: the ring of a veth has 256 places
+	// (VETH_RING_SIZE), and streams keep it full. What forwards and counts may have to wait for a CPU.
+	probesLive     = 3
 	probesYielding = 5
+	// Where there is no other way to try: what resolves addresses or learns drops the first frames, too.
+	probesLast = 20
 )
 
 // choose finds the way to the receiver, and picks a method.
@@ -61,7 +63,7 @@ func (w *sendWorker) pick(ctx context.Context) error {
 
 // confess says what a live sender does not see.
 func (w *sendWorker) confess() {
-	if l, ok := w.sources[0].(*live); ok && l.refusals == nil {
+	if l, is := w.liveSource(); is && l.refusals == nil {
 		w.why = strings.TrimPrefix(w.why+"; this kernel does not tell which frames the device refuses, so those count as lost", "; ")
 	}
 }
@@ -95,28 +97,44 @@ func (w *sendWorker) try(ctx context.Context, method string) error {
 
 // probe sends some frames and asks the receiver whether any came.
 func (w *sendWorker) probe(ctx context.Context) error {
-	times := 1
-	if w.yields { // to what forwards and counts, which may have to wait for a CPU
+	times := probesLast
+	switch {
+	case w.method != byPacket && w.yields:
 		times = probesYielding
+	case w.method != byPacket:
+		times = probesLive
 	}
 	return w.probeBy(ctx, w.method, times, func() error { return w.sources[0].probe(probeFrames) })
 }
 
-// probeBy sends so many times at most, until frames have come.
+// probeBy sends so many times at most, until frames have come or the device has said that it takes none.
 func (w *sendWorker) probeBy(ctx context.Context, method string, times int, send func() error) error {
 	before, err := w.session.counted(ctx)
 	if err != nil {
 		return err
 	}
-	for range times {
+	for tries := 1; ; tries++ {
 		if err := send(); err != nil {
 			return err
+		}
+		if l, is := w.liveSource(); is && l.refusesAll() {
+			return w.silence(method, tries)
 		}
 		if came, err := w.arrived(ctx, before); err != nil || came {
 			return err
 		}
+		if tries == times {
+			return w.silence(method, tries)
+		}
 	}
-	return w.silence(method)
+}
+
+// liveSource is the first source, if it sends live frames.
+func (w *sendWorker) liveSource() (l *live, is bool) {
+	if len(w.sources) > 0 {
+		l, is = w.sources[0].(*live)
+	}
+	return l, is
 }
 
 // arrived asks until the receiver has counted more frames of a probe than before it.
@@ -135,21 +153,17 @@ func (w *sendWorker) arrived(ctx context.Context, before uint64) (bool, error) {
 	return false, nil
 }
 
-// silence says what is known of why no frame came.
-func (w *sendWorker) silence(method string) error {
-	says := fmt.Errorf("none of %d frames sent by %s came to the receiver's sink", probeFrames, methodNames[method])
-	var l *live
-	isLive := false
-	if len(w.sources) > 0 {
-		l, isLive = w.sources[0].(*live)
-	}
+// silence says what is known of why no frame came of so many bursts.
+func (w *sendWorker) silence(method string, tries int) error {
+	says := fmt.Errorf("no frame sent by %s came to the receiver's sink (bursts tried: %d)", methodNames[method], tries)
+	l, isLive := w.liveSource()
 	switch {
-	case isLive && w.device.kind == "veth":
+	case isLive && w.device.kind == "veth" && (l.refusals == nil || l.refusesAll()):
 		return fmt.Errorf("%w: a veth takes live frames only if its other end has XDP attached natively or GRO on", says)
 	case isLive && l.refusal() != nil:
 		return fmt.Errorf("%w: %s (%s) refuses them: %w", says, w.device.name, w.device.kind, l.refusal())
 	case isLive:
-		return fmt.Errorf("%w: %s (%s), or what is behind it, takes no XDP frames", says, w.device.name, w.device.kind)
+		return fmt.Errorf("%w: %s (%s), or what is behind it, takes no XDP frames or had no room for them", says, w.device.name, w.device.kind)
 	case w.load.addresses:
 		return fmt.Errorf("%w: vary: addresses needs a path that lets foreign source addresses pass; try vary: ports", says)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"windtunnel/traffic"
@@ -55,5 +56,40 @@ func TestPortsProbeIsSentAgain(t *testing.T) {
 	}
 	if n := probes.Load(); n != 3 {
 		t.Errorf("%d probes, where the first frames come of the third", n)
+	}
+}
+
+// probed is a source that is only probed.
+type probed struct {
+	source
+	times *atomic.Uint64
+}
+
+func (p probed) probe(int) error { p.times.Add(1); return nil }
+
+// TestACrowdedPathIsProbedAgain: streams that keep a ring on the way full leave no room for a burst; it is no proof that the path
+// carries no frames.
+func TestACrowdedPathIsProbedAgain(t *testing.T) {
+	for method, comes := range map[string]uint64{byPacket: 9, byXDP: 3} {
+		var times atomic.Uint64
+		ln := testListener(t)
+		ln.probed = func() (uint64, error) { return times.Load() / comes, nil }
+		w := &sendWorker{load: load{sizes: mix{64}, flows: 1}, session: joinTo(t, ln), sources: []source{probed{times: &times}}, method: method}
+		if err := w.probe(t.Context()); err != nil || times.Load() != comes {
+			t.Errorf("%s: %d probes, where frames come of number %d: %v", method, times.Load(), comes, err)
+		}
+	}
+}
+
+// TestADeviceThatTakesNoFramesIsNotProbedAgain: where another method is to be tried, nobody waits for what cannot come.
+func TestADeviceThatTakesNoFramesIsNotProbedAgain(t *testing.T) {
+	ln := testListener(t)
+	var l live
+	l.record = &sendFrameSender{Error: -int32(syscall.ENXIO)}
+	w := &sendWorker{load: load{sizes: mix{64}, flows: 1}, session: joinTo(t, ln), sources: []source{&l}, device: device{name: "one", kind: "veth"}}
+	probes := 0
+	err := w.probeBy(t.Context(), byXDP, probesLive, func() error { probes++; return nil })
+	if err == nil || !strings.Contains(err.Error(), "GRO on") || probes != 1 {
+		t.Errorf("%d probes: %v", probes, err)
 	}
 }
