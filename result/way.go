@@ -17,16 +17,21 @@ func (w Way) Arrived() *Arrived {
 
 // Ways are the directions in which a pair's traffic flowed, the forward one
 // first; at least one. sender is the end that connected: a load that flows back
-// has its sender's figures at the other end, or in both ends' opposites.
+// has its sender's figures at the other end, or in both ends' opposites. An end
+// that was not heard of has no window, and what the other one counted keeps its way.
 func Ways(sender, receiver PairEnd) []Way {
-	if sender.Offered == nil && receiver.Offered != nil {
+	unheard := sender.WindowSeconds > 0 && receiver.WindowSeconds == 0
+	if sender.Offered == nil && (receiver.Offered != nil || unheard) {
 		return []Way{{Sender: receiver, Receiver: sender, Back: true}}
 	}
 	forth := Way{Sender: sender, Receiver: receiver}
-	if sender.Opposite == nil || receiver.Opposite == nil {
+	if sender.Opposite == nil || receiver.Opposite == nil && !unheard {
 		return []Way{forth}
 	}
-	back := Way{Sender: *receiver.Opposite, Receiver: *sender.Opposite, Back: true}
+	back := Way{Receiver: *sender.Opposite, Back: true}
+	if receiver.Opposite != nil {
+		back.Sender = *receiver.Opposite
+	}
 	if sender.Bytes == 0 && sender.Packets == 0 {
 		return []Way{back}
 	}
