@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"windtunnel/traffic"
 )
@@ -18,6 +19,7 @@ type crew struct {
 
 	mu       sync.Mutex
 	isEnded  bool
+	endedAt  time.Time // of threads that ran
 	left     int
 	failures []error
 }
@@ -71,10 +73,20 @@ func (c *crew) end(err error) {
 		err = nil
 	}
 	if !c.isEnded && (c.left == 0 || err != nil) {
-		c.isEnded = true
+		c.isEnded, c.endedAt = true, time.Now()
 		close(c.ended)
 		c.tell(err)
 	}
+}
+
+// over is when the threads ended, if that was before a time, which it is else.
+func (c *crew) over(at time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.endedAt.IsZero() || c.endedAt.After(at) {
+		return at
+	}
+	return c.endedAt
 }
 
 // failure is what went wrong, or nil.

@@ -64,3 +64,29 @@ func TestSlowPathIsNoFailure(t *testing.T) {
 		t.Errorf("sent %d, received %d", s.end.Bytes, r.end.Bytes)
 	}
 }
+
+// TestWhoWakesLateIsNotCalledEarly: a receiver that was woken after its sender had ended in order has a whole window, which was
+// over no later than the streams.
+func TestWhoWakesLateIsNotCalledEarly(t *testing.T) {
+	near, far := connected(t, 1)
+	e := newTestEngine(t, []Flow{{Conn: near[0], Role: traffic.Receive}}, Config{Message: 1000})
+	e.Start()
+	before := e.Snapshot()
+	if _, err := far[0].Write(make([]byte, 5000)); err != nil {
+		t.Fatal(err)
+	}
+	far[0].Close()
+	awaitDone(t, e)
+	ended := time.Now()
+	w := &worker{closing: make(chan struct{})}
+	for range 100 {
+		if err := w.sleep(t.Context(), e, ended, ended); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := e.Snapshot()
+	after.At = ended.Add(time.Hour)
+	if end := e.between(traffic.Receive, before, after); end.Bytes != 5000 || end.WindowSeconds <= 0 || end.WindowSeconds > ended.Sub(before.At).Seconds() {
+		t.Errorf("%d bytes in a window of %g s", end.Bytes, end.WindowSeconds)
+	}
+}

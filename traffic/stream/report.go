@@ -26,11 +26,12 @@ func other(role traffic.Role) traffic.Role {
 	return traffic.Send
 }
 
-// between is what the flows of one role did from one snapshot to a later one.
+// between is what the flows of one role did from one snapshot to a later one. A window that was still open after they had
+// ended, as nobody woke in time to close it, is over with them.
 func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairEnd {
 	spent := after.crew(role).Since(before.crew(role))
 	end := result.PairEnd{
-		WindowSeconds:  after.At.Sub(before.At).Seconds(),
+		WindowSeconds:  max(0, e.crews[role].over(after.At).Sub(before.At).Seconds()),
 		CPUSeconds:     spent.CPU.Seconds(),
 		Threads:        spent.Threads,
 		BusiestSeconds: spent.Busiest().Seconds(),

@@ -147,7 +147,8 @@ func (w *worker) drive(ctx context.Context, e *Engine, r *recorder, when traffic
 }
 
 // until waits for a time and records the intervals that end meanwhile; an earlier
-// end of the engine, or of the streams that only the peer ends, is an error.
+// end of the engine, or of the streams that only the peer ends, is an error. One at that
+// time or after it is none: who is woken late finds both.
 func (w *worker) until(ctx context.Context, e *Engine, r *recorder, at time.Time) error {
 	for {
 		next, last := r.next(), true
@@ -176,7 +177,7 @@ func (w *worker) sleep(ctx context.Context, e *Engine, next, at time.Time) error
 	case <-w.closing:
 		return errClosed
 	}
-	if err := e.Err(); err != nil {
+	if err := e.Err(); err != nil || !time.Now().Before(at) {
 		return err
 	}
 	return fmt.Errorf("the sender ended its streams %.3f s early", time.Until(at).Seconds())
