@@ -23,6 +23,8 @@ type evidence struct {
 	socketDrops    float64
 	sender         float64 // busy share of the hot threads
 	receiver       float64
+	senderKnown    bool // it has hot threads
+	receiverKnown  bool
 	senderMost     float64 // of the busiest of them
 	receiverMost   float64
 	wait           float64 // share of the sender's threads' time without a CPU
@@ -44,7 +46,8 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		return evidence{}, "the sender sent nothing"
 	}
 	e := evidence{
-		sender: busyShare(sender), receiver: busyShare(receiver), senderMost: busiestShare(sender), receiverMost: busiestShare(receiver),
+		sender: busyShare(sender), receiver: busyShare(receiver), senderKnown: sender.Threads > 0, receiverKnown: receiver.Threads > 0,
+		senderMost: busiestShare(sender), receiverMost: busiestShare(receiver),
 		spins: load.Text("poll") == "busy", perSecond: sender.PerSecond(),
 		rwnd:   connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
 		sndbuf: connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
@@ -83,8 +86,8 @@ func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 	e.sent = 8 * float64(sender.Bytes) / sender.WindowSeconds
 	e.received = 8 * float64(receiver.Bytes) / receiver.WindowSeconds
-	// A stream's message arrives in parts, of which the rate shows more than of a datagram.
-	e.one = min(8*float64(load.Int("message"))/sender.WindowSeconds, coarse*e.target)
+	// What a stream's sender hands over at once arrives in parts, of which the rate shows more than of a datagram.
+	e.one = min(8*float64(atOnce(load, sender.Offered))/sender.WindowSeconds, coarse*e.target)
 	if sender.Packets > 0 {
 		e.one = 8 * float64(sender.Bytes) / float64(sender.Packets) / sender.WindowSeconds
 	}
@@ -96,6 +99,15 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 			e.received = min(e.received, sender.PerSecond())
 		}
 	}
+}
+
+// atOnce is how many bytes a stream's sender hands over at once: a message where the kernel keeps the rate, and of a bucket what
+// it lets through.
+func atOnce(load result.Options, o *result.Offered) int64 {
+	if o != nil && o.Method == TokenBucket {
+		return int64(o.BurstPackets) * SegmentBytes
+	}
+	return load.Int("message")
 }
 
 // busyShare is the hot threads' CPU time in all the time they had.
@@ -139,7 +151,7 @@ func (e evidence) ends() string {
 	if e.spins {
 		return "its threads poll, so that they are always busy"
 	}
-	says := fmt.Sprintf("the sender's threads were busy %s of the time, the receiver's %s", percent(e.sender), percent(e.receiver))
+	says := e.busyEnds()
 	if e.wait >= waiting {
 		says += fmt.Sprintf("; the sender's could run and had no CPU for %s", percent(e.wait))
 	}
@@ -147,6 +159,19 @@ func (e evidence) ends() string {
 		says += fmt.Sprintf("; the receiver's could run and had no CPU for %s", percent(e.receiverWait))
 	}
 	return says
+}
+
+// busyEnds leaves out an end whose hot threads are not known, as what is counted in the kernel has none.
+func (e evidence) busyEnds() string {
+	switch {
+	case e.senderKnown && e.receiverKnown:
+		return fmt.Sprintf("the sender's threads were busy %s of the time, the receiver's %s", percent(e.sender), percent(e.receiver))
+	case e.senderKnown:
+		return fmt.Sprintf("the sender's threads were busy %s of the time, and of the receiver's nothing is known", percent(e.sender))
+	case e.receiverKnown:
+		return fmt.Sprintf("the receiver's threads were busy %s of the time, and of the sender's nothing is known", percent(e.receiver))
+	}
+	return "nothing is known of their threads"
 }
 
 // rate writes one in four digits.

@@ -170,14 +170,22 @@ func (e evidence) windowClosed() string {
 	if e.rwnd < mostOfTime {
 		return ""
 	}
-	return fmt.Sprintf("the receiver's TCP window was closed for %s of the time (rwnd-limited), its threads busy %s", percent(e.rwnd), percent(e.receiver))
+	says := fmt.Sprintf("the receiver's TCP window was closed for %s of the time (rwnd-limited)", percent(e.rwnd))
+	if e.receiverKnown {
+		says += ", its threads busy " + percent(e.receiver)
+	}
+	return says
 }
 
 func (e evidence) receiverBusy() string {
 	if e.spins || e.receiverMost < busy || e.receiverMost < e.senderMost {
 		return ""
 	}
-	return fmt.Sprintf("the receiver's threads were busy %s, the sender's %s", busyWords(e.receiver, e.receiverMost), percent(e.sender))
+	says := "the receiver's threads were busy " + busyWords(e.receiver, e.receiverMost)
+	if e.senderKnown {
+		says += ", the sender's " + percent(e.sender)
+	}
+	return says
 }
 
 // receiverStarved: as starved, where the receiver had less time left than the sender.

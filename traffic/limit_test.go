@@ -127,6 +127,36 @@ func TestALongMessageIsNoExcuse(t *testing.T) {
 	}
 }
 
+// TestABucketHandsOverItsBurstOnly: a stream's message that leaves in pieces excuses no more than these do.
+func TestABucketHandsOverItsBurstOnly(t *testing.T) {
+	load := result.Options{"message": int64(128 << 10)}
+	sender := offering(bulk(5, 0.1), result.Offered{TargetBitsPerSecond: 5e6, Method: TokenBucket, BurstPackets: 5})
+	if limit := Judge(load, sender, bulk(4.73, 0.1)); limit.Verdict != result.PathLimited {
+		t.Errorf("%+v", limit)
+	}
+	if limit := Judge(load, sender, bulk(4.94, 0.1)); limit.Verdict != result.RateReached {
+		t.Errorf("%+v", limit)
+	}
+}
+
+// TestWhoHasNoThreadsIsNotIdle: what counts in the kernel, or is a program of others, has no threads that would be known.
+func TestWhoHasNoThreadsIsNotIdle(t *testing.T) {
+	bare := func(end result.PairEnd) result.PairEnd { end.Threads, end.CPUSeconds = 0, 0; return end }
+	lossy := arriving(packets(9, 0.5), 2000, 0)
+	closed := connected(bulk(900, 0.5), result.Connection{RwndLimitedSeconds: 1.4})
+	for says, limit := range map[string]result.Limit{
+		"the sender's threads were busy 50 % of the time, and of the receiver's nothing is known": Judge(nil, packets(10, 0.5), bare(lossy)),
+		"the receiver's threads were busy 50 % of the time, and of the sender's nothing is known": Judge(nil, bare(packets(10, 0.5)), lossy),
+		"on the way: nothing is known of their threads":                                           Judge(nil, bare(packets(10, 0.5)), bare(lossy)),
+		"(rwnd-limited)": Judge(nil, closed, bare(bulk(900, 0.5))),
+		"the receiver's threads were busy 95 % of the time": Judge(nil, bare(bulk(900, 0)), bulk(900, 0.95)),
+	} {
+		if !strings.HasSuffix(limit.Says, says) {
+			t.Errorf("%q, want the end %q", limit.Says, says)
+		}
+	}
+}
+
 // TestWhatIsLostIsNotKept: of few packets, one that is lost is not one that is under way.
 func TestWhatIsLostIsNotKept(t *testing.T) {
 	end := func(n uint64) result.PairEnd {

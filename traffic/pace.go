@@ -5,6 +5,13 @@ import (
 	"time"
 )
 
+// TokenBucket is result.Offered.Method of a stream whose sending thread keeps the rate by Buckets. Its BurstPackets are segments
+// of SegmentBytes, the payload of one on Ethernet with timestamps.
+const (
+	TokenBucket  = "token-bucket"
+	SegmentBytes = 1448
+)
+
 // Bucket is a bounded token bucket: it lets a rate through and, after a delay,
 // catches up by its depth at most. It is arithmetic on the caller's clock, makes
 // no system call and allocates nothing. One goroutine uses it.

@@ -6,7 +6,7 @@ import "windtunnel/traffic"
 const (
 	methodFQ     = "kernel-fq"    // SO_MAX_PACING_RATE, by the outgoing device's fq
 	methodTCP    = "kernel-tcp"   // SO_MAX_PACING_RATE, by TCP itself
-	methodBucket = "token-bucket" // in the hot thread
+	methodBucket = traffic.TokenBucket // in the hot thread
 )
 
 // pacing is what keeps the rate; without a rate it is empty.
@@ -17,8 +17,7 @@ type pacing struct {
 }
 
 const (
-	// segment is the payload of a segment on Ethernet with timestamps.
-	segment = 1448
+	segment = traffic.SegmentBytes
 	// pieceSeconds is how much of the rate a paced thread hands over at once, and
 	// bucketSeconds how much it may catch up.
 	pieceSeconds  = 0.0005
