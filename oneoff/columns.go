@@ -20,8 +20,8 @@ func columnsFor(load result.Options) []column {
 		return columns
 	}
 	return append(columns,
-		column{"sent back", theirs(func(i result.Interval) string { return rate(8 * per(i, i.BackBytes)) })},
-		column{"received back", mine(func(i result.Interval) string { return rate(8 * per(i, i.BackBytes)) })})
+		column{"sent back", theirs(func(i result.Interval) string { return per(i, 8*i.BackBytes, rate) })},
+		column{"received back", mine(func(i result.Interval) string { return per(i, 8*i.BackBytes, rate) })})
 }
 
 // columnsForth tells kinds apart by the words that they use, as memoryOf does: requests are under way
@@ -30,14 +30,14 @@ func columnsForth(load result.Options) []column {
 	switch {
 	case load.Int("depth") > 0:
 		return []column{
-			{"requests", mine(func(i result.Interval) string { return requestRate(per(i, i.Packets)) })},
+			{"requests", mine(func(i result.Interval) string { return per(i, i.Packets, requestRate) })},
 			{"median", mine(func(i result.Interval) string { return latency(i.LatencyP50) })},
 			{"99 %", mine(func(i result.Interval) string { return latency(i.LatencyP99) })},
 		}
 	case load.Int("flows") > 0:
 		return []column{sentColumn, receivedColumn,
-			{"packets sent", mine(func(i result.Interval) string { return packetRate(per(i, i.Packets)) })},
-			{"received", theirs(func(i result.Interval) string { return packetRate(per(i, i.Packets)) })},
+			{"packets sent", mine(func(i result.Interval) string { return per(i, i.Packets, packetRate) })},
+			{"received", theirs(func(i result.Interval) string { return per(i, i.Packets, packetRate) })},
 			{"lost", theirs(func(i result.Interval) string { return fmt.Sprint(i.Lost) })},
 		}
 	}
@@ -47,8 +47,8 @@ func columnsForth(load result.Options) []column {
 }
 
 var (
-	sentColumn     = column{"sent", mine(func(i result.Interval) string { return rate(8 * per(i, i.Bytes)) })}
-	receivedColumn = column{"received", theirs(func(i result.Interval) string { return rate(8 * per(i, i.Bytes)) })}
+	sentColumn     = column{"sent", mine(func(i result.Interval) string { return per(i, 8*i.Bytes, rate) })}
+	receivedColumn = column{"received", theirs(func(i result.Interval) string { return per(i, 8*i.Bytes, rate) })}
 )
 
 // latency is a dash where no answer came: 0 would be the best of all.
@@ -59,12 +59,12 @@ func latency(seconds float64) string {
 	return span(seconds)
 }
 
-// per is a count by the second.
-func per(i result.Interval, count uint64) float64 {
-	if !(i.To > i.From) {
-		return 0
+// per is a count by the second, and a dash where the interval is too short for one: an end that did not run makes up for it in no time.
+func per(i result.Interval, count uint64, words func(float64) string) string {
+	if !(i.To-i.From >= leastRated) {
+		return "-"
 	}
-	return float64(count) / (i.To - i.From)
+	return words(float64(count) / (i.To - i.From))
 }
 
 func mine(value func(result.Interval) string) func(Paired) string {

@@ -90,7 +90,7 @@ func TestALatencyOfSurvivorsIsNotTold(t *testing.T) {
 // TestNoRateOfAnInstant: not in a summary, nor in a receiver's line, which tells both directions.
 func TestNoRateOfAnInstant(t *testing.T) {
 	end := result.PairEnd{WindowSeconds: 0.0002, Bytes: 1000, Packets: 1, Error: "context canceled"}
-	if text := moved(end, packetRate); text != "1000 bytes in 0.2 ms, which is too short for a rate (context canceled)" {
+	if text := moved(end, end.Packets, packetRate); text != "1000 bytes in 0.2 ms, which is too short for a rate (context canceled)" {
 		t.Errorf("a summary says %q", text)
 	}
 	both := result.PairEnd{WindowSeconds: 1, Opposite: &result.PairEnd{WindowSeconds: 1, Bytes: 125e6}}

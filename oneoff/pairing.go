@@ -8,9 +8,9 @@ import (
 	"windtunnel/result"
 )
 
-// Paired is one interval at both ends. An end that did not tell it is nil.
+// Paired is one interval at both ends, each with its own times. An end that did not tell it is nil.
 type Paired struct {
-	From     float64          `json:"from"` // seconds since the window began; the warm-up's are below zero
+	From     float64          `json:"from"` // seconds since the window began, of this end where it told; the warm-up's are below zero
 	To       float64          `json:"to"`
 	Sender   *result.Interval `json:"sender,omitempty"`
 	Receiver *result.Interval `json:"receiver,omitempty"`
@@ -60,11 +60,13 @@ func (p *pairing) take(i result.Interval, set func(*Paired)) {
 	if p.any && number <= p.shown {
 		return // its line is out already
 	}
-	pair, known := p.waiting[number]
-	if !known {
-		pair.From, pair.To = i.From, i.To
-	}
+	pair := p.waiting[number]
 	set(&pair)
+	timed := pair.Sender
+	if timed == nil {
+		timed = pair.Receiver
+	}
+	pair.From, pair.To = timed.From, timed.To
 	p.waiting[number] = pair
 	p.hand()
 }

@@ -36,18 +36,21 @@ func summariseWay(line lines, way result.Way, interrupted bool) {
 	if way.Back {
 		line("back", "from there to here")
 	}
-	perSecond := packetRate
-	if len(way.Sender.Latencies) > 0 {
+	perSecond, asks := packetRate, len(way.Sender.Latencies) > 0
+	if asks {
 		perSecond = requestRate
 	}
-	line("sent", "%s", moved(way.Sender, perSecond))
+	line("sent", "%s", moved(way.Sender, sentPackets(way.Sender), perSecond))
 	if text := endedLate(way); interrupted && text != "" {
 		line("received", "%s", text)
 	} else {
-		line("received", "%s", moved(way.Receiver, perSecond))
+		line("received", "%s", moved(way.Receiver, way.Receiver.Packets, perSecond))
+	}
+	if asks {
+		answered(line, way.Sender)
 	}
 	arrivals(line, way.Arrived())
-	if len(way.Sender.Latencies) > 0 {
+	if asks {
 		unasked(line, way.Sender.Offered)
 	}
 	frames(line, way.Sender, way.Receiver)
@@ -76,16 +79,31 @@ func (o Outcome) loadWords() []string {
 	return loadWords(kind, o.Load)
 }
 
+// sentPackets are the packets that an end sent in its window: of one that waits for answers its requests, also those that had none.
+func sentPackets(end result.PairEnd) uint64 {
+	if len(end.Latencies) > 0 && end.Arrived != nil {
+		return end.Arrived.Expected
+	}
+	return end.Packets
+}
+
+// answered is the rate of the answers that came.
+func answered(line lines, end result.PairEnd) {
+	if end.WindowSeconds >= leastRated {
+		line("answered", "%s", requestRate(float64(end.InWindow())/end.WindowSeconds))
+	}
+}
+
 // moved is what passed an end, by the second.
-func moved(end result.PairEnd, perSecond func(float64) string) string {
+func moved(end result.PairEnd, packets uint64, perSecond func(float64) string) string {
 	if end.WindowSeconds <= 0 {
 		return "not known"
 	}
 	text := tooShort(end)
 	if text == "" {
 		text = rate(8 * float64(end.Bytes) / end.WindowSeconds)
-		if end.Packets > 0 {
-			text += ", " + perSecond(float64(end.InWindow())/end.WindowSeconds)
+		if packets > 0 {
+			text += ", " + perSecond(float64(packets)/end.WindowSeconds)
 		}
 	}
 	if end.Error != "" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"windtunnel/result"
@@ -39,11 +40,25 @@ func (t *Text) Interval(p Paired) {
 		t.line("from    to", "", func(c column) string { return c.name })
 	}
 	t.lines++
-	note := ""
+	note := p.apart("sent", p.Sender) + p.apart("received", p.Receiver)
 	if p.From < 0 {
-		note = "  warm-up"
+		note += warmUp
 	}
 	t.line(fmt.Sprintf("%5.1f %5.1f", p.From, p.To), note, func(c column) string { return c.value(p) })
+}
+
+// warmUp is how a line of it ends.
+const warmUp = "  warm-up"
+
+// sameInterval is by how much an end's times may differ from their line's, of its length.
+const sameInterval = 0.25
+
+// apart is a note of an end whose figures are of another time than the line's, as it did not run when its interval should have ended.
+func (p Paired) apart(did string, i *result.Interval) string {
+	if i == nil || math.Abs(i.From-p.From)+math.Abs(i.To-p.To) <= sameInterval*(p.To-p.From) {
+		return ""
+	}
+	return fmt.Sprintf("  (%s from %.1f to %.1f)", did, i.From, i.To)
 }
 
 func (t *Text) line(when, note string, cell func(column) string) {
@@ -55,7 +70,7 @@ func (t *Text) line(when, note string, cell func(column) string) {
 	}
 	line.WriteString(note)
 	text := line.String()
-	if t.terminal && note != "" {
+	if t.terminal && strings.HasSuffix(note, warmUp) {
 		text = "\x1b[2m" + text + "\x1b[0m"
 	}
 	fmt.Fprintln(t.progress, text)

@@ -59,6 +59,24 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestRequestsThatHadNoAnswerWereSent: half of them had one.
+func TestRequestsThatHadNoAnswerWereSent(t *testing.T) {
+	within := uint64(151)
+	sender := result.PairEnd{
+		WindowSeconds: 3, Bytes: 2400, Packets: 151, Threads: 1, Offered: &result.Offered{},
+		Arrived: &result.Arrived{Expected: 300, Lost: 149, Within: &within}, Latencies: map[string]result.Histogram{result.LatencyActual: {Count: 151}},
+	}
+	o := Outcome{Kind: "ping", Host: "h", Window: 3, Pair: result.PairSample{Sender: sender, Receiver: result.PairEnd{WindowSeconds: 3, Bytes: 1208, Packets: 151}}}
+	var out bytes.Buffer
+	summarise(&out, o)
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"sent 6.400 kbit/s, 100.0 /s ", "received 3.221 kbit/s, 50.33 /s ", "answered 50.33 /s ", "300 expected, 149 lost"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q: %s", want, out.String())
+		}
+	}
+}
+
 // filled is a kind's load with its defaults, as a measurement has it.
 func filled(t *testing.T, name string, given result.Options) result.Options {
 	t.Helper()
@@ -110,7 +128,9 @@ func TestColumnsAreTheKinds(t *testing.T) {
 // TestIntervalLines are plain where nobody looks, and have the columns of their kind.
 func TestIntervalLines(t *testing.T) {
 	stream := Paired{From: -1, To: 0, Sender: &result.Interval{From: -1, Bytes: 125e6, Retransmits: 3}}
-	packets := Paired{To: 1, Sender: &result.Interval{To: 1, Bytes: 1e6, Packets: 1000}, Receiver: &result.Interval{To: 2, Bytes: 1e6, Packets: 900, Lost: 100}}
+	packets := Paired{To: 1, Sender: &result.Interval{To: 1, Bytes: 1e6, Packets: 1000}, Receiver: &result.Interval{To: 1, Bytes: 5e5, Packets: 450, Lost: 100}}
+	held := Paired{From: 2, To: 3, Sender: &result.Interval{From: 2, To: 3, Bytes: 1e6, Packets: 1000}, Receiver: &result.Interval{From: 2.7, To: 3, Bytes: 3e6, Packets: 3000}}
+	short := Paired{From: 2, To: 3, Sender: &result.Interval{From: 2.0, To: 3, Packets: 1000}, Receiver: &result.Interval{From: 2.9999, To: 3, Packets: 3000, Lost: 7}}
 	requests := Paired{To: 1, Sender: &result.Interval{To: 1, Packets: 1000, LatencyP50: 1e-4, LatencyP99: 5e-3}}
 	for name, c := range map[string]struct {
 		kind     string
@@ -121,6 +141,8 @@ func TestIntervalLines(t *testing.T) {
 		"stream":   {"stream", stream, false, []string{"retransmits\n", "-1.0   0.0    1.000 Gbit/s               -               3  warm-up\n"}},
 		"terminal": {"stream", stream, true, []string{"\x1b[2m", "\x1b[0m\n"}},
 		"packets":  {"datagram", packets, true, []string{"1.000 kpps       450.0 pps             100\n"}},
+		"held up":  {"datagram", held, false, []string{"1.000 kpps      10.00 kpps               0  (received from 2.7 to 3.0)\n"}},
+		"no time":  {"datagram", short, true, []string{"1.000 kpps               -               7  (received from 3.0 to 3.0)\n"}},
 		"requests": {"ping", requests, false, []string{"requests          median            99 %\n", "1.000 k/s        100.0 us        5.000 ms\n"}},
 	} {
 		var progress bytes.Buffer
