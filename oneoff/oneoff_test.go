@@ -178,6 +178,24 @@ func TestDataPorts(t *testing.T) {
 	}
 }
 
+// TestDataPortsOfDatagrams: a firewall lets TCP and UDP of the range through, so a number whose UDP is taken is none of it.
+func TestDataPortsOfDatagrams(t *testing.T) {
+	taken, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := taken.LocalAddr().(*net.UDPAddr).Port
+	config, _ := receiver(t, Native{DataPorts: PortRange{port, port}}, traffic.ServerConfig{MaxClients: 2})
+	config.Kind, config.Load, config.Window = "datagram", result.Options{"packets": 1000.0}, time.Second
+	if _, err := Send(within(t, 30*time.Second), config, Show{}); err == nil || !strings.Contains(err.Error(), "are in use") {
+		t.Errorf("with the only port's UDP taken: %v", err)
+	}
+	taken.Close()
+	if _, err := Send(within(t, 30*time.Second), config, Show{}); err != nil {
+		t.Errorf("with it free: %v", err)
+	}
+}
+
 func TestPortInUse(t *testing.T) {
 	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 1})
 	err := Native{Port: config.Port}.Serve(within(t, 10*time.Second), traffic.ServerConfig{Host: "127.0.0.1"})

@@ -36,7 +36,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 	}
 	ln := &listener{load: l, door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), agreed: make(chan *session, 1)}
 	if local := socket.Addr().(*net.TCPAddr); !local.IP.IsUnspecified() {
-		if ln.bound, err = bindThreads(l, local); err != nil {
+		if ln.bound, err = bindThreads(l, local, namesPort(order.Address)); err != nil {
 			socket.Close()
 			return nil, fmt.Errorf("opening UDP sockets on %s: %w", local.IP, err)
 		}
@@ -147,7 +147,7 @@ func (ln *listener) close() {
 // accept tells the sender the ports and waits until it has heard from every flow.
 func (s *session) accept(stop func() bool) (err error) {
 	if s.conns == nil {
-		if s.conns, err = bindThreads(s.load, s.conn.LocalAddr().(*net.TCPAddr)); err != nil {
+		if s.conns, err = bindThreads(s.load, s.conn.LocalAddr().(*net.TCPAddr), false); err != nil {
 			s.conn.Write(encodeAnswer(noSockets, nil))
 			return err
 		}
@@ -166,11 +166,26 @@ func (s *session) accept(stop func() bool) (err error) {
 	return err
 }
 
+// namesPort tells whether who listens was told on which port.
+func namesPort(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Port() != 0
+}
+
 // bindThreads opens a socket a thread. The first has the number of the control
-// connection's port where that is free: one number to let through a packet filter.
-func bindThreads(l load, local *net.TCPAddr) (conns []*net.UDPConn, err error) {
+// connection's port where that is free: one number to let through a packet filter, and
+// where it was named no other will do.
+func bindThreads(l load, local *net.TCPAddr, named bool) (conns []*net.UDPConn, err error) {
 	for i := range l.threads {
-		c, err := bindFlow(l, local, i == 0)
+		at := net.UDPAddr{IP: local.IP, Zone: local.Zone}
+		if i == 0 {
+			at.Port = local.Port
+		}
+		c, err := bindFlow(l, at)
+		if err != nil && i == 0 && !named {
+			at.Port = 0
+			c, err = bindFlow(l, at)
+		}
 		if err != nil {
 			closeConns(conns)
 			return nil, err
@@ -180,15 +195,8 @@ func bindThreads(l load, local *net.TCPAddr) (conns []*net.UDPConn, err error) {
 	return conns, nil
 }
 
-func bindFlow(l load, local *net.TCPAddr, same bool) (*net.UDPConn, error) {
-	at := &net.UDPAddr{IP: local.IP, Zone: local.Zone}
-	if same {
-		at.Port = local.Port
-	}
-	c, err := net.ListenUDP("udp", at)
-	if err != nil && same {
-		return bindFlow(l, local, false)
-	}
+func bindFlow(l load, at net.UDPAddr) (*net.UDPConn, error) {
+	c, err := net.ListenUDP("udp", &at)
 	if err != nil {
 		return nil, err
 	}
