@@ -69,3 +69,60 @@ func TestThreadsThatEndedHaveWorked(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersThatWaitedForAThreadAreNotLost: both pingers find two answers in the socket when the trial is over, one of a request that
+// was given up meanwhile and one of a request that was not.
+func TestAnswersThatWaitedForAThreadAreNotLost(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	now := nanotime()
+	l := load{shape: shape{message: 8, response: 8}, udp: true, depth: 1, wait: 200 * time.Millisecond, flows: 2, threads: 1, outstanding: 4}
+	p := plan{start: now - 900*ms, from: now - 900*ms, to: now - 400*ms, stop: now - 300*ms}
+	var halted atomic.Bool
+	for name, rest := range map[string]func(near *net.UDPConn, miss func(*tally, *outstanding)) *tally{
+		"own": func(near *net.UDPConn, miss func(*tally, *outstanding)) *tally {
+			file, err := near.File()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			g, err := newPinger(l, p, 0, []int{int(file.Fd())}, &halted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			miss(g.tally, &g.flows[0].out)
+			g.rest()
+			return g.tally
+		},
+		"portable": func(near *net.UDPConn, miss func(*tally, *outstanding)) *tally {
+			g := newPortablePinger(l, p, 0, []net.Conn{near}, &halted)
+			miss(g.tally, &g.flows[0].out)
+			if err := g.rest(g.flows[0], make([]byte, 64)); err != nil {
+				t.Fatal(err)
+			}
+			g.tally.flush(nanotime())
+			return g.tally
+		},
+	} {
+		far, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer far.Close()
+		near := dial(t, "udp", far.LocalAddr().String()).(*net.UDPConn)
+		for _, number := range []byte{0, 1} {
+			if _, err := far.WriteTo([]byte{number, 0, 0, 0, 0, 0, 0, 0}, near.LocalAddr()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := rest(near, func(tally *tally, out *outstanding) {
+			for _, r := range []request{{intended: now - 800*ms, sent: now - 800*ms}, {intended: now - 450*ms, sent: now - 50*ms}} {
+				out.book(r.intended)
+				out.left(r.sent)
+			}
+			tally.note(out.giveUp(now-600*ms), now, givenUp)
+		})
+		if got.late != 1 || got.answered != 1 || got.lost != 0 {
+			t.Errorf("%s: %d late, %d answered, %d lost, want one, one and none", name, got.late, got.answered, got.lost)
+		}
+	}
+}

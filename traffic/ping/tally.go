@@ -36,6 +36,9 @@ type ended struct {
 	read                 bool
 }
 
+// restMost bounds, in ns, how long a flow's answers are taken that wait in its socket when the trial is over.
+const restMost = 200e6
+
 // flushEvery is how many requests may end before the histograms must take them.
 const flushEvery = 512
 
