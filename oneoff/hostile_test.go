@@ -325,6 +325,9 @@ func TestBytesAreBounded(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "--max-bytes") {
 				t.Errorf("%s, %s: got %v", direction, interval, err)
 			}
+			if says := got.Pair.Sender.Error + got.Pair.Receiver.Error; strings.Contains(says, "context") || !strings.Contains(says, "--max-bytes") {
+				t.Errorf("%s, %s: the ends say %q", direction, interval, says)
+			}
 			if !got.Usable() || got.Pair.Sender.WindowSeconds > 50 {
 				t.Errorf("%s, %s: took %g s", direction, interval, got.Pair.Sender.WindowSeconds)
 			}

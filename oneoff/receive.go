@@ -132,11 +132,19 @@ func (s *session) conclude(end result.PairEnd, err, early error) error {
 		s.end.Error = ""
 		return nil
 	case early != nil:
+		why(s.end, early)
 		return early
 	case err == nil && s.end == nil:
 		return errors.New("the receiver counted nothing")
 	}
 	return err
+}
+
+// why tells an end that was cancelled what by.
+func why(end *result.PairEnd, cause error) {
+	if end != nil && end.Error == context.Canceled.Error() {
+		end.Error = cause.Error()
+	}
 }
 
 // says is the order in a line.

@@ -178,7 +178,7 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 	defer cancel()
 	worker, err := s.kind.Prepare(preparing, traffic.Order{Role: traffic.Send, Kind: s.Kind, Load: s.Load, Address: address, CPUs: s.CPUs})
 	if err != nil {
-		return Outcome{}, fmt.Errorf("preparing to send to %s (may the data's port pass? `windtunnel recv --data-ports` fixes which it is): %w", address, err)
+		return Outcome{}, fmt.Errorf("preparing to send to %s%s: %w", address, mayPass(err), err)
 	}
 	defer worker.Close()
 	start, err := s.start()
@@ -189,6 +189,15 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 		return Outcome{}, ctx.Err()
 	}
 	return s.run(ctx, worker, start)
+}
+
+// mayPass asks for the data's port where it is the connection to it that failed.
+func mayPass(err error) string {
+	var way *net.OpError
+	if errors.As(err, &way) || errors.Is(err, context.DeadlineExceeded) {
+		return " (may the data's port pass? `windtunnel recv --data-ports` fixes which it is)"
+	}
+	return ""
 }
 
 // order greets, says what is wanted, and returns where the data goes.
@@ -282,6 +291,9 @@ func (s *sending) await(ctx context.Context, early bool, r *remote, listening *s
 	listening.Wait()
 }
 
+// errByReceiver is why this end stopped where the receiver failed, whose own words stand beside.
+var errByReceiver = errors.New("ended by the receiver")
+
 // outcome puts both ends together.
 func (s *sending) outcome(ctx context.Context, mine result.PairEnd, r *remote, err error) (Outcome, error) {
 	o := Outcome{Kind: s.Kind, Host: s.Host, Load: s.Load, WarmUp: s.WarmUp.Seconds(), Window: s.Window.Seconds(), Interrupted: ctx.Err() != nil}
@@ -291,6 +303,9 @@ func (s *sending) outcome(ctx context.Context, mine result.PairEnd, r *remote, e
 	}
 	if mine.WindowSeconds == 0 && err == nil {
 		err = errors.New("the sender counted nothing")
+	}
+	if r.err != nil {
+		why(&o.Pair.Sender, errByReceiver)
 	}
 	switch {
 	case o.Interrupted && o.Usable():
