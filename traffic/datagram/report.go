@@ -119,7 +119,7 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	arrived.Lost = arrived.Expected - all.Packets - all.Late
 	var drops uint64
 	end.Calls, _, drops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
-	arrived.SocketDrops = droppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
+	arrived.SocketDrops = DroppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
 	arrived.Raised = r.engine.Raised()
 	spent := r.ended.Receive.Since(r.began.Receive)
@@ -146,11 +146,11 @@ func (r *run) corruptBefore(flows []FlowCounts) (n uint64) {
 	return n
 }
 
-// droppedDatagrams is how many datagrams the socket's drops were. The kernel
+// DroppedDatagrams is how many datagrams the socket's drops were. The kernel
 // counts an aggregate once (sk_drops in include/net/sock.h): it is taken for as
-// many datagrams as those that came had. The counter's window is not quite the
-// marks', so it is at most what was lost.
-func droppedDatagrams(drops, packets, messages, lost uint64) uint64 {
+// many datagrams as those that came had. The counter's window is not quite that
+// of what was lost, so it is at most that.
+func DroppedDatagrams(drops, packets, messages, lost uint64) uint64 {
 	if messages > 0 && packets > messages {
 		drops = uint64(float64(drops) * float64(packets) / float64(messages))
 	}

@@ -8,6 +8,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"windtunnel/traffic/datagram"
 )
 
 // TestArithmetic sends datagrams in an order of its own, and wants iperf3's
@@ -90,4 +92,39 @@ func (h *host) datagrams(t *testing.T, size int, order []uint64) {
 		t.Fatal(err)
 	}
 	r.sendState(iperfDone)
+}
+
+// TestWhatTheSocketDropped is told in datagrams: the socket counts messages, which with GRO are many of them each, and no more than
+// are lost. Each span has its own mean.
+func TestWhatTheSocketDropped(t *testing.T) {
+	at := func(packets, messages, lost, drops uint64) datagram.FlowCounts {
+		return datagram.FlowCounts{Packets: packets, Calls: messages, Lost: lost, SocketDrops: drops}
+	}
+	for name, c := range map[string]struct {
+		before, now datagram.FlowCounts
+		want        uint64
+	}{
+		"aggregates of 60":     {now: at(30_000, 500, 15_300, 255), want: 15_300},
+		"some of what is lost": {now: at(30_000, 500, 15_300, 25), want: 1500},
+		"single ones":          {now: at(3000, 3000, 2656, 2000), want: 2000},
+		"more than are lost":   {now: at(3000, 3000, 2656, 2780), want: 2656},
+		"after what was omitted": {
+			before: at(1000, 1000, 300, 300), now: at(31_000, 1500, 900, 305), want: 300,
+		},
+		"before nothing came": {now: at(0, 0, 0, 7)},
+	} {
+		streams := []*dataStream{{id: 1}}
+		mover := &datagramMover{streams: streams, length: 1000}
+		read := func(f datagram.FlowCounts) reading { return reading{streams: []counts{mover.counts(false, f)}} }
+		tally := newTally(Test{Protocol: UDP, Length: 1000}, streams, time.Now())
+		tally.reset(read(c.before))
+		now := read(c.now)
+		e := End{Streams: []StreamEnd{tally.streamEnd(0, streams[0], now, streamResult{}, false)}}
+		if got := e.pair(Start{}).Arrived; got.SocketDrops != c.want || got.Lost != c.now.Lost-c.before.Lost {
+			t.Errorf("%s: %d of %d lost ones were dropped in the socket; want %d", name, got.SocketDrops, got.Lost, c.want)
+		}
+		if got := tally.interval(now).Streams[0].UDP.True.SocketDrops; got != c.want {
+			t.Errorf("%s: %d in the interval; want %d", name, got, c.want)
+		}
+	}
 }

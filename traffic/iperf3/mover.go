@@ -67,8 +67,10 @@ type udpCounts struct {
 	packets    int64
 	errors     int64
 	outOfOrder int64
-	jitter     float64 // seconds
-	arrivals   *Arrivals
+	jitter     float64   // seconds
+	arrivals   *Arrivals // but for SocketDrops, which are of a span
+	messages   uint64    // aggregates of datagrams, as the socket counts them: that came,
+	dropped    uint64    // and for which its buffer was full
 }
 
 // limits end senders on their own, where the engine can count them exactly.

@@ -116,10 +116,8 @@ func (d *datagramMover) counts(sender bool, f datagram.FlowCounts) counts {
 	c.bytes += (f.Duplicate + f.Late) * d.length
 	c.udp = &udpCounts{
 		packets: int64(f.Highest), errors: f.IperfErrors, outOfOrder: f.IperfOutOfOrder, jitter: f.Jitter,
-		arrivals: &Arrivals{
-			Received: f.Packets, Lost: f.Lost, Late: f.Late, Reordered: f.Reordered,
-			Duplicate: f.Duplicate, Corrupt: f.Corrupt, SocketDrops: f.SocketDrops,
-		},
+		arrivals: &Arrivals{Received: f.Packets, Lost: f.Lost, Late: f.Late, Reordered: f.Reordered, Duplicate: f.Duplicate, Corrupt: f.Corrupt},
+		messages: f.Calls, dropped: f.SocketDrops,
 	}
 	return c
 }

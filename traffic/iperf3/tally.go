@@ -1,6 +1,10 @@
 package iperf3
 
-import "time"
+import (
+	"time"
+
+	"windtunnel/traffic/datagram"
+)
 
 // tally turns readings of the streams into what iperf3 reports: intervals, what
 // is omitted, the end.
@@ -102,9 +106,18 @@ func differ(before, now *udpCounts) *Datagrams {
 	}
 	d.LostPercent = percent(d.Lost, d.Packets)
 	if now.arrivals != nil && before.arrivals != nil {
-		d.True = now.arrivals.since(before.arrivals)
+		d.True = now.arrived(before)
 	}
 	return d
+}
+
+// arrived is what became of datagrams since an earlier reading. Each stream has its own socket, so that what that dropped is told
+// in datagrams by the mean of what came to it meanwhile.
+func (u *udpCounts) arrived(before *udpCounts) *Arrivals {
+	a := u.arrivals.since(before.arrivals)
+	came := a.Received + a.Late + a.Duplicate
+	a.SocketDrops = datagram.DroppedDatagrams(u.dropped-before.dropped, came, u.messages-before.messages, a.Lost)
+	return a
 }
 
 func percent(part, whole int64) float64 {
@@ -121,7 +134,7 @@ func (a *Arrivals) since(b *Arrivals) *Arrivals {
 	return &Arrivals{
 		Received: less(a.Received, b.Received), Lost: less(a.Lost, b.Lost), Late: less(a.Late, b.Late),
 		Reordered: less(a.Reordered, b.Reordered), Duplicate: less(a.Duplicate, b.Duplicate),
-		Corrupt: less(a.Corrupt, b.Corrupt), SocketDrops: less(a.SocketDrops, b.SocketDrops),
+		Corrupt: less(a.Corrupt, b.Corrupt),
 	}
 }
 

@@ -123,7 +123,7 @@ func (t *tally) datagramsEnd(i int, s *dataStream, now *udpCounts, mine, other s
 	if !s.sender {
 		base := t.base.streams[i].udp
 		e.OutOfOrder = now.outOfOrder - base.outOfOrder
-		e.True = now.arrivals.since(base.arrivals)
+		e.True = now.arrived(base)
 	}
 	return e
 }
