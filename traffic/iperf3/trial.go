@@ -43,27 +43,56 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 	if errors.Is(err, errStream) {
 		err = t.reason(err)
 	}
-	ended := time.Now()
-	if !t.quiet.IsZero() {
-		ended = t.quiet
+	var last reading
+	if t.server {
+		last = t.stopServer(err)
+	} else {
+		last, err = t.stopClient(ctx, err)
 	}
-	if t.server && errors.Is(err, errEnded) {
-		ended = t.drain()
-	}
-	if !t.server && errors.Is(err, errEnded) && !t.test.receives(true) {
-		// Halting waits 0.1 s where nothing comes any more, by which the sender's time would be too long.
-		t.told = t.control.sendState(testEnd) == nil
-	}
-	t.mover.halt()
-	if !t.server && errors.Is(err, errEnded) && t.test.Duration == 0 {
-		ended, err = t.empty(ctx, ended)
-	}
-	last := t.mover.read()
-	// Halting waits for threads that wait for data; that time is not the test's.
-	last.at = ended
 	t.lastInterval(last)
 	if !t.tally.omitted { // nothing that counts has begun
 		t.count(last)
+	}
+	return last, err
+}
+
+func (t *trial) stopServer(err error) reading {
+	ended := time.Now()
+	if errors.Is(err, errEnded) {
+		ended = t.drain()
+	}
+	t.mover.halt()
+	last := t.mover.read()
+	// Halting waits for threads that wait for data; that time is not the test's.
+	last.at = ended
+	return last
+}
+
+// stopClient ends what this end sends, waits until that has come where a limit asks for it, tells the server, and then ends the
+// rest: halting receivers waits 0.1 s where nothing comes any more, by which the server's time would be too long. What comes
+// meanwhile is none of the test's.
+func (t *trial) stopClient(ctx context.Context, err error) (reading, error) {
+	end := t.mover.glance()
+	if errors.Is(err, errEnded) {
+		t.mover.haltSenders()
+		if t.test.Duration == 0 {
+			err = t.empty(ctx)
+			end = t.mover.glance()
+		}
+	}
+	if errors.Is(err, errEnded) {
+		t.told = t.control.sendState(testEnd) == nil
+	}
+	t.mover.halt()
+	last := t.mover.read()
+	last.at, last.receive = end.at, end.receive
+	if !t.quiet.IsZero() {
+		last.at = t.quiet
+	}
+	for i, s := range t.streams {
+		if !s.sender {
+			last.streams[i] = end.streams[i]
+		}
 	}
 	return last, err
 }
@@ -264,22 +293,22 @@ const (
 
 // empty waits until the other end has what this one sent, which took until then, or
 // what it says instead; errEnded is the regular end.
-func (t *trial) empty(ctx context.Context, ended time.Time) (time.Time, error) {
+func (t *trial) empty(ctx context.Context) error {
 	tick := time.NewTicker(emptyTick)
 	defer tick.Stop()
-	for limit := ended.Add(emptyLimit); t.mover.queued() > 0 && ended.Before(limit); ended = time.Now() {
+	for limit := time.Now().Add(emptyLimit); t.mover.queued() > 0 && time.Now().Before(limit); {
 		select {
 		case <-ctx.Done():
-			return ended, ErrInterrupted
+			return ErrInterrupted
 		case h := <-t.control.listen():
 			t.control.heard()
 			if err := t.hear(h); err != nil {
-				return ended, err
+				return err
 			}
 		case <-tick.C:
 		}
 	}
-	return ended, errEnded
+	return errEnded
 }
 
 // drainQuiet and drainLimit bound how long a server goes on reading after the

@@ -2,6 +2,7 @@ package iperf3
 
 import (
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -148,5 +149,116 @@ func TestTheLastIntervalEndsWithTheTest(t *testing.T) {
 	}
 	if err := s.tick(began.Add(test.Duration)); err != errEnded || len(r.intervals) != 1 {
 		t.Errorf("%v, %d intervals before the last one", err, len(r.intervals))
+	}
+}
+
+// endMover has an other end that sends until it hears of the test's end, and whose last block comes while this end's threads
+// wait for one.
+type endMover struct {
+	lateMover
+	heard          chan struct{} // closed when the server has the end
+	sent, received uint64
+	queue          int // looks until all that was sent is acknowledged
+	halting, empty time.Time
+	early, unasked bool // the server heard of the end before the senders had ended; it did not, while this end waited
+}
+
+func (m *endMover) isOver() bool {
+	select {
+	case <-m.heard:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *endMover) glance() reading {
+	r := reading{at: time.Now(), streams: make([]counts, len(m.streams))}
+	for i, s := range m.streams {
+		r.streams[i].bytes = m.received
+		if s.sender {
+			r.streams[i].bytes = m.sent
+		}
+	}
+	return r
+}
+
+func (m *endMover) read() reading { return m.glance() }
+
+func (m *endMover) haltSenders() {
+	m.halting, m.early = time.Now(), m.early || m.isOver()
+	m.sent += 10 // what a last call still sent
+}
+
+func (m *endMover) queued() uint64 {
+	m.early = m.early || m.isOver()
+	if m.queue == 0 {
+		m.empty = time.Now()
+		return 0
+	}
+	m.queue--
+	m.received += 1000 // meanwhile
+	return 1
+}
+
+func (m *endMover) halt() {
+	select {
+	case <-m.heard:
+	case <-time.After(time.Second):
+		m.unasked = true
+	}
+	m.received += 1000
+}
+
+// TestAClientTellsItsEndBeforeItWaits for its receivers' last calls, and after its senders' end; what comes then is none of the test's.
+// Where a limit ends it, what was sent has come first, and what is received counts until then, too.
+func TestAClientTellsItsEndBeforeItWaits(t *testing.T) {
+	const limit = 50_000
+	back, forth := &dataStream{id: 1}, &dataStream{id: 3, sender: true}
+	both := []*dataStream{forth, back}
+	for name, c := range map[string]struct {
+		test     Test
+		streams  []*dataStream
+		received uint64
+	}{
+		"both ways, by time":   {Test{Duration: time.Millisecond, Bidirectional: true}, both, limit},
+		"both ways, by bytes":  {Test{Bytes: limit, Bidirectional: true}, both, limit + 3000},
+		"reverse, by time":     {Test{Duration: time.Millisecond, Reverse: true}, []*dataStream{back}, limit},
+		"reverse, by bytes":    {Test{Bytes: limit, Reverse: true}, []*dataStream{back}, limit},
+		"UDP both ways":        {Test{Protocol: UDP, Duration: time.Millisecond, Bidirectional: true}, both, limit},
+		"forth alone, by time": {Test{Duration: time.Millisecond}, []*dataStream{forth}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			near, far := net.Pipe()
+			m := &endMover{lateMover: lateMover{streams: c.streams}, heard: make(chan struct{}), received: limit}
+			if c.test.Bytes > 0 && c.test.Bidirectional {
+				m.queue = 3
+			}
+			go func() {
+				defer close(m.heard)
+				far.Read(make([]byte, 1))
+			}()
+			s := &trial{
+				test: c.test, streams: c.streams, mover: m, control: newControl(t.Context(), near), observer: &record{},
+				guard: guard{silence: time.Minute, silent: noneCame},
+			}
+			defer s.control.close()
+			last, err := s.flow(t.Context())
+			if !errors.Is(err, errEnded) || m.early || m.unasked {
+				t.Fatalf("%v; the server heard of it too early: %v, too late: %v", err, m.early, m.unasked)
+			}
+			for i, stream := range c.streams {
+				want := c.received
+				if stream.sender {
+					want = m.sent
+				}
+				if got := last.streams[i].bytes; got != want {
+					t.Errorf("stream %d has %d bytes; want %d", stream.id, got, want)
+				}
+			}
+			if last.at.Before(m.empty) || m.empty.IsZero() && last.at.After(m.halting) && !m.halting.IsZero() {
+				t.Errorf("it ended at %v, its senders were halted at %v, and all had come at %v", last.at, m.halting, m.empty)
+			}
+		})
 	}
 }
