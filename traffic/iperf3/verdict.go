@@ -14,35 +14,55 @@ type untold struct {
 }
 
 // limit says what bounded the test, by what both ends tell (traffic.Judge). Where the verdict hangs on what the
-// other one does not tell, there is none.
+// other one does not tell, there is none; of each direction for itself, as the nearer limit of the two hides the other.
 func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 	if peer == nil {
 		return result.Limit{Says: "no verdict: the other end's figures are missing"}
 	}
-	many := len(t.streams)
-	limit := t.judge(e, now, untold{threads: many})
-	switch {
-	case t.judge(e, now, untold{threads: many, drops: true}).Verdict != limit.Verdict:
-		says := "no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there"
-		return result.Limit{Says: says}
-	case t.judge(e, now, untold{threads: 1}).Verdict != limit.Verdict:
-		says := fmt.Sprintf("no verdict: the other end used %.2f CPUs, and does not tell whether by one thread or by %d", e.Remote.Total/100, many)
-		return result.Limit{Says: says}
+	load := result.Options{"message": int64(t.test.Length)}
+	alone := func(sends bool) judgement {
+		return func(other untold) result.Limit {
+			w := t.way(e, now, sends, other)
+			return traffic.Judge(load, w.Sender, w.Receiver)
+		}
 	}
-	return limit
+	if !t.test.Bidirectional {
+		limit, _ := t.sure(e, alone(t.streams[0].sender))
+		return limit
+	}
+	both, _ := t.sure(e, func(other untold) result.Limit {
+		forth, back := t.way(e, now, true, other), t.way(e, now, false, other)
+		forth.Sender.Opposite, forth.Receiver.Opposite = &back.Receiver, &back.Sender
+		return traffic.Judge(load, forth.Sender, forth.Receiver)
+	})
+	forth, forthHangs := t.sure(e, alone(true))
+	back, backHangs := t.sure(e, alone(false))
+	switch {
+	case !forthHangs && !backHangs:
+	case forth.Says == back.Says:
+		both.Says = forth.Says
+	default:
+		both.Says = "forth: " + forth.Says + "; back: " + back.Says
+	}
+	return both
 }
 
-// judge takes that for what the other end does not tell.
-func (t *tally) judge(e End, now reading, other untold) result.Limit {
-	forth, back := t.way(e, now, true, other), t.way(e, now, false, other)
-	load := result.Options{"message": int64(t.test.Length)}
+// judgement is a verdict that takes that for what the other end does not tell.
+type judgement func(untold) result.Limit
+
+// sure is the verdict, if it does not hang on what is not told.
+func (t *tally) sure(e End, judge judgement) (limit result.Limit, hangs bool) {
+	many := len(t.streams)
+	limit = judge(untold{threads: many})
 	switch {
-	case t.test.Bidirectional:
-		forth.Sender.Opposite, forth.Receiver.Opposite = &back.Receiver, &back.Sender
-	case forth.Sender.WindowSeconds == 0:
-		forth = back
+	case judge(untold{threads: many, drops: true}).Verdict != limit.Verdict:
+		says := "no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there"
+		return result.Limit{Says: says}, true
+	case judge(untold{threads: 1}).Verdict != limit.Verdict:
+		says := fmt.Sprintf("no verdict: the other end used %.2f CPUs, and does not tell whether by one thread or by %d", e.Remote.Total/100, many)
+		return result.Limit{Says: says}, true
 	}
-	return traffic.Judge(load, forth.Sender, forth.Receiver)
+	return limit, false
 }
 
 // way is the direction in which this end sends, or the other one.

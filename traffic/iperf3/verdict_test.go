@@ -19,6 +19,7 @@ type ended struct {
 	lost          int64   // datagrams of a stream, as the receiver tells
 	rwnd          time.Duration
 	silent        bool // the other end's figures are missing
+	whole         bool // what comes back loses none
 }
 
 func (c ended) limit() result.Limit {
@@ -36,7 +37,9 @@ func (c ended) limit() result.Limit {
 			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent}, Received: Sum{Seconds: 2, Bytes: c.got}}
 			if c.test.Protocol == UDP {
 				s.UDP = &UDPEnd{SentPackets: int64(c.sent / 1000), ReceivedPackets: int64(c.sent / 1000), Lost: c.lost}
-				if !sends {
+				if !sends && c.whole {
+					s.UDP.True = &Arrivals{Received: c.got / 1000}
+				} else if !sends {
 					s.UDP.True = &Arrivals{Received: c.got / 1000, Lost: uint64(c.lost), SocketDrops: uint64(c.lost)}
 				}
 			}
@@ -60,6 +63,7 @@ func TestLimit(t *testing.T) {
 	one, four, both := Test{Parallel: 1}, Test{Parallel: 4}, Test{Parallel: 1, Bidirectional: true}
 	back := Test{Parallel: 1, Reverse: true}
 	udp, udpBack := Test{Protocol: UDP, Parallel: 1}, Test{Protocol: UDP, Parallel: 1, Reverse: true}
+	udpBoth := Test{Protocol: UDP, Parallel: 1, Bidirectional: true}
 	paced := Test{Protocol: UDP, Parallel: 2, BitsPerSecond: 1e6}
 	for name, c := range map[string]struct {
 		ended
@@ -77,6 +81,9 @@ func TestLimit(t *testing.T) {
 		"datagrams lost":             {ended{test: udp, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, "", "found no room"},
 		"the other end's, too":       {ended{test: udp, send: spent(1, 1950*time.Millisecond), peerCPU: 97, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "busy 97 %"},
 		"no room at this end":        {ended{test: udpBack, receive: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "buffer overflowed"},
+		"lost both ways":             {ended{test: udpBoth, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "forth: no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there; back: the receiving socket's buffer overflowed"},
+		"lost forth":                 {ended{test: udpBoth, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100, whole: true}, "", "found no room there; back: neither end"},
+		"unknown of both ways":       {ended{test: both, send: spent(1, time.Second), receive: spent(1, time.Second), peerCPU: 120, sent: much, got: much}, "", "no verdict: the other end used 1.20 CPUs, and does not tell whether by one thread or by 2"},
 		"the rate":                   {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "2.000 Mbit/s"},
 		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
 	} {
