@@ -21,6 +21,10 @@ const (
 	// that has been silent for longest is closed, as whoever means it says so at once.
 	mostClients = 1024
 	mostUnknown = 1024
+	// lateStream is for how long a data stream may be under way whose session ended without it, and mostLacking
+	// bounds the sessions that are known for it: the next client's cookie is another one.
+	lateStream  = 2 * time.Second
+	mostLacking = 256
 )
 
 // server answers many clients: connections are matched to their session by the
@@ -35,6 +39,7 @@ type server struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	known   map[cookie]*session
+	lacking []lackingSession        // the last ones
 	count   uint64                  // sessions so far
 	unknown map[uint64]*net.TCPConn // connections that have not said whose they are, as they were accepted
 	idle    *time.Timer
@@ -44,6 +49,12 @@ type server struct {
 
 	toldOfUnknown time.Time // when Refused was told of one
 	untold        int       // of how many it was not, since then
+}
+
+// lackingSession ended before all its data streams had come.
+type lackingSession struct {
+	name cookie
+	at   time.Time
 }
 
 // Serve listens and answers clients until ctx ends, or as OneOff and IdleTimeout
@@ -177,17 +188,24 @@ func deny(conn net.Conn) {
 func (s *server) welcome(ctx context.Context, conn *net.TCPConn, index uint64) {
 	name, err := s.identify(ctx, conn, index)
 	s.mu.Lock()
-	owner := s.known[name]
+	owner, late := s.known[name], s.comesLate(name)
 	s.mu.Unlock()
 	switch {
 	case err != nil:
 		conn.Close()
 		s.unidentified(conn, err)
+	case owner == nil && late:
+		deny(conn)
 	case owner == nil:
 		s.open(ctx, conn, name)
 	case !owner.join(arrival{conn, index}):
 		deny(conn)
 	}
+}
+
+// comesLate tells whether a session of that name ended a moment ago without all its streams. The caller holds the lock.
+func (s *server) comesLate(name cookie) bool {
+	return slices.ContainsFunc(s.lacking, func(l lackingSession) bool { return l.name == name && time.Since(l.at) < lateStream })
 }
 
 func (s *server) identify(ctx context.Context, conn *net.TCPConn, index uint64) (cookie, error) {
@@ -252,7 +270,7 @@ func (s *server) open(ctx context.Context, conn *net.TCPConn, name cookie) {
 		s.refused(conn, fmt.Errorf("there are %d sessions already, as many as are allowed", s.options.MaxClients))
 		return
 	}
-	err := one.serve(ctx, func() { s.forget(name) })
+	err := one.serve(ctx, func(lacks bool) { s.forget(name, lacks) })
 	if s.options.OneOff && !errors.Is(err, errUnauthorized) {
 		s.stop() // whom a server does not let in is not its one client, as in iperf3
 	}
@@ -274,11 +292,15 @@ func (s *server) flow() (end func() (shared bool)) {
 	}
 }
 
-// forget gives a session's place to the next client.
-func (s *server) forget(name cookie) {
+// forget gives a session's place to the next client. Of a session that lacks streams the name is kept for a while:
+// one that still comes would be taken for a new client.
+func (s *server) forget(name cookie, lacks bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.known, name)
+	if lacks {
+		s.lacking = append(s.lacking[max(0, len(s.lacking)+1-mostLacking):], lackingSession{name, time.Now()})
+	}
 	if s.idle != nil && len(s.known) == 0 {
 		s.idle.Reset(s.options.IdleTimeout)
 	}

@@ -47,15 +47,15 @@ func newSession(ctx context.Context, s *server, conn *net.TCPConn, name cookie, 
 
 // serve is a session from its first state to its end; what it returns the
 // observer has been told. leave is called before the client sees the end, so that
-// it may come again at once.
-func (s *session) serve(ctx context.Context, leave func()) error {
+// it may come again at once, with whether streams of it may still come.
+func (s *session) serve(ctx context.Context, leave func(lacks bool)) error {
 	defer s.control.release()
 	err := s.run(ctx)
-	s.arrivals.shut()
+	lacks := s.arrivals.shut()
 	if err != nil && ctx.Err() != nil {
 		err = ErrServerTerminated
 	}
-	leave()
+	leave(lacks)
 	if err == nil || s.tell(err) {
 		s.control.closeInOrder()
 	} else {

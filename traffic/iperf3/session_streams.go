@@ -30,14 +30,15 @@ func (g *gate) open(n int) {
 	g.left, g.in = n, make(chan arrival, n)
 }
 
-// shut closes what came and nobody took.
-func (g *gate) shut() {
+// shut closes what came and nobody took, and tells whether more may come.
+func (g *gate) shut() (lacks bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.left = 0
+	lacks, g.left = g.left > 0, 0
 	for len(g.in) > 0 {
 		(<-g.in).conn.Close()
 	}
+	return lacks
 }
 
 // join is false for a connection that this session does not wait for.
@@ -104,7 +105,7 @@ func (s *session) early(h heard) error {
 	switch {
 	case h.err != nil:
 		return h.err
-	case h.state == clientTerminate:
+	case h.state == clientTerminate, h.state == iperfDone: // which says that it could not make them
 		return ErrClientTerminated
 	}
 	return &sessionError{number: ErrorMessage, err: errors.New("the client sent " + h.state.String() + " while its streams were due")}
