@@ -130,10 +130,12 @@ func TestServer(t *testing.T) {
 	golden(t, "serve-bidir", "-s -1", answers(newScene(true, iperf3.TCP, bidirectional, 2)))
 	golden(t, "serve-udp", "-s", answers(newScene(true, iperf3.UDP, forward, 2), newScene(true, iperf3.UDP, reverse, 1)))
 	golden(t, "serve-vanished", "-s", answers(newScene(true, iperf3.TCP, forward, 1, cutShort(iperf3.ErrClientTerminated)), newScene(true, iperf3.TCP, forward, 1)))
+	golden(t, "serve-died", "-s", answers(newScene(true, iperf3.TCP, forward, 1, cutShort(iperf3.ErrControlClosed)), newScene(true, iperf3.TCP, forward, 1)))
 	golden(t, "serve-unauthorized", "-s", answers(scene{fails: errors.New("the client is not authorized")}))
 	golden(t, "serve-json", "-s -J", answers(newScene(true, iperf3.TCP, forward, 1), newScene(true, iperf3.UDP, forward, 1)))
 	golden(t, "serve-json-bidir", "-s -J", answers(newScene(true, iperf3.TCP, bidirectional, 1)))
 	golden(t, "serve-json-vanished", "-s -J", answers(newScene(true, iperf3.TCP, forward, 1, cutShort(iperf3.ErrClientTerminated)), scene{fails: errors.New("the client is not authorized")}))
+	golden(t, "serve-json-died", "-s -J", answers(newScene(true, iperf3.TCP, forward, 1, cutShort(iperf3.ErrControlClosed)), scene{fails: errors.New("the client is not authorized")}))
 }
 
 // TestSeveralClients marks the lines of clients that are there at once.

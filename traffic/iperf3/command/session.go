@@ -60,6 +60,8 @@ func (s *session) Failed(err error) {
 	switch {
 	case errors.Is(err, iperf3.ErrClientTerminated):
 		text = says(err)
+	case errors.Is(err, iperf3.ErrControlClosed): // of which a client has other words
+		text = "the client has unexpectedly closed the connection"
 	case stopped:
 		text = s.all.interrupted()
 	}
