@@ -7,7 +7,7 @@ import (
 
 // TestRates lets what belongs together leave whole, as iperf3's receivers count
 // whole blocks alone: the first at once, each further one when the rate has paid for
-// those before it.
+// those before it. A thread that had no CPU when its last was due sends fewer: that is tried again, and more is an error at once.
 func TestRates(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Options)
@@ -23,17 +23,28 @@ func TestRates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := serve(t, ServerOptions{})
-			o := h.options()
-			o.Duration, o.Parallel = 600*time.Millisecond, 2
-			c.change(&o)
-			r, err := run(t, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range r.end(t).Streams {
-				if s.Sent.Bytes != c.unit*c.units || s.Received.Bytes != s.Sent.Bytes {
-					t.Errorf("sent %d, received %d bytes; want %d times %d", s.Sent.Bytes, s.Received.Bytes, c.units, c.unit)
+			want := c.unit * c.units
+			for try := 1; ; try++ {
+				h := serve(t, ServerOptions{})
+				o := h.options()
+				o.Duration, o.Parallel = 600*time.Millisecond, 2
+				c.change(&o)
+				r, err := run(t, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				least := want
+				for _, s := range r.end(t).Streams {
+					least = min(least, s.Sent.Bytes)
+					if s.Sent.Bytes > want || s.Received.Bytes != s.Sent.Bytes {
+						t.Errorf("sent %d, received %d bytes; want %d times %d", s.Sent.Bytes, s.Received.Bytes, c.units, c.unit)
+					}
+				}
+				if least == want {
+					return
+				}
+				if try == 5 {
+					t.Fatalf("sent %d bytes; want %d times %d", least, c.units, c.unit)
 				}
 			}
 		})
