@@ -30,7 +30,8 @@ type evidence struct {
 	wait           float64 // share of the sender's threads' time without a CPU
 	behindPath     float64 // the same, while the path's kernel threads had it
 	receiverWait   float64 // as wait, of the receiver's threads
-	spins          bool    // busy polling: a busy thread says nothing
+	spins          bool    // busy polling: a busy thread says nothing, of either end
+	receiverSpins  bool    // nor of the receiver
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
 	refusals       uint64
 	polls          bool    // a program of others sends frames: it polls and never waits
@@ -48,11 +49,13 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	e := evidence{
 		sender: busyShare(sender), receiver: busyShare(receiver), senderKnown: sender.Threads > 0, receiverKnown: receiver.Threads > 0,
 		senderMost: busiestShare(sender), receiverMost: busiestShare(receiver),
-		spins: load.Text("poll") == "busy", perSecond: sender.PerSecond(),
-		rwnd:   connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
-		sndbuf: connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
+		perSecond: sender.PerSecond(),
+		rwnd:      connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
+		sndbuf:    connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
 	}
 	e.asks = len(sender.Latencies) > 0
+	e.receiverSpins = load.Text("poll") == "busy"
+	e.spins = e.receiverSpins && e.asks // of datagrams the receiver alone
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
 		e.loss = float64(a.Lost) / float64(a.Expected)
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
@@ -164,6 +167,8 @@ func (e evidence) ends() string {
 // busyEnds leaves out an end whose hot threads are not known, as what is counted in the kernel has none.
 func (e evidence) busyEnds() string {
 	switch {
+	case e.senderKnown && e.receiverSpins:
+		return fmt.Sprintf("the sender's threads were busy %s of the time, and the receiver's poll, so that they always are", percent(e.sender))
 	case e.senderKnown && e.receiverKnown:
 		return fmt.Sprintf("the sender's threads were busy %s of the time, the receiver's %s", percent(e.sender), percent(e.receiver))
 	case e.senderKnown:

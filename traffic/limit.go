@@ -107,7 +107,7 @@ func (e evidence) overflowed() string {
 }
 
 func (e evidence) drowned() string {
-	if e.loss < lossy || e.spins || e.receiverMost < busy {
+	if e.loss < lossy || e.receiverSpins || e.receiverMost < busy {
 		return ""
 	}
 	return fmt.Sprintf("%s of the packets were lost while the receiver's threads were busy %s", percent(e.loss), busyWords(e.receiver, e.receiverMost))
@@ -178,7 +178,7 @@ func (e evidence) windowClosed() string {
 }
 
 func (e evidence) receiverBusy() string {
-	if e.spins || e.receiverMost < busy || e.receiverMost < e.senderMost {
+	if e.receiverSpins || e.receiverMost < busy || e.receiverMost < e.senderMost {
 		return ""
 	}
 	says := "the receiver's threads were busy " + busyWords(e.receiver, e.receiverMost)
@@ -190,7 +190,7 @@ func (e evidence) receiverBusy() string {
 
 // receiverStarved: as starved, where the receiver had less time left than the sender.
 func (e evidence) receiverStarved() string {
-	if have := e.receiver + e.receiverWait; e.spins || e.receiverWait < waiting || have < busy || have < e.sender+e.wait {
+	if have := e.receiver + e.receiverWait; e.receiverSpins || e.receiverWait < waiting || have < busy || have < e.sender+e.wait {
 		return ""
 	}
 	return fmt.Sprintf("the receiver's threads could run and had no CPU for %s of the time: give them CPUs of their own", percent(e.receiverWait))

@@ -211,9 +211,25 @@ func TestJudgeBothWays(t *testing.T) {
 	}
 }
 
+// TestAReceiverThatPolls is always busy, and its sender is not.
+func TestAReceiverThatPolls(t *testing.T) {
+	polls := result.Options{"poll": "busy"}
+	if got := Judge(polls, packets(10, 1), packets(10, 1)); got.Verdict != result.GeneratorLimited {
+		t.Errorf("a full sender: %+v", got)
+	}
+	if got := Judge(polls, packets(10, 0.5), packets(10, 1)); got.Verdict != result.PathLimited || !strings.Contains(got.Says, "the receiver's poll") {
+		t.Errorf("a sender that waits: %+v", got)
+	}
+	if got := Judge(polls, packets(10, 0.5), arriving(packets(9, 1), 1000, 0)); got.Verdict != result.PathLimited {
+		t.Errorf("losses: %+v", got)
+	}
+}
+
 // TestJudgeSpinning takes no busy thread for a limit that always polls.
 func TestJudgeSpinning(t *testing.T) {
-	got := Judge(result.Options{"poll": "busy"}, bulk(10, 1), bulk(10, 1))
+	asks := bulk(10, 1)
+	asks.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: 1}}
+	got := Judge(result.Options{"poll": "busy"}, asks, bulk(10, 1))
 	if got.Verdict != result.PathLimited || !strings.Contains(got.Says, "always busy") {
 		t.Errorf("got %q (%s)", got.Verdict, got.Says)
 	}

@@ -30,6 +30,20 @@ func ThreadNice() (int, error) {
 // SetThreadNice changes it, of that thread alone (setpriority(2), "Linux notes": there a nice value is a thread's).
 func SetThreadNice(nice int) error { return unix.Setpriority(unix.PRIO_PROCESS, 0, nice) }
 
+// SetThreadRealTime gives the calling OS thread the lowest real-time priority (SCHED_FIFO, sched(7)), which goes before every thread
+// without one, or takes it back. Its nice value stays.
+func SetThreadRealTime(on bool) error {
+	nice, err := ThreadNice()
+	if err != nil {
+		return err
+	}
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: int32(nice)}
+	if on {
+		attr.Policy, attr.Priority = unix.SCHED_FIFO, 1
+	}
+	return unix.SchedSetAttr(0, &attr, 0)
+}
+
 // HasCPU tells whether threads of this process may be bound to a CPU.
 func HasCPU(cpu int) bool {
 	var set unix.CPUSet

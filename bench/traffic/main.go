@@ -54,7 +54,7 @@ const says = "Between two network namespaces, a CPU each; all tools send message
 	"Rates of streams are the payload by the receiving socket's TCP_INFO; CPU time is all that both nodes' CPUs did, by their idle clocks. " +
 	"Datagrams are those that the receiver's sockets got: for peers by the kernel (UDP's InDatagrams; for a peer that takes aggregates, by the bytes that came up to its IP layer and the share of the aggregates that its socket had room for), " +
 	"for ours by the numbers in them, checked against what the kernel saw, with only headers verified, as peers do. " +
-	"Without segmentation offload every datagram leaves by itself; a receiver that takes aggregates (UDP_GRO), as ours does, may. Transactions are the requests that the responder's sockets got, of 1 byte (sockperf: 14, its least), one after the other, in blocking calls. " +
+	"Without segmentation offload every datagram leaves by itself; a receiver that takes aggregates (UDP_GRO), as ours does, may. A receiver that polls is ours by its option and sockperf's by its own (--nonblocked); the others have none. Transactions are the requests that the responder's sockets got, of 1 byte (sockperf: 14, its least), one after the other, in blocking calls. " +
 	"Frames are of 64 bytes with FCS, counted by the sink; the bare loop redirects one constant frame in XDP live-frame mode into a program that drops and counts. " +
 	"The windows are %s long. A trial in which other programs used more than %.0f %% of the CPUs is repeated, as is one in which, right before its window or right after it, " +
 	"a line of cache took more than %d times as long from one CPU to the other as usual: then a hypervisor has moved them apart."

@@ -92,6 +92,7 @@ func testDatagramsCrossAWire(t *attempt) {
 		"as fast as it goes, NIC":    {"10.0.0.2", true, result.Options{}},
 		"one by one":                 {"10.0.0.2", true, result.Options{"segmentation": "off", "aggregation": "off"}},
 		"joined on the way":          {"10.0.0.2", true, result.Options{"segmentation": "off"}},
+		"a receiver that polls":      {"10.0.0.2", true, result.Options{"segmentation": "off", "poll": "busy"}},
 		"64-byte frames":             {"10.0.0.2", true, result.Options{"message": 18}},
 		"IPv6":                       {"fd00::2", true, result.Options{"rate": 1e9}},
 		"many flows":                 {"10.0.0.2", true, result.Options{"flows": 100, "threads": 2, "packets": 1e5}},

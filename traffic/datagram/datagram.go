@@ -2,6 +2,7 @@ package datagram
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"windtunnel/result"
@@ -40,6 +41,12 @@ const (
 	priorityKept = "kept"
 )
 
+// The words of the option poll.
+const (
+	pollBlock = "block"
+	pollBusy  = "busy"
+)
+
 // The words of the option verify.
 const (
 	verifyHeader  = "header"
@@ -60,6 +67,7 @@ var options = []result.Option{
 	{Name: "direction", Type: result.Word, Words: []string{forward, reverse, both}, Default: forward, Says: "which way the datagrams flow: from the connecting end, to it, or both ways at once (rates are each way's)"},
 	{Name: "verify", Type: result.Word, Words: []string{verifyHeader, verifyPayload}, Default: verifyPayload, Says: "what a receiver looks at to find corrupt datagrams: the header, or every byte"},
 	{Name: "priority", Type: result.Word, Words: []string{priorityAuto, priorityKept}, Default: priorityAuto, Says: "let a receiver's thread take a higher priority (nice -10, where the system lets it) while datagrams come one by one as fast as they go and the kernel's stack works on its CPU, or never"},
+	{Name: "poll", Type: result.Word, Words: []string{pollBlock, pollBusy}, Default: pollBlock, Says: "let a receiver's thread sleep until something comes, or, where it would take a higher priority, ask for 30 us before it sleeps, in real time (SCHED_FIFO, where the system lets it): more arrives, at the price of CPU time"},
 	{Name: "window", Type: result.Count, Min: 64, Max: maxWindow, Default: int64(defaultWindow), Says: "numbers of a flow within which a datagram that was overtaken is reordered; later it is late"},
 }
 
@@ -103,6 +111,7 @@ type load struct {
 	verify    bool
 	window    int
 	keep      bool // the receiver's priority
+	busy      bool // the receiver polls
 }
 
 func parseLoad(given result.Options) (load, error) {
@@ -114,12 +123,14 @@ func parseLoad(given result.Options) (load, error) {
 		message: int(given.Int("message")), rate: given.Float("rate"), packets: given.Float("packets"),
 		flows: int(given.Int("flows")), threads: int(given.Int("threads")), segment: given.Text("segmentation"), aggregate: given.Text("aggregation"),
 		burst: int(given.Int("burst")), buffer: int(given.Int("buffer")), dscp: -1, direction: given.Text("direction"),
-		verify: given.Text("verify") == verifyPayload, window: int(given.Int("window")), keep: given.Text("priority") == priorityKept,
+		verify: given.Text("verify") == verifyPayload, window: int(given.Int("window")), keep: given.Text("priority") == priorityKept, busy: given.Text("poll") == pollBusy,
 	}
 	if given["dscp"] != nil {
 		l.dscp = int(given.Int("dscp"))
 	}
 	switch {
+	case l.busy && !canPoll:
+		return load{}, errors.New("this system's receiver does not poll: set poll to block")
 	case l.threads > l.flows:
 		return load{}, fmt.Errorf("%d threads for %d flows: a thread without a flow does nothing; set flows to at least %d", l.threads, l.flows, l.threads)
 	case l.burst > 0 && l.burst < l.threads:
@@ -139,6 +150,6 @@ func (l load) config(k key, cpus []int) Config {
 		Message: l.message, Codec: headerFor(l.message, k),
 		BitsPerSecond: l.rate / float64(l.flows), PacketsPerSecond: l.packets / float64(l.flows),
 		Burst: l.burst / l.threads, Segmentation: l.segment, Aggregation: l.aggregate, Threads: l.threads, CPUs: cpus, Buffer: l.buffer,
-		Verify: l.verify, Window: l.window, FailTogether: true, KeepPriority: l.keep,
+		Verify: l.verify, Window: l.window, FailTogether: true, KeepPriority: l.keep, Poll: l.busy,
 	}
 }

@@ -62,6 +62,7 @@ type Config struct {
 	FailTogether bool // the first error of a flow ends all
 	Spread       bool // keep the distribution of transit time differences: Engine.Jitter
 	KeepPriority bool // receivers take no higher priority than they are given
+	Poll         bool // where a receiver would take a higher priority it polls before it sleeps, in real time
 }
 
 // FlowCounts is what became of one flow so far. At a sender only Bytes, Packets,

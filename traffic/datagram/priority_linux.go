@@ -22,20 +22,30 @@ const (
 //
 // Where the scheduler groups a session's threads (autogroup) or a cgroup's, a nice value counts within the group, and
 // the stack's thread is outside: most of the gain is lost (sched(7)).
+//
+// In real time no group counts. It is for a thread that polls and is asked for, as it keeps everything else from that CPU but for the
+// stack's interrupts, until its socket has been empty for pollNS.
 type priority struct {
-	given  int // nice value
-	raised bool
+	given    int // nice value
+	raised   bool
+	realTime bool
 }
 
-// decide raises the calling thread's priority, or gives it back. Without the right to it (CAP_SYS_NICE, or
-// RLIMIT_NICE) it stays what it is.
-func (p *priority) decide(raise bool) {
+// decide raises the calling thread's priority, by a nice value or to real time, or gives it back. Without the right to it
+// (CAP_SYS_NICE, RLIMIT_NICE, RLIMIT_RTPRIO) it stays what it is.
+func (p *priority) decide(raise, realTime bool) {
+	if p.realTime && !(raise && realTime) {
+		p.realTime = traffic.SetThreadRealTime(false) != nil
+	}
 	switch {
 	case raise && !p.raised:
 		given, err := traffic.ThreadNice()
 		p.given, p.raised = given, err == nil && given > raisedNice && traffic.SetThreadNice(raisedNice) == nil
 	case !raise && p.raised:
 		p.raised = traffic.SetThreadNice(p.given) != nil
+	}
+	if raise && realTime && !p.realTime {
+		p.realTime = traffic.SetThreadRealTime(true) == nil
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"windtunnel/result"
 	"windtunnel/traffic"
 )
@@ -40,12 +42,12 @@ func TestPriorityIsGivenBack(t *testing.T) {
 		}
 		var s seen
 		s.before = nice()
-		p.decide(false)
-		p.decide(true)
-		p.decide(true) // what was given is kept, not what was taken
+		p.decide(false, false)
+		p.decide(true, false)
+		p.decide(true, false) // what was given is kept, not what was taken
 		s.raised = nice()
-		p.decide(false)
-		p.decide(false)
+		p.decide(false, false)
+		p.decide(false, false)
 		s.after = nice()
 		done <- s
 	}()
@@ -77,6 +79,68 @@ func TestPriorityIsKept(t *testing.T) {
 		}
 		if c := l.config(key{}, nil); c.KeepPriority != kept {
 			t.Errorf("priority %v: %+v", word, c)
+		}
+	}
+}
+
+// TestRealTimeIsGivenBack: with the nice value that the thread had.
+func TestRealTimeIsGivenBack(t *testing.T) {
+	type seen struct {
+		policy uint32
+		nice   int
+	}
+	done := make(chan [4]seen)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with its priority
+		look := func() seen {
+			attr, err := unix.SchedGetAttr(0, 0)
+			if err != nil {
+				t.Error(err)
+				return seen{}
+			}
+			nice, err := traffic.ThreadNice()
+			if err != nil {
+				t.Error(err)
+			}
+			return seen{attr.Policy, nice}
+		}
+		var p priority
+		var s [4]seen
+		s[0] = look()
+		p.decide(true, true)
+		s[1] = look()
+		p.decide(true, false)
+		s[2] = look()
+		p.decide(true, true)
+		p.decide(false, true) // it has to be raised for it
+		s[3] = look()
+		done <- s
+	}()
+	s := <-done
+	if s[3] != s[0] {
+		t.Errorf("%+v became %+v", s[0], s[3])
+	}
+	if s[1].policy != unix.SCHED_FIFO {
+		t.Skip("skip: needs root, or RLIMIT_RTPRIO, to go to real time")
+	}
+	if want := (seen{unix.SCHED_NORMAL, min(s[0].nice, raisedNice)}); s[2] != want {
+		t.Errorf("out of real time, and still raised: %+v, want %+v", s[2], want)
+	}
+}
+
+// TestPollIsToldToTheEngine, where it can.
+func TestPollIsToldToTheEngine(t *testing.T) {
+	for word, polls := range map[any]bool{nil: false, pollBlock: false, pollBusy: true} {
+		given := result.Options{}
+		if word != nil {
+			given["poll"] = word
+		}
+		l, err := parseLoad(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := l.config(key{}, nil); c.Poll != polls {
+			t.Errorf("poll %v: %+v", word, c)
 		}
 	}
 }

@@ -37,6 +37,7 @@ type intake struct {
 	doze     doze
 	rest     rest
 	priority priority
+	polls    bool // before it sleeps
 }
 
 func newIntake(c Config, inlets []*inlet) (*intake, error) {
@@ -125,11 +126,16 @@ func (r *receiver) decide() {
 	elsewhere := s.elsewhere()
 	d.does = busy && elsewhere
 	r.calls.rest.decide(s, d.does && d.pays(), c.Buffer == 0)
-	r.calls.priority.decide(busy && s.connected && !s.own && !elsewhere && d.few(c.Message) && !c.KeepPriority)
+	alone := busy && s.connected && !s.own && !elsewhere && (c.Poll || d.few(c.Message)) // the kernel joins what waits for one that polls
+	r.calls.polls = alone && c.Poll
+	r.calls.priority.decide(alone && !c.KeepPriority, c.Poll && r.calls.swift.is)
 	if r.calls.priority.raised {
 		r.raised.Store(true)
 	}
 }
+
+// canPoll says whether a receiver can ask before it sleeps.
+const canPoll = true
 
 // oneThreadReadsMany says whether a thread can wait for several sockets.
 const oneThreadReadsMany = true
@@ -137,7 +143,7 @@ const oneThreadReadsMany = true
 // turn is one call on one socket, or one on each that is ready.
 func (r *receiver) turn() (n int, err error) {
 	if r.calls.poller == nil {
-		n, err = r.read(r.inlets[0], unix.MSG_WAITFORONE)
+		n, err = r.await(r.inlets[0])
 		if r.arrived(n) {
 			nap()
 		}
@@ -162,6 +168,27 @@ func (r *receiver) turn() (n int, err error) {
 	return n, nil
 }
 
+// pollNS is for how long a thread that polls asks again before it sleeps. Meanwhile the stack's thread, whose CPU it has, finds more to
+// do at once, and nobody need wake either: on an AMD EPYC 30 us of it brought 1.27 times the datagrams of 1400 bytes; 60 us and more
+// let the ring of a veth overflow (256 places).
+const pollNS = int64(30 * time.Microsecond)
+
+// await takes what comes on one socket.
+func (r *receiver) await(in *inlet) (int, error) {
+	k, clock := r.calls, r.engine.clock
+	if k.priority.realTime && !k.swift.is { // a call that the runtime knows of may wait for a thread that has no CPU then
+		k.priority.decide(false, false)
+	}
+	if k.polls {
+		for until := clock.now() + pollNS; clock.now() < until && !r.engine.stop.Load(); {
+			if n, err := r.read(in, unix.MSG_DONTWAIT); n > 0 || err != nil {
+				return n, err
+			}
+		}
+	}
+	return r.read(in, unix.MSG_WAITFORONE)
+}
+
 // read takes what is there on one socket.
 func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	k := r.calls
@@ -169,6 +196,8 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	n, errno := k.recvmmsg(uintptr(in.socket.fd), flags|k.rest.flags())
 	switch {
 	case errno == 0:
+	case errno == unix.EAGAIN && flags&unix.MSG_DONTWAIT != 0:
+		return 0, nil
 	case errno == unix.EAGAIN || broughtBack(errno):
 		k.swift.waited(r.engine.clock.now())
 		return 0, nil

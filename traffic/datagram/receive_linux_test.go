@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -117,5 +118,50 @@ func TestDropsOfAClosedSocket(t *testing.T) {
 	}
 	if n := s.drops(); n != 0 {
 		t.Errorf("%d messages of another socket's were counted", n)
+	}
+}
+
+// TestAReceiverThatPolls takes what is there, and what comes later; that it found nothing is no call that waited, and out of short calls
+// it is out of real time.
+func TestAReceiverThatPolls(t *testing.T) {
+	out, in := ends(t, "udp4", "127.0.0.1")
+	defer out.Close()
+	e := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}, Poll: true}, Flow{Conn: in, Role: traffic.Receive})
+	defer e.Close()
+	done := make(chan struct{})
+	go func() { // a hot thread of its own, which ends with its signal mask
+		defer close(done)
+		runtime.LockOSThread()
+		if err := traffic.DeafenThread(); err != nil {
+			t.Error(err)
+			return
+		}
+		pollAndSleep(t, out, e.threads[0].receive)
+	}()
+	<-done
+}
+
+func pollAndSleep(t *testing.T, out *net.UDPConn, r *receiver) {
+	r.calls.polls, r.calls.swift.is = true, true
+	send := func() {
+		if _, err := out.Write(make([]byte, 100)); err != nil {
+			t.Error(err)
+		}
+	}
+	send()
+	if n, err := r.await(r.inlets[0]); n != 1 || err != nil || !r.calls.swift.is {
+		t.Errorf("what was there: %d, %v, %+v", n, err, r.calls.swift)
+	}
+	go func() { time.Sleep(20 * time.Millisecond); send() }() // asleep by then
+	if n, err := r.await(r.inlets[0]); n != 1 || err != nil {
+		t.Errorf("what came later: %d, %v", n, err)
+	}
+	r.calls.swift, r.calls.priority.realTime = swift{is: true}, true
+	if n, err := r.await(r.inlets[0]); n != 0 || err != nil || r.calls.swift.is || !r.calls.priority.realTime {
+		t.Errorf("nothing for as long as a call waits: %d, %v, %+v", n, err, r.calls.swift)
+	}
+	send()
+	if n, err := r.await(r.inlets[0]); n != 1 || err != nil || r.calls.priority.realTime {
+		t.Errorf("after it: %d, %v, in real time: %t", n, err, r.calls.priority.realTime)
 	}
 }

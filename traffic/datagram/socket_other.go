@@ -104,6 +104,9 @@ func (e *Engine) hurry() {
 	}
 }
 
+// canPoll says whether a receiver can ask before it sleeps.
+const canPoll = false
+
 // oneThreadReadsMany says whether a thread can wait for several sockets.
 const oneThreadReadsMany = false
 
