@@ -100,11 +100,11 @@ func TestCutBuffersAreOneCall(t *testing.T) {
 	send.Run, receive.Run = 20*time.Second, 20*time.Second
 	receive.UDP, receive.Message, receive.Coalesce, receive.Messages = true, 1400, true, 500
 	sent, received := runPair(t, send, receive)
-	if s := sent.Outcomes[0]; s.Calls != 50 || s.Bytes != 50*14000 {
-		t.Errorf("sent %d bytes in %d calls, want 50 of 14000", s.Bytes, s.Calls)
+	if s := sent.Outcomes[0]; s.Calls != 50 || s.Bytes != 50*14000 || s.Packets != 500 {
+		t.Errorf("sent %d bytes in %d calls and %d datagrams, want 50 of 14000 and 500", s.Bytes, s.Calls, s.Packets)
 	}
-	if r := received.Outcomes[0]; r.Bytes != 50*14000 || r.Calls > 500 {
-		t.Errorf("received %d bytes in %d calls", r.Bytes, r.Calls)
+	if r := received.Outcomes[0]; r.Bytes != 50*14000 || r.Calls > 500 || r.Packets != 500 {
+		t.Errorf("received %d bytes in %d calls and %d datagrams, want 500", r.Bytes, r.Calls, r.Packets)
 	}
 }
 

@@ -208,7 +208,7 @@ type tally struct {
 	threads []ThreadOutcome
 	bytes   uint64
 	calls   uint64
-	packets uint64 // of a server's session: datagrams
+	packets uint64 // datagrams
 	longer  uint64 // datagrams that were longer than the buffer
 	flows   int
 	spent   traffic.CrewTime
@@ -231,6 +231,7 @@ func (f *fleet) count() tally {
 			thread.packets += flow.packets
 			sum.bytes += flow.bytes
 			sum.calls += flow.calls
+			sum.packets += flow.packets
 			sum.longer += flow.longer
 			sum.flows++
 			sum.rwnd += flow.rwnd
@@ -252,7 +253,7 @@ func (f *fleet) count() tally {
 func (sum tally) since(before tally) Outcome {
 	o := Outcome{
 		Seconds: sum.at.Sub(before.at).Seconds(),
-		Bytes:   sum.bytes - before.bytes, Calls: sum.calls - before.calls,
+		Bytes:   sum.bytes - before.bytes, Calls: sum.calls - before.calls, Packets: sum.packets - before.packets,
 		Connections: sum.flows, RTT: sum.rtt, CPUSeconds: sum.spent.Since(before.spent).CPU.Seconds(),
 		Threads: make([]ThreadOutcome, len(sum.threads)),
 	}

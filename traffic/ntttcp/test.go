@@ -244,6 +244,7 @@ type Outcome struct {
 	Seconds     float64
 	Bytes       uint64
 	Calls       uint64
+	Packets     uint64 // datagrams; of TCP none are counted
 	Threads     []ThreadOutcome
 	Connections int           // that carried the test
 	RTT         time.Duration // mean over a sender's TCP connections at the window's end; 0: not known

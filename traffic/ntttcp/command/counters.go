@@ -16,7 +16,7 @@ type counters struct {
 
 	interrupts, softirqs uint64 // of all kinds
 	tcp                  tcpCounters
-	udp                  udpCounters
+	udpErrors            uint64 // datagrams that came and that no socket got (RFC 4113)
 	nicSent, nicReceived uint64 // packets of the interface that was asked for
 	device               uint64 // interrupts of the device that was asked for
 
@@ -29,14 +29,11 @@ type cpuTime struct {
 	user, system, idle, iowait, softirq, total float64
 }
 
-// tcpCounters are of the stack, in segments (RFC 4022), and Linux' own.
+// tcpCounters are of the stack, in segments (RFC 4022), and Linux' own. Those received are of all of IP on Linux.
 type tcpCounters struct {
 	sent, received, retransmitted, failed          uint64
 	lost, syn, fast, forward, slowStart, retryFail uint64
 }
-
-// udpCounters are of the stack, in datagrams (RFC 4113).
-type udpCounters struct{ sent, received, errors uint64 }
 
 // watched is what else is read.
 type watched struct {
@@ -82,8 +79,7 @@ func (c counters) since(before counters) usage {
 		{&u.tcp.retransmitted, before.tcp.retransmitted}, {&u.tcp.failed, before.tcp.failed},
 		{&u.tcp.lost, before.tcp.lost}, {&u.tcp.syn, before.tcp.syn}, {&u.tcp.fast, before.tcp.fast},
 		{&u.tcp.forward, before.tcp.forward}, {&u.tcp.slowStart, before.tcp.slowStart}, {&u.tcp.retryFail, before.tcp.retryFail},
-		{&u.udp.sent, before.udp.sent}, {&u.udp.received, before.udp.received}, {&u.udp.errors, before.udp.errors},
-		{&u.nicSent, before.nicSent}, {&u.nicReceived, before.nicReceived}, {&u.device, before.device},
+		{&u.udpErrors, before.udpErrors}, {&u.nicSent, before.nicSent}, {&u.nicReceived, before.nicReceived}, {&u.device, before.device},
 	} {
 		if *pair.now >= pair.before {
 			*pair.now -= pair.before

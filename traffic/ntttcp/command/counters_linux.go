@@ -64,26 +64,47 @@ func (c *counters) readStack(w watched) {
 		return
 	}
 	v := traffic.NetTable(snmp)
-	c.tcp = tcpCounters{sent: v["Tcp.OutSegs"], received: v["Tcp.InSegs"], retransmitted: v["Tcp.RetransSegs"], failed: v["Tcp.AttemptFails"]}
-	c.udp = udpCounters{sent: v["Udp.OutDatagrams"], received: v["Udp.InDatagrams"], errors: v["Udp.InErrors"]}
+	c.tcp = tcpCounters{sent: v["Tcp.OutSegs"], retransmitted: v["Tcp.RetransSegs"], failed: v["Tcp.AttemptFails"]}
+	c.udpErrors = v["Udp.InErrors"]
 	if w.v6 {
-		text, err := slurp("/proc/thread-self/net/snmp6")
-		if err != nil {
-			c.lacks("IPv6 datagrams", err)
-		}
-		six := traffic.NetColumns(text)
-		c.udp = udpCounters{sent: six["Udp6OutDatagrams"], received: six["Udp6InDatagrams"], errors: six["Udp6InErrors"]}
+		c.readIPv6()
 	}
 	text, err := slurp("/proc/thread-self/net/netstat")
 	if err != nil {
-		c.lacks("kinds of retransmits", err)
+		c.lacks("received packets and kinds of retransmits", err)
 		return
 	}
 	v = traffic.NetTable(text)
+	if !w.v6 {
+		c.cameIn(v, "IpExt.")
+	}
 	c.tcp.lost, c.tcp.syn, c.tcp.fast = v["TcpExt.TCPLostRetransmit"], v["TcpExt.TCPSynRetrans"], v["TcpExt.TCPFastRetrans"]
 	c.tcp.slowStart, c.tcp.retryFail = v["TcpExt.TCPSlowStartRetrans"], v["TcpExt.TCPRetransFail"]
 	// Kernels since 4.15 retransmit by RACK and have no forward retransmits.
 	c.tcp.forward = v["TcpExt.TCPForwardRetrans"]
+}
+
+func (c *counters) readIPv6() {
+	text, err := slurp("/proc/thread-self/net/snmp6")
+	if err != nil {
+		c.lacks("received packets and errors of IPv6", err)
+		return
+	}
+	six := traffic.NetColumns(text)
+	c.udpErrors = six["Udp6InErrors"]
+	c.cameIn(six, "Ip6")
+}
+
+// cameIn takes all packets of one IP version that came into the namespace, of other programs and protocols, too. Tcp.InSegs is TCP
+// alone, but counts what was joined on its way (GRO) as one segment; these are sorted by their ECN bits, and count each packet
+// of it (ip_rcv_core in net/ipv4/ip_input.c).
+func (c *counters) cameIn(v map[string]uint64, group string) {
+	if _, counted := v[group+"InNoECTPkts"]; !counted {
+		c.lacks("received packets", errors.New("the kernel counts none of IP by ECN"))
+	}
+	for _, bits := range []string{"NoECT", "ECT0", "ECT1", "CE"} {
+		c.tcp.received += v[group+"In"+bits+"Pkts"]
+	}
 }
 
 func (c *counters) readNIC(name string) {

@@ -112,7 +112,7 @@ func (c *counters) readStack(w watched) {
 		c.lacks("UDP datagrams", windows.Errno(status))
 	}
 	c.tcp = tcpCounters{sent: uint64(tcp.outSegs), received: uint64(tcp.inSegs), retransmitted: uint64(tcp.resent), failed: uint64(tcp.attemptFails)}
-	c.udp = udpCounters{sent: uint64(udp.outDatagrams), received: uint64(udp.inDatagrams), errors: uint64(udp.inErrors)}
+	c.udpErrors = uint64(udp.inErrors)
 	if w.nic != "" || w.device != "" {
 		c.lacks("one interface's packets, one device's interrupts", fmt.Errorf("they are read from Linux' /sys and /proc"))
 	}

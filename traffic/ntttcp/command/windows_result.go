@@ -21,13 +21,19 @@ type windowsResult struct {
 	computer string
 }
 
-// packets are those of the stack, of the test's protocol.
+// packets are those of the stack, as in the tool, but for UDP's: of datagrams that are cut or joined on their way the stack counts
+// as many as its calls were (Udp.OutDatagrams and Udp.InDatagrams on Linux), so they are the test's own. Those that were joined
+// before they were lost (-uro) nobody counts.
 func (r windowsResult) packets() (sent, received, retransmitted, errors uint64) {
-	if r.flags.udp {
-		u := r.usage.udp
-		return u.sent, u.received, 0, u.errors
-	}
 	t := r.usage.tcp
+	switch {
+	case r.flags.udp && r.flags.send:
+		return r.outcome.Packets, 0, 0, r.usage.udpErrors
+	case r.flags.udp && r.flags.uro:
+		return 0, r.outcome.Packets, 0, 0
+	case r.flags.udp:
+		return 0, r.outcome.Packets, 0, r.usage.udpErrors
+	}
 	return t.sent, t.received, t.retransmitted, t.failed
 }
 

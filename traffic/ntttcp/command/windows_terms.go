@@ -210,6 +210,7 @@ func (w *windowsFlags) notes() []string {
 	note(w.wsa, "-w: there is one way to send and to receive here; it changes nothing")
 	note(w.waitAll, "-wa: a receive returns what has come; Avg B / Compl shows how much that was")
 	note(w.unconnected, "-uc: datagrams leave by connected sockets; on the wire it is the same")
+	note(w.uro, "-uro: 0 stands for Errors, which are not known: the system counts datagrams that were joined as one")
 	note(w.unbuffered, "-nsb: output is never held back here")
 	note(w.cpuFromIdle, "-cfi: CPU use always comes from the idle time here")
 	note(!w.udp && w.send && w.sendBuffer == 0 && w.sendBufferGiven, "-sb 0: systems other than Windows cannot send without a buffer and take their smallest")
