@@ -10,10 +10,15 @@ import (
 // limit says what bounded a window (traffic.Judge), by what this end knows: neither protocol tells how busy the other
 // end was, nor what a UDP sender's datagrams came to. So it is asked twice: with another end that did nothing
 // but its part, and with one that was full and lost half of the datagrams. Where the verdict hangs on that, there is none.
+// The words are of the first, which has no threads that would be told of.
 func (t *Test) limit(o Outcome, before, after tally) result.Limit {
 	spent, held := after.spent.Since(before.spent), after.limited(before)
 	idle, full := t.judge(o, spent, held, false), t.judge(o, spent, held, true)
-	if idle.Verdict == full.Verdict {
+	switch {
+	case idle.Verdict == full.Verdict && idle.Verdict == result.RateReached: // a sender's: it does not see what arrives
+		idle.Says = fmt.Sprintf("%.2f Mbit/s of the %.2f Mbit/s asked for were handed over", 8*float64(o.Bytes)/o.Seconds/1e6, t.target(o)/1e6)
+		return idle
+	case idle.Verdict == full.Verdict:
 		return idle
 	}
 	busy := 100 * spent.CPU.Seconds() / (float64(max(1, spent.Threads)) * o.Seconds)
@@ -24,9 +29,8 @@ func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection
 	here := result.PairEnd{WindowSeconds: o.Seconds, Bytes: o.Bytes}
 	there := here
 	here.Threads, here.CPUSeconds, here.BusiestSeconds = spent.Threads, spent.CPU.Seconds(), spent.Busiest().Seconds()
-	there.Threads = 1
 	if full {
-		there.CPUSeconds = there.WindowSeconds
+		there.Threads, there.CPUSeconds = 1, there.WindowSeconds
 	}
 	sender, receiver := here, there
 	if t.Role == traffic.Receive {
@@ -34,7 +38,7 @@ func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection
 	}
 	sender.Offered = &result.Offered{}
 	if t.Role == traffic.Send {
-		sender.Offered.TargetBitsPerSecond = t.BitsPerSecond * float64(o.Connections)
+		sender.Offered.TargetBitsPerSecond = t.target(o)
 		sender.Offered.WaitSeconds = spent.Wait.Seconds()
 		sender.Connections = held
 		if t.UDP {
@@ -49,6 +53,9 @@ func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection
 	}
 	return traffic.Judge(result.Options{"message": int64(t.Message)}, sender, receiver)
 }
+
+// target is the rate of all connections that was asked for; 0: none.
+func (t *Test) target(o Outcome) float64 { return t.BitsPerSecond * float64(o.Connections) }
 
 // limited is what held all connections of a sender up since an earlier tally, as one.
 func (sum tally) limited(before tally) []result.Connection {
