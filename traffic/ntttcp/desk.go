@@ -130,7 +130,7 @@ func stepPatience(at step) time.Time {
 		return time.Now().Add(startPatience)
 	case waits:
 		return time.Now().Add(lastPatience)
-	case left:
+	case left, dismissed:
 		return time.Now().Add(goodbye)
 	}
 	return time.Time{} // it runs: the test's end bounds it
@@ -200,7 +200,7 @@ func (d *desk) close() {
 	d.closing = time.Now().Add(goodbye)
 	for id, conn := range d.callers {
 		conn.SetReadDeadline(d.closing)
-		if at := d.referee.callers[id]; at != runs && at != left {
+		if at := d.referee.callers[id]; at != runs && at != left && at != dismissed {
 			conn.Close()
 		}
 	}

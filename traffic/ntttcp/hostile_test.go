@@ -208,3 +208,48 @@ func TestALoudCallerHoldsNoReceiverUp(t *testing.T) {
 		t.Errorf("closing took %s", took)
 	}
 }
+
+// TestALateGoodbyeIsNoOffence: whoever ran may say so for a moment after the receiver's own end, to one that stays, too.
+func TestALateGoodbyeIsNoOffence(t *testing.T) {
+	t.Parallel()
+	_, receive := pairOf(t, SyncLinux, 1, 1)
+	receive.Say = func(e Event) {
+		if e.What == Refused {
+			t.Errorf("refused: %s", e.Text)
+		}
+	}
+	r, err := receive.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	over := make(chan error, 1)
+	go func() { _, err := r.Run(t.Context()); over <- err }()
+	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(receive.Threads[0].Port-1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(receive.Threads[0].Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer data.Close()
+	call := &caller{conn: conn}
+	for _, message := range [][2]int32{{askState, notBegun}, {1, 1}, {askRun, askRun}} {
+		if said, err := call.ask(t.Context(), "asking", message[0]); said != message[1] || err != nil {
+			t.Fatalf("%d was answered with %d, %v", message[0], said, err)
+		}
+	}
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	ended := time.Now()
+	said, err := call.ask(t.Context(), "saying goodbye", askEnd)
+	if time.Since(ended) > goodbye/2 {
+		t.Skip("skip: this machine is too busy: a goodbye on loopback took longer than a receiver waits")
+	}
+	if said != finished || err != nil {
+		t.Errorf("the goodbye was answered with %d, %v", said, err)
+	}
+}

@@ -19,6 +19,7 @@ const (
 	waits                 // R was answered with W
 	runs                  // then only E
 	left                  // it has said E
+	dismissed             // the test is over at this end: E may come all the same
 )
 
 // referee is the receiver's side of the synchronisation, without a socket: it
@@ -203,7 +204,7 @@ func (r *referee) deserted() bool {
 func (r *referee) dismiss() (callers []int) {
 	for caller, at := range r.callers {
 		if at == runs {
-			r.callers[caller] = left
+			r.callers[caller] = dismissed
 			callers = append(callers, caller)
 		}
 	}

@@ -166,6 +166,14 @@ func TestRefereeEndsWhenAllHaveLeft(t *testing.T) {
 	talk(t, r, "2:X > 2:13\n2:5 > 2:5\n2:L > 2:R start")
 }
 
+// TestRefereeTakesALateGoodbye, once: a sender's clock may run out after the receiver's. The next one may come meanwhile.
+func TestRefereeTakesALateGoodbye(t *testing.T) {
+	r := newReferee(2, 0, false)
+	talk(t, r, "0:X > 0:11\n0:2 > 0:2\n0:R > 0:R start")
+	r.dismiss()
+	talk(t, r, "1:X > 1:13\n1:2 > 1:2\n1:R > 1:R start\n0:E > 0:13\n0:E > drop\n1:E > 1:13 end")
+}
+
 func TestRefereeHasNoRoomForACrowd(t *testing.T) {
 	r := newReferee(5, 0, true)
 	for caller := range maxCallers {
