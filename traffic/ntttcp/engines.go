@@ -12,24 +12,24 @@ import (
 )
 
 // engine takes connections over, also when it fails. They are of threads that belong
-// on one CPU, or on none (below 0).
-func (t *Test) engine(conns []net.Conn, cpu int) (engine, error) {
+// on one CPU, or on none (below 0), and get so many hot ones.
+func (t *Test) engine(conns []net.Conn, cpu, hot int) (engine, error) {
 	if t.UDP {
-		return t.datagrams(conns, cpu)
+		return t.datagrams(conns, cpu, hot)
 	}
-	return t.streams(conns, cpu)
+	return t.streams(conns, cpu, hot)
 }
 
 // pacedBurst is how much a paced sender may send at once, in messages.
 const pacedBurst = 2
 
-func (t *Test) streams(conns []net.Conn, cpu int) (engine, error) {
+func (t *Test) streams(conns []net.Conn, cpu, hot int) (engine, error) {
 	flows := make([]stream.Flow, len(conns))
 	for i, conn := range conns {
 		flows[i] = stream.Flow{Conn: conn, Role: t.Role}
 	}
 	e, err := stream.NewEngine(flows, stream.Config{
-		Message: t.Message, Threads: t.hotThreads(len(conns), cpu), CPUs: t.cpus(cpu),
+		Message: t.Message, Threads: hot, CPUs: t.cpus(cpu),
 		NoDelay: t.NoDelay, BitsPerSecond: t.BitsPerSecond, Burst: t.burst(),
 		LimitCalls: t.Messages, LimitEach: true, LimitReceivers: true,
 		Receive: t.receiveLength(),
@@ -79,7 +79,7 @@ func (e streamEngine) read() reading {
 }
 
 // datagrams have no header in either tool: nothing but their bytes is counted.
-func (t *Test) datagrams(conns []net.Conn, cpu int) (engine, error) {
+func (t *Test) datagrams(conns []net.Conn, cpu, hot int) (engine, error) {
 	flows := make([]datagram.Flow, len(conns))
 	for i, conn := range conns {
 		flows[i] = datagram.Flow{Conn: conn.(*net.UDPConn), Role: t.Role, ID: uint32(i)}
@@ -90,7 +90,7 @@ func (t *Test) datagrams(conns []net.Conn, cpu int) (engine, error) {
 	}
 	e, err := datagram.NewEngine(flows, datagram.Config{
 		Message: t.datagram(), Segmentation: offload, Aggregation: offload,
-		Threads: t.hotThreads(len(conns), cpu), CPUs: t.cpus(cpu),
+		Threads: hot, CPUs: t.cpus(cpu),
 		BitsPerSecond: t.BitsPerSecond, LimitPackets: t.packets(), LimitEach: true,
 		Payload:  bytes.Repeat([]byte{t.fill()}, t.datagram()),
 		Patience: patience, Buffer: t.buffer(), GoesOn: t.GoesOn,

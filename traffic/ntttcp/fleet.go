@@ -46,6 +46,8 @@ type fleet struct {
 
 	mu      sync.Mutex
 	crews   []crew
+	early   int       // crews that were there at the start
+	latest  time.Time // when the last one began, or all who were there at the start
 	started bool
 	halted  bool          // nobody joins any more
 	active  int           // crews with a flow that has not ended
@@ -59,10 +61,28 @@ type crew struct {
 	engine  engine
 	threads []int
 	cpu     int // of all of them; below 0: any
+	hot     int // threads that serve them
 }
 
-// maxCrews bounds the batches of late connections: each has hot threads of its own.
-const maxCrews = 32
+// maxCrews bounds the batches of late connections: each has a hot thread of its own.
+const maxCrews = 128
+
+// lateBatch is how long late connections are gathered before they get an engine.
+const lateBatch = 20 * time.Millisecond
+
+// pause is how long after a crew the next one may begin. Half of all begin as they come; then each third waits twice as long, so
+// that the last is used up after a day of connections without a gap, and a connection waits for a small part of the time so far.
+// The caller holds the lock.
+func (f *fleet) pause() time.Duration {
+	return lateBatch << (max(0, len(f.crews)-maxCrews/2) / 3)
+}
+
+// gathers is how long late connections still have to wait for others before they may join.
+func (f *fleet) gathers() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pause() - time.Since(f.latest)
+}
 
 func newFleet(t *Test) *fleet {
 	return &fleet{test: t, idle: make(chan struct{}, 1), closing: make(chan struct{})}
@@ -118,17 +138,32 @@ func (f *fleet) addCrew(conns []dialled) error {
 		return errCrowded
 	}
 	var err error
-	if c.engine, err = f.test.engine(sockets, c.cpu); err != nil {
+	c.hot = f.hotThreads(len(conns), c.cpu)
+	if c.engine, err = f.test.engine(sockets, c.cpu, c.hot); err != nil {
 		closeConns(sockets)
 		return err
 	}
-	f.crews = append(f.crews, c)
+	f.crews, f.latest = append(f.crews, c), time.Now()
 	f.active++
 	f.waiters.Go(func() { f.await(c.engine) })
 	if f.started {
 		c.engine.Start()
 	}
 	return nil
+}
+
+// hotThreads is how many serve so many connections more. All late ones together have as many as those who were there at the start
+// could have, the first batch, which may be all but one connection, first, but each batch one at least.
+func (f *fleet) hotThreads(connections, cpu int) int {
+	n := f.test.hotThreads(connections, cpu)
+	if !f.started {
+		return n
+	}
+	left := f.test.hotThreads(maxConnections, cpu)
+	for _, c := range f.crews[f.early:] {
+		left -= c.hot
+	}
+	return max(1, min(n, left))
 }
 
 // await takes an engine's end to notice.
@@ -152,7 +187,7 @@ func (f *fleet) await(e engine) {
 func (f *fleet) start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.started = true
+	f.started, f.early, f.latest = true, len(f.crews), time.Now()
 	for _, c := range f.crews {
 		c.engine.Start()
 	}

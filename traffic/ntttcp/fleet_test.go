@@ -3,8 +3,10 @@ package ntttcp
 import (
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"windtunnel/traffic"
 )
@@ -53,4 +55,87 @@ func TestNobodyJoinsAFleetThatHasHalted(t *testing.T) {
 		t.Error("the connection is open")
 	}
 	f.close()
+}
+
+// lateComers is a fleet that has started, with a receiver that lets anybody join it.
+func lateComers(t *testing.T) (f *fleet, r *Receiver, join func() error) {
+	t.Helper()
+	r = &Receiver{test: &Test{Role: traffic.Receive, Message: 1000, Threads: []Thread{{CPU: -1}}}, lobby: &lobby{changed: make(chan struct{}, 1)}}
+	f = newFleet(r.test)
+	f.start()
+	stop, left := make(chan struct{}), make(chan error, 1)
+	go func() { left <- r.joinLate(f, anybody, stop) }()
+	return f, r, func() error { close(stop); return <-left }
+}
+
+// TestLateConnectionsJoinOneByOne, however many, and have a thread each and no more.
+func TestLateConnectionsJoinOneByOne(t *testing.T) {
+	const many = 40
+	f, r, join := lateComers(t)
+	defer f.close()
+	for n := range many {
+		_, theirs := loopback(t)
+		r.lobby.arrive(guest{conn: theirs})
+		for limit := time.Now().Add(10 * time.Second); len(f.all()) <= n; time.Sleep(time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("of %d connections %d are in: %v", n+1, len(f.all()), join())
+			}
+		}
+	}
+	if err := join(); err != nil {
+		t.Error(err)
+	}
+	if sum := f.count(); sum.flows != many || sum.spent.Threads != many {
+		t.Errorf("%d connections have %d threads", sum.flows, sum.spent.Threads)
+	}
+}
+
+// TestWhoComesLateHasTheThreadsThatAreLeft, one at least.
+func TestWhoComesLateHasTheThreadsThatAreLeft(t *testing.T) {
+	f, _, join := lateComers(t)
+	defer f.close()
+	defer join()
+	for range 3 {
+		var batch []dialled
+		for range runtime.NumCPU() + 1 {
+			_, theirs := loopback(t)
+			batch = append(batch, dialled{0, theirs})
+		}
+		if err := f.add(batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := f.count().spent.Threads; n != runtime.NumCPU()+2 {
+		t.Errorf("%d CPUs and 3 batches have %d threads", runtime.NumCPU(), n)
+	}
+}
+
+// TestAFleetGathersLongerAsItsCrewsAreUsedUp: it has room for days, and for the first half it makes nobody wait.
+func TestAFleetGathersLongerAsItsCrewsAreUsedUp(t *testing.T) {
+	f := newFleet(&Test{})
+	var sum time.Duration
+	for range maxCrews {
+		f.crews = append(f.crews, crew{})
+		if pause := f.pause(); pause < lateBatch || len(f.crews) < maxCrews/2 && pause > lateBatch {
+			t.Fatalf("%s with %d crews", pause, len(f.crews))
+		}
+		sum += f.pause()
+	}
+	if sum < 24*time.Hour {
+		t.Errorf("the crews are used up after %s", sum)
+	}
+}
+
+// TestWhoCouldNotJoinIsTold, by the report.
+func TestWhoCouldNotJoinIsTold(t *testing.T) {
+	f, r, join := lateComers(t)
+	f.mu.Lock()
+	f.crews, f.latest = make([]crew, maxCrews), time.Time{}
+	f.mu.Unlock()
+	ours, theirs := loopback(t)
+	r.lobby.arrive(guest{conn: theirs})
+	closed(t, "one too many", ours)
+	if join() == nil {
+		t.Error("nobody is missing")
+	}
 }

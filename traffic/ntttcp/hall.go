@@ -109,24 +109,37 @@ func (h *hall) look(ctx context.Context) bool {
 			h.offer(g)
 		}
 	}
+	left := waiting > len(talking)
 	for _, g := range talking {
-		h.receiveFrom(ctx, g.from)
+		left = h.receiveFrom(ctx, g.from) || left
 	}
-	return waiting > len(talking)
+	return left
 }
 
 // receiveFrom begins a session without sync for a host whose data has come, or
-// lets its connections join the one that has just begun.
-func (h *hall) receiveFrom(ctx context.Context, from netip.Addr) {
+// lets its connections join the one that has just begun; true: they have to wait for
+// others that may come.
+func (h *hall) receiveFrom(ctx context.Context, from netip.Addr) (wait bool) {
+	s := h.youngest(from)
+	if s != nil && s.fleet.gathers() > 0 {
+		return true
+	}
 	guests := h.lobby.claim(func(g guest) bool { return g.from == from && speaks(g.conn) })
-	if len(guests) == 0 {
-		return // with an earlier one of the same host
+	switch {
+	case len(guests) == 0: // with an earlier one of the same host
+	case s != nil:
+		h.join(s, guests)
+	default:
+		h.receive(ctx, guests, h.toolOf(from))
 	}
-	if s := h.youngest(from); s != nil {
-		s.fleet.add(toDialled(guests))
-		return
+	return false
+}
+
+// join lets connections into a session that has begun.
+func (h *hall) join(s *session, guests []guest) {
+	if err := s.fleet.add(toDialled(guests)); err != nil {
+		h.refuse(s.from, err.Error())
 	}
-	h.receive(ctx, guests, h.toolOf(from))
 }
 
 // toolOf says what is known of a host that began to send.

@@ -61,7 +61,7 @@ func (h *hall) startArrival(ctx context.Context, from netip.Addr) {
 		return
 	}
 	if s := h.youngest(from); s != nil && !s.has(guests) {
-		s.fleet.add(toDialled(guests))
+		h.join(s, guests)
 		return
 	}
 	h.receive(ctx, guests, "NTttcp for Windows")

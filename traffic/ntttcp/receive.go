@@ -133,15 +133,12 @@ func (r *Receiver) runOnce(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	stop, joined := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(joined)
-		r.joinLate(f, terms.late, stop)
-	}()
+	stop, joined := make(chan struct{}), make(chan error, 1)
+	go func() { joined <- r.joinLate(f, terms.late, stop) }()
 	s := stages{test: &t, fleet: f, stop: terms.over}
 	report := s.run(ctx, terms.total)
 	close(stop)
-	<-joined
+	report.Missed = <-joined
 	f.halt()
 	return report, nil
 }
@@ -234,27 +231,26 @@ func (r *Receiver) takeUDP() []dialled {
 	return conns
 }
 
-// lateBatch is how long late connections are gathered before they get an engine.
-const lateBatch = 20 * time.Millisecond
-
 // joinLate lets connections into a test that runs: a sender without sync opens
 // them one after the other, and a handshake's end may come after the word to go.
-func (r *Receiver) joinLate(f *fleet, wanted func(guest) bool, stop <-chan struct{}) {
+// It returns why some could not join.
+func (r *Receiver) joinLate(f *fleet, wanted func(guest) bool, stop <-chan struct{}) (missed error) {
 	if r.lobby == nil || wanted == nil {
-		return
+		return nil
 	}
 	for {
 		select {
 		case <-stop:
-			return
+			return missed
 		case <-r.lobby.changed:
 		}
 		select {
 		case <-stop:
-			return
-		case <-time.After(lateBatch):
+			return missed
+		case <-time.After(max(lateBatch, f.gathers())):
 		}
-		if err := f.add(toDialled(r.lobby.claim(wanted))); err != nil {
+		if err := f.add(toDialled(r.lobby.claim(wanted))); err != nil && missed == nil {
+			missed = err
 			r.test.note("late connections could not join: %v", err)
 		}
 	}

@@ -268,7 +268,7 @@ func (s *session) end(until time.Time) result.PairEnd {
 		end.WindowSeconds = min(end.WindowSeconds, s.total.Seconds())
 	}
 	for _, c := range s.fleet.all() {
-		end.Threads += s.fleet.test.hotThreads(len(c.threads), c.cpu)
+		end.Threads += c.hot
 	}
 	return end
 }

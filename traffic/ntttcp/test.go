@@ -269,4 +269,6 @@ type Report struct {
 	// Cut is a test that was to last and lost its streams: not one that either end ended by a word, nor by senders that come
 	// and go, as they may without sync.
 	Cut bool
+	// Missed is why connections that came late were closed; nil: none was.
+	Missed error
 }

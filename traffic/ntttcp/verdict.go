@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"fmt"
+	"runtime"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
@@ -21,14 +22,15 @@ func (t *Test) limit(o Outcome, before, after tally) result.Limit {
 	case idle.Verdict == full.Verdict:
 		return idle
 	}
-	busy := 100 * spent.CPU.Seconds() / (float64(max(1, spent.Threads)) * o.Seconds)
+	busy := 100 * spent.CPU.Seconds() / (float64(max(1, atOnce(spent))) * o.Seconds)
 	return result.Limit{Says: fmt.Sprintf("no verdict: this end's threads were busy %.0f %% of the time, and the protocol does not tell what the other end's did", min(busy, 100))}
 }
 
 func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection, full bool) result.Limit {
 	here := result.PairEnd{WindowSeconds: o.Seconds, Bytes: o.Bytes}
 	there := here
-	here.Threads, here.CPUSeconds, here.BusiestSeconds = spent.Threads, spent.CPU.Seconds(), spent.Busiest().Seconds()
+	here.Threads, here.CPUSeconds, here.BusiestSeconds = atOnce(spent), spent.CPU.Seconds(), spent.Busiest().Seconds()
+	wait := spent.Wait.Seconds() * float64(here.Threads) / float64(max(1, spent.Threads)) // the mean thread's, as if there were so many
 	if full {
 		there.Threads, there.CPUSeconds = 1, there.WindowSeconds
 	}
@@ -39,7 +41,7 @@ func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection
 	sender.Offered = &result.Offered{}
 	if t.Role == traffic.Send {
 		sender.Offered.TargetBitsPerSecond = t.target(o)
-		sender.Offered.WaitSeconds = spent.Wait.Seconds()
+		sender.Offered.WaitSeconds = wait
 		sender.Connections = held
 		if t.UDP {
 			receiver.Arrived = &result.Arrived{Expected: o.Calls}
@@ -49,10 +51,13 @@ func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection
 			}
 		}
 	} else {
-		receiver.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
+		receiver.Waited = &result.Wait{Seconds: wait}
 	}
 	return traffic.Judge(result.Options{"message": int64(t.Message)}, sender, receiver)
 }
+
+// atOnce is how many threads could be busy at once: connections that come late, a batch at a time, have more threads than there are CPUs.
+func atOnce(spent traffic.CrewTime) int { return min(spent.Threads, runtime.NumCPU()) }
 
 // target is the rate of all connections that was asked for; 0: none.
 func (t *Test) target(o Outcome) float64 { return t.BitsPerSecond * float64(o.Connections) }

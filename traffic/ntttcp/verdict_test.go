@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 // TestLimit: what one end can say of what bounded a window of two seconds, and what it cannot.
 func TestLimit(t *testing.T) {
+	crowd := traffic.CrewTime{Threads: 10 * runtime.NumCPU(), CPU: time.Duration(runtime.NumCPU()) * time.Second}
 	unknown := regexp.MustCompile(`arrived|\b0 %`) // of the other end, which says neither
 	for name, c := range map[string]struct {
 		test          Test
@@ -27,6 +29,7 @@ func TestLimit(t *testing.T) {
 		"the rate":                    {test: Test{Role: traffic.Send, BitsPerSecond: 2e6}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, verdict: result.RateReached, says: "4.00 Mbit/s of the 4.00 Mbit/s asked for were handed over"},
 		"the rate, of datagrams":      {test: Test{Role: traffic.Send, UDP: true, BitsPerSecond: 2e6}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, calls: 1000, says: "does not tell"},
 		"a receiver that is full":     {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 1, CPU: 2 * time.Second}, verdict: result.ReceiverLimited, says: "busy 100 % of the time"},
+		"more threads than CPUs":      {test: Test{Role: traffic.Receive}, spent: crowd, says: "busy 50 % of the time"},
 		"a receiver that is not full": {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, says: "busy 25 % of the time"},
 	} {
 		before := tally{}

@@ -52,10 +52,13 @@ func Run(ctx context.Context, args []string, _ io.Reader, out, errs io.Writer) i
 // errInterrupted is a test that was stopped and has its result printed.
 var errInterrupted = errors.New("interrupted")
 
-// cutShort is the error of a test whose figures are printed and are not of the time that was asked for.
+// cutShort is the error of a test whose figures are printed and are not of all that was asked for.
 func cutShort(report ntttcp.Report) error {
-	if report.Cut {
+	switch {
+	case report.Cut:
 		return errors.New("the test ended before its time; the figures are of the time until then")
+	case report.Missed != nil:
+		return errors.New("connections were closed that came late; the figures are without what they would have brought")
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"windtunnel/traffic/ntttcp"
 )
 
 // freeBase is a first port such that sync, data and token ports were free a
@@ -273,6 +275,20 @@ func TestACutTestIsAFailure(t *testing.T) {
 		code := Run(t.Context(), strings.Fields(args+port), nil, &out, &errs)
 		if code != 1 || !strings.Contains(errs.String(), "the test ended before its time") || !strings.Contains(strings.ToLower(out.String()), "throughput") {
 			t.Errorf("%s: %d\n%s%s", args, code, &out, &errs)
+		}
+	}
+}
+
+// TestFiguresOfNotAllAreAFailure, beside them: of a part of the time, or of the connections.
+func TestFiguresOfNotAllAreAFailure(t *testing.T) {
+	for name, c := range map[string]struct {
+		report ntttcp.Report
+		fails  bool
+	}{
+		"all": {ntttcp.Report{}, false}, "cut": {ntttcp.Report{Cut: true}, true}, "missed": {ntttcp.Report{Missed: errInterrupted}, true},
+	} {
+		if err := cutShort(c.report); (err != nil) != c.fails {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
