@@ -28,7 +28,7 @@ type desk struct {
 	next    int
 	closing time.Time     // until when callers may stay once the desk closes; zero: it is open
 	begun   chan struct{} // closed when the test starts
-	over    chan struct{} // closed when its senders have ended it
+	over    chan why      // holds how its senders have ended it, once they have
 }
 
 // openDesk listens on the port below the data ports, always by TCP.
@@ -42,7 +42,7 @@ func (t *Test) openDesk(ctx context.Context) (*desk, error) {
 		listener: listener, callers: map[int]net.Conn{},
 		referee: newReferee(wholeSeconds(t.Run), 0, t.Many),
 		refused: func(text string) { t.say(Event{What: Refused, Text: text}) },
-		begun:   make(chan struct{}), over: make(chan struct{}),
+		begun:   make(chan struct{}), over: make(chan why, 1),
 	}
 	d.handlers.Go(d.accept)
 	return d, nil
@@ -148,8 +148,8 @@ func (d *desk) act(r ruling) {
 			writeMessage(conn, reply.value)
 		}
 	}
-	if r.end {
-		close(d.over)
+	if r.end != onTime {
+		d.over <- r.end // of the last one, so there is room
 	}
 }
 
@@ -176,7 +176,7 @@ func (d *desk) agreed() (total int, runners map[netip.Addr]bool) {
 }
 
 // round is the next test's start and end.
-func (d *desk) round() (begun, over <-chan struct{}) {
+func (d *desk) round() (begun <-chan struct{}, over <-chan why) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.begun, d.over
@@ -190,7 +190,7 @@ func (d *desk) settle() {
 	for _, id := range d.referee.dismiss() {
 		d.callers[id].SetReadDeadline(time.Now().Add(goodbye))
 	}
-	d.begun, d.over = make(chan struct{}), make(chan struct{})
+	d.begun, d.over = make(chan struct{}), make(chan why, 1)
 }
 
 // close lets those who ran say goodbye, and ends.

@@ -209,41 +209,80 @@ func TestALoudCallerHoldsNoReceiverUp(t *testing.T) {
 	}
 }
 
-// TestALateGoodbyeIsNoOffence: whoever ran may say so for a moment after the receiver's own end, to one that stays, too.
-func TestALateGoodbyeIsNoOffence(t *testing.T) {
-	t.Parallel()
+// begun is a receiver of a test of so many seconds, and its sender: a connection with data, and one that has said R.
+func begun(t *testing.T, seconds int32, say func(Event)) (over <-chan Report, call *caller, data net.Conn) {
+	t.Helper()
 	_, receive := pairOf(t, SyncLinux, 1, 1)
-	receive.Say = func(e Event) {
-		if e.What == Refused {
-			t.Errorf("refused: %s", e.Text)
-		}
-	}
+	receive.Run, receive.Say = time.Duration(seconds)*time.Second, say
 	r, err := receive.Listen(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	over := make(chan error, 1)
-	go func() { _, err := r.Run(t.Context()); over <- err }()
-	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(receive.Threads[0].Port-1)))
-	if err != nil {
-		t.Fatal(err)
+	t.Cleanup(r.Close)
+	ends := make(chan Report, 1)
+	go func() {
+		report, err := r.Run(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		ends <- report
+	}()
+	dial := func(port int) net.Conn {
+		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
 	}
-	data, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(receive.Threads[0].Port)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	defer data.Close()
-	call := &caller{conn: conn}
-	for _, message := range [][2]int32{{askState, notBegun}, {1, 1}, {askRun, askRun}} {
+	call, data = &caller{conn: dial(receive.base() - 1)}, dial(receive.base())
+	for _, message := range [][2]int32{{askState, notBegun}, {seconds, seconds}, {askRun, askRun}} {
 		if said, err := call.ask(t.Context(), "asking", message[0]); said != message[1] || err != nil {
 			t.Fatalf("%d was answered with %d, %v", message[0], said, err)
 		}
 	}
-	if err := <-over; err != nil {
-		t.Fatal(err)
+	data.Write([]byte("x"))
+	return ends, call, data
+}
+
+// TestAWordBehindTheStreamsCounts: ntttcp-for-linux's sender that is interrupted closes its streams, and then says so. One that
+// is killed says nothing.
+func TestAWordBehindTheStreamsCounts(t *testing.T) {
+	for name, says := range map[string]bool{"interrupted": true, "killed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ended := make(chan struct{})
+			over, call, data := begun(t, 20, func(e Event) {
+				if e.What == Completed {
+					close(ended)
+				}
+			})
+			if !says {
+				call.conn.Close()
+			}
+			data.Close()
+			<-ended
+			if says {
+				if said, err := call.ask(t.Context(), "saying goodbye", askEnd); said != finished || err != nil {
+					t.Errorf("the goodbye was answered with %d, %v", said, err)
+				}
+			}
+			if report := <-over; report.Cut == says || report.Early == "" {
+				t.Errorf("%+v", report)
+			}
+		})
 	}
+}
+
+// TestALateGoodbyeIsNoOffence: whoever ran may say so for a moment after the receiver's own end, to one that stays, too.
+func TestALateGoodbyeIsNoOffence(t *testing.T) {
+	t.Parallel()
+	over, call, _ := begun(t, 1, func(e Event) {
+		if e.What == Refused {
+			t.Errorf("refused: %s", e.Text)
+		}
+	})
+	<-over
 	ended := time.Now()
 	said, err := call.ask(t.Context(), "saying goodbye", askEnd)
 	if time.Since(ended) > goodbye/2 {

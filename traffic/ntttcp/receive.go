@@ -146,7 +146,7 @@ func (r *Receiver) runOnce(ctx context.Context) (Report, error) {
 // terms are what a test begins with.
 type terms struct {
 	total time.Duration    // 0: continuous
-	over  <-chan struct{}  // closed when the senders end it; nil: only by time
+	over  <-chan why       // how the senders end it; nil: only by time
 	late  func(guest) bool // who may still join; nil: nobody
 }
 

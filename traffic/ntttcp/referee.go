@@ -51,7 +51,7 @@ type reply struct {
 type ruling struct {
 	replies []reply
 	start   bool   // the test begins now, for total seconds
-	end     bool   // the test is over before its time
+	end     why    // the test is over before its time; "": it is not
 	drop    string // the caller breaks the protocol, and how: close its connection
 }
 
@@ -178,7 +178,9 @@ func (r *referee) hearEnd(caller int, at step) ruling {
 		return answer(caller, r.state)
 	}
 	now := answer(caller, finished)
-	now.end = at == runs && r.deserted()
+	if at == runs && r.deserted() {
+		now.end = byPeer
+	}
 	return now
 }
 
@@ -186,7 +188,10 @@ func (r *referee) hearEnd(caller int, at step) ruling {
 func (r *referee) leave(caller int) ruling {
 	at := r.callers[caller]
 	delete(r.callers, caller)
-	return ruling{end: at == runs && r.deserted()}
+	if at == runs && r.deserted() {
+		return ruling{end: byGone}
+	}
+	return ruling{}
 }
 
 // deserted tells whether a test runs and nobody takes part any more. To others

@@ -44,7 +44,7 @@ func shown(r ruling) string {
 		all = append(all, fmt.Sprintf("%d:%s", reply.caller, word(reply.value)))
 	}
 	slices.Sort(all)
-	for what, is := range map[string]bool{"start": r.start, "end": r.end, "drop": r.drop != ""} {
+	for what, is := range map[string]bool{"start": r.start, "end": r.end != onTime, "drop": r.drop != ""} {
 		if is {
 			all = append(all, what)
 		}
@@ -156,10 +156,10 @@ func TestRefereeDropsWhoBreaksTheProtocol(t *testing.T) {
 func TestRefereeEndsWhenAllHaveLeft(t *testing.T) {
 	r := newReferee(5, 0, true)
 	talk(t, r, "0:X > 0:11\n0:5 > 0:5\n0:R > 0:W\n1:X > 1:11\n1:5 > 1:5\n1:L > 0:R 1:R start")
-	if r.leave(0).end {
+	if r.leave(0).end != onTime {
 		t.Error("it ended with the first of two")
 	}
-	if !r.leave(1).end {
+	if r.leave(1).end != byGone {
 		t.Error("it did not end with the last")
 	}
 	r.dismiss()

@@ -21,7 +21,7 @@ const forever = 100 * 365 * 24 * time.Hour
 type stages struct {
 	test  *Test
 	fleet *fleet
-	stop  <-chan struct{} // the other end says that it is over; may be nil
+	stop  <-chan why // how the other end ends it; may be nil
 	began time.Time
 	last  tally // when was last looked
 
@@ -64,6 +64,7 @@ const (
 	onTime  why = ""
 	byUser  why = "it was interrupted"
 	byPeer  why = "the other end ended the test"
+	byGone  why = "the other end has gone"
 	byFlows why = "every stream had ended"
 )
 
@@ -96,6 +97,9 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	if reason == byFlows && s.test.Messages > 0 && s.allMoved() || reason != byUser && time.Since(s.began)+nearly >= min(s.measureEnd(), total) {
 		reason = onTime
 	}
+	if reason == byFlows {
+		reason = s.lastWord(ctx)
+	}
 	report.Early = string(reason)
 	report.Cut = s.isCut(reason)
 	if err := s.fleet.failure(); reason == byFlows && err != nil {
@@ -104,7 +108,7 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	switch reason {
 	case byUser:
 		s.test.say(Event{What: Interrupted})
-	case byPeer, byFlows:
+	case byPeer, byGone, byFlows:
 		s.test.say(Event{What: PeerEnded, Took: time.Since(s.began), Text: report.Early})
 	}
 	if n := s.fleet.count().longer; n > 0 {
@@ -119,7 +123,21 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 func (s *stages) isCut(reason why) bool {
 	t := s.test
 	free := t.Role == traffic.Receive && t.Sync == SyncNone && s.fleet.failure() == nil
-	return t.Run > 0 && !free && reason == byFlows
+	return t.Run > 0 && !free && (reason == byFlows || reason == byGone)
+}
+
+// lastWord is what a sender says behind the end of its streams, as ntttcp-for-linux's does that is interrupted.
+func (s *stages) lastWord(ctx context.Context) why {
+	if s.stop == nil {
+		return byFlows
+	}
+	select {
+	case reason := <-s.stop:
+		return reason
+	case <-time.After(goodbye):
+	case <-ctx.Done():
+	}
+	return byFlows
 }
 
 func (s *stages) warmUp(ctx context.Context) why {
@@ -208,8 +226,8 @@ func (s *stages) until(ctx context.Context, at time.Time) why {
 				s.broken = true
 				s.test.note("a connection ended %.1f s after the start, the others go on: %v", time.Since(s.began).Seconds(), err)
 			}
-		case <-s.stop:
-			return byPeer
+		case reason := <-s.stop:
+			return reason
 		case <-ctx.Done():
 			return byUser
 		case <-s.fleet.idle:
