@@ -149,7 +149,10 @@ func (d *desk) act(r ruling) {
 		}
 	}
 	if r.end != onTime {
-		d.over <- r.end // of the last one, so there is room
+		select {
+		case d.over <- r.end:
+		default: // it was over already
+		}
 	}
 }
 

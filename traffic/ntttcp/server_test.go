@@ -259,17 +259,20 @@ func TestAPortThatIsTakenIsToldOf(t *testing.T) {
 func TestTwoTestsOfUDPAreTwoSessions(t *testing.T) {
 	t.Parallel()
 	s := host(t, traffic.ServerConfig{})
+	longest := 700 * time.Millisecond // or as long as a sender that had no CPU when its time was over
 	for range 2 {
 		test := s.sender(SyncWindows, 1, 1)
 		test.UDP, test.Message, test.BitsPerSecond, test.Run = true, 1000, 8e6, 500*time.Millisecond
+		began := time.Now()
 		if _, err := Run(t.Context(), test); err != nil {
 			t.Fatal(err)
 		}
+		longest = max(longest, time.Since(began))
 		time.Sleep(2 * underWay)
 	}
 	for _, e := range s.ends(t, 2) {
-		if e.End.WindowSeconds > 0.7 {
-			t.Errorf("a test of 0.5 s took %.3f s: %+v", e.End.WindowSeconds, *e.End)
+		if e.End.WindowSeconds > longest.Seconds() {
+			t.Errorf("a test of 0.5 s took %.3f s, its sender %s: %+v", e.End.WindowSeconds, longest, *e.End)
 		}
 	}
 }
