@@ -58,6 +58,8 @@ type Arrived struct {
 	Why     string   `json:"why,omitempty"`
 	// Raised: the receiver took a higher priority than it was given (the option priority).
 	Raised bool `json:"raised_priority,omitempty"`
+	// Polled: the receiver asked again for a while before it slept (the option poll of datagrams): its CPU time says nothing of the load.
+	Polled bool `json:"polled,omitempty"`
 	// Untold are the figures that whoever counted does not tell: they are not 0.
 	Untold []Metric `json:"untold,omitempty"`
 }
@@ -104,10 +106,14 @@ func (p PerFlow) String() string {
 
 // How is the method in words, with the priority where it was raised; "" where no method is told.
 func (a Arrived) How() string {
-	if a.Raised && a.Method != "" {
-		return a.Method + " at a raised priority"
+	how := a.Method
+	if a.Polled && how != "" {
+		how += ", polling"
 	}
-	return a.Method
+	if a.Raised && how != "" {
+		how += " at a raised priority"
+	}
+	return how
 }
 
 // Generator is a program of others that makes a load, and how it was run.

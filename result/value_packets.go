@@ -75,6 +75,7 @@ func (t Trial) Arrivals() (Arrived, bool) {
 			}
 			sum.Method, sum.Why = a.Method, a.Why
 			sum.Raised = sum.Raised || a.Raised
+			sum.Polled = sum.Polled || a.Polled
 			sum.Untold = append(sum.Untold, a.Untold...)
 		}
 	}

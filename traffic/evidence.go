@@ -54,8 +54,8 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		sndbuf:    connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
 	}
 	e.asks = len(sender.Latencies) > 0
-	e.receiverSpins = load.Text("poll") == "busy"
-	e.spins = e.receiverSpins && e.asks // of datagrams the receiver alone
+	e.spins = load.Text("poll") == "busy" && e.asks
+	e.receiverSpins = e.spins || receiver.Arrived != nil && receiver.Arrived.Polled
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
 		e.loss = float64(a.Lost) / float64(a.Expected)
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)

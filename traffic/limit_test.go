@@ -213,14 +213,24 @@ func TestJudgeBothWays(t *testing.T) {
 
 // TestAReceiverThatPolls is always busy, and its sender is not.
 func TestAReceiverThatPolls(t *testing.T) {
+	polled := func(end result.PairEnd) result.PairEnd {
+		end = arriving(end, 0, 0)
+		end.Arrived.Polled = true
+		return end
+	}
 	polls := result.Options{"poll": "busy"}
-	if got := Judge(polls, packets(10, 1), packets(10, 1)); got.Verdict != result.GeneratorLimited {
+	if got := Judge(polls, packets(10, 1), polled(packets(10, 1))); got.Verdict != result.GeneratorLimited {
 		t.Errorf("a full sender: %+v", got)
 	}
-	if got := Judge(polls, packets(10, 0.5), packets(10, 1)); got.Verdict != result.PathLimited || !strings.Contains(got.Says, "the receiver's poll") {
+	if got := Judge(polls, packets(10, 0.5), packets(10, 1)); got.Verdict != result.ReceiverLimited {
+		t.Errorf("one that was asked to and did not: %+v", got)
+	}
+	if got := Judge(polls, packets(10, 0.5), polled(packets(10, 1))); got.Verdict != result.PathLimited || !strings.Contains(got.Says, "the receiver's poll") {
 		t.Errorf("a sender that waits: %+v", got)
 	}
-	if got := Judge(polls, packets(10, 0.5), arriving(packets(9, 1), 1000, 0)); got.Verdict != result.PathLimited {
+	lossy := polled(packets(9, 1))
+	lossy.Arrived.Expected, lossy.Arrived.Lost = lossy.Packets+1000, 1000
+	if got := Judge(polls, packets(10, 0.5), lossy); got.Verdict != result.PathLimited {
 		t.Errorf("losses: %+v", got)
 	}
 }

@@ -1,5 +1,7 @@
 package datagram
 
+import "slices"
+
 // The methods of result.Offered and result.Arrived.
 const (
 	methodSegment  = "udp-segment"
@@ -42,12 +44,12 @@ func (e *Engine) Receiving() (method, why string) {
 
 // Raised tells whether a receiving thread took a higher priority than it was given, at some time.
 func (e *Engine) Raised() bool {
-	for _, t := range e.threads {
-		if t.receive != nil && t.receive.raised.Load() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.threads, func(t *thread) bool { return t.receive != nil && t.receive.raised.Load() })
+}
+
+// Polled tells whether a receiving thread polled before it slept, at some time.
+func (e *Engine) Polled() bool {
+	return slices.ContainsFunc(e.threads, func(t *thread) bool { return t.receive != nil && t.receive.polled.Load() })
 }
 
 // Burst is how many datagrams the engine may send at once after it was late,

@@ -23,6 +23,7 @@ type receiver struct {
 	seen   [marks]seen      // when a mark first came
 	calls  *intake          // the memory and the form of a call
 	raised atomic.Bool      // its thread took a higher priority
+	polled atomic.Bool      // its thread polled
 }
 
 // seen is the clock and the thread's own CPU time at a mark's first datagram.

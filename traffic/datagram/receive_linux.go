@@ -129,6 +129,9 @@ func (r *receiver) decide() {
 	alone := busy && s.connected && !s.own && !elsewhere && (c.Poll || d.few(c.Message)) // the kernel joins what waits for one that polls
 	r.calls.polls = alone && c.Poll
 	r.calls.priority.decide(alone && !c.KeepPriority, c.Poll && r.calls.swift.is)
+	if r.calls.polls {
+		r.polled.Store(true)
+	}
 	if r.calls.priority.raised {
 		r.raised.Store(true)
 	}

@@ -121,7 +121,7 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.Calls, _, drops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
 	arrived.SocketDrops = DroppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
-	arrived.Raised = r.engine.Raised()
+	arrived.Raised, arrived.Polled = r.engine.Raised(), r.engine.Polled()
 	spent := r.ended.Receive.Since(r.began.Receive)
 	end.CPUSeconds, end.BusiestSeconds = spent.CPU.Seconds(), spent.Busiest().Seconds()
 	if spent.Wait > 0 {
