@@ -62,11 +62,6 @@ func (p *pairing) take(i result.Interval, set func(*Paired)) {
 	}
 	pair := p.waiting[number]
 	set(&pair)
-	timed := pair.Sender
-	if timed == nil {
-		timed = pair.Receiver
-	}
-	pair.From, pair.To = timed.From, timed.To
 	p.waiting[number] = pair
 	p.hand()
 }
@@ -102,6 +97,12 @@ func (p *pairing) first() (number int, ok bool) {
 
 func (p *pairing) out(number int) {
 	p.shown, p.any = number, true
-	p.show(p.waiting[number])
+	pair := p.waiting[number]
 	delete(p.waiting, number)
+	timed := pair.Sender
+	if timed == nil {
+		timed = pair.Receiver
+	}
+	pair.From, pair.To = timed.From, timed.To
+	p.show(pair)
 }

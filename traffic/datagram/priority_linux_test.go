@@ -66,18 +66,24 @@ func TestPriorityIsGivenBack(t *testing.T) {
 	}
 }
 
+// configBy is the engine's by the word of one option; nil: its default.
+func configBy(t *testing.T, option string, word any) Config {
+	t.Helper()
+	given := result.Options{}
+	if word != nil {
+		given[option] = word
+	}
+	l, err := parseLoad(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.config(key{}, nil)
+}
+
 // TestPriorityIsKept: by the option the engine is told to.
 func TestPriorityIsKept(t *testing.T) {
 	for word, kept := range map[any]bool{nil: false, priorityAuto: false, priorityKept: true} {
-		given := result.Options{}
-		if word != nil {
-			given["priority"] = word
-		}
-		l, err := parseLoad(given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c := l.config(key{}, nil); c.KeepPriority != kept {
+		if c := configBy(t, "priority", word); c.KeepPriority != kept {
 			t.Errorf("priority %v: %+v", word, c)
 		}
 	}
@@ -131,15 +137,7 @@ func TestRealTimeIsGivenBack(t *testing.T) {
 // TestPollIsToldToTheEngine, where it can.
 func TestPollIsToldToTheEngine(t *testing.T) {
 	for word, polls := range map[any]bool{nil: false, pollBlock: false, pollBusy: true} {
-		given := result.Options{}
-		if word != nil {
-			given["poll"] = word
-		}
-		l, err := parseLoad(given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c := l.config(key{}, nil); c.Poll != polls {
+		if c := configBy(t, "poll", word); c.Poll != polls {
 			t.Errorf("poll %v: %+v", word, c)
 		}
 	}

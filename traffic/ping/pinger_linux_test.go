@@ -9,6 +9,21 @@ import (
 	"windtunnel/result"
 )
 
+// pingerOver is one over a connection, whose descriptor lasts as long as the test.
+func pingerOver(t *testing.T, l load, p plan, conn *net.UDPConn, halted *atomic.Bool) *pinger {
+	t.Helper()
+	file, err := conn.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	g, err := newPinger(l, p, 0, []int{int(file.Fd())}, halted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 // TestWhatHadNoTurnIsRefusedAfterItsWait halts a pinger that never had the CPU: the requests that were due for longer than
 // the wait are refused, the others might still have left.
 func TestWhatHadNoTurnIsRefusedAfterItsWait(t *testing.T) {
@@ -19,15 +34,7 @@ func TestWhatHadNoTurnIsRefusedAfterItsWait(t *testing.T) {
 	var halted atomic.Bool
 	halted.Store(true)
 	conn := dial(t, "udp", "127.0.0.1:9").(*net.UDPConn)
-	file, err := conn.File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	g, err := newPinger(l, p, 0, []int{int(file.Fd())}, &halted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := pingerOver(t, l, p, conn, &halted)
 	defer g.poller.close()
 	if err := g.work(); err != nil {
 		t.Fatal(err)
@@ -80,15 +87,7 @@ func TestAnswersThatWaitedForAThreadAreNotLost(t *testing.T) {
 	var halted atomic.Bool
 	for name, rest := range map[string]func(near *net.UDPConn, miss func(*tally, *outstanding)) *tally{
 		"own": func(near *net.UDPConn, miss func(*tally, *outstanding)) *tally {
-			file, err := near.File()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer file.Close()
-			g, err := newPinger(l, p, 0, []int{int(file.Fd())}, &halted)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := pingerOver(t, l, p, near, &halted)
 			miss(g.tally, &g.flows[0].out)
 			g.rest()
 			return g.tally
