@@ -144,11 +144,11 @@ func newInlet(s *socket, c Config) *inlet {
 
 // add lets a flow come in by the socket.
 func (in *inlet) add(f Flow, c Config) *tally {
-	window := c.Window
+	window, remember := c.Window, c.remember
 	if c.Codec == nil {
-		window = 64
+		window, remember = 0, 0
 	}
-	account := newTally(window, c.FirstSeq, in.short != nil)
+	account := newTally(window, remember, c.FirstSeq, in.short != nil)
 	in.accounts = append(in.accounts, account)
 	in.only = account
 	if len(in.accounts) > 1 {

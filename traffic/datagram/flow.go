@@ -51,7 +51,7 @@ type Config struct {
 	LimitLater               bool   // what is sent before LimitFrom does not count
 	Payload                  []byte // what is sent, again and again, header over its beginning; nil: a pattern
 	Verify                   bool   // receivers compare what follows the header with Payload
-	Window                   int    // numbers that a receiver remembers of each flow; 0: 65,536
+	Window                   int    // numbers of each flow within which what a receiver gets is in time; 0: 65,536
 	// Silence ends a receiving thread, with an error, after so long without a
 	// datagram; 0: never.
 	Silence time.Duration
@@ -63,6 +63,8 @@ type Config struct {
 	Spread       bool // keep the distribution of transit time differences: Engine.Jitter
 	KeepPriority bool // receivers take no higher priority than they are given
 	Poll         bool // where a receiver would take a higher priority it polls before it sleeps, in real time
+
+	remember int // numbers that a receiver remembers of each flow
 }
 
 // FlowCounts is what became of one flow so far. At a sender only Bytes, Packets,
@@ -77,7 +79,7 @@ type FlowCounts struct {
 
 	Expected  uint64 // numbers from the first to the highest that came: Packets + Lost + Late
 	Lost      uint64 // have not come
-	Late      uint64 // came after the window had given them up; also what came again as late as that
+	Late      uint64 // came after the window had given them up; also what came again when its number was no longer remembered (1,048,576 behind, of many flows less)
 	Reordered uint64 // came in time, after a higher number
 	Duplicate uint64
 	// Corrupt datagrams were no intact datagrams of ours, though the peer sent
@@ -134,6 +136,7 @@ func (c Config) check(flows []Flow) (Config, error) {
 		c.Patience = defaultPatience
 	}
 	c.Threads = max(1, c.Threads)
+	c.remember = remember(len(flows))
 	return c, nil
 }
 

@@ -20,7 +20,8 @@ const (
 	twice
 	swap    // let the next one overtake
 	delay   // hold until held later ones have passed: inside the window
-	tooLate // hold until more have passed than the window remembers
+	tooLate // hold until more have passed than the window has places
+	againTooLate
 	breakHeader
 	breakPayload
 	fates
@@ -155,6 +156,8 @@ func (r *relay) forward(f fate, b []byte) {
 	case tooLate:
 		hold(heldTooLong)
 		return
+	case againTooLate:
+		hold(heldTooLong)
 	case breakHeader:
 		b[9] ^= 0x10
 	case breakPayload:
@@ -177,9 +180,9 @@ func (r *relay) age() {
 }
 
 func TestARelaysMischiefIsCountedExactly(t *testing.T) {
-	each := [fates]int{drop: 7, twice: 5, swap: 6, delay: 4, tooLate: 3, breakHeader: 2, breakPayload: 4}
+	each := [fates]int{drop: 7, twice: 5, swap: 6, delay: 4, tooLate: 3, againTooLate: 2, breakHeader: 2, breakPayload: 4}
 	want := result.Arrived{
-		Lost: 7 + 2 + 4, Duplicate: 5, Reordered: 6 + 4, Late: 3, Corrupt: 2 + 4,
+		Lost: 7 + 2 + 4, Duplicate: 5 + 2, Reordered: 6 + 4, Late: 3, Corrupt: 2 + 4,
 	}
 	cases := map[string]struct {
 		load   result.Options

@@ -38,8 +38,8 @@ func (m *Marked) add(o Marked) {
 	m.Corrupt += o.Corrupt
 }
 
-func newTally(size int, first uint64, short bool) *tally {
-	return &tally{window: newWindow(size, first), first: first, short: short}
+func newTally(size, remember int, first uint64, short bool) *tally {
+	return &tally{window: newWindow(size, remember, first), first: first, short: short}
 }
 
 // take accounts for a datagram that came whole. It returns how far its transit

@@ -9,9 +9,9 @@ import (
 
 // model is a window that remembers everything.
 type model struct {
-	size uint64
-	next uint64
-	come map[uint64]bool
+	size, memory uint64
+	next         uint64
+	come         map[uint64]bool
 }
 
 func (m *model) take(seq uint64) (place, uint64) {
@@ -20,19 +20,21 @@ func (m *model) take(seq uint64) (place, uint64) {
 		m.next, m.come[seq] = seq+1, true
 		return inOrder, skipped
 	}
-	if m.next-seq > m.size {
-		return givenUp, 0
-	}
-	if m.come[seq] {
+	back := m.next - seq
+	if back <= m.memory && m.come[seq] {
 		return again, 0
+	}
+	if back > m.size {
+		m.come[seq] = true
+		return givenUp, 0
 	}
 	m.come[seq] = true
 	return behind, 0
 }
 
-func agree(t interface{ Fatalf(string, ...any) }, size int, first uint64, numbers []uint64) {
-	w := newWindow(size, first)
-	m := model{size: w.mask + 1, next: first, come: map[uint64]bool{}}
+func agree(t interface{ Fatalf(string, ...any) }, size, memory int, first uint64, numbers []uint64) {
+	w := newWindow(size, memory, first)
+	m := model{size: powerOfTwo(size), memory: max(powerOfTwo(size), powerOfTwo(memory)), next: first, come: map[uint64]bool{}}
 	for i, seq := range numbers {
 		p, skipped := w.take(seq)
 		if wantP, wantSkipped := m.take(seq); p != wantP || skipped != wantSkipped {
@@ -56,7 +58,8 @@ func TestWindowAgreesWithAModel(t *testing.T) {
 			}
 			return at
 		}), 0, 400).Draw(t, "numbers")
-		agree(t, rapid.SampledFrom([]int{1, 64, 65, 128, 256}).Draw(t, "size"), first, numbers)
+		sizes := rapid.SampledFrom([]int{1, 64, 65, 128, 256})
+		agree(t, sizes.Draw(t, "size"), sizes.Draw(t, "memory"), first, numbers)
 	})
 }
 
@@ -72,12 +75,40 @@ func FuzzWindow(f *testing.F) {
 			}
 			numbers = append(numbers, min(n, 1<<63))
 		}
-		agree(t, 128, 0, numbers)
+		agree(t, 128, 512, 0, numbers)
 	})
 }
 
+// TestWhatComesAgainLateIsNoLateNumber: it would be taken for one that had not come, and hide a loss.
+func TestWhatComesAgainLateIsNoLateNumber(t *testing.T) {
+	a := newTally(64, remember(1), 0, false)
+	for seq := range uint64(100_000) {
+		if seq != 500 && seq != 600 {
+			a.take(Stamp{Seq: seq}, 100, 0)
+		}
+	}
+	for _, seq := range []uint64{7, 500, 500, 8, 99_000} {
+		a.take(Stamp{Seq: seq}, 100, 0)
+	}
+	if c := a.counts(true); c.Lost != 1 || c.Late != 1 || c.Duplicate != 4 || c.Expected != 100_000 || c.Packets != 99_998 {
+		t.Errorf("of 100000 one was lost, one late, and four came again: counted %+v", c)
+	}
+}
+
+// TestManyFlowsRememberLess: their memory is bounded, and none has less than its window.
+func TestManyFlowsRememberLess(t *testing.T) {
+	for flows, want := range map[int]uint64{0: remembered, 1: remembered, 128: remembered, 129: remembered, 1 << 12: 1 << 15, 1 << 20: 128} {
+		if got := newWindow(64, remember(flows), 0).mask + 1; got > want || got < 64 {
+			t.Errorf("%d flows remember %d numbers each, want %d at most", flows, got, want)
+		}
+	}
+	if w := newWindow(1<<18, remember(1<<20), 0); w.mask+1 != 1<<18 || w.size != 1<<18 {
+		t.Errorf("a window of %d numbers remembers %d", w.size, w.mask+1)
+	}
+}
+
 func TestTallyCountsAsIperf3DoesBesideTheTruth(t *testing.T) {
-	a := newTally(64, 1, false)
+	a := newTally(64, 64, 1, false)
 	for _, seq := range []uint64{1, 2, 5, 3, 3, 6, 200, 100, 201} {
 		a.take(Stamp{Seq: seq}, 100, 0)
 	}
@@ -93,7 +124,7 @@ func TestTallyCountsAsIperf3DoesBesideTheTruth(t *testing.T) {
 
 // TestJitter is the estimator of RFC 3550, appendix A.8, by hand.
 func TestJitter(t *testing.T) {
-	a := newTally(64, 0, false)
+	a := newTally(64, 64, 0, false)
 	want := 0.0
 	for i, transit := range []int64{1000, 3000, 2000, 2000, 9000} {
 		sent := int64(i+1) * 1_000_000
@@ -106,7 +137,7 @@ func TestJitter(t *testing.T) {
 }
 
 func TestShortHeadersUnwrap(t *testing.T) {
-	a := newTally(64, 0, true)
+	a := newTally(64, 64, 0, true)
 	codec := shortHeader{testKey}
 	a.window.next = 1<<32 - 3
 	a.first = a.window.next
