@@ -422,6 +422,14 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
+// TestALinkLocalHostNeedsItsZone: that nothing can be reached by it is no question of who listens.
+func TestALinkLocalHostNeedsItsZone(t *testing.T) {
+	_, err := Send(within(t, 30*time.Second), SendConfig{Host: "fe80::1", Port: 5210, Kind: "stream", Window: time.Second}, Show{})
+	if err == nil || !strings.Contains(err.Error(), "fe80::1%eth0") || strings.Contains(err.Error(), "running there") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // FuzzOrder takes any order without a crash; what is accepted is within bounds.
 func FuzzOrder(f *testing.F) {
 	f.Add([]byte(goodOrder))

@@ -163,6 +163,9 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 	if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) {
 		return Outcome{}, fmt.Errorf("finding the receiver: %w; is %s its name?", unknown, s.Host)
 	}
+	if says := traffic.BadZone(s.Host); err != nil && says != "" {
+		return Outcome{}, fmt.Errorf("reaching the receiver: %w; %s", err, says)
+	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("reaching the receiver: %w; is `windtunnel recv` running there, and may port %d pass?", err, s.Port)
 	}

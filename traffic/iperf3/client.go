@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 const (
@@ -98,6 +100,9 @@ func (c *client) hint(err error) string {
 		return "leave that option out, or ask for something else"
 	case c.options.Bind != "" && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EINVAL)):
 		return "is " + c.options.Bind + " an address of this host, from which that can be reached?"
+	}
+	if says := traffic.BadZone(c.options.Host); says != "" && c.options.BindDevice == "" {
+		return says
 	}
 	return "is an iperf3 server running there?"
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 const dialPatience = 30 * time.Second
@@ -85,7 +87,7 @@ func (t *Test) dial(ctx context.Context, network, host string, port, local int) 
 			return nil, cause
 		}
 		if try == t.tries() || !refusedByPeer(err) {
-			return nil, fmt.Errorf("connecting to %s (try %d)%s: %w", address, try, t.whyNot(port, err), err)
+			return nil, fmt.Errorf("connecting to %s (try %d)%s: %w", address, try, t.whyNot(host, port, err), err)
 		}
 		if sleep(ctx, windowsTryPause) != nil {
 			return nil, context.Cause(ctx)
@@ -93,9 +95,12 @@ func (t *Test) dial(ctx context.Context, network, host string, port, local int) 
 	}
 }
 
-// whyNot is what a refused data connection most likely means where the receiver has
+// whyNot is what keeps an address from being reached, and what a refused data connection most likely means where the receiver has
 // just answered on its sync port.
-func (t *Test) whyNot(port int, err error) string {
+func (t *Test) whyNot(host string, port int, err error) string {
+	if says := traffic.BadZone(host); says != "" {
+		return ", " + says
+	}
 	if t.Sync == SyncLinux && port > t.base() && refusedByPeer(err) {
 		return ", which the receiver has not opened: give both ends the same -P"
 	}
