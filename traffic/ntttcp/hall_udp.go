@@ -155,11 +155,16 @@ func remember(senders map[netip.AddrPort]*session, peer netip.AddrPort, s *sessi
 // maxSenders are the sending sockets that a port tells apart.
 const maxSenders = 1 << 12
 
-// noteSpent remembers a host whose session ended at a bound, and when it was last heard. The caller holds the lock.
-func (h *hall) noteSpent(host netip.Addr, last time.Time) {
+// noteSpent remembers the host of a session by UDP that ended at a bound, and when it was last heard.
+func (h *hall) noteSpent(s *session) {
+	if !s.spent || s.flood == nil || s.fleet != nil && s.flood.count().calls == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	maps.DeleteFunc(h.spent, func(_ netip.Addr, last time.Time) bool { return time.Since(last) > udpSilence })
 	if len(h.spent) < maxStrangers {
-		h.spent[host] = last
+		h.spent[s.from] = s.flood.lastSeen()
 	}
 }
 

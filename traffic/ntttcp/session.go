@@ -127,6 +127,7 @@ func (h *hall) host(ctx context.Context, s *session) {
 	why, failed := h.follow(ctx, s)
 	until := time.Now()
 	h.drain(ctx, s)
+	h.noteSpent(s) // before anybody can find its host without a session
 	s.leave()
 	if s.fleet != nil {
 		s.fleet.halt()
@@ -138,9 +139,6 @@ func (h *hall) host(ctx context.Context, s *session) {
 	h.mu.Lock()
 	delete(h.sessions, s.id)
 	delete(h.draining, s.id)
-	if s.spent && s.flood != nil && (s.fleet == nil || s.flood.count().calls > 0) {
-		h.noteSpent(s.from, s.flood.lastSeen())
-	}
 	h.mu.Unlock()
 	what := traffic.SessionEnded
 	if failed {

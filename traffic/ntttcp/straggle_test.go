@@ -98,13 +98,30 @@ func next(events <-chan traffic.ServerEvent, what string) traffic.ServerEvent {
 func TestAHostThatWasSilentMayComeAgain(t *testing.T) {
 	h := newHall(Server{Count: 8}, traffic.ServerConfig{})
 	host := netip.MustParseAddr("127.0.0.1")
-	h.noteSpent(host, time.Now().Add(-udpSilence-time.Second))
+	s := &session{from: host, spent: true, flood: h.newFlood()}
+	s.flood.last = time.Now().Add(-udpSilence - time.Second)
+	h.noteSpent(s)
 	if h.hadEnough(host) {
 		t.Error("a host that was silent for long enough is kept out")
 	}
-	h.noteSpent(host, time.Now())
+	s.flood.last = time.Now()
+	h.noteSpent(s)
 	if !h.hadEnough(host) {
 		t.Error("a host that goes on sending is let in")
+	}
+}
+
+// TestAHostHasHadEnoughAsSoonAsItsSessionIsOver: what comes while the session is taken apart, which takes time, began another.
+func TestAHostHasHadEnoughAsSoonAsItsSessionIsOver(t *testing.T) {
+	h := newHall(Server{Count: 8}, traffic.ServerConfig{})
+	s := &session{from: netip.MustParseAddr("127.0.0.1"), began: time.Now(), spent: true, flood: h.newFlood(), over: make(chan struct{})}
+	s.flood.add(0, 1000, time.Now())
+	enough := false
+	s.after = func() { enough = h.hadEnough(s.from) }
+	close(s.over)
+	h.host(t.Context(), s)
+	if !enough {
+		t.Error("its host may begin a session at once")
 	}
 }
 
