@@ -211,6 +211,9 @@ func TestFramesBetweenTwoEnds(t *testing.T) {
 			if sent.Packets == 0 || sent.Bytes != uint64(math.Round(float64(sent.Packets)*sent.Frames.Size)) {
 				t.Errorf("%d frames of %g bytes are not %d bytes", sent.Packets, sent.Frames.Size, sent.Bytes)
 			}
+			if most := sent.BusiestSeconds; (sent.Threads > 1) != (most > 0) || most > sent.CPUSeconds {
+				t.Errorf("of %d threads that used %g s the busiest used %g s", sent.Threads, sent.CPUSeconds, most)
+			}
 			// A sender tells the mean, a receiver what came: they differ by what lacks of a round of a mix.
 			if differ := math.Abs(float64(sent.Bytes) - float64(got.Bytes)); differ > 2*1518 {
 				t.Errorf("%d bytes sent, %d counted", sent.Bytes, got.Bytes)

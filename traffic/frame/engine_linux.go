@@ -181,8 +181,7 @@ func (e *engine) skipped() (numbers uint64) {
 type usage struct {
 	at     time.Time
 	calls  uint64
-	cpu    time.Duration
-	wait   time.Duration
+	spent  traffic.CrewTime
 	cycles result.Cycles // of a tester
 }
 
@@ -190,8 +189,7 @@ func (e *engine) usage() usage {
 	u := usage{at: time.Now()}
 	for _, s := range e.sources {
 		u.calls += s.calls()
-		u.cpu += s.clock().CPU()
-		u.wait += s.clock().Wait()
+		u.spent.Add(traffic.ThreadTime(s.clock().CPU(), s.clock().Wait()))
 	}
 	return u
 }

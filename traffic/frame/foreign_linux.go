@@ -136,7 +136,8 @@ func (m *foreignMover) now() shot {
 		s.sent, s.refused = s.sent+sent, s.refused+refused
 		s.usage.at = s.usage.at.Add(after.Sub(s.usage.at) / 2) // it counted somewhere between
 	}
-	s.usage.cpu, s.usage.wait = m.driver.process().used()
+	cpu, wait := m.driver.process().used()
+	s.usage.spent = traffic.ThreadTime(cpu, wait) // of all the program's threads: which of them sends is not known
 	return s
 }
 

@@ -157,7 +157,7 @@ func (m *portMover) setPhase(phase uint32) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.last = usage{at: at, calls: numbers[clockNumbers], cpu: cycles.BusyTime(), cycles: cycles}
+	m.last = usage{at: at, calls: numbers[clockNumbers], spent: traffic.ThreadTime(cycles.BusyTime(), 0), cycles: cycles}
 }
 
 func (m *portMover) usage() usage {

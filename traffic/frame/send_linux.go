@@ -169,21 +169,23 @@ func told(e mover, inWindow uint64) uint64 {
 
 func (w *sendWorker) end(e mover, c *course, before, used usage) result.PairEnd {
 	sent, refused := e.counts(window)
+	spent := used.spent.Since(before.spent)
 	end := result.PairEnd{
-		WindowSeconds: used.at.Sub(before.at).Seconds(),
-		Bytes:         uint64(math.Round(float64(sent) * w.load.sizes.mean())),
-		Packets:       sent,
-		Calls:         used.calls - before.calls,
-		CPUSeconds:    max(0, (used.cpu - before.cpu).Seconds()),
-		Threads:       w.load.threads,
-		Intervals:     c.intervals,
-		Generator:     w.generator,
-		Frames:        w.load.frames(w.method + " " + w.device.name),
+		WindowSeconds:  used.at.Sub(before.at).Seconds(),
+		Bytes:          uint64(math.Round(float64(sent) * w.load.sizes.mean())),
+		Packets:        sent,
+		Calls:          used.calls - before.calls,
+		CPUSeconds:     spent.CPU.Seconds(),
+		BusiestSeconds: spent.Busiest().Seconds(),
+		Threads:        w.load.threads,
+		Intervals:      c.intervals,
+		Generator:      w.generator,
+		Frames:         w.load.frames(w.method + " " + w.device.name),
 		Offered: &result.Offered{
 			TargetPacketsPerSecond: w.load.rate,
 			BurstPackets:           w.bursts(),
 			Lag:                    w.lag(e),
-			WaitSeconds:            max(0, (used.wait - before.wait).Seconds()),
+			WaitSeconds:            spent.Wait.Seconds(),
 			Refused:                refused,
 			Method:                 methodNames[w.method],
 			Why:                    w.why,

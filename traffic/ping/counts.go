@@ -3,6 +3,8 @@ package ping
 import (
 	"sync/atomic"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // responderCounts is what one responder has done. It has cache lines of its own, and
@@ -32,8 +34,7 @@ func (s *seen) add(c *responderCounts) {
 type snapshot struct {
 	at      time.Time
 	seen    seen
-	cpu     time.Duration // of the hot threads
-	waited  time.Duration // for a CPU
+	spent   traffic.CrewTime
 	sockets []socketState // one a flow; empty: no sockets that tell
 }
 

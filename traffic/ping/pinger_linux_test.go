@@ -71,8 +71,25 @@ func TestThreadsThatEndedHaveWorked(t *testing.T) {
 		t.Fatal(s.err, r.err)
 	}
 	for i, end := range []result.PairEnd{s.end, r.end} {
-		if used := last[i].cpu.Seconds(); used < end.CPUSeconds || used == 0 {
+		if used := last[i].spent.CPU.Seconds(); used < end.CPUSeconds || used == 0 {
 			t.Errorf("threads that had used %g s in the window have %g s when they have ended", end.CPUSeconds, used)
+		}
+	}
+}
+
+// TestTheBusiestOfSeveralThreadsIsTold, since flows are not spread alike; one alone has all the time.
+func TestTheBusiestOfSeveralThreadsIsTold(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		send, receive := pair(t, result.Options{"flows": 7, "threads": threads}, "127.0.0.1")
+		s, r := runBoth(t.Context(), send, receive, soon(shortly))
+		if s.err != nil || r.err != nil {
+			t.Fatal(s.err, r.err)
+		}
+		for _, end := range []result.PairEnd{s.end, r.end} {
+			most := end.BusiestSeconds
+			if threads == 1 && most != 0 || threads == 2 && (most > end.CPUSeconds || 2.001*most < end.CPUSeconds) {
+				t.Errorf("of %d threads that used %g s the busiest used %g s", threads, end.CPUSeconds, most)
+			}
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (e *portableEngine) snapshot() snapshot {
 		s.seen.add(&e.greeter.seen)
 	}
 	user, system := traffic.ProcessCPU()
-	s.cpu = user + system
+	s.spent = traffic.CrewTime{Threads: e.threads(), CPU: user + system} // of the process: the system tells no thread's
 	return s
 }
 

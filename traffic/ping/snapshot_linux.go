@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // socketState is TCP_INFO with what a connection was set to; nil where it could not
@@ -23,8 +24,7 @@ func (e *hotEngine) snapshot() snapshot {
 		s.seen.add(&p.counts)
 	}
 	for _, t := range e.all {
-		s.cpu += t.clock.CPU()
-		s.waited += t.clock.Wait()
+		s.spent.Add(traffic.ThreadTime(t.clock.CPU(), t.clock.Wait()))
 	}
 	for _, fd := range e.fds {
 		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)

@@ -171,17 +171,19 @@ func (w *worker) settle(ctx context.Context, e engine, to time.Time) error {
 func (w *worker) asked(e engine, before, after snapshot) result.PairEnd {
 	o := sum(e.tallies())
 	method, why := w.load.method()
+	spent := after.spent.Since(before.spent)
 	end := result.PairEnd{
-		Bytes:       (o.requests() - o.reads - o.unread) * uint64(w.load.message),
-		Packets:     o.answered,
-		Calls:       o.requests(),
-		CPUSeconds:  max(0, (after.cpu - before.cpu).Seconds()),
-		Threads:     e.threads(),
-		Connections: connections(before, after),
+		Bytes:          (o.requests() - o.reads - o.unread) * uint64(w.load.message),
+		Packets:        o.answered,
+		Calls:          o.requests(),
+		CPUSeconds:     spent.CPU.Seconds(),
+		BusiestSeconds: spent.Busiest().Seconds(),
+		Threads:        e.threads(),
+		Connections:    connections(before, after),
 		Offered: &result.Offered{
 			TargetPacketsPerSecond: w.load.rate,
 			Lag:                    o.lag,
-			WaitSeconds:            max(0, (after.waited - before.waited).Seconds()),
+			WaitSeconds:            spent.Wait.Seconds(),
 			Refused:                o.refused,
 			Method:                 method,
 			Why:                    why,
@@ -204,7 +206,7 @@ func (w *worker) asked(e engine, before, after snapshot) result.PairEnd {
 // readBack notes the payload that flows back to who asks.
 func (w *worker) readBack(end *result.PairEnd, bytes uint64) {
 	if w.load.mixed {
-		end.Opposite = &result.PairEnd{Bytes: bytes, CPUSeconds: end.CPUSeconds, Threads: end.Threads}
+		end.Opposite = &result.PairEnd{Bytes: bytes, CPUSeconds: end.CPUSeconds, BusiestSeconds: end.BusiestSeconds, Threads: end.Threads}
 	}
 }
 
@@ -241,18 +243,20 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 		err = w.answerToEnd(ctx, e, to)
 	}
 	e.halt()
+	spent := after.spent.Since(before.spent)
 	end := result.PairEnd{
-		WindowSeconds: after.at.Sub(before.at).Seconds(),
-		Bytes:         after.seen.bytes - before.seen.bytes,
-		Packets:       after.seen.requests - before.seen.requests,
-		Calls:         after.seen.requests - before.seen.requests,
-		CPUSeconds:    max(0, (after.cpu - before.cpu).Seconds()),
-		Threads:       e.threads(),
-		Connections:   connections(before, after),
-		Intervals:     append(warm, steps...),
+		WindowSeconds:  after.at.Sub(before.at).Seconds(),
+		Bytes:          after.seen.bytes - before.seen.bytes,
+		Packets:        after.seen.requests - before.seen.requests,
+		Calls:          after.seen.requests - before.seen.requests,
+		CPUSeconds:     spent.CPU.Seconds(),
+		BusiestSeconds: spent.Busiest().Seconds(),
+		Threads:        e.threads(),
+		Connections:    connections(before, after),
+		Intervals:      append(warm, steps...),
 	}
-	if waited := after.waited - before.waited; waited > 0 {
-		end.Waited = &result.Wait{Seconds: waited.Seconds()}
+	if spent.Wait > 0 {
+		end.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
 	}
 	w.readBack(&end, after.seen.back-before.seen.back)
 	if end.Opposite != nil {
