@@ -22,6 +22,17 @@ func SetBuffers(fd, send, receive int) error {
 	return errors.Join(set(unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, send), set(unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receive))
 }
 
+// SetBuffersWithin asks for a socket's buffers, in bytes, of which the kernel gives no more than net.core.[rw]mem_max: how much
+// a stranger may ask for is the host's to say. What is cut is no error.
+func SetBuffersWithin(fd, send, receive int) error {
+	for option, size := range map[int]int{unix.SO_SNDBUF: send, unix.SO_RCVBUF: receive} {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, size); err != nil {
+			return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
+		}
+	}
+	return nil
+}
+
 // CheckBuffers refuses buffers that the kernel has cut to less than was asked for, in
 // bytes; 0: not asked for. The kernel gives twice what is asked for, for its own
 // bookkeeping, and tells that (socket(7)).

@@ -43,7 +43,7 @@ type Config struct {
 	Aggregation  string // "auto" (or ""): UDP_GRO where the kernel has it; "off"
 	Threads      int    // hot threads in each direction, at most one a flow; 0: one
 	CPUs         []int  // the threads are pinned here, in turn, senders first; empty: not pinned
-	Buffer       int    // bytes of a socket's buffers; 0: chosen
+	Buffer       int    // bytes of a socket's buffers; 0: chosen; below 0: as the socket has them
 	// LimitBytes and LimitPackets end the senders after so much over all flows; 0:
 	// no limit. With LimitEach each flow may send as much.
 	LimitBytes, LimitPackets uint64

@@ -106,7 +106,10 @@ func (s *socket) configure(c Config) error {
 
 // setBuffers sets the size that was asked for, or takes what a chosen one brings.
 func (s *socket) setBuffers(c Config) error {
-	if c.Buffer > 0 {
+	switch {
+	case c.Buffer < 0:
+		return nil
+	case c.Buffer > 0:
 		return traffic.SetBuffers(s.fd, c.Buffer, c.Buffer)
 	}
 	receive := receiveBuffer

@@ -41,6 +41,9 @@ func refused(err error) bool {
 
 func takeOver(conn *net.UDPConn, c Config) (*socket, error) {
 	s := &socket{conn: conn, connected: conn.RemoteAddr() != nil}
+	if c.Buffer < 0 {
+		return s, nil
+	}
 	for _, set := range []struct {
 		to     func(int) error
 		chosen int

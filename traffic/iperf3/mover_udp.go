@@ -23,7 +23,8 @@ func newDatagrams(t Test, streams []*dataStream, l limits, cpus []int) (mover, e
 	}
 	engine, err := datagram.NewEngine(flows, datagram.Config{
 		Message: t.Length, Codec: header{wide: t.Counters64Bit}, FirstSeq: 1,
-		BitsPerSecond: t.BitsPerSecond, Burst: t.catchUp(), Together: t.Burst, Threads: t.threads(cpus), CPUs: cpus, Buffer: t.Window,
+		BitsPerSecond: t.BitsPerSecond, Burst: t.catchUp(), Together: t.Burst, Threads: t.threads(cpus), CPUs: cpus,
+		Buffer:     -one(t.Window > 0), // socketOptions have set it
 		LimitBytes: l.bytes, LimitPackets: l.blocks, LimitLater: t.Omit > 0, Payload: t.payload(), Patience: -1, Spread: true,
 	})
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *session) gather(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(came, func(a, b arrival) int { return int(int64(a.index - b.index)) })
-	options := s.test.options()
+	options := s.options()
 	if !s.params.MPTCP { // which has no such option; iperf3 sets it on control connections alone
 		options.userTimeout = s.server.options.SendTimeout
 	}
@@ -93,6 +93,13 @@ func (s *session) gather(ctx context.Context) error {
 		s.streams = append(s.streams, newStream(i, a.conn, s.test.sends(i, true)))
 	}
 	return nil
+}
+
+// options are what a stranger asks for of the data sockets.
+func (s *session) options() socketOptions {
+	o := s.test.options()
+	o.within = true
+	return o
 }
 
 func (s *session) tooFew(came int, limit time.Duration) error {
@@ -114,7 +121,7 @@ func (s *session) early(h heard) error {
 // gatherUDP waits until it is this session's turn among those of the client's
 // address, because a greeting does not say whose it is.
 func (s *session) gatherUDP(ctx context.Context) error {
-	options := s.test.options()
+	options := s.options()
 	options.device = s.server.options.BindDevice
 	t := s.server.greeter.enroll(s.control.conn, s.test.streams(), options)
 	defer s.server.greeter.leave(t)

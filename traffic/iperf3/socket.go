@@ -11,7 +11,8 @@ import (
 // socketOptions is what a data socket is to have.
 type socketOptions struct {
 	datagrams    bool
-	window       int // bytes
+	window       int  // bytes
+	within       bool // a window within what the host allows anybody: a stranger asks for it
 	mss          int
 	tos          int
 	congestion   string

@@ -21,7 +21,7 @@ func (o socketOptions) set(fd uintptr, network string) error {
 	}{
 		{o.reuse, ErrorInitStream, "letting the port be shared (SO_REUSEADDR)", func() error { return unix.SetsockoptInt(s, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) }},
 		{o.device != "", ErrorBindDevice, "binding to the device " + o.device, func() error { return unix.BindToDevice(s, o.device) }},
-		{o.window > 0, ErrorSetBuffer, fmt.Sprintf("setting buffers of %d bytes", o.window), func() error { return traffic.SetBuffers(s, o.window, o.window) }},
+		{o.window > 0, ErrorSetBuffer, fmt.Sprintf("setting buffers of %d bytes", o.window), func() error { return o.setWindow(s) }},
 		{o.mss > 0 && !o.datagrams, ErrorSetMSS, fmt.Sprintf("setting the MSS to %d bytes, of which Linux takes 88 to 32,767", o.mss), func() error { return unix.SetsockoptInt(s, unix.IPPROTO_TCP, unix.TCP_MAXSEG, o.mss) }},
 		{o.congestion != "" && !o.datagrams, ErrorSetCongestion, "setting the congestion control " + o.congestion, func() error { return traffic.SetCongestion(s, o.congestion) }},
 		{o.tos > 0, ErrorSetTOS, fmt.Sprintf("setting the TOS to %d", o.tos), func() error { return setTOS(s, o.tos, network) }},
@@ -44,6 +44,14 @@ func (o socketOptions) set(fd uintptr, network string) error {
 		return o.checkWindow(s)
 	}
 	return nil
+}
+
+// setWindow goes over the host's bounds, where that is permitted, for its own user only.
+func (o socketOptions) setWindow(fd int) error {
+	if o.within {
+		return traffic.SetBuffersWithin(fd, o.window, o.window)
+	}
+	return traffic.SetBuffers(fd, o.window, o.window)
 }
 
 // checkWindow refuses, as iperf3 does, what the kernel has cut to less.
