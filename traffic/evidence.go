@@ -64,7 +64,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		e.offered(*o, sender)
 	}
 	if w := receiver.Waited; w != nil && receiver.Threads > 0 {
-		e.receiverWait = max(0, w.Seconds-w.PathSeconds) / (float64(receiver.Threads) * receiver.WindowSeconds)
+		e.receiverWait = waitShare(receiver, w.Seconds-w.PathSeconds)
 	}
 	e.rates(load, sender, receiver)
 	return e, ""
@@ -78,7 +78,7 @@ func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	}
 	if sender.Threads > 0 {
 		e.behindPath = o.PathSeconds / (float64(sender.Threads) * sender.WindowSeconds)
-		e.wait = max(0, o.WaitSeconds-o.PathSeconds) / (float64(sender.Threads) * sender.WindowSeconds)
+		e.wait = waitShare(sender, o.WaitSeconds-o.PathSeconds)
 	}
 	e.target = o.TargetBitsPerSecond
 	if e.packets = o.TargetPacketsPerSecond > 0; e.packets {
@@ -119,6 +119,11 @@ func busyShare(end result.PairEnd) float64 {
 		return 0
 	}
 	return min(1, end.CPUSeconds/(float64(end.Threads)*end.WindowSeconds))
+}
+
+// waitShare is what the hot threads waited of all the time they had; one that waits for its first turn began to before the window.
+func waitShare(end result.PairEnd, seconds float64) float64 {
+	return min(1, max(0, seconds)/(float64(end.Threads)*end.WindowSeconds))
 }
 
 // busiestShare is the same of the thread that has least time left: flows may be more than threads, and not spread alike.

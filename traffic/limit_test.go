@@ -139,6 +139,18 @@ func TestABucketHandsOverItsBurstOnly(t *testing.T) {
 	}
 }
 
+// TestNobodyWaitsForMoreThanAllTheTime: a thread that waits for its first turn does so since before a short window.
+func TestNobodyWaitsForMoreThanAllTheTime(t *testing.T) {
+	sender := offering(bulk(100, 0.1), result.Offered{WaitSeconds: 500})
+	receiver := bulk(100, 0.1)
+	receiver.Waited = &result.Wait{Seconds: 500}
+	for _, limit := range []result.Limit{Judge(nil, sender, bulk(100, 0.1)), Judge(nil, bulk(100, 0.1), receiver)} {
+		if !strings.Contains(limit.Says, "had no CPU for 100 % of the time") {
+			t.Errorf("%+v", limit)
+		}
+	}
+}
+
 // TestWhoHasNoThreadsIsNotIdle: what counts in the kernel, or is a program of others, has no threads that would be known.
 func TestWhoHasNoThreadsIsNotIdle(t *testing.T) {
 	bare := func(end result.PairEnd) result.PairEnd { end.Threads, end.CPUSeconds = 0, 0; return end }

@@ -2,6 +2,8 @@ package iperf3
 
 import (
 	"fmt"
+	"math"
+	"time"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
@@ -13,11 +15,18 @@ type untold struct {
 	drops   bool // what is lost had no room in its socket
 }
 
+// leastJudged is the shortest time, at either end, of which there is a verdict: in less, a rate is that of one call, and threads
+// have waited for a CPU, or used it, for longer.
+const leastJudged = 50 * time.Millisecond
+
 // limit says what bounded the test, by what both ends tell (traffic.Judge). Where the verdict hangs on what the
 // other one does not tell, there is none; of each direction for itself, as the nearer limit of the two hides the other.
 func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 	if peer == nil {
 		return result.Limit{Says: "no verdict: the other end's figures are missing"}
+	}
+	if took := e.shortest(); took < leastJudged.Seconds() {
+		return result.Limit{Says: fmt.Sprintf("no verdict: the test took %.3g ms, which is too short for one", 1000*took)}
 	}
 	load := result.Options{"message": int64(t.test.Length)}
 	alone := func(sends bool) judgement {
@@ -45,6 +54,15 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 		both.Says = "forth: " + forth.Says + "; back: " + back.Says
 	}
 	return both
+}
+
+// shortest is the least time of a stream at either of its ends, in seconds.
+func (e End) shortest() float64 {
+	least := math.Inf(1)
+	for _, s := range e.Streams {
+		least = min(least, s.Sent.Seconds, s.Received.Seconds)
+	}
+	return least
 }
 
 // judgement is a verdict that takes that for what the other end does not tell.

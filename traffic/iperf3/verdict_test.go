@@ -18,14 +18,18 @@ type ended struct {
 	sent, got     uint64  // bytes of a stream
 	lost          int64   // datagrams of a stream, as the receiver tells
 	rwnd          time.Duration
-	silent        bool // the other end's figures are missing
-	whole         bool // what comes back loses none
+	silent        bool    // the other end's figures are missing
+	whole         bool    // what comes back loses none
+	seconds       float64 // of the receiver's time; 0: two, as the sender's
 }
 
 func (c ended) limit() result.Limit {
 	c.test.Length = 1000
 	base, now := reading{at: time.Unix(0, 0)}, reading{at: time.Unix(2, 0), send: c.send, receive: c.receive}
 	t := &tally{test: c.test}
+	if c.seconds == 0 {
+		c.seconds = 2
+	}
 	e := End{Remote: CPU{Total: c.peerCPU}}
 	for i := range c.test.Parallel {
 		for _, sends := range []bool{true, false} {
@@ -34,7 +38,7 @@ func (c ended) limit() result.Limit {
 			}
 			t.streams = append(t.streams, &dataStream{id: i, sender: sends})
 			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{rwnd: c.rwnd}})
-			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent}, Received: Sum{Seconds: 2, Bytes: c.got}}
+			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent}, Received: Sum{Seconds: c.seconds, Bytes: c.got}}
 			if c.test.Protocol == UDP {
 				s.UDP = &UDPEnd{SentPackets: int64(c.sent / 1000), ReceivedPackets: int64(c.sent / 1000), Lost: c.lost}
 				if !sends && c.whole {
@@ -85,6 +89,7 @@ func TestLimit(t *testing.T) {
 		"lost forth":                 {ended{test: udpBoth, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100, whole: true}, "", "found no room there; back: neither end"},
 		"unknown of both ways":       {ended{test: both, send: spent(1, time.Second), receive: spent(1, time.Second), peerCPU: 120, sent: much, got: much}, "", "no verdict: the other end used 1.20 CPUs, and does not tell whether by one thread or by 2"},
 		"the rate":                   {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "2.000 Mbit/s"},
+		"over at once":               {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000, seconds: 20e-6}, "", "no verdict: the test took 0.02 ms, which is too short for one"},
 		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
