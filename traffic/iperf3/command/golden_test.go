@@ -207,6 +207,30 @@ func TestInterruptedServer(t *testing.T) {
 	}
 }
 
+// TestAPeersTextMovesNoTerminal: neither what a client asks for in vain moves a server's cursor or forges a line of its log, nor
+// what a server says those of its client.
+func TestAPeersTextMovesNoTerminal(t *testing.T) {
+	const bad = "\x1b[2J\rb\u009b1md"
+	verbose := func(change func(*iperf3.End)) scene {
+		return newScene(false, iperf3.TCP, forward, 1, func(s *scene) { change(s.end) })
+	}
+	for name, c := range map[string]struct {
+		args string
+		engine
+	}{
+		"what a client asks for":        {"-s", answers(scene{fails: errors.New("setting the congestion control " + bad)})},
+		"a server's congestion control": {"-c 192.0.2.1 -V", plays(verbose(func(e *iperf3.End) { e.ReceiverCongestion = bad }))},
+		"a server's text":               {"-c 192.0.2.1 --get-server-output", plays(verbose(func(e *iperf3.End) { e.ServerOutputText = "a\n" + bad + "\tc\n" }))},
+		"a server's JSON":               {"-c 192.0.2.1 --get-server-output", plays(verbose(func(e *iperf3.End) { e.ServerOutputJSON = []byte(`{"a":"b\u009b1md"}`) }))},
+	} {
+		var out bytes.Buffer
+		c.command(t.Context(), strings.Fields(c.args), nil, &out, &out, func(string) string { return "" })
+		if text := out.String(); strings.ContainsAny(text, "\x1b\r\u009b") || !strings.Contains(text, "b\ufffd1md") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
 // TestStampsEachLine has the time before the title.
 func TestStampsEachLine(t *testing.T) {
 	var out bytes.Buffer

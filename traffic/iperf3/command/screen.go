@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"windtunnel/result"
 	"windtunnel/traffic/iperf3"
 )
 
@@ -84,7 +85,7 @@ func (s *screen) exit(code int, told io.Writer) int {
 func (s *screen) warn(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.errs, "warning: "+format+"\n", args...)
+	fmt.Fprintf(s.errs, "warning: %s\n", result.Clean(fmt.Sprintf(format, args...)))
 }
 
 // warnOfFragments is a client's warning of datagrams that fit into no packet.
@@ -111,5 +112,18 @@ func (s *screen) complain(format string, args ...any) {
 func (s *screen) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.errs, "%siperf3: %s\n", s.begin(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(s.errs, "%siperf3: %s\n", s.begin(), result.Clean(fmt.Sprintf(format, args...)))
+}
+
+// fit is a peer's text without what moves a terminal's cursor or changes its colours, in its own lines and columns.
+func fit(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		columns := strings.Split(line, "\t")
+		for j, column := range columns {
+			columns[j] = result.Clean(column)
+		}
+		lines[i] = strings.Join(columns, "\t")
+	}
+	return strings.Join(lines, "\n")
 }

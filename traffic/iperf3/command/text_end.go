@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 
+	"windtunnel/result"
 	"windtunnel/traffic/iperf3"
 )
 
@@ -27,9 +28,9 @@ func (t *text) serverSaid(e iperf3.End) {
 	switch {
 	case t.start.Server:
 	case len(e.ServerOutputJSON) > 0:
-		t.printf("\nServer JSON output:\n%s\n\n", prettyJSON(e.ServerOutputJSON))
+		t.printf("\nServer JSON output:\n%s\n\n", fit(prettyJSON(e.ServerOutputJSON)))
 	case e.ServerOutputText != "":
-		t.printf("\nServer output:\n%s\n\n", e.ServerOutputText)
+		t.printf("\nServer output:\n%s\n\n", fit(e.ServerOutputText))
 	}
 }
 
@@ -153,10 +154,10 @@ func (t *text) verboseEnd(e iperf3.End, sends bool) {
 	}
 	sender, receiver := congestion(t.start, e, sends)
 	if sender != "" {
-		t.printf("snd_tcp_congestion %s\n", sender)
+		t.printf("snd_tcp_congestion %s\n", result.Clean(sender))
 	}
 	if receiver != "" {
-		t.printf("rcv_tcp_congestion %s\n", receiver)
+		t.printf("rcv_tcp_congestion %s\n", result.Clean(receiver))
 	}
 }
 
