@@ -17,6 +17,7 @@ type evidence struct {
 	sent, received float64
 	asks           bool    // the sender waits for answers
 	one            float64 // packet or message in the window: no rate is known better
+	whole          float64 // what all streams of a foreign protocol send at once, whole blocks or bursts (the load's "together", bytes); 0: as one
 	perSecond      float64 // sent, in the unit of calibrated
 	calibrated     float64 // result.Offered.CalibratedPerSecond
 	loss           float64
@@ -94,6 +95,7 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 	if sender.Packets > 0 {
 		e.one = 8 * float64(sender.Bytes) / float64(sender.Packets) / sender.WindowSeconds
 	}
+	e.whole = 8 * float64(load.Int("together")) / sender.WindowSeconds
 	if e.packets {
 		e.one = 1 / sender.WindowSeconds
 		e.sent = float64(sender.Packets) / sender.WindowSeconds

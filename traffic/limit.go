@@ -86,18 +86,28 @@ var rules = []struct {
 	{result.PathLimited, evidence.refused},
 }
 
-// kept: what was asked for was sent, and came.
+// kept: what was asked for was sent, or as much of it as leaves whole, and came.
 func (e evidence) kept() string {
-	least := reached*e.target - e.one
-	came := least
-	if e.loss >= lossy { // what is known to be lost is no part of a message under way
-		came = reached * e.target
+	due := e.target
+	if e.whole > 0 {
+		due = min(due, e.sent)
 	}
-	if e.target == 0 || e.sent < least || e.received < came {
+	came := reached*due - e.one
+	if e.loss >= lossy { // what is known to be lost is no part of a message under way
+		came = reached * due
+	}
+	if e.target == 0 || !e.sentAll() || e.received < came {
 		return ""
 	}
-	return fmt.Sprintf("%s of the %s asked for arrived", e.rate(e.received), e.rate(e.target))
+	says := fmt.Sprintf("%s of the %s asked for arrived", e.rate(e.received), e.rate(e.target))
+	if e.whole > e.one && e.sent < reached*e.target {
+		says += ": no more whole blocks or bursts were due"
+	}
+	return says
 }
+
+// sentAll: the sender missed the rate by no more than what it sends at once.
+func (e evidence) sentAll() bool { return e.sent >= reached*e.target-max(e.one, e.whole) }
 
 func (e evidence) overflowed() string {
 	if e.socketDrops < overflowing || e.socketDrops < e.loss/2 {
@@ -141,7 +151,7 @@ func (e evidence) fullPort() string {
 // up, so what it waited for a CPU is what it fell short of, or half of that.
 func (e evidence) heldUp() string {
 	short := 1 - e.sent/e.target
-	if e.target == 0 || e.sent >= reached*e.target-e.one || e.wait < short/2 {
+	if e.target == 0 || e.sentAll() || e.wait < short/2 {
 		return ""
 	}
 	return fmt.Sprintf("the sender fell %s short of the rate asked for while its threads could run and had no CPU for %s of the time", percent(short), percent(e.wait))

@@ -127,6 +127,30 @@ func TestALongMessageIsNoExcuse(t *testing.T) {
 	}
 }
 
+// TestWholeBlocksAreDueOrNot: of a rate that is sent in whole blocks (iperf3's -b) as many leave in a window as are due in it, which is
+// up to one less than the rate has; and those must arrive.
+func TestWholeBlocksAreDueOrNot(t *testing.T) {
+	load := result.Options{"message": int64(16 << 10), "together": int64(128 << 10)}
+	sender := func(mbits float64) result.PairEnd {
+		return offering(bulk(mbits, 0.1), result.Offered{TargetBitsPerSecond: 0.7e6})
+	}
+	for name, c := range map[string]struct {
+		sent, came float64
+		verdict    string
+	}{
+		"one was due":             {0.524, 0.524, result.RateReached},
+		"two were":                {1.05, 1.05, result.RateReached},
+		"one of two came":         {1.05, 0.524, result.PathLimited},
+		"half of the one came":    {0.524, 0.262, result.PathLimited},
+		"what is left in the end": {0.524, 0.500, result.RateReached},
+		"none":                    {0.1, 0.1, result.PathLimited},
+	} {
+		if limit := Judge(load, sender(c.sent), bulk(c.came, 0.1)); limit.Verdict != c.verdict {
+			t.Errorf("%s: %+v", name, limit)
+		}
+	}
+}
+
 // TestABucketHandsOverItsBurstOnly: a stream's message that leaves in pieces excuses no more than these do.
 func TestABucketHandsOverItsBurstOnly(t *testing.T) {
 	load := result.Options{"message": int64(128 << 10)}

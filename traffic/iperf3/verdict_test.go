@@ -89,6 +89,10 @@ func TestLimit(t *testing.T) {
 		"lost forth":                 {ended{test: udpBoth, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100, whole: true}, "", "found no room there; back: neither end"},
 		"unknown of both ways":       {ended{test: both, send: spent(1, time.Second), receive: spent(1, time.Second), peerCPU: 120, sent: much, got: much}, "", "no verdict: the other end used 1.20 CPUs, and does not tell whether by one thread or by 2"},
 		"the rate":                   {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "2.000 Mbit/s"},
+		"a burst less":               {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 3e6, Burst: 250, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 500e3}, result.RateReached, "2.000 Mbit/s of the 3.000 Mbit/s asked for arrived: no more whole"},
+		"of bursts, some are lost":   {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 3e6, Burst: 250, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 450e3, lost: 50}, "", "found no room"},
+		"from its first block on":    {ended{test: Test{Parallel: 4, BitsPerSecond: 6e3}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000}, result.PathLimited, "neither end"},
+		"a block less each":          {ended{test: Test{Parallel: 4, BitsPerSecond: 6e3, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000}, result.RateReached, "0.016 Mbit/s"},
 		"over at once":               {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000, seconds: 20e-6}, "", "no verdict: the test took 0.02 ms, which is too short for one"},
 		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
 	} {
