@@ -28,6 +28,7 @@ func TestModes(t *testing.T) {
 			o.NoDelay, o.Window, o.TOS, o.Length, o.RepeatingPayload = true, 256<<10, 0x10, 1390, true
 		}},
 		{"tcp paced", func(o *Options) { o.BitsPerSecond = 50e6 }},
+		{"tcp at a rate beyond every path", func(o *Options) { o.BitsPerSecond, o.Blocks, o.Duration = 500e9, 100, 0 }},
 		{"udp", func(o *Options) { o.Protocol, o.BitsPerSecond = UDP, 20e6 }},
 		{"udp 64 bit", func(o *Options) { o.Protocol, o.BitsPerSecond, o.Counters64Bit = UDP, 20e6, true }},
 		{"udp reverse", func(o *Options) { o.Protocol, o.BitsPerSecond, o.Reverse = UDP, 20e6, true }},

@@ -33,7 +33,7 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 		// As iperf3's -b, by the program: the kernel's pacing, which is --fq-rate, lets
 		// the first ten segments go at once. Its blocks leave whole, as its receivers
 		// count no others.
-		BitsPerSecond: t.BitsPerSecond, Together: max(1, t.Burst), Burst: int(t.BitsPerSecond / 8 * lateness.Seconds()), Pacing: stream.PaceBucket,
+		BitsPerSecond: t.BitsPerSecond, Together: max(1, t.Burst), Burst: t.catchUpBytes(), Pacing: stream.PaceBucket,
 		Prompt:     t.Bytes > 0 || t.Blocks > 0, // the last byte's time is the test's
 		LimitBytes: l.bytes, LimitCalls: l.blocks, LimitLater: t.Omit > 0, Payload: t.payload(), Silence: -1,
 	}
@@ -43,6 +43,14 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 	var err error
 	b.engine, err = stream.NewEngine(flows, config)
 	return b, err
+}
+
+// mostBytesLate is the deepest bucket that the engine takes. At rates for which it is not deep enough no path keeps up.
+const mostBytesLate = 1 << 30
+
+// catchUpBytes is catchUp of a stream, in bytes.
+func (t Test) catchUpBytes() int {
+	return int(min(t.BitsPerSecond/8*lateness.Seconds(), mostBytesLate))
 }
 
 func (b *bytesMover) start()                { b.engine.Start() }
