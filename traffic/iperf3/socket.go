@@ -1,6 +1,7 @@
 package iperf3
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -29,6 +30,28 @@ func (t Test) options() socketOptions {
 		datagrams: t.Protocol == UDP, window: t.Window, mss: t.MSS, tos: t.TOS, congestion: t.Congestion,
 		fqRate: t.FQRate, dontFragment: t.DontFragment,
 	}
+}
+
+// onlyOnLinux refuses the first option that the portable calls of another system have not.
+func (o socketOptions) onlyOnLinux(system string) error {
+	for _, missing := range []struct {
+		wanted bool
+		number int
+		flag   string
+	}{
+		{o.device != "", ErrorBindDevice, "binding to a device"},
+		{o.mss > 0 && !o.datagrams, ErrorSetMSS, "a largest segment"},
+		{o.congestion != "" && !o.datagrams, ErrorSetCongestion, "a congestion control"},
+		{o.tos > 0, ErrorSetTOS, "a type of service"},
+		{o.fqRate > 0, ErrorSetPacing, "pacing by the kernel"},
+		{o.userTimeout > 0 && !o.datagrams, ErrorSetUserTimeout, "a send timeout"},
+		{o.dontFragment && o.datagrams, ErrorDontFragment, "forbidding fragments"},
+	} {
+		if missing.wanted {
+			return &OptionError{missing.number, fmt.Errorf("%s cannot be set on %s here: leave the option out", missing.flag, system)}
+		}
+	}
+	return nil
 }
 
 // control is the hook of net.Dialer and net.ListenConfig.

@@ -9,21 +9,8 @@ import (
 
 // set gives a socket the options that every system has, and refuses the others.
 func (o socketOptions) set(fd uintptr, _ string) error {
-	for _, missing := range []struct {
-		wanted bool
-		flag   string
-	}{
-		{o.device != "", "binding to a device"},
-		{o.mss > 0 && !o.datagrams, "a largest segment"},
-		{o.congestion != "" && !o.datagrams, "a congestion control"},
-		{o.tos > 0, "a type of service"},
-		{o.fqRate > 0, "pacing by the kernel"},
-		{o.userTimeout > 0 && !o.datagrams, "a send timeout"},
-		{o.dontFragment && o.datagrams, "forbidding fragments"},
-	} {
-		if missing.wanted {
-			return fmt.Errorf("%s cannot be set on %s here: leave the option out", missing.flag, runtime.GOOS)
-		}
+	if err := o.onlyOnLinux(runtime.GOOS); err != nil {
+		return err
 	}
 	if o.reuse {
 		if err := shareAddress(fd); err != nil {
@@ -31,7 +18,9 @@ func (o socketOptions) set(fd uintptr, _ string) error {
 		}
 	}
 	if o.window > 0 {
-		return setWindow(fd, o.window)
+		if err := setWindow(fd, o.window); err != nil {
+			return &OptionError{ErrorSetBuffer, fmt.Errorf("setting buffers of %d bytes: %w", o.window, err)}
+		}
 	}
 	return nil
 }
