@@ -73,7 +73,9 @@ func memoryOf(load result.Options) int64 {
 	threads, flows := max(load.Float("threads"), 1), load.Float("flows")
 	sockets := max(load.Float("streams"), flows, threads)
 	bytes := max(threads, flows) * (load.Float("message") + load.Float("response"))
-	bytes += flows * load.Float("window") / 8
+	if window := load.Float("window"); window > 0 { // receivers of datagrams remember as many numbers, and of few flows more
+		bytes += flows * max(window, min(1<<20, 1<<28/flows)) / 8
+	}
 	if load.Text("direction") == "both" {
 		sockets *= 2
 	}
