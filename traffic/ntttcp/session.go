@@ -25,6 +25,7 @@ type session struct {
 	over   chan struct{} // closed when the sender says that it is over
 	ending sync.Once     // closes it where the host only begins another
 	spent  bool          // it has had what one client may have; its host's alone
+	inTime *tally        // what had come by TCP when the agreed total was over; nil: it is not. Its host's alone
 
 	mu    sync.Mutex
 	gone  bool // it is over at this end: nobody joins any more
@@ -178,6 +179,12 @@ func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool)
 	if s.fleet != nil {
 		idle = s.fleet.idle
 	}
+	var inTime <-chan time.Time
+	if s.total > 0 {
+		timer := time.NewTimer(time.Until(s.began.Add(s.total)))
+		defer timer.Stop()
+		inTime = timer.C
+	}
 	last, moved := s.count(), time.Now()
 	shown := last
 	for {
@@ -190,6 +197,9 @@ func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool)
 			if !s.fleet.busy() {
 				return "the sender closed its connections", false
 			}
+			continue
+		case <-inTime:
+			s.closeWindow()
 			continue
 		case <-tick.C:
 		}
@@ -228,10 +238,29 @@ func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, 
 }
 
 func (s *session) count() tally {
-	sum := tally{at: time.Now()}
-	if s.fleet != nil {
-		sum = s.fleet.count()
+	if s.fleet == nil {
+		return s.with(tally{at: time.Now()})
 	}
+	return s.with(s.fleet.count())
+}
+
+// closeWindow is called when the agreed total is over. What a sender still has in its buffers then, which may be
+// seconds of a slow path, comes behind it.
+func (s *session) closeWindow() {
+	sum := s.fleet.count()
+	s.inTime = &sum
+}
+
+// counted is what the session's window has.
+func (s *session) counted() tally {
+	if s.inTime == nil {
+		return s.count()
+	}
+	return s.with(*s.inTime)
+}
+
+// with adds what came by UDP to what came by TCP.
+func (s *session) with(sum tally) tally {
 	if s.flood != nil {
 		udp := s.flood.count()
 		sum.bytes += udp.bytes
@@ -250,10 +279,10 @@ func (h *hall) interval(s *session, from, to tally) {
 }
 
 // end is what the server saw until then. The window ends with the agreed total, which leaves
-// out how long the sender took to close; that of a UDP session without a caller
-// ends with its last datagram.
+// out how long the sender took to close; where datagrams came that were under way then, and in a UDP session
+// without a caller, with the last datagram.
 func (s *session) end(until time.Time) result.PairEnd {
-	sum := s.count()
+	sum := s.counted()
 	end := result.PairEnd{
 		WindowSeconds: until.Sub(s.began).Seconds(), Bytes: sum.bytes, Packets: sum.packets, Calls: sum.calls,
 		CPUSeconds: sum.spent.CPU.Seconds(),
@@ -264,6 +293,9 @@ func (s *session) end(until time.Time) result.PairEnd {
 	}
 	if s.total > 0 {
 		end.WindowSeconds = min(end.WindowSeconds, s.total.Seconds())
+	}
+	if sum.packets > 0 {
+		end.WindowSeconds = max(end.WindowSeconds, s.flood.lastSeen().Sub(s.began).Seconds())
 	}
 	for _, c := range s.fleet.all() {
 		end.Threads += c.hot
