@@ -61,12 +61,14 @@ const (
 )
 
 func newHall(s Server, config traffic.ServerConfig) *hall {
-	return &hall{
-		server: s, config: config, lobby: &lobby{changed: make(chan struct{}, 1)},
+	h := &hall{
+		server: s, config: config, lobby: newLobby(),
 		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{}, draining: map[uint64]bool{},
 		spent: map[netip.Addr]time.Time{}, heard: map[netip.Addr]int{},
 		arriving: map[netip.Addr]*arrival{}, preparing: map[netip.Addr]chan struct{}{},
 	}
+	h.lobby.crowded = func(out netip.Addr) { h.refuse(out, h.lobby.crowdSays()) }
+	return h
 }
 
 // run is the porter: it looks at who waits in the lobby until ctx ends.

@@ -3,6 +3,7 @@ package ntttcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -11,10 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 )
-
-// maxGuests bounds the connections that nobody has claimed yet; the oldest makes
-// way.
-const maxGuests = 4096
 
 // guest is a data connection whose sender has not been told apart yet: NTttcp
 // puts nothing before the payload, so it is known by where it came from.
@@ -40,15 +37,30 @@ type lobby struct {
 	listeners []net.Listener
 	changed   chan struct{} // one token when somebody came
 	accepting sync.WaitGroup
+	most      int                  // guests at once; the oldest makes way
+	crowded   func(out netip.Addr) // told whose did, once a second at most; may be nil
 
 	mu     sync.Mutex
 	guests []guest // oldest first
+	told   time.Time
 	shut   bool
+}
+
+// newLobby has room for the connections of any test, as far as this process may have so many files open: a sender of
+// ntttcp-for-linux opens all of them before it says that it is ready.
+func newLobby() *lobby {
+	return &lobby{changed: make(chan struct{}, 1), most: min(maxConnections, max(1, mostFiles()/4*3))}
+}
+
+// crowdSays is why a connection that nobody had claimed was closed.
+func (l *lobby) crowdSays() string {
+	return fmt.Sprintf("a connection was closed: no more than %d may wait for their test to begin; use fewer, or raise the limit of open files (ulimit -n)", l.most)
 }
 
 // openLobby listens on the port of every thread.
 func (t *Test) openLobby(ctx context.Context) (*lobby, error) {
-	l := &lobby{changed: make(chan struct{}, 1)}
+	l := newLobby()
+	l.crowded = func(out netip.Addr) { t.note("%s: %s", out, l.crowdSays()) }
 	for i, thread := range t.Threads {
 		listener, err := t.listen(ctx, thread.Host, thread.Port)
 		if err != nil {
@@ -85,18 +97,31 @@ func (l *lobby) accept(thread int, listener net.Listener) {
 }
 
 func (l *lobby) arrive(g guest) {
+	if out, tells := l.seat(g); tells && l.crowded != nil {
+		l.crowded(out)
+	}
+}
+
+// seat lets a guest in. It returns whose connection had to make way, if that is to be told.
+func (l *lobby) seat(g guest) (out netip.Addr, tells bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.shut {
 		g.conn.Close()
-		return
+		return out, false
 	}
-	if len(l.guests) == maxGuests {
+	if len(l.guests) == l.most {
+		out = l.guests[0].from
 		l.guests[0].conn.Close()
 		l.guests = l.guests[1:]
+		tells = time.Since(l.told) >= refusalPause
+	}
+	if tells {
+		l.told = time.Now()
 	}
 	l.guests = append(l.guests, g)
 	l.tell()
+	return out, tells
 }
 
 func (l *lobby) tell() {

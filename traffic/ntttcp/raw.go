@@ -6,6 +6,9 @@ import (
 	"syscall"
 )
 
+// manyFiles stands for a limit of open files that no test comes to.
+const manyFiles = 1 << 20
+
 // rawOf is the socket below a connection.
 func rawOf(conn net.Conn) (syscall.RawConn, error) {
 	c, ok := conn.(syscall.Conn)

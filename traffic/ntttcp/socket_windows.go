@@ -11,3 +11,6 @@ func setSocket(fd uintptr, level, option, value int) error {
 func getSocket(fd uintptr, level, option int) (int, error) {
 	return syscall.GetsockoptInt(syscall.Handle(fd), level, option)
 }
+
+// mostFiles is how many handles this process may have: memory bounds them, and no limit.
+func mostFiles() int { return manyFiles }

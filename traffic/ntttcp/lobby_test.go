@@ -1,0 +1,39 @@
+package ntttcp
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// TestALobbyHasRoomForAnyTest: `ntttcp -s ADDR -P 64 -n 16 -l 10` of ntttcp-for-linux's help has 10240 connections, all of which stand
+// before it says that it is ready.
+func TestALobbyHasRoomForAnyTest(t *testing.T) {
+	want := min(maxConnections, mostFiles()/2)
+	if l := newLobby(); l.most < want {
+		t.Errorf("room for %d connections of %d", l.most, want)
+	}
+}
+
+// TestWhoMakesWayIsTold, and not for each of a flood.
+func TestWhoMakesWayIsTold(t *testing.T) {
+	l := newLobby()
+	l.most = 1
+	var told []netip.Addr
+	l.crowded = func(out netip.Addr) {
+		l.present() // as whoever is told may ask
+		told = append(told, out)
+	}
+	for n := range byte(4) {
+		ours, theirs := loopback(t)
+		l.arrive(guest{conn: theirs, from: netip.AddrFrom4([4]byte{192, 0, 2, n}), came: time.Now()})
+		defer ours.Close()
+	}
+	if len(told) != 1 || told[0] != netip.MustParseAddr("192.0.2.0") {
+		t.Errorf("told of %v", told)
+	}
+	if left := l.present(); len(left) != 1 || left[0].from != netip.MustParseAddr("192.0.2.3") {
+		t.Errorf("%v are left", left)
+	}
+	l.close()
+}
