@@ -26,7 +26,7 @@ type hall struct {
 
 	mu        sync.Mutex
 	sessions  map[uint64]*session
-	draining  map[uint64]bool          // of those, whose test is over: what is under way is still theirs
+	vacated   map[uint64]bool          // of those, whose test is over: what is under way is still theirs, and no seat
 	spent     map[netip.Addr]time.Time // hosts whose UDP session ended at a bound, and when they were last heard
 	heard     map[netip.Addr]int       // sync and token connections of a host
 	next      uint64
@@ -63,7 +63,7 @@ const (
 func newHall(s Server, config traffic.ServerConfig) *hall {
 	h := &hall{
 		server: s, config: config, lobby: newLobby(),
-		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{}, draining: map[uint64]bool{},
+		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{}, vacated: map[uint64]bool{},
 		spent: map[netip.Addr]time.Time{}, heard: map[netip.Addr]int{},
 		arriving: map[netip.Addr]*arrival{}, preparing: map[netip.Addr]chan struct{}{},
 	}

@@ -58,7 +58,7 @@ func (v *visit) hear(ctx context.Context) bool {
 	}
 	say := ruling.replies[0].value
 	switch {
-	case at == saysState && v.hall.full():
+	case at == saysState && v.hall.isFullFor(ctx, v.from):
 		v.reply(running)
 		v.hall.refuse(v.from, errFull.Error())
 		return false
@@ -159,6 +159,7 @@ func (h *hall) giveTurn(from netip.Addr, turn chan struct{}) {
 
 func (v *visit) stop() {
 	if v.session != nil {
+		v.hall.vacate(v.session)
 		close(v.session.over)
 		v.session = nil
 	}

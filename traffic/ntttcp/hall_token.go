@@ -15,13 +15,14 @@ import (
 func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	from := remoteIP(conn)
+	conn.SetDeadline(time.Now().Add(tokenPatience))
+	if takeToken(conn) != nil {
+		return
+	}
+	h.endFlood(ctx, from)
 	if h.full() {
 		h.refuse(from, errFull.Error())
 		closeGuests(h.lobby.claim(func(g guest) bool { return g.from == from }))
-		return
-	}
-	conn.SetDeadline(time.Now().Add(tokenPatience))
-	if takeToken(conn) != nil {
 		return
 	}
 	h.mu.Lock()
@@ -30,7 +31,6 @@ func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 	if h.hasAllTokens(from) {
 		h.startArrival(ctx, from)
 	}
-	h.endFlood(from)
 	giveToken(conn)
 }
 

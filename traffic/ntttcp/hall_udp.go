@@ -48,13 +48,13 @@ func (h *hall) newFlood() *flood {
 	return &flood{threads: make([]ThreadOutcome, h.server.count()), last: time.Now()}
 }
 
-// flooding is the newest UDP session of a host.
+// flooding is the newest UDP session of a host whose test is not over.
 func (h *hall) flooding(from netip.Addr) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found *session
 	for _, s := range h.sessions {
-		if s.from == from && s.flood != nil && !s.ended() && (found == nil || s.id > found.id) {
+		if s.from == from && s.flood != nil && !s.ended() && !h.vacated[s.id] && (found == nil || s.id > found.id) {
 			found = s
 		}
 	}
@@ -64,13 +64,30 @@ func (h *hall) flooding(from netip.Addr) *session {
 // underWay is how long datagrams of a test may be on their way when its host asks for the next one.
 const underWay = 100 * time.Millisecond
 
-// endFlood ends a host's session without a caller that is quiet: a sender that asks by a token begins another test, of which
-// its datagrams tell nothing, and the time between is neither's.
-func (h *hall) endFlood(from netip.Addr) {
+// endFlood ends a host's session without a caller, once that is quiet: a sender that asks begins another test, of which
+// its datagrams tell nothing, and the time between is neither's. One that is not quiet soon is of another sender.
+func (h *hall) endFlood(ctx context.Context, from netip.Addr) {
 	s := h.flooding(from)
-	if s != nil && s.fleet == nil && time.Since(s.flood.lastSeen()) > underWay {
-		s.ending.Do(func() { close(s.over) })
+	if s == nil || s.fleet != nil {
+		return
 	}
+	for began := time.Now(); time.Since(s.flood.lastSeen()) <= underWay; {
+		if time.Since(began) > 2*underWay || sleep(ctx, drainTick) != nil {
+			return
+		}
+	}
+	h.vacate(s)
+	s.leave()
+	s.ending.Do(func() { close(s.over) })
+}
+
+// isFullFor tells a caller whether there is no seat. That of a test of its own host, of whose end nothing tells, is free.
+func (h *hall) isFullFor(ctx context.Context, from netip.Addr) bool {
+	if !h.full() {
+		return false
+	}
+	h.endFlood(ctx, from)
+	return h.full()
 }
 
 // refusalPause is how often refused datagrams are told of.

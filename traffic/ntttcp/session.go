@@ -108,7 +108,7 @@ func (h *hall) receive(ctx context.Context, guests []guest, says string) {
 func (h *hall) register(s *session) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.config.MaxClients > 0 && len(h.sessions)-len(h.draining) >= h.config.MaxClients {
+	if !h.hasSeat() {
 		return errFull
 	}
 	h.next++
@@ -127,8 +127,9 @@ func (h *hall) begin(ctx context.Context, s *session, says string) {
 func (h *hall) host(ctx context.Context, s *session) {
 	why, failed := h.follow(ctx, s)
 	until := time.Now()
-	h.drain(ctx, s)
 	h.noteSpent(s) // before anybody can find its host without a session
+	h.vacate(s)
+	h.drain(ctx, s)
 	s.leave()
 	if s.fleet != nil {
 		s.fleet.halt()
@@ -139,7 +140,7 @@ func (h *hall) host(ctx context.Context, s *session) {
 	}
 	h.mu.Lock()
 	delete(h.sessions, s.id)
-	delete(h.draining, s.id)
+	delete(h.vacated, s.id)
 	h.mu.Unlock()
 	what := traffic.SessionEnded
 	if failed {
@@ -155,15 +156,12 @@ const (
 	drainTick  = 10 * time.Millisecond
 )
 
-// drain takes the datagrams that are under way when a caller says that its test is over, which overtakes them. The session
-// has no seat any more. One that reached a bound gets no more.
+// drain takes the datagrams that are under way when a caller says that its test is over, which overtakes them. One that
+// reached a bound gets no more.
 func (h *hall) drain(ctx context.Context, s *session) {
 	if s.spent || s.fleet == nil || s.flood == nil || s.flood.count().calls == 0 {
 		return
 	}
-	h.mu.Lock()
-	h.draining[s.id] = true
-	h.mu.Unlock()
 	for began := time.Now(); time.Since(began) < drainMost && time.Since(s.flood.lastSeen()) < drainQuiet; {
 		if sleep(ctx, drainTick) != nil {
 			return
@@ -336,7 +334,25 @@ func (h *hall) active() int {
 	return len(h.sessions)
 }
 
-func (h *hall) full() bool { return h.config.MaxClients > 0 && h.active() >= h.config.MaxClients }
+func (h *hall) full() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.hasSeat()
+}
+
+// hasSeat tells whether another session may begin. The caller holds the lock.
+func (h *hall) hasSeat() bool {
+	return h.config.MaxClients == 0 || len(h.sessions)-len(h.vacated) < h.config.MaxClients
+}
+
+// vacate gives the seat of a session free whose test is over, before its sender hears of it: the next one may come at once.
+func (h *hall) vacate(s *session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sessions[s.id] == s {
+		h.vacated[s.id] = true
+	}
+}
 
 func (h *hall) refuse(from netip.Addr, why string) {
 	h.tell(traffic.ServerEvent{Client: from.String(), What: traffic.SessionRefused, Says: why})

@@ -1,6 +1,8 @@
 package ntttcp
 
 import (
+	"net"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,5 +58,92 @@ func TestDatagramsUnderWayLengthenTheWindow(t *testing.T) {
 	s.flood.add(0, 1000, s.began.Add(3*time.Second))
 	if end := s.end(s.began.Add(4 * time.Second)); end.Bytes != 1000 || end.WindowSeconds != 3 {
 		t.Errorf("%d bytes in %g s, of 1000 in 3 s", end.Bytes, end.WindowSeconds)
+	}
+}
+
+// begins waits for the n-th session to begin.
+func (s *hosted) begins(t *testing.T, n int) {
+	t.Helper()
+	for limit := time.After(10 * time.Second); ; {
+		begun := 0
+		s.mu.Lock()
+		for _, e := range s.events {
+			if e.What == traffic.SessionBegan {
+				begun++
+			}
+		}
+		s.mu.Unlock()
+		if begun >= n {
+			return
+		}
+		select {
+		case <-s.came:
+		case <-limit:
+			t.Fatalf("%d of %d sessions began: %+v", begun, n, s.events)
+		}
+	}
+}
+
+// floods sends so many datagrams to the first port; two begin a session.
+func (s *hosted) floods(t *testing.T, datagrams int) {
+	t.Helper()
+	conn, err := net.Dial("udp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.base)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	for range datagrams {
+		conn.Write(make([]byte, 1000))
+	}
+}
+
+// TestASeatIsFreeWhenItsSenderHearsThatTheTestIsOver: its next test may begin at once.
+func TestASeatIsFreeWhenItsSenderHearsThatTheTestIsOver(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{MaxClients: 1})
+	for n := range 2 {
+		call := &caller{conn: s.dialPort(t, -1)}
+		for _, message := range [][2]int32{{askState, notBegun}, {20, 20}, {askRun, askRun}} {
+			if said, err := call.ask(t.Context(), "asking", message[0]); said != message[1] || err != nil {
+				t.Fatalf("test %d: %d was answered with %d, %v", n, message[0], said, err)
+			}
+		}
+		s.floods(t, 1-n) // when the first one is over, what may be under way behind this is waited for
+		if said, err := call.ask(t.Context(), "ending", askEnd); said != finished || err != nil {
+			t.Fatalf("test %d: E was answered with %d, %v", n, said, err)
+		}
+	}
+}
+
+// TestAHostsOwnFloodKeepsItNotOut: nothing tells that a test by UDP is over but that its host asks for the next one.
+func TestAHostsOwnFloodKeepsItNotOut(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{MaxClients: 1})
+	s.floods(t, 2)
+	s.begins(t, 1)
+	if err := swapTokens(s.dialPort(t, tokenOffset), time.Now().Add(10*time.Second)); err != nil {
+		t.Fatalf("the token of its second test: %v", err)
+	}
+	s.floods(t, 2)
+	s.begins(t, 2)
+	call := &caller{conn: s.dialPort(t, -1)}
+	if said, err := call.ask(t.Context(), "asking", askState); said != notBegun || err != nil {
+		t.Errorf("its third test is answered with %d, %v", said, err)
+	}
+}
+
+// TestAnotherSocketIsOfNoTestThatIsOver, though what was under way of it is still taken.
+func TestAnotherSocketIsOfNoTestThatIsOver(t *testing.T) {
+	h := newHall(Server{Count: 8}, traffic.ServerConfig{})
+	s := h.called()
+	if err := h.register(s); err != nil {
+		t.Fatal(err)
+	}
+	if h.flooding(s.from) != s {
+		t.Error("its datagrams are not its own")
+	}
+	h.vacate(s)
+	if h.flooding(s.from) != nil {
+		t.Error("the next test's datagrams are its own")
 	}
 }
