@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,6 +213,12 @@ func TestALoudCallerHoldsNoReceiverUp(t *testing.T) {
 // begun is a receiver of a test of so many seconds, and its sender: a connection with data, and one that has said R.
 func begun(t *testing.T, seconds int32, say func(Event)) (over <-chan Report, call *caller, data net.Conn) {
 	t.Helper()
+	return begunFrom(t, "127.0.0.1", seconds, say)
+}
+
+// begunFrom is begun with the data connection from another address of this host.
+func begunFrom(t *testing.T, from string, seconds int32, say func(Event)) (over <-chan Report, call *caller, data net.Conn) {
+	t.Helper()
 	_, receive := pairOf(t, SyncLinux, 1, 1)
 	receive.Run, receive.Say = time.Duration(seconds)*time.Second, say
 	r, err := receive.Listen(t.Context())
@@ -227,15 +234,16 @@ func begun(t *testing.T, seconds int32, say func(Event)) (over <-chan Report, ca
 		}
 		ends <- report
 	}()
-	dial := func(port int) net.Conn {
-		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	dial := func(from string, port int) net.Conn {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		conn, err := dialer.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
-	call, data = &caller{conn: dial(receive.base() - 1)}, dial(receive.base())
+	call, data = &caller{conn: dial("127.0.0.1", receive.base()-1)}, dial(from, receive.base())
 	for _, message := range [][2]int32{{askState, notBegun}, {seconds, seconds}, {askRun, askRun}} {
 		if said, err := call.ask(t.Context(), "asking", message[0]); said != message[1] || err != nil {
 			t.Fatalf("%d was answered with %d, %v", message[0], said, err)
@@ -290,5 +298,28 @@ func TestALateGoodbyeIsNoOffence(t *testing.T) {
 	}
 	if said != finished || err != nil {
 		t.Errorf("the goodbye was answered with %d, %v", said, err)
+	}
+}
+
+// TestDataMayComeFromAnotherAddress than a lone sender's sync connection: addresses may be translated on the way.
+func TestDataMayComeFromAnotherAddress(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "darwin" {
+		t.Skip("skip: this system has no second address on loopback")
+	}
+	noted, ended := "", make(chan struct{})
+	over, call, data := begunFrom(t, "127.0.0.2", 20, func(e Event) {
+		switch {
+		case e.What == Noted && strings.Contains(e.Text, "127.0.0.2"):
+			noted = e.Text
+		case e.What == Completed:
+			close(ended)
+		}
+	})
+	data.Close()
+	<-ended
+	call.ask(t.Context(), "saying goodbye", askEnd)
+	if report := <-over; report.Outcomes[0].Bytes != 1 || noted == "" {
+		t.Errorf("%d bytes came of 1, and it says %q", report.Outcomes[0].Bytes, noted)
 	}
 }

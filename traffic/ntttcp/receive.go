@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -205,8 +206,29 @@ func (r *Receiver) awaitCallers(ctx context.Context, t *Test, f *fleet) (terms, 
 	if t.UDP {
 		return now, f.add(r.takeUDP())
 	}
-	now.late = func(g guest) bool { return runners[g.from] }
-	return now, r.takeGuests(f, r.lobby.claim(now.late))
+	var guests []guest
+	guests, now.late = r.claimOf(ctx, runners)
+	return now, r.takeGuests(f, guests)
+}
+
+// claimOf claims the data connections of the senders that got the word to go, and tells which later ones are theirs. Those of a
+// lone sender may come from other addresses than its sync connection, where addresses are translated on the way.
+func (r *Receiver) claimOf(ctx context.Context, runners map[netip.Addr]bool) (guests []guest, theirs func(guest) bool) {
+	theirs = func(g guest) bool { return runners[g.from] }
+	for began := time.Now(); ; {
+		if guests = r.lobby.claim(theirs); len(guests) > 0 || r.test.Many {
+			return guests, theirs
+		}
+		if time.Since(began) > firstGuest || sleep(ctx, porterEvery) != nil {
+			break
+		}
+	}
+	r.lobby.sweep()
+	if guests = r.lobby.claim(anybody); len(guests) == 0 {
+		return nil, theirs
+	}
+	r.test.note("no data connection came from the address of the sender's sync connection: that from %s is taken for its own", guests[0].from)
+	return guests, anybody
 }
 
 func anybody(guest) bool { return true }
