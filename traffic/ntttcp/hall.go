@@ -38,8 +38,8 @@ type hall struct {
 // arrival is a host whose sender synchronises as NTttcp for Windows, or asks for
 // its ports.
 type arrival struct {
-	tokens  map[int]bool // threads whose token came
-	offered int          // ports handed out (-sp)
+	tokens  map[int]time.Time // when a thread's token came
+	offered int               // ports handed out (-sp)
 	last    time.Time
 }
 
@@ -166,8 +166,20 @@ func (h *hall) asksForPort(g guest) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a := h.arriving[g.from]
-	return h.preparing[g.from] == nil && (a == nil || len(a.tokens) == 0) && !g.look.offered.Load()
+	return h.preparing[g.from] == nil && !h.arriving[g.from].syncs(g) && !g.look.offered.Load()
+}
+
+// syncs tells whether a token came behind a connection, so that its sender has opened all and waits for the others. Those
+// from before are of an earlier test of the host.
+func (a *arrival) syncs(g guest) bool {
+	if a != nil {
+		for _, came := range a.tokens {
+			if !came.Before(g.came) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // offer hands the next data port of a host out.
@@ -188,7 +200,7 @@ func (h *hall) offer(g guest) {
 func (h *hall) arrival(from netip.Addr) *arrival {
 	a := h.arriving[from]
 	if a == nil {
-		a = &arrival{tokens: map[int]bool{}}
+		a = &arrival{tokens: map[int]time.Time{}}
 		h.arriving[from] = a
 	}
 	a.last = time.Now()

@@ -26,7 +26,7 @@ func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 		return
 	}
 	h.mu.Lock()
-	h.arrival(from).tokens[thread] = true
+	h.arrival(from).tokens[thread] = time.Now()
 	h.mu.Unlock()
 	if h.hasAllTokens(from) {
 		h.startArrival(ctx, from)
@@ -37,26 +37,28 @@ func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 // hasAllTokens tells whether a host has sent one for each of its connections; a
 // host without connections sends UDP and is heard by its datagrams.
 func (h *hall) hasAllTokens(from netip.Addr) bool {
-	var threads []int
+	var its []guest
 	for _, g := range h.lobby.present() {
 		if g.from == from && !g.look.offered.Load() {
-			threads = append(threads, g.thread)
+			its = append(its, g)
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a := h.arriving[from]
-	return a != nil && len(threads) > 0 && !slices.ContainsFunc(threads, func(i int) bool { return !a.tokens[i] })
+	return a != nil && len(its) > 0 && !slices.ContainsFunc(its, func(g guest) bool { return a.tokens[g.thread].Before(g.came) })
 }
 
 func (h *hall) startArrival(ctx context.Context, from netip.Addr) {
 	h.mu.Lock()
-	tokens := map[int]bool{}
+	tokens := map[int]time.Time{}
 	if a := h.arriving[from]; a != nil {
 		maps.Copy(tokens, a.tokens)
 	}
 	h.mu.Unlock()
-	guests := h.lobby.claim(func(g guest) bool { return g.from == from && tokens[g.thread] && !g.look.offered.Load() })
+	guests := h.lobby.claim(func(g guest) bool {
+		return g.from == from && !tokens[g.thread].Before(g.came) && !g.look.offered.Load()
+	})
 	if len(guests) == 0 {
 		return
 	}

@@ -147,3 +147,23 @@ func TestAnotherSocketIsOfNoTestThatIsOver(t *testing.T) {
 		t.Error("the next test's datagrams are its own")
 	}
 }
+
+// TestTokensAreOfConnectionsBeforeThem: a sender opens all of its connections, and then sends the tokens. Those of an earlier test
+// of its host are there for a while, and keep no port from it (-sp).
+func TestTokensAreOfConnectionsBeforeThem(t *testing.T) {
+	h := newHall(Server{Count: 8}, traffic.ServerConfig{})
+	ours, theirs := loopback(t)
+	defer ours.Close()
+	from := remoteIP(theirs)
+	g := guest{conn: theirs, from: from, came: time.Now().Add(-2 * offerAfter), look: new(look)}
+	h.lobby.arrive(g)
+	for _, c := range []struct {
+		came time.Time
+		its  bool
+	}{{g.came.Add(-time.Second), false}, {g.came.Add(time.Millisecond), true}} {
+		h.arrival(from).tokens[0] = c.came
+		if h.asksForPort(g) == c.its || h.hasAllTokens(from) != c.its {
+			t.Errorf("a token %s behind the connection: asks for a port %v, has all tokens %v", c.came.Sub(g.came), h.asksForPort(g), h.hasAllTokens(from))
+		}
+	}
+}
