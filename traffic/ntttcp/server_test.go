@@ -236,12 +236,12 @@ func boundHoldsForUDP(t *testing.T, config traffic.ServerConfig, sync Sync, run 
 
 // TestAPortThatIsTakenIsToldOf: a client cannot be told, and would send to whoever has it.
 func TestAPortThatIsTakenIsToldOf(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	port := freePorts(t, 6) + 1 // those around it, too: of the system's own choice the next one is often a connection's
+	taken, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	port := taken.Addr().(*net.TCPAddr).Port
 	config := traffic.ServerConfig{MaxClients: 1, Host: "127.0.0.1"}
 	if err := (Server{Base: port, Count: 4}).Serve(t.Context(), config); err == nil || !strings.Contains(err.Error(), "listening for data") {
 		t.Errorf("the first port is taken: %v", err)
