@@ -34,6 +34,8 @@ type evidence struct {
 	spins          bool    // busy polling: a busy thread says nothing, of either end
 	receiverSpins  bool    // nor of the receiver
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
+	idle           float64 // of the connections' time, in which they had nothing to send; all of it where that is not known
+	queued         float64 // by how much a queue on the way grew, of the window
 	refusals       uint64
 	polls          bool    // a program of others sends frames: it polls and never waits
 	turnedAway     float64 // of what one of those offered
@@ -54,12 +56,14 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		rwnd:      connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
 		sndbuf:    connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
 	}
+	e.idle = 1 - connectionShare(sender, func(c result.Connection) float64 { return c.BusySeconds })
 	e.asks = len(sender.Latencies) > 0
 	e.spins = load.Text("poll") == "busy" && e.asks
 	e.receiverSpins = e.spins || receiver.Arrived != nil && receiver.Arrived.Polled
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
 		e.loss = float64(a.Lost) / float64(a.Expected)
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
+		e.queued = a.Backlog / receiver.WindowSeconds
 	}
 	if o := sender.Offered; o != nil {
 		e.offered(*o, sender)

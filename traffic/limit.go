@@ -148,10 +148,11 @@ func (e evidence) fullPort() string {
 }
 
 // heldUp: a paced sender that falls behind by more than its burst does not catch
-// up, so what it waited for a CPU is what it fell short of, or half of that.
+// up, so what it waited for a CPU is what it fell short of, or half of that. Such a wait is no loss
+// while what was handed over before still waits to leave, or the path queues what has left.
 func (e evidence) heldUp() string {
 	short := 1 - e.sent/e.target
-	if e.target == 0 || e.sentAll() || e.wait < short/2 {
+	if e.target == 0 || e.sentAll() || min(e.wait, e.idle) < short/2 || e.queued >= short/2 {
 		return ""
 	}
 	return fmt.Sprintf("the sender fell %s short of the rate asked for while its threads could run and had no CPU for %s of the time", percent(short), percent(e.wait))

@@ -113,6 +113,30 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestAWaitThatCostNothing: a sender without a CPU is behind its rate by that only if nothing else waits to leave, or to arrive.
+func TestAWaitThatCostNothing(t *testing.T) {
+	stream := offering(bulk(93, 0.2), result.Offered{TargetBitsPerSecond: 100e6, WaitSeconds: 0.2})
+	datagrams := offering(packets(9, 0.2), result.Offered{TargetPacketsPerSecond: 10e3, WaitSeconds: 0.4})
+	queued := func(seconds float64) result.PairEnd {
+		end := arriving(packets(8.6, 0.1), 0, 0)
+		end.Arrived.Backlog = seconds // growth in the window of 2 s
+		return end
+	}
+	for name, c := range map[string]struct {
+		sender, receiver result.PairEnd
+		want             string
+	}{
+		"a connection that had nothing to send": {connected(stream, result.Connection{BusySeconds: 1.8}), bulk(93, 0.1), result.GeneratorLimited},
+		"one that had enough":                   {connected(stream, result.Connection{BusySeconds: 1.99}), bulk(93, 0.1), result.PathLimited},
+		"a path that queued":                    {datagrams, queued(0.15), result.PathLimited},
+		"one that queued little":                {datagrams, queued(0.05), result.GeneratorLimited},
+	} {
+		if got := Judge(nil, c.sender, c.receiver); got.Verdict != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // TestJudgeBothWays takes the direction whose figure says the least of the path.
 // TestALongMessageIsNoExcuse: a message that is as long as the window's whole traffic
 // does not make every rate one that was kept.

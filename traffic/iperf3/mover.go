@@ -59,7 +59,8 @@ type counts struct {
 
 type tcpCounts struct {
 	retransmits  int64
-	rwnd, sndbuf time.Duration // held up by the other end's window, by this end's buffer
+	busy         time.Duration // with something to send
+	rwnd, sndbuf time.Duration // of that, held up by the other end's window, by this end's buffer
 	state        TCPState
 }
 

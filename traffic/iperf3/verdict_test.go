@@ -17,7 +17,7 @@ type ended struct {
 	peerCPU       float64 // per cent
 	sent, got     uint64  // bytes of a stream
 	lost          int64   // datagrams of a stream, as the receiver tells
-	rwnd          time.Duration
+	busy, rwnd    time.Duration
 	silent        bool    // the other end's figures are missing
 	whole         bool    // what comes back loses none
 	seconds       float64 // of the receiver's time; 0: two, as the sender's
@@ -37,7 +37,7 @@ func (c ended) limit() result.Limit {
 				continue
 			}
 			t.streams = append(t.streams, &dataStream{id: i, sender: sends})
-			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{rwnd: c.rwnd}})
+			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{busy: c.busy, rwnd: c.rwnd}})
 			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent}, Received: Sum{Seconds: c.seconds, Bytes: c.got}}
 			if c.test.Protocol == UDP {
 				s.UDP = &UDPEnd{SentPackets: int64(c.sent / 1000), ReceivedPackets: int64(c.sent / 1000), Lost: c.lost}
@@ -69,6 +69,7 @@ func TestLimit(t *testing.T) {
 	udp, udpBack := Test{Protocol: UDP, Parallel: 1}, Test{Protocol: UDP, Parallel: 1, Reverse: true}
 	udpBoth := Test{Protocol: UDP, Parallel: 1, Bidirectional: true}
 	paced := Test{Protocol: UDP, Parallel: 2, BitsPerSecond: 1e6}
+	pacedTCP, waited := Test{Parallel: 1, BitsPerSecond: 1e6}, traffic.CrewTime{Threads: 1, CPU: time.Millisecond, Wait: 300 * time.Millisecond}
 	for name, c := range map[string]struct {
 		ended
 		verdict, says string
@@ -94,6 +95,8 @@ func TestLimit(t *testing.T) {
 		"from its first block on":    {ended{test: Test{Parallel: 4, BitsPerSecond: 6e3}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000}, result.PathLimited, "neither end"},
 		"a block less each":          {ended{test: Test{Parallel: 4, BitsPerSecond: 6e3, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000}, result.RateReached, "0.016 Mbit/s"},
 		"over at once":               {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000, seconds: 20e-6}, "", "no verdict: the test took 0.02 ms, which is too short for one"},
+		"no CPU, and all was sent":   {ended{test: pacedTCP, send: waited, peerCPU: 1, sent: 225e3, got: 225e3}, result.GeneratorLimited, "fell 10 % short"},
+		"no CPU, and the path full":  {ended{test: pacedTCP, send: waited, peerCPU: 1, sent: 225e3, got: 225e3, busy: 2 * time.Second}, result.PathLimited, "neither end"},
 		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {

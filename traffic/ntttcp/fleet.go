@@ -35,7 +35,8 @@ type flow struct {
 	packets      uint64        // datagrams
 	longer       uint64        // datagrams that were longer than the buffer
 	rtt          time.Duration // 0: not known
-	rwnd, sndbuf time.Duration // a TCP sender was held up by the other end's window, by its own buffer
+	busy         time.Duration // a TCP sender had something to send
+	rwnd, sndbuf time.Duration // of that, it was held up by the other end's window, by its own buffer
 }
 
 // fleet is every engine of one end of a test. Usually it is one; connections of
@@ -248,7 +249,8 @@ type tally struct {
 	flows   int
 	spent   traffic.CrewTime
 	rtt     time.Duration
-	rwnd    time.Duration // of all senders
+	busy    time.Duration // of all senders
+	rwnd    time.Duration
 	sndbuf  time.Duration
 }
 
@@ -269,6 +271,7 @@ func (f *fleet) count() tally {
 			sum.packets += flow.packets
 			sum.longer += flow.longer
 			sum.flows++
+			sum.busy += flow.busy
 			sum.rwnd += flow.rwnd
 			sum.sndbuf += flow.sndbuf
 			if flow.rtt > 0 {

@@ -69,6 +69,7 @@ func (sum tally) limited(before tally) []result.Connection {
 	}
 	each := float64(sum.flows)
 	return []result.Connection{{
+		BusySeconds:        (sum.busy - before.busy).Seconds() / each,
 		RwndLimitedSeconds: (sum.rwnd - before.rwnd).Seconds() / each, SndbufLimitedSeconds: (sum.sndbuf - before.sndbuf).Seconds() / each,
 	}}
 }

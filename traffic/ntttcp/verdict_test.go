@@ -14,11 +14,12 @@ import (
 // TestLimit: what one end can say of what bounded a window of two seconds, and what it cannot.
 func TestLimit(t *testing.T) {
 	crowd := traffic.CrewTime{Threads: 10 * runtime.NumCPU(), CPU: time.Duration(runtime.NumCPU()) * time.Second}
+	waited := traffic.CrewTime{Threads: 2, CPU: 200 * time.Millisecond, Wait: 900 * time.Millisecond}
 	unknown := regexp.MustCompile(`arrived|\b0 %`) // of the other end, which says neither
 	for name, c := range map[string]struct {
 		test          Test
 		spent         traffic.CrewTime
-		rwnd          time.Duration // of two connections
+		busy, rwnd    time.Duration // of two connections
 		calls         uint64
 		verdict, says string
 	}{
@@ -26,6 +27,8 @@ func TestLimit(t *testing.T) {
 		"the sender or the receiver":  {test: Test{Role: traffic.Send}, spent: traffic.CrewTime{Threads: 2, CPU: 3900 * time.Millisecond}, says: "busy 98 % of the time"},
 		"no CPU":                      {test: Test{Role: traffic.Send}, spent: traffic.CrewTime{Threads: 2, CPU: 3 * time.Second, Wait: 900 * time.Millisecond}, verdict: result.GeneratorLimited, says: "no CPU for 22 %"},
 		"the window was closed":       {test: Test{Role: traffic.Send}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, rwnd: 3 * time.Second, verdict: result.ReceiverLimited, says: "75 % of the time (rwnd-limited)"},
+		"no CPU at a rate":            {test: Test{Role: traffic.Send, BitsPerSecond: 3e6}, spent: waited, busy: time.Second, verdict: result.GeneratorLimited, says: "fell 33 % short"},
+		"no CPU, and no need of one":  {test: Test{Role: traffic.Send, BitsPerSecond: 3e6}, spent: waited, busy: 4 * time.Second, says: "busy 5 % of the time"},
 		"the rate":                    {test: Test{Role: traffic.Send, BitsPerSecond: 2e6}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, verdict: result.RateReached, says: "4.00 Mbit/s of the 4.00 Mbit/s asked for were handed over"},
 		"the rate, of datagrams":      {test: Test{Role: traffic.Send, UDP: true, BitsPerSecond: 2e6}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, calls: 1000, says: "does not tell"},
 		"a receiver that is full":     {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 1, CPU: 2 * time.Second}, verdict: result.ReceiverLimited, says: "busy 100 % of the time"},
@@ -33,7 +36,7 @@ func TestLimit(t *testing.T) {
 		"a receiver that is not full": {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, says: "busy 25 % of the time"},
 	} {
 		before := tally{}
-		after := tally{flows: 2, spent: c.spent, rwnd: c.rwnd}
+		after := tally{flows: 2, spent: c.spent, busy: c.busy, rwnd: c.rwnd}
 		o := Outcome{Seconds: 2, Bytes: 1e6, Calls: c.calls, Connections: 2}
 		c.test.Message = 1000
 		if got := c.test.limit(o, before, after); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) || unknown.MatchString(got.Says) {
