@@ -28,6 +28,14 @@ func (c CrewTime) Since(o CrewTime) CrewTime {
 	return spent
 }
 
+// Had is for how long of a window a thread had a CPU, or waited for something else, on average: what a generator reaches by itself
+// is counted by that, since a calibration may share its CPUs with others. A wait is told when it ends, also of what lay before the
+// window, and so the CPU time is the least.
+func (c CrewTime) Had(window time.Duration) time.Duration {
+	each := time.Duration(max(1, c.Threads))
+	return max(window-c.Wait/each, c.CPU/each)
+}
+
 // Busiest is the CPU time of the thread that has most; 0 of one thread alone, whose time is all.
 func (c CrewTime) Busiest() time.Duration {
 	if len(c.each) < 2 {

@@ -261,6 +261,20 @@ func TestTheBusiestOfACrew(t *testing.T) {
 	}
 }
 
+// TestWhatACrewHad: of 300 ms, two threads waited for a CPU 400 in all.
+func TestWhatACrewHad(t *testing.T) {
+	const window = 300 * time.Millisecond
+	if got := (CrewTime{Threads: 2, CPU: 180 * time.Millisecond, Wait: 400 * time.Millisecond}).Had(window); got != 100*time.Millisecond {
+		t.Errorf("they had %s", got)
+	}
+	if got := (CrewTime{Threads: 1, CPU: 50 * time.Millisecond, Wait: 290 * time.Millisecond}).Had(window); got != 50*time.Millisecond {
+		t.Errorf("of a wait that began before, %s", got)
+	}
+	if got := (CrewTime{}).Had(window); got != window {
+		t.Errorf("of what is not told, %s", got)
+	}
+}
+
 func TestJudgeBothWays(t *testing.T) {
 	sender, receiver := bulk(1000, 0.4), bulk(1000, 0.5)
 	back, taken := bulk(900, 0.99), bulk(900, 0.3)

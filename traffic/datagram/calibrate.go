@@ -19,7 +19,7 @@ const calibration = 300 * time.Millisecond
 const sinkBuffer = 4096
 
 // Calibrate sends the load, as fast as it goes, over loopback to sockets that
-// nobody reads, and returns datagrams per second.
+// nobody reads, and returns datagrams per second of the time that it had a CPU.
 func (Kind) Calibrate(ctx context.Context, given result.Options, cpus []int) (perSecond float64, err error) {
 	l, err := parseLoad(given)
 	if err != nil {
@@ -95,10 +95,14 @@ func measure(ctx context.Context, e *Engine) (float64, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	after := e.Snapshot()
+	return ownRate(before, e.Snapshot()), nil
+}
+
+// ownRate is in datagrams per second of the time that the senders had a CPU.
+func ownRate(before, after Snapshot) float64 {
 	packets := uint64(0)
 	for i, f := range after.Flows {
 		packets += f.Packets - before.Flows[i].Packets
 	}
-	return float64(packets) / after.At.Sub(before.At).Seconds(), nil
+	return float64(packets) / after.Send.Since(before.Send).Had(after.At.Sub(before.At)).Seconds()
 }

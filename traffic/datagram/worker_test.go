@@ -467,6 +467,17 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
+// TestACalibrationThatSharesItsCPU counts what the sender reaches while it has one.
+func TestACalibrationThatSharesItsCPU(t *testing.T) {
+	at := time.Now()
+	before := Snapshot{At: at, Flows: make([]FlowCounts, 1), Send: traffic.ThreadTime(0, 0)}
+	after := Snapshot{At: at.Add(300 * time.Millisecond), Flows: []FlowCounts{{Packets: 1000}},
+		Send: traffic.ThreadTime(100*time.Millisecond, 200*time.Millisecond)}
+	if got := ownRate(before, after); got != 10_000 {
+		t.Errorf("%g packets/s, want 10,000", got)
+	}
+}
+
 func TestCalibrate(t *testing.T) {
 	perSecond, err := Kind{}.Calibrate(t.Context(), result.Options{"rate": 1e6, "flows": 2}, nil)
 	if err != nil || perSecond < 1000 { // far above the rate, which does not count here

@@ -13,7 +13,7 @@ import (
 const calibrationTime = 300 * time.Millisecond
 
 // Calibrate tells how many frames a second the sender's threads make when each is
-// dropped as soon as its headers are written: live frames that go nowhere. An
+// dropped as soon as its headers are written, by the time that they had a CPU: live frames that go nowhere. An
 // AF_PACKET socket has no such sink, so method af-packet is refused.
 func (Kind) Calibrate(ctx context.Context, given result.Options, cpus []int) (float64, error) {
 	l, err := parseLoad(given)
@@ -55,13 +55,13 @@ func timeSources(ctx context.Context, sources []source, cpus []int) (float64, er
 		return 0, err
 	}
 	before, _ := e.counts(warmUp)
-	began := time.Now()
-	if err := c.sleep(ctx, began.Add(calibrationTime)); err != nil {
+	began := e.usage()
+	if err := c.sleep(ctx, began.at.Add(calibrationTime)); err != nil {
 		return 0, err
 	}
 	sent, _ := e.counts(warmUp)
 	if sent == before {
 		return 0, fmt.Errorf("no frame was made in %s", calibrationTime)
 	}
-	return float64(sent-before) / time.Since(began).Seconds(), nil
+	return float64(sent-before) / e.usage().had(began).Seconds(), nil
 }
