@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -79,6 +81,7 @@ func (f recvFlags) run(ctx context.Context, s streams) error {
 	if f.json {
 		show = oneoff.RecvJSON{Out: s.out}
 	}
+	signal.Ignore(syscall.SIGPIPE) // senders are served, also where nobody reads of them any more (recv --json | head -1)
 	err = oneoff.Recv(ctx, config, show)
 	if err == nil && ctx.Err() != nil {
 		return coded{exitInterrupted, errors.New("stopped")}

@@ -1,8 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // TestNoBytesAreNoBound: a receiver that lets nobody send is not one that lets everybody send without a bound.
@@ -19,3 +26,33 @@ func TestNoBytesAreNoBound(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestAReaderThatLeftEndsNoReceiver: `recv --json | head -1` goes on for its senders. By default the first line that nobody reads
+// would kill a program at its standard output.
+func TestAReaderThatLeftEndsNoReceiver(t *testing.T) {
+	signal.Reset(syscall.SIGPIPE)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	listens := writes(func([]byte) (int, error) {
+		if !signal.Ignored(syscall.SIGPIPE) {
+			t.Error("a broken pipe ends it")
+		}
+		cancel()
+		return 0, syscall.EPIPE
+	})
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket.Close() // its port is free
+	flags := recvFlags{bind: "127.0.0.1", port: socket.Addr().(*net.TCPAddr).Port, only: []string{"native"}, maxClients: 1, maxTime: "10s", json: true}
+	err = flags.run(ctx, streams{out: listens, err: io.Discard})
+	if known := (coded{}); !errors.As(err, &known) || known.code != exitInterrupted {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// writes is a writer.
+type writes func([]byte) (int, error)
+
+func (w writes) Write(text []byte) (int, error) { return w(text) }
