@@ -44,6 +44,7 @@ var (
 // Limits that a server puts on a test: what the client is told of them.
 var (
 	errMaxBytes = errors.New("the session has moved as many bytes as the server allows")
+	errAskBytes = errors.New("the client asks for more bytes than the server allows")
 	errMaxTime  = errors.New("the session has lasted as long as the server allows")
 )
 

@@ -2,6 +2,7 @@ package iperf3
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"windtunnel/result"
@@ -88,7 +89,7 @@ func (e *sessionEvents) Failed(err error) {
 		return
 	}
 	what := traffic.SessionFailed
-	if !e.begun && NumberOf(err) != 0 {
+	if !e.begun && (NumberOf(err) != 0 || errors.Is(err, errAskBytes)) {
 		what = traffic.SessionRefused
 	}
 	if e.end != nil {

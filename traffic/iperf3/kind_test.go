@@ -34,6 +34,10 @@ func TestServerEvents(t *testing.T) {
 	if _, err := run(t, o); err == nil {
 		t.Error("a test of 3 s was let in")
 	}
+	o.Duration, o.Bytes = 0, 2<<30
+	if _, err := run(t, o); err == nil {
+		t.Error("a test of 2 GiB was let in")
+	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -51,7 +55,7 @@ func TestServerEvents(t *testing.T) {
 			t.Errorf("%+v", e.End)
 		}
 	}
-	want := []string{traffic.SessionBegan, traffic.SessionInterval, traffic.SessionInterval, traffic.SessionEnded, traffic.SessionRefused}
+	want := []string{traffic.SessionBegan, traffic.SessionInterval, traffic.SessionInterval, traffic.SessionEnded, traffic.SessionRefused, traffic.SessionRefused}
 	if len(got) != len(want) {
 		t.Fatalf("%v; want %v", got, want)
 	}

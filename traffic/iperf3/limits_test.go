@@ -19,6 +19,8 @@ func TestServerLimits(t *testing.T) {
 		{"asks for a CPU that is not there", ServerOptions{}, func(o *Options) { o.ServerAffinity = 1001 }, ErrorAffinity},
 		{"asks for too much", ServerOptions{MaxRate: 1e6}, func(o *Options) { o.BitsPerSecond, o.Parallel = 6e5, 2 }, ErrorTotalRate},
 		{"sends too fast", ServerOptions{MaxRate: 1e6, RateAverage: 300 * time.Millisecond}, func(o *Options) { o.Duration = 5 * time.Second }, ErrorTotalRate},
+		{"asks for too many bytes", ServerOptions{MaxBytes: 1 << 10}, func(o *Options) { o.Duration, o.Bytes = 0, 1<<20 }, 0},
+		{"asks for too many blocks", ServerOptions{MaxBytes: 1 << 10}, func(o *Options) { o.Duration, o.Blocks, o.Length = 0, 2, 1000 }, 0},
 		{"sends too much", ServerOptions{MaxBytes: 64 << 20}, func(o *Options) { o.Duration = 5 * time.Second }, 0},
 		{"receives too much", ServerOptions{MaxBytes: 64 << 20}, func(o *Options) { o.Duration, o.Reverse = 5*time.Second, true }, 0},
 		{"lasts too long", ServerOptions{MaxTime: 300 * time.Millisecond}, func(o *Options) { o.Duration, o.Bytes, o.BitsPerSecond = 0, 1<<40, 1e6 }, 0},
@@ -27,16 +29,19 @@ func TestServerLimits(t *testing.T) {
 			h := serve(t, c.server)
 			o := h.options()
 			c.change(&o)
-			began := time.Now()
+			since := time.Now()
 			r, err := run(t, o)
 			var refused *ServerError
 			if errors.As(err, &refused) && refused.Number != c.number || refused == nil && (c.number != 0 || !errors.Is(err, ErrServerTerminated)) {
 				t.Errorf("%v; want error %d", err, c.number)
 			}
-			if c.number == 0 && (len(r.ends) != 1 || !r.ends[0].Partial || r.ends[0].Streams[0].Sent.Bytes+r.ends[0].Streams[0].Received.Bytes == 0) {
+			began := len(r.starts) > 0
+			if asked := o.Bytes+o.Blocks > 0 && c.server.MaxBytes > 0; asked && began {
+				t.Error("it began")
+			} else if !asked && c.number == 0 && (len(r.ends) != 1 || !r.ends[0].Partial || r.ends[0].Streams[0].Sent.Bytes+r.ends[0].Streams[0].Received.Bytes == 0) {
 				t.Errorf("what there was is not told: %+v", r.ends)
 			}
-			if took := time.Since(began); took > 4*time.Second {
+			if took := time.Since(since); took > 4*time.Second {
 				t.Errorf("it took %s", took)
 			}
 			h.session(t, 1).failure(t)

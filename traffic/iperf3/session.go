@@ -76,7 +76,7 @@ func (s *session) serve(ctx context.Context, leave func(lacks bool)) error {
 // tell gives the client the reason, in the protocol's way, unless it is gone.
 func (s *session) tell(err error) (told bool) {
 	switch {
-	case errors.Is(err, ErrServerTerminated), errors.Is(err, errMaxBytes), errors.Is(err, errMaxTime):
+	case errors.Is(err, ErrServerTerminated), errors.Is(err, errMaxBytes), errors.Is(err, errAskBytes), errors.Is(err, errMaxTime):
 		return s.control.sendState(serverTerminate) == nil
 	case errors.Is(err, ErrClientTerminated), errors.Is(err, ErrControlClosed):
 		return false
@@ -146,6 +146,10 @@ func (o *ServerOptions) judge(t Test) error {
 	}
 	if o.MaxTime > 0 && t.Duration+t.Omit > o.MaxTime {
 		return &sessionError{number: ErrorMaxDuration, err: fmt.Errorf("the client asks for %s; the server allows %s", t.Duration+t.Omit, o.MaxTime)}
+	}
+	// Such a test may be over before it is looked at.
+	if bytes := max(float64(t.Bytes), float64(t.Blocks)*float64(t.Length)); o.MaxBytes > 0 && bytes > float64(o.MaxBytes) {
+		return fmt.Errorf("%w: %.0f, where that is %d", errAskBytes, bytes, o.MaxBytes)
 	}
 	asked := max(t.BitsPerSecond, t.FQRate) * float64(t.streams())
 	if o.MaxRate > 0 && asked > o.MaxRate {
