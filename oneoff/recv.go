@@ -22,7 +22,7 @@ type RecvConfig struct {
 	Server traffic.ServerConfig
 }
 
-// RecvShow is told what a receiver does, one call at a time.
+// RecvShow is told what a receiver does, one call at a time. One that is slow is told less.
 type RecvShow interface {
 	Listens(protocol string, addresses []string)
 	Deaf(protocol string, why error)  // it does not listen
@@ -74,7 +74,8 @@ func Recv(ctx context.Context, config RecvConfig, show RecvShow) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &receiving{config: config, show: show, cancel: cancel}
+	r := &receiving{config: config, teller: newTeller(show), cancel: cancel}
+	defer r.close()
 	var serving sync.WaitGroup
 	servers := config.servers()
 	for _, server := range servers {
@@ -96,20 +97,18 @@ func (c RecvConfig) servers() []traffic.Server {
 
 // receiving is a receiver under way.
 type receiving struct {
+	*teller
 	config RecvConfig
 	cancel context.CancelFunc
 
 	mu   sync.Mutex
-	show RecvShow
 	deaf []error
 }
 
 func (r *receiving) serve(ctx context.Context, server traffic.Server) {
 	config := r.config.Server
 	config.Ready = func(addresses []string) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.show.Listens(server.Name(), addresses)
+		r.tell(func(show RecvShow) { show.Listens(server.Name(), addresses) })
 	}
 	config.Event = r.event
 	config.Lacks = func(why error) error { return r.lacks(server.Name(), why) }
@@ -120,9 +119,9 @@ func (r *receiving) serve(ctx context.Context, server traffic.Server) {
 	if inUse(err) {
 		err = fmt.Errorf("its port (%s) is in use already, perhaps by that tool's own server", server.Ports())
 	}
+	r.tell(func(show RecvShow) { show.Deaf(server.Name(), err) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.show.Deaf(server.Name(), err)
 	r.deaf = append(r.deaf, fmt.Errorf("%s: %w", server.Name(), err))
 	if len(r.config.Only) > 0 {
 		r.cancel()
@@ -134,16 +133,16 @@ func (r *receiving) lacks(protocol string, why error) error {
 	if len(r.config.Only) > 0 {
 		return why
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.show.Lacks(protocol, why)
+	r.tell(func(show RecvShow) { show.Lacks(protocol, why) })
 	return nil
 }
 
 func (r *receiving) event(e traffic.ServerEvent) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.show.Event(e)
+	if tell := func(show RecvShow) { show.Event(e) }; e.What == traffic.SessionInterval {
+		r.minor(tell)
+	} else {
+		r.tell(tell)
+	}
 	if r.config.Once && e.Session > 0 && (e.What == traffic.SessionEnded || e.What == traffic.SessionFailed) {
 		r.cancel()
 	}
