@@ -491,11 +491,12 @@ func FuzzReplies(f *testing.F) {
 		here, there := net.Pipe()
 		var saying sync.WaitGroup
 		saying.Go(func() { _, _ = there.Write(said); there.Close() })
-		r := &remote{wire: newWire(here, longestReply), pairs: newPairing(time.Second, func(Paired) {}), broken: func(error) {}}
+		pairs := newPairing(time.Second, func(Paired) {})
+		r := &remote{wire: newWire(here, longestReply), intervals: pairs.receiver, broken: func(error) {}}
 		r.listen()
 		here.Close()
 		saying.Wait()
-		r.pairs.flush()
+		pairs.flush()
 		if r.end == nil && r.err == nil {
 			t.Error("it ended with nothing")
 		}

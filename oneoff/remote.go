@@ -10,9 +10,9 @@ import (
 
 // remote is the receiver, as its sender hears it in a measurement.
 type remote struct {
-	wire   *wire
-	pairs  *pairing
-	broken func(error) // ends the measurement here
+	wire      *wire
+	intervals func(result.Interval) // does not wait: who shows them may, and the last line comes in time
+	broken    func(error)           // ends the measurement here
 
 	end *result.PairEnd // after listen
 	err error
@@ -34,7 +34,7 @@ func (r *remote) listen() {
 		}
 		switch {
 		case said.Say == sayInterval && said.Interval != nil:
-			r.pairs.receiver(*said.Interval)
+			r.intervals(*said.Interval)
 		case said.Say == sayEnd && said.End != nil:
 			r.end = said.End
 			return

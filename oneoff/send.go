@@ -250,7 +250,8 @@ func (s *sending) run(ctx context.Context, worker traffic.Worker, start time.Tim
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pairs := newPairing(s.Interval, s.show.Interval)
-	r := &remote{wire: s.wire, pairs: pairs, broken: cancel}
+	theirs := traffic.NewWatcher(pairs.receiver)
+	r := &remote{wire: s.wire, intervals: theirs.Tell, broken: cancel}
 	var listening sync.WaitGroup
 	listening.Go(r.listen)
 	s.show.say("sending %s for %s after %s of warm-up", s.Kind, s.Window, s.WarmUp)
@@ -259,6 +260,7 @@ func (s *sending) run(ctx context.Context, worker traffic.Worker, start time.Tim
 		Alone: s.alone, Observe: pairs.sender})
 	mine.Stolen = thief.end()
 	s.await(ctx, err != nil, r, &listening)
+	theirs.Close()
 	pairs.flush()
 	return s.outcome(ctx, mine, r, err)
 }
