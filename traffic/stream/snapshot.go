@@ -27,6 +27,21 @@ func (e *Engine) Queued() uint64 {
 	return sum
 }
 
+// backlog is what some senders had handed over and their peers had not acknowledged when it was last asked for, in bytes.
+type backlog uint64
+
+// shrinks asks again, and tells whether it has become less: the peers take what they get, though there is no room for more. A
+// large buffer before a slow path has none for longer than a peer may be silent. It never does where the system does not tell.
+func (b *backlog) shrinks(senders []*flow) bool {
+	var now backlog
+	for _, f := range senders {
+		now += backlog(max(0, f.queued()))
+	}
+	less := now < *b
+	*b = now
+	return less
+}
+
 // Unread tells whether something has come to a receiver that it has not read yet; never where the system does not tell.
 func (e *Engine) Unread() bool {
 	return slices.ContainsFunc(e.flows, func(f *flow) bool { return f.role == traffic.Receive && f.unread() > 0 })
@@ -46,6 +61,20 @@ type FlowCounts struct {
 	ZeroCompleted uint64
 	ZeroCopied    uint64
 	TCP           *TCPInfo // nil where the system tells nothing
+}
+
+// sent is what senders have handed over, and acked what their peers have acknowledged as far as the system tells, in bytes.
+func (s Snapshot) sent() (sent, acked uint64) {
+	for _, f := range s.Flows {
+		if f.Role != traffic.Send {
+			continue
+		}
+		sent += f.Bytes
+		if f.TCP != nil {
+			acked += f.TCP.BytesAcked
+		}
+	}
+	return sent, acked
 }
 
 // TCPInfo is what the system knows of a connection: sums since it was made, and

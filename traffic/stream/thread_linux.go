@@ -50,6 +50,7 @@ type thread struct {
 	silence      uint64        // calls in turn without a byte; 0: for ever
 	limit        time.Duration // the same in time
 	silent       atomic.Uint64 // how many there were
+	queue        backlog
 	clock        traffic.ThreadClock
 }
 
@@ -253,6 +254,10 @@ func (t *thread) judge(errno syscall.Errno) error {
 	case 0:
 		return nil
 	case unix.EAGAIN:
+		if t.role == traffic.Send && t.queue.shrinks(t.open) {
+			t.silent.Store(0)
+			return nil
+		}
 		if n := t.silent.Add(1); t.silence > 0 && n >= t.silence {
 			return fmt.Errorf("the peer stalled: nothing moved for %g s", t.limit.Seconds())
 		}

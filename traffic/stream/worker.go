@@ -135,7 +135,7 @@ func (w *worker) drive(ctx context.Context, e *Engine, r *recorder, when traffic
 	end := w.report(e, before, after)
 	r.fill(&end, after)
 	if early == nil {
-		early = stalled(e, end)
+		early = stalled(e, end, before, after)
 	}
 	if late := w.finish(ctx, e, early != nil); early == nil {
 		early = late
@@ -184,16 +184,20 @@ func (w *worker) sleep(ctx context.Context, e *Engine, next, at time.Time) error
 }
 
 // stalled tells a peer that had gone silent by the window's end.
-func stalled(e *Engine, end result.PairEnd) error {
+func stalled(e *Engine, end result.PairEnd, before, after Snapshot) error {
 	for _, c := range e.crews {
 		if n := c.silent(); n >= silentCalls {
 			return fmt.Errorf("the peer stalled: nothing moved for the window's last %.1f s", (time.Duration(n) * patience).Seconds())
 		}
 	}
-	if end.Bytes == 0 || end.Opposite != nil && end.Opposite.Bytes == 0 {
-		return errors.New("nothing moved in the window")
+	if end.Bytes > 0 && (end.Opposite == nil || end.Opposite.Bytes > 0) {
+		return nil
 	}
-	return nil
+	sent, acked := before.sent()
+	if s, a := after.sent(); s == sent && a > acked {
+		return errors.New("the send buffer had no room for a byte in the window, and the peer took what it held: take a longer window or a smaller buffer")
+	}
+	return errors.New("nothing moved in the window")
 }
 
 // Close ends a Run that is under way and frees the sockets.
