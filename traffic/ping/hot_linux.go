@@ -177,12 +177,16 @@ func (g *pinger) turnOf(f *flow) int32 {
 	return int32((uintptr(unsafe.Pointer(f)) - uintptr(unsafe.Pointer(unsafe.SliceData(g.flows)))) / unsafe.Sizeof(*f))
 }
 
-// transmit hands the socket what is due on a flow; EAGAIN: it is full.
+// transmit hands the socket what is due on a flow; EAGAIN: it is full. What a full one has kept from leaving for so long that its
+// answer could not be waited for stays.
 //
 //go:nosplit
 func (g *pinger) transmit(f *flow) syscall.Errno {
 	for f.out.unsent < f.out.next && g.tally.room() > 0 {
 		if f.left == 0 {
+			if g.now >= g.last {
+				return 0
+			}
 			g.begin(f)
 		}
 		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(g.request)+uintptr(f.size-f.left), uintptr(f.left), g.flags, 0, 0)

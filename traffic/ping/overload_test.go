@@ -152,3 +152,47 @@ func TestNothingVanishesOfARateThatIsImpossible(t *testing.T) {
 		}
 	}
 }
+
+// slowPeer takes a request of so many bytes every millisecond, and answers it a quarter of a second later.
+func slowPeer(t *testing.T, size int) string {
+	return peerOf(t, func(conn net.Conn) {
+		due := make(chan time.Time, 1<<10)
+		defer close(due)
+		go func() {
+			for at := range due {
+				time.Sleep(time.Until(at))
+				_, _ = conn.Write([]byte{0})
+			}
+		}()
+		b := make([]byte, size)
+		for next := time.Now(); ; next = next.Add(time.Millisecond) {
+			time.Sleep(time.Until(next))
+			if _, err := io.ReadFull(conn, b); err != nil {
+				return
+			}
+			due <- time.Now().Add(250 * time.Millisecond)
+		}
+	})
+}
+
+// TestAPeerThatIsBehindHasNotStalled: a tenth of the requests that are due gets through, and the socket is full of them. What
+// leaves it when nothing may leave any more has no time: it had none to be answered in.
+func TestAPeerThatIsBehindHasNotStalled(t *testing.T) {
+	t.Parallel()
+	const wait = 0.2
+	for engine, make := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			load := result.Options{"rate": 10e3, "message": 64 << 10, "response": 1, "wait": wait}
+			send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: slowPeer(t, 64<<10)})
+			send.make = make
+			end, err := send.Run(t.Context(), soon(500*time.Millisecond))
+			if err != nil || end.Arrived.Lost == 0 || !strings.Contains(end.Error, "behind") {
+				t.Errorf("%d lost, %q, %v", end.Arrived.Lost, end.Error, err)
+			}
+			if h := end.Latencies[result.LatencyActual]; h.Count == 0 || h.Min < wait {
+				t.Errorf("of answers that take 0.25 s, and requests that were waited for for %g s: %+v", wait, h)
+			}
+		})
+	}
+}

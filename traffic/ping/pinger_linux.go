@@ -98,7 +98,9 @@ func (g *pinger) work() error {
 	g.neverLeft(broken)
 	g.tally.flush(g.now)
 	for i := range g.flows {
-		g.tally.leave(&g.flows[i].out, g.now, !g.load.udp, broken)
+		f := &g.flows[i]
+		g.tally.listen(&f.out, f.last, g.now)
+		g.tally.leave(&f.out, g.now, !g.load.udp, broken)
 	}
 	if g.tally.steps != nil {
 		g.tally.steps.finish(g.now)

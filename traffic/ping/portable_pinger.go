@@ -32,6 +32,7 @@ type portableFlow struct {
 	got     int
 	asked   uint64 // requests that have left
 	heard   uint64 // answers that have come
+	last    int64  // when something of an answer came last
 }
 
 func newPortablePinger(l load, p plan, thread int, conns []net.Conn, halted *atomic.Bool) *portablePinger {
@@ -75,6 +76,7 @@ func (g *portablePinger) finish(broken bool) {
 	now := nanotime()
 	g.tally.flush(now)
 	for _, f := range g.flows {
+		g.tally.listen(&f.out, f.last, now)
 		g.tally.leave(&f.out, now, !g.load.udp, broken)
 	}
 	if g.tally.steps != nil {
@@ -173,7 +175,7 @@ func (g *portablePinger) makeRoom() {
 // hear takes answers until the plan is over. In a closed loop it asks, too.
 func (g *portablePinger) hear(f *portableFlow, enough func() bool) error {
 	b := make([]byte, max(64<<10, g.load.longest()+1))
-	heard := nanotime()
+	f.last = nanotime()
 	for !enough() {
 		if g.arrivals == nil && g.idle(f) && nanotime() < g.tally.plan.stop {
 			if err := g.ask(f, nanotime(), enough); err != nil {
@@ -187,7 +189,7 @@ func (g *portablePinger) hear(f *portableFlow, enough func() bool) error {
 		n, err := f.conn.Read(b)
 		now := nanotime()
 		if n > 0 {
-			heard = now
+			f.last = now
 			if err := g.take(f, b[:n], now); err != nil {
 				return err
 			}
@@ -195,7 +197,7 @@ func (g *portablePinger) hear(f *portableFlow, enough func() bool) error {
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return fmt.Errorf("the peer went away: %w", err)
 		}
-		if err := g.expire(f, heard, now); err != nil {
+		if err := g.expire(f, f.last, now); err != nil {
 			return err
 		}
 	}

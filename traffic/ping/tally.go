@@ -58,6 +58,7 @@ type tally struct {
 	unread                       uint64 // reads that were lost, or answered late
 	within                       uint64 // answers that came in the window, of all requests
 	duplicate, corrupt           uint64
+	silent                       bool   // a flow with open requests had no answer for as long as one is waited for
 	steps                        *steps // nil: no intervals
 }
 
@@ -164,6 +165,13 @@ func (t *tally) recordLag(e *ended) {
 	}
 }
 
+// listen notes whether a flow that has open requests when its thread ends is silent: something of an answer came last at a time.
+func (t *tally) listen(o *outstanding, last, now int64) {
+	if o.alive > 0 && last < now-t.wait {
+		t.silent = true
+	}
+}
+
 // leave counts what is open on a flow when its thread ends. A broken one answers nothing more.
 func (t *tally) leave(o *outstanding, now int64, stream, broken bool) {
 	for ; o.first < o.next; o.first++ {
@@ -209,6 +217,7 @@ type outcome struct {
 	reads                         uint64 // of those answered
 	unread                        uint64 // reads that were lost, or answered late
 	duplicate, corrupt            uint64
+	silent                        bool // a flow had no answer for as long as one is waited for
 	latencies                     map[string]result.Histogram
 	lag                           *result.Histogram
 }
@@ -226,6 +235,7 @@ func sum(tallies []*tally) outcome {
 		o.refused += t.refuse
 		o.duplicate += t.duplicate
 		o.corrupt += t.corrupt
+		o.silent = o.silent || t.silent
 		if i == 0 {
 			continue
 		}

@@ -143,14 +143,15 @@ func (w *worker) ask(ctx context.Context, e engine, s setup, when traffic.Schedu
 	if !began {
 		return result.PairEnd{}, err
 	}
-	end := w.asked(e, before, after)
+	o := sum(e.tallies())
+	end := w.asked(e, o, before, after)
 	end.Intervals = intervals
 	end.WindowSeconds = min(when.Window, max(0, after.at.Sub(from))).Seconds()
 	if end.Opposite != nil {
 		end.Opposite.WindowSeconds = end.WindowSeconds
 	}
 	if err == nil {
-		err = w.judge(end)
+		err = w.judge(end, o.silent)
 	}
 	if err != nil {
 		end.Error = err.Error()
@@ -168,8 +169,7 @@ func (w *worker) settle(ctx context.Context, e engine, to time.Time) error {
 }
 
 // asked is what a sender counted.
-func (w *worker) asked(e engine, before, after snapshot) result.PairEnd {
-	o := sum(e.tallies())
+func (w *worker) asked(e engine, o outcome, before, after snapshot) result.PairEnd {
 	method, why := w.load.method()
 	spent := after.spent.Since(before.spent)
 	end := result.PairEnd{
@@ -210,13 +210,15 @@ func (w *worker) readBack(end *result.PairEnd, bytes uint64) {
 	}
 }
 
-// judge says what is wrong with a sender's window that ended in time.
-func (w *worker) judge(end result.PairEnd) error {
+// judge says what is wrong with a sender's window that ended in time. Silent is a peer of whom nothing came in the end.
+func (w *worker) judge(end result.PairEnd, silent bool) error {
 	switch {
 	case end.Packets == 0 && w.load.open() && end.Arrived.Expected+end.Offered.Refused == 0:
 		return fmt.Errorf("no request was due in the window: at %g a second it must be longer", w.load.rate)
 	case end.Packets == 0:
 		return errors.New("no request was answered in the window")
+	case end.Arrived.Lost > 0 && !w.load.udp && !silent:
+		return fmt.Errorf("the answers, which came until the end, were behind by %d requests %s after the trial: the path or the peer carries fewer; what these had waited by then is in the latencies", end.Arrived.Lost, w.load.wait)
 	case end.Arrived.Lost > 0 && !w.load.udp:
 		return fmt.Errorf("the peer stalled: %d requests were open %s after the trial; what they had waited by then is in the latencies", end.Arrived.Lost, w.load.wait)
 	}
