@@ -3,6 +3,7 @@ package traffic
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"windtunnel/result"
@@ -34,8 +35,11 @@ type evidence struct {
 	spins          bool    // busy polling: a busy thread says nothing, of either end
 	receiverSpins  bool    // nor of the receiver
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
-	idle           float64 // of the connections' time, in which they had nothing to send; all of it where that is not known
+	underWay       float64 // likewise, with data under way; 0 where nobody tells
+	nearby         bool    // their round trips end with the sender's pause, so that what is under way then waits to leave
 	queued         float64 // by how much a queue on the way grew, of the window
+	bucket         bool    // the sender's threads keep the rate, by token buckets
+	kernelPaces    bool    // the kernel does, of what they hand over ahead
 	refusals       uint64
 	polls          bool    // a program of others sends frames: it polls and never waits
 	turnedAway     float64 // of what one of those offered
@@ -55,8 +59,9 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		perSecond: sender.PerSecond(),
 		rwnd:      connectionShare(sender, func(c result.Connection) float64 { return c.RwndLimitedSeconds }),
 		sndbuf:    connectionShare(sender, func(c result.Connection) float64 { return c.SndbufLimitedSeconds }),
+		underWay:  connectionShare(sender, func(c result.Connection) float64 { return c.BusySeconds }),
 	}
-	e.idle = 1 - connectionShare(sender, func(c result.Connection) float64 { return c.BusySeconds })
+	e.nearby = nearby(sender.Connections)
 	e.asks = len(sender.Latencies) > 0
 	e.spins = load.Text("poll") == "busy" && e.asks
 	e.receiverSpins = e.spins || receiver.Arrived != nil && receiver.Arrived.Polled
@@ -77,6 +82,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 
 func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	e.calibrated, e.refusals = o.CalibratedPerSecond, o.Refused
+	e.bucket, e.kernelPaces = o.Method == TokenBucket, o.Method == KernelFQ || o.Method == KernelTCP
 	e.polls = sender.Generator != nil && sender.Frames != nil
 	if offered := sender.Packets + o.Refused; sender.Generator != nil && offered > 0 {
 		e.turnedAway = float64(o.Refused) / float64(offered)
@@ -157,8 +163,22 @@ func connectionShare(sender result.PairEnd, part func(result.Connection) float64
 	return min(1, sum/(float64(len(sender.Connections))*sender.WindowSeconds))
 }
 
+// nearby tells whether all round trips are known to be shorter than a thread is without a CPU (a scheduler's slice has a millisecond
+// and more): over a longer one data is under way also while a sender lacks it.
+func nearby(connections []result.Connection) bool {
+	return len(connections) > 0 && !slices.ContainsFunc(connections, func(c result.Connection) bool { return c.MinRTTSeconds <= 0 || c.MinRTTSeconds > 1e-3 })
+}
+
 // flatOut reports whether the sender's threads could do no more.
 func (e evidence) flatOut() bool { return !e.spins && e.senderMost >= busy }
+
+// short is by how much of the target less was sent than counts as kept, 0 where the rate was.
+func (e evidence) short() float64 {
+	if e.target == 0 || e.sentAll() {
+		return 0
+	}
+	return 1 - e.sent/e.target
+}
 
 // ends says how busy both ends were.
 func (e evidence) ends() string {

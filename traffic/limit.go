@@ -82,6 +82,7 @@ var rules = []struct {
 	{result.PathLimited, evidence.pathOnSender},
 	{result.GeneratorLimited, evidence.senderBusy},
 	{result.GeneratorLimited, evidence.smallBuffer},
+	{result.GeneratorLimited, evidence.ranDry},
 	{result.PathLimited, evidence.crowdedOut},
 	{result.PathLimited, evidence.refused},
 }
@@ -147,12 +148,17 @@ func (e evidence) fullPort() string {
 	return fmt.Sprintf("the sender's port was full: it turned away %s of what the generator offered", percent(e.turnedAway))
 }
 
+// covered: the path lacked nothing while the sender had no CPU. Its connections had data to send all the same, by the kernel, which
+// was handed it ahead, or over so short a way that what is under way waits to leave; or a queue on the way grew.
+func (e evidence) covered(short float64) bool {
+	return (e.kernelPaces || e.nearby) && e.underWay > 1-short/2 || e.queued >= short/2
+}
+
 // heldUp: a paced sender that falls behind by more than its burst does not catch
-// up, so what it waited for a CPU is what it fell short of, or half of that. Such a wait is no loss
-// while what was handed over before still waits to leave, or the path queues what has left.
+// up, so what it waited for a CPU is what it fell short of, or half of that.
 func (e evidence) heldUp() string {
-	short := 1 - e.sent/e.target
-	if e.target == 0 || e.sentAll() || min(e.wait, e.idle) < short/2 || e.queued >= short/2 {
+	short := e.short()
+	if short == 0 || e.wait < short/2 || e.covered(short) {
 		return ""
 	}
 	return fmt.Sprintf("the sender fell %s short of the rate asked for while its threads could run and had no CPU for %s of the time", percent(short), percent(e.wait))
@@ -229,6 +235,16 @@ func (e evidence) smallBuffer() string {
 		return ""
 	}
 	return fmt.Sprintf("the sender's socket buffer was full for %s of the time (sndbuf-limited): make it larger", percent(e.sndbuf))
+}
+
+// ranDry: before a path that takes no more there is always something under way. A thread that wakes later than its bucket's burst
+// lasts hands over less than it may.
+func (e evidence) ranDry() string {
+	short := e.short()
+	if !e.bucket || short == 0 || e.underWay == 0 || e.underWay > 1-short/2 {
+		return ""
+	}
+	return fmt.Sprintf("the sender fell %s short of the rate asked for while its connections had nothing under way for %s of the time: its buckets hold too little to catch up with (burst)", percent(short), percent(1-e.underWay))
 }
 
 func (e evidence) crowdedOut() string {

@@ -126,8 +126,8 @@ func TestAWaitThatCostNothing(t *testing.T) {
 		sender, receiver result.PairEnd
 		want             string
 	}{
-		"a connection that had nothing to send": {connected(stream, result.Connection{BusySeconds: 1.8}), bulk(93, 0.1), result.GeneratorLimited},
-		"one that had enough":                   {connected(stream, result.Connection{BusySeconds: 1.99}), bulk(93, 0.1), result.PathLimited},
+		"a connection that had nothing to send": {connected(stream, result.Connection{BusySeconds: 1.8, MinRTTSeconds: 1e-4}), bulk(93, 0.1), result.GeneratorLimited},
+		"one that had enough":                   {connected(stream, result.Connection{BusySeconds: 1.99, MinRTTSeconds: 1e-4}), bulk(93, 0.1), result.PathLimited},
 		"a path that queued":                    {datagrams, queued(0.15), result.PathLimited},
 		"one that queued little":                {datagrams, queued(0.05), result.GeneratorLimited},
 	} {
@@ -195,6 +195,39 @@ func TestNobodyWaitsForMoreThanAllTheTime(t *testing.T) {
 	for _, limit := range []result.Limit{Judge(nil, sender, bulk(100, 0.1)), Judge(nil, bulk(100, 0.1), receiver)} {
 		if !strings.Contains(limit.Says, "had no CPU for 100 % of the time") {
 			t.Errorf("%+v", limit)
+		}
+	}
+}
+
+// paced is a stream that was asked for 100 Mbit/s by a way of pacing, and had data under way for a part of its window of 2 s, while its
+// thread waited for a CPU for another.
+func paced(mbits float64, method string, underWay, wait float64) result.PairEnd {
+	end := offering(bulk(mbits, 0.3), result.Offered{TargetBitsPerSecond: 100e6, Method: method, WaitSeconds: 2 * wait, BurstPackets: 1})
+	return connected(end, result.Connection{BusySeconds: 2 * underWay, MinRTTSeconds: 1e-4})
+}
+
+// far is the same over a long way.
+func far(end result.PairEnd) result.PairEnd {
+	return connected(end, result.Connection{BusySeconds: end.Connections[0].BusySeconds, MinRTTSeconds: 0.1})
+}
+
+// TestAPacedStreamThatFallsShort: a bucket that its thread cannot keep leaves its connection without data, and the kernel's pacing
+// lacks nothing as long as there is some, however long its thread waits for a CPU.
+func TestAPacedStreamThatFallsShort(t *testing.T) {
+	for name, c := range map[string]struct {
+		sender  result.PairEnd
+		verdict string
+	}{
+		"a bucket without a burst to catch up with":    {paced(44, TokenBucket, 0.4, 0), result.GeneratorLimited},
+		"a bucket before a full path":                  {paced(44, TokenBucket, 1, 0), result.PathLimited},
+		"a bucket that lacks a CPU, far from its peer": {far(paced(92, TokenBucket, 1, 0.06)), result.GeneratorLimited},
+		"a bucket that lacks a CPU before a full path": {paced(92, TokenBucket, 1, 0.06), result.PathLimited},
+		"the kernel before a full path":                {paced(94, "kernel-tcp", 1, 0.06), result.PathLimited},
+		"the kernel, whose thread lacks a CPU":         {paced(94, "kernel-tcp", 0.94, 0.06), result.GeneratorLimited},
+		"the kernel, where nothing is told of a path":  {offering(bulk(94, 0.3), result.Offered{TargetBitsPerSecond: 100e6, Method: "kernel-tcp", WaitSeconds: 0.12}), result.GeneratorLimited},
+	} {
+		if limit := Judge(nil, c.sender, bulk(float64(c.sender.Bytes)*8/2e6, 0.1)); limit.Verdict != c.verdict {
+			t.Errorf("%s: %+v", name, limit)
 		}
 	}
 }

@@ -12,6 +12,12 @@ const (
 	SegmentBytes = 1448
 )
 
+// The result.Offered.Methods of a stream whose rate the kernel keeps, of what its thread hands over ahead (SO_MAX_PACING_RATE).
+const (
+	KernelFQ  = "kernel-fq"  // by the outgoing device's fq
+	KernelTCP = "kernel-tcp" // by TCP itself
+)
+
 // Bucket is a bounded token bucket: it lets a rate through and, after a delay,
 // catches up by its depth at most. It is arithmetic on the caller's clock, makes
 // no system call and allocates nothing. One goroutine uses it.

@@ -61,6 +61,7 @@ type tcpCounts struct {
 	retransmits  int64
 	busy         time.Duration // with something to send
 	rwnd, sndbuf time.Duration // of that, held up by the other end's window, by this end's buffer
+	minRTT       time.Duration // 0: not known
 	state        TCPState
 }
 

@@ -98,7 +98,7 @@ func (s *tcpStream) counts(info *stream.TCPInfo) *tcpCounts {
 		s.sum, s.known = int64(info.Retransmits), true
 	}
 	s.last = info.Retransmits
-	return &tcpCounts{retransmits: s.sum, busy: info.Busy, rwnd: info.RwndLimited, sndbuf: info.SndbufLimited, state: TCPState{
+	return &tcpCounts{retransmits: s.sum, busy: info.Busy, rwnd: info.RwndLimited, sndbuf: info.SndbufLimited, minRTT: info.MinRTT, state: TCPState{
 		CongestionWindow: int64(info.CongestionWindow) * int64(info.MSS), SendWindow: int64(info.SendWindow),
 		RTT: info.RTT.Microseconds(), RTTVar: info.RTTVar.Microseconds(), PMTU: int64(info.PathMTU),
 		Reorder: int64(info.ReorderSeen),

@@ -140,6 +140,6 @@ func (c *tcpCounts) limited(before *tcpCounts) result.Connection {
 	if before == nil {
 		before = &tcpCounts{}
 	}
-	return result.Connection{BusySeconds: (c.busy - before.busy).Seconds(),
+	return result.Connection{BusySeconds: (c.busy - before.busy).Seconds(), MinRTTSeconds: c.minRTT.Seconds(),
 		RwndLimitedSeconds: (c.rwnd - before.rwnd).Seconds(), SndbufLimitedSeconds: (c.sndbuf - before.sndbuf).Seconds()}
 }

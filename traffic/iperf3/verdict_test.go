@@ -37,7 +37,7 @@ func (c ended) limit() result.Limit {
 				continue
 			}
 			t.streams = append(t.streams, &dataStream{id: i, sender: sends})
-			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{busy: c.busy, rwnd: c.rwnd}})
+			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{busy: c.busy, rwnd: c.rwnd, minRTT: 100 * time.Microsecond}})
 			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent}, Received: Sum{Seconds: c.seconds, Bytes: c.got}}
 			if c.test.Protocol == UDP {
 				s.UDP = &UDPEnd{SentPackets: int64(c.sent / 1000), ReceivedPackets: int64(c.sent / 1000), Lost: c.lost}

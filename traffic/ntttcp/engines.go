@@ -72,7 +72,7 @@ func (e streamEngine) read() reading {
 	for i, f := range now.Flows {
 		r.flows[i] = flow{bytes: f.Bytes, calls: f.Calls}
 		if f.TCP != nil {
-			r.flows[i].rtt, r.flows[i].busy = f.TCP.RTT, f.TCP.Busy
+			r.flows[i].rtt, r.flows[i].minRTT, r.flows[i].busy = f.TCP.RTT, f.TCP.MinRTT, f.TCP.Busy
 			r.flows[i].rwnd, r.flows[i].sndbuf = f.TCP.RwndLimited, f.TCP.SndbufLimited
 		}
 	}

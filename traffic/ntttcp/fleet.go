@@ -34,7 +34,7 @@ type flow struct {
 	bytes, calls uint64
 	packets      uint64        // datagrams
 	longer       uint64        // datagrams that were longer than the buffer
-	rtt          time.Duration // 0: not known
+	rtt, minRTT  time.Duration // 0: not known
 	busy         time.Duration // a TCP sender had something to send
 	rwnd, sndbuf time.Duration // of that, it was held up by the other end's window, by its own buffer
 }
@@ -249,6 +249,7 @@ type tally struct {
 	flows   int
 	spent   traffic.CrewTime
 	rtt     time.Duration
+	minRTT  time.Duration // the longest of the flows' shortest; 0: not known
 	busy    time.Duration // of all senders
 	rwnd    time.Duration
 	sndbuf  time.Duration
@@ -272,6 +273,7 @@ func (f *fleet) count() tally {
 			sum.longer += flow.longer
 			sum.flows++
 			sum.busy += flow.busy
+			sum.minRTT = max(sum.minRTT, flow.minRTT)
 			sum.rwnd += flow.rwnd
 			sum.sndbuf += flow.sndbuf
 			if flow.rtt > 0 {

@@ -69,7 +69,7 @@ func (sum tally) limited(before tally) []result.Connection {
 	}
 	each := float64(sum.flows)
 	return []result.Connection{{
-		BusySeconds:        (sum.busy - before.busy).Seconds() / each,
+		BusySeconds: (sum.busy - before.busy).Seconds() / each, MinRTTSeconds: sum.minRTT.Seconds(),
 		RwndLimitedSeconds: (sum.rwnd - before.rwnd).Seconds() / each, SndbufLimitedSeconds: (sum.sndbuf - before.sndbuf).Seconds() / each,
 	}}
 }

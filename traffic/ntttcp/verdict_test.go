@@ -36,7 +36,7 @@ func TestLimit(t *testing.T) {
 		"a receiver that is not full": {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, says: "busy 25 % of the time"},
 	} {
 		before := tally{}
-		after := tally{flows: 2, spent: c.spent, busy: c.busy, rwnd: c.rwnd}
+		after := tally{flows: 2, spent: c.spent, busy: c.busy, rwnd: c.rwnd, minRTT: 100 * time.Microsecond}
 		o := Outcome{Seconds: 2, Bytes: 1e6, Calls: c.calls, Connections: 2}
 		c.test.Message = 1000
 		if got := c.test.limit(o, before, after); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) || unknown.MatchString(got.Says) {

@@ -4,8 +4,8 @@ import "windtunnel/traffic"
 
 // How a rate is kept, as result.Offered.Method says it.
 const (
-	methodFQ     = "kernel-fq"         // SO_MAX_PACING_RATE, by the outgoing device's fq
-	methodTCP    = "kernel-tcp"        // SO_MAX_PACING_RATE, by TCP itself
+	methodFQ     = traffic.KernelFQ
+	methodTCP    = traffic.KernelTCP
 	methodBucket = traffic.TokenBucket // in the hot thread
 )
 
