@@ -100,6 +100,9 @@ func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 	e.sent = 8 * float64(sender.Bytes) / sender.WindowSeconds
 	e.received = 8 * float64(receiver.Bytes) / receiver.WindowSeconds
+	if sender.Packets == 0 { // a stream's message counts as handed over when the kernel has all of it, and that may be late
+		e.sent = max(e.sent, e.received)
+	}
 	// What a stream's sender hands over at once arrives in parts, of which the rate shows more than of a datagram.
 	e.one = min(8*float64(atOnce(load, sender.Offered))/sender.WindowSeconds, coarse*e.target)
 	if sender.Packets > 0 {

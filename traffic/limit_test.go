@@ -232,6 +232,18 @@ func TestAPacedStreamThatFallsShort(t *testing.T) {
 	}
 }
 
+// TestWhatArrivedWasSent: a message that waits in the kernel is no part of what its sender has handed over.
+func TestWhatArrivedWasSent(t *testing.T) {
+	load := result.Options{"message": int64(16 << 20)}
+	sender := offering(bulk(935, 0.1), result.Offered{TargetBitsPerSecond: 1e9, Method: "kernel-tcp"})
+	if limit := Judge(load, sender, bulk(1000, 0.1)); limit.Verdict != result.RateReached {
+		t.Errorf("%+v", limit)
+	}
+	if limit := Judge(load, sender, bulk(930, 0.1)); limit.Verdict == result.RateReached {
+		t.Errorf("%+v", limit)
+	}
+}
+
 // TestWhoHasNoThreadsIsNotIdle: what counts in the kernel, or is a program of others, has no threads that would be known.
 func TestWhoHasNoThreadsIsNotIdle(t *testing.T) {
 	bare := func(end result.PairEnd) result.PairEnd { end.Threads, end.CPUSeconds = 0, 0; return end }
