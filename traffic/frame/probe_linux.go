@@ -83,7 +83,7 @@ func (w *sendWorker) try(ctx context.Context, method string) error {
 		var closed error
 		if w.opened, closed = openPeer(w.device); closed == nil {
 			err = w.probe(ctx)
-			w.why = "GRO is on at the other end of " + w.device.name + " until this ends: live frames need it"
+			w.why = "the other end of " + w.device.name + " has a program at its XDP until this ends: live frames need it"
 		} else {
 			err = fmt.Errorf("%w; %w", err, closed)
 		}

@@ -36,7 +36,7 @@ type sendWorker struct {
 	method    string
 	why       string
 	generator *result.Generator // nil: ourselves
-	opened    func() error      // puts the peer's GRO back; nil: it was not changed
+	opened    func() error      // takes away what lets the peer take live frames; nil: nothing does
 
 	closing chan struct{}
 	once    sync.Once

@@ -1,0 +1,82 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"windtunnel/ethtool"
+)
+
+// A veth drops every live frame unless its peer has a NAPI: XDP attached natively,
+// or GRO on (veth_xdp_xmit in drivers/net/veth.c).
+const featureGRO = "rx-gro"
+
+// peerOf finds the other end of a veth in this namespace.
+func peerOf(d device) (*netlink.LinkAttrs, error) {
+	own, err := netlink.LinkByIndex(d.index)
+	if err != nil {
+		return nil, fmt.Errorf("finding %s: %w", d.name, err)
+	}
+	if own.Type() != "veth" {
+		return nil, fmt.Errorf("%s is no veth", d.name)
+	}
+	if own.Attrs().NetNsID >= 0 {
+		return nil, fmt.Errorf("the other end of %s (interface %d) is in another namespace: switch GRO on there (`ethtool -K PEER gro on`) for live frames", d.name, own.Attrs().ParentIndex)
+	}
+	peer, err := netlink.LinkByIndex(own.Attrs().ParentIndex)
+	if err != nil {
+		return nil, fmt.Errorf("finding the other end of %s: %w", d.name, err)
+	}
+	return peer.Attrs(), nil
+}
+
+// openPeer lets a veth's peer take live frames, by a program at its XDP that passes everything on, and returns what takes that
+// away. A process that is killed by force leaves nothing, as it would leave GRO on: the program's link ends with it.
+func openPeer(d device) (restore func() error, err error) {
+	peer, err := peerOf(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := closed(peer.Name); err != nil {
+		return nil, fmt.Errorf("the other end of %s: %w", d.name, err)
+	}
+	pass, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "frame_pass", Type: ebpf.XDP, License: "Dual BSD/GPL",
+		Flags:        unix.BPF_F_XDP_HAS_FRAGS, // or the driver takes no MTU beyond a page
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("loading the BPF program that passes frames on: %w", err)
+	}
+	at, err := link.AttachXDP(link.XDPOptions{Program: pass, Interface: peer.Index, Flags: link.XDPDriverMode})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("attaching to XDP at the other end of %s, %s: %w", d.name, peer.Name, err), pass.Close())
+	}
+	return func() error { return errors.Join(at.Close(), pass.Close()) }, nil
+}
+
+// xdpPass is XDP_PASS (linux/bpf.h).
+const xdpPass = 2
+
+// closed is an error where a veth's end takes live frames already, so that it is something else which loses them.
+func closed(peer string) error {
+	tool, err := ethtool.Open()
+	if err != nil {
+		return fmt.Errorf("opening ethtool: %w", err)
+	}
+	defer tool.Close()
+	features, err := tool.Features(peer)
+	if err != nil {
+		return fmt.Errorf("reading the features of %s: %w", peer, err)
+	}
+	if features[featureGRO] {
+		return fmt.Errorf("%s has GRO on already", peer)
+	}
+	return nil
+}
