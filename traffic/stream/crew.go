@@ -2,6 +2,8 @@ package stream
 
 import (
 	"errors"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +37,7 @@ func newCrew(e *Engine, role traffic.Role) (*crew, error) {
 			c.close()
 			return c, err
 		}
-		t.cpu = traffic.CPUOf(e.config.CPUs, i)
+		t.cpu, t.crew = traffic.CPUOf(e.config.CPUs, i), c
 		c.threads = append(c.threads, t)
 	}
 	return c, nil
@@ -57,7 +59,12 @@ func (c *crew) spawn(ready func(), start <-chan struct{}) {
 		c.tell(nil)
 	}
 	for _, t := range c.threads {
-		c.running.Go(func() { c.end(t.run(ready, start, &c.stop)) })
+		c.running.Go(func() {
+			err := t.run(ready, start, &c.stop)
+			t.silent.Store(noMore)
+			c.stir()
+			c.end(err)
+		})
 	}
 }
 
@@ -66,7 +73,7 @@ func (c *crew) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.left--
-	if err != nil {
+	if err != nil && !slices.ContainsFunc(c.failures, func(said error) bool { return said.Error() == err.Error() }) {
 		c.failures = append(c.failures, err)
 	}
 	if !c.together {
@@ -110,11 +117,27 @@ func (c *crew) close() {
 	}
 }
 
-// silent is for how many calls in turn a thread has moved nothing, at most.
+// noMore is what a thread says that has ended, in the place of calls in turn that moved nothing.
+const noMore = math.MaxUint64
+
+// silent is for how many calls in turn no thread has moved anything; 0 once all have ended. That one moves nothing says little of
+// the peer: a full path starves some of many streams for seconds (RFC 6298, section 5.5: their timers back off).
 func (c *crew) silent() uint64 {
-	var calls uint64
+	least := uint64(noMore)
 	for _, t := range c.threads {
-		calls = max(calls, t.silent.Load())
+		least = min(least, t.silent.Load())
 	}
-	return calls
+	if least == noMore {
+		return 0
+	}
+	return least
+}
+
+// stir lets the threads that are left begin anew to count how long nothing has moved: that one has ended is a sign of its peer.
+func (c *crew) stir() {
+	for _, t := range c.threads {
+		if n := t.silent.Load(); n != noMore {
+			t.silent.CompareAndSwap(n, 0)
+		}
+	}
 }

@@ -69,8 +69,8 @@ type Config struct {
 	LimitReceivers bool
 	Payload        []byte // what messages hold, again and again; nil: a pattern
 
-	// Silence is for how long nothing may move before a thread gives its flows
-	// up; 0: 5 s; below 0: for ever.
+	// Silence is for how long nothing may move on any flow of a role before its
+	// threads give up; 0: 5 s; below 0: for ever.
 	Silence time.Duration
 	// FailTogether ends the whole engine at the first error of a flow. Without
 	// it, a flow fails alone.

@@ -47,3 +47,6 @@ func (f *flow) err() error {
 	}
 	return nil
 }
+
+// cameToEnd tells whether the flow ended without an error.
+func (f *flow) cameToEnd() bool { return f.ended.Load() && f.err() == nil }

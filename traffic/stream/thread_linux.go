@@ -27,6 +27,7 @@ const bulkBufferSize = 256 << 10
 // thread is one hot thread and its flows.
 type thread struct {
 	role         traffic.Role
+	crew         *crew   // that it is of
 	flows        []*flow // as they were dealt; the poller knows them by index
 	open         []*flow // those that have not ended
 	cpu          int     // -1: not pinned
@@ -61,6 +62,7 @@ func holdHot(threads int) (release func()) { return traffic.HoldHot(threads) }
 
 func newThread(e *Engine, role traffic.Role, flows []*flow) (*thread, error) {
 	t := &thread{role: role, flows: flows, open: slices.Clone(flows), together: e.config.FailTogether, bound: 1, sendFlags: unix.MSG_NOSIGNAL}
+	t.crew = &crew{threads: []*thread{t}} // until it joins a larger one
 	if e.config.Silence > 0 {
 		t.limit = e.config.Silence
 		t.silence = uint64(max(1, e.config.Silence/patience))
@@ -258,7 +260,8 @@ func (t *thread) judge(errno syscall.Errno) error {
 			t.silent.Store(0)
 			return nil
 		}
-		if n := t.silent.Add(1); t.silence > 0 && n >= t.silence {
+		t.silent.Add(1)
+		if t.silence > 0 && t.crew.silent() >= t.silence {
 			return fmt.Errorf("the peer stalled: nothing moved for %g s", t.limit.Seconds())
 		}
 		return nil

@@ -23,6 +23,7 @@ const sampleEvery = 5 * time.Millisecond
 // thread is one hot thread and its flow.
 type thread struct {
 	role    traffic.Role
+	crew    *crew // that it is of
 	flow    *flow
 	cpu     int // -1: not pinned
 	buffer  []byte
@@ -93,7 +94,7 @@ func (t *thread) work(stop *traffic.Stop) error {
 			return nil
 		case late(err):
 			t.silent.Add(1)
-			if t.silence > 0 && now.Sub(moved) > t.silence {
+			if t.silence > 0 && now.Sub(moved) > t.silence && t.crew.silent() >= uint64(t.silence/patience) {
 				return fmt.Errorf("the peer stalled: nothing moved for %g s", t.silence.Seconds())
 			}
 		case err != nil:
