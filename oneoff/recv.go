@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
@@ -22,12 +23,12 @@ type RecvConfig struct {
 	Server traffic.ServerConfig
 }
 
-// RecvShow is told what a receiver does, one call at a time. One that is slow is told less.
+// RecvShow is told what a receiver does, and when it did, one call at a time. One that is slow is told later, and less.
 type RecvShow interface {
-	Listens(protocol string, addresses []string)
-	Deaf(protocol string, why error)  // it does not listen
-	Lacks(protocol string, why error) // it does not listen everywhere
-	Event(traffic.ServerEvent)
+	Listens(at time.Time, protocol string, addresses []string)
+	Deaf(at time.Time, protocol string, why error)  // it does not listen
+	Lacks(at time.Time, protocol string, why error) // it does not listen everywhere
+	Event(time.Time, traffic.ServerEvent)
 }
 
 // Servers are all protocols' servers, the native first.
@@ -108,7 +109,7 @@ type receiving struct {
 func (r *receiving) serve(ctx context.Context, server traffic.Server) {
 	config := r.config.Server
 	config.Ready = func(addresses []string) {
-		r.tell(func(show RecvShow) { show.Listens(server.Name(), addresses) })
+		r.tell(func(show RecvShow, at time.Time) { show.Listens(at, server.Name(), addresses) })
 	}
 	config.Event = r.event
 	config.Lacks = func(why error) error { return r.lacks(server.Name(), why) }
@@ -119,7 +120,7 @@ func (r *receiving) serve(ctx context.Context, server traffic.Server) {
 	if inUse(err) {
 		err = fmt.Errorf("its port (%s) is in use already, perhaps by that tool's own server", server.Ports())
 	}
-	r.tell(func(show RecvShow) { show.Deaf(server.Name(), err) })
+	r.tell(func(show RecvShow, at time.Time) { show.Deaf(at, server.Name(), err) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.deaf = append(r.deaf, fmt.Errorf("%s: %w", server.Name(), err))
@@ -133,12 +134,12 @@ func (r *receiving) lacks(protocol string, why error) error {
 	if len(r.config.Only) > 0 {
 		return why
 	}
-	r.tell(func(show RecvShow) { show.Lacks(protocol, why) })
+	r.tell(func(show RecvShow, at time.Time) { show.Lacks(at, protocol, why) })
 	return nil
 }
 
 func (r *receiving) event(e traffic.ServerEvent) {
-	if tell := func(show RecvShow) { show.Event(e) }; e.What == traffic.SessionInterval {
+	if tell := func(show RecvShow, at time.Time) { show.Event(at, e) }; e.What == traffic.SessionInterval {
 		r.minor(tell)
 	} else {
 		r.tell(tell)

@@ -16,25 +16,27 @@ type RecvText struct{ Out io.Writer }
 
 var _ RecvShow = RecvText{}
 
-func (t RecvText) line(format string, args ...any) {
-	fmt.Fprintf(t.Out, "%s  %s\n", time.Now().Format(time.TimeOnly), result.Clean(fmt.Sprintf(format, args...)))
+func (t RecvText) line(at time.Time, format string, args ...any) {
+	fmt.Fprintf(t.Out, "%s  %s\n", at.Format(time.TimeOnly), result.Clean(fmt.Sprintf(format, args...)))
 }
 
 // Listens names what is served, and where.
-func (t RecvText) Listens(protocol string, addresses []string) {
-	t.line("%s listens on %s", protocol, strings.Join(addresses, ", "))
+func (t RecvText) Listens(at time.Time, protocol string, addresses []string) {
+	t.line(at, "%s listens on %s", protocol, strings.Join(addresses, ", "))
 }
 
 // Deaf says which protocol is not served.
-func (t RecvText) Deaf(protocol string, why error) { t.line("%s is not served: %v", protocol, why) }
+func (t RecvText) Deaf(at time.Time, protocol string, why error) {
+	t.line(at, "%s is not served: %v", protocol, why)
+}
 
 // Lacks says where a protocol is not served.
-func (t RecvText) Lacks(protocol string, why error) {
-	t.line("%s is not served everywhere: %s", protocol, clipLong(why.Error()))
+func (t RecvText) Lacks(at time.Time, protocol string, why error) {
+	t.line(at, "%s is not served everywhere: %s", protocol, clipLong(why.Error()))
 }
 
 // Event is a line, but for intervals: many clients would bury the rest.
-func (t RecvText) Event(e traffic.ServerEvent) {
+func (t RecvText) Event(at time.Time, e traffic.ServerEvent) {
 	if e.What == traffic.SessionInterval {
 		return
 	}
@@ -42,10 +44,14 @@ func (t RecvText) Event(e traffic.ServerEvent) {
 	if e.Says != "" {
 		line += ": " + clipLong(e.Says)
 	}
-	if e.End != nil {
+	switch {
+	case e.End == nil:
+	case e.End.Error == e.Says: // which is told already
+		line += ": " + cameIn(*e.End)
+	default:
 		line += ": " + counted(*e.End)
 	}
-	t.line("%s", line)
+	t.line(at, "%s", line)
 }
 
 // leastRated is the shortest time, in seconds, over which a rate is told: two lone
@@ -88,36 +94,42 @@ func tooShort(end result.PairEnd) string {
 	return fmt.Sprintf("%d bytes in %.1f ms, which is too short for a rate", end.Bytes, 1000*end.WindowSeconds)
 }
 
-// RecvJSON writes one object a line: {"what": "listening", "deaf" or "lacks", ...}, and
+// RecvJSON writes one object a line, with the time "at" which it was so: {"what": "listening", "deaf" or "lacks", ...}, and
 // every traffic.ServerEvent.
 type RecvJSON struct{ Out io.Writer }
 
 var _ RecvShow = RecvJSON{}
 
 type listening struct {
-	What      string   `json:"what"`
-	Protocol  string   `json:"protocol"`
-	Addresses []string `json:"addresses,omitempty"`
-	Says      string   `json:"says,omitempty"`
+	At        time.Time `json:"at"`
+	What      string    `json:"what"`
+	Protocol  string    `json:"protocol"`
+	Addresses []string  `json:"addresses,omitempty"`
+	Says      string    `json:"says,omitempty"`
+}
+
+type happened struct {
+	At time.Time `json:"at"`
+	traffic.ServerEvent
 }
 
 // Listens names what is served, and where.
-func (j RecvJSON) Listens(protocol string, addresses []string) {
-	_ = writeLine(j.Out, listening{What: "listening", Protocol: protocol, Addresses: addresses})
+func (j RecvJSON) Listens(at time.Time, protocol string, addresses []string) {
+	_ = writeLine(j.Out, listening{At: at, What: "listening", Protocol: protocol, Addresses: addresses})
 }
 
 // Deaf says which protocol is not served.
-func (j RecvJSON) Deaf(protocol string, why error) {
-	_ = writeLine(j.Out, listening{What: "deaf", Protocol: protocol, Says: why.Error()})
+func (j RecvJSON) Deaf(at time.Time, protocol string, why error) {
+	_ = writeLine(j.Out, listening{At: at, What: "deaf", Protocol: protocol, Says: why.Error()})
 }
 
 // Lacks says where a protocol is not served.
-func (j RecvJSON) Lacks(protocol string, why error) {
-	_ = writeLine(j.Out, listening{What: "lacks", Protocol: protocol, Says: why.Error()})
+func (j RecvJSON) Lacks(at time.Time, protocol string, why error) {
+	_ = writeLine(j.Out, listening{At: at, What: "lacks", Protocol: protocol, Says: why.Error()})
 }
 
 // Event is one object. A reader that went away does not end the receiver.
-func (j RecvJSON) Event(e traffic.ServerEvent) { _ = writeLine(j.Out, e) }
+func (j RecvJSON) Event(at time.Time, e traffic.ServerEvent) { _ = writeLine(j.Out, happened{at, e}) }
 
 func writeLine(out io.Writer, object any) error {
 	text, err := json.Marshal(object)

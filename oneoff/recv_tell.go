@@ -34,16 +34,17 @@ func newTeller(show RecvShow) *teller {
 	return t
 }
 
-// tell never waits.
-func (t *teller) tell(one func(RecvShow)) {
+// tell never waits. What it tells is of now.
+func (t *teller) tell(one func(RecvShow, time.Time)) {
+	now := time.Now()
 	select {
-	case t.news <- one:
+	case t.news <- func(show RecvShow) { one(show, now) }:
 	default:
 	}
 }
 
 // minor is as tell, of what is left out first.
-func (t *teller) minor(one func(RecvShow)) {
+func (t *teller) minor(one func(RecvShow, time.Time)) {
 	if len(t.news) < waitingNews/2 {
 		t.tell(one)
 	}

@@ -15,10 +15,10 @@ type stopped struct {
 	listens, goOn chan struct{}
 }
 
-func (s stopped) Listens(string, []string)  { close(s.listens) }
-func (s stopped) Deaf(string, error)        {}
-func (s stopped) Lacks(string, error)       {}
-func (s stopped) Event(traffic.ServerEvent) { <-s.goOn }
+func (s stopped) Listens(time.Time, string, []string)  { close(s.listens) }
+func (s stopped) Deaf(time.Time, string, error)        {}
+func (s stopped) Lacks(time.Time, string, error)       {}
+func (s stopped) Event(time.Time, traffic.ServerEvent) { <-s.goOn }
 
 // TestAStoppedTerminalHoldsNoSenderUp, nor a receiver that is to end.
 func TestAStoppedTerminalHoldsNoSenderUp(t *testing.T) {

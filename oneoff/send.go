@@ -142,7 +142,10 @@ func (o Outcome) cut(failed error) bool {
 
 // verdict is what bounded a measurement; none of one that an end cut short, whose figures are of its end, too.
 func verdict(load result.Options, pair result.PairSample, cut bool) result.Limit {
-	if cut {
+	switch {
+	case cut && pair.Sender.Error+pair.Receiver.Error != "": // which may be of a window that was whole
+		return result.Limit{Says: "no verdict: an end has failed, as is said beside its figures"}
+	case cut:
 		return result.Limit{Says: "no verdict: the measurement was cut short"}
 	}
 	return traffic.Judge(load, pair.Sender, pair.Receiver)

@@ -45,10 +45,13 @@ type evidence struct {
 	turnedAway     float64 // of what one of those offered
 }
 
+// leastWindow is the shortest, in seconds, of which there is a rate: whoever tells of a shorter one has none, or lies.
+const leastWindow = 1e-3
+
 // evidenceOf gathers it, or says what is missing for a verdict.
 func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence, string) {
 	switch {
-	case !(sender.WindowSeconds > 0 && receiver.WindowSeconds > 0):
+	case !(sender.WindowSeconds >= leastWindow && receiver.WindowSeconds >= leastWindow):
 		return evidence{}, "an end has no window"
 	case sender.Bytes == 0 && sender.Packets == 0:
 		return evidence{}, "the sender sent nothing"

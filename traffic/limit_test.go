@@ -102,6 +102,7 @@ func TestJudge(t *testing.T) {
 		{"nobody was busy", bulk(1000, 0.4), bulk(1000, 0.6), result.PathLimited, "the sender's threads were busy 40 % of the time, the receiver's 60 %"},
 		{"nothing was sent", bulk(0, 0), bulk(0, 0), "", "no verdict: the sender sent nothing"},
 		{"no window", result.PairEnd{}, bulk(1, 1), "", "no verdict: an end has no window"},
+		{"next to no window", bulk(1, 1), result.PairEnd{Bytes: 1 << 40, WindowSeconds: 1e-300}, "", "no verdict: an end has no window"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

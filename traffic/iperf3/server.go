@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -130,7 +131,7 @@ func (s *server) listen(ctx context.Context) error {
 	config.SetMultipathTCP(true) // which takes plain TCP, too: the client decides
 	listener, err := config.Listen(ctx, "tcp"+family, net.JoinHostPort(s.options.Host, strconv.Itoa(port)))
 	if err != nil {
-		return fmt.Errorf("listening for iperf3 clients: %w; name another port if this one is taken", err)
+		return fmt.Errorf("listening for iperf3 clients: %w%s", err, s.deafHint(err))
 	}
 	s.tcp = listener.(*net.TCPListener)
 	port = s.tcp.Addr().(*net.TCPAddr).Port
@@ -139,10 +140,18 @@ func (s *server) listen(ctx context.Context) error {
 	packets, err := config.ListenPacket(ctx, "udp"+family, net.JoinHostPort(s.options.Host, strconv.Itoa(port)))
 	if err != nil {
 		s.tcp.Close()
-		return fmt.Errorf("listening for the UDP streams of iperf3 clients: %w; name another port if this one is taken", err)
+		return fmt.Errorf("listening for the UDP streams of iperf3 clients: %w%s", err, s.deafHint(err))
 	}
 	s.greeter = newGreeter(packets.(*net.UDPConn), s.options.BindDevice)
 	return nil
+}
+
+// deafHint is what to do about an address that could not be listened on.
+func (s *server) deafHint(err error) string {
+	if s.options.Host != "" && errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return "; is " + s.options.Host + " an address of this host?"
+	}
+	return "; name another port if this one is taken"
 }
 
 // accept numbers the connections: their order is that of a client's streams.

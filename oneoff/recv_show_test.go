@@ -1,0 +1,33 @@
+package oneoff
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// TestWhatAReceiverTells has the time at which it was so, also where it is told later, and each reason once.
+func TestWhatAReceiverTells(t *testing.T) {
+	at := time.Date(2026, 11, 28, 16, 0, 1, 5e6, time.UTC)
+	e := traffic.ServerEvent{
+		Protocol: "native", Session: 3, Client: "192.0.2.1:7", What: traffic.SessionFailed, Says: "the sender went away",
+		End: &result.PairEnd{WindowSeconds: 2, Bytes: 250_000, Error: "the sender went away"},
+	}
+	for want, show := range map[string]func(*strings.Builder){
+		"16:00:01  native #3  192.0.2.1:7  failed: the sender went away: 1.000 Mbit/s for 2.0 s\n": func(out *strings.Builder) { RecvText{out}.Event(at, e) },
+		`{"at":"2026-11-28T16:00:01.005Z","protocol":"native","session":3,"client":"192.0.2.1:7","what":"failed","says":"the sender went away","end":{`: func(out *strings.Builder) {
+			RecvJSON{out}.Event(at, e)
+		},
+		`{"at":"2026-11-28T16:00:01.005Z","what":"listening","protocol":"native","addresses":["[::]:5210"]}` + "\n": func(out *strings.Builder) {
+			RecvJSON{out}.Listens(at, "native", []string{"[::]:5210"})
+		},
+	} {
+		var out strings.Builder
+		if show(&out); !strings.HasPrefix(out.String(), want) {
+			t.Errorf("told %q, want %q", out.String(), want)
+		}
+	}
+}
