@@ -36,7 +36,7 @@ func summariseWay(line lines, way result.Way, interrupted bool) {
 	if way.Back {
 		line("back", "from there to here")
 	}
-	perSecond, asks := packetRate, len(way.Sender.Latencies) > 0
+	perSecond, asks := packetRate, way.Sender.Asks()
 	if asks {
 		perSecond = requestRate
 	}
@@ -81,7 +81,7 @@ func (o Outcome) loadWords() []string {
 
 // sentPackets are the packets that an end sent in its window: of one that waits for answers its requests, also those that had none.
 func sentPackets(end result.PairEnd) uint64 {
-	if len(end.Latencies) > 0 && end.Arrived != nil {
+	if end.Asks() && end.Arrived != nil {
 		return end.Arrived.Expected
 	}
 	return end.Packets

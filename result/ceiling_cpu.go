@@ -125,7 +125,7 @@ func (t Trial) polls() bool {
 
 // asks tells of requests that are answered.
 func (t Trial) asks() bool {
-	return slices.ContainsFunc(t.Pairs, func(p PairSample) bool { return len(p.Sender.Latencies) > 0 })
+	return slices.ContainsFunc(t.Pairs, func(p PairSample) bool { return p.Sender.Asks() })
 }
 
 // meanValue is a metric's mean over the trials that have it; false where none has.

@@ -49,6 +49,9 @@ type PairEnd struct {
 	Intervals []Interval           `json:"intervals,omitempty"`
 }
 
+// Asks tells of a sender whether it asks, and waits for answers: no other one has latencies.
+func (e PairEnd) Asks() bool { return len(e.Latencies) > 0 }
+
 // PerSecond is the end's rate in the unit of Offered.CalibratedPerSecond: packets,
 // bytes where the load counts none. 0 without a window.
 func (e PairEnd) PerSecond() float64 {

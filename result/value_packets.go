@@ -35,7 +35,7 @@ func (e PairEnd) numbered() bool {
 // transactions are completed requests per second, which the asking end counts.
 func transactions(pairs []PairSample) (float64, error) {
 	for _, p := range pairs {
-		if len(p.Sender.Latencies) == 0 && p.Sender.Error == "" {
+		if !p.Sender.Asks() && p.Sender.Error == "" {
 			return 0, errors.New("the load has no transactions")
 		}
 	}
@@ -87,7 +87,7 @@ func (t Trial) Arrivals() (Arrived, bool) {
 
 // asking is the end that waits for answers: it counts those that never came.
 func asking(p PairSample) []PairEnd {
-	if len(p.Sender.Latencies) == 0 {
+	if !p.Sender.Asks() {
 		return nil
 	}
 	return []PairEnd{p.Sender}

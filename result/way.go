@@ -9,7 +9,7 @@ type Way struct {
 // Arrived is what became of the numbered packets; nil where they have no numbers. Of
 // answers only the end that asked knows which never came.
 func (w Way) Arrived() *Arrived {
-	if len(w.Sender.Latencies) > 0 && w.Sender.Arrived != nil {
+	if w.Sender.Asks() && w.Sender.Arrived != nil {
 		return w.Sender.Arrived
 	}
 	return w.Receiver.Arrived

@@ -117,7 +117,7 @@ func received(t result.Trial) string {
 			switch {
 			case end.Frames != nil:
 				unit = "packets/s"
-			case len(pair.Sender.Latencies) > 0:
+			case pair.Sender.Asks():
 				unit, end = "requests/s", pair.Sender // who asks knows what was answered
 			}
 			if rate, err := end.Rate(); err == nil {

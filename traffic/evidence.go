@@ -65,7 +65,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		underWay:  connectionShare(sender, func(c result.Connection) float64 { return c.BusySeconds }),
 	}
 	e.nearby = nearby(sender.Connections)
-	e.asks = len(sender.Latencies) > 0
+	e.asks = sender.Asks()
 	e.spins = load.Text("poll") == "busy" && e.asks
 	e.receiverSpins = e.spins || receiver.Arrived != nil && receiver.Arrived.Polled
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
