@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,7 @@ const says = "Between two network namespaces, a CPU each; all tools send message
 	"Without segmentation offload every datagram leaves by itself; a receiver that takes aggregates (UDP_GRO), as ours does, may. A receiver that polls is ours by its option and sockperf's by its own (--nonblocked); the others have none. Transactions are the requests that the responder's sockets got, of 1 byte (sockperf: 14, its least), one after the other, in blocking calls. " +
 	"Frames are of 64 bytes with FCS, counted by the sink; the bare loop redirects one constant frame in XDP live-frame mode into a program that drops and counts. " +
 	"The windows are %s long. A trial in which other programs used more than %.0f %% of the CPUs is repeated, as is one in which, right before its window or right after it, " +
-	"a line of cache took more than %d times as long from one CPU to the other as usual: then a hypervisor has moved them apart."
+	"a line of cache took more than %d times as long from one CPU to the other as usual: then a hypervisor has moved them apart. Where they stay so for %s, that is usual from then on; the last table has what a line took."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	tools, err := peers.Find(ctx)
@@ -66,21 +67,23 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	}
 	section := bench.Section{
 		Title: "traffic and its peers on " + bench.Processor(),
-		Says:  fmt.Sprintf(says, s.window, 100*wire.Disturbed, wire.Apart),
+		Says:  fmt.Sprintf(says, s.window, 100*wire.Disturbed, wire.Apart, wire.NearPatience),
 		Peers: peers.Names(tools),
 	}
+	section.Where = linesHead
 	for _, setup := range setups {
 		if !strings.Contains(setup.name, s.only) {
 			continue
 		}
-		rows, err := setup.compare(ctx, s, tools, stderr)
+		t, err := setup.compare(ctx, s, tools, stderr)
 		if err != nil {
 			return fmt.Errorf("%s: %w", setup.name, err)
 		}
-		for _, c := range rows {
+		for _, c := range t.rows() {
 			fmt.Fprintln(stdout, c.Row())
 		}
-		section.Comparisons = append(section.Comparisons, rows...)
+		section.Comparisons = append(section.Comparisons, t.rows()...)
+		section.Where += lines(setup.name, t.far)
 	}
 	if len(section.Comparisons) == 0 {
 		return fmt.Errorf("no setup's name has %q in it", s.only)
@@ -92,7 +95,7 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 }
 
 // compare lets ours and the peers that can do the work run in turn.
-func (setup setup) compare(ctx context.Context, s settings, tools []peers.Tool, stderr io.Writer) ([]*bench.Comparison, error) {
+func (setup setup) compare(ctx context.Context, s settings, tools []peers.Tool, stderr io.Writer) (*table, error) {
 	w, err := wire.Lay(ctx, setup.wire, s.nice)
 	if err != nil {
 		return nil, err
@@ -114,7 +117,15 @@ func (setup setup) compare(ctx context.Context, s settings, tools []peers.Tool, 
 		}
 		t.add(in, samples)
 	}
-	return t.rows(), nil
+	return t, nil
+}
+
+const linesHead = "What a line of cache took from one CPU to the other at the trials that count, in ns:\n\n| setup | median | least | most |\n|---|---|---|---|\n"
+
+// lines is a row of how far the CPUs were from each other at a setup's trials.
+func lines(setup string, far []time.Duration) string {
+	sorted := slices.Sorted(slices.Values(far))
+	return fmt.Sprintf("| %s | %d | %d | %d |\n", setup, sorted[(len(sorted)-1)/2].Nanoseconds(), sorted[0].Nanoseconds(), sorted[len(sorted)-1].Nanoseconds())
 }
 
 func choose(programs []wire.Program, in []int) (chosen []wire.Program) {
@@ -128,6 +139,7 @@ func choose(programs []wire.Program, in []int) (chosen []wire.Program) {
 type table struct {
 	figures []figure
 	peers   int
+	far     []time.Duration // what a line of cache took at each trial
 }
 
 func newTable(s setup, peers []wire.Program) *table {
@@ -155,6 +167,9 @@ func (t *table) running() []int {
 
 // add takes a round's samples of the programs that were in it.
 func (t *table) add(in []int, samples []wire.Sample) {
+	for _, sample := range samples {
+		t.far = append(t.far, sample.Far)
+	}
 	for _, f := range t.figures {
 		values := make([]float64, t.peers)
 		for i, program := range in[1:] {

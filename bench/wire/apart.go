@@ -22,8 +22,8 @@ const (
 	Apart = 2
 	// looks are how many of the last measurements tell what is usual: some minutes'.
 	looks = 64
-	// nearPatience is how long a trial waits for them to be near each other again, at most.
-	nearPatience = 20 * time.Second
+	// NearPatience is how long a trial waits for them to be near each other again, at most.
+	NearPatience = 20 * time.Second
 	nearEvery    = 200 * time.Millisecond
 	// handoffs are those of a run, each there and back, and handoffRuns how many runs a measurement has, of which the median counts: it takes
 	// a millisecond or three, and may be made while a program has the CPUs, whose turns spoil single runs.

@@ -44,7 +44,7 @@ func (w *Wire) Round(ctx context.Context, turn int, programs []Program) ([]Sampl
 // the least disturbed one.
 func undisturbed(ctx context.Context, cpus *distance, trial func() (Sample, error)) (best Sample, err error) {
 	for try := range disturbedTries {
-		if err := cpus.await(ctx, nearPatience, nearEvery); err != nil {
+		if err := cpus.await(ctx, NearPatience, nearEvery); err != nil {
 			return best, err
 		}
 		s, err := trial()
