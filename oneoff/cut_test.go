@@ -25,7 +25,7 @@ func TestACutMeasurementHasNoVerdict(t *testing.T) {
 	}{
 		"whole": {whole, nil, false}, "an end says so": {cut, nil, true}, "it failed": {whole, errors.New("the receiver went away"), true},
 	} {
-		if v := verdict(result.Options{}, c.pair, Outcome{Pair: c.pair}.cut(c.failed)); (v.Verdict == "") != c.none || v.Says == "" {
+		if v := (Outcome{Load: result.Options{}, Pair: c.pair}).verdict(c.failed); (v.Verdict == "") != c.none || v.Says == "" {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
@@ -37,7 +37,12 @@ func TestAnInterruptedMeasurementHasNoVerdict(t *testing.T) {
 		Sender:   result.PairEnd{WindowSeconds: 1, Bytes: 12.5e6, Packets: 9000, Threads: 1},
 		Receiver: result.PairEnd{WindowSeconds: 1.04, Bytes: 12.5e6, Packets: 9000, Threads: 1},
 	}}
-	if v := verdict(o.Load, o.Pair, o.cut(nil)); v.Verdict != "" {
+	if v := o.verdict(nil); v.Verdict != "" {
+		t.Errorf("%+v", v)
+	}
+	asked := o
+	asked.Pair.Receiver.Error = "the peer ended its flows early" // as a ping's says of one that was interrupted
+	if v := asked.verdict(nil); v.Verdict != "" || !strings.Contains(v.Says, "cut short") {
 		t.Errorf("%+v", v)
 	}
 	var text strings.Builder

@@ -130,7 +130,7 @@ func Send(ctx context.Context, config SendConfig, show Show) (Outcome, error) {
 	if calibrated > 0 && !result.Ways(pair.Sender, pair.Receiver)[0].Back {
 		config.noteCalibration(kind, &pair.Sender, calibrated, cut)
 	}
-	limit := verdict(config.Load, *pair, cut)
+	limit := outcome.verdict(err)
 	pair.Limit = &limit
 	return outcome, err
 }
@@ -140,15 +140,16 @@ func (o Outcome) cut(failed error) bool {
 	return failed != nil || o.Interrupted || o.Pair.Sender.Error != "" || o.Pair.Receiver.Error != ""
 }
 
-// verdict is what bounded a measurement; none of one that an end cut short, whose figures are of its end, too.
-func verdict(load result.Options, pair result.PairSample, cut bool) result.Limit {
+// verdict is what bounded a measurement; none of one that an end cut short, whose figures are of its end, too. Whoever interrupts one is
+// its reason, whatever the ends say of each other's end then.
+func (o Outcome) verdict(failed error) result.Limit {
 	switch {
-	case cut && pair.Sender.Error+pair.Receiver.Error != "": // which may be of a window that was whole
+	case !o.Interrupted && o.Pair.Sender.Error+o.Pair.Receiver.Error != "": // which may be of a window that was whole
 		return result.Limit{Says: "no verdict: an end has failed, as is said beside its figures"}
-	case cut:
+	case o.cut(failed):
 		return result.Limit{Says: "no verdict: the measurement was cut short"}
 	}
-	return traffic.Judge(load, pair.Sender, pair.Receiver)
+	return traffic.Judge(o.Load, o.Pair.Sender, o.Pair.Receiver)
 }
 
 // sending is one measurement under way.
