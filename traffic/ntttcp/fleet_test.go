@@ -60,7 +60,7 @@ func TestNobodyJoinsAFleetThatHasHalted(t *testing.T) {
 // lateComers is a fleet that has started, with a receiver that lets anybody join it.
 func lateComers(t *testing.T) (f *fleet, r *Receiver, join func() error) {
 	t.Helper()
-	r = &Receiver{test: &Test{Role: traffic.Receive, Message: 1000, Threads: []Thread{{CPU: -1}}}, lobby: newLobby()}
+	r = &Receiver{test: &Test{Role: traffic.Receive, Message: 1000, Threads: []Thread{{CPU: -1}}}, lobby: newLobby(1)}
 	f = newFleet(r.test)
 	f.start()
 	stop, left := make(chan struct{}), make(chan error, 1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -46,11 +47,19 @@ type lobby struct {
 	shut   bool
 }
 
-// newLobby has room for the connections of any test, as far as this process may have so many files open: a sender of
-// ntttcp-for-linux opens all of them before it says that it is ready.
-func newLobby() *lobby {
-	return &lobby{changed: make(chan struct{}, 1), most: min(maxConnections, max(1, mostFiles()/4*3))}
-}
+func newLobby(most int) *lobby { return &lobby{changed: make(chan struct{}, 1), most: most} }
+
+// mostGuests is room for the connections of any test, as far as a process may have so many files open: a sender of
+// ntttcp-for-linux opens all of them before it says that it is ready. A quarter is left for what else the process opens,
+// or less where that is known to be no more than so many others.
+func mostGuests(files, others int) int { return min(maxConnections, max(1, files/4*3, files-others)) }
+
+// otherFiles are those of a receiver of one test beside its connections: listeners of the data ports and of tokens, a poller for each hot thread,
+// of which a CPU has one at most, and sync connections.
+func (t *Test) otherFiles() int { return 2*len(t.Threads) + runtime.NumCPU() + syncFiles }
+
+// syncFiles are a few for sync connections, the standard files and those of the Go runtime.
+const syncFiles = 64
 
 // crowdSays is why a connection that nobody had claimed was closed.
 func (l *lobby) crowdSays() string {
@@ -59,7 +68,7 @@ func (l *lobby) crowdSays() string {
 
 // openLobby listens on the port of every thread.
 func (t *Test) openLobby(ctx context.Context) (*lobby, error) {
-	l := newLobby()
+	l := newLobby(mostGuests(mostFiles(), t.otherFiles()))
 	l.crowded = func(out netip.Addr) { t.note("%s: %s", out, l.crowdSays()) }
 	for i, thread := range t.Threads {
 		listener, err := t.listen(ctx, thread.Host, thread.Port)

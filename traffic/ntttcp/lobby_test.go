@@ -2,23 +2,35 @@ package ntttcp
 
 import (
 	"net/netip"
+	"runtime"
 	"testing"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // TestALobbyHasRoomForAnyTest: `ntttcp -s ADDR -P 64 -n 16 -l 10` of ntttcp-for-linux's help has 10240 connections, all of which stand
 // before it says that it is ready.
 func TestALobbyHasRoomForAnyTest(t *testing.T) {
-	want := min(maxConnections, mostFiles()/2)
-	if l := newLobby(); l.most < want {
-		t.Errorf("room for %d connections of %d", l.most, want)
+	h := newHall(Server{}, traffic.ServerConfig{})
+	if want := min(maxConnections, mostFiles()/2); h.lobby.most < want {
+		t.Errorf("room for %d connections of %d", h.lobby.most, want)
+	}
+}
+
+// TestALobbyOfOneTestHasAlmostAllFiles: 896 connections, as of `-P 16 -n 56`, work where a process may have 1024 files open (`ulimit -n`).
+func TestALobbyOfOneTestHasAlmostAllFiles(t *testing.T) {
+	one := &Test{Threads: make([]Thread, 16)}
+	for files, want := range map[int]int{1024: 1024 - 2*16 - runtime.NumCPU() - 64, 100: 75, 1 << 20: maxConnections} {
+		if most := mostGuests(files, one.otherFiles()); most < want {
+			t.Errorf("of %d files %d are for connections, want %d", files, most, want)
+		}
 	}
 }
 
 // TestWhoMakesWayIsTold, and not for each of a flood.
 func TestWhoMakesWayIsTold(t *testing.T) {
-	l := newLobby()
-	l.most = 1
+	l := newLobby(1)
 	var told []netip.Addr
 	l.crowded = func(out netip.Addr) {
 		l.present() // as whoever is told may ask
