@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"math"
 
 	"windtunnel/result"
 )
@@ -107,8 +108,15 @@ func (e evidence) kept() string {
 	return says
 }
 
-// sentAll: the sender missed the rate by no more than what it sends at once.
-func (e evidence) sentAll() bool { return e.sent >= reached*e.target-max(e.one, e.whole) }
+// sentAll: the sender missed the rate by no more than what it sends at once; of what leaves whole as many left as are surely due.
+func (e evidence) sentAll() bool {
+	least := reached*e.target - e.one
+	if e.whole > e.one {
+		due := math.Floor(reached*e.target/e.whole) * e.whole // a window ends before or behind the last of a round number
+		least = min(least, max(reached*e.target-e.whole, reached*due))
+	}
+	return e.sent >= least
+}
 
 func (e evidence) overflowed() string {
 	if e.socketDrops < overflowing || e.socketDrops < e.loss/2 {

@@ -176,6 +176,22 @@ func TestWholeBlocksAreDueOrNot(t *testing.T) {
 	}
 }
 
+// TestFewerWholeBlocksThanWereDue: a full path that carries 3.58 of 4 Mbit/s takes fewer of four streams' blocks than 9 of each, which
+// are due in 10 s.
+func TestFewerWholeBlocksThanWereDue(t *testing.T) {
+	load := result.Options{"message": int64(128 << 10), "together": int64(4 * 128 << 10)}
+	for mbits, verdict := range map[float64]string{3.58: result.PathLimited, 3.78: result.RateReached} {
+		end := func() result.PairEnd {
+			e := bulk(mbits, 0.1)
+			e.Bytes, e.WindowSeconds = uint64(mbits*10e6/8), 10
+			return e
+		}
+		if limit := Judge(load, offering(end(), result.Offered{TargetBitsPerSecond: 4e6}), end()); limit.Verdict != verdict {
+			t.Errorf("%g Mbit/s: %+v", mbits, limit)
+		}
+	}
+}
+
 // TestABucketHandsOverItsBurstOnly: a stream's message that leaves in pieces excuses no more than these do.
 func TestABucketHandsOverItsBurstOnly(t *testing.T) {
 	load := result.Options{"message": int64(128 << 10)}
