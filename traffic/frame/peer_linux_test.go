@@ -44,7 +44,11 @@ func TestAnOpenedPeerHasItsSettings(t *testing.T) {
 			if attached != want || features["rx-gro"] {
 				t.Errorf("XDP attached: %v, want %v; GRO is on: %v", attached, want, features["rx-gro"])
 			}
+			if own, err := tool.Features("one"); err != nil || own["tx-tcp-segmentation"] == want { // as is told of the time between
+				t.Errorf("its own segmentation offload is %v: %v", own["tx-tcp-segmentation"], err)
+			}
 		}
+		takes(false)
 		restore, err := openPeer(device{index: one.Attrs().Index, name: "one"})
 		if err != nil {
 			t.Error(err)

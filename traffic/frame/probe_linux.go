@@ -83,7 +83,7 @@ func (w *sendWorker) try(ctx context.Context, method string) error {
 		var closed error
 		if w.opened, closed = openPeer(w.device); closed == nil {
 			err = w.probe(ctx)
-			w.why = "the other end of " + w.device.name + " has a program at its XDP until this ends: live frames need it"
+			w.why = "the other end of " + w.device.name + " has a program at its XDP until this ends: live frames need it; the kernel switches segmentation offload off at " + w.device.name + " meanwhile, for other traffic, too"
 		} else {
 			err = fmt.Errorf("%w; %w", err, closed)
 		}
