@@ -47,6 +47,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
+	if s.rounds < 1 {
+		fmt.Fprintf(stderr, "bench-traffic: %d rounds measure nothing: -rounds is 1 at least\n", s.rounds)
+		return 2
+	}
 	return bench.Command("bench-traffic", stderr, func(ctx context.Context) error { return compare(ctx, s, stdout, stderr) })
 }
 

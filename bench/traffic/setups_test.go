@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,5 +107,12 @@ func TestLines(t *testing.T) {
 	const ns = time.Nanosecond
 	if got := lines("a setup", []time.Duration{60 * ns, 40 * ns, 200 * ns, 50 * ns}); got != "| a setup | 50 | 40 | 200 |\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestNoRoundsAreRefused(t *testing.T) {
+	var errs strings.Builder
+	if code := run([]string{"-rounds", "0", "-results", ""}, nil, io.Discard, &errs); code != 2 || !strings.Contains(errs.String(), "-rounds is 1 at least") {
+		t.Errorf("code %d: %s", code, errs.String())
 	}
 }
