@@ -14,10 +14,7 @@ func SetBuffers(fd, send, receive int) error {
 		if size == 0 || unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) == nil {
 			return nil
 		}
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, size); err != nil {
-			return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
-		}
-		return nil
+		return setBuffer(fd, plain, size)
 	}
 	return errors.Join(set(unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, send), set(unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receive))
 }
@@ -25,10 +22,12 @@ func SetBuffers(fd, send, receive int) error {
 // SetBuffersWithin asks for a socket's buffers, in bytes, of which the kernel gives no more than net.core.[rw]mem_max: how much
 // a stranger may ask for is the host's to say. What is cut is no error.
 func SetBuffersWithin(fd, send, receive int) error {
-	for option, size := range map[int]int{unix.SO_SNDBUF: send, unix.SO_RCVBUF: receive} {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, size); err != nil {
-			return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
-		}
+	return errors.Join(setBuffer(fd, unix.SO_SNDBUF, send), setBuffer(fd, unix.SO_RCVBUF, receive))
+}
+
+func setBuffer(fd, option, size int) error {
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, size); err != nil {
+		return fmt.Errorf("setting a socket buffer of %d bytes: %w", size, err)
 	}
 	return nil
 }

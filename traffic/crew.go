@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
@@ -34,6 +35,15 @@ func (c CrewTime) Since(o CrewTime) CrewTime {
 func (c CrewTime) Had(window time.Duration) time.Duration {
 	each := time.Duration(max(1, c.Threads))
 	return max(window-c.Wait/each, c.CPU/each)
+}
+
+// OwnRate is what a generator moved in a window by the second of the time that it Had; an error where it had none.
+func (c CrewTime) OwnRate(moved uint64, window time.Duration) (float64, error) {
+	had := c.Had(window)
+	if had <= 0 {
+		return 0, errors.New("calibrating: the senders had no CPU")
+	}
+	return float64(moved) / had.Seconds(), nil
 }
 
 // Busiest is the CPU time of the thread that has most; 0 of one thread alone, whose time is all.

@@ -335,6 +335,9 @@ func TestWhatACrewHad(t *testing.T) {
 	if got := (CrewTime{}).Had(window); got != window {
 		t.Errorf("of what is not told, %s", got)
 	}
+	if got, err := (CrewTime{Threads: 1, Wait: window}).OwnRate(1, window); err == nil {
+		t.Errorf("of no time %g a second", got)
+	}
 }
 
 func TestJudgeBothWays(t *testing.T) {

@@ -83,10 +83,11 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", setup.name, err)
 		}
-		for _, c := range t.rows() {
+		rows := t.rows()
+		for _, c := range rows {
 			fmt.Fprintln(stdout, c.Row())
 		}
-		section.Comparisons = append(section.Comparisons, t.rows()...)
+		section.Comparisons = append(section.Comparisons, rows...)
 		section.Where += lines(setup.name, t.far)
 	}
 	if len(section.Comparisons) == 0 {

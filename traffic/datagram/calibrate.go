@@ -95,14 +95,14 @@ func measure(ctx context.Context, e *Engine) (float64, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	return ownRate(before, e.Snapshot()), nil
+	return ownRate(before, e.Snapshot())
 }
 
 // ownRate is in datagrams per second of the time that the senders had a CPU.
-func ownRate(before, after Snapshot) float64 {
+func ownRate(before, after Snapshot) (float64, error) {
 	packets := uint64(0)
 	for i, f := range after.Flows {
 		packets += f.Packets - before.Flows[i].Packets
 	}
-	return float64(packets) / after.Send.Since(before.Send).Had(after.At.Sub(before.At)).Seconds()
+	return after.Send.Since(before.Send).OwnRate(packets, after.At.Sub(before.At))
 }

@@ -473,7 +473,7 @@ func TestACalibrationThatSharesItsCPU(t *testing.T) {
 	before := Snapshot{At: at, Flows: make([]FlowCounts, 1), Send: traffic.ThreadTime(0, 0)}
 	after := Snapshot{At: at.Add(300 * time.Millisecond), Flows: []FlowCounts{{Packets: 1000}},
 		Send: traffic.ThreadTime(100*time.Millisecond, 200*time.Millisecond)}
-	if got := ownRate(before, after); got != 10_000 {
+	if got, err := ownRate(before, after); got != 10_000 || err != nil {
 		t.Errorf("%g packets/s, want 10,000", got)
 	}
 }

@@ -63,5 +63,6 @@ func timeSources(ctx context.Context, sources []source, cpus []int) (float64, er
 	if sent == before {
 		return 0, fmt.Errorf("no frame was made in %s", calibrationTime)
 	}
-	return float64(sent-before) / e.usage().had(began).Seconds(), nil
+	used := e.usage()
+	return used.spent.Since(began.spent).OwnRate(sent-before, used.at.Sub(began.at))
 }

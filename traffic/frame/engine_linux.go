@@ -185,11 +185,6 @@ type usage struct {
 	cycles result.Cycles // of a tester
 }
 
-// had is for how long the threads had CPUs since an earlier reading.
-func (u usage) had(began usage) time.Duration {
-	return u.spent.Since(began.spent).Had(u.at.Sub(began.at))
-}
-
 func (e *engine) usage() usage {
 	u := usage{at: time.Now()}
 	for _, s := range e.sources {

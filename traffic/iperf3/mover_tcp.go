@@ -45,12 +45,9 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 	return b, err
 }
 
-// mostBytesLate is the deepest bucket that the engine takes. At rates for which it is not deep enough no path keeps up.
-const mostBytesLate = 1 << 30
-
-// catchUpBytes is catchUp of a stream, in bytes.
+// catchUpBytes is catchUp of a stream, in bytes. At rates for which the deepest bucket is not deep enough no path keeps up.
 func (t Test) catchUpBytes() int {
-	return int(min(t.BitsPerSecond/8*lateness.Seconds(), mostBytesLate))
+	return int(min(t.BitsPerSecond/8*lateness.Seconds(), stream.MaxBurst))
 }
 
 func (b *bytesMover) start()                { b.engine.Start() }

@@ -123,10 +123,9 @@ func (l *lobby) seat(g guest) (out netip.Addr, tells bool) {
 		out = l.guests[0].from
 		l.guests[0].conn.Close()
 		l.guests = l.guests[1:]
-		tells = time.Since(l.told) >= refusalPause
-	}
-	if tells {
-		l.told = time.Now()
+		if tells = time.Since(l.told) >= refusalPause; tells {
+			l.told = time.Now()
+		}
 	}
 	l.guests = append(l.guests, g)
 	l.tell()

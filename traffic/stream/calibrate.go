@@ -85,7 +85,8 @@ func (e *Engine) medianRate(ctx context.Context) (float64, error) {
 			return 0, err
 		}
 		after := e.Counts()
-		rate, err := ownRate(e.between(traffic.Send, before, after))
+		// Where there is one CPU the sink has its share of it, which on a path is the far end's.
+		rate, err := after.Send.Since(before.Send).OwnRate(e.between(traffic.Send, before, after).Bytes, after.At.Sub(before.At))
 		if err != nil {
 			return 0, err
 		}
@@ -94,19 +95,6 @@ func (e *Engine) medianRate(ctx context.Context) (float64, error) {
 	}
 	slices.Sort(rates)
 	return rates[len(rates)/2], nil
-}
-
-// ownRate is in bytes per second of the time that the senders had a CPU, or waited for something else: where there is one CPU the sink
-// has its share of it, which on a path is the far end's.
-func ownRate(sent result.PairEnd) (float64, error) {
-	had := sent.WindowSeconds
-	if sent.Offered != nil {
-		had -= sent.Offered.WaitSeconds / float64(max(1, sent.Threads))
-	}
-	if !(had > 0) {
-		return 0, errors.New("calibrating: the senders had no CPU")
-	}
-	return float64(sent.Bytes) / had, nil
 }
 
 // loopback connects the load's streams within this namespace, by IPv4 or, where

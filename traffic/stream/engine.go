@@ -129,7 +129,7 @@ func (c Config) check() error {
 		return fmt.Errorf("a message of %d bytes is longer than the %d that a pipe holds: ask for copy %s, or a shorter message", c.Message, maxSpliced, CopySendfile)
 	case c.Pacing != "" && c.Pacing != PaceKernel && c.Pacing != PaceBucket:
 		return fmt.Errorf("no pacing is called %q: there are %s, %s and %s", c.Pacing, PaceAuto, PaceKernel, PaceBucket)
-	case c.BitsPerSecond < 0 || c.Burst < 0 || c.Burst > maxBuffer:
+	case c.BitsPerSecond < 0 || c.Burst < 0 || c.Burst > MaxBurst:
 		return fmt.Errorf("a rate of %g bit/s with bursts of %d bytes cannot be kept", c.BitsPerSecond, c.Burst)
 	}
 	return c.available()

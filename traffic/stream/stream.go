@@ -29,6 +29,8 @@ const (
 	maxMessage = 16 << 20
 	maxStreams = 1024
 	maxBuffer  = 1 << 30
+	// MaxBurst is the deepest bucket, in bytes.
+	MaxBurst = maxBuffer
 )
 
 // leastRate is the least rate of a stream: one segment then takes a fifth of a
@@ -45,7 +47,7 @@ var options = []result.Option{
 	{Name: "discard", Type: result.Switch, Default: false, Says: "drop what arrives in the kernel, without copying it out (MSG_TRUNC)"},
 	{Name: "rate", Type: result.BitRate, Min: leastRate, Max: 1e13, Says: "payload of each stream; absent: as fast as it goes"},
 	{Name: "pacing", Type: result.Word, Words: []string{PaceAuto, PaceKernel, PaceBucket}, Default: PaceAuto, Says: "who keeps the rate: the kernel (SO_MAX_PACING_RATE) or a token bucket; auto: the kernel where it can"},
-	{Name: "burst", Type: result.Size, Min: 1, Max: maxBuffer, Says: "depth of the token bucket; absent: 10 ms of the rate"},
+	{Name: "burst", Type: result.Size, Min: 1, Max: MaxBurst, Says: "depth of the token bucket; absent: 10 ms of the rate"},
 	{Name: "buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "the socket's send and receive buffers (SO_SNDBUF, SO_RCVBUF); absent: the kernel tunes them"},
 	{Name: "receive-buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "the receive buffer alone (SO_RCVBUF), whatever buffer says"},
 	{Name: "congestion", Type: result.Word, Default: "cubic", Says: "congestion control, set per socket (TCP_CONGESTION)"},

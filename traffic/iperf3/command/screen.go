@@ -117,13 +117,9 @@ func (s *screen) note(format string, args ...any) {
 
 // fit is a peer's text without what moves a terminal's cursor or changes its colours, in its own lines and columns.
 func fit(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		columns := strings.Split(line, "\t")
-		for j, column := range columns {
-			columns[j] = result.Clean(column)
-		}
-		lines[i] = strings.Join(columns, "\t")
+	columns := strings.Split(text, "\t")
+	for i, column := range columns {
+		columns[i] = result.CleanLines(column)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(columns, "\t")
 }
