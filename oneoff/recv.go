@@ -76,7 +76,7 @@ func Recv(ctx context.Context, config RecvConfig, show RecvShow) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &receiving{config: config, teller: newTeller(show), cancel: cancel}
-	defer r.close()
+	defer r.relay.Close()
 	var serving sync.WaitGroup
 	servers := config.servers()
 	for _, server := range servers {
@@ -98,7 +98,7 @@ func (c RecvConfig) servers() []traffic.Server {
 
 // receiving is a receiver under way.
 type receiving struct {
-	*teller
+	teller
 	config RecvConfig
 	cancel context.CancelFunc
 

@@ -1,66 +1,32 @@
 package oneoff
 
 import (
-	"context"
 	"time"
+
+	"windtunnel/traffic"
 )
 
-// Whoever is told what a receiver does may be slow, as a terminal that is stopped, and holds no sender up: so much waits for
-// it, and more is left out, intervals first. At the end it has so long for what waits.
-const (
-	waitingNews  = 1024
-	tellPatience = time.Second
-)
+// waitingNews is how much waits for who is told what a receiver does. More is left out, intervals first.
+const waitingNews = 1024
 
-// teller tells a RecvShow on a goroutine of its own, in order.
+// teller tells a RecvShow, which holds no sender up.
 type teller struct {
-	news chan func(RecvShow)
-	ctx  context.Context // ends when nothing more is told
-	end  context.CancelFunc
+	relay *traffic.Relay[func(RecvShow)]
 }
 
-func newTeller(show RecvShow) *teller {
-	t := &teller{news: make(chan func(RecvShow), waitingNews)}
-	t.ctx, t.end = context.WithCancel(context.Background())
-	go func() {
-		for t.ctx.Err() == nil {
-			select {
-			case one := <-t.news:
-				one(show)
-			case <-t.ctx.Done():
-			}
-		}
-	}()
-	return t
+func newTeller(show RecvShow) teller {
+	return teller{traffic.NewRelay(waitingNews, func(one func(RecvShow)) { one(show) })}
 }
 
 // tell never waits. What it tells is of now.
-func (t *teller) tell(one func(RecvShow, time.Time)) {
+func (t teller) tell(one func(RecvShow, time.Time)) {
 	now := time.Now()
-	select {
-	case t.news <- func(show RecvShow) { one(show, now) }:
-	default:
-	}
+	t.relay.Tell(func(show RecvShow) { one(show, now) })
 }
 
 // minor is as tell, of what is left out first.
-func (t *teller) minor(one func(RecvShow, time.Time)) {
-	if len(t.news) < waitingNews/2 {
+func (t teller) minor(one func(RecvShow, time.Time)) {
+	if t.relay.Waiting() < waitingNews/2 {
 		t.tell(one)
-	}
-}
-
-// close waits, for a while, until all has been told.
-func (t *teller) close() {
-	defer t.end()
-	late := time.After(tellPatience)
-	select {
-	case t.news <- func(RecvShow) { t.end() }:
-	case <-late:
-		return
-	}
-	select {
-	case <-t.ctx.Done():
-	case <-late:
 	}
 }

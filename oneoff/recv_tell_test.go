@@ -61,17 +61,22 @@ func TestAStoppedTerminalHoldsNoSenderUp(t *testing.T) {
 
 // TestIntervalsAreLeftOutFirst: what is told to nobody has its bound, and room for what matters.
 func TestIntervalsAreLeftOutFirst(t *testing.T) {
-	l := &teller{news: make(chan func(RecvShow), waitingNews)}
+	told, goOn := make(chan struct{}), make(chan struct{})
+	defer close(goOn)
+	l := newTeller(nil)
+	l.tell(func(RecvShow, time.Time) { close(told); <-goOn })
+	<-told
+	nothing := func(RecvShow, time.Time) {}
 	for range 2 * waitingNews {
-		l.minor(nil)
+		l.minor(nothing)
 	}
-	if len(l.news) != waitingNews/2 {
-		t.Errorf("%d intervals wait", len(l.news))
+	if n := l.relay.Waiting(); n != waitingNews/2 {
+		t.Errorf("%d intervals wait", n)
 	}
 	for range 2 * waitingNews {
-		l.tell(nil)
+		l.tell(nothing)
 	}
-	if len(l.news) != waitingNews {
-		t.Errorf("%d wait", len(l.news))
+	if n := l.relay.Waiting(); n != waitingNews {
+		t.Errorf("%d wait", n)
 	}
 }

@@ -17,7 +17,7 @@ func TestAWatcherHoldsNothingUp(t *testing.T) {
 		w.Tell(result.Interval{})
 	}
 	w.Close()
-	if took := time.Since(began); took < watcherPatience || took > 10*watcherPatience {
+	if took := time.Since(began); took < relayPatience || took > 10*relayPatience {
 		t.Errorf("it took %s", took)
 	}
 	var seen []float64
