@@ -302,13 +302,13 @@ func (s *session) end(until time.Time) result.PairEnd {
 }
 
 // youngest is the session of a host that began so recently that further
-// connections are its own.
+// connections are its own, and whose test is not over.
 func (h *hall) youngest(from netip.Addr) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found *session
 	for _, s := range h.sessions {
-		if s.from == from && s.fleet != nil && !s.ended() && time.Since(s.began) < joinWithin && (found == nil || s.id > found.id) {
+		if s.from == from && s.fleet != nil && !s.ended() && !h.vacated[s.id] && time.Since(s.began) < joinWithin && (found == nil || s.id > found.id) {
 			found = s
 		}
 	}

@@ -148,6 +148,22 @@ func TestAnotherSocketIsOfNoTestThatIsOver(t *testing.T) {
 	}
 }
 
+// TestAnotherTestsConnectionsAreOfNoTestThatIsOver: what is under way of a test by UDP keeps its session for a moment, in which its host may begin the next one.
+func TestAnotherTestsConnectionsAreOfNoTestThatIsOver(t *testing.T) {
+	h := newHall(Server{Count: 8}, traffic.ServerConfig{})
+	s := h.called()
+	if err := h.register(s); err != nil {
+		t.Fatal(err)
+	}
+	if h.youngest(s.from) != s {
+		t.Error("its connections are not its own")
+	}
+	h.vacate(s)
+	if h.youngest(s.from) != nil {
+		t.Error("the next test's connections are its own")
+	}
+}
+
 // TestTokensAreOfConnectionsBeforeThem: a sender opens all of its connections, and then sends the tokens. Those of an earlier test
 // of its host are there for a while, and keep no port from it (-sp).
 func TestTokensAreOfConnectionsBeforeThem(t *testing.T) {
