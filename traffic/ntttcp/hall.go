@@ -58,6 +58,9 @@ const (
 	offerAfter = time.Second
 	// joinWithin is how long a session takes further connections of its host.
 	joinWithin = 5 * time.Second
+	// queued is how long one does whose sender has said that all of them stand: they
+	// may still lie in the accept queue. Later ones are another test's.
+	queued = time.Second
 )
 
 func newHall(s Server, config traffic.ServerConfig) *hall {
@@ -132,7 +135,7 @@ func (h *hall) receiveFrom(ctx context.Context, from netip.Addr) (wait bool) {
 	case s != nil:
 		h.join(s, guests)
 	default:
-		h.receive(ctx, guests, h.toolOf(from))
+		h.receive(ctx, guests, false, h.toolOf(from))
 	}
 	return false
 }

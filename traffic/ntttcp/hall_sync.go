@@ -97,7 +97,7 @@ func (v *visit) start(ctx context.Context) int32 {
 		says = fmt.Sprintf("ntttcp-for-linux, %d s, UDP", v.referee.total)
 	}
 	var err error
-	v.session, err = h.admit(ctx, guests, &session{from: v.from, client: v.conn.RemoteAddr().String(), total: total, flood: h.newFlood()}, says)
+	v.session, err = h.admit(ctx, guests, &session{from: v.from, client: v.conn.RemoteAddr().String(), total: total, flood: h.newFlood(), whole: true}, says)
 	if err != nil {
 		v.release()
 		h.refuse(v.from, err.Error())

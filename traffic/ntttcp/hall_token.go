@@ -66,7 +66,7 @@ func (h *hall) startArrival(ctx context.Context, from netip.Addr) {
 		h.join(s, guests)
 		return
 	}
-	h.receive(ctx, guests, "NTttcp for Windows")
+	h.receive(ctx, guests, true, "NTttcp for Windows")
 }
 
 func closeGuests(guests []guest) {

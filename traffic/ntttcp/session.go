@@ -25,6 +25,7 @@ type session struct {
 	over   chan struct{} // closed when the sender says that it is over
 	ending sync.Once     // closes it where the host only begins another
 	spent  bool          // it has had what one client may have; its host's alone
+	whole  bool          // its sender has said that all of its connections stand
 	inTime *tally        // what had come by TCP when the agreed total was over; nil: it is not. Its host's alone
 
 	mu    sync.Mutex
@@ -96,9 +97,9 @@ func (h *hall) admit(ctx context.Context, guests []guest, s *session, says strin
 	return s, nil
 }
 
-// receive begins a session of a host that sends without a caller.
-func (h *hall) receive(ctx context.Context, guests []guest, says string) {
-	s := &session{from: guests[0].from, client: guests[0].conn.RemoteAddr().String()}
+// receive begins a session of a host that sends without a caller. A whole one has all of its connections.
+func (h *hall) receive(ctx context.Context, guests []guest, whole bool, says string) {
+	s := &session{from: guests[0].from, client: guests[0].conn.RemoteAddr().String(), whole: whole}
 	if _, err := h.admit(ctx, guests, s, says+", "+plural(len(guests), "connection")); err != nil {
 		h.refuse(s.from, err.Error())
 	}
@@ -308,11 +309,19 @@ func (h *hall) youngest(from netip.Addr) *session {
 	defer h.mu.Unlock()
 	var found *session
 	for _, s := range h.sessions {
-		if s.from == from && s.fleet != nil && !s.ended() && !h.vacated[s.id] && time.Since(s.began) < joinWithin && (found == nil || s.id > found.id) {
+		if s.from == from && s.fleet != nil && !s.ended() && !h.vacated[s.id] && time.Since(s.began) < s.joinable() && (found == nil || s.id > found.id) {
 			found = s
 		}
 	}
 	return found
+}
+
+// joinable is for how long after it began further connections of its host are a session's own.
+func (s *session) joinable() time.Duration {
+	if s.whole {
+		return queued
+	}
+	return joinWithin
 }
 
 // has tells whether a session has one of these connections' threads already: they

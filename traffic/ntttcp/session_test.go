@@ -164,6 +164,25 @@ func TestAnotherTestsConnectionsAreOfNoTestThatIsOver(t *testing.T) {
 	}
 }
 
+// TestAWholeSessionTakesNoOthersConnections: of a sender that has said that its connections stand, later ones are another test's.
+func TestAWholeSessionTakesNoOthersConnections(t *testing.T) {
+	for _, c := range []struct {
+		whole bool
+		age   time.Duration
+		joins bool
+	}{{true, 0, true}, {true, 2 * time.Second, false}, {false, 2 * time.Second, true}, {false, 10 * time.Second, false}} {
+		h := newHall(Server{Count: 8}, traffic.ServerConfig{})
+		s := h.called()
+		s.whole, s.began = c.whole, time.Now().Add(-c.age)
+		if err := h.register(s); err != nil {
+			t.Fatal(err)
+		}
+		if joins := h.youngest(s.from) == s; joins != c.joins {
+			t.Errorf("a session of %s, whole %v: takes further connections %v", c.age, c.whole, joins)
+		}
+	}
+}
+
 // TestTokensAreOfConnectionsBeforeThem: a sender opens all of its connections, and then sends the tokens. Those of an earlier test
 // of its host are there for a while, and keep no port from it (-sp).
 func TestTokensAreOfConnectionsBeforeThem(t *testing.T) {
