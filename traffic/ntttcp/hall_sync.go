@@ -170,7 +170,10 @@ func (v *visit) stop() {
 func (v *visit) leave() {
 	if v.session == nil {
 		v.release()
-	} else if len(v.session.fleet.all()) == 0 {
-		v.stop()
+		return
 	}
+	if len(v.session.fleet.all()) == 0 {
+		v.hall.vacate(v.session)
+	}
+	close(v.session.lost)
 }

@@ -23,10 +23,12 @@ type session struct {
 	fleet  *fleet        // what comes by TCP; nil: nothing can
 	flood  *flood        // what comes by UDP; nil: nothing can
 	over   chan struct{} // closed when the sender says that it is over
+	lost   chan struct{} // closed when the caller has gone without that word
 	ending sync.Once     // closes it where the host only begins another
 	spent  bool          // it has had what one client may have; its host's alone
 	whole  bool          // its sender has said that all of its connections stand
 	inTime *tally        // what had come by TCP when the agreed total was over; nil: it is not. Its host's alone
+	closed time.Time     // when the sender's connections had ended; zero: something else ended it. Its host's alone
 
 	mu    sync.Mutex
 	gone  bool // it is over at this end: nobody joins any more
@@ -83,7 +85,7 @@ var errFull = errors.New("as many clients as are let in at once are here already
 // admit begins a session and moves the guests' data to it.
 func (h *hall) admit(ctx context.Context, guests []guest, s *session, says string) (*session, error) {
 	s.fleet = newFleet(h.serverTest())
-	s.began, s.over = time.Now(), make(chan struct{})
+	s.began, s.over, s.lost = time.Now(), make(chan struct{}), make(chan struct{})
 	err := s.fleet.add(toDialled(guests))
 	if err == nil {
 		err = h.register(s)
@@ -128,6 +130,9 @@ func (h *hall) begin(ctx context.Context, s *session, says string) {
 func (h *hall) host(ctx context.Context, s *session) {
 	why, failed := h.follow(ctx, s)
 	until := time.Now()
+	if !s.closed.IsZero() {
+		until = s.closed
+	}
 	h.noteSpent(s) // before anybody can find its host without a session
 	h.vacate(s)
 	h.drain(ctx, s)
@@ -174,9 +179,12 @@ func (h *hall) drain(ctx context.Context, s *session) {
 func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool) {
 	tick := time.NewTicker(serverTick)
 	defer tick.Stop()
-	var idle <-chan struct{}
+	var idle, lost <-chan struct{}
 	if s.fleet != nil {
 		idle = s.fleet.idle
+		if len(s.fleet.all()) == 0 {
+			lost = s.lost // UDP has no connections that would end
+		}
 	}
 	var inTime <-chan time.Time
 	if s.total > 0 {
@@ -194,9 +202,11 @@ func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool)
 			return "the sender ended the test", false
 		case <-idle:
 			if !s.fleet.busy() {
-				return "the sender closed its connections", false
+				return s.close(ctx)
 			}
 			continue
+		case <-lost:
+			return s.close(ctx)
 		case <-inTime:
 			s.closeWindow()
 			continue
@@ -214,6 +224,25 @@ func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool)
 			return why, failed
 		}
 	}
+}
+
+// close is how a session ended whose sender's connections have. Before the agreed total a sender that means it says so, behind
+// them; one that is killed does not.
+func (s *session) close(ctx context.Context) (why string, failed bool) {
+	const says = "the sender closed its connections"
+	s.closed = time.Now()
+	early := s.total - s.closed.Sub(s.began)
+	if early <= nearly {
+		return says, false
+	}
+	select {
+	case <-s.over:
+		return "the sender ended the test", false
+	case <-s.lost:
+	case <-time.After(goodbye):
+	case <-ctx.Done():
+	}
+	return fmt.Sprintf("%s %.1f s early", says, early.Seconds()), true
 }
 
 // bounds tells whether a session has to end.

@@ -183,6 +183,45 @@ func TestAWholeSessionTakesNoOthersConnections(t *testing.T) {
 	}
 }
 
+// TestASenderThatIsKilledHasFailed: it closes everything before the agreed total and says nothing; one that is interrupted says so.
+func TestASenderThatIsKilledHasFailed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		udp, says bool
+		want      string
+	}{
+		"killed": {want: traffic.SessionFailed}, "killed, UDP": {udp: true, want: traffic.SessionFailed},
+		"interrupted": {says: true, want: traffic.SessionEnded}, "interrupted, UDP": {udp: true, says: true, want: traffic.SessionEnded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := host(t, traffic.ServerConfig{})
+			call := &caller{conn: s.dialPort(t, -1)}
+			var data net.Conn
+			for _, message := range [][2]int32{{askState, notBegun}, {20, 20}, {askRun, askRun}} {
+				if message[0] == askRun && !c.udp {
+					data = s.dialPort(t, 0)
+				}
+				if said, err := call.ask(t.Context(), "asking", message[0]); said != message[1] || err != nil {
+					t.Fatalf("%d was answered with %d, %v", message[0], said, err)
+				}
+			}
+			if data != nil {
+				data.Close()
+			}
+			if c.says {
+				if said, err := call.ask(t.Context(), "ending", askEnd); said != finished || err != nil {
+					t.Fatalf("E was answered with %d, %v", said, err)
+				}
+			}
+			call.conn.Close()
+			if end := s.ends(t, 1)[0]; end.What != c.want || end.End.WindowSeconds > 10 {
+				t.Errorf("it has %s: %+v", end.What, end)
+			}
+		})
+	}
+}
+
 // TestTokensAreOfConnectionsBeforeThem: a sender opens all of its connections, and then sends the tokens. Those of an earlier test
 // of its host are there for a while, and keep no port from it (-sp).
 func TestTokensAreOfConnectionsBeforeThem(t *testing.T) {
