@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -136,6 +137,28 @@ func (c *caller) echo(ctx context.Context, said int32) error {
 		return fmt.Errorf("the receiver at %s repeated its time of %d s instead of starting: it runs without -M; start it with -M, or leave -L away", c.conn.RemoteAddr(), said)
 	}
 	return nil
+}
+
+// watch tells when the receiver has gone. Whatever it says meanwhile, as the second R
+// of one with -M, is not its end. Done comes before anything else is asked.
+func (c *caller) watch() (gone <-chan why, done func()) {
+	c.conn.SetDeadline(time.Time{})
+	over := make(chan why, 1)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for {
+			if _, err := readMessage(c.conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				return
+			} else if err != nil {
+				over <- byGone
+				return
+			}
+		}
+	})
+	return over, func() {
+		c.conn.SetReadDeadline(time.Unix(1, 0))
+		watching.Wait()
+	}
 }
 
 // finish tells the receiver, as the original does, that this end stopped before

@@ -5,8 +5,11 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // script is a receiver that says what it is told to: each step takes one message
@@ -113,6 +116,40 @@ func TestCallerSkipsTheSecondGo(t *testing.T) {
 	c.finish(true)
 	if got := <-heard; len(got) != 4 || got[3] != askEnd {
 		t.Errorf("said %v", got)
+	}
+}
+
+// TestAUDPSenderSeesItsReceiverGo: no stream of its own ends. What a receiver with -M says meanwhile is not its end.
+func TestAUDPSenderSeesItsReceiverGo(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	came := make(chan struct{})
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		for _, answer := range []int32{notBegun, 20, askRun} {
+			readMessage(conn)
+			writeMessage(conn, answer)
+		}
+		writeMessage(conn, askRun)
+		<-came
+	}()
+	var once sync.Once
+	test := Test{
+		Role: traffic.Send, Sync: SyncLinux, UDP: true, GoesOn: true, Message: 1000, SendBuffer: -1, ReceiveBuffer: -1, BitsPerSecond: 8e6, Run: 20 * time.Second,
+		Threads: []Thread{{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port + 1, CPU: -1, Connections: 1}},
+		Observe: func(uint64, time.Duration) { once.Do(func() { close(came) }) },
+	}
+	report, err := Run(t.Context(), test)
+	if err != nil || !report.Cut || report.Early != string(byGone) || report.seconds() > 10 {
+		t.Errorf("%v: %+v", err, report)
 	}
 }
 

@@ -52,7 +52,12 @@ func (t *Test) send(ctx context.Context) (Report, error) {
 		total = t.settle(call.total)
 	}
 	s := stages{test: t, fleet: fleet}
+	watched := func() {}
+	if call != nil && t.UDP { // of TCP the streams end
+		s.stop, watched = call.watch()
+	}
 	report := s.run(ctx, total)
+	watched()
 	fleet.halt()
 	if call != nil {
 		// The original says goodbye whenever its window was shorter than the total.
