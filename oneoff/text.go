@@ -86,6 +86,9 @@ func (t *Text) Outcome(o Outcome, _ error) error {
 	return nil
 }
 
+// Failed is of a measurement that counted nothing, which is told by who calls.
+func (t *Text) Failed(_, _ string, _ error) error { return nil }
+
 // JSON writes one object a line: intervals, and a last one with everything.
 type JSON struct {
 	out, progress io.Writer
@@ -117,6 +120,17 @@ func (j *JSON) Outcome(o Outcome, failure error) error {
 		Error string `json:"error,omitempty"`
 		Outcome
 	}{"result", said, o})
+	return j.broken
+}
+
+// Failed is the last object of a measurement that counted nothing.
+func (j *JSON) Failed(kind, host string, failure error) error {
+	j.write(struct {
+		What  string `json:"what"`
+		Kind  string `json:"kind"`
+		Host  string `json:"host"`
+		Error string `json:"error"`
+	}{"failed", kind, host, failure.Error()})
 	return j.broken
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -19,6 +21,36 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		code := windtunnel(args, nil, full, &said)
 		if code != exitFailed || !strings.Contains(said.String(), "no space left on device") {
 			t.Errorf("%v: exit code %d: %s", args, code, said.String())
+		}
+	}
+}
+
+// TestAFailureIsAnObject: whoever reads JSON has a last line, also where nothing was counted.
+func TestAFailureIsAnObject(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close() // nobody is there
+	for _, c := range []struct {
+		args []string
+		code int
+		kind string
+	}{
+		{[]string{"ping", "127.0.0.1", "--json", "--no-calibrate", "--port", port}, exitFailed, "ping"},
+		{[]string{"ping", "127.0.0.1", "--json", "--port", "0"}, exitRefused, ""},
+	} {
+		var out, said bytes.Buffer
+		if code := windtunnel(c.args, nil, &out, &said); code != c.code {
+			t.Errorf("%v: exit code %d: %s", c.args, code, said.String())
+		}
+		var last struct{ What, Kind, Host, Error string }
+		if err := json.Unmarshal(out.Bytes(), &last); c.kind == "" && out.Len() > 0 || c.kind != "" && err != nil || last.Kind != c.kind {
+			t.Errorf("%v: %v: %q", c.args, err, out.String())
+		}
+		if c.kind != "" && (last.What != "failed" || last.Host != "127.0.0.1" || !strings.Contains(last.Error, "is `windtunnel recv` running there")) {
+			t.Errorf("%v: %+v", c.args, last)
 		}
 	}
 }

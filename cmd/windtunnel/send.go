@@ -84,6 +84,7 @@ type printer interface {
 	Say(string)
 	Interval(oneoff.Paired)
 	Outcome(oneoff.Outcome, error) error
+	Failed(kind, host string, failure error) error // in place of an outcome, where nothing was counted
 }
 
 func (f *sendFlags) run(ctx context.Context, s streams, host string) error {
@@ -99,16 +100,20 @@ func (f *sendFlags) run(ctx context.Context, s streams, host string) error {
 		p = oneoff.NewJSON(s.out, s.err)
 	}
 	outcome, err := oneoff.Send(ctx, config, oneoff.Show{Say: p.Say, Interval: p.Interval})
-	if outcome.Usable() {
-		if shown := p.Outcome(outcome, err); shown != nil {
-			return failed(errors.Join(shown, err))
-		}
+	if !outcome.Usable() && ctx.Err() != nil {
+		err = coded{exitInterrupted, errors.New("interrupted before anything was counted")}
 	}
-	switch {
-	case ctx.Err() != nil && outcome.Usable():
+	var shown error
+	if outcome.Usable() {
+		shown = p.Outcome(outcome, err)
+	} else {
+		shown = p.Failed(config.Kind, host, err)
+	}
+	if shown != nil {
+		return failed(errors.Join(shown, err))
+	}
+	if outcome.Usable() && ctx.Err() != nil {
 		return coded{exitInterrupted, errors.New("interrupted; this is what there is")}
-	case ctx.Err() != nil:
-		return coded{exitInterrupted, errors.New("interrupted before anything was counted")}
 	}
 	return ended(err)
 }
