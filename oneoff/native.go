@@ -65,8 +65,7 @@ type native struct {
 
 // Serve answers senders until ctx ends.
 func (n Native) Serve(ctx context.Context, config traffic.ServerConfig) error {
-	var listen net.ListenConfig
-	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort(config.Host, n.Ports()))
+	listener, err := traffic.Listen(ctx, net.ListenConfig{}, "tcp", config.Host, n.Ports())
 	if err != nil {
 		return cannotListen(n, err)
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 const (
@@ -129,7 +131,7 @@ func (s *server) listen(ctx context.Context) error {
 	config := net.ListenConfig{Control: options.control}
 	s.options.KeepAlive.apply(&config.KeepAliveConfig)
 	config.SetMultipathTCP(true) // which takes plain TCP, too: the client decides
-	listener, err := config.Listen(ctx, "tcp"+family, net.JoinHostPort(s.options.Host, strconv.Itoa(port)))
+	listener, err := traffic.Listen(ctx, config, "tcp"+family, s.options.Host, strconv.Itoa(port))
 	if err != nil {
 		return fmt.Errorf("listening for iperf3 clients: %w%s", err, s.deafHint(err))
 	}
@@ -137,7 +139,7 @@ func (s *server) listen(ctx context.Context) error {
 	port = s.tcp.Addr().(*net.TCPAddr).Port
 	options = socketOptions{datagrams: true, device: s.options.BindDevice, reuse: true}
 	config = net.ListenConfig{Control: options.control}
-	packets, err := config.ListenPacket(ctx, "udp"+family, net.JoinHostPort(s.options.Host, strconv.Itoa(port)))
+	packets, err := traffic.ListenPacket(ctx, config, "udp"+family, s.options.Host, strconv.Itoa(port))
 	if err != nil {
 		s.tcp.Close()
 		return fmt.Errorf("listening for the UDP streams of iperf3 clients: %w%s", err, s.deafHint(err))

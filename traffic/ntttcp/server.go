@@ -110,8 +110,7 @@ func (h *hall) openPort(ctx context.Context, i int) (others []error, err error) 
 		h.listeners = append(h.listeners, token)
 		h.accepting.Go(func() { h.accept(token, func(conn net.Conn) { h.serveToken(ctx, i, conn) }) })
 	}
-	var config net.ListenConfig
-	packets, noUDP := config.ListenPacket(ctx, "udp", h.at(port))
+	packets, noUDP := traffic.ListenPacket(ctx, net.ListenConfig{}, "udp", h.config.Host, strconv.Itoa(port))
 	if noUDP == nil {
 		socket := packets.(*net.UDPConn)
 		socket.SetReadBuffer(udpBuffer) // as much of it as the system gives
@@ -123,12 +122,10 @@ func (h *hall) openPort(ctx context.Context, i int) (others []error, err error) 
 
 const udpBuffer = 4 << 20
 
-func (h *hall) at(port int) string { return net.JoinHostPort(h.config.Host, strconv.Itoa(port)) }
-
 func (h *hall) listen(ctx context.Context, port int) (net.Listener, error) {
 	config := net.ListenConfig{KeepAlive: -1}
 	config.SetMultipathTCP(false)
-	return config.Listen(ctx, "tcp", h.at(port))
+	return traffic.Listen(ctx, config, "tcp", h.config.Host, strconv.Itoa(port))
 }
 
 // The bounds of the sync and token connections that are heard at once: of all
