@@ -1,7 +1,6 @@
 package oneoff
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -135,7 +134,7 @@ func (j *JSON) Failed(kind, host string, failure error) error {
 }
 
 func (j *JSON) write(object any) {
-	if err := writeLine(j.out, object); err != nil {
-		j.broken = errors.Join(j.broken, err)
+	if err := writeLine(j.out, object); err != nil && j.broken == nil {
+		j.broken = err
 	}
 }

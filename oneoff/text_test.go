@@ -213,8 +213,9 @@ func TestJSONLines(t *testing.T) {
 		t.Error(lines[0])
 	}
 	broken := NewJSON(brokenWriter{}, &bytes.Buffer{})
-	if broken.Outcome(example(), nil) == nil {
-		t.Error("output that cannot be written is no failure")
+	broken.Interval(Paired{})
+	if err := broken.Outcome(example(), nil); err == nil || strings.Count(err.Error(), "disk full") != 1 {
+		t.Errorf("output that cannot be written, twice: %v", err)
 	}
 }
 
