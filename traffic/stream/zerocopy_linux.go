@@ -84,9 +84,11 @@ func (z *zeroCopy) note() {
 }
 
 // settle reads completions; with full, which says that the kernel or mostOpen
-// allows no more calls before one comes, it waits for that, by patience at most.
+// allows no more calls before one comes, it waits for that, by patience at most. What
+// has come already made the room.
 func (z *zeroCopy) settle(fd uintptr, full bool) error {
-	if err := z.reap(fd); err != nil || !full && z.open < mostOpen {
+	had := z.open
+	if err := z.reap(fd); err != nil || z.open < mostOpen && (!full || z.open < had) {
 		return err
 	}
 	if z.open == 0 {
