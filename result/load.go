@@ -15,6 +15,11 @@ type Offered struct {
 	// PathSeconds is the part of it in which the kernel's packet threads had the
 	// CPU, or another of these threads: the load's own work, not another program's (WaitedForOwn).
 	PathSeconds float64 `json:"path_seconds,omitempty"`
+	// MissedSeconds is how much of the window's rate was never sent because the threads woke later than the burst catches up
+	// with, in time, the mean of what they send. nil: not known, or they keep no rate.
+	MissedSeconds *float64 `json:"missed_seconds,omitempty"`
+	// HeldSeconds is the same of what was not sent because a stream's socket was full.
+	HeldSeconds float64 `json:"held_seconds,omitempty"`
 	// Refused counts sends that the system turned away: no buffer (ENOBUFS), no room.
 	Refused uint64 `json:"refused,omitempty"`
 	// Method is how packets left: "udp-segment", "sendmmsg", "xdp-live-frames",

@@ -37,6 +37,8 @@ type evidence struct {
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
 	underWay       float64 // likewise, with data under way; 0 where nobody tells
 	nearby         bool    // their round trips end with the sender's pause, so that what is under way then waits to leave
+	missed         float64 // of the rate, what threads that woke too late never sent (result.Offered.MissedSeconds)
+	held           float64 // of the rate, what was not sent as the sockets were full (result.Offered.HeldSeconds)
 	queued         float64 // by how much a queue on the way grew, of the window
 	bucket         bool    // the sender's threads keep the rate, by token buckets
 	kernelPaces    bool    // the kernel does, of what they hand over ahead
@@ -86,6 +88,10 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	e.calibrated, e.refusals = o.CalibratedPerSecond, o.Refused
 	e.bucket, e.kernelPaces = o.Method == TokenBucket, o.Method == KernelFQ || o.Method == KernelTCP
+	e.held = o.HeldSeconds / sender.WindowSeconds
+	if o.MissedSeconds != nil {
+		e.missed = *o.MissedSeconds / sender.WindowSeconds
+	}
 	e.polls = sender.Generator != nil && sender.Frames != nil
 	if offered := sender.Packets + o.Refused; sender.Generator != nil && offered > 0 {
 		e.turnedAway = float64(o.Refused) / float64(offered)

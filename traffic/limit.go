@@ -85,6 +85,7 @@ var rules = []struct {
 	{result.GeneratorLimited, evidence.smallBuffer},
 	{result.GeneratorLimited, evidence.ranDry},
 	{result.PathLimited, evidence.crowdedOut},
+	{result.GeneratorLimited, evidence.missedIt},
 	{result.PathLimited, evidence.refused},
 }
 
@@ -157,9 +158,9 @@ func (e evidence) fullPort() string {
 }
 
 // covered: the path lacked nothing while the sender had no CPU. Its connections had data to send all the same, by the kernel, which
-// was handed it ahead, or over so short a way that what is under way waits to leave; or a queue on the way grew.
+// was handed it ahead, or over so short a way that what is under way waits to leave; or a queue on the way grew; or its sockets were full.
 func (e evidence) covered(short float64) bool {
-	return (e.kernelPaces || e.nearby) && e.underWay > 1-short/2 || e.queued >= short/2
+	return e.held >= short/2 || (e.kernelPaces || e.nearby) && e.underWay > 1-short/2 || e.queued >= short/2
 }
 
 // heldUp: a paced sender that falls behind by more than its burst does not catch
@@ -245,14 +246,28 @@ func (e evidence) smallBuffer() string {
 	return fmt.Sprintf("the sender's socket buffer was full for %s of the time (sndbuf-limited): make it larger", percent(e.sndbuf))
 }
 
-// ranDry: before a path that takes no more there is always something under way. A thread that wakes later than its bucket's burst
-// lasts hands over less than it may.
-func (e evidence) ranDry() string {
+// missedIt: a thread that wakes later than its burst lasts sends less than it may.
+func (e evidence) missedIt() string {
 	short := e.short()
-	if !e.bucket || short == 0 || e.underWay == 0 || e.underWay > 1-short/2 {
+	if short == 0 || e.missed < short/2 {
 		return ""
 	}
-	return fmt.Sprintf("the sender fell %s short of the rate asked for while its connections had nothing under way for %s of the time: its buckets hold too little to catch up with (burst)", percent(short), percent(1-e.underWay))
+	return fmt.Sprintf("the sender fell %s short of the rate asked for, %s because its threads woke later than its burst catches up with", percent(short), percent(min(short, e.missed)))
+}
+
+// ranDry: before a path that takes no more there is always something under way, as there is of what the kernel paces and was handed
+// ahead. A bucket's connections have little under way also where a path stood still for a while and was open for the rest: then their
+// sockets were full for that while.
+func (e evidence) ranDry() string {
+	short := e.short()
+	if !e.bucket && !e.kernelPaces || short == 0 || e.underWay == 0 || e.underWay > 1-short/2 || e.held >= short/2 {
+		return ""
+	}
+	says := fmt.Sprintf("the sender fell %s short of the rate asked for while its connections had nothing under way for %s of the time: ", percent(short), percent(1-e.underWay))
+	if e.kernelPaces {
+		return says + "its threads did not hand more over in time"
+	}
+	return says + "its buckets hold too little to catch up with (burst)"
 }
 
 func (e evidence) crowdedOut() string {

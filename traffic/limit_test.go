@@ -249,6 +249,43 @@ func TestAPacedStreamThatFallsShort(t *testing.T) {
 	}
 }
 
+// TestAPacedSenderThatWasNotThere: one that was suspended, say, fell short while there was room, and one before a path or a receiver
+// that stood still for a while did not, however little it has under way when that does not.
+func TestAPacedSenderThatWasNotThere(t *testing.T) {
+	missed := func(end result.PairEnd, seconds float64) result.PairEnd {
+		end.Offered.MissedSeconds = &seconds
+		return end
+	}
+	held := func(end result.PairEnd, seconds float64) result.PairEnd {
+		end.Offered.HeldSeconds = seconds
+		return missed(end, 0.01)
+	}
+	datagrams := func() result.PairEnd {
+		return offering(packets(7.7, 0.2), result.Offered{TargetPacketsPerSecond: 10e3})
+	}
+	crowded := offering(packets(7.7, 0.2), result.Offered{TargetPacketsPerSecond: 10e3, WaitSeconds: 1.5, PathSeconds: 1.5})
+	came := arriving(packets(7.7, 0.1), 0, 0)
+	const short = 0.4 // s of the window of 2
+	for name, c := range map[string]struct {
+		sender, receiver result.PairEnd
+		verdict          string
+	}{
+		"a bucket whose link was down":                {held(paced(81, TokenBucket, 0.46, 0), short), bulk(81, 0.1), result.PathLimited},
+		"the same, that also waits after each pause":  {held(paced(81, TokenBucket, 0.46, 0.19), short), bulk(81, 0.1), result.PathLimited},
+		"a bucket that wakes too late":                {missed(paced(81, TokenBucket, 0.46, 0), short), bulk(81, 0.1), result.GeneratorLimited},
+		"a bucket that has no time to sleep":          {missed(paced(81, TokenBucket, 0.46, 0.6), 0.01), bulk(81, 0.1), result.GeneratorLimited},
+		"the kernel, whose thread was suspended":      {paced(77, "kernel-tcp", 0.78, 0), bulk(77, 0.1), result.GeneratorLimited},
+		"datagrams of one that was suspended":         {missed(datagrams(), short), came, result.GeneratorLimited},
+		"datagrams that were not taken":               {missed(datagrams(), 0.01), came, result.PathLimited},
+		"datagrams of which nobody tells":             {datagrams(), came, result.PathLimited},
+		"datagrams of a CPU that the path's work has": {missed(crowded, short), came, result.PathLimited},
+	} {
+		if limit := Judge(nil, c.sender, c.receiver); limit.Verdict != c.verdict {
+			t.Errorf("%s: %+v", name, limit)
+		}
+	}
+}
+
 // TestWhatArrivedWasSent: a message that waits in the kernel is no part of what its sender has handed over.
 func TestWhatArrivedWasSent(t *testing.T) {
 	load := result.Options{"message": int64(16 << 20)}

@@ -25,6 +25,7 @@ type Bucket struct {
 	nsPerToken float64
 	depthNS    float64
 	spentUntil float64 // the clock at which all that was taken is paid for
+	spilt      float64 // ns of the rate that it could not hold
 }
 
 // NewBucket is a bucket that begins empty at now, in ns of any steady clock. A
@@ -50,5 +51,11 @@ func (b *Bucket) Take(tokens int, now int64) {
 
 // spill drops what the bucket cannot hold.
 func (b *Bucket) spill(now int64) {
-	b.spentUntil = max(b.spentUntil, float64(now)-b.depthNS)
+	if holds := float64(now) - b.depthNS; b.spentUntil < holds {
+		b.spilt += holds - b.spentUntil
+		b.spentUntil = holds
+	}
 }
+
+// Spilt is how much of the rate the bucket could not hold so far, in ns of it.
+func (b *Bucket) Spilt() int64 { return int64(b.spilt) }

@@ -6,6 +6,20 @@ import (
 )
 
 // TestBucketKeepsTheRate takes whenever it may, in virtual time.
+// TestABucketTellsWhatItCannotHold, however long nobody asks.
+func TestABucketTellsWhatItCannotHold(t *testing.T) {
+	b := NewBucket(1000, 10, 0) // of 10 ms
+	b.Wait(1, 10e6)
+	if b.Spilt() != 0 {
+		t.Errorf("%d ns are lost of what the bucket holds", b.Spilt())
+	}
+	b.Take(1, 500e6)
+	b.Wait(1, 500e6)
+	if b.Spilt() != 490e6 {
+		t.Errorf("%d ns are lost of a pause of 500 ms", b.Spilt())
+	}
+}
+
 func TestBucketKeepsTheRate(t *testing.T) {
 	const rate, size = 12.5e6, 1448 // bytes
 	b := NewBucket(rate, 4*size, 0)

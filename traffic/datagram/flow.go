@@ -104,6 +104,7 @@ type Snapshot struct {
 	At      time.Time
 	Send    traffic.CrewTime
 	Receive traffic.CrewTime
+	Missed  time.Duration // how much of the rate was never sent because threads woke too late, summed over them
 	Flows   []FlowCounts
 }
 

@@ -14,6 +14,7 @@ type pacer struct {
 	began float64 // when that was due
 	depth int     // datagrams; at least batch
 	due   float64 // when the next datagram is due
+	lost  float64 // ns of the rate that were given up
 }
 
 const (
@@ -92,6 +93,7 @@ func (p *pacer) takeOfBunch(now int64, want int) (n int, release int64) {
 //go:nosplit
 func (p *pacer) forfeit(now int64, next int) {
 	if oldest := float64(now) - float64(p.depth-next)*p.gap; p.due < oldest {
+		p.lost += oldest - p.due
 		p.due = oldest
 	}
 }

@@ -198,3 +198,23 @@ func sendForASecond(t *testing.T, c Config) (leave []int64, sent uint64, waited 
 	}
 	return leave, sent, e.Snapshot().Send.Since(before.Send).Wait + stolen() - taken, e.Burst()
 }
+
+// TestWhatAThreadSleptThroughIsMissed: what is given up after a pause, and not after a call that took as long.
+func TestWhatAThreadSleptThroughIsMissed(t *testing.T) {
+	near, far := ends(t, "udp4", "127.0.0.1")
+	defer far.Close()
+	e := newEngine(t, Config{Message: 100, PacketsPerSecond: 1000}, Flow{Conn: near, Role: traffic.Send})
+	s := e.threads[0].send
+	for _, slept := range []bool{false, true} {
+		before := s.missed.Load()
+		s.pace()
+		s.slept = slept
+		e.clock.base = e.clock.base.Add(-time.Second) // the clock goes on by that
+		if err := s.burst(); err != nil {
+			t.Fatal(err)
+		}
+		if missed := time.Duration(s.missed.Load() - before); slept != (missed > 900*time.Millisecond) || missed > 1500*time.Millisecond {
+			t.Errorf("slept: %v: %s are missed of a second", slept, missed)
+		}
+	}
+}

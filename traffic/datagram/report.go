@@ -86,6 +86,10 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 		BurstPackets: r.engine.Burst(), Refused: refused,
 		WaitSeconds: spent.Wait.Seconds(),
 	}
+	if perSecond > 0 {
+		missed := (r.ended.Missed - r.began.Missed).Seconds() / float64(end.Threads)
+		offered.MissedSeconds = &missed
+	}
 	offered.Method, offered.Why = r.engine.Sending()
 	if lag := r.engine.lagUnder(markWindow); lag != nil {
 		h := lag.Histogram()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"windtunnel/result"
@@ -46,6 +47,8 @@ type sender struct {
 	lag     [marks]*result.Recorder // by mark; nil: as fast as it goes
 	batch   *batch                  // the memory and the form of a call
 	depth   int                     // of the pacing with all flows
+	slept   bool                    // just now
+	missed  atomic.Int64            // ns of the rate that it slept through
 }
 
 func newSender(e *Engine, t *thread, flows []*outflow) *sender {
@@ -89,8 +92,12 @@ func (s *sender) burst() error {
 	clock := s.engine.clock
 	now := clock.now()
 	for until := now + burstNS; now < until && !s.stopped(); now = clock.now() {
+		lost := s.pacer.lost
 		n, release := s.pacer.take(now, s.batch.largest)
-		if n == 0 {
+		if s.slept {
+			s.missed.Add(int64(s.pacer.lost - lost))
+		}
+		if s.slept = n == 0; s.slept {
 			s.engine.sated.Sleep(sleepFor(release - now))
 			continue
 		}

@@ -17,6 +17,7 @@ func (e *Engine) Snapshot() Snapshot {
 		spent := traffic.ThreadTime(t.clock.CPU(), t.clock.Wait())
 		if t.send != nil {
 			s.Send.Add(spent)
+			s.Missed += time.Duration(t.send.missed.Load())
 		} else {
 			s.Receive.Add(spent)
 		}

@@ -14,12 +14,16 @@ type flow struct {
 	bucket *traffic.Bucket // nil: the kernel paces, or nobody
 	piece  int             // bytes that leave when the bucket has them
 	rest   int             // of a piece that has begun to leave
+	spilt  int64           // ns of the rate, by the bucket, that are accounted for
+	full   bool            // its socket took nothing of a piece
 	budget *traffic.Budget // bytes that it may still move
 
-	_     [64]byte
-	bytes atomic.Uint64
-	calls atomic.Uint64
-	_     [64]byte
+	_      [64]byte
+	bytes  atomic.Uint64
+	calls  atomic.Uint64
+	missed atomic.Int64 // ns of the rate that its thread slept through
+	held   atomic.Int64 // ns of it in which its socket was full
+	_      [64]byte
 
 	ended   atomic.Bool
 	failure atomic.Pointer[error]
@@ -29,6 +33,24 @@ type flow struct {
 func (f *flow) count(n uintptr) {
 	f.bytes.Add(uint64(n))
 	f.calls.Add(1)
+}
+
+// spill accounts for what the bucket could not hold since it last did: its socket was full, or its thread slept, or was late otherwise.
+func (f *flow) spill(slept bool) {
+	more := f.bucket.Spilt() - f.spilt
+	f.spilt += more
+	switch {
+	case f.full:
+		f.held.Add(more)
+	case slept:
+		f.missed.Add(more)
+	}
+}
+
+// took is spill after the socket took some of a piece.
+func (f *flow) took() {
+	f.spill(false)
+	f.full = false
 }
 
 // end marks the flow as one that moves nothing any more; err says why, nil for a

@@ -43,7 +43,9 @@ func (t *thread) sendPaced(stop *traffic.Stop) burstEnd {
 			}
 			wake = min(wake, now+next)
 		}
-		stop.Sleep(wake - clock())
+		pause := wake - clock()
+		t.slept = pause > 0 // and so none was late before
+		stop.Sleep(pause)
 	}
 	return burstEnd{}
 }
@@ -53,7 +55,9 @@ func (t *thread) sendPaced(stop *traffic.Stop) burstEnd {
 func (t *thread) piece(f *flow, now int64) (next int64, took uintptr, _ burstEnd) {
 	for {
 		if f.rest == 0 {
-			if wait := f.bucket.Wait(f.piece, now); wait > 0 {
+			wait := f.bucket.Wait(f.piece, now)
+			f.spill(t.slept)
+			if wait > 0 {
 				return wait, took, burstEnd{}
 			}
 			f.rest = f.piece
@@ -66,11 +70,13 @@ func (t *thread) piece(f *flow, now int64) (next int64, took uintptr, _ burstEnd
 		case e == unix.EINTR:
 			continue
 		case e == unix.EAGAIN:
+			f.full = true
 			return -1, took, burstEnd{}
 		case e != 0 || ended:
 			return 0, took, burstEnd{f, ended, e}
 		}
 		f.bucket.Take(int(n), now)
+		f.took()
 		f.rest -= int(n)
 		took += n
 	}

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math"
+	"time"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
@@ -37,6 +38,7 @@ func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairE
 		BusiestSeconds: spent.Busiest().Seconds(),
 	}
 	var copied result.ZeroCopy
+	var missed, held time.Duration
 	for i, f := range after.Flows {
 		was := before.Flows[i]
 		if f.Role != role {
@@ -44,6 +46,8 @@ func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairE
 		}
 		end.Bytes += f.Bytes - was.Bytes
 		end.Calls += f.Calls - was.Calls
+		missed += f.Missed - was.Missed
+		held += f.Held - was.Held
 		copied.Completed += f.ZeroCompleted - was.ZeroCompleted
 		copied.Copied += f.ZeroCopied - was.ZeroCopied
 		if was.TCP != nil && f.TCP != nil {
@@ -51,7 +55,7 @@ func (e *Engine) between(role traffic.Role, before, after Snapshot) result.PairE
 		}
 	}
 	if role == traffic.Send {
-		end.Offered = e.offered(spent.Wait.Seconds())
+		end.Offered = e.offered(spent.Wait, missed, held)
 		end.ZeroCopy = e.zeroCopy(copied)
 	} else if spent.Wait > 0 {
 		end.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
@@ -66,12 +70,16 @@ func (s Snapshot) crew(role traffic.Role) traffic.CrewTime {
 	return s.Receive
 }
 
-// offered is what the senders were asked for; the target and the burst are of all their flows.
-func (e *Engine) offered(waited float64) *result.Offered {
-	o := &result.Offered{WaitSeconds: waited, Method: e.pacing.method, Why: e.pacing.why}
+// offered is what the senders were asked for; the target, the burst and what was missed or held up are of all their flows.
+func (e *Engine) offered(waited, missed, held time.Duration) *result.Offered {
+	o := &result.Offered{WaitSeconds: waited.Seconds(), Method: e.pacing.method, Why: e.pacing.why}
 	if e.config.BitsPerSecond > 0 {
 		flows := len(e.of(traffic.Send))
 		o.TargetBitsPerSecond = e.config.BitsPerSecond * float64(flows)
+		if e.pacing.method == methodBucket {
+			mean := missed.Seconds() / float64(flows)
+			o.MissedSeconds, o.HeldSeconds = &mean, held.Seconds()/float64(flows)
+		}
 		o.BurstPackets = int(math.Ceil(float64(flows*e.pacing.burst) / segment))
 	}
 	return o

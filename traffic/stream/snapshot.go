@@ -52,6 +52,9 @@ type FlowCounts struct {
 	Role  traffic.Role
 	Bytes uint64 // handed to or taken from the socket
 	Calls uint64 // messages handed over, or reading calls
+	// Missed is how much of a bucket's rate was never sent because the thread woke too late.
+	Missed time.Duration
+	Held   time.Duration // the same, because its socket was full
 	// Ended says that nothing moves any more; Err why, nil for a limit or the
 	// peer's end.
 	Ended bool
@@ -118,7 +121,7 @@ func (e *Engine) Snapshot() Snapshot {
 func (e *Engine) Counts() Snapshot {
 	s := Snapshot{At: time.Now(), Flows: make([]FlowCounts, len(e.flows))}
 	for i, f := range e.flows {
-		s.Flows[i] = FlowCounts{Role: f.role, Bytes: f.bytes.Load(), Calls: f.calls.Load(), Ended: f.ended.Load(), Err: f.err()}
+		s.Flows[i] = FlowCounts{Role: f.role, Bytes: f.bytes.Load(), Calls: f.calls.Load(), Missed: time.Duration(f.missed.Load()), Held: time.Duration(f.held.Load()), Ended: f.ended.Load(), Err: f.err()}
 		s.Flows[i].ZeroCompleted, s.Flows[i].ZeroCopied = f.completions()
 	}
 	s.Send, s.Receive = e.crews[traffic.Send].time(), e.crews[traffic.Receive].time()

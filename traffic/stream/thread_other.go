@@ -17,6 +17,9 @@ import (
 // receiveBufferSize is as on Linux.
 const receiveBufferSize = 128 << 10
 
+// longWrite is from how many ns on a call has waited for room in its socket, and not only worked.
+const longWrite = 500_000
+
 // sampleEvery is how often a thread notes its CPU time for others to read.
 const sampleEvery = 5 * time.Millisecond
 
@@ -27,6 +30,7 @@ type thread struct {
 	flow    *flow
 	cpu     int // -1: not pinned
 	buffer  []byte
+	slept   bool          // before it looks at the bucket
 	silence time.Duration // without a byte; 0: for ever
 	silent  atomic.Uint64 // calls in turn that patience ended
 	clock   traffic.ThreadClock
@@ -131,10 +135,14 @@ func (t *thread) call(stop *traffic.Stop) (n int, ended bool, err error) {
 	if size = int(t.flow.budget.Take(int64(size))); size == 0 {
 		return 0, true, nil
 	}
+	before := clock()
 	n, err = t.flow.conn.Write(t.buffer[:size])
 	t.flow.budget.GiveBack(int64(size - n))
 	if t.flow.bucket != nil {
-		t.flow.bucket.Take(n, clock())
+		now := clock()
+		t.flow.full = now-before > longWrite
+		t.flow.bucket.Take(n, now)
+		t.flow.took()
 		t.flow.rest -= n
 	}
 	return n, false, err
@@ -148,7 +156,9 @@ func (t *thread) pause(stop *traffic.Stop) int {
 		return len(t.buffer)
 	}
 	if f.rest == 0 {
-		if wait := time.Duration(f.bucket.Wait(f.piece, clock())); wait > 0 {
+		wait := time.Duration(f.bucket.Wait(f.piece, clock()))
+		f.spill(t.slept)
+		if t.slept = wait > 0; t.slept {
 			stop.Sleep(min(wait, patience/2).Nanoseconds())
 			return 0
 		}

@@ -1,0 +1,48 @@
+package stream
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
+)
+
+// TestWhatAThreadSleptThroughIsMissed: what its bucket lost while the thread slept, and not while its socket was full.
+func TestWhatAThreadSleptThroughIsMissed(t *testing.T) {
+	near, far := connected(t, 1)
+	defer far[0].Close()
+	f, err := takeOver(Flow{near[0], traffic.Send}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	if err := unix.SetNonblock(int(f.fd), true); err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Message: 1000, BitsPerSecond: 1e9}
+	paceByBucket([]*flow{f}, c, "")
+	paced := &thread{flows: []*flow{f}, buffer: newHotBuffer(c.Message, nil), slept: true}
+	now := clock() + time.Second.Nanoseconds()
+	paced.piece(f, now)
+	missed := time.Duration(f.missed.Load())
+	if missed < 980*time.Millisecond || missed > time.Second {
+		t.Errorf("%s of a second are missed, but for the bucket's 10 ms", missed)
+	}
+	for next := int64(0); next >= 0; now += time.Millisecond.Nanoseconds() { // nobody reads
+		next, _, _ = paced.piece(f, now)
+	}
+	paced.piece(f, now+time.Second.Nanoseconds())
+	go io.Copy(io.Discard, far[0])
+	for took := uintptr(0); took == 0; {
+		_, took, _ = paced.piece(f, now+time.Second.Nanoseconds())
+	}
+	if held := time.Duration(f.held.Load()); held < 900*time.Millisecond {
+		t.Errorf("%s are held up while the socket was full for a second", held)
+	}
+	if more := time.Duration(f.missed.Load()) - missed; more > 0 {
+		t.Errorf("%s are missed while the socket was full", more)
+	}
+}
