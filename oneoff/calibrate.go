@@ -40,12 +40,28 @@ func calibrate(ctx context.Context, kind traffic.Kind, config SendConfig, show S
 }
 
 // generator names what is calibrated.
-func (c SendConfig) generator(kind traffic.Kind) string {
+func (c SendConfig) generator(kind traffic.Kind) string { return generatorKey(kind, c.Load, c.CPUs) }
+
+// generatorKey names this machine's generator of a load.
+func generatorKey(kind traffic.Kind, load result.Options, cpus []int) string {
 	machine := traffic.Machine() + ", unpinned"
-	if len(c.CPUs) > 0 {
-		machine = fmt.Sprintf("%s, pinned to %d CPUs", traffic.Machine(), len(slices.Compact(slices.Sorted(slices.Values(c.CPUs)))))
+	if len(cpus) > 0 {
+		machine = fmt.Sprintf("%s, pinned to %d CPUs", traffic.Machine(), len(slices.Compact(slices.Sorted(slices.Values(cpus)))))
 	}
-	return traffic.CalibrationKey(machine, kind.Name(), kind.Options(), c.Load)
+	return traffic.CalibrationKey(machine, kind.Name(), kind.Options(), load)
+}
+
+// tellCalibration adds to what a receiver sent itself what its generator is known to reach. It measures nothing, which could disturb
+// other senders' measurements.
+func (s *session) tellCalibration(end *result.PairEnd) {
+	for ; end != nil; end = end.Opposite {
+		if end.Offered == nil {
+			continue
+		}
+		if known, ok := s.server.Calibrations.Get(generatorKey(s.kind, s.load, s.server.config.CPUs)); ok {
+			end.Offered.CalibratedPerSecond = known
+		}
+	}
 }
 
 // noteCalibration keeps it with what the sender offered. A sender that was faster

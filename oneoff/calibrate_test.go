@@ -9,6 +9,38 @@ import (
 	"windtunnel/traffic"
 )
 
+// TestTheFarEndTellsItsCalibration: who sends back says what its generator is known to reach, whichever way it was measured, and
+// nothing where that is not known.
+func TestTheFarEndTellsItsCalibration(t *testing.T) {
+	store := traffic.Calibrations{Path: filepath.Join(t.TempDir(), "calibrations.json")}
+	config, _ := receiver(t, Native{Calibrations: store}, traffic.ServerConfig{MaxClients: 1})
+	config.Kind, config.Load, config.Window = "datagram", result.Options{"packets": 1000.0}, 200*time.Millisecond
+	config, err := config.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := KindByName("datagram")
+	for _, known := range []float64{0, 123e6} {
+		if known > 0 {
+			if err := store.Put(config.generator(kind), known); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, direction := range []string{"reverse", "both"} {
+			config.Load["direction"] = direction
+			got, err := Send(within(t, time.Minute), config, Show{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ways := got.Pair.Ways()
+			if back := ways[len(ways)-1]; !back.Back || back.Sender.Offered.CalibratedPerSecond != known {
+				t.Errorf("%s: %+v, want %g", direction, back.Sender.Offered, known)
+			}
+		}
+		config.Load["direction"] = "forward"
+	}
+}
+
 // TestCalibration is measured once and then known, and is not less than what the
 // sender has shown since.
 func TestCalibration(t *testing.T) {

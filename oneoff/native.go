@@ -20,6 +20,8 @@ type Native struct {
 	DataPorts PortRange // of the traffic
 	Kinds     []string  // that senders may ask for; empty: all
 	Release   string
+	// Calibrations is where this machine's generators' rates are kept, of which a sender is told what it was sent by; the empty path: of none.
+	Calibrations traffic.Calibrations
 }
 
 var _ traffic.Server = Native{}

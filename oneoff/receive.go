@@ -125,6 +125,7 @@ func (s *session) conclude(end result.PairEnd, err, early error) error {
 		if end.Opposite != nil {
 			end.Opposite.Intervals = joined(end.Opposite.Intervals, s.times.interval)
 		}
+		s.tellCalibration(&end)
 		s.end = &end
 	}
 	switch {

@@ -31,29 +31,43 @@ func (c *Conductor) calibrate(ctx context.Context, cells []PlannedCell) {
 	spare := c.left() - time.Duration(c.Plan.Times.MinimumBlocks)*blockTime(c.Plan.Times, cells)
 	for _, cell := range cells {
 		for pair := range cell.Record.Pairs {
-			key := c.generatorKey(cell, pair)
-			if _, done := c.generators[key]; done || ctx.Err() != nil {
-				continue
-			}
-			if c.Known != nil {
-				if perSecond, ok := c.Known.Get(key); ok {
-					c.generators[key] = perSecond
+			for _, from := range sendersOf(cell, pair) {
+				key := c.generatorAt(cell, from)
+				if _, done := c.generators[key]; done || ctx.Err() != nil {
 					continue
 				}
+				if c.Known != nil {
+					if perSecond, ok := c.Known.Get(key); ok {
+						c.generators[key] = perSecond
+						continue
+					}
+				}
+				if spare < calibrationTime {
+					continue
+				}
+				spare -= calibrationTime
+				c.generators[key] = c.askGenerator(ctx, cell, from, key)
 			}
-			if spare < calibrationTime {
-				continue
-			}
-			spare -= calibrationTime
-			c.generators[key] = c.askGenerator(ctx, cell, pair, key)
 		}
 	}
+}
+
+// sendersOf are the places of a pair from which its load flows.
+func sendersOf(cell PlannedCell, pair int) []result.Place {
+	of := cell.Record.Pairs[pair]
+	switch cell.Record.Load.Text("direction") {
+	case "reverse":
+		return []result.Place{of.To}
+	case "both":
+		return []result.Place{of.From, of.To}
+	}
+	return []result.Place{of.From}
 }
 
 // together is what the generators of a cell reach without a path, 0 where one's is not known.
 func (c *Conductor) together(cell PlannedCell) (sum float64) {
 	for pair := range cell.Record.Pairs {
-		one := c.generators[c.generatorKey(cell, pair)]
+		one := c.generators[c.generatorAt(cell, sendersOf(cell, pair)[0])]
 		if one == 0 {
 			return 0
 		}
@@ -62,10 +76,9 @@ func (c *Conductor) together(cell PlannedCell) (sum float64) {
 	return sum
 }
 
-// askGenerator calibrates the generator of a cell's pair; 0 where it could
+// askGenerator calibrates the generator of a cell at a place; 0 where it could
 // not be, which is no reason to end a run.
-func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, pair int, key string) float64 {
-	from := cell.Record.Pairs[pair].From
+func (c *Conductor) askGenerator(ctx context.Context, cell PlannedCell, from result.Place, key string) float64 {
 	if err := c.stand(ctx, cell); err != nil {
 		c.Progress.Say(fmt.Sprintf("the generator of cell %s is not calibrated: %v", cell.Record.Name, err))
 		return 0
@@ -100,9 +113,13 @@ func (c *Conductor) beaten(key string, sender result.PairEnd) {
 	}
 }
 
-// generatorKey names the generator of a cell's pair: where it runs and what it sends.
+// generatorKey names the generator of a cell's pair, of what flows forth.
 func (c *Conductor) generatorKey(cell PlannedCell, pair int) string {
-	place := cell.Record.Pairs[pair].From
+	return c.generatorAt(cell, cell.Record.Pairs[pair].From)
+}
+
+// generatorAt names the generator of a cell at a place: where it runs and what it sends.
+func (c *Conductor) generatorAt(cell PlannedCell, place result.Place) string {
 	from := place.Node
 	print := c.node(from).Fingerprint()
 	machine := fmt.Sprintf("%s, %s, %d CPUs of a node, %s", print["cpu.model"], print["cpu.generation"], len(c.cpus(from)), print["kernel.release"])
@@ -122,30 +139,43 @@ func (c *Conductor) generatorKey(cell PlannedCell, pair int) string {
 // bounded its traffic.
 func (c *Conductor) judge(cell PlannedCell, t *result.Trial) {
 	for i := range t.Pairs {
-		p, key := &t.Pairs[i], c.generatorKey(cell, i)
-		known := c.generators[key]
+		p, of := &t.Pairs[i], cell.Record.Pairs[i]
 		if p.Sender.Error+p.Receiver.Error != "" {
 			continue
 		}
-		// Where traffic flows back, the generator is the other end, which was not
-		// calibrated, and what an end offered tells who sent.
-		back := result.Ways(p.Sender, p.Receiver)[0].Back
-		if known > 0 && !back {
-			if p.Sender.Offered == nil {
-				p.Sender.Offered = &result.Offered{}
-			}
-			p.Sender.Offered.CalibratedPerSecond = known
+		for _, way := range p.Ways() {
+			c.noteGenerator(cell, *t, i, way)
 		}
-		waitedForOwn(t.Nodes[cell.Record.Pairs[i].From.Node], &p.Sender)
-		waitedForOwn(t.Nodes[cell.Record.Pairs[i].To.Node], &p.Receiver)
-		if !back && isWindow(*t, p.Sender.WindowSeconds) { // else the trial does not count, and its rate may be any
-			c.beaten(key, p.Sender)
-		}
+		waitedForOwn(t.Nodes[of.From.Node], &p.Sender)
+		waitedForOwn(t.Nodes[of.To.Node], &p.Receiver)
 		limit := traffic.Judge(cell.Record.Load, p.Sender, p.Receiver)
 		if busy, told := c.deviceBusy(cell, *t); told {
 			limit = traffic.JudgeDevice(limit, p.Sender, p.Receiver, busy)
 		}
 		p.Limit = &limit
+	}
+}
+
+// noteGenerator adds to one direction of a pair what is known of its generator. Where traffic flows back that is the other end's, and
+// what an end offered tells who sent.
+func (c *Conductor) noteGenerator(cell PlannedCell, t result.Trial, pair int, way result.Way) {
+	p, of := &t.Pairs[pair], cell.Record.Pairs[pair]
+	place, offered := of.From, way.Sender.Offered
+	if way.Back {
+		place = of.To
+	}
+	key := c.generatorAt(cell, place)
+	if known := c.generators[key]; known > 0 {
+		if offered == nil && !way.Back {
+			p.Sender.Offered = &result.Offered{}
+			offered, way.Sender.Offered = p.Sender.Offered, p.Sender.Offered
+		}
+		if offered != nil {
+			offered.CalibratedPerSecond = known
+		}
+	}
+	if isWindow(t, way.Sender.WindowSeconds) { // else the trial does not count, and its rate may be any
+		c.beaten(key, way.Sender)
 	}
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -28,6 +29,53 @@ func TestACalibrationDoesNotTurnATrialRound(t *testing.T) {
 	if got := pair.Receivers()[0].Packets; got != 50_000 || pair.Limit.Verdict != result.PathLimited {
 		t.Errorf("%d packets received, %+v", got, pair.Limit)
 	}
+}
+
+// TestTheFarEndIsCalibratedWhereItSends: what flows back is judged by the generator of the host that sends it.
+func TestTheFarEndIsCalibratedWhereItSends(t *testing.T) {
+	p := planned(t, "udp", twoHosts(), Settings{})
+	near, far := &calibrating{modelled{hanging{name: "a"}, "slow"}, 1e6}, &calibrating{modelled{hanging{name: "b"}, "fast"}, 2e6}
+	c := Conductor{Plan: p, series: newSeries(p), Nodes: []Node{near, far}, generators: map[string]float64{}}
+	cell := p.Runnable()[0]
+	seconds := p.Times.WindowSeconds
+	moved := func(perSecond float64) result.PairEnd {
+		return result.PairEnd{WindowSeconds: seconds, Threads: 1, Packets: uint64(perSecond * seconds), Bytes: uint64(1400 * perSecond * seconds)}
+	}
+	sent := func(perSecond float64) result.PairEnd {
+		end := moved(perSecond)
+		end.CPUSeconds, end.Offered = seconds, &result.Offered{}
+		return end
+	}
+	opposed := func(end, opposite result.PairEnd) result.PairEnd {
+		end.Opposite = &opposite
+		return end
+	}
+	for direction, pair := range map[string]result.PairSample{
+		"reverse": {Sender: moved(1.9e6), Receiver: sent(1.9e6)},
+		"both":    {Sender: opposed(sent(0.1e6), moved(1.9e6)), Receiver: opposed(moved(0.1e6), sent(1.9e6))},
+	} {
+		cell.Record.Load = result.Options{"direction": direction}
+		for _, place := range sendersOf(cell, 0) {
+			c.generators[c.generatorAt(cell, place)], _ = c.node(place.Node).Calibrate(t.Context(), "", "", Order{})
+		}
+		trial := cell.trial(c.Plan.Times)
+		trial.Pairs = []result.PairSample{pair}
+		c.judge(cell, &trial)
+		ways := trial.Pairs[0].Ways()
+		if back := ways[len(ways)-1]; !back.Back || back.Sender.Offered.CalibratedPerSecond != 2e6 || trial.Pairs[0].Limit.Verdict != result.GeneratorLimited {
+			t.Errorf("%s: %+v, %+v", direction, back.Sender.Offered, *trial.Pairs[0].Limit)
+		}
+	}
+}
+
+// calibrating is one that tells how fast its generator is.
+type calibrating struct {
+	modelled
+	perSecond float64
+}
+
+func (c *calibrating) Calibrate(context.Context, string, string, Order) (float64, error) {
+	return c.perSecond, nil
 }
 
 // modelled is a node on a machine of some model.

@@ -43,10 +43,13 @@ type calibration struct {
 
 // CalibrationKey names a generator: the machine, the kind, and the options that
 // make a difference to how fast it can go. Of rates and times only whether there
-// is one counts: a paced generator is the same one at any pace.
+// is one counts: a paced generator is the same one at any pace. It is also the same one whichever end it is.
 func CalibrationKey(machine, kind string, options []result.Option, load result.Options) string {
 	parts := []string{machine, kind}
 	for _, o := range options {
+		if o.Name == "direction" {
+			continue
+		}
 		value := load[o.Name]
 		switch o.Type {
 		case result.BitRate, result.PacketRate, result.Duration:
