@@ -92,7 +92,8 @@ func (z *zeroCopy) settle(fd uintptr, full bool) error {
 		return err
 	}
 	if z.open == 0 {
-		return fmt.Errorf("the kernel has no memory for its notes about zero copy: raise net.core.optmem_max: %w", unix.ENOBUFS)
+		// Also all of a user's pages under way together are bounded (mm_account_pinned_pages in net/core/skbuff.c); the error is one.
+		return fmt.Errorf("the kernel takes no call without a copy, for want of locked memory (all its user's messages under way, up to ulimit -l) or of memory for its notes (net.core.optmem_max): raise that, or take shorter messages or fewer streams, or copy %s or %s: %w", CopySendfile, CopySplice, unix.ENOBUFS)
 	}
 	ready := []unix.PollFd{{Fd: int32(fd)}} // no events: POLLERR always counts
 	if _, err := unix.Poll(ready, int(patience.Milliseconds())); err != nil && err != unix.EINTR {
