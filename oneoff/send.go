@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -198,10 +199,11 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 	return s.run(ctx, worker, start)
 }
 
-// mayPass asks for the data's port where it is the connection to it that failed.
+// mayPass asks for the data's port where it is the connection to it that failed, and not this host that had no socket for it.
 func mayPass(err error) string {
 	var way *net.OpError
-	if errors.As(err, &way) || errors.Is(err, context.DeadlineExceeded) {
+	var call *os.SyscallError
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &way) && (way.Timeout() || errors.As(err, &call) && strings.HasPrefix(call.Syscall, "connect")) { // connectex on Windows
 		return " (may the data's port pass? `windtunnel recv --data-ports` fixes which it is)"
 	}
 	return ""

@@ -1,0 +1,40 @@
+package oneoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+
+	"windtunnel/traffic/lobby"
+)
+
+// TestWhoseFaultAConnectionIs: a socket that could not be made, or set, says nothing of a port.
+func TestWhoseFaultAConnectionIs(t *testing.T) {
+	none, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	none.Close()
+	_, refused := lobby.Dial(t.Context(), none.Addr().String(), 1, nil)
+	_, unset := lobby.Dial(t.Context(), none.Addr().String(), 1, func(string, string, syscall.RawConn) error { return errors.New("it has no such option") })
+	late := &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+	for what, c := range map[string]struct {
+		err error
+		may bool
+	}{
+		"a closed port":       {refused, true},
+		"no answer":           {late, true},
+		"no answer in time":   {context.DeadlineExceeded, true},
+		"no descriptor":       {&net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}, false},
+		"an option":           {unset, false},
+		"something of a kind": {errors.New("the receiver already serves another sender"), false},
+	} {
+		if c.err == nil || (mayPass(fmt.Errorf("connecting: %w", c.err)) != "") != c.may {
+			t.Errorf("%s (%v): %q", what, c.err, mayPass(c.err))
+		}
+	}
+}
