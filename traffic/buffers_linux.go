@@ -3,6 +3,7 @@ package traffic
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,6 +33,9 @@ func setBuffer(fd, option, size int) error {
 	return nil
 }
 
+// mostBuffer is what the kernel gives at most, in bytes (__sock_set_rcvbuf in net/core/sock.c): a byte less than 1 GiB.
+const mostBuffer = math.MaxInt32 / 2
+
 // CheckBuffers refuses buffers that the kernel has cut to less than was asked for, in
 // bytes; 0: not asked for. The kernel gives twice what is asked for, for its own
 // bookkeeping, and tells that (socket(7)).
@@ -44,7 +48,7 @@ func CheckBuffers(fd, send, receive int) error {
 			continue
 		}
 		given, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, b.option)
-		if err == nil && given/2 < b.asked {
+		if err == nil && given/2 < min(b.asked, mostBuffer) {
 			return fmt.Errorf("of a %s buffer of %d bytes the system gives %d: ask for no more, raise %s, or be root", b.what, b.asked, given/2, b.sysctl)
 		}
 	}
