@@ -2,7 +2,9 @@ package oneoff
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -163,11 +165,13 @@ func TestManySenders(t *testing.T) {
 }
 
 func TestDataPorts(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	taken := nobodysPort(t)
+	port := taken.LocalAddr().(*net.UDPAddr).Port
+	taken.Close()
+	free, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := free.Addr().(*net.TCPAddr).Port
 	config, _ := receiver(t, Native{DataPorts: PortRange{port, port}}, traffic.ServerConfig{MaxClients: 2})
 	if _, err := Send(within(t, 30*time.Second), config, Show{}); err == nil || !strings.Contains(err.Error(), "are in use") {
 		t.Errorf("with the only data port taken: %v", err)
@@ -180,10 +184,7 @@ func TestDataPorts(t *testing.T) {
 
 // TestDataPortsOfDatagrams: a firewall lets TCP and UDP of the range through, so a number whose UDP is taken is none of it.
 func TestDataPortsOfDatagrams(t *testing.T) {
-	taken, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := nobodysPort(t)
 	port := taken.LocalAddr().(*net.UDPAddr).Port
 	config, _ := receiver(t, Native{DataPorts: PortRange{port, port}}, traffic.ServerConfig{MaxClients: 2})
 	config.Kind, config.Load, config.Window = "datagram", result.Options{"packets": 1000.0}, time.Second
@@ -194,6 +195,21 @@ func TestDataPortsOfDatagrams(t *testing.T) {
 	if _, err := Send(within(t, 30*time.Second), config, Show{}); err != nil {
 		t.Errorf("with it free: %v", err)
 	}
+}
+
+// nobodysPort is a UDP socket at a port that no other program is given unasked, as those from 32768 on are (ip_local_port_range, ip(7);
+// on Windows and macOS from 49152): once the socket is closed the port is free.
+func nobodysPort(t *testing.T) *net.UDPConn {
+	t.Helper()
+	const first, many = 16384, 16384
+	for i := range many {
+		socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: first + (os.Getpid()+i)%many})
+		if err == nil {
+			return socket
+		}
+	}
+	t.Fatal("no port is free")
+	return nil
 }
 
 func TestPortInUse(t *testing.T) {
