@@ -25,6 +25,9 @@ func summarise(out io.Writer, o Outcome) {
 	if limit := o.Pair.Limit; limit != nil {
 		line("limit", "%s", limitWords(*limit))
 	}
+	if why := unkept(o.Pair.Sender); why != "" {
+		line("doubt", "%s", why)
+	}
 	if why := spoiled(o.Pair); why != "" {
 		line("doubt", "%s: with all of it the figures may differ", why)
 	}
@@ -127,6 +130,18 @@ func endedLate(way result.Way) string {
 		text += fmt.Sprintf(", %d packets", way.Receiver.Packets)
 	}
 	return text + fmt.Sprintf(": this end's word took %s to end its window, so no rate", span(more))
+}
+
+// unkept is what of a sender's requests waited behind others until the end; "" where none did.
+func unkept(end result.PairEnd) string {
+	if end.Arrived == nil || end.Arrived.Behind == 0 {
+		return ""
+	}
+	rate := ""
+	if end.Offered != nil && end.Offered.TargetPacketsPerSecond > 0 {
+		rate = "the rate was not kept: "
+	}
+	return fmt.Sprintf("%sanswers came until the end, and were behind by %d requests when the wait for them was over", rate, end.Arrived.Behind)
 }
 
 // unasked says which requests the latencies leave out.

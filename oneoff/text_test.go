@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -89,6 +90,18 @@ func filled(t *testing.T, name string, given result.Options) result.Options {
 		t.Fatal(err)
 	}
 	return load
+}
+
+func TestARateThatWasNotAnsweredIsADoubt(t *testing.T) {
+	within := uint64(10)
+	sender := result.PairEnd{WindowSeconds: 1, Packets: 5, Offered: &result.Offered{TargetPacketsPerSecond: 100},
+		Arrived:   &result.Arrived{Expected: 100, Lost: 95, Behind: 95, Within: &within},
+		Latencies: map[string]result.Histogram{result.LatencyActual: {Count: 100}}}
+	var out strings.Builder
+	summarise(&out, Outcome{Kind: "ping", Load: result.Options{}, Pair: result.PairSample{Sender: sender, Receiver: result.PairEnd{WindowSeconds: 1}}})
+	if !regexp.MustCompile(`doubt +the rate was not kept: answers came until the end, and were behind by 95 requests`).MatchString(out.String()) {
+		t.Error(out.String())
+	}
 }
 
 // TestColumnsAreTheKinds: what a line has is known before the first interval, which may be one in

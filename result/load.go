@@ -42,14 +42,15 @@ type Wait struct {
 // counted once as received, lost, or late; Duplicate and Corrupt are apart:
 // Expected = PairEnd.Packets + Lost + Late.
 type Arrived struct {
-	Expected    uint64  `json:"expected"`       // the numbers that the window's packets span, over all flows
-	Lost        uint64  `json:"lost"`           // never came
-	Late        uint64  `json:"late"`           // came after the receiver's window had given them up
-	Reordered   uint64  `json:"reordered"`      // came in time, after a higher number (RFC 4737, section 3)
-	Duplicate   uint64  `json:"duplicate"`      // came again
-	Corrupt     uint64  `json:"corrupt"`        // payload or header was not what was sent
-	SocketDrops uint64  `json:"socket_drops"`   // lost in the receiving socket's buffer (SO_RXQ_OVFL); part of Lost
-	Jitter      float64 `json:"jitter_seconds"` // RFC 3550, section 6.4.1; mean over flows
+	Expected    uint64  `json:"expected"`         // the numbers that the window's packets span, over all flows
+	Lost        uint64  `json:"lost"`             // never came
+	Behind      uint64  `json:"behind,omitempty"` // part of Lost: no answer yet when the wait for it was over, of a TCP peer that went on answering
+	Late        uint64  `json:"late"`             // came after the receiver's window had given them up
+	Reordered   uint64  `json:"reordered"`        // came in time, after a higher number (RFC 4737, section 3)
+	Duplicate   uint64  `json:"duplicate"`        // came again
+	Corrupt     uint64  `json:"corrupt"`          // payload or header was not what was sent
+	SocketDrops uint64  `json:"socket_drops"`     // lost in the receiving socket's buffer (SO_RXQ_OVFL); part of Lost
+	Jitter      float64 `json:"jitter_seconds"`   // RFC 3550, section 6.4.1; mean over flows
 	// Backlog is by how much the shortest time under way grew from the window's beginning to its end, the mean over
 	// flows: a queue that took in more than it gave out. 0 too where the kind does not see it.
 	Backlog float64 `json:"backlog_seconds,omitempty"`

@@ -58,7 +58,7 @@ func (e PairEnd) PerSecond() float64 {
 	switch {
 	case !(e.WindowSeconds > 0):
 		return 0
-	case e.Packets > 0:
+	case e.Packets > 0, e.Arrived != nil && e.Arrived.Within != nil:
 		return float64(e.InWindow()) / e.WindowSeconds
 	}
 	return float64(e.Bytes) / e.WindowSeconds

@@ -22,6 +22,7 @@ type evidence struct {
 	perSecond      float64 // sent, in the unit of calibrated
 	calibrated     float64 // result.Offered.CalibratedPerSecond
 	loss           float64
+	behind         uint64 // requests over TCP, which loses none, without an answer yet
 	socketDrops    float64
 	sender         float64 // busy share of the hot threads
 	receiver       float64
@@ -71,7 +72,8 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	e.spins = load.Text("poll") == "busy" && e.asks
 	e.receiverSpins = e.spins || receiver.Arrived != nil && receiver.Arrived.Polled
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
-		e.loss = float64(a.Lost) / float64(a.Expected)
+		e.behind = a.Behind
+		e.loss = float64(a.Lost-min(a.Behind, a.Lost)) / float64(a.Expected)
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
 		e.queued = a.Backlog / receiver.WindowSeconds
 	}

@@ -82,6 +82,7 @@ var rules = []struct {
 	{result.ReceiverLimited, evidence.receiverStarved},
 	{result.PathLimited, evidence.pathOnSender},
 	{result.GeneratorLimited, evidence.senderBusy},
+	{result.PathLimited, evidence.fellBehind},
 	{result.GeneratorLimited, evidence.smallBuffer},
 	{result.GeneratorLimited, evidence.ranDry},
 	{result.PathLimited, evidence.crowdedOut},
@@ -237,6 +238,14 @@ func (e evidence) senderBusy() string {
 		return ""
 	}
 	return fmt.Sprintf("the sender's threads were busy %s, and it is not known what they reach without a path (not calibrated)", busyWords(e.sender, e.senderMost))
+}
+
+// fellBehind: a full socket is then one of requests that wait for their turn, and a larger one would hold more of them.
+func (e evidence) fellBehind() string {
+	if e.behind == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the answers came until the end, and were behind by %d requests: the path or the peer carries fewer; %s", e.behind, e.ends())
 }
 
 func (e evidence) smallBuffer() string {

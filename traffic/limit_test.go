@@ -411,6 +411,22 @@ func TestAReceiverThatPolls(t *testing.T) {
 	}
 }
 
+// TestJudgeRequestsBehind: over TCP none is lost, and a sender that could do no more is one whatever waits.
+func TestJudgeRequestsBehind(t *testing.T) {
+	for cpu, want := range map[float64]string{0.2: result.PathLimited, 0.99: result.GeneratorLimited} {
+		within := uint64(100)
+		asks := offering(bulk(10, cpu), result.Offered{TargetPacketsPerSecond: 1000})
+		asks.Arrived = &result.Arrived{Expected: 1900, Lost: 1900, Behind: 1900, Within: &within}
+		asks.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: 1900}}
+		there := bulk(1, 0.1)
+		there.Packets = within
+		got := Judge(nil, asks, there)
+		if got.Verdict != want || strings.Contains(got.Says, "lost") || cpu < 0.9 && !strings.Contains(got.Says, "behind by 1900 requests") {
+			t.Errorf("busy %g: %q (%s)", cpu, got.Verdict, got.Says)
+		}
+	}
+}
+
 // TestJudgeSpinning takes no busy thread for a limit that always polls.
 func TestJudgeSpinning(t *testing.T) {
 	asks := bulk(10, 1)

@@ -176,7 +176,7 @@ func slowPeer(t *testing.T, size int) string {
 }
 
 // TestAPeerThatIsBehindHasNotStalled: a tenth of the requests that are due gets through, and the socket is full of them. What
-// leaves it when nothing may leave any more has no time: it had none to be answered in.
+// leaves it when nothing may leave any more has no time: it had none to be answered in. What came is a result, with a verdict.
 func TestAPeerThatIsBehindHasNotStalled(t *testing.T) {
 	t.Parallel()
 	const wait = 0.2
@@ -187,11 +187,36 @@ func TestAPeerThatIsBehindHasNotStalled(t *testing.T) {
 			send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: slowPeer(t, 64<<10)})
 			send.make = make
 			end, err := send.Run(t.Context(), soon(500*time.Millisecond))
-			if err != nil || end.Arrived.Lost == 0 || !strings.Contains(end.Error, "behind") {
-				t.Errorf("%d lost, %q, %v", end.Arrived.Lost, end.Error, err)
+			if err != nil || end.Error != "" || end.Arrived.Behind == 0 || end.Arrived.Behind != end.Arrived.Lost {
+				t.Errorf("%d behind of %d lost, %q, %v", end.Arrived.Behind, end.Arrived.Lost, end.Error, err)
+			}
+			there := result.PairEnd{WindowSeconds: end.WindowSeconds, Threads: 1, Packets: 500, Bytes: 500 << 16}
+			if limit := traffic.Judge(with(load), end, there); limit.Verdict == "" || limit.Verdict == result.RateReached || strings.Contains(limit.Says, "lost") {
+				t.Errorf("%+v", limit)
 			}
 			if h := end.Latencies[result.LatencyActual]; h.Count == 0 || h.Min < wait {
 				t.Errorf("of answers that take 0.25 s, and requests that were waited for for %g s: %+v", wait, h)
+			}
+		})
+	}
+}
+
+// TestAnswersOfOtherTimesAreAResult: the window's requests all wait behind those of before it, whose answers are the path's rate.
+func TestAnswersOfOtherTimesAreAResult(t *testing.T) {
+	t.Parallel()
+	for engine, make := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			load := result.Options{"rate": 5e3, "message": 100, "response": 1, "wait": 0.1}
+			send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: slowPeer(t, 100)})
+			send.make = make
+			when := traffic.Schedule{Start: time.Now().Add(20 * time.Millisecond), WarmUp: 400 * time.Millisecond, Window: 200 * time.Millisecond}
+			end, err := send.Run(t.Context(), when)
+			if err != nil || end.Error != "" || end.Packets != 0 || end.InWindow() == 0 || end.Arrived.Behind == 0 {
+				t.Fatalf("%d answered, %d in the window, %d behind, %q, %v", end.Packets, end.InWindow(), end.Arrived.Behind, end.Error, err)
+			}
+			if rate := end.PerSecond(); rate > 1500 {
+				t.Errorf("%g transactions a second of a peer that answers 1000", rate)
 			}
 		})
 	}

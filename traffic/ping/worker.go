@@ -150,8 +150,12 @@ func (w *worker) ask(ctx context.Context, e engine, s setup, when traffic.Schedu
 	if end.Opposite != nil {
 		end.Opposite.WindowSeconds = end.WindowSeconds
 	}
-	if err == nil {
-		err = w.judge(end, o.silent)
+	switch {
+	case err != nil:
+	case w.behind(o):
+		end.Arrived.Behind = o.lost
+	default:
+		err = w.judge(end)
 	}
 	if err != nil {
 		end.Error = err.Error()
@@ -210,15 +214,19 @@ func (w *worker) readBack(end *result.PairEnd, bytes uint64) {
 	}
 }
 
-// judge says what is wrong with a sender's window that ended in time. Silent is a peer of whom nothing came in the end.
-func (w *worker) judge(end result.PairEnd, silent bool) error {
+// behind tells of a peer that answered until the end, but fewer requests than were asked. Over TCP none is lost, so all wait behind the
+// first: it may be that the window's have no answer, while those of before it came in the window and are what the path carries.
+func (w *worker) behind(o outcome) bool {
+	return !w.load.udp && !o.silent && o.lost > 0 && o.within > 0
+}
+
+// judge says what is wrong with a sender's window that ended in time.
+func (w *worker) judge(end result.PairEnd) error {
 	switch {
 	case end.Packets == 0 && w.load.open() && end.Arrived.Expected+end.Offered.Refused == 0:
 		return fmt.Errorf("no request was due in the window: at %g a second it must be longer", w.load.rate)
 	case end.Packets == 0:
 		return errors.New("no request was answered in the window")
-	case end.Arrived.Lost > 0 && !w.load.udp && !silent:
-		return fmt.Errorf("the answers, which came until the end, were behind by %d requests %s after the trial: the path or the peer carries fewer; what these had waited by then is in the latencies", end.Arrived.Lost, w.load.wait)
 	case end.Arrived.Lost > 0 && !w.load.udp:
 		return fmt.Errorf("the peer stalled: %d requests were open %s after the trial; what they had waited by then is in the latencies", end.Arrived.Lost, w.load.wait)
 	}
