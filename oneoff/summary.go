@@ -85,7 +85,11 @@ func (o Outcome) loadWords() []string {
 // sentPackets are the packets that an end sent in its window: of one that waits for answers its requests, also those that had none.
 func sentPackets(end result.PairEnd) uint64 {
 	if end.Asks() && end.Arrived != nil {
-		return end.Arrived.Expected
+		sent := end.Arrived.Expected
+		if end.Offered != nil {
+			sent -= min(sent, end.Offered.Unsent)
+		}
+		return sent
 	}
 	return end.Packets
 }

@@ -22,6 +22,8 @@ type Offered struct {
 	HeldSeconds float64 `json:"held_seconds,omitempty"`
 	// Refused counts sends that the system turned away: no buffer (ENOBUFS), no room.
 	Refused uint64 `json:"refused,omitempty"`
+	// Unsent counts requests that had their place among those under way and never left, because the socket was full.
+	Unsent uint64 `json:"unsent,omitempty"`
 	// Method is how packets left: "udp-segment", "sendmmsg", "xdp-live-frames",
 	// "af-packet"; Why says why not the better one.
 	Method string `json:"method,omitempty"`

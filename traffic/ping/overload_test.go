@@ -186,13 +186,25 @@ func TestAPeerThatIsBehindHasNotStalled(t *testing.T) {
 			load := result.Options{"rate": 10e3, "message": 64 << 10, "response": 1, "wait": wait}
 			send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: slowPeer(t, 64<<10)})
 			send.make = make
-			end, err := send.Run(t.Context(), soon(500*time.Millisecond))
+			when := soon(500 * time.Millisecond)
+			when.WarmUp, when.Interval = 0, 100*time.Millisecond
+			end, err := send.Run(t.Context(), when)
 			if err != nil || end.Error != "" || end.Arrived.Behind == 0 || end.Arrived.Behind != end.Arrived.Lost {
 				t.Errorf("%d behind of %d lost, %q, %v", end.Arrived.Behind, end.Arrived.Lost, end.Error, err)
 			}
 			there := result.PairEnd{WindowSeconds: end.WindowSeconds, Threads: 1, Packets: 500, Bytes: 500 << 16}
 			if limit := traffic.Judge(with(load), end, there); limit.Verdict == "" || limit.Verdict == result.RateReached || strings.Contains(limit.Says, "lost") {
 				t.Errorf("%+v", limit)
+			}
+			if left := end.Arrived.Expected - end.Offered.Unsent; end.Calls != left || end.Bytes != left<<16 || engine == "own" && end.Offered.Unsent == 0 {
+				t.Errorf("%d sent, %d bytes, of %d that were due and %d that never left", end.Calls, end.Bytes, end.Arrived.Expected, end.Offered.Unsent)
+			}
+			sum := uint64(0)
+			for _, i := range end.Intervals {
+				sum += i.Bytes
+			}
+			if sum != end.Bytes {
+				t.Errorf("the intervals have %d bytes of %d", sum, end.Bytes)
 			}
 			if h := end.Latencies[result.LatencyActual]; h.Count == 0 || h.Min < wait {
 				t.Errorf("of answers that take 0.25 s, and requests that were waited for for %g s: %+v", wait, h)

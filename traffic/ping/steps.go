@@ -56,7 +56,7 @@ func (s *steps) take(e *ended, closed bool) {
 		s.now.times.Record(e.done - since)
 	}
 	switch { // as sum and asked count the window's: a late answer's payload went when it was lost
-	case e.state == refused, e.state == lateAnswer:
+	case e.state == refused, e.state == due, e.state == lateAnswer:
 	case !e.read:
 		s.now.writes++
 	case e.state == answered:

@@ -56,6 +56,7 @@ type tally struct {
 	answered, late, lost, refuse uint64 // of the window's requests
 	reads                        uint64 // of those answered
 	unread                       uint64 // reads that were lost, or answered late
+	unsent                       uint64 // of those lost: they never left
 	within                       uint64 // answers that came in the window, of all requests
 	duplicate, corrupt           uint64
 	silent                       bool   // a flow with open requests had no answer for as long as one is waited for
@@ -134,6 +135,7 @@ func (t *tally) count(e *ended) {
 		return
 	case due: // at the trial's end, as the next: it has no time at which it left
 		t.miss(e)
+		t.unsent++
 		if !t.closed {
 			t.intended.Record(e.done - e.intended)
 		}
@@ -213,6 +215,7 @@ func (t *tally) undecided(r *request, now int64) bool {
 // outcome is the sum of what several threads counted.
 type outcome struct {
 	answered, late, lost, refused uint64
+	unsent                        uint64 // of those lost: they never left
 	within                        uint64 // answers in the window
 	reads                         uint64 // of those answered
 	unread                        uint64 // reads that were lost, or answered late
@@ -230,6 +233,7 @@ func sum(tallies []*tally) outcome {
 		o.within += t.within
 		o.reads += t.reads
 		o.unread += t.unread
+		o.unsent += t.unsent
 		o.late += t.late
 		o.lost += t.lost
 		o.refused += t.refuse
@@ -255,5 +259,8 @@ func sum(tallies []*tally) outcome {
 	return o
 }
 
-// requests is how many of the window's requests the socket took.
+// requests is how many of the window's requests had their place among those under way.
 func (o outcome) requests() uint64 { return o.answered + o.late + o.lost }
+
+// sent is how many of them the socket took.
+func (o outcome) sent() uint64 { return o.requests() - o.unsent }

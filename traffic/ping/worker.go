@@ -177,9 +177,9 @@ func (w *worker) asked(e engine, o outcome, before, after snapshot) result.PairE
 	method, why := w.load.method()
 	spent := after.spent.Since(before.spent)
 	end := result.PairEnd{
-		Bytes:          (o.requests() - o.reads - o.unread) * uint64(w.load.message),
+		Bytes:          (o.sent() - o.reads - o.unread) * uint64(w.load.message),
 		Packets:        o.answered,
-		Calls:          o.requests(),
+		Calls:          o.sent(),
 		CPUSeconds:     spent.CPU.Seconds(),
 		BusiestSeconds: spent.Busiest().Seconds(),
 		Threads:        e.threads(),
@@ -189,6 +189,7 @@ func (w *worker) asked(e engine, o outcome, before, after snapshot) result.PairE
 			Lag:                    o.lag,
 			WaitSeconds:            spent.Wait.Seconds(),
 			Refused:                o.refused,
+			Unsent:                 o.unsent,
 			Method:                 method,
 			Why:                    why,
 		},
