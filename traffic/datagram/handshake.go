@@ -31,6 +31,7 @@ const (
 	otherLoad    uint16 = 2
 	otherSession uint16 = 3
 	noSockets    uint16 = 4
+	noFiles      uint16 = 5
 )
 
 var statusSays = map[uint16]string{
@@ -38,6 +39,7 @@ var statusSays = map[uint16]string{
 	otherLoad:    "the receiver expects another number of flows, message or direction",
 	otherSession: "the receiver already serves another sender",
 	noSockets:    "the receiver could not open its UDP sockets",
+	noFiles:      "the receiver may open no more files: raise its limit (ulimit -n)",
 }
 
 // The notes.

@@ -45,8 +45,16 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		if !ln.greet(b, conn) {
 			conn.Close()
 		}
-	})
+	}, lack)
 	return newWorker(l, order, nil, ln), nil
+}
+
+// lack tells a sender that there is no file for its connection.
+func lack(b []byte, conn net.Conn) {
+	if _, err := decodeHello(b); err == nil {
+		conn.Write(encodeAnswer(noFiles, nil))
+	}
+	conn.Close()
 }
 
 // greet takes a sender through the rest of the handshake, which isDone ends, and

@@ -33,6 +33,7 @@ const (
 	otherFlows
 	otherFamily
 	taken
+	noFiles
 )
 
 var statusSays = map[uint16]string{
@@ -41,6 +42,7 @@ var statusSays = map[uint16]string{
 	otherFlows:   "the receiver expects other flows (flows, vary)",
 	otherFamily:  "the receiver has an address of the other family",
 	taken:        "the receiver already serves another sender",
+	noFiles:      "the receiver may open no more files: raise its limit (ulimit -n)",
 }
 
 // errForeignHello is a connection of somebody who is no sender of ours.

@@ -90,7 +90,7 @@ func newListener(socket net.Listener, reserved []*net.UDPConn, l load, want hell
 			return all.phases[probing].packets, err
 		},
 	}
-	ln.door.Open(helloSize, ln.greet)
+	ln.door.Open(helloSize, ln.greet, ln.lack)
 	return ln
 }
 
@@ -126,6 +126,14 @@ func (ln *listener) greet(b []byte, conn net.Conn) {
 		close(ln.joined)
 		ln.last <- ln.serve(conn)
 	}
+}
+
+// lack tells a sender that there is no file for its connection.
+func (ln *listener) lack(b []byte, conn net.Conn) {
+	if _, err := decodeHello(b); err == nil {
+		_, _ = conn.Write(encodeAnswer(noFiles, ln.session))
+	}
+	conn.Close()
 }
 
 // serve answers a sender until its last word.

@@ -26,7 +26,7 @@ func testListener(t *testing.T) *listener {
 		joined: make(chan struct{}), last: make(chan parting, 1),
 		probed: func() (uint64, error) { return 5, nil },
 	}
-	ln.door.Open(helloSize, ln.greet)
+	ln.door.Open(helloSize, ln.greet, ln.lack)
 	t.Cleanup(ln.close)
 	return ln
 }

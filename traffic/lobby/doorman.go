@@ -4,6 +4,7 @@ package lobby
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -11,6 +12,9 @@ import (
 	"sync"
 	"time"
 )
+
+// lastPatience is how long a connection may take to introduce itself that only hears of the lack of files.
+const lastPatience = time.Second
 
 // Doorman accepts connections that have yet to say who they are. Strangers cost it
 // little: so many at a time, each for so long. Once it is shut nothing listens any more,
@@ -20,6 +24,7 @@ type Doorman struct {
 	most     int
 	patience time.Duration
 	handlers sync.WaitGroup
+	spare    *Spare
 
 	mu       sync.Mutex
 	shut     bool
@@ -49,43 +54,60 @@ func BindAddress(address string) string {
 // NewDoorman is one who lets so many connections be unidentified at once, each for so
 // long, from Open on.
 func NewDoorman(socket net.Listener, most int, patience time.Duration) *Doorman {
-	return &Doorman{socket: socket, most: most, patience: patience}
+	return &Doorman{socket: socket, most: most, patience: patience, spare: NewSpare()}
 }
 
 // Open begins to accept. Greet runs for each connection that has introduced itself, with
 // the bytes, so many, by which it did; the deadline of the introduction is still on it.
-// Who says less is hung up on.
-func (d *Doorman) Open(size int, greet func(hello []byte, conn net.Conn)) {
+// Who says less is hung up on. Lack has in place of greet the connection that came when
+// there was no file for another one: it says so, and closes it.
+func (d *Doorman) Open(size int, greet, lack func(hello []byte, conn net.Conn)) {
 	d.handlers.Go(func() {
+		defer d.spare.Close()
 		for {
-			conn, err := d.socket.Accept()
-			if err != nil {
-				return // closed, or out of descriptors: then nobody comes, and a run says so
-			}
-			if !d.admit(conn) {
+			conn, last, err := d.spare.Accept(d.socket)
+			switch {
+			case errors.Is(err, net.ErrClosed), err != nil && d.isShut():
+				return
+			case err != nil:
+				time.Sleep(AcceptPause)
+			case !d.admit(conn, last):
 				conn.Close()
-				continue
+				d.spare.Restore()
+			case last: // one at a time, as there is one spare file
+				d.introduce(size, conn, lack)
+				d.spare.Restore()
+			default:
+				d.handlers.Go(func() { d.introduce(size, conn, greet) })
 			}
-			d.handlers.Go(func() {
-				hello := make([]byte, size)
-				_, err := io.ReadFull(conn, hello)
-				d.introduced(conn)
-				if err != nil {
-					conn.Close()
-					return
-				}
-				greet(hello, conn)
-			})
 		}
 	})
+}
+
+func (d *Doorman) introduce(size int, conn net.Conn, then func(hello []byte, conn net.Conn)) {
+	hello := make([]byte, size)
+	_, err := io.ReadFull(conn, hello)
+	d.introduced(conn)
+	if err != nil {
+		conn.Close()
+		return
+	}
+	then(hello, conn)
+}
+
+func (d *Doorman) isShut() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.shut
 }
 
 // Address is where it listens, or did.
 func (d *Doorman) Address() net.Addr { return d.socket.Addr() }
 
 // admit takes a connection among those that have yet to introduce themselves. The one
-// that has waited longest makes way, so that silent strangers keep nobody out.
-func (d *Doorman) admit(conn net.Conn) bool {
+// that has waited longest makes way, so that silent strangers keep nobody out. The last
+// one for which there was a file has less time, as nobody else can come meanwhile.
+func (d *Doorman) admit(conn net.Conn, last bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shut {
@@ -96,7 +118,11 @@ func (d *Doorman) admit(conn net.Conn) bool {
 		d.greeting = d.greeting[1:]
 	}
 	d.greeting = append(d.greeting, conn)
-	conn.SetDeadline(time.Now().Add(d.patience)) // under the lock: Shut shortens it
+	patience := d.patience
+	if last {
+		patience = min(patience, lastPatience)
+	}
+	conn.SetDeadline(time.Now().Add(patience)) // under the lock: Shut shortens it
 	return true
 }
 

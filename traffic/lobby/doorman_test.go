@@ -18,7 +18,7 @@ func door(t *testing.T, most int, patience time.Duration) (*Doorman, chan string
 	d.Open(1, func(hello []byte, conn net.Conn) {
 		defer conn.Close()
 		heard <- string(hello)
-	})
+	}, func([]byte, net.Conn) { t.Error("no file was left") })
 	t.Cleanup(func() { d.Shut(); d.Wait() })
 	return d, heard
 }

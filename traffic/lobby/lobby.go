@@ -53,6 +53,17 @@ func (y *Lobby[A, F]) Find(token Token) *Group[A, F] {
 	return y.groups[i]
 }
 
+// Remove takes a group out of the lobby, and returns its flows.
+func (y *Lobby[A, F]) Remove(token Token) (gone []F) {
+	y.groups = slices.DeleteFunc(y.groups, func(g *Group[A, F]) bool {
+		if g.Token == token {
+			gone = g.Present()
+		}
+		return g.Token == token
+	})
+	return gone
+}
+
 // Clear empties the lobby and returns all flows but those of one group.
 func (y *Lobby[A, F]) Clear(kept *Group[A, F]) (gone []F) {
 	for _, g := range y.groups {

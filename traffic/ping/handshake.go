@@ -43,11 +43,15 @@ const (
 	challenge    uint16 = 3 // UDP: say hello again with this cookie
 	joined       uint16 = 4 // UDP: other flows are missing yet
 	goodbye      uint16 = 5 // UDP: the farewell has come
+	noFiles      uint16 = 6
+	noSockets    uint16 = 7 // UDP
 )
 
 var statusSays = map[uint16]string{
 	otherVersion: "the receiver speaks another version of the handshake",
 	otherSession: "the receiver already serves another sender",
+	noFiles:      "the receiver may open no more files, and needs one for each flow: use fewer, or raise its limit (ulimit -n)",
+	noSockets:    "the receiver could not make a socket for each flow",
 }
 
 // errForeign is a message of somebody who is no sender of ours; it gets no answer.

@@ -67,9 +67,10 @@ type streamListener struct {
 	door  *lobby.Doorman
 	ready chan session
 
-	mu    sync.Mutex
-	done  bool
-	lobby lobby.Lobby[sizes, net.Conn]
+	mu     sync.Mutex
+	done   bool
+	lacked token // the last session for which there were not files enough; zero: none
+	lobby  lobby.Lobby[sizes, net.Conn]
 }
 
 func listenStreams(ctx context.Context, l load, address string) (listener, error) {
@@ -78,7 +79,7 @@ func listenStreams(ctx context.Context, l load, address string) (listener, error
 		return nil, err
 	}
 	ln := &streamListener{load: l, door: lobby.NewDoorman(socket, mostGreeting, handshakeTimeout), ready: make(chan session, 1)}
-	ln.door.Open(helloSize, ln.greet)
+	ln.door.Open(helloSize, ln.greet, ln.lack)
 	return ln, nil
 }
 
@@ -99,6 +100,22 @@ func (ln *streamListener) greet(b []byte, conn net.Conn) {
 	}
 }
 
+// lack tells a sender, at the connections that have come, that there is no file for all of them.
+func (ln *streamListener) lack(b []byte, conn net.Conn) {
+	conns := []net.Conn{conn}
+	if h, err := decodeHello(b); err == nil {
+		ln.mu.Lock()
+		ln.lacked = h.Token
+		conns = append(conns, ln.lobby.Remove(h.Token)...)
+		ln.mu.Unlock()
+		for _, c := range conns {
+			b := answer{Status: noFiles}.encode()
+			c.Write(b[:])
+		}
+	}
+	closeConns(conns)
+}
+
 // join adds a connection to its session and, when it was the last one, hands the
 // session over. A welcome is answered only then.
 func (ln *streamListener) join(h hello, conn net.Conn) (status uint16) {
@@ -107,8 +124,11 @@ func (ln *streamListener) join(h hello, conn net.Conn) (status uint16) {
 	}
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
-	if ln.done || h.Purpose != greets {
+	switch {
+	case ln.done || h.Purpose != greets:
 		return otherSession
+	case ln.lacked == h.Token && h.Token != token{}: // which spoke only after its session was told
+		return noFiles
 	}
 	g, gone := ln.lobby.Join(h.Token, h.sizes(), int(h.Index), int(h.Total), conn)
 	closeConns(gone)

@@ -183,8 +183,11 @@ func (g *greeter) join(h hello, from netip.AddrPort) (status uint16) {
 func (g *greeter) complete(winner *udpGroup) (status uint16) {
 	g.lobby.Clear(winner)
 	conns, err := splitFlows(g.load, g.socket, winner.Flows)
+	if lobby.NoFiles(err) {
+		return noFiles
+	}
 	if err != nil {
-		return otherSession // out of descriptors: no session gets complete, and Run says so
+		return noSockets
 	}
 	g.winner, g.load, g.conns = winner, g.load.of(winner.About, len(winner.Flows)), conns
 	g.reply = make([]byte, g.load.response)

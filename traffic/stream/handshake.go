@@ -28,6 +28,7 @@ const (
 	otherCount   uint16 = 2
 	otherSession uint16 = 3
 	otherWay     uint16 = 4
+	noFiles      uint16 = 5
 )
 
 var statusSays = map[uint16]string{
@@ -35,6 +36,7 @@ var statusSays = map[uint16]string{
 	otherCount:   "the receiver expects another number of streams",
 	otherSession: "the receiver already serves another sender",
 	otherWay:     "the receiver expects traffic in another direction",
+	noFiles:      "the receiver may open no more files, and needs one for each connection: use fewer, or raise its limit (ulimit -n)",
 }
 
 // errForeign is a connection of somebody who is no sender of ours; it is closed

@@ -25,9 +25,10 @@ type listener struct {
 	door    *lobby.Doorman
 	streams chan []*net.TCPConn // the complete session's, once
 
-	mu    sync.Mutex
-	done  bool
-	lobby lobby.Lobby[struct{}, *net.TCPConn]
+	mu     sync.Mutex
+	done   bool
+	lacked token // the last session for which there were not files enough; zero: none
+	lobby  lobby.Lobby[struct{}, *net.TCPConn]
 }
 
 func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
@@ -39,7 +40,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		load: l, door: lobby.NewDoorman(socket, l.connections()+spareHandshakes, handshakeTimeout),
 		streams: make(chan []*net.TCPConn, 1),
 	}
-	ln.door.Open(helloSize, ln.greet)
+	ln.door.Open(helloSize, ln.greet, ln.lack)
 	w := newWorker(l, order, nil)
 	w.listener = ln
 	return w, nil
@@ -59,6 +60,23 @@ func (ln *listener) greet(b []byte, conn net.Conn) {
 	}
 }
 
+// lack tells a sender, at the connections that have come, that there is no file for all of them.
+func (ln *listener) lack(b []byte, conn net.Conn) {
+	conns := []*net.TCPConn{conn.(*net.TCPConn)}
+	h, err := decodeHello(b)
+	if err == nil {
+		ln.mu.Lock()
+		ln.lacked = h.Token
+		conns = append(conns, ln.lobby.Remove(h.Token)...)
+		ln.mu.Unlock()
+		answer := encodeAnswer(noFiles)
+		for _, c := range conns {
+			c.Write(answer[:])
+		}
+	}
+	closeConns(conns)
+}
+
 // join adds a connection to its session and, when it was the last one, hands
 // the session over. A welcome is answered only then.
 func (ln *listener) join(h hello, conn *net.TCPConn) (status uint16) {
@@ -73,8 +91,11 @@ func (ln *listener) join(h hello, conn *net.TCPConn) (status uint16) {
 	}
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
-	if ln.done {
+	switch {
+	case ln.done:
 		return otherSession
+	case ln.lacked == h.Token && h.Token != token{}: // which spoke only after its session was told
+		return noFiles
 	}
 	g, gone := ln.lobby.Join(h.Token, struct{}{}, int(h.Index), int(h.Total), conn)
 	closeConns(gone)

@@ -1,0 +1,65 @@
+package lobby
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Spare is a file kept in reserve: a listener whose process may open no more files gives it up for one more connection, so that
+// whoever connects is told why nobody serves it, and does not wait until it gives up.
+type Spare struct {
+	mu   sync.Mutex
+	file *os.File // nil while it is given up
+}
+
+// NewSpare opens it, where there is a file left for it.
+func NewSpare() *Spare {
+	s := &Spare{}
+	s.Restore()
+	return s
+}
+
+// Accept is the listener's. Last tells that the connection has the spare's place and no more files can be had: it is to be told so and
+// closed soon, and then Restore is called.
+func (s *Spare) Accept(listener net.Listener) (conn net.Conn, last bool, err error) {
+	conn, err = listener.Accept()
+	if !NoFiles(err) {
+		return conn, false, err
+	}
+	s.giveUp()
+	conn, err = listener.Accept()
+	had := s.Restore() // files may have come back while nobody came
+	return conn, err == nil && !had, err
+}
+
+// Restore takes the spare's place again, and tells whether it could be had.
+func (s *Spare) Restore() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		s.file, _ = os.Open(os.DevNull)
+	}
+	return s.file != nil
+}
+
+func (s *Spare) giveUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file.Close() // which takes nil
+	s.file = nil
+}
+
+// Close gives it up for good; nothing is accepted by it any more.
+func (s *Spare) Close() { s.giveUp() }
+
+// NoFiles tells whether an error is that this process, or the system, may open no more files.
+func NoFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// AcceptPause is how long a listener rests that could not accept: it is out of files, or somebody was gone again.
+const AcceptPause = 50 * time.Millisecond

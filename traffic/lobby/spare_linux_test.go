@@ -1,0 +1,80 @@
+package lobby
+
+import (
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestWithoutFiles runs a doorman in a process of its own, whose files are all open: who comes is told, and who comes when there are
+// files again is let in.
+func TestWithoutFiles(t *testing.T) {
+	const asked = "LOBBY_WITHOUT_FILES"
+	if os.Getenv(asked) == "" {
+		c := exec.Command(os.Args[0], "-test.run=^TestWithoutFiles$", "-test.timeout=30s")
+		c.Env = append(os.Environ(), asked+"=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return
+	}
+	socket, err := Listen(t.Context(), "127.0.0.1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDoorman(socket, 4, 5*time.Second)
+	say := func(word string) func([]byte, net.Conn) {
+		return func(hello []byte, conn net.Conn) { _, _ = io.WriteString(conn, word+string(hello)); conn.Close() }
+	}
+	d.Open(1, say("in"), say("no"))
+	client, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken []int
+	for {
+		fd, err := syscall.Dup(1)
+		if err != nil {
+			break
+		}
+		taken = append(taken, fd)
+		if len(taken) == 1 {
+			_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(fd) + 8, Max: uint64(fd) + 8})
+		}
+	}
+	meet := func(fd int) string {
+		if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: d.Address().(*net.TCPAddr).Port}); err != nil {
+			t.Fatal(err)
+		}
+		_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 10})
+		_, _ = unix.Write(fd, []byte("!"))
+		b := make([]byte, 8)
+		n, err := unix.Read(fd, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[:n])
+	}
+	if got := meet(client); got != "no!" {
+		t.Errorf("without files one is told %q", got)
+	}
+	unix.Close(client)
+	for _, fd := range taken {
+		syscall.Close(fd)
+	}
+	again, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := meet(again); got != "in!" {
+		t.Errorf("with files again one is told %q", got)
+	}
+	d.Shut()
+	d.Wait()
+}
