@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby"
 )
 
 // Native is the receiver of windtunnel's own senders, a server as those of the
@@ -98,9 +99,10 @@ func cannotListen(n Native, err error) error {
 // accept takes connections until the listener closes. Running out of descriptors
 // costs the newcomers alone.
 func (s *native) accept(ctx context.Context) error {
-	const pause = 50 * time.Millisecond
+	spare := lobby.NewSpare()
+	defer spare.Close()
 	for {
-		conn, err := s.listener.Accept()
+		conn, last, err := spare.Accept(s.listener)
 		switch {
 		case ctx.Err() != nil:
 			if err == nil {
@@ -111,16 +113,20 @@ func (s *native) accept(ctx context.Context) error {
 			return err
 		case err != nil:
 			select {
-			case <-time.After(pause):
+			case <-time.After(lobby.AcceptPause):
 			case <-ctx.Done():
 			}
 		default:
 			w := newWire(conn, longestAsk)
 			if !s.enter(w) {
 				conn.Close()
+				spare.Restore()
 				continue
 			}
-			s.handlers.Go(func() { s.handle(ctx, w) })
+			s.handlers.Go(func() {
+				s.handle(ctx, w, last)
+				spare.Restore()
+			})
 		}
 	}
 }
@@ -211,10 +217,10 @@ func (s *native) tell(e traffic.ServerEvent) {
 	s.config.Event(e)
 }
 
-// handle speaks with one connection, whatever it is.
-func (s *native) handle(ctx context.Context, w *wire) {
+// handle speaks with one connection, whatever it is. Last is one that came when there was no file for another.
+func (s *native) handle(ctx context.Context, w *wire, last bool) {
 	defer s.leave(w)
-	session := &session{server: s, wire: w, client: w.conn.RemoteAddr().String()}
+	session := &session{server: s, wire: w, client: w.conn.RemoteAddr().String(), last: last}
 	err := session.run(ctx)
 	e := traffic.ServerEvent{Protocol: s.Name(), Session: session.number, Client: session.client}
 	var no refusal

@@ -31,6 +31,7 @@ type session struct {
 	wire   *wire
 	client string
 	number uint64
+	last   bool // there is no file for anything more
 	kind   traffic.Kind
 	load   result.Options
 	times  times
@@ -70,7 +71,11 @@ func (s *session) greet() error {
 		return fmt.Errorf("greeting: %w", err)
 	}
 	var theirs hello
-	if err := s.wire.read(&theirs, helloPatience); err != nil {
+	patience := helloPatience
+	if s.last { // nobody else can come meanwhile
+		patience = time.Second
+	}
+	if err := s.wire.read(&theirs, patience); err != nil {
 		return fmt.Errorf("waiting for a hello: %w", err)
 	}
 	if theirs.Windtunnel != protocolVersion || theirs.Role != roleSend {
@@ -82,6 +87,9 @@ func (s *session) greet() error {
 
 // measure takes the sender's order and runs it.
 func (s *session) measure(ctx context.Context) error {
+	if s.last {
+		return refuse("this receiver may open no more files: raise its limit (ulimit -n), or try again later")
+	}
 	var order ask
 	if err := s.wire.read(&order, preparePatience); err != nil {
 		return fmt.Errorf("waiting for an order: %w", err)

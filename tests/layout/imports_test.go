@@ -55,7 +55,7 @@ var rules = []rule{
 	{"agent", "agent/proto agent/ours testbed testbed/* traffic traffic/kinds traffic/generator measure measure/profile measure/system ktime result", "an agent builds, runs and samples"},
 	{"run/fake", "run result", "the fake stands beside the interface"},
 	{"run", "scenario datapath datapath/paths testbed agent agent/proto search stats result traffic", "the only conductor"},
-	{"oneoff", "traffic traffic/kinds search result", "traffic by hand"},
+	{"oneoff", "traffic traffic/kinds traffic/lobby search result", "traffic by hand, and a server that meets senders"},
 	{"analysis", "result stats", "findings come from records alone"},
 	{"report", "analysis result", "a report needs no machine"},
 	{"history", "analysis stats result", "a history is of records, wherever they were made"},
