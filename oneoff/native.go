@@ -54,6 +54,7 @@ type native struct {
 	config   traffic.ServerConfig
 	doors    doors
 	listener net.Listener
+	spare    *lobby.Spare
 	handlers sync.WaitGroup
 
 	mu       sync.Mutex
@@ -73,7 +74,7 @@ func (n Native) Serve(ctx context.Context, config traffic.ServerConfig) error {
 		return cannotListen(n, err)
 	}
 	config.MaxClients = max(config.MaxClients, 1)
-	s := &native{Native: n, config: config, doors: doors{ports: n.DataPorts}, listener: listener, open: map[net.Conn]*wire{}}
+	s := &native{Native: n, config: config, doors: doors{ports: n.DataPorts}, listener: listener, spare: lobby.NewSpare(), open: map[net.Conn]*wire{}}
 	if config.Ready != nil {
 		config.Ready([]string{listener.Addr().String()})
 	}
@@ -99,10 +100,9 @@ func cannotListen(n Native, err error) error {
 // accept takes connections until the listener closes. Running out of descriptors
 // costs the newcomers alone.
 func (s *native) accept(ctx context.Context) error {
-	spare := lobby.NewSpare()
-	defer spare.Close()
+	defer s.spare.Close()
 	for {
-		conn, last, err := spare.Accept(s.listener)
+		conn, last, err := s.spare.Accept(s.listener)
 		switch {
 		case ctx.Err() != nil:
 			if err == nil {
@@ -120,12 +120,12 @@ func (s *native) accept(ctx context.Context) error {
 			w := newWire(conn, longestAsk)
 			if !s.enter(w) {
 				conn.Close()
-				spare.Restore()
+				s.spare.Restore()
 				continue
 			}
 			s.handlers.Go(func() {
 				s.handle(ctx, w, last)
-				spare.Restore()
+				s.spare.Restore()
 			})
 		}
 	}

@@ -23,6 +23,7 @@ const (
 	ErrorTotalRate       = 27
 	ErrorMaxDuration     = 37
 	ErrorListen          = 102
+	ErrorAccept          = 104
 	ErrorRecvCookie      = 106
 	ErrorMessage         = 110
 	ErrorRecvParams      = 114
@@ -50,6 +51,7 @@ var errorSays = map[int]string{
 	ErrorTotalRate:       "the total rate is above the server's limit: ask for less",
 	ErrorMaxDuration:     "the test would last longer than the server allows: ask for less",
 	ErrorListen:          "it could not listen for the streams",
+	ErrorAccept:          "it could not accept the connection",
 	ErrorRecvCookie:      "it did not receive the cookie",
 	ErrorMessage:         "it received a message that it does not know",
 	ErrorRecvParams:      "it could not read the parameters",

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"windtunnel/traffic/lobby"
 )
 
 // greeter owns the server's UDP port. A client greets from the socket of each
@@ -193,7 +195,10 @@ func (g *greeter) answer(t *turn, reply []byte, from netip.AddrPort) {
 	conn, err := t.dial(from, g.port())
 	if err != nil { // else the client gives up by itself, and its session says why
 		var option *OptionError
-		if errors.As(err, &option) && len(t.failed) == 0 {
+		if lobby.NoFiles(err) {
+			err = &sessionError{number: ErrorStreamAccept, err: errNoFiles}
+		}
+		if (errors.As(err, &option) || errors.Is(err, errNoFiles)) && len(t.failed) == 0 {
 			t.failed <- err
 		}
 		return

@@ -14,11 +14,14 @@ import (
 	"time"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby"
 )
 
 const (
 	// cookieTimeout is how long a connection may take to say whose it is.
 	cookieTimeout = 10 * time.Second
+	// lackTimeout is the same where nobody else can come meanwhile.
+	lackTimeout = time.Second
 	// mostClients is the bound on sessions where the options name none, and
 	// mostUnknown on connections that have not said whose they are: of more, the one
 	// that has been silent for longest is closed, as whoever means it says so at once.
@@ -37,6 +40,7 @@ type server struct {
 	observe func(session uint64, client string) Observer
 	tcp     *net.TCPListener
 	greeter *greeter
+	spare   *lobby.Spare
 	stop    context.CancelFunc // ends Serve
 
 	running sync.WaitGroup
@@ -144,6 +148,7 @@ func (s *server) listen(ctx context.Context) error {
 		s.tcp.Close()
 		return fmt.Errorf("listening for the UDP streams of iperf3 clients: %w%s", err, s.deafHint(err))
 	}
+	s.spare = lobby.NewSpare()
 	s.greeter = newGreeter(packets.(*net.UDPConn), s.options.BindDevice)
 	return nil
 }
@@ -153,25 +158,62 @@ func (s *server) deafHint(err error) string {
 	if s.options.Host != "" && errors.Is(err, syscall.EADDRNOTAVAIL) {
 		return "; is " + s.options.Host + " an address of this host?"
 	}
+	if lobby.NoFiles(err) {
+		return "; raise the limit of open files (ulimit -n)"
+	}
 	return "; name another port if this one is taken"
 }
 
 // accept numbers the connections: their order is that of a client's streams.
 func (s *server) accept(ctx context.Context) {
+	defer s.spare.Close()
 	for index := uint64(0); ; index++ {
-		conn, err := s.tcp.AcceptTCP()
+		accepted, last, err := s.spare.Accept(s.tcp)
 		if ctx.Err() != nil {
 			if err == nil {
-				conn.Close()
+				accepted.Close()
 			}
 			return
 		}
-		if err != nil { // out of descriptors, or a client that is gone already
+		if err != nil { // out of files, or a client that is gone already
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
+		conn := accepted.(*net.TCPConn)
 		s.hold(conn, index)
-		s.running.Go(func() { s.welcome(ctx, conn, index) })
+		s.running.Go(func() {
+			if last {
+				s.lack(ctx, conn, index)
+				s.spare.Restore()
+			} else {
+				s.welcome(ctx, conn, index)
+			}
+		})
+	}
+}
+
+// errNoFiles is what a client is told, with its errno.
+var errNoFiles = fmt.Errorf("this server may open no more files: raise its limit (ulimit -n): %w", syscall.EMFILE)
+
+// lack tells whose connection it is for which there was a file, and none for another, that there is not.
+func (s *server) lack(ctx context.Context, conn *net.TCPConn, index uint64) {
+	name, err := s.identify(ctx, conn, index, lackTimeout)
+	s.mu.Lock()
+	owner := s.known[name]
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+		conn.Close()
+		s.unidentified(conn, err)
+	case owner != nil:
+		conn.Close()
+		owner.lackFiles()
+	default:
+		c := newControl(ctx, conn)
+		defer c.release()
+		_ = c.sendError(ErrorAccept, errnoOf(errNoFiles))
+		c.closeInOrder()
+		s.refused(conn, errNoFiles)
 	}
 }
 
@@ -197,7 +239,7 @@ func deny(conn net.Conn) {
 // welcome finds out whose a connection is: a data stream's of a session, or a
 // new client's.
 func (s *server) welcome(ctx context.Context, conn *net.TCPConn, index uint64) {
-	name, err := s.identify(ctx, conn, index)
+	name, err := s.identify(ctx, conn, index, cookieTimeout)
 	s.mu.Lock()
 	owner, late := s.known[name], s.comesLate(name)
 	s.mu.Unlock()
@@ -219,11 +261,11 @@ func (s *server) comesLate(name cookie) bool {
 	return slices.ContainsFunc(s.lacking, func(l lackingSession) bool { return l.name == name && time.Since(l.at) < lateStream })
 }
 
-func (s *server) identify(ctx context.Context, conn *net.TCPConn, index uint64) (cookie, error) {
+func (s *server) identify(ctx context.Context, conn *net.TCPConn, index uint64, within time.Duration) (cookie, error) {
 	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	var name cookie
-	conn.SetReadDeadline(time.Now().Add(cookieTimeout))
+	conn.SetReadDeadline(time.Now().Add(within))
 	_, err := io.ReadFull(conn, name[:])
 	s.mu.Lock()
 	delete(s.unknown, index)

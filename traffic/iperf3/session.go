@@ -17,6 +17,7 @@ type session struct {
 	control  *control
 	observer Observer
 	arrivals gate
+	noFiles  chan struct{} // told that the server had none for a stream
 
 	params  params
 	test    Test
@@ -39,7 +40,7 @@ const (
 )
 
 func newSession(ctx context.Context, s *server, conn *net.TCPConn, name cookie, number uint64) *session {
-	one := &session{server: s, number: number, cookie: name}
+	one := &session{server: s, number: number, cookie: name, noFiles: make(chan struct{}, 1)}
 	one.control = newControl(ctx, conn)
 	one.observer = s.observe(number, conn.RemoteAddr().String())
 	return one

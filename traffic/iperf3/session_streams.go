@@ -53,6 +53,14 @@ func (s *session) join(a arrival) bool {
 	return true
 }
 
+// lackFiles ends a session that waits for streams: the server had no file for one.
+func (s *session) lackFiles() {
+	select {
+	case s.noFiles <- struct{}{}:
+	default:
+	}
+}
+
 // gather lets the client make its streams and takes them, in its order.
 func (s *session) gather(ctx context.Context) error {
 	if s.test.Protocol == UDP {
@@ -73,6 +81,8 @@ func (s *session) gather(ctx context.Context) error {
 		select {
 		case a := <-s.arrivals.in:
 			came = append(came, a)
+		case <-s.noFiles:
+			return &sessionError{number: ErrorStreamAccept, err: errNoFiles}
 		case h := <-s.control.listen():
 			return s.early(h)
 		case <-ctx.Done():

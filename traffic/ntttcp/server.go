@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"windtunnel/traffic"
+	meeting "windtunnel/traffic/lobby"
 )
 
 // serverPorts is how many data ports a server listens on: as many as
@@ -76,6 +77,7 @@ func (h *hall) open(ctx context.Context) error {
 	h.listeners = append(h.listeners, sync)
 	h.accepting.Go(func() { h.accept(sync, func(conn net.Conn) { h.serveSync(ctx, conn) }) })
 	var lacks []string
+	var errs []error
 	for i := range h.server.count() {
 		others, data := h.openPort(ctx, i)
 		if data != nil && i == 0 {
@@ -83,12 +85,15 @@ func (h *hall) open(ctx context.Context) error {
 		}
 		for _, err := range append(others, data) {
 			if err != nil {
-				lacks = append(lacks, err.Error())
+				lacks, errs = append(lacks, err.Error()), append(errs, err)
 			}
 		}
 	}
 	if len(lacks) == 0 || h.config.Lacks == nil {
 		return nil
+	}
+	if slices.ContainsFunc(errs, meeting.NoFiles) {
+		return h.config.Lacks(fmt.Errorf("this process may not open as many files as there are ports: raise its limit (ulimit -n): %s", strings.Join(lacks, "; ")))
 	}
 	return h.config.Lacks(fmt.Errorf("who sends to one of these ports reaches the program that has it: %s", strings.Join(lacks, "; ")))
 }
