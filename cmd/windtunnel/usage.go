@@ -54,15 +54,29 @@ func flagError(c *cobra.Command, err error) error {
 	if errors.As(err, &invalid) {
 		return refused(errors.New(invalidValue(c, invalid.GetValue(), err) + help))
 	}
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	flag, name, unknown := unknownFlag(err)
 	if !unknown {
 		return refused(fmt.Errorf("%w%s", err, help))
 	}
-	near, ok := result.Nearest(name, flagNames(c))
+	near, ok := meant(name, flagNames(c))
 	if !ok {
-		return refused(fmt.Errorf("unknown flag --%s%s", result.Clip(name), help))
+		return refused(fmt.Errorf("unknown flag %s%s", flag, help))
 	}
-	return refused(fmt.Errorf("unknown flag --%s; did you mean --%s?", result.Clip(name), near))
+	return refused(fmt.Errorf("unknown flag %s; did you mean --%s?", flag, near))
+}
+
+// unknownFlag takes the flag that there is not out of the library's words, as it was written, and its name.
+func unknownFlag(err error) (flag, name string, unknown bool) {
+	if name, unknown = strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
+		name = result.Clip(name)
+		return "--" + name, name, true
+	}
+	quoted, unknown := strings.CutPrefix(err.Error(), "unknown shorthand flag: ")
+	if quoted, _ = strconv.QuotedPrefix(quoted); !unknown || quoted == "" {
+		return "", "", false
+	}
+	letter, _ := strconv.Unquote(quoted)
+	return "-" + letter, letter, true
 }
 
 // flagNames asks cobra's usage for its flags: their type is not ours to name.
