@@ -30,7 +30,7 @@ func columnsForth(load result.Options) []column {
 	switch {
 	case load.Int("depth") > 0:
 		return []column{
-			{"requests", mine(func(i result.Interval) string { return per(i, i.Packets, requestRate) })},
+			{"requests", mine(func(i result.Interval) string { return per(i, i.InTime(), requestRate) })},
 			{"median", mine(func(i result.Interval) string { return latency(i.LatencyP50) })},
 			{"99 %", mine(func(i result.Interval) string { return latency(i.LatencyP99) })},
 		}

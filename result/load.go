@@ -161,10 +161,13 @@ type ZeroCopy struct {
 // Interval is a part of a trial, in seconds since the window began; the warm-up's
 // are below zero.
 type Interval struct {
-	From        float64 `json:"from"`
-	To          float64 `json:"to"`
-	Bytes       uint64  `json:"bytes"`
-	Packets     uint64  `json:"packets,omitempty"`
+	From    float64 `json:"from"`
+	To      float64 `json:"to"`
+	Bytes   uint64  `json:"bytes"`
+	Packets uint64  `json:"packets,omitempty"`
+	// Within is how many answers came in the interval, to requests of whatever time, as in Arrived; nil where that is the packets. The
+	// window's last interval has more packets, where answers came after it, and its first ones fewer, where the warm-up's came in them.
+	Within      *uint64 `json:"within,omitempty"`
 	Lost        uint64  `json:"lost,omitempty"`
 	Retransmits uint64  `json:"retransmits,omitempty"`
 	// BackBytes is what the same end moved the other way, of a load that flows both
@@ -173,6 +176,14 @@ type Interval struct {
 	// Latency is the interval's median and 99th percentile from the intended time.
 	LatencyP50 float64 `json:"latency_p50_seconds,omitempty"`
 	LatencyP99 float64 `json:"latency_p99_seconds,omitempty"`
+}
+
+// InTime is what the interval's rate of packets is of: of a load that waits for answers those that came in it.
+func (i Interval) InTime() uint64 {
+	if i.Within != nil {
+		return *i.Within
+	}
+	return i.Packets
 }
 
 // The verdicts of a Limit.

@@ -222,10 +222,19 @@ func TestAnswersOfOtherTimesAreAResult(t *testing.T) {
 			load := result.Options{"rate": 5e3, "message": 100, "response": 1, "wait": 0.1}
 			send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: slowPeer(t, 100)})
 			send.make = make
-			when := traffic.Schedule{Start: time.Now().Add(20 * time.Millisecond), WarmUp: 400 * time.Millisecond, Window: 200 * time.Millisecond}
+			when := traffic.Schedule{Start: time.Now().Add(20 * time.Millisecond), WarmUp: 400 * time.Millisecond, Window: 200 * time.Millisecond, Interval: 50 * time.Millisecond}
 			end, err := send.Run(t.Context(), when)
 			if err != nil || end.Error != "" || end.Packets != 0 || end.InWindow() == 0 || end.Arrived.Behind == 0 {
 				t.Fatalf("%d answered, %d in the window, %d behind, %q, %v", end.Packets, end.InWindow(), end.Arrived.Behind, end.Error, err)
+			}
+			sum := uint64(0)
+			for _, i := range end.Intervals {
+				if i.From >= 0 {
+					sum += i.InTime()
+				}
+			}
+			if sum != end.InWindow() {
+				t.Errorf("%d answers came in the window's intervals, %d in the window", sum, end.InWindow())
 			}
 			if rate := end.PerSecond(); rate > 1500 {
 				t.Errorf("%g transactions a second of a peer that answers 1000", rate)

@@ -11,11 +11,12 @@ import (
 // step is what one thread saw in one interval. A request belongs to the interval in
 // which its answer came or it was given up. The window's intervals add up to the
 // window: its last one holds the requests of the window that end after it, and none
-// holds those of the warm-up that end in the window.
+// holds those of the warm-up that end in the window; within goes by when answers came, alone.
 type step struct {
 	thread  int
 	index   int // of the interval
 	packets uint64
+	within  uint64 // answers that came in it, to requests of whatever time
 	lost    uint64
 	writes  uint64 // requests whose payload went forth, also lost ones
 	reads   uint64 // those whose payload came back
@@ -41,6 +42,9 @@ func newSteps(thread int, p plan, out chan<- step, spares <-chan *result.Recorde
 
 func (s *steps) take(e *ended, closed bool) {
 	s.reach(e.done)
+	if (e.state == answered || e.state == lateAnswer) && e.done < s.plan.to {
+		s.now.within++
+	}
 	if s.plan.holds(e.intended) != (s.now.index >= 0) {
 		return
 	}
@@ -148,6 +152,7 @@ func (c *collector) take(s step) {
 	}
 	if part := c.parts[s.index]; part != nil {
 		part.packets += s.packets
+		part.within += s.within
 		part.lost += s.lost
 		part.writes += s.writes
 		part.reads += s.reads
@@ -173,9 +178,10 @@ func (c *collector) emit(index int) bool {
 	if from >= to {
 		return false
 	}
-	i := result.Interval{From: time.Duration(from).Seconds(), To: time.Duration(to).Seconds()}
+	i := result.Interval{From: time.Duration(from).Seconds(), To: time.Duration(to).Seconds(), Within: new(uint64)}
 	if part := c.parts[index]; part != nil {
 		delete(c.parts, index)
+		*i.Within = part.within
 		i.Packets, i.Lost, i.Bytes, i.BackBytes = part.packets, part.lost, part.writes*c.bytes, part.reads*c.bytes
 		i.LatencyP50, i.LatencyP99 = part.times.At(50), part.times.At(99)
 		part.times.Reset()

@@ -92,6 +92,7 @@ func TestAWarmUpThatNobodyTakesIsDropped(t *testing.T) {
 func checkSums(t *testing.T, end result.PairEnd) {
 	t.Helper()
 	var sum result.Interval
+	within := uint64(0)
 	for _, i := range end.Intervals {
 		if i.From < 0 {
 			continue
@@ -100,6 +101,10 @@ func checkSums(t *testing.T, end result.PairEnd) {
 		sum.BackBytes += i.BackBytes
 		sum.Packets += i.Packets
 		sum.Lost += i.Lost
+		within += i.InTime()
+	}
+	if within != end.InWindow() {
+		t.Errorf("the window's intervals have %d answers that came in them, the window %d", within, end.InWindow())
 	}
 	want := result.Interval{Bytes: end.Bytes, BackBytes: sum.BackBytes, Packets: end.Packets}
 	if end.Arrived != nil { // a late answer was lost and came
