@@ -15,6 +15,7 @@ import (
 type evidence struct {
 	packets        bool // rates are packets
 	target         float64
+	due            float64 // as target, but of requests at random no more than were due
 	sent, received float64
 	asks           bool    // the sender waits for answers
 	one            float64 // packet or message in the window: no rate is known better
@@ -119,6 +120,7 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 	if sender.Packets > 0 {
 		e.one = 8 * float64(sender.Bytes) / float64(sender.Packets) / sender.WindowSeconds
 	}
+	e.due = e.target
 	e.whole = 8 * float64(load.Int("together")) / sender.WindowSeconds
 	if e.packets {
 		e.one = 1 / sender.WindowSeconds
@@ -126,8 +128,18 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 		e.received = float64(receiver.Packets) / receiver.WindowSeconds
 		if e.asks { // a request that has its answer later is no rate
 			e.received = min(e.received, sender.PerSecond())
+			e.due = min(e.target, dueRate(load, sender))
 		}
 	}
+}
+
+// dueRate is how many requests a second were due in the window: at random it may be fewer than were asked for. It is known of our own engine,
+// whose requests that were due and not sent are counted.
+func dueRate(load result.Options, sender result.PairEnd) float64 {
+	if load.Text("arrivals") != "poisson" || sender.Generator != nil || sender.Arrived == nil {
+		return math.Inf(1)
+	}
+	return float64(sender.Arrived.Expected+sender.Offered.Refused) / sender.WindowSeconds
 }
 
 // atOnce is how many bytes a stream's sender hands over at once: a message where the kernel keeps the rate, and of a bucket what
@@ -191,7 +203,7 @@ func (e evidence) short() float64 {
 	if e.target == 0 || e.sentAll() {
 		return 0
 	}
-	return 1 - e.sent/e.target
+	return 1 - e.sent/e.due
 }
 
 // ends says how busy both ends were.

@@ -92,7 +92,7 @@ var rules = []struct {
 
 // kept: what was asked for was sent, or as much of it as leaves whole, and came.
 func (e evidence) kept() string {
-	due := e.target
+	due := e.due
 	if e.whole > 0 {
 		due = min(due, e.sent)
 	}
@@ -104,15 +104,18 @@ func (e evidence) kept() string {
 		return ""
 	}
 	says := fmt.Sprintf("%s of the %s asked for arrived", e.rate(e.received), e.rate(e.target))
-	if e.whole > e.one && e.sent < reached*e.target {
+	switch {
+	case e.whole > e.one && e.sent < reached*e.target:
 		says += ": no more whole blocks or bursts were due"
+	case e.due < reached*e.target:
+		says += ": no more requests were due at random"
 	}
 	return says
 }
 
 // sentAll: the sender missed the rate by no more than what it sends at once; of what leaves whole as many left as are surely due.
 func (e evidence) sentAll() bool {
-	least := reached*e.target - e.one
+	least := reached*e.due - e.one
 	if e.whole > e.one {
 		due := math.Floor(reached*e.target/e.whole) * e.whole // a window ends before or behind the last of a round number
 		least = min(least, max(reached*e.target-e.whole, reached*due))

@@ -427,6 +427,24 @@ func TestJudgeRequestsBehind(t *testing.T) {
 	}
 }
 
+// TestJudgeRequestsAtRandom: of requests at random fewer than the mean may be due, and a rate is kept where all of those were answered.
+func TestJudgeRequestsAtRandom(t *testing.T) {
+	for _, c := range []struct {
+		answered, refused, lost uint64
+		want                    string
+	}{{180, 0, 0, result.RateReached}, {180, 20, 0, result.PathLimited}, {180, 0, 20, result.PathLimited}, {220, 0, 0, result.RateReached}} {
+		asks := offering(bulk(0.01, 0.1), result.Offered{TargetPacketsPerSecond: 100, Refused: c.refused})
+		asks.Packets = c.answered
+		asks.Arrived = &result.Arrived{Expected: c.answered + c.lost, Lost: c.lost, Within: &c.answered}
+		asks.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: c.answered}}
+		there := bulk(0.01, 0.1)
+		there.Packets = c.answered
+		if got := Judge(result.Options{"arrivals": "poisson"}, asks, there); got.Verdict != c.want {
+			t.Errorf("%d answered, %d refused, %d lost: %q (%s)", c.answered, c.refused, c.lost, got.Verdict, got.Says)
+		}
+	}
+}
+
 // TestJudgeSpinning takes no busy thread for a limit that always polls.
 func TestJudgeSpinning(t *testing.T) {
 	asks := bulk(10, 1)
