@@ -45,6 +45,7 @@ type evidence struct {
 	bucket         bool    // the sender's threads keep the rate, by token buckets
 	kernelPaces    bool    // the kernel does, of what they hand over ahead
 	refusals       uint64
+	refusedFrames  float64 // a second, of our own engine, which offers each once
 	polls          bool    // a program of others sends frames: it polls and never waits
 	turnedAway     float64 // of what one of those offered
 }
@@ -98,6 +99,9 @@ func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	e.polls = sender.Generator != nil && sender.Frames != nil
 	if offered := sender.Packets + o.Refused; sender.Generator != nil && offered > 0 {
 		e.turnedAway = float64(o.Refused) / float64(offered)
+	}
+	if sender.Frames != nil && sender.Generator == nil {
+		e.refusedFrames = float64(o.Refused) / sender.WindowSeconds
 	}
 	if sender.Threads > 0 {
 		e.behindPath = o.PathSeconds / (float64(sender.Threads) * sender.WindowSeconds)

@@ -74,6 +74,7 @@ var rules = []struct {
 	{result.GeneratorLimited, evidence.crowded},
 	{result.PathLimited, evidence.leaky},
 	{result.PathLimited, evidence.fullPort},
+	{result.PathLimited, evidence.turnedBack},
 	{result.GeneratorLimited, evidence.heldUp},
 	{result.GeneratorLimited, evidence.starved},
 	{result.GeneratorLimited, evidence.ownRate},
@@ -159,6 +160,14 @@ func (e evidence) fullPort() string {
 		return ""
 	}
 	return fmt.Sprintf("the sender's port was full: it turned away %s of what the generator offered", percent(e.turnedAway))
+}
+
+// turnedBack: the sender was ready to send all that was asked for. Frames of a rate are sent by threads that spin, and so always busy.
+func (e evidence) turnedBack() string {
+	if e.refusedFrames < overflows*e.due || e.short() == 0 || e.sent+e.refusedFrames < reached*e.due-e.one {
+		return ""
+	}
+	return fmt.Sprintf("the sender offered what was asked for, and its interface turned %s of it away", percent(e.refusedFrames/(e.sent+e.refusedFrames)))
 }
 
 // covered: the path lacked nothing while the sender had no CPU. Its connections had data to send all the same, by the kernel, which

@@ -427,6 +427,17 @@ func TestJudgeRequestsBehind(t *testing.T) {
 	}
 }
 
+// TestJudgeFramesTurnedAway: a sender that keeps a rate by spinning is always busy, and what its interface did not take is the path's.
+func TestJudgeFramesTurnedAway(t *testing.T) {
+	for refused, want := range map[uint64]string{4000: result.PathLimited, 100: result.GeneratorLimited} {
+		sender := offering(packets(8, 1), result.Offered{TargetPacketsPerSecond: 10e3, Refused: refused})
+		sender.Frames = &result.Frames{}
+		if got := Judge(nil, sender, arriving(packets(8, 0), 0, 0)); got.Verdict != want || want == result.PathLimited && !strings.Contains(got.Says, "turned 20 %") {
+			t.Errorf("%d of 20000 frames refused, 16000 sent: %q (%s)", refused, got.Verdict, got.Says)
+		}
+	}
+}
+
 // TestJudgeRequestsAtRandom: of requests at random fewer than the mean may be due, and a rate is kept where all of those were answered.
 func TestJudgeRequestsAtRandom(t *testing.T) {
 	for _, c := range []struct {
