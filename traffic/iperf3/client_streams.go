@@ -79,10 +79,49 @@ func (c *client) introduce(ctx context.Context, conn net.Conn) error {
 	if _, err := conn.Write(binary.BigEndian.AppendUint32(nil, udpHello)); err != nil {
 		return fmt.Errorf("greeting the server: %w", err)
 	}
-	if err := c.awaitReply(conn); err != nil {
+	refused := c.watchServer(conn)
+	err := c.awaitReply(conn)
+	if no := refused(); no != nil {
+		return no
+	}
+	if err != nil {
 		return fmt.Errorf("waiting for the server's answer to a UDP greeting: %w; is UDP let through?", err)
 	}
 	return conn.SetDeadline(time.Time{})
+}
+
+// watchServer ends the wait for an answer to a greeting where the server has refused at the control connection, which may be for a
+// reason that no answer tells. What it returns ends the watching, and tells the refusal.
+func (c *client) watchServer(conn net.Conn) (refused func() error) {
+	said, done, watched := c.control.listen(), make(chan struct{}), make(chan struct{})
+	var got *heard
+	go func() {
+		defer close(watched)
+		select {
+		case h := <-said:
+			got = &h
+			if h.err != nil || h.state.refuses() {
+				conn.SetReadDeadline(time.Unix(1, 0))
+			}
+		case <-done:
+		}
+	}()
+	return func() error {
+		close(done)
+		<-watched
+		if got == nil {
+			return nil
+		}
+		if got.err == nil && !got.state.refuses() {
+			c.control.unhear(*got)
+			return nil
+		}
+		c.control.heard()
+		if got.err != nil {
+			return got.err
+		}
+		return c.control.refusal(got.state)
+	}
 }
 
 // awaitReply passes over data that overtook the answer.

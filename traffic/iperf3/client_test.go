@@ -294,6 +294,30 @@ func TestRudeServers(t *testing.T) {
 	}
 }
 
+// TestARefusalEndsAGreeting: a server that has no socket for a UDP stream says so at the control connection, and answers nothing.
+func TestARefusalEndsAGreeting(t *testing.T) {
+	port := script(t, func(s *scripted) {
+		at := s.listener.Addr().(*net.TCPAddr)
+		deaf, err := net.ListenUDP("udp", &net.UDPAddr{IP: at.IP, Port: at.Port})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer deaf.Close()
+		s.sendState(paramExchange)
+		_, _ = s.receiveJSON(maxParameters, 5*time.Second)
+		s.sendState(createStreams)
+		_, _ = deaf.Read(make([]byte, 16))
+		s.sendError(ErrorStreamAccept, 24)
+		_, _ = s.receiveState(5 * time.Second) // until the client is gone
+	})
+	began := time.Now()
+	_, err := run(t, Options{Host: "127.0.0.1", Port: port, Protocol: UDP, Duration: 200 * time.Millisecond})
+	if no := (*ServerError)(nil); !errors.As(err, &no) || no.Number != ErrorStreamAccept || time.Since(began) > greetingTimeout/2 {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+}
+
 // TestSilentServer ends a reverse test to which nothing comes.
 func TestSilentServer(t *testing.T) {
 	port := script(t, func(s *scripted) { s.begin(); s.receiveState(5 * time.Second) })

@@ -77,6 +77,9 @@ func (c *control) listen() <-chan heard {
 
 func (c *control) heard() { c.pending = nil }
 
+// unhear lets what listen told be told again.
+func (c *control) unhear(h heard) { c.pending <- h }
+
 func (c *control) send(b []byte) error {
 	c.write.Lock()
 	defer c.write.Unlock()

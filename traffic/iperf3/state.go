@@ -29,6 +29,11 @@ var stateNames = map[state]string{
 	iperfDone: "IPERF_DONE", accessDenied: "ACCESS_DENIED", serverErrorState: "SERVER_ERROR",
 }
 
+// refuses tells whether a server says by it that there will be no test, or no more of it.
+func (s state) refuses() bool {
+	return s == accessDenied || s == serverTerminate || s == serverErrorState
+}
+
 func (s state) String() string {
 	if name, ok := stateNames[s]; ok {
 		return name
