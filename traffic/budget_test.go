@@ -20,7 +20,7 @@ func TestBudgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var sent atomic.Int64
 			var senders sync.WaitGroup
-			budgets := Budgets(3, c.limit, c.each, false)
+			budgets := Budgets(3, Allowance{Limit: c.limit, Each: c.each})
 			for _, b := range budgets {
 				senders.Go(func() {
 					for range 1000 {
@@ -41,6 +41,28 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// TestAwait: whoever has moved what may be moved before the bound goes on behind it; nobody goes on where nothing is left.
+func TestAwait(t *testing.T) {
+	for _, limit := range []uint64{0, 7} {
+		var stop Stop
+		b := Budgets(1, Allowance{Limit: limit, Later: true, First: 100})[0]
+		if b.Take(1000) != 100 || b.Take(1) != 0 || !b.Await(&stop) || b.Take(1) != 0 {
+			t.Error("it does not stop before the bound")
+		}
+		Bound([]*Budget{b}, []uint64{100}, limit)
+		if !b.Await(&stop) {
+			t.Error("it does not go on behind the bound")
+		}
+		if got := b.Take(1000); limit == 0 && got != 1000 || limit > 0 && (got != int64(limit) || b.Await(&stop)) {
+			t.Errorf("%d may be moved behind the bound, the limit is %d", got, limit)
+		}
+	}
+	var none *Budget
+	if none.Await(new(Stop)) {
+		t.Error("without a budget there is nothing to wait for")
+	}
+}
+
 // TestBound: budgets end when so much more was moved than the reading told, whatever was moved between it and the bound, and
 // while something is under way that comes back.
 func TestBound(t *testing.T) {
@@ -50,7 +72,7 @@ func TestBound(t *testing.T) {
 	}{"shared": {false, 1001}, "each": {true, 2 * 1001}} {
 		t.Run(name, func(t *testing.T) {
 			const told, since = 4000, 500
-			budgets := append(Budgets(2, 1001, c.each, true), nil) // the last one's is of the other role
+			budgets := append(Budgets(2, Allowance{Limit: 1001, Each: c.each, Later: true}), nil) // the last one's is of the other role
 			moved := []uint64{told, told, 1 << 40}
 			for _, b := range budgets[:2] {
 				if b.Take(told+since) != told+since {

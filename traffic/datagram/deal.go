@@ -42,7 +42,8 @@ func (e *Engine) deal(flows []Flow, sockets map[*net.UDPConn]*socket) error {
 func (e *Engine) dealSenders(flows []int) error {
 	n := min(e.config.Threads, len(flows))
 	e.sending = n
-	for i, b := range traffic.Budgets(len(flows), e.config.limit(), e.config.LimitEach, e.config.LimitLater) {
+	c := e.config
+	for i, b := range traffic.Budgets(len(flows), traffic.Allowance{Limit: c.limit(), Each: c.LimitEach, Later: c.LimitLater, First: c.LimitFirst}) {
 		e.outs[flows[i]].budget = b
 	}
 	for i := range n {

@@ -49,6 +49,7 @@ type Config struct {
 	LimitBytes, LimitPackets uint64
 	LimitEach                bool
 	LimitLater               bool   // what is sent before LimitFrom does not count
+	LimitFirst               uint64 // with it: senders that have sent so many datagrams, over all flows, wait for LimitFrom; 0: they do not
 	Payload                  []byte // what is sent, again and again, header over its beginning; nil: a pattern
 	Verify                   bool   // receivers compare what follows the header with Payload
 	Window                   int    // numbers of each flow within which what a receiver gets is in time; 0: 65,536

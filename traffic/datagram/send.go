@@ -103,6 +103,10 @@ func (s *sender) burst() error {
 		}
 		f := s.flows[s.turn]
 		granted := int(f.budget.Take(int64(n)))
+		if granted == 0 && f.budget.Await(&s.engine.sated) {
+			s.pace() // what was not sent meanwhile is not due now
+			return nil
+		}
 		if granted == 0 {
 			s.dropSpent()
 			return nil

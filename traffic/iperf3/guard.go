@@ -72,7 +72,7 @@ func (t *trial) check() error {
 			return &sessionError{number: ErrorStreamWrite, err: fmt.Errorf("stream %d: %w", s.id, c.failure)}
 		}
 	}
-	if watched != g.moved {
+	if watched != g.moved || !t.tally.omitted && t.test.first() > 0 { // of what is omitted the sender may have sent all
 		g.moved, g.progress = watched, r.at
 	}
 	if err := g.judge(r.at, all); err != nil {
@@ -118,10 +118,10 @@ func (g *guard) judgeRate(now time.Time, bytes uint64) error {
 const aloneQuiet = 2 * time.Second
 
 // endsAlone tells whether the server may have ended by itself before the limit has come here: iperf3's counts what it sends
-// but for a paced test without bursts (iperf_send in iperf_api.c, 3.12 and 3.21). What it omits ends by its own clock, so that
+// where it minds the limit. What it omits ends by its own clock, so that
 // some of what it counted came before this end's did; and datagrams may be lost.
 func (t *trial) endsAlone() bool {
-	if t.test.BitsPerSecond > 0 && t.test.Burst == 0 || t.test.Bidirectional {
+	if !t.test.minds() || t.test.Bidirectional {
 		return false
 	}
 	if t.test.Protocol == UDP {

@@ -128,6 +128,68 @@ func TestAServerEndsAtTheLimit(t *testing.T) {
 	}
 }
 
+// TestBothEndsCountTheSameBehindAnOmission: a sender that minds the limit has sent that when what is omitted ends, so that the
+// path is empty where both ends begin to count. Whoever receives does not take it for one that is silent.
+func TestBothEndsCountTheSameBehindAnOmission(t *testing.T) {
+	const bytes = 4 << 20
+	for name, change := range map[string]func(*Options){
+		"bytes":               func(o *Options) { o.Bytes = bytes },
+		"blocks of 2 streams": func(o *Options) { o.Blocks, o.Parallel = bytes>>17, 2 },
+		"in bursts":           func(o *Options) { o.Bytes, o.BitsPerSecond, o.Burst = bytes, 400e6, 4 },
+		"of datagrams":        func(o *Options) { o.Protocol, o.Bytes, o.Length, o.BitsPerSecond, o.Burst = UDP, 64<<10, 1024, 50e6, 2 },
+		"reverse":             func(o *Options) { o.Bytes, o.Reverse, o.ReceiveTimeout = bytes, true, 300*time.Millisecond },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := serve(t, ServerOptions{ReceiveTimeout: 300 * time.Millisecond, StallTimeout: 300 * time.Millisecond})
+			o := h.options()
+			o.Duration, o.Omit = 0, time.Second
+			change(&o)
+			client, err := run(t, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var omitted, sent, received uint64
+			sender := client
+			if o.Reverse {
+				sender = h.session(t, 1)
+			}
+			for _, v := range sender.intervals {
+				for _, s := range v.Streams {
+					omitted += s.Bytes * uint64(one(v.Omitted))
+				}
+			}
+			for _, s := range client.end(t).Streams {
+				sent, received = sent+s.Sent.Bytes, received+s.Received.Bytes
+			}
+			limit := max(o.Bytes, o.Blocks<<17)
+			if omitted != limit || received > sent || o.Reverse && received < limit || !o.Reverse && (sent != limit || o.Protocol != UDP && received != limit) {
+				t.Errorf("%d bytes omitted, %d sent, %d received; the limit is %d", omitted, sent, received, limit)
+			}
+		})
+	}
+}
+
+// TestWhoMindsALimit: senders of several blocks in a row, as iperf3's.
+func TestWhoMindsALimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		test Test
+		want uint64
+	}{
+		"bytes":            {Test{Length: 1000, Omit: time.Second, Bytes: 1500}, 2000},
+		"blocks":           {Test{Length: 1000, Omit: time.Second, Blocks: 3}, 3000},
+		"bursts":           {Test{Length: 1000, Omit: time.Second, Blocks: 3, BitsPerSecond: 1e6, Burst: 2}, 3000},
+		"paced":            {Test{Length: 1000, Omit: time.Second, Blocks: 3, BitsPerSecond: 1e6}, 0},
+		"bursts of one":    {Test{Length: 1000, Omit: time.Second, Blocks: 3, Burst: 1}, 0},
+		"nothing omitted":  {Test{Length: 1000, Blocks: 3}, 0},
+		"ends by its time": {Test{Length: 1000, Omit: time.Second, Duration: time.Second}, 0},
+	} {
+		if got := c.test.first(); got != c.want {
+			t.Errorf("%s: it stops at %d bytes of what is omitted, want %d", name, got, c.want)
+		}
+	}
+}
+
 // TestWhoHasALimit: an end of what it sends; a server not of datagrams, which may be lost, nor where something is omitted,
 // as it ends at each end in its own time.
 func TestWhoHasALimit(t *testing.T) {

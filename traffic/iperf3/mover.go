@@ -90,13 +90,31 @@ func (t Test) limits(server bool) limits {
 	if t.receives(server) || server && (t.Protocol == UDP || t.Omit > 0) {
 		return limits{}
 	}
-	l := limits{bytes: t.Bytes, blocks: t.Blocks}
+	return limits{bytes: t.wholeBlocks(t.Bytes), blocks: t.Blocks}
+}
+
+func (t Test) wholeBlocks(bytes uint64) uint64 {
 	if block := uint64(t.Length); block > 0 {
-		if part := l.bytes % block; part > 0 && l.bytes <= math.MaxUint64-block {
-			l.bytes += block - part
+		if part := bytes % block; part > 0 && bytes <= math.MaxUint64-block {
+			bytes += block - part
 		}
 	}
-	return l
+	return bytes
+}
+
+// minds tells whether a sender itself stops at the test's limit, as iperf3's does where it sends several blocks in a row, for
+// which -b without bursts leaves it no time (iperf_send in iperf_api.c of 3.12, iperf_send_mt of 3.21).
+func (t Test) minds() bool {
+	return t.volume() > 0 && (t.Burst > 1 || t.Burst == 0 && t.BitsPerSecond == 0)
+}
+
+// first is how many bytes of what is omitted a sender sends, in whole blocks; it waits for the end of that then, as iperf3's
+// does. So the path is empty when both ends begin to count, and what one counts the other does, too. 0: it does not stop.
+func (t Test) first() uint64 {
+	if t.Omit == 0 || !t.minds() {
+		return 0
+	}
+	return t.wholeBlocks(t.volume())
 }
 
 // volume is what a test's limit asks for, in bytes.

@@ -35,7 +35,7 @@ func newBytes(t Test, streams []*dataStream, l limits, cpus []int) (mover, error
 		// count no others.
 		BitsPerSecond: t.BitsPerSecond, Together: max(1, t.Burst), Burst: t.catchUpBytes(), Pacing: stream.PaceBucket,
 		Prompt:     t.Bytes > 0 || t.Blocks > 0, // the last byte's time is the test's
-		LimitBytes: l.bytes, LimitCalls: l.blocks, LimitLater: t.Omit > 0, Payload: t.payload(), Silence: -1,
+		LimitBytes: l.bytes, LimitCalls: l.blocks, LimitLater: t.Omit > 0, LimitFirst: t.first(), Payload: t.payload(), Silence: -1,
 	}
 	if t.ZeroCopy {
 		config.Copy = stream.CopySendfile

@@ -25,7 +25,8 @@ func newDatagrams(t Test, streams []*dataStream, l limits, cpus []int) (mover, e
 		Message: t.Length, Codec: header{wide: t.Counters64Bit}, FirstSeq: 1,
 		BitsPerSecond: t.BitsPerSecond, Burst: t.catchUp(), Together: t.Burst, Threads: t.threads(cpus), CPUs: cpus,
 		Buffer:     -one(t.Window > 0), // socketOptions have set it
-		LimitBytes: l.bytes, LimitPackets: l.blocks, LimitLater: t.Omit > 0, Payload: t.payload(), Patience: -1, Spread: true,
+		LimitBytes: l.bytes, LimitPackets: l.blocks, LimitLater: t.Omit > 0, LimitFirst: t.first() / uint64(t.Length),
+		Payload: t.payload(), Patience: -1, Spread: true,
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,8 @@ type trial struct {
 	meter   meter
 	finish  time.Time // when a client ends it, zero: not by time
 	quiet   time.Time // when the last came from a server that ended by itself
-	told    bool      // the server knows that the client has ended it
+	pause   pause
+	told    bool // the server knows that the client has ended it
 }
 
 // errEnded is the regular end of a test's traffic.
@@ -133,6 +134,7 @@ func (t *trial) hear(h heard) error {
 	case h.err != nil:
 		return h.err
 	case t.server && h.state == testEnd:
+		t.resume()
 		t.omission(time.Now()) // due before it, whichever of both is heard first
 		return errEnded
 	case t.server && h.state == clientTerminate:
@@ -202,6 +204,7 @@ func (t *trial) next() time.Time {
 	earlier(t.intervalEnd())
 	if !t.tally.omitted {
 		earlier(t.omissionEnd())
+		earlier(t.pause.look)
 	}
 	return at
 }
@@ -226,6 +229,7 @@ func (t *trial) intervalEnd() time.Time {
 // tick does what is due: first what is omitted ends, then intervals, then the test.
 func (t *trial) tick(now time.Time) error {
 	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	t.resume()
 	if due(t.intervalEnd()) && !due(t.finish) { // the last one ends with the test: what moves until then is no interval of its own
 		t.interval(t.mover.read())
 	}
@@ -244,7 +248,11 @@ func (t *trial) omission(now time.Time) {
 	if t.tally.omitted || now.Before(t.omissionEnd()) {
 		return
 	}
-	r := t.mover.read()
+	t.omit(t.mover.read())
+}
+
+// omit ends what is omitted with a reading.
+func (t *trial) omit(r reading) {
 	t.lastInterval(r)
 	t.count(r)
 	if !t.finish.IsZero() { // however late that was, what counts takes its time

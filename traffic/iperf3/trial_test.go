@@ -262,3 +262,49 @@ func TestAClientTellsItsEndBeforeItWaits(t *testing.T) {
 		})
 	}
 }
+
+// stepMover has received so much at each look in turn.
+type stepMover struct {
+	lateMover
+	at    []time.Time
+	bytes []uint64
+}
+
+func (m *stepMover) glance() reading {
+	r := reading{at: m.at[0], streams: []counts{{bytes: m.bytes[0]}}}
+	m.at, m.bytes = m.at[1:], m.bytes[1:]
+	return r
+}
+
+// TestAReceiverCountsFromWhereTheSenderGoesOn, whose end of what is omitted may be before this one's, which may look late.
+func TestAReceiverCountsFromWhereTheSenderGoesOn(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		looks []time.Duration
+		bytes []uint64
+		from  time.Duration // 0: it omits on
+	}{
+		"goes on early":       {[]time.Duration{100 * ms, 200 * ms, 990 * ms, 995 * ms}, []uint64{5000, 5000, 5000, 7000}, 990 * ms},
+		"looked late":         {[]time.Duration{100 * ms, 900 * ms, 1300 * ms}, []uint64{5000, 5000, 9000}, 900 * ms},
+		"by its own clock":    {[]time.Duration{100 * ms, 900 * ms, 1001 * ms}, []uint64{5000, 5000, 5000}, 1001 * ms},
+		"did not stop":        {[]time.Duration{100 * ms, 970 * ms, 995 * ms}, []uint64{5000, 6000, 7000}, 0},
+		"has not sent all":    {[]time.Duration{100 * ms, 900 * ms, 995 * ms}, []uint64{3000, 3000, 4000}, 0},
+		"much too early":      {[]time.Duration{100 * ms, 300 * ms, 400 * ms}, []uint64{5000, 5000, 6000}, 0},
+		"a path that is slow": {[]time.Duration{900 * ms, 1001 * ms}, []uint64{3000, 4000}, 0},
+	} {
+		began := time.Now()
+		test := Test{Protocol: TCP, Length: 1000, Bytes: 5000, Omit: time.Second}
+		streams := []*dataStream{{id: 1}}
+		m := &stepMover{lateMover: lateMover{streams: streams}, bytes: c.bytes}
+		for _, after := range c.looks {
+			m.at = append(m.at, began.Add(after))
+		}
+		s := &trial{test: test, server: true, streams: streams, mover: m, observer: &record{}, tally: newTally(test, streams, began), running: began}
+		for range c.looks {
+			s.resume()
+		}
+		if !s.tally.omitted && c.from > 0 || s.tally.omitted && (s.tally.begun != began.Add(c.from) || s.tally.base.streams[0].bytes != 5000) {
+			t.Errorf("%s: it counts: %v, from %v with %d bytes before; want %v", name, s.tally.omitted, s.tally.begun.Sub(began), s.tally.base.streams[0].bytes, c.from)
+		}
+	}
+}

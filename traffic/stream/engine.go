@@ -65,6 +65,7 @@ type Config struct {
 	LimitCalls uint64 // the same in whole messages
 	LimitEach  bool   // each flow may send as much, instead of all together
 	LimitLater bool   // what is moved before LimitFrom does not count
+	LimitFirst uint64 // with it: senders that have sent so many bytes, over all flows, wait for LimitFrom; 0: they do not
 	// LimitReceivers bounds what is received in the same way.
 	LimitReceivers bool
 	Payload        []byte // what messages hold, again and again; nil: a pattern
@@ -212,7 +213,8 @@ func (e *Engine) muster() error {
 
 // allot gives flows what they may move.
 func (e *Engine) allot(flows []*flow) {
-	for i, b := range traffic.Budgets(len(flows), e.config.limit(), e.config.LimitEach, e.config.LimitLater) {
+	c := e.config
+	for i, b := range traffic.Budgets(len(flows), traffic.Allowance{Limit: c.limit(), Each: c.LimitEach, Later: c.LimitLater, First: c.LimitFirst}) {
 		flows[i].budget = b
 	}
 }

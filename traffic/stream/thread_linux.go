@@ -166,6 +166,9 @@ func (t *thread) work(stop *traffic.Stop) error {
 	var failures []error
 	for len(t.open) > 0 && !stop.Load() {
 		o, err := t.burst(stop)
+		if o.ended && t.role == traffic.Send && o.flow.budget.Await(stop) {
+			continue
+		}
 		if o.flow != nil && (o.ended || err != nil) {
 			t.drop(o.flow, err)
 		} else if err != nil {

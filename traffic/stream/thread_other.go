@@ -133,7 +133,7 @@ func (t *thread) call(stop *traffic.Stop) (n int, ended bool, err error) {
 		return 0, false, nil
 	}
 	if size = int(t.flow.budget.Take(int64(size))); size == 0 {
-		return 0, true, nil
+		return 0, !t.flow.budget.Await(stop), nil
 	}
 	before := clock()
 	n, err = t.flow.conn.Write(t.buffer[:size])
