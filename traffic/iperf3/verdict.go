@@ -91,6 +91,9 @@ func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way)
 	w.Sender, _ = e.figures(sends, true)
 	w.Receiver, _ = e.figures(sends, false)
 	w.Sender.Offered = &result.Offered{TargetBitsPerSecond: t.test.BitsPerSecond * float64(t.test.Parallel), Lag: e.Lag}
+	if rate := t.kernelRate(w); rate > 0 {
+		w.Sender.Offered.TargetBitsPerSecond, w.Sender.Offered.Method = rate, traffic.KernelTCP
+	}
 	for i, s := range e.Streams {
 		if tcp := now.streams[i].tcp; tcp != nil && s.Sender == sends {
 			w.Sender.Connections = append(w.Sender.Connections, tcp.limited(t.base.streams[i].tcp))
@@ -113,6 +116,25 @@ func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way)
 	here.Threads, here.CPUSeconds, here.BusiestSeconds = spent.Threads, spent.CPU.Seconds(), spent.Busiest().Seconds()
 	there.Threads, there.CPUSeconds = other.threads, e.Remote.Total/100*there.WindowSeconds
 	return w
+}
+
+// overKernelRate is how much more than --fq-rate arrives where the kernel keeps that.
+const overKernelRate = 1.05
+
+// kernelRate is --fq-rate of a direction's streams, in bit/s, where it is what bounds them; 0: it does not, as with a higher -b.
+// Of UDP only a qdisc of fq keeps it, and no server of iperf3 3.12 does (iperf_tcp_accept in iperf_tcp.c): more than it moves then.
+func (t *tally) kernelRate(w result.Way) float64 {
+	if t.test.FQRate == 0 || t.test.BitsPerSecond > 0 && t.test.BitsPerSecond <= t.test.FQRate {
+		return 0
+	}
+	all, moved := t.test.FQRate*float64(t.test.Parallel), rate(w.Receiver.Bytes, w.Receiver.WindowSeconds)
+	if t.test.Protocol == UDP { // a stream's sender hands over what its buffer holds
+		moved = rate(w.Sender.Bytes, w.Sender.WindowSeconds)
+	}
+	if moved > overKernelRate*all {
+		return 0
+	}
+	return all
 }
 
 // told is what the other end says of the datagrams that this one sent, by iperf3's arithmetic; nil without any.

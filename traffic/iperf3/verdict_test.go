@@ -97,6 +97,13 @@ func TestLimit(t *testing.T) {
 		"over at once":               {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000, seconds: 20e-6}, "", "no verdict: the test took 0.02 ms, which is too short for one"},
 		"no CPU, and all was sent":   {ended{test: pacedTCP, send: waited, peerCPU: 1, sent: 225e3, got: 225e3}, result.GeneratorLimited, "fell 10 % short"},
 		"no CPU, and the path full":  {ended{test: pacedTCP, send: waited, peerCPU: 1, sent: 225e3, got: 225e3, busy: 2 * time.Second}, result.PathLimited, "neither end"},
+		"the kernel's rate":          {ended{test: Test{Parallel: 2, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 300e3, got: 250e3}, result.RateReached, "2.000 Mbit/s of the 2.000 Mbit/s"},
+		"the kernel's is lower":      {ended{test: Test{Parallel: 1, FQRate: 1e6, BitsPerSecond: 2e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "of the 1.000 Mbit/s"},
+		"the kernel's is higher":     {ended{test: Test{Parallel: 1, FQRate: 3e6, BitsPerSecond: 2e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 500e3}, result.RateReached, "of the 2.000 Mbit/s"},
+		"less than the kernel's":     {ended{test: Test{Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 200e3, got: 200e3}, result.PathLimited, "neither end"},
+		"nobody keeps the kernel's":  {ended{test: Test{Parallel: 1, FQRate: 1e6, Reverse: true}, receive: spent(1, time.Millisecond), peerCPU: 1, sent: much, got: much}, result.PathLimited, "neither end"},
+		"nor that of datagrams":      {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, 1950*time.Millisecond), peerCPU: 1, sent: much, got: 250e3}, result.GeneratorLimited, "not calibrated"},
+		"fq keeps it of datagrams":   {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "1.000 Mbit/s"},
 		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
