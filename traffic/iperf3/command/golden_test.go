@@ -3,9 +3,11 @@ package command
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	goflag "flag"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -204,6 +206,58 @@ func TestInterruptedServer(t *testing.T) {
 	}
 	if got, want := errs.String(), "iperf3: interrupt - the server has terminated by signal interrupt\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestAnInterruptedServersJSONIsOneObject: it stands in the one of the client that was cut short, or, if there was none, in one
+// of its own, as iperf3's.
+func TestAnInterruptedServersJSONIsOneObject(t *testing.T) {
+	cut := newScene(true, iperf3.TCP, forward, 1, cutShort(iperf3.ErrServerTerminated))
+	for name, c := range map[string]struct {
+		args   string
+		scenes []scene
+		want   int // objects that name it
+	}{
+		"a client":              {"-s -J", []scene{cut}, 1},
+		"nobody":                {"-s -J", nil, 1},
+		"several":               {"-s -J", []scene{cut, cut}, 2},
+		"a client, as a stream": {"-s --json-stream", []scene{cut}, 1},
+		"nobody, as a stream":   {"-s --json-stream", nil, 1},
+	} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		e := engine{serve: func(ctx context.Context, _ iperf3.ServerOptions, observe func(uint64, string) iperf3.Observer) error {
+			stop(errors.New("interrupt signal received"))
+			for i, s := range c.scenes {
+				s.play(observe(uint64(i+1), "192.0.2.2"))
+			}
+			return ctx.Err()
+		}}
+		var out bytes.Buffer
+		e.command(ctx, strings.Fields(c.args), nil, &out, &out, nil)
+		told := 0
+		for d := json.NewDecoder(&out); ; {
+			var one struct {
+				Start *struct {
+					Version string `json:"version"`
+				} `json:"start"`
+				Event, Data any
+				Error       string
+			}
+			if err := d.Decode(&one); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if one.Start != nil && one.Start.Version == "" {
+				t.Errorf("%s: an object has no version", name)
+			}
+			if data, _ := one.Data.(string); strings.HasPrefix(one.Error+data, "interrupt") {
+				told++
+			}
+		}
+		if told != c.want {
+			t.Errorf("%s: told %d times, want %d", name, told, c.want)
+		}
 	}
 }
 

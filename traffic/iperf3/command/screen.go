@@ -102,7 +102,7 @@ func (s *screen) complain(format string, args ...any) {
 	case s.json && s.stream:
 		s.whole(compact((&object{}).add("event", "error").add("data", text)))
 	case s.json:
-		s.whole(pretty((&object{}).add("start", &object{}).add("intervals", []any{}).add("end", &object{}).add("error", text)))
+		s.whole(pretty((&object{}).add("start", startBefore(nil)).add("intervals", []any{}).add("end", &object{}).add("error", text)))
 	default:
 		s.note("%s", text)
 	}

@@ -29,7 +29,9 @@ func (p *program) answer(ctx context.Context) int {
 		v.finishAll()
 		switch {
 		case ctx.Err() != nil:
-			p.screen.complain("%s", v.interrupted())
+			if !v.toldInterrupt() {
+				p.screen.complain("%s", v.interrupted())
+			}
 			return exitDone
 		case errors.Is(err, iperf3.ErrIdle) && !p.server.OneOff:
 			continue // --idle-timeout: listen anew
@@ -61,6 +63,14 @@ type sessions struct {
 	mu          sync.Mutex
 	live        map[uint64]*session
 	seen        int
+	told        bool // some session's JSON says how the server ended
+}
+
+// toldInterrupt tells whether how the server ended need not be told once more: iperf3's JSON is one object.
+func (v *sessions) toldInterrupt() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.told
 }
 
 // banner says where the server listens, when nobody is being served.
@@ -135,6 +145,14 @@ func (v *sessions) leave(s *session) (left, idle bool) {
 	}
 	delete(v.live, s.number)
 	return true, len(v.live) == 0
+}
+
+// interrupt is what a session that the server's end cuts short is told; its JSON has that.
+func (v *sessions) interrupt() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.told = v.told || v.output.json
+	return v.interrupted()
 }
 
 func (v *sessions) several() bool {

@@ -63,7 +63,7 @@ func (s *session) Failed(err error) {
 	case errors.Is(err, iperf3.ErrControlClosed): // of which a client has other words
 		text = "the client has unexpectedly closed the connection"
 	case stopped:
-		text = s.all.interrupted()
+		text = s.all.interrupt()
 	}
 	switch {
 	case s.report == nil && stopped: // the server says so for all of them
