@@ -53,6 +53,28 @@ func TestAStreamThatComesTooLate(t *testing.T) {
 	}
 }
 
+// TestAClientThatIsDoneHasTerminated, also while traffic runs: iperf3's ends so when it receives nothing for --rcv-timeout.
+func TestAClientThatIsDoneHasTerminated(t *testing.T) {
+	h := serve(t, ServerOptions{})
+	for i, last := range []state{iperfDone, clientTerminate} {
+		r := h.rude(t)
+		r.say(`{"tcp":true,"time":10,"len":1024,"reverse":true}`)
+		if err := r.expect(createStreams, 5*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		r.stream()
+		for _, step := range []state{testStart, testRunning} {
+			if err := r.expect(step, 5*time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.sendState(last)
+		if why := h.session(t, uint64(i+1)).failure(t); !errors.Is(why, ErrClientTerminated) {
+			t.Errorf("after %s: %v", last, why)
+		}
+	}
+}
+
 // TestFewSessionsAreKnownForLateStreams, and not for long.
 func TestFewSessionsAreKnownForLateStreams(t *testing.T) {
 	s := &server{known: map[cookie]*session{}}

@@ -137,7 +137,7 @@ func (t *trial) hear(h heard) error {
 		t.resume()
 		t.omission(time.Now()) // due before it, whichever of both is heard first
 		return errEnded
-	case t.server && h.state == clientTerminate:
+	case t.server && (h.state == clientTerminate || h.state == iperfDone): // which 3.21 sends for an error of its own
 		return ErrClientTerminated
 	case t.server:
 		return &sessionError{number: ErrorMessage, err: errors.New("the client sent " + h.state.String() + " while traffic ran")}
