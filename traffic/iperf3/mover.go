@@ -83,11 +83,12 @@ type limits struct {
 
 // limits are those of a test that this end sends. A server has none of UDP: a client
 // that lost a datagram would wait for it for ever; nor where something is omitted, which
-// may end later at the client, that would wait for what it did not count. Bytes are those
+// may end later at the client, that would wait for what it did not count, unless it sees
+// where this end goes on (Test.first). Bytes are those
 // of whole blocks, as iperf3 sends no others: its receivers wait for the rest of one
 // (Nread in net.c) before they count it.
 func (t Test) limits(server bool) limits {
-	if t.receives(server) || server && (t.Protocol == UDP || t.Omit > 0) {
+	if t.receives(server) || server && (t.Protocol == UDP || t.Omit > 0 && !t.minds()) {
 		return limits{}
 	}
 	return limits{bytes: t.wholeBlocks(t.Bytes), blocks: t.Blocks}
