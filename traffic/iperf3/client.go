@@ -101,6 +101,14 @@ func (c *client) hint(err error) string {
 	case c.options.Bind != "" && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EINVAL)):
 		return "is " + c.options.Bind + " an address of this host, from which that can be reached?"
 	}
+	var unnamed *net.DNSError
+	var unusable *net.AddrError
+	switch {
+	case errors.As(err, &unnamed):
+		return "is " + c.options.Host + " its name?"
+	case errors.As(err, &unusable): // before anything was sent
+		return "it has none of the family that -4, -6 or -B ask for"
+	}
 	if says := traffic.BadZone(c.options.Host); says != "" && c.options.BindDevice == "" {
 		return says
 	}

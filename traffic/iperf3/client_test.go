@@ -326,3 +326,23 @@ func TestSilentServer(t *testing.T) {
 		t.Errorf("%v; want %v", err, ErrNothingReceived)
 	}
 }
+
+// TestNothingWasTried: a host without an address that may be used was not asked for a server.
+func TestNothingWasTried(t *testing.T) {
+	for name, c := range map[string]struct {
+		family int
+		bind   string
+		says   string
+	}{
+		"127.0.0.1": {6, "", "none of the family"},
+		"::1":       {4, "", "none of the family"},
+		"127.0.0.2": {0, "::1", "none of the family"},
+		"no..name":  {0, "", "is no..name its name?"}, // which no resolver is asked for
+	} {
+		o := new(host).options()
+		o.Host, o.Family, o.Bind = name, c.family, c.bind
+		if _, err := run(t, o); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "running there") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
