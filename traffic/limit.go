@@ -170,7 +170,7 @@ func (e evidence) turnedBack() string {
 	return fmt.Sprintf("the sender offered what was asked for, and its interface turned %s of it away", percent(e.refusedFrames/(e.sent+e.refusedFrames)))
 }
 
-// covered: the path lacked nothing while the sender had no CPU. Its connections had data to send all the same, by the kernel, which
+// covered: the path lacked nothing while the sender had no CPU, or slept. Its connections had data to send all the same, by the kernel, which
 // was handed it ahead, or over so short a way that what is under way waits to leave; or a queue on the way grew; or its sockets were full.
 func (e evidence) covered(short float64) bool {
 	return e.held >= short/2 || (e.kernelPaces || e.nearby) && e.underWay > 1-short/2 || e.queued >= short/2
@@ -267,10 +267,11 @@ func (e evidence) smallBuffer() string {
 	return fmt.Sprintf("the sender's socket buffer was full for %s of the time (sndbuf-limited): make it larger", percent(e.sndbuf))
 }
 
-// missedIt: a thread that wakes later than its burst lasts sends less than it may.
+// missedIt: a thread that wakes later than its burst lasts sends less than it may, which is the path's rate all the same where that
+// lacked nothing meanwhile.
 func (e evidence) missedIt() string {
 	short := e.short()
-	if short == 0 || e.missed < short/2 {
+	if short == 0 || e.missed < short/2 || e.covered(short) {
 		return ""
 	}
 	return fmt.Sprintf("the sender fell %s short of the rate asked for, %s because its threads woke later than its burst catches up with", percent(short), percent(min(short, e.missed)))
