@@ -72,6 +72,9 @@ func (e PairEnd) InWindow() uint64 {
 	return e.Packets
 }
 
+// Idle tells of a sender that it sent nothing. One that waits for answers did send what these were to, whatever the window's requests wait for.
+func (e PairEnd) Idle() bool { return e.Bytes == 0 && e.Packets == 0 && e.InWindow() == 0 }
+
 // Stolen is the CPU of an end's host of which a hypervisor took most in the window.
 type Stolen struct {
 	CPU   int     `json:"cpu"`

@@ -32,7 +32,7 @@ func Ways(sender, receiver PairEnd) []Way {
 	if receiver.Opposite != nil {
 		back.Sender = *receiver.Opposite
 	}
-	if sender.Bytes == 0 && sender.Packets == 0 {
+	if sender.Idle() {
 		return []Way{back}
 	}
 	return []Way{forth, back}

@@ -58,7 +58,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	switch {
 	case !(sender.WindowSeconds >= leastWindow && receiver.WindowSeconds >= leastWindow):
 		return evidence{}, "an end has no window"
-	case sender.Bytes == 0 && sender.Packets == 0:
+	case sender.Idle():
 		return evidence{}, "the sender sent nothing"
 	}
 	e := evidence{

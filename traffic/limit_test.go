@@ -431,6 +431,26 @@ func TestJudgeRequestsBehind(t *testing.T) {
 	}
 }
 
+// TestJudgeRequestsThatNeverLeft: the window's all wait before a full socket, and those of before it had their answers in the window.
+// Payload that also flows back makes no other load of it.
+func TestJudgeRequestsThatNeverLeft(t *testing.T) {
+	within := uint64(100)
+	asks := offering(bulk(0, 0.2), result.Offered{TargetPacketsPerSecond: 1000, Unsent: 1900})
+	asks.Arrived = &result.Arrived{Expected: 1900, Lost: 1900, Behind: 1900, Within: &within}
+	asks.Latencies = map[string]result.Histogram{result.LatencyIntended: {Count: 1900}}
+	there := bulk(1, 0.1)
+	there.Packets = within
+	for _, reads := range []bool{false, true} {
+		if reads {
+			back, from := bulk(1, 0.2), bulk(1, 0.1)
+			asks.Opposite, there.Opposite = &back, &from
+		}
+		if got := Judge(nil, asks, there); got.Verdict != result.PathLimited || !strings.Contains(got.Says, "behind by 1900 requests") {
+			t.Errorf("reads %v: %q (%s)", reads, got.Verdict, got.Says)
+		}
+	}
+}
+
 // TestJudgeFramesTurnedAway: a sender that keeps a rate by spinning is always busy, and what its interface did not take is the path's.
 func TestJudgeFramesTurnedAway(t *testing.T) {
 	for refused, want := range map[uint64]string{4000: result.PathLimited, 100: result.GeneratorLimited} {
