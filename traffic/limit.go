@@ -268,10 +268,10 @@ func (e evidence) smallBuffer() string {
 }
 
 // missedIt: a thread that wakes later than its burst lasts sends less than it may, which is the path's rate all the same where that
-// lacked nothing meanwhile.
+// lacked nothing meanwhile, or was what kept the thread from its CPU.
 func (e evidence) missedIt() string {
 	short := e.short()
-	if short == 0 || e.missed < short/2 || e.covered(short) {
+	if short == 0 || e.missed-e.behindPath < short/2 || e.covered(short) {
 		return ""
 	}
 	return fmt.Sprintf("the sender fell %s short of the rate asked for, %s because its threads woke later than its burst catches up with", percent(short), percent(min(short, e.missed)))

@@ -265,6 +265,7 @@ func TestAPacedSenderThatWasNotThere(t *testing.T) {
 	}
 	crowded := offering(packets(7.7, 0.2), result.Offered{TargetPacketsPerSecond: 10e3, WaitSeconds: 1.5, PathSeconds: 1.5})
 	came := arriving(packets(7.7, 0.1), 0, 0)
+	kernel := offering(packets(7.7, 0.2), result.Offered{TargetPacketsPerSecond: 10e3, WaitSeconds: 0.4, PathSeconds: 0.4})
 	queued := came
 	queued.Arrived = &result.Arrived{Expected: 15400, Backlog: 0.6}
 	const short = 0.4 // s of the window of 2
@@ -281,6 +282,7 @@ func TestAPacedSenderThatWasNotThere(t *testing.T) {
 		"datagrams that were not taken":               {missed(datagrams(), 0.01), came, result.PathLimited},
 		"datagrams of which nobody tells":             {datagrams(), came, result.PathLimited},
 		"datagrams of a CPU that the path's work has": {missed(crowded, short), came, result.PathLimited},
+		"the same, with time left":                    {missed(kernel, short), came, result.PathLimited},
 		"a bucket that wakes late before a full path": {missed(paced(92, TokenBucket, 1, 0.06), 0.12), bulk(92, 0.1), result.PathLimited},
 		"datagrams before a queue that grew":          {missed(datagrams(), short), queued, result.PathLimited},
 	} {
