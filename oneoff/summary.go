@@ -25,7 +25,7 @@ func summarise(out io.Writer, o Outcome) {
 	if limit := o.Pair.Limit; limit != nil {
 		line("limit", "%s", limitWords(*limit))
 	}
-	if why := unkept(o.Pair.Sender); why != "" {
+	if why := unkept(o.Pair); why != "" {
 		line("doubt", "%s", why)
 	}
 	if why := spoiled(o.Pair); why != "" {
@@ -137,12 +137,13 @@ func endedLate(way result.Way) string {
 }
 
 // unkept is what of a sender's requests waited behind others until the end; "" where none did.
-func unkept(end result.PairEnd) string {
+func unkept(pair result.PairSample) string {
+	end := pair.Sender
 	if end.Arrived == nil || end.Arrived.Behind == 0 {
 		return ""
 	}
 	rate := ""
-	if end.Offered != nil && end.Offered.TargetPacketsPerSecond > 0 {
+	if kept := pair.Limit != nil && pair.Limit.Verdict == result.RateReached; !kept && end.Offered != nil && end.Offered.TargetPacketsPerSecond > 0 {
 		rate = "the rate was not kept: "
 	}
 	return fmt.Sprintf("%sanswers came until the end, and were behind by %d requests when the wait for them was over", rate, end.Arrived.Behind)

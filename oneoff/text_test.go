@@ -102,6 +102,11 @@ func TestARateThatWasNotAnsweredIsADoubt(t *testing.T) {
 	if !regexp.MustCompile(`doubt +the rate was not kept: answers came until the end, and were behind by 95 requests`).MatchString(out.String()) {
 		t.Error(out.String())
 	}
+	out.Reset()
+	summarise(&out, Outcome{Kind: "ping", Load: result.Options{}, Pair: result.PairSample{Sender: sender, Limit: &result.Limit{Verdict: result.RateReached}}})
+	if text := out.String(); strings.Contains(text, "not kept") || !strings.Contains(text, "behind by 95 requests") {
+		t.Errorf("of a rate that was kept: %s", text)
+	}
 }
 
 // TestColumnsAreTheKinds: what a line has is known before the first interval, which may be one in
