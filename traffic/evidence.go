@@ -100,7 +100,7 @@ func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	if offered := sender.Packets + o.Refused; sender.Generator != nil && offered > 0 {
 		e.turnedAway = float64(o.Refused) / float64(offered)
 	}
-	if sender.Frames != nil && sender.Generator == nil {
+	if sender.Frames != nil && sender.Generator == nil && sender.Cycles == nil { // a port of poll mode is offered them again
 		e.refusedFrames = float64(o.Refused) / sender.WindowSeconds
 	}
 	if sender.Threads > 0 {

@@ -462,6 +462,11 @@ func TestJudgeFramesTurnedAway(t *testing.T) {
 			t.Errorf("%d of 20000 frames refused, 16000 sent: %q (%s)", refused, got.Verdict, got.Says)
 		}
 	}
+	starved := offering(packets(8, 0.7), result.Offered{TargetPacketsPerSecond: 10e3, Refused: 4000, WaitSeconds: 0.4})
+	starved.Frames, starved.Cycles = &result.Frames{}, &result.Cycles{Hertz: 1e9} // at a port of poll mode
+	if got := Judge(nil, starved, arriving(packets(8, 0), 0, 0)); got.Verdict != result.GeneratorLimited {
+		t.Errorf("frames that were offered again, and sent: %q (%s)", got.Verdict, got.Says)
+	}
 }
 
 // TestJudgeRequestsAtRandom: of requests at random fewer than the mean may be due, and a rate is kept where all of those were answered.
