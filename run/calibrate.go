@@ -113,11 +113,6 @@ func (c *Conductor) beaten(key string, sender result.PairEnd) {
 	}
 }
 
-// generatorKey names the generator of a cell's pair, of what flows forth.
-func (c *Conductor) generatorKey(cell PlannedCell, pair int) string {
-	return c.generatorAt(cell, cell.Record.Pairs[pair].From)
-}
-
 // generatorAt names the generator of a cell at a place: where it runs and what it sends.
 func (c *Conductor) generatorAt(cell PlannedCell, place result.Place) string {
 	from := place.Node

@@ -18,7 +18,7 @@ func TestACalibrationDoesNotTurnATrialRound(t *testing.T) {
 	p := planned(t, "udp", twoHosts(), Settings{})
 	c := Conductor{Plan: p, series: newSeries(p), generators: map[string]float64{}, Nodes: []Node{&hanging{name: "a"}, &hanging{name: "b"}}}
 	cell := p.Runnable()[0]
-	c.generators[c.generatorKey(cell, 0)] = 1e6
+	c.generators[c.generatorAt(cell, cell.Record.Pairs[0].From)] = 1e6
 	trial := cell.trial(c.Plan.Times)
 	trial.Pairs = []result.PairSample{{
 		Sender:   result.PairEnd{WindowSeconds: 1, Threads: 1, Packets: 50_000, Bytes: 70e6, Arrived: &result.Arrived{Expected: 100_000, Lost: 50_000}},
@@ -109,7 +109,7 @@ func TestEachHostHasAGeneratorOfItsOwn(t *testing.T) {
 	for i, pair := range cell.Record.Pairs {
 		alone := map[string]float64{"b": 1e9, "c": 2e9}[pair.From.Node]
 		own = append(own, alone)
-		c.generators[c.generatorKey(cell, i)] = alone * 1.01
+		c.generators[c.generatorAt(cell, cell.Record.Pairs[i].From)] = alone * 1.01
 		end := result.PairEnd{WindowSeconds: seconds, Threads: 1, Bytes: uint64(alone * seconds)}
 		busy := end
 		busy.CPUSeconds, busy.Offered = seconds, &result.Offered{}
