@@ -131,7 +131,7 @@ func dropShare(t result.Trial) map[string]float64 {
 
 // lossShare is the share of packets that were lost, or of TCP's segments that were sent again.
 func lossShare(_ Cell, t result.Trial) (float64, bool) {
-	if a, ok := t.Arrivals(); ok && a.Expected > 0 {
+	if a, ok := arrivals(t); ok && a.Expected > 0 {
 		return float64(a.Lost) / float64(a.Expected), true
 	}
 	again, out := 0.0, 0.0
@@ -155,7 +155,7 @@ func (c contrast) dropper() (place string) {
 // lostPackets are those of a trial of the worse cell, where its load numbers them.
 func (c contrast) lostPackets() (mean float64, counted bool) {
 	lost := c.two(func(_ Cell, t result.Trial) (float64, bool) {
-		a, ok := t.Arrivals()
+		a, ok := arrivals(t)
 		return float64(a.Lost), ok && a.Expected > 0
 	})
 	mean, _ = lost.means()

@@ -247,7 +247,7 @@ func (c comparison) losses() []line {
 		return sum
 	}
 	missed := func(_ Cell, t result.Trial) float64 {
-		a, _ := t.Arrivals()
+		a, _ := arrivals(t)
 		return float64(a.Lost)
 	}
 	return slices.Concat(
@@ -261,7 +261,7 @@ func (c comparison) losses() []line {
 func (c comparison) meanLost(of Cell) float64 {
 	sum, trials := 0.0, result.Counted(c.data.of[of.Spec.Name], of.Spec.Name)
 	for _, t := range trials {
-		a, _ := t.Arrivals()
+		a, _ := arrivals(t)
 		sum += float64(a.Lost)
 	}
 	return sum / float64(max(1, len(trials)))

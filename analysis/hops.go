@@ -54,7 +54,7 @@ func account(trials []result.Trial) *Account {
 	var sum Account
 	n := 0.0
 	for _, t := range trials {
-		a, numbered := t.Arrivals()
+		a, numbered := arrivals(t)
 		if !numbered || a.Expected == 0 || slices.Contains(a.Untold, result.Loss) {
 			continue
 		}

@@ -80,3 +80,19 @@ func TestCourse(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestsBehindAreNotLost: over TCP nothing is, and what became of those that waited until the end is not known.
+func TestRequestsBehindAreNotLost(t *testing.T) {
+	asks := result.PairEnd{WindowSeconds: 1, Packets: 600, Latencies: map[string]result.Histogram{result.LatencyActual: {Count: 1000}},
+		Arrived: &result.Arrived{Expected: 1000, Lost: 400, Behind: 400}}
+	trials := []result.Trial{{Pairs: []result.PairSample{{Sender: asks, Receiver: result.PairEnd{WindowSeconds: 1, Packets: 600}}}}}
+	if doubts := lossDoubts(Cell{}, trials); len(doubts) > 0 {
+		t.Errorf("%+v", doubts)
+	}
+	if a := account(trials); a == nil || *a != (Account{Expected: 600, Received: 600}) {
+		t.Errorf("%+v", a)
+	}
+	if share, _ := lossShare(Cell{}, trials[0]); share != 0 {
+		t.Errorf("%g of the packets were lost", share)
+	}
+}

@@ -122,11 +122,19 @@ func limitDoubts(c Cell, trials []result.Trial) []result.Doubt {
 	return doubts
 }
 
+// arrivals are a trial's, of what got lost or came: a request over TCP that still waited for its answer at the end did neither.
+func arrivals(t result.Trial) (result.Arrived, bool) {
+	a, numbered := t.Arrivals()
+	behind := min(a.Behind, a.Lost)
+	a.Lost, a.Expected = a.Lost-behind, a.Expected-min(behind, a.Expected)
+	return a, numbered
+}
+
 // lossDoubts tell of packets that were lost where no counter names it.
 func lossDoubts(c Cell, trials []result.Trial) []result.Doubt {
 	var lost, expected uint64
 	for _, t := range trials {
-		a, _ := t.Arrivals()
+		a, _ := arrivals(t)
 		lost += a.Lost
 		expected += a.Expected
 	}

@@ -60,6 +60,7 @@ func (t Trial) Arrivals() (Arrived, bool) {
 			a := e.Arrived
 			sum.Expected += a.Expected
 			sum.Lost += a.Lost
+			sum.Behind += a.Behind
 			sum.Late += a.Late
 			sum.Reordered += a.Reordered
 			sum.Duplicate += a.Duplicate
