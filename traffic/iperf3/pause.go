@@ -32,7 +32,7 @@ func (t *trial) resume() {
 	if !moved {
 		p.last = r
 	}
-	stands := near && p.bytes >= first && p.last.at.Sub(p.since) >= pauseQuiet
+	stands := near && (p.bytes >= first || t.test.neverRests() && p.bytes > 0) && p.last.at.Sub(p.since) >= pauseQuiet
 	switch {
 	case stands && (moved || !r.at.Before(t.omissionEnd())):
 		t.omit(p.last)
@@ -44,3 +44,7 @@ func (t *trial) resume() {
 		p.look = r.at.Add(guardShortest)
 	}
 }
+
+// neverRests tells whether a sender that is quiet has sent all, however much of it came: of datagrams some, or most, may be lost, and
+// only the bursts of a rate leave gaps between them.
+func (t Test) neverRests() bool { return t.Protocol == UDP && t.BitsPerSecond == 0 }

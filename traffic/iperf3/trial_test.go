@@ -279,21 +279,27 @@ func (m *stepMover) glance() reading {
 // TestAReceiverCountsFromWhereTheSenderGoesOn, whose end of what is omitted may be before this one's, which may look late.
 func TestAReceiverCountsFromWhereTheSenderGoesOn(t *testing.T) {
 	const ms = time.Millisecond
+	tcp, udp, bursts := Test{Protocol: TCP}, Test{Protocol: UDP}, Test{Protocol: UDP, BitsPerSecond: 1e6, Burst: 2}
 	for name, c := range map[string]struct {
 		looks []time.Duration
 		bytes []uint64
 		from  time.Duration // 0: it omits on
+		of    Test
 	}{
-		"goes on early":       {[]time.Duration{100 * ms, 200 * ms, 990 * ms, 995 * ms}, []uint64{5000, 5000, 5000, 7000}, 990 * ms},
-		"looked late":         {[]time.Duration{100 * ms, 900 * ms, 1300 * ms}, []uint64{5000, 5000, 9000}, 900 * ms},
-		"by its own clock":    {[]time.Duration{100 * ms, 900 * ms, 1001 * ms}, []uint64{5000, 5000, 5000}, 1001 * ms},
-		"did not stop":        {[]time.Duration{100 * ms, 970 * ms, 995 * ms}, []uint64{5000, 6000, 7000}, 0},
-		"has not sent all":    {[]time.Duration{100 * ms, 900 * ms, 995 * ms}, []uint64{3000, 3000, 4000}, 0},
-		"much too early":      {[]time.Duration{100 * ms, 300 * ms, 400 * ms}, []uint64{5000, 5000, 6000}, 0},
-		"a path that is slow": {[]time.Duration{900 * ms, 1001 * ms}, []uint64{3000, 4000}, 0},
+		"goes on early":       {[]time.Duration{100 * ms, 200 * ms, 990 * ms, 995 * ms}, []uint64{5000, 5000, 5000, 7000}, 990 * ms, tcp},
+		"looked late":         {[]time.Duration{100 * ms, 900 * ms, 1300 * ms}, []uint64{5000, 5000, 9000}, 900 * ms, tcp},
+		"by its own clock":    {[]time.Duration{100 * ms, 900 * ms, 1001 * ms}, []uint64{5000, 5000, 5000}, 1001 * ms, tcp},
+		"did not stop":        {[]time.Duration{100 * ms, 970 * ms, 995 * ms}, []uint64{5000, 6000, 7000}, 0, tcp},
+		"has not sent all":    {[]time.Duration{100 * ms, 900 * ms, 995 * ms}, []uint64{3000, 3000, 4000}, 0, tcp},
+		"much too early":      {[]time.Duration{100 * ms, 300 * ms, 400 * ms}, []uint64{5000, 5000, 6000}, 0, tcp},
+		"a path that is slow": {[]time.Duration{900 * ms, 1001 * ms}, []uint64{3000, 4000}, 0, tcp},
+		"datagrams are lost":  {[]time.Duration{100 * ms, 700 * ms, 990 * ms, 995 * ms}, []uint64{2000, 2000, 2000, 4000}, 990 * ms, udp},
+		"none has come":       {[]time.Duration{100 * ms, 700 * ms, 995 * ms}, []uint64{0, 0, 1000}, 0, udp},
+		"between bursts":      {[]time.Duration{100 * ms, 700 * ms, 990 * ms, 995 * ms}, []uint64{2000, 2000, 2000, 4000}, 0, bursts},
 	} {
 		began := time.Now()
-		test := Test{Protocol: TCP, Length: 1000, Bytes: 5000, Omit: time.Second}
+		test := c.of
+		test.Length, test.Bytes, test.Omit = 1000, 5000, time.Second
 		streams := []*dataStream{{id: 1}}
 		m := &stepMover{lateMover: lateMover{streams: streams}, bytes: c.bytes}
 		for _, after := range c.looks {
@@ -303,7 +309,7 @@ func TestAReceiverCountsFromWhereTheSenderGoesOn(t *testing.T) {
 		for range c.looks {
 			s.resume()
 		}
-		if !s.tally.omitted && c.from > 0 || s.tally.omitted && (s.tally.begun != began.Add(c.from) || s.tally.base.streams[0].bytes != 5000) {
+		if !s.tally.omitted && c.from > 0 || s.tally.omitted && (s.tally.begun != began.Add(c.from) || s.tally.base.streams[0].bytes != c.bytes[0]) {
 			t.Errorf("%s: it counts: %v, from %v with %d bytes before; want %v", name, s.tally.omitted, s.tally.begun.Sub(began), s.tally.base.streams[0].bytes, c.from)
 		}
 	}
