@@ -12,8 +12,9 @@ import (
 // Spare is a file kept in reserve: a listener whose process may open no more files gives it up for one more connection, so that
 // whoever connects is told why nobody serves it, and does not wait until it gives up.
 type Spare struct {
-	mu   sync.Mutex
-	file *os.File // nil while it is given up
+	mu     sync.Mutex
+	file   *os.File // nil while it is given up
+	closed bool
 }
 
 // NewSpare opens it, where there is a file left for it.
@@ -40,7 +41,7 @@ func (s *Spare) Accept(listener net.Listener) (conn net.Conn, last bool, err err
 func (s *Spare) Restore() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil {
+	if s.file == nil && !s.closed {
 		s.file, _ = os.Open(os.DevNull)
 	}
 	return s.file != nil
@@ -53,8 +54,13 @@ func (s *Spare) giveUp() {
 	s.file = nil
 }
 
-// Close gives it up for good; nothing is accepted by it any more.
-func (s *Spare) Close() { s.giveUp() }
+// Close gives it up for good, also where whoever was the last is still being told; nothing is accepted by it any more.
+func (s *Spare) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.giveUp()
+}
 
 // NoFiles tells whether an error is that this process, or the system, may open no more files.
 func NoFiles(err error) bool {
