@@ -13,7 +13,7 @@ func Listen(ctx context.Context, config net.ListenConfig, network, host, port st
 	at := net.JoinHostPort(host, port)
 	if both := config; network == "tcp" && host == "" && takeBoth(&both) {
 		if listener, err := both.Listen(ctx, "tcp6", at); !errors.Is(err, syscall.EAFNOSUPPORT) {
-			return listener, err
+			return listener, asked(network, err)
 		}
 	}
 	return config.Listen(ctx, network, at)
@@ -24,8 +24,17 @@ func ListenPacket(ctx context.Context, config net.ListenConfig, network, host, p
 	at := net.JoinHostPort(host, port)
 	if both := config; network == "udp" && host == "" && takeBoth(&both) {
 		if socket, err := both.ListenPacket(ctx, "udp6", at); !errors.Is(err, syscall.EAFNOSUPPORT) {
-			return socket, err
+			return socket, asked(network, err)
 		}
 	}
 	return config.ListenPacket(ctx, network, at)
+}
+
+// asked names in an error the network that was asked for: what has the port may have it of IPv4 alone.
+func asked(network string, err error) error {
+	var failed *net.OpError
+	if errors.As(err, &failed) {
+		failed.Net = network
+	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -80,5 +81,26 @@ func loopbackWithoutIPv4(t *testing.T) {
 	}
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFADDR, lo); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWhoCannotListenIsToldWhatWasAskedFor, which may be held of IPv4 alone.
+func TestWhoCannotListenIsToldWhatWasAskedFor(t *testing.T) {
+	held, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	_, port, _ := net.SplitHostPort(held.Addr().String())
+	packets, err := net.ListenPacket("udp4", "0.0.0.0:"+port)
+	if err != nil {
+		t.Skip("skip: somebody has that port of UDP:", err)
+	}
+	defer packets.Close()
+	if _, err = Listen(t.Context(), net.ListenConfig{}, "tcp", "", port); err == nil || !strings.HasPrefix(err.Error(), "listen tcp :") {
+		t.Error(err)
+	}
+	if _, err = ListenPacket(t.Context(), net.ListenConfig{}, "udp", "", port); err == nil || !strings.HasPrefix(err.Error(), "listen udp :") {
+		t.Error(err)
 	}
 }
