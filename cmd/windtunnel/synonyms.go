@@ -32,19 +32,19 @@ var synonyms = [][]string{
 	{"json", "J"},
 }
 
-// meant is the flag of a command that was most likely meant by a word: a synonym before what is spelled alike, and that before what a
-// synonym is spelled like.
+// meant is the flag of a command that was most likely meant by a word: a synonym before what is spelled alike, be that a flag's name or
+// a synonym of one.
 func meant(word string, flags []string) (is string, ok bool) {
 	if is, ok = synonym(word, flags); ok || len(word) == 1 {
 		return is, ok
 	}
-	if is, ok = result.Nearest(word, flags); ok {
-		return is, ok
+	alike, ok := result.Nearest(word, slices.Concat(flags, slices.Concat(synonyms...)))
+	if ok && !slices.Contains(flags, alike) {
+		if is, ok = synonym(alike, flags); ok {
+			return is, ok
+		}
 	}
-	if word, ok = result.Nearest(word, slices.Concat(synonyms...)); ok {
-		return synonym(word, flags)
-	}
-	return "", false
+	return result.Nearest(word, flags)
 }
 
 // synonym is what a command calls what was meant by a flag that it has not.

@@ -33,3 +33,21 @@ func TestSynonymsAreFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasMeant: what is spelled nearly as a flag's synonym means that, as what is spelled nearly as a flag means the flag.
+func TestWhatWasMeant(t *testing.T) {
+	flags := []string{"time", "rate", "packets", "direction", "streams", "message", "kind"}
+	for word, want := range map[string]string{
+		"durration": "time", "duration": "time", "drection": "direction", "ratee": "rate", "pps": "rate", "parallell": "streams", "lenght": "message",
+		"messge": "message", "udp": "kind datagram", "P": "streams",
+	} {
+		if is, ok := meant(word, flags); !ok || is != want {
+			t.Errorf("--%s: %q, want --%s", word, is, want)
+		}
+	}
+	for _, word := range []string{"xyzzy", "", "Q"} {
+		if is, ok := meant(word, flags); ok {
+			t.Errorf("--%s: did you mean --%s?", word, is)
+		}
+	}
+}
