@@ -45,6 +45,7 @@ var setups = []setup{
 	{
 		name: "TCP, 1390 B no-delay messages, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Bytes, Message: 1390, NoDelay: true},
 		kind: "stream", load: result.Options{"message": 1390, "nodelay": true, "congestion": "cubic"}, goal: 1, alone: map[string]float64{debianIperf3: 1.4},
+		limit: limitOfSmallMessages,
 	},
 	{
 		name: "TCP, 128 KiB messages, wire as memory", wire: wire.Memory, work: peers.Work{What: peers.Bytes, Message: 128 << 10},
