@@ -13,6 +13,7 @@ type Token [16]byte
 // agree on, and F is how a flow is reached. Its zero value is ready.
 type Lobby[A comparable, F any] struct {
 	groups []*Group[A, F] // oldest first
+	turned Token          // the last sender that was turned away; zero: none
 }
 
 // Group is the flows of one sender. Flows has a place for each.
@@ -53,8 +54,9 @@ func (y *Lobby[A, F]) Find(token Token) *Group[A, F] {
 	return y.groups[i]
 }
 
-// Remove takes a group out of the lobby, and returns its flows.
-func (y *Lobby[A, F]) Remove(token Token) (gone []F) {
+// TurnAway takes a sender's group out of the lobby, for want of something that all of its flows need, and returns those that have come.
+func (y *Lobby[A, F]) TurnAway(token Token) (gone []F) {
+	y.turned = token
 	y.groups = slices.DeleteFunc(y.groups, func(g *Group[A, F]) bool {
 		if g.Token == token {
 			gone = g.Present()
@@ -63,6 +65,9 @@ func (y *Lobby[A, F]) Remove(token Token) (gone []F) {
 	})
 	return gone
 }
+
+// TurnedAway tells whether a flow comes only after its sender, the last one of those, was turned away.
+func (y *Lobby[A, F]) TurnedAway(token Token) bool { return token == y.turned && token != Token{} }
 
 // Clear empties the lobby and returns all flows but those of one group.
 func (y *Lobby[A, F]) Clear(kept *Group[A, F]) (gone []F) {

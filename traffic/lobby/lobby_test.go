@@ -57,3 +57,22 @@ func TestTheOldestGroupMakesWay(t *testing.T) {
 		t.Error("another than the oldest made way")
 	}
 }
+
+// TestWhoIsTurnedAwayIsSoAtAllFlows, those that came and those that come; others, and senders without a name, are not.
+func TestWhoIsTurnedAwayIsSoAtAllFlows(t *testing.T) {
+	var y Lobby[int, string]
+	if y.TurnedAway(Token{}) {
+		t.Error("nobody was turned away")
+	}
+	y.Join(Token{1}, 0, 0, 3, "came")
+	y.Join(Token{2}, 0, 0, 3, "another's")
+	if gone := y.TurnAway(Token{1}); !slices.Equal(gone, []string{"came"}) {
+		t.Errorf("gone: %v", gone)
+	}
+	if !y.TurnedAway(Token{1}) || y.TurnedAway(Token{2}) || y.Find(Token{1}) != nil || y.Find(Token{2}) == nil {
+		t.Error("another was turned away than was meant")
+	}
+	if gone := y.TurnAway(Token{3}); gone != nil || !y.TurnedAway(Token{3}) || y.TurnedAway(Token{1}) {
+		t.Errorf("of one that had no flow yet: %v", gone)
+	}
+}

@@ -67,10 +67,9 @@ type streamListener struct {
 	door  *lobby.Doorman
 	ready chan session
 
-	mu     sync.Mutex
-	done   bool
-	lacked token // the last session for which there were not files enough; zero: none
-	lobby  lobby.Lobby[sizes, net.Conn]
+	mu    sync.Mutex
+	done  bool
+	lobby lobby.Lobby[sizes, net.Conn]
 }
 
 func listenStreams(ctx context.Context, l load, address string) (listener, error) {
@@ -105,8 +104,7 @@ func (ln *streamListener) lack(b []byte, conn net.Conn) {
 	conns := []net.Conn{conn}
 	if h, err := decodeHello(b); err == nil {
 		ln.mu.Lock()
-		ln.lacked = h.Token
-		conns = append(conns, ln.lobby.Remove(h.Token)...)
+		conns = append(conns, ln.lobby.TurnAway(h.Token)...)
 		ln.mu.Unlock()
 		for _, c := range conns {
 			b := answer{Status: noFiles}.encode()
@@ -127,7 +125,7 @@ func (ln *streamListener) join(h hello, conn net.Conn) (status uint16) {
 	switch {
 	case ln.done || h.Purpose != greets:
 		return otherSession
-	case ln.lacked == h.Token && h.Token != token{}: // which spoke only after its session was told
+	case ln.lobby.TurnedAway(h.Token): // for want of files: see lack
 		return noFiles
 	}
 	g, gone := ln.lobby.Join(h.Token, h.sizes(), int(h.Index), int(h.Total), conn)

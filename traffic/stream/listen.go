@@ -25,10 +25,9 @@ type listener struct {
 	door    *lobby.Doorman
 	streams chan []*net.TCPConn // the complete session's, once
 
-	mu     sync.Mutex
-	done   bool
-	lacked token // the last session for which there were not files enough; zero: none
-	lobby  lobby.Lobby[struct{}, *net.TCPConn]
+	mu    sync.Mutex
+	done  bool
+	lobby lobby.Lobby[struct{}, *net.TCPConn]
 }
 
 func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
@@ -66,8 +65,7 @@ func (ln *listener) lack(b []byte, conn net.Conn) {
 	h, err := decodeHello(b)
 	if err == nil {
 		ln.mu.Lock()
-		ln.lacked = h.Token
-		conns = append(conns, ln.lobby.Remove(h.Token)...)
+		conns = append(conns, ln.lobby.TurnAway(h.Token)...)
 		ln.mu.Unlock()
 		answer := encodeAnswer(noFiles)
 		for _, c := range conns {
@@ -94,7 +92,7 @@ func (ln *listener) join(h hello, conn *net.TCPConn) (status uint16) {
 	switch {
 	case ln.done:
 		return otherSession
-	case ln.lacked == h.Token && h.Token != token{}: // which spoke only after its session was told
+	case ln.lobby.TurnedAway(h.Token): // for want of files: see lack
 		return noFiles
 	}
 	g, gone := ln.lobby.Join(h.Token, struct{}{}, int(h.Index), int(h.Total), conn)
