@@ -125,7 +125,7 @@ func limitDoubts(c Cell, trials []result.Trial) []result.Doubt {
 // arrivals are a trial's, of what got lost or came: a request over TCP that still waited for its answer at the end did neither.
 func arrivals(t result.Trial) (result.Arrived, bool) {
 	a, numbered := t.Arrivals()
-	behind := min(a.Behind, a.Lost)
+	behind := a.Waited()
 	a.Lost, a.Expected = a.Lost-behind, a.Expected-min(behind, a.Expected)
 	return a, numbered
 }

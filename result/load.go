@@ -112,6 +112,9 @@ func (p PerFlow) String() string {
 	return text + fmt.Sprintf(", with %d to %d packets each", p.Fewest, p.Most)
 }
 
+// Waited are those of Lost that still waited for their answer, over TCP, which loses none.
+func (a Arrived) Waited() uint64 { return min(a.Behind, a.Lost) }
+
 // How is the method in words, with the priority where it was raised; "" where no method is told.
 func (a Arrived) How() string {
 	how := a.Method

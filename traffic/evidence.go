@@ -45,7 +45,7 @@ type evidence struct {
 	bucket         bool    // the sender's threads keep the rate, by token buckets
 	kernelPaces    bool    // the kernel does, of what they hand over ahead
 	refusals       uint64
-	refusedFrames  float64 // a second, of our own engine, which offers each once
+	refusedFrames  float64 // a second, of our own engine where it offers each once
 	polls          bool    // a program of others sends frames: it polls and never waits
 	turnedAway     float64 // of what one of those offered
 }
@@ -75,7 +75,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	e.receiverSpins = e.spins || receiver.Arrived != nil && receiver.Arrived.Polled
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
 		e.behind = a.Behind
-		e.loss = float64(a.Lost-min(a.Behind, a.Lost)) / float64(a.Expected)
+		e.loss = float64(a.Lost-a.Waited()) / float64(a.Expected)
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
 		e.queued = a.Backlog / receiver.WindowSeconds
 	}

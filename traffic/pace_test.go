@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// TestBucketKeepsTheRate takes whenever it may, in virtual time.
 // TestABucketTellsWhatItCannotHold, however long nobody asks.
 func TestABucketTellsWhatItCannotHold(t *testing.T) {
 	b := NewBucket(1000, 10, 0) // of 10 ms
@@ -20,6 +19,7 @@ func TestABucketTellsWhatItCannotHold(t *testing.T) {
 	}
 }
 
+// TestBucketKeepsTheRate takes whenever it may, in virtual time.
 func TestBucketKeepsTheRate(t *testing.T) {
 	const rate, size = 12.5e6, 1448 // bytes
 	b := NewBucket(rate, 4*size, 0)
