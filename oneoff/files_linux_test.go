@@ -2,41 +2,27 @@ package oneoff
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/lobby/filetest"
 )
 
 // TestAReceiverWithoutFilesSaysSo in a process of its own, whose files are all open.
 func TestAReceiverWithoutFilesSaysSo(t *testing.T) {
-	const asked = "RECEIVER_WITHOUT_FILES"
-	if os.Getenv(asked) == "" {
-		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=60s")
-		c.Env = append(os.Environ(), asked+"=1")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+	if !filetest.Alone(t) {
 		return
 	}
 	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 1})
 	ask := caller(t, config.Port)
 	again := caller(t, config.Port)
-	_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64})
-	var taken []int
-	for fd, err := syscall.Dup(1); err == nil; fd, err = syscall.Dup(1) {
-		taken = append(taken, fd)
-	}
+	giveBack := filetest.Exhaust(t)
 	if got := ask(goodHello); !bytes.Contains(got, []byte("no more files")) {
 		t.Errorf("without files one is told %q", got)
 	}
-	for _, fd := range taken {
-		syscall.Close(fd)
-	}
+	giveBack()
 	if got := again(goodHello + "\n" + goodOrder); !bytes.Contains(got, []byte(`"ready"`)) {
 		t.Errorf("with files again one is told %q", got)
 	}

@@ -3,25 +3,18 @@ package lobby
 import (
 	"io"
 	"net"
-	"os"
-	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic/lobby/filetest"
 )
 
 // TestWithoutFiles runs a doorman in a process of its own, whose files are all open: who comes is told, and who comes when there are
 // files again is let in.
 func TestWithoutFiles(t *testing.T) {
-	const asked = "LOBBY_WITHOUT_FILES"
-	if os.Getenv(asked) == "" {
-		c := exec.Command(os.Args[0], "-test.run=^TestWithoutFiles$", "-test.timeout=30s")
-		c.Env = append(os.Environ(), asked+"=1")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+	if !filetest.Alone(t) {
 		return
 	}
 	socket, err := Listen(t.Context(), "127.0.0.1", nil)
@@ -37,17 +30,7 @@ func TestWithoutFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var taken []int
-	for {
-		fd, err := syscall.Dup(1)
-		if err != nil {
-			break
-		}
-		taken = append(taken, fd)
-		if len(taken) == 1 {
-			_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(fd) + 8, Max: uint64(fd) + 8})
-		}
-	}
+	giveBack := filetest.Exhaust(t)
 	meet := func(fd int) string {
 		if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: d.Address().(*net.TCPAddr).Port}); err != nil {
 			t.Fatal(err)
@@ -65,9 +48,7 @@ func TestWithoutFiles(t *testing.T) {
 		t.Errorf("without files one is told %q", got)
 	}
 	unix.Close(client)
-	for _, fd := range taken {
-		syscall.Close(fd)
-	}
+	giveBack()
 	again, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
