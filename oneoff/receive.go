@@ -56,7 +56,7 @@ func (s *session) receive(ctx context.Context, worker traffic.Worker, start time
 // schedule is the worker's. A bound of bytes needs shorter intervals than a sender may
 // ask for; these are put together again, the last of them by flush.
 func (s *session) schedule(start time.Time, passed chan<- result.Interval, cancel context.CancelCauseFunc) (when traffic.Schedule, flush func()) {
-	when = traffic.Schedule{Start: start, WarmUp: s.times.warmUp, Window: s.times.window, Interval: s.times.interval}
+	when = traffic.Schedule{Start: start, WarmUp: s.times.warmUp, Window: s.times.window, Interval: s.times.interval, OneOff: true}
 	limit := s.server.config.MaxBytes
 	parts := uint64(1)
 	switch {

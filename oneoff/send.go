@@ -263,7 +263,7 @@ func (s *sending) run(ctx context.Context, worker traffic.Worker, start time.Tim
 	s.show.say("sending %s for %s after %s of warm-up", s.Kind, s.Window, s.WarmUp)
 	thief := watchStolen(start.Add(s.WarmUp), s.Window)
 	mine, err := worker.Run(running, traffic.Schedule{Start: start, WarmUp: s.WarmUp, Window: s.Window, Interval: s.Interval,
-		Alone: s.alone, Observe: pairs.sender})
+		Alone: s.alone, OneOff: true, Observe: pairs.sender})
 	mine.Stolen = thief.end()
 	s.await(ctx, err != nil, r, &listening)
 	theirs.Close()

@@ -66,8 +66,12 @@ type Arrived struct {
 	Why     string   `json:"why,omitempty"`
 	// Raised: the receiver took a higher priority than it was given (the option priority).
 	Raised bool `json:"raised_priority,omitempty"`
-	// Polled: the receiver asked again for a while before it slept (the option poll of datagrams): its CPU time says nothing of the load.
+	// Polled: the receiver asked again for a while before it slept (the option poll of datagrams).
 	Polled bool `json:"polled,omitempty"`
+	// PollSeconds is for how long it asked and found nothing, summed over its threads: part of the end's CPU time, and no work.
+	PollSeconds float64 `json:"poll_seconds,omitempty"`
+	// PollGain is how many times as many bytes a second came in the warm-up while it polled as while it slept; 0: not tried.
+	PollGain float64 `json:"poll_gain,omitempty"`
 	// Untold are the figures that whoever counted does not tell: they are not 0.
 	Untold []Metric `json:"untold,omitempty"`
 }
@@ -118,11 +122,17 @@ func (a Arrived) Waited() uint64 { return min(a.Behind, a.Lost) }
 // How is the method in words, with the priority where it was raised; "" where no method is told.
 func (a Arrived) How() string {
 	how := a.Method
-	if a.Polled && how != "" {
+	if how == "" {
+		return ""
+	}
+	if a.Polled {
 		how += ", polling"
 	}
-	if a.Raised && how != "" {
+	if a.Raised {
 		how += " at a raised priority"
+	}
+	if a.Polled && a.PollGain > 0 {
+		how += fmt.Sprintf(" (%.2f times as much came so in the warm-up)", a.PollGain)
 	}
 	return how
 }

@@ -77,6 +77,8 @@ func (t Trial) Arrivals() (Arrived, bool) {
 			sum.Method, sum.Why = a.Method, a.Why
 			sum.Raised = sum.Raised || a.Raised
 			sum.Polled = sum.Polled || a.Polled
+			sum.PollSeconds += a.PollSeconds
+			sum.PollGain = max(sum.PollGain, a.PollGain)
 			sum.Untold = append(sum.Untold, a.Untold...)
 		}
 	}

@@ -72,7 +72,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	e.nearby = nearby(sender.Connections)
 	e.asks = sender.Asks()
 	e.spins = load.Text("poll") == "busy" && e.asks
-	e.receiverSpins = e.spins || receiver.Arrived != nil && receiver.Arrived.Polled
+	e.receiverSpins = e.spins || pollsUntold(receiver)
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
 		e.behind = a.Behind
 		e.loss = float64(a.Lost-a.Waited()) / float64(a.Expected)
@@ -160,7 +160,20 @@ func busyShare(end result.PairEnd) float64 {
 	if end.Threads == 0 {
 		return 0
 	}
-	return min(1, end.CPUSeconds/(float64(end.Threads)*end.WindowSeconds))
+	return min(1, (end.CPUSeconds-pollSeconds(end))/(float64(end.Threads)*end.WindowSeconds))
+}
+
+// pollSeconds are those of an end's CPU time in which it asked whether something had come, and nothing had.
+func pollSeconds(end result.PairEnd) float64 {
+	if end.Arrived == nil {
+		return 0
+	}
+	return max(0, min(end.Arrived.PollSeconds, end.CPUSeconds))
+}
+
+// pollsUntold: a receiver polls and does not tell for how long in vain, or not of which of its threads.
+func pollsUntold(end result.PairEnd) bool {
+	return end.Arrived != nil && end.Arrived.Polled && (end.Arrived.PollSeconds <= 0 || end.Threads > 1)
 }
 
 // waitShare is what the hot threads waited of all the time they had; one that waits for its first turn began to before the window.
@@ -170,7 +183,7 @@ func waitShare(end result.PairEnd, seconds float64) float64 {
 
 // busiestShare is the same of the thread that has least time left: flows may be more than threads, and not spread alike.
 func busiestShare(end result.PairEnd) float64 {
-	return max(busyShare(end), min(1, end.BusiestSeconds/end.WindowSeconds))
+	return max(busyShare(end), min(1, (end.BusiestSeconds-pollSeconds(end))/end.WindowSeconds))
 }
 
 // busyWords are a busy share, and where it differs that of the busiest thread.

@@ -68,6 +68,13 @@ func HoldHot(threads int) (release func()) {
 	return sync.OnceFunc(func() { releaseHot(threads) })
 }
 
+// HotThreads is how many threads of this process are held hot.
+func HotThreads() int {
+	hot.Lock()
+	defer hot.Unlock()
+	return hot.threads
+}
+
 func releaseHot(threads int) {
 	hot.Lock()
 	defer hot.Unlock()

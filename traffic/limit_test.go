@@ -417,6 +417,32 @@ func TestAReceiverThatPolls(t *testing.T) {
 	}
 }
 
+// TestAReceiverThatPollsAndFinds: what it asked in vain is no work, and the rest is.
+func TestAReceiverThatPollsAndFinds(t *testing.T) {
+	polled := func(vain float64) result.PairEnd { // of a window of 2 s
+		end := arriving(packets(9, 1), 1000, 0)
+		end.Arrived.Polled, end.Arrived.PollSeconds = true, vain
+		return end
+	}
+	for _, c := range []struct {
+		vain    float64
+		threads int
+		want    string
+		says    string
+	}{
+		{0.02, 1, result.ReceiverLimited, "lost while the receiver's threads were busy 99 %"},
+		{1.2, 1, result.PathLimited, "the receiver's 40 %"},
+		{3, 1, result.PathLimited, "the receiver's 0 %"},     // a receiver that lies
+		{0.02, 2, result.PathLimited, "the receiver's poll"}, // whose of the two is not told
+	} {
+		receiver := polled(c.vain)
+		receiver.Threads = c.threads
+		if got := Judge(nil, packets(10, 0.5), receiver); got.Verdict != c.want || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%g s in vain, %d threads: %+v", c.vain, c.threads, got)
+		}
+	}
+}
+
 // TestJudgeRequestsBehind: over TCP none is lost, and a sender that could do no more is one whatever waits.
 func TestJudgeRequestsBehind(t *testing.T) {
 	for cpu, want := range map[float64]string{0.2: result.PathLimited, 0.99: result.GeneratorLimited} {

@@ -65,7 +65,7 @@ func work(in *json.Decoder, out *json.Encoder) error {
 		return err
 	}
 	end, err := w.Run(context.Background(), traffic.Schedule{
-		Start: time.Now().Add(seconds(when.InSeconds)), WarmUp: seconds(when.WarmUpSeconds), Window: seconds(when.WindowSeconds),
+		Start: time.Now().Add(seconds(when.InSeconds)), WarmUp: seconds(when.WarmUpSeconds), Window: seconds(when.WindowSeconds), OneOff: true,
 	})
 	if err != nil {
 		return err

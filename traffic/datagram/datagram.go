@@ -43,6 +43,7 @@ const (
 
 // The words of the option poll.
 const (
+	pollAuto  = "auto"
 	pollBlock = "block"
 	pollBusy  = "busy"
 )
@@ -67,7 +68,7 @@ var options = []result.Option{
 	{Name: "direction", Type: result.Word, Words: []string{forward, reverse, both}, Default: forward, Says: "which way the datagrams flow: from the connecting end, to it, or both ways at once (rates are each way's)"},
 	{Name: "verify", Type: result.Word, Words: []string{verifyHeader, verifyPayload}, Default: verifyPayload, Says: "what a receiver looks at to find corrupt datagrams: the header, or every byte"},
 	{Name: "priority", Type: result.Word, Words: []string{priorityAuto, priorityKept}, Default: priorityAuto, Says: "let a receiver's thread take a higher priority (nice -10, where the system lets it) while datagrams come one by one as fast as they go and the kernel's stack works on its CPU, or never"},
-	{Name: "poll", Type: result.Word, Words: []string{pollBlock, pollBusy}, Default: pollBlock, Says: "let a receiver's thread sleep until something comes, or, where it would take a higher priority, ask for 30 us before it sleeps, in real time (SCHED_FIFO, where the system lets it): more arrives, at the price of CPU time"},
+	{Name: "poll", Type: result.Word, Words: []string{pollAuto, pollBlock, pollBusy}, Says: "let a receiver's thread sleep until something comes (block), or, where it would take a higher priority, ask for 30 us before it sleeps, in real time (SCHED_FIFO, where the system lets it), at the price of CPU time (busy); auto: the only hot thread of a program tries both in the warm-up, and polls where 1.05 times as much comes; absent: auto in one-off use, block in a suite, which compares CPU time"},
 	{Name: "window", Type: result.Count, Min: 64, Max: maxWindow, Default: int64(defaultWindow), Says: "numbers of a flow within which a datagram that was overtaken is reordered; later it is late"},
 }
 
@@ -110,8 +111,8 @@ type load struct {
 	direction string
 	verify    bool
 	window    int
-	keep      bool // the receiver's priority
-	busy      bool // the receiver polls
+	keep      bool   // the receiver's priority
+	poll      string // "": as who runs it has it
 }
 
 func parseLoad(given result.Options) (load, error) {
@@ -123,14 +124,14 @@ func parseLoad(given result.Options) (load, error) {
 		message: int(given.Int("message")), rate: given.Float("rate"), packets: given.Float("packets"),
 		flows: int(given.Int("flows")), threads: int(given.Int("threads")), segment: given.Text("segmentation"), aggregate: given.Text("aggregation"),
 		burst: int(given.Int("burst")), buffer: int(given.Int("buffer")), dscp: -1, direction: given.Text("direction"),
-		verify: given.Text("verify") == verifyPayload, window: int(given.Int("window")), keep: given.Text("priority") == priorityKept, busy: given.Text("poll") == pollBusy,
+		verify: given.Text("verify") == verifyPayload, window: int(given.Int("window")), keep: given.Text("priority") == priorityKept, poll: given.Text("poll"),
 	}
 	if given["dscp"] != nil {
 		l.dscp = int(given.Int("dscp"))
 	}
 	switch {
-	case l.busy && !canPoll:
-		return load{}, errors.New("this system's receiver does not poll: set poll to block")
+	case l.poll == pollBusy && !canPoll:
+		return load{}, errors.New("this system's receiver does not poll: set poll to auto or block")
 	case l.threads > l.flows:
 		return load{}, fmt.Errorf("%d threads for %d flows: a thread without a flow does nothing; set flows to at least %d", l.threads, l.flows, l.threads)
 	case l.burst > 0 && l.burst < l.threads:
@@ -150,6 +151,14 @@ func (l load) config(k key, cpus []int) Config {
 		Message: l.message, Codec: headerFor(l.message, k),
 		BitsPerSecond: l.rate / float64(l.flows), PacketsPerSecond: l.packets / float64(l.flows),
 		Burst: l.burst / l.threads, Segmentation: l.segment, Aggregation: l.aggregate, Threads: l.threads, CPUs: cpus, Buffer: l.buffer,
-		Verify: l.verify, Window: l.window, FailTogether: true, KeepPriority: l.keep, Poll: l.busy,
+		Verify: l.verify, Window: l.window, FailTogether: true, KeepPriority: l.keep, Poll: l.poll,
 	}
+}
+
+// polling is the option poll as it is meant, of a test by hand or of a suite's trial.
+func (l load) polling(oneOff bool) string {
+	if l.poll == "" && oneOff {
+		return pollAuto
+	}
+	return l.poll
 }

@@ -59,11 +59,11 @@ type Config struct {
 	// Patience ends a sender, with an error, whose socket takes nothing for so
 	// long; 0: 5 s, below 0: never.
 	Patience     time.Duration
-	GoesOn       bool // a sender to a closed port sends on, instead of ending with what ICMP says
-	FailTogether bool // the first error of a flow ends all
-	Spread       bool // keep the distribution of transit time differences: Engine.Jitter
-	KeepPriority bool // receivers take no higher priority than they are given
-	Poll         bool // where a receiver would take a higher priority it polls before it sleeps, in real time
+	GoesOn       bool   // a sender to a closed port sends on, instead of ending with what ICMP says
+	FailTogether bool   // the first error of a flow ends all
+	Spread       bool   // keep the distribution of transit time differences: Engine.Jitter
+	KeepPriority bool   // receivers take no higher priority than they are given
+	Poll         string // whether a receiver that would take a higher priority polls before it sleeps, in real time: "busy", "block" (or ""), "auto": as its trial under mark 0 tells
 
 	remember int // numbers that a receiver remembers of each flow
 }
@@ -105,6 +105,7 @@ type Snapshot struct {
 	At      time.Time
 	Send    traffic.CrewTime
 	Receive traffic.CrewTime
+	Vain    time.Duration // for how long receiving threads polled and found nothing, summed over them; no more than their CPU time
 	Missed  time.Duration // how much of the rate was never sent because threads woke too late, summed over them
 	Flows   []FlowCounts
 }

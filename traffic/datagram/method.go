@@ -1,6 +1,9 @@
 package datagram
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // The methods of result.Offered and result.Arrived.
 const (
@@ -50,6 +53,17 @@ func (e *Engine) Raised() bool {
 // Polled tells whether a receiving thread polled before it slept, at some time.
 func (e *Engine) Polled() bool {
 	return slices.ContainsFunc(e.threads, func(t *thread) bool { return t.receive != nil && t.receive.polled.Load() })
+}
+
+// PollGain is how many times as many bytes a second came in a receiver's trial while it polled as while it slept; 0 where none
+// was made, or came to its end.
+func (e *Engine) PollGain() (gain float64) {
+	for _, t := range e.threads {
+		if t.receive != nil {
+			gain = max(gain, math.Float64frombits(t.receive.gain.Load()))
+		}
+	}
+	return gain
 }
 
 // Burst is how many datagrams the engine may send at once after it was late,

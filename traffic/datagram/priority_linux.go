@@ -23,8 +23,8 @@ const (
 // Where the scheduler groups a session's threads (autogroup) or a cgroup's, a nice value counts within the group, and
 // the stack's thread is outside: most of the gain is lost (sched(7)).
 //
-// In real time no group counts. It is for a thread that polls and is asked for, as it keeps everything else from that CPU but for the
-// stack's interrupts, until its socket has been empty for pollNS.
+// In real time no group counts. It is for a thread that polls, since it was asked to or more came so in the warm-up (pollTrial), as
+// it keeps everything else from that CPU but for the stack's interrupts, until its socket has been empty for pollNS.
 type priority struct {
 	given    int // nice value
 	raised   bool

@@ -136,9 +136,17 @@ func TestRealTimeIsGivenBack(t *testing.T) {
 
 // TestPollIsToldToTheEngine, where it can.
 func TestPollIsToldToTheEngine(t *testing.T) {
-	for word, polls := range map[any]bool{nil: false, pollBlock: false, pollBusy: true} {
-		if c := configBy(t, "poll", word); c.Poll != polls {
-			t.Errorf("poll %v: %+v", word, c)
+	for word, want := range map[any][2]string{nil: {"", pollAuto}, pollBlock: {pollBlock, pollBlock}, pollBusy: {pollBusy, pollBusy}, pollAuto: {pollAuto, pollAuto}} {
+		given := result.Options{}
+		if word != nil {
+			given["poll"] = word
+		}
+		l, err := parseLoad(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{l.polling(false), l.polling(true)}; got != want {
+			t.Errorf("poll %v: %q in a suite and in one-off use", word, got)
 		}
 	}
 }

@@ -24,6 +24,8 @@ type receiver struct {
 	calls  *intake          // the memory and the form of a call
 	raised atomic.Bool      // its thread took a higher priority
 	polled atomic.Bool      // its thread polled
+	vain   atomic.Int64     // ns in which it did, and found nothing
+	gain   atomic.Uint64    // bits of a float64: what came while it tried to, by what came while it did not; 0: not tried
 }
 
 // seen is the clock and the thread's own CPU time at a mark's first datagram.

@@ -38,6 +38,7 @@ type intake struct {
 	rest     rest
 	priority priority
 	polls    bool // before it sleeps
+	trial    pollTrial
 }
 
 func newIntake(c Config, inlets []*inlet) (*intake, error) {
@@ -110,8 +111,12 @@ func (r *receiver) arrived(n int) (dozes bool) {
 	if n == len(k.headers) {
 		d.full++
 	}
+	if r.mark > 0 && k.trial.running() { // the warm-up was too short for it
+		k.trial.end()
+		k.polls = false
+	}
 	if now >= d.next {
-		r.decide()
+		r.decide(now)
 		*d = doze{does: d.does, next: now + burstNS}
 	}
 	return d.does && n > 0 && n < len(k.headers)
@@ -119,17 +124,18 @@ func (r *receiver) arrived(n int) (dozes bool) {
 
 // decide chooses, by what came since the last time, how the thread waits, what becomes of what it has read, and its
 // priority.
-func (r *receiver) decide() {
+func (r *receiver) decide(now int64) {
 	d, s, c := &r.calls.doze, r.inlets[0].socket, &r.config
 	flat := c.BitsPerSecond == 0 && c.PacketsPerSecond == 0 && r.spread == nil
 	busy := flat && d.came >= dozeLeast
 	elsewhere := s.elsewhere()
 	d.does = busy && elsewhere
 	r.calls.rest.decide(s, d.does && d.pays(), c.Buffer == 0)
-	alone := busy && s.connected && !s.own && !elsewhere && (c.Poll || d.few(c.Message)) // the kernel joins what waits for one that polls
-	r.calls.polls = alone && c.Poll
-	r.calls.priority.decide(alone && !c.KeepPriority, c.Poll && r.calls.swift.is)
-	if r.calls.polls {
+	beside := busy && s.connected && !s.own && !elsewhere
+	r.calls.polls = r.toPoll(beside, now)
+	alone := beside && (r.calls.polls || d.few(c.Message)) // the kernel joins what waits for one that polls
+	r.calls.priority.decide(alone && !c.KeepPriority, r.calls.polls && r.calls.swift.is)
+	if r.calls.polls && !r.calls.trial.running() {
 		r.polled.Store(true)
 	}
 	if r.calls.priority.raised {
@@ -183,11 +189,15 @@ func (r *receiver) await(in *inlet) (int, error) {
 		k.priority.decide(false, false)
 	}
 	if k.polls {
-		for until := clock.now() + pollNS; clock.now() < until && !r.engine.stop.Load(); {
+		began := clock.now()
+		now := began
+		for ; now < began+pollNS && !r.engine.stop.Load(); now = clock.now() {
 			if n, err := r.read(in, unix.MSG_DONTWAIT); n > 0 || err != nil {
+				r.vain.Add(now - began)
 				return n, err
 			}
 		}
+		r.vain.Add(now - began)
 	}
 	return r.read(in, unix.MSG_WAITFORONE)
 }

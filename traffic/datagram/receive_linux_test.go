@@ -126,7 +126,7 @@ func TestDropsOfAClosedSocket(t *testing.T) {
 func TestAReceiverThatPolls(t *testing.T) {
 	out, in := ends(t, "udp4", "127.0.0.1")
 	defer out.Close()
-	e := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}, Poll: true}, Flow{Conn: in, Role: traffic.Receive})
+	e := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}, Poll: pollBusy}, Flow{Conn: in, Role: traffic.Receive})
 	defer e.Close()
 	done := make(chan struct{})
 	go func() { // a hot thread of its own, which ends with its signal mask
@@ -155,6 +155,9 @@ func pollAndSleep(t *testing.T, out *net.UDPConn, r *receiver) {
 	go func() { time.Sleep(20 * time.Millisecond); send() }() // asleep by then
 	if n, err := r.await(r.inlets[0]); n != 1 || err != nil {
 		t.Errorf("what came later: %d, %v", n, err)
+	}
+	if vain := r.vain.Load(); vain < pollNS { // all that it asked before it slept
+		t.Errorf("it asked in vain for %d ns", vain)
 	}
 	r.calls.swift, r.calls.priority.realTime = swift{is: true}, true
 	if n, err := r.await(r.inlets[0]); n != 0 || err != nil || r.calls.swift.is || !r.calls.priority.realTime {

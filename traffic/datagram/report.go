@@ -125,7 +125,8 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.Calls, _, drops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
 	arrived.SocketDrops = DroppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
-	arrived.Raised, arrived.Polled = r.engine.Raised(), r.engine.Polled()
+	arrived.Raised, arrived.Polled, arrived.PollGain = r.engine.Raised(), r.engine.Polled(), r.engine.PollGain()
+	arrived.PollSeconds = (r.ended.Vain - r.began.Vain).Seconds()
 	spent := r.ended.Receive.Since(r.began.Receive)
 	end.CPUSeconds, end.BusiestSeconds = spent.CPU.Seconds(), spent.Busiest().Seconds()
 	if spent.Wait > 0 {
@@ -207,6 +208,9 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 		end.CPUSeconds *= seconds / end.WindowSeconds
 	}
 	end.BusiestSeconds *= seconds / end.WindowSeconds
+	if end.Arrived != nil {
+		end.Arrived.PollSeconds *= seconds / end.WindowSeconds
+	}
 	end.WindowSeconds = seconds
 }
 

@@ -88,7 +88,9 @@ func (w *worker) Run(ctx context.Context, when traffic.Schedule) (result.PairEnd
 		return result.PairEnd{}, err
 	}
 	flows, sends, receives := w.session.engineFlows(w.role)
-	e, err := NewEngine(flows, w.load.config(w.session.key, w.cpus))
+	config := w.load.config(w.session.key, w.cpus)
+	config.Poll = w.load.polling(when.OneOff)
+	e, err := NewEngine(flows, config)
 	if err != nil {
 		return result.PairEnd{}, err
 	}

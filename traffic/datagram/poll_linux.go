@@ -1,0 +1,114 @@
+package datagram
+
+import (
+	"math"
+	"math/bits"
+	"runtime"
+	"slices"
+
+	"windtunnel/traffic"
+)
+
+const (
+	// pollTurns are those of a trial, 160 ms of the warm-up.
+	pollTurns = 8
+	// leastPollGain is how many times as much has to come to a thread that polls: less is not worth its CPU time, nor surely seen.
+	leastPollGain = 1.05
+	// mostPollGain is more than waiting less can bring: whoever shows it had no CPU while it slept.
+	mostPollGain = 4
+)
+
+// pollTrial finds out in the warm-up whether more comes to a thread that polls: whether it does, the CPU and what serves its interrupts
+// decide, and nothing that can be asked. The thread goes either way by turns, each as long as it takes between two decisions.
+type pollTrial struct {
+	turn   int // 0 to pollTurns-1, while it runs
+	begun  bool
+	over   bool
+	polls  bool                   // it has shown a gain
+	slept  [pollTurns / 2]float64 // bytes per second of its turns
+	polled [pollTurns / 2]float64
+}
+
+// pollsIn tells which way a turn goes: 0 1 1 0 1 0 0 1 (Thue and Morse), so that a rate which grows or falls meanwhile, even
+// with time squared, favours neither.
+func pollsIn(turn int) bool { return bits.OnesCount(uint(turn))%2 == 1 }
+
+func (t *pollTrial) running() bool { return t.begun && !t.over }
+
+// end gives a trial up, as what has none.
+func (t *pollTrial) end() { t.over = true }
+
+// next takes what the last turn brought, in bytes per second, and tells whether the thread is to poll from now on. The first call's
+// turn is nobody's.
+func (t *pollTrial) next(rate float64) bool {
+	switch {
+	case t.over:
+		return t.polls
+	case !t.begun:
+		t.begun = true
+		return pollsIn(0)
+	case pollsIn(t.turn):
+		t.polled[t.turn/2] = rate // each two turns go one way and the other
+	default:
+		t.slept[t.turn/2] = rate
+	}
+	if t.turn++; t.turn < pollTurns {
+		return pollsIn(t.turn)
+	}
+	t.over = true
+	t.polls = t.gain() >= leastPollGain
+	return t.polls
+}
+
+// gain is the median of what two turns in succession brought, by the one that polled and the one that slept, which a turn without a
+// CPU does not move far; 0 before the end, and where next to nothing came to one that slept.
+func (t *pollTrial) gain() float64 {
+	if t.turn < pollTurns {
+		return 0
+	}
+	var ratios [pollTurns / 2]float64
+	for i := range ratios {
+		ratios[i] = t.polled[i] / max(1, t.slept[i])
+	}
+	slices.Sort(ratios[:])
+	gain := (ratios[pollTurns/4-1] + ratios[pollTurns/4]) / 2
+	if gain > mostPollGain {
+		return 0
+	}
+	return gain
+}
+
+// toPoll tells whether the thread is to poll until the next decision, where it may: what came was as fast as it goes, and the stack
+// works beside it.
+func (r *receiver) toPoll(may bool, now int64) bool {
+	t, d := &r.calls.trial, &r.calls.doze
+	switch r.config.Poll {
+	case pollBusy:
+		return may
+	case pollAuto:
+	default:
+		return false
+	}
+	if !may || !r.alone() {
+		if t.running() {
+			t.end()
+		}
+		return false
+	}
+	if !t.over && !pollsIn(t.turn) && !d.few(r.config.Message) { // aggregates
+		if t.begun {
+			t.end()
+		}
+		return false
+	}
+	elapsed := now - d.next + burstNS
+	polls := t.next(float64(d.bytes) * 1e9 / float64(max(1, elapsed)))
+	if t.over {
+		r.gain.Store(math.Float64bits(t.gain()))
+	}
+	return polls
+}
+
+// alone tells whether nobody else's figures suffer where this thread keeps its CPU: none of this process, which may have others'
+// tests, and, where there is but one CPU, nobody at all.
+func (r *receiver) alone() bool { return traffic.HotThreads() == 1 && runtime.NumCPU() > 1 }
