@@ -12,16 +12,22 @@ import (
 // Text shows a measurement to a person: its course on progress, its result on out.
 type Text struct {
 	out, progress io.Writer
-	terminal      bool // of progress
-	back          bool // the load flows from there to here
+	screen        Screen // of progress
+	back          bool   // the load flows from there to here
 	columns       []column
 	lines         int
 }
 
-// NewText shows on out and progress; terminal says whether progress is one. The
+// Screen is what progress is written to; its zero value is a file or a pipe.
+type Screen struct {
+	Terminal bool // lines scroll away
+	Color    bool // it takes escapes, and whoever looks at it wants them
+}
+
+// NewText shows on out and progress, of which screen tells. The
 // load, whose defaults are filled in, says which way it flows and what its intervals tell.
-func NewText(out, progress io.Writer, terminal bool, load result.Options) *Text {
-	return &Text{out: out, progress: progress, terminal: terminal, back: load.Text("direction") == "reverse", columns: columnsFor(load)}
+func NewText(out, progress io.Writer, screen Screen, load result.Options) *Text {
+	return &Text{out: out, progress: progress, screen: screen, back: load.Text("direction") == "reverse", columns: columnsFor(load)}
 }
 
 // Say is a line about the course of things.
@@ -30,12 +36,12 @@ func (t *Text) Say(line string) { fmt.Fprintln(t.progress, line) }
 // headEvery repeats the columns' names on a terminal, where they scroll away.
 const headEvery = 20
 
-// Interval is a line of its own; the warm-up's are faint on a terminal.
+// Interval is a line of its own; the warm-up's are faint where there is colour.
 func (t *Text) Interval(p Paired) {
 	if t.back {
 		p.Sender, p.Receiver = p.Receiver, p.Sender
 	}
-	if t.lines == 0 || t.terminal && t.lines%headEvery == 0 {
+	if t.lines == 0 || t.screen.Terminal && t.lines%headEvery == 0 {
 		t.line("from    to", "", func(c column) string { return c.name })
 	}
 	t.lines++
@@ -69,7 +75,7 @@ func (t *Text) line(when, note string, cell func(column) string) {
 	}
 	line.WriteString(note)
 	text := line.String()
-	if t.terminal && strings.HasSuffix(note, warmUp) {
+	if t.screen.Color && strings.HasSuffix(note, warmUp) {
 		text = "\x1b[2m" + text + "\x1b[0m"
 	}
 	fmt.Fprintln(t.progress, text)

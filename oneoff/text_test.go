@@ -30,7 +30,7 @@ func example() Outcome {
 
 func TestSummary(t *testing.T) {
 	var out bytes.Buffer
-	if err := NewText(&out, &bytes.Buffer{}, false, nil).Outcome(example(), nil); err != nil {
+	if err := NewText(&out, &bytes.Buffer{}, Screen{}, nil).Outcome(example(), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -133,7 +133,7 @@ func TestColumnsAreTheKinds(t *testing.T) {
 				"nothing came": {To: 1, Sender: &quiet, Receiver: &quiet}, "the sender alone": {To: 1, Sender: &quiet}, "the receiver alone": {To: 1, Receiver: &quiet},
 			} {
 				var progress bytes.Buffer
-				NewText(&bytes.Buffer{}, &progress, false, load).Interval(first)
+				NewText(&bytes.Buffer{}, &progress, Screen{}, load).Interval(first)
 				head, _, _ := strings.Cut(progress.String(), "\n")
 				if got := strings.Join(strings.Fields(head), " "); got != want {
 					t.Errorf("%s, %s, %s: the columns are %q, want %q", kind, direction, name, got, want)
@@ -149,29 +149,31 @@ func TestIntervalLines(t *testing.T) {
 	packets := Paired{To: 1, Sender: &result.Interval{To: 1, Bytes: 1e6, Packets: 1000}, Receiver: &result.Interval{To: 1, Bytes: 5e5, Packets: 450, Lost: 100}}
 	held := Paired{From: 2, To: 3, Sender: &result.Interval{From: 2, To: 3, Bytes: 1e6, Packets: 1000}, Receiver: &result.Interval{From: 2.7, To: 3, Bytes: 3e6, Packets: 3000}}
 	short := Paired{From: 2, To: 3, Sender: &result.Interval{From: 2.0, To: 3, Packets: 1000}, Receiver: &result.Interval{From: 2.9999, To: 3, Packets: 3000, Lost: 7}}
+	file, terminal, plain := Screen{}, Screen{Terminal: true, Color: true}, Screen{Terminal: true}
 	requests := Paired{To: 1, Sender: &result.Interval{To: 1, Packets: 1000, LatencyP50: 1e-4, LatencyP99: 5e-3}}
 	for name, c := range map[string]struct {
 		kind     string
 		interval Paired
-		terminal bool
+		screen   Screen
 		want     []string
 	}{
-		"stream":   {"stream", stream, false, []string{"retransmits\n", "-1.0   0.0    1.000 Gbit/s               -               3  warm-up\n"}},
-		"terminal": {"stream", stream, true, []string{"\x1b[2m", "\x1b[0m\n"}},
-		"packets":  {"datagram", packets, true, []string{"1.000 kpps       450.0 pps             100\n"}},
-		"held up":  {"datagram", held, false, []string{"1.000 kpps      10.00 kpps               0  (received from 2.7 to 3.0)\n"}},
-		"no time":  {"datagram", short, true, []string{"1.000 kpps               -               7  (received from 3.0 to 3.0)\n"}},
-		"requests": {"ping", requests, false, []string{"requests          median            99 %\n", "1.000 k/s        100.0 us        5.000 ms\n"}},
+		"stream":   {"stream", stream, file, []string{"retransmits\n", "-1.0   0.0    1.000 Gbit/s               -               3  warm-up\n"}},
+		"terminal": {"stream", stream, terminal, []string{"\x1b[2m", "\x1b[0m\n"}},
+		"no color": {"stream", stream, plain, []string{"               3  warm-up\n"}},
+		"packets":  {"datagram", packets, terminal, []string{"1.000 kpps       450.0 pps             100\n"}},
+		"held up":  {"datagram", held, file, []string{"1.000 kpps      10.00 kpps               0  (received from 2.7 to 3.0)\n"}},
+		"no time":  {"datagram", short, terminal, []string{"1.000 kpps               -               7  (received from 3.0 to 3.0)\n"}},
+		"requests": {"ping", requests, file, []string{"requests          median            99 %\n", "1.000 k/s        100.0 us        5.000 ms\n"}},
 	} {
 		var progress bytes.Buffer
-		NewText(&bytes.Buffer{}, &progress, c.terminal, filled(t, c.kind, nil)).Interval(c.interval)
+		NewText(&bytes.Buffer{}, &progress, c.screen, filled(t, c.kind, nil)).Interval(c.interval)
 		for _, want := range c.want {
 			if !strings.Contains(progress.String(), want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, progress.String())
 			}
 		}
-		if !c.terminal && strings.Contains(progress.String(), "\x1b") {
-			t.Errorf("%s has escapes where nobody looks", name)
+		if !c.screen.Color && strings.Contains(progress.String(), "\x1b") {
+			t.Errorf("%s has escapes where nobody wants them", name)
 		}
 	}
 }
@@ -179,7 +181,7 @@ func TestIntervalLines(t *testing.T) {
 // TestAStalledSecondHasNoLatency: where no answer came there is none, and 0 would be the best of all.
 func TestAStalledSecondHasNoLatency(t *testing.T) {
 	var progress bytes.Buffer
-	text := NewText(&bytes.Buffer{}, &progress, false, filled(t, "ping", nil))
+	text := NewText(&bytes.Buffer{}, &progress, Screen{}, filled(t, "ping", nil))
 	text.Interval(Paired{To: 1, Sender: &result.Interval{To: 1, Packets: 1000, LatencyP50: 1e-4, LatencyP99: 5e-3}})
 	text.Interval(Paired{From: 1, To: 2, Sender: &result.Interval{From: 1, To: 2, Lost: 3}})
 	if want := "1.0   2.0        0.000 /s               -               -\n"; !strings.Contains(progress.String(), want) {
@@ -189,7 +191,7 @@ func TestAStalledSecondHasNoLatency(t *testing.T) {
 
 func TestBackwardsSwapsTheColumns(t *testing.T) {
 	var progress bytes.Buffer
-	NewText(&bytes.Buffer{}, &progress, false, result.Options{"direction": "reverse"}).Interval(Paired{To: 1,
+	NewText(&bytes.Buffer{}, &progress, Screen{}, result.Options{"direction": "reverse"}).Interval(Paired{To: 1,
 		Sender: &result.Interval{To: 1, Bytes: 125}, Receiver: &result.Interval{To: 1, Bytes: 250}})
 	if !strings.Contains(progress.String(), "2.000 kbit/s    1.000 kbit/s") {
 		t.Error(progress.String())
@@ -198,7 +200,7 @@ func TestBackwardsSwapsTheColumns(t *testing.T) {
 
 func TestBothDirectionsHaveColumns(t *testing.T) {
 	var progress bytes.Buffer
-	NewText(&bytes.Buffer{}, &progress, false, result.Options{"direction": "both"}).Interval(Paired{To: 1,
+	NewText(&bytes.Buffer{}, &progress, Screen{}, result.Options{"direction": "both"}).Interval(Paired{To: 1,
 		Sender: &result.Interval{To: 1, Bytes: 500, BackBytes: 125}, Receiver: &result.Interval{To: 1, Bytes: 375, BackBytes: 250}})
 	for _, want := range []string{"sent back   received back\n", "4.000 kbit/s    3.000 kbit/s               0    2.000 kbit/s    1.000 kbit/s\n"} {
 		if !strings.Contains(progress.String(), want) {

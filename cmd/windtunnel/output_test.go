@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"windtunnel/oneoff"
 )
 
 // TestOutputThatCannotBeWritten fails: nothing was wrong with the flags.
@@ -51,6 +53,28 @@ func TestAFailureIsAnObject(t *testing.T) {
 		}
 		if c.kind != "" && (last.What != "failed" || last.Host != "127.0.0.1" || !strings.Contains(last.Error, "is `windtunnel recv` running there")) {
 			t.Errorf("%v: %+v", c.args, last)
+		}
+	}
+}
+
+// TestNoEscapesUnlessWanted, of reports and of live lines: not where NO_COLOR or a dumb terminal asks for none.
+func TestNoEscapesUnlessWanted(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0) // a terminal's other end has its size, too
+	if err != nil {
+		t.Skip(err)
+	}
+	defer terminal.Close()
+	for _, c := range []struct {
+		no, term string
+		color    bool
+	}{{"", "xterm", true}, {"", "", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", c.no)
+		t.Setenv("TERM", c.term)
+		if on := screen(terminal); !on.Terminal || on.Color != c.color || look(terminal).Color != c.color {
+			t.Errorf("NO_COLOR=%q TERM=%q: %+v, %+v", c.no, c.term, on, look(terminal))
+		}
+		if on := screen(&bytes.Buffer{}); on != (oneoff.Screen{}) {
+			t.Errorf("a file is %+v", on)
 		}
 	}
 }

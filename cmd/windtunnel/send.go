@@ -95,7 +95,7 @@ func (f *sendFlags) run(ctx context.Context, s streams, host string) error {
 	if err != nil {
 		return refused(err)
 	}
-	var p printer = oneoff.NewText(s.out, s.err, isTerminal(s.err), config.Load)
+	var p printer = oneoff.NewText(s.out, s.err, screen(s.err), config.Load)
 	if f.json {
 		p = oneoff.NewJSON(s.out, s.err)
 	}

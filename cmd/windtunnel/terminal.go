@@ -4,18 +4,27 @@ import (
 	"io"
 	"os"
 
+	"windtunnel/oneoff"
 	"windtunnel/report"
 )
 
-// look is how a report is written to out: in colour only on a terminal, and not
-// where NO_COLOR asks for none (no-color.org); as wide as the terminal.
+// look is how a report is written to out: in colour only on a terminal; as wide as that.
 func look(out io.Writer) report.Options {
 	columns, terminal := terminalColumns(out)
 	if !terminal {
 		return report.Options{}
 	}
-	return report.Options{Color: os.Getenv("NO_COLOR") == "", Width: columns}
+	return report.Options{Color: colored(), Width: columns}
 }
+
+// screen is how a measurement is shown while it goes on.
+func screen(out io.Writer) oneoff.Screen {
+	terminal := isTerminal(out)
+	return oneoff.Screen{Terminal: terminal, Color: terminal && colored()}
+}
+
+// colored tells whether a terminal is to have escapes: not where NO_COLOR asks for none (no-color.org), nor one that knows none (terminfo's "dumb").
+func colored() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
 // isTerminal reports whether a person looks at out.
 func isTerminal(out io.Writer) bool {
