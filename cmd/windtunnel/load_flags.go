@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,21 +67,58 @@ func (v *optionValue) String() string {
 	return result.FormatValue(v.option.Type, value)
 }
 
+// kindValue is the value of --kind, of which there may be only one: the options that there are depend on it. It satisfies pflag.Value.
+type kindValue struct {
+	kind  *string
+	given bool
+}
+
+// Set refuses a second kind.
+func (v *kindValue) Set(kind string) error {
+	if v.given && kind != *v.kind {
+		return fmt.Errorf("`%s` and `%s` are two kinds, and a measurement has one", result.Clean(result.Clip(*v.kind)), result.Clean(result.Clip(kind)))
+	}
+	*v.kind, v.given = kind, true
+	return nil
+}
+
+// Type is what help shows after the flag.
+func (v *kindValue) Type() string { return "string" }
+
+// String is the kind now.
+func (v *kindValue) String() string {
+	if v.kind == nil { // of the zero value, as pflag asks
+		return ""
+	}
+	return *v.kind
+}
+
+// addKind makes the flag --kind.
+func addKind(c *cobra.Command, kind *string, fallback string, kinds []string) {
+	*kind = fallback
+	c.Flags().Var(&kindValue{kind: kind}, "kind", "what traffic: "+strings.Join(kinds, ", "))
+}
+
 // kindAsked finds --kind among arguments that are yet to be parsed: which flags
-// there are depends on it.
+// there are depends on it. Of several it is none that there is.
 func kindAsked(args []string, fallback string) string {
+	var kinds []string
 	for i, arg := range args {
 		if arg == "--" {
 			break
 		}
-		if kind, ok := strings.CutPrefix(arg, "--kind="); ok {
-			return kind
-		}
+		kind, found := strings.CutPrefix(arg, "--kind=")
 		if arg == "--kind" && i+1 < len(args) {
-			return args[i+1]
+			kind, found = args[i+1], true
+		}
+		if found && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
 		}
 	}
-	return fallback
+	if len(kinds) == 0 {
+		return fallback
+	}
+	return strings.Join(kinds, " and ")
 }
 
 // kindOptions are a kind's options, none of a kind that there is not.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -64,5 +66,23 @@ func TestKindAsked(t *testing.T) {
 	}
 	if _, err := oneoff.KindByName(kindAsked([]string{"--kind"}, "stream")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTwoKindsAreRefused, whichever flags stand beside them: those of the first were offered.
+func TestTwoKindsAreRefused(t *testing.T) {
+	for _, line := range []string{
+		"send h --kind stream --kind datagram", "send h --kind stream --packets 10k/s --kind=datagram", "send h --kind stream --kind datagram --help",
+		"search h --rate 1 --kind frame --kind datagram", "send h --kind ping --kind datagram --message 9",
+	} {
+		var out, said bytes.Buffer
+		code := windtunnel(strings.Fields(line), nil, &out, &said)
+		if code != exitRefused || out.Len() > 0 || !strings.Contains(said.String(), "are two kinds, and a measurement has one") {
+			t.Errorf("%s: exit code %d: %s%s", line, code, out.String(), said.String())
+		}
+	}
+	c := sendCommand(streams{}, []string{"--kind", "ping", "--kind=ping"})
+	if err := c.ParseFlags([]string{"--kind", "ping", "--kind=ping", "--response", "9B"}); err != nil {
+		t.Errorf("one kind twice: %v", err)
 	}
 }

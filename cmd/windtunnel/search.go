@@ -44,7 +44,7 @@ func searchCommand(s streams, args []string) *cobra.Command {
 		Args: takes("HOST"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
 	}
-	c.Flags().StringVar(&f.kind, "kind", "datagram", "what traffic: datagram, frame")
+	addKind(c, &f.kind, "datagram", []string{"datagram", "frame"})
 	f.load.add(c, kindOptions(kind))
 	f.add(c)
 	c.Flags().SortFlags = false

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,7 +64,7 @@ func (f *sendFlags) command(s streams, kind, use, short, long, example string) *
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
 	}
 	if f.kind == "" {
-		c.Flags().StringVar(&f.kind, "kind", "stream", "what traffic: "+strings.Join(oneoff.Kinds(), ", "))
+		addKind(c, &f.kind, "stream", oneoff.Kinds())
 	}
 	f.load.add(c, kindOptions(kind))
 	c.Flags().IntVar(&f.port, "port", oneoff.DefaultPort, "the receiver's port")
