@@ -86,6 +86,9 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		e.receiverWait = waitShare(receiver, w.Seconds-w.PathSeconds)
 	}
 	e.rates(load, sender, receiver)
+	if e.target > 0 && e.target < reached*max(e.one, e.whole) { // the first of them leaves at once, and is no rate
+		return evidence{}, "at the rate asked for not one was due in the window, which must be longer"
+	}
 	return e, ""
 }
 
