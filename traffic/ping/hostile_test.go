@@ -172,6 +172,31 @@ func TestReceiverOutlivesItsSender(t *testing.T) {
 	}
 }
 
+// TestASenderThatLeavesAfterTheWindow has ended its flows, also by a reset, which is what answers on their way to it are met with.
+func TestASenderThatLeavesAfterTheWindow(t *testing.T) {
+	t.Parallel()
+	for engine, make := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: result.Options{"wait": 0.01}, Address: "127.0.0.1"})
+			receive.make = make
+			conn := rawSender(t, receive.Address())
+			when := soon(200 * time.Millisecond)
+			when.Interval = when.Window
+			when.Observe = func(i result.Interval) {
+				if i.To > when.Window.Seconds()/2 { // the window's own, of which all is counted
+					conn.(*net.TCPConn).SetLinger(0)
+					conn.Close()
+				}
+			}
+			time.AfterFunc(time.Until(when.Start)+when.WarmUp+50*time.Millisecond, func() { conn.Write([]byte{1}) })
+			if end, err := receive.Run(t.Context(), when); err != nil || end.Error != "" || end.Packets != 1 {
+				t.Errorf("%d requests, %q, %v", end.Packets, end.Error, err)
+			}
+		})
+	}
+}
+
 // peerOf serves one connection as a receiver that welcomes and then misbehaves.
 func peerOf(t *testing.T, then func(net.Conn)) (address string) {
 	t.Helper()

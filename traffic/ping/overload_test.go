@@ -242,3 +242,24 @@ func TestAnswersOfOtherTimesAreAResult(t *testing.T) {
 		})
 	}
 }
+
+// TestAShortWaitIsNoBreak: answers come ten at a time, 10 ms apart, and one is waited for for 1 ms. The sender leaves while more of them
+// are on their way, which is the end of its flows, and neither end's failure.
+func TestAShortWaitIsNoBreak(t *testing.T) {
+	t.Parallel()
+	for engine, make := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			load := result.Options{"rate": 4000.0, "wait": 0.001}
+			send, receive := through(t, load, func(to string) string { return throttle(t, to) })
+			send.make, receive.make = make, make
+			s, r := runBoth(t.Context(), send, receive, soon(300*time.Millisecond))
+			if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
+				t.Fatalf("%v %q, %v %q", s.err, s.end.Error, r.err, r.end.Error)
+			}
+			if limit := traffic.Judge(with(load), s.end, r.end); limit.Verdict != result.PathLimited || s.end.Arrived.Behind == 0 {
+				t.Errorf("%d behind, %+v", s.end.Arrived.Behind, limit)
+			}
+		})
+	}
+}

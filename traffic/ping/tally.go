@@ -39,6 +39,10 @@ type ended struct {
 // restMost bounds, in ns, how long a flow's answers are taken that wait in its socket when the trial is over.
 const restMost = 200e6
 
+// leastSilence is after how long, in ns, a flow without a byte is silent at the least, however short a wait was asked for: so long TCP itself
+// waits before it sends again what got lost (TCP_RTO_MIN of Linux).
+const leastSilence = 200e6
+
 // flushEvery is how many requests may end before the histograms must take them.
 const flushEvery = 512
 
@@ -167,9 +171,10 @@ func (t *tally) recordLag(e *ended) {
 	}
 }
 
-// listen notes whether a flow that has open requests when its thread ends is silent: something of an answer came last at a time.
+// listen notes whether a flow that has open requests when its thread ends is silent, for as long as an answer is waited for: something of
+// one came last at a time.
 func (t *tally) listen(o *outstanding, last, now int64) {
-	if o.alive > 0 && last < now-t.wait {
+	if o.alive > 0 && last < now-max(t.wait, leastSilence) {
 		t.silent = true
 	}
 }

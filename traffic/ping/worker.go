@@ -333,7 +333,7 @@ func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time) error 
 	limit := w.tail + w.load.lateness() + w.load.wait + drain
 	err := w.until(ctx, e, to.Add(limit))
 	switch {
-	case errors.Is(err, errEnded):
+	case errors.Is(err, errEnded), wentAway(err): // a sender whose wait is over leaves, whatever is on its way to it
 		return nil
 	case err != nil:
 		return err
