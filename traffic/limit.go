@@ -187,10 +187,17 @@ func (e evidence) heldUp() string {
 }
 
 func (e evidence) starved() string {
-	if e.wait < waiting || e.sender+e.wait < busy {
+	if e.wait < waiting || e.sender+e.wait < busy && !e.heldTheLoop(e.sender, e.wait) {
 		return ""
 	}
 	return fmt.Sprintf("the sender's threads could run and had no CPU for %s of the time: give them CPUs of their own", percent(e.wait))
+}
+
+// heldTheLoop: where nothing is asked before an answer has come, either end's wait for a CPU is part of each round trip. One that takes
+// most of these, and more of them for a CPU than by it, is what they last. (Threads that wake each other on one CPU wait for less
+// than they work.)
+func (e evidence) heldTheLoop(worked, waited float64) bool {
+	return e.asks && e.target == 0 && !e.spins && waited >= worked && worked+waited >= mostOfTime
 }
 
 // ownRate: as fast as the generator goes where no path is in its way.
@@ -229,7 +236,8 @@ func (e evidence) receiverBusy() string {
 
 // receiverStarved: as starved, where the receiver had less time left than the sender.
 func (e evidence) receiverStarved() string {
-	if have := e.receiver + e.receiverWait; e.receiverSpins || e.receiverWait < waiting || have < busy || have < e.sender+e.wait {
+	have := e.receiver + e.receiverWait
+	if e.receiverSpins || e.receiverWait < waiting || have < e.sender+e.wait || have < busy && !e.heldTheLoop(e.receiver, e.receiverWait) {
 		return ""
 	}
 	return fmt.Sprintf("the receiver's threads could run and had no CPU for %s of the time: give them CPUs of their own", percent(e.receiverWait))

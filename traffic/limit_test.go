@@ -538,3 +538,29 @@ func TestJudgeBackwards(t *testing.T) {
 		}
 	}
 }
+
+// TestAClosedLoopBesideAHog: what a thread waits for a CPU is part of each round trip, and the rest of it no other limit. The shares are
+// of pings over loopback, one end's thread pinned beside two loops, and alone.
+func TestAClosedLoopBesideAHog(t *testing.T) {
+	asking := func(end result.PairEnd, wait float64) result.PairEnd {
+		end = offering(end, result.Offered{WaitSeconds: 2 * wait})
+		end.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: 1}}
+		return end
+	}
+	answering := func(end result.PairEnd, wait float64) result.PairEnd {
+		return kept(end, result.Wait{Seconds: 2 * wait})
+	}
+	for name, c := range map[string]struct {
+		sender, receiver result.PairEnd
+		want, says       string
+	}{
+		"the sender beside it":   {asking(packets(20, 0.19), 0.42), answering(packets(20, 0.17), 0.33), result.GeneratorLimited, "no CPU for 42 %"},
+		"the receiver beside it": {asking(packets(20, 0.19), 0.05), answering(packets(20, 0.17), 0.60), result.ReceiverLimited, "no CPU for 60 %"},
+		"alone":                  {asking(packets(57, 0.41), 0.35), answering(packets(57, 0.39), 0.31), result.PathLimited, "neither end"},
+		"a long way":             {asking(packets(1, 0.02), 0.12), answering(packets(1, 0.02), 0.12), result.PathLimited, "neither end"},
+	} {
+		if got := Judge(result.Options{}, c.sender, c.receiver); got.Verdict != c.want || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
