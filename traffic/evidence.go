@@ -17,6 +17,7 @@ type evidence struct {
 	target         float64
 	due            float64 // as target, but of requests at random no more than were due
 	sent, received float64
+	left           float64 // as sent, but of requests also those whose answer came too late, or never
 	asks           bool    // the sender waits for answers
 	one            float64 // packet or message in the window: no rate is known better
 	whole          float64 // what all streams of a foreign protocol send at once, whole blocks or bursts (the load's "together", bytes); 0: as one
@@ -127,15 +128,17 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 	if sender.Packets > 0 {
 		e.one = 8 * float64(sender.Bytes) / float64(sender.Packets) / sender.WindowSeconds
 	}
-	e.due = e.target
+	e.due, e.left = e.target, e.sent
 	e.whole = 8 * float64(load.Int("together")) / sender.WindowSeconds
 	if e.packets {
 		e.one = 1 / sender.WindowSeconds
 		e.sent = float64(sender.Packets) / sender.WindowSeconds
 		e.received = float64(receiver.Packets) / receiver.WindowSeconds
+		e.left = e.sent
 		if e.asks { // a request that has its answer later is no rate
 			e.received = min(e.received, sender.PerSecond())
 			e.due = min(e.target, dueRate(load, sender))
+			e.left = max(e.left, leftRate(sender))
 		}
 	}
 }
@@ -147,6 +150,14 @@ func dueRate(load result.Options, sender result.PairEnd) float64 {
 		return math.Inf(1)
 	}
 	return float64(sender.Arrived.Expected+sender.Offered.Refused) / sender.WindowSeconds
+}
+
+// leftRate is how many requests a second left in the window, whatever became of them; 0 where only the answers are known.
+func leftRate(sender result.PairEnd) float64 {
+	if sender.Generator != nil || sender.Arrived == nil {
+		return 0
+	}
+	return float64(sender.Arrived.Expected-min(sender.Arrived.Expected, sender.Offered.Unsent)) / sender.WindowSeconds
 }
 
 // atOnce is how many bytes a stream's sender hands over at once: a message where the kernel keeps the rate, and of a bucket what
@@ -220,10 +231,10 @@ func (e evidence) flatOut() bool { return !e.spins && e.senderMost >= busy }
 
 // short is by how much of the target less was sent than counts as kept, 0 where the rate was.
 func (e evidence) short() float64 {
-	if e.target == 0 || e.sentAll() {
+	if e.target == 0 || e.sentAll(e.left) {
 		return 0
 	}
-	return 1 - e.sent/e.due
+	return 1 - e.left/e.due
 }
 
 // ends says how busy both ends were.

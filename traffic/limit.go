@@ -101,7 +101,7 @@ func (e evidence) kept() string {
 	if e.loss >= lossy { // what is known to be lost is no part of a message under way
 		came = reached * due
 	}
-	if e.target == 0 || !e.sentAll() || e.received < came {
+	if e.target == 0 || !e.sentAll(e.sent) || e.received < came {
 		return ""
 	}
 	says := fmt.Sprintf("%s of the %s asked for arrived", e.rate(e.received), e.rate(e.target))
@@ -114,14 +114,14 @@ func (e evidence) kept() string {
 	return says
 }
 
-// sentAll: the sender missed the rate by no more than what it sends at once; of what leaves whole as many left as are surely due.
-func (e evidence) sentAll() bool {
+// sentAll, of so much a second: the sender missed the rate by no more than what it sends at once; of what leaves whole as many left as are surely due.
+func (e evidence) sentAll(sent float64) bool {
 	least := reached*e.due - e.one
 	if e.whole > e.one {
 		due := math.Floor(reached*e.target/e.whole) * e.whole // a window ends before or behind the last of a round number
 		least = min(least, max(reached*e.target-e.whole, reached*due))
 	}
-	return e.sent >= least
+	return sent >= least
 }
 
 func (e evidence) overflowed() string {

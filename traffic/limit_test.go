@@ -564,3 +564,16 @@ func TestAClosedLoopBesideAHog(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerThatIsLateWasAskedFor: all requests that were due left, a few answers came after their wait, and the sender had no CPU now
+// and then.
+func TestAnAnswerThatIsLateWasAskedFor(t *testing.T) {
+	within := uint64(196)
+	asks := offering(result.PairEnd{WindowSeconds: 2, Threads: 1, Packets: 185}, result.Offered{TargetPacketsPerSecond: 100, WaitSeconds: 0.18})
+	asks.Arrived = &result.Arrived{Expected: 200, Late: 15, Within: &within}
+	asks.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: 200}}
+	there := result.PairEnd{WindowSeconds: 2, Threads: 1, Packets: 196}
+	if got := Judge(nil, asks, there); got.Verdict != result.PathLimited || strings.Contains(got.Says, "short") {
+		t.Errorf("%+v", got)
+	}
+}
