@@ -86,3 +86,14 @@ func TestTwoKindsAreRefused(t *testing.T) {
 		t.Errorf("one kind twice: %v", err)
 	}
 }
+
+// TestADurationThatIsRefused says why: of one that is out of bounds it was said that it is no length of time, and to write just such a one.
+func TestADurationThatIsRefused(t *testing.T) {
+	for value, want := range map[string]string{"3m": "is too large", "0s": "is too small", "1": "lacks its unit", "x": "is not a duration"} {
+		var out, said bytes.Buffer
+		code := windtunnel([]string{"ping", "h", "--wait", value}, nil, &out, &said)
+		if code != exitRefused || !strings.Contains(said.String(), "--wait: `"+value+"` "+want) {
+			t.Errorf("%s: exit code %d: %s", value, code, said.String())
+		}
+	}
+}

@@ -100,11 +100,18 @@ var expected = map[string]string{
 	"bool":     "neither true nor false",
 }
 
+// isOption tells of the value of a load's option, whose own words say what is wrong with it: a duration of those has other units and bounds.
+func isOption(value any) bool {
+	_, is := value.(*optionValue)
+	return is
+}
+
 // invalidValue names the flag and what it takes.
 func invalidValue(c *cobra.Command, value string, err error) string {
 	_, name, _ := strings.Cut(err.Error(), "--")
 	name, _, _ = strings.Cut(name, `"`)
-	if flag := c.Flags().Lookup(name); flag != nil && expected[flag.Value.Type()] != "" {
+	flag := c.Flags().Lookup(name)
+	if flag != nil && expected[flag.Value.Type()] != "" && !isOption(flag.Value) {
 		return fmt.Sprintf("--%s %q is %s", name, result.Clip(value), expected[flag.Value.Type()])
 	}
 	if cause := errors.Unwrap(err); cause != nil {
