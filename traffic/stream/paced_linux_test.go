@@ -47,3 +47,25 @@ func TestWhatAThreadSleptThroughIsMissed(t *testing.T) {
 		t.Errorf("%s are missed while the socket was full", more)
 	}
 }
+
+// TestPartsOfAMessageWaitForNoAcknowledgement where they fill no segment: over loopback up to 40 ms of a low rate lay in the sender. What a
+// user's messages wait for is theirs to say.
+func TestPartsOfAMessageWaitForNoAcknowledgement(t *testing.T) {
+	for name, c := range map[string]struct {
+		message int
+		rate    float64
+		delay   bool
+	}{"parts": {128 << 10, 10e6, false}, "parts that fill segments": {1 << 20, 10e9, true}, "whole messages": {1000, 10e6, true}} {
+		near, far := connected(t, 1)
+		defer far[0].Close()
+		f, err := takeOver(Flow{near[0], traffic.Send}, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.close()
+		paceByBucket([]*flow{f}, Config{Message: c.message, BitsPerSecond: c.rate}, "")
+		if nodelay, err := unix.GetsockoptInt(int(f.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY); err != nil || nodelay == 0 != c.delay {
+			t.Errorf("%s: TCP_NODELAY is %d, %v", name, nodelay, err)
+		}
+	}
+}

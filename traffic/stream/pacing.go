@@ -46,6 +46,9 @@ func paceByBucket(flows []*flow, c Config, why string) pacing {
 	depth = max(depth, piece)
 	for _, f := range flows {
 		f.piece = piece
+		if piece < c.Message { // a part of one that was cut here, and not a message of which several are to leave together
+			f.sendAtOnce(piece)
+		}
 		f.bucket = traffic.NewBucket(rate, float64(depth), begin)
 	}
 	return pacing{method: methodBucket, why: why, burst: depth}

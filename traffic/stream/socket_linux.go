@@ -84,6 +84,14 @@ func (f *flow) sendWithoutCopy() error {
 	return nil
 }
 
+// sendAtOnce lets what is handed over in so many bytes leave, where they fill no segment, as on loopback or where packets are large: it
+// would wait for an acknowledgement (Nagle's algorithm, RFC 9293 section 3.7.4), which the peer may delay by 40 ms and more.
+func (s *socket) sendAtOnce(bytes int) {
+	if mss, err := unix.GetsockoptInt(int(s.fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG); err == nil && bytes < mss {
+		_ = unix.SetsockoptInt(int(s.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // ready has set it, too
+	}
+}
+
 func (s *socket) shutdown() { unix.Shutdown(int(s.fd), unix.SHUT_RDWR) }
 
 // endSending tells the peer that nothing more comes.

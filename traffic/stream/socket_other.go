@@ -63,6 +63,10 @@ func (s *socket) bound(now time.Time) {
 // late tells a call that patience ended.
 func late(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
+// sendAtOnce lets what is handed over in parts leave: this system does not tell whether they fill a segment, without which each would wait
+// for an acknowledgement (Nagle's algorithm, RFC 9293 section 3.7.4).
+func (s *socket) sendAtOnce(int) { _ = s.conn.SetNoDelay(true) } // takeOver has set it, too
+
 func (s *socket) shutdown() { s.conn.CloseRead(); s.conn.CloseWrite() }
 
 // endSending tells the peer that nothing more comes.
