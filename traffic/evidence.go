@@ -124,7 +124,7 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 		e.sent = max(e.sent, e.received)
 	}
 	// What a stream's sender hands over at once arrives in parts, of which the rate shows more than of a datagram.
-	e.one = min(8*float64(atOnce(load, sender.Offered))/sender.WindowSeconds, coarse*e.target)
+	e.one = min(8*float64(atOnce(load, sender))/sender.WindowSeconds, coarse*e.target)
 	if sender.Packets > 0 {
 		e.one = 8 * float64(sender.Bytes) / float64(sender.Packets) / sender.WindowSeconds
 	}
@@ -160,11 +160,15 @@ func leftRate(sender result.PairEnd) float64 {
 	return float64(sender.Arrived.Expected-min(sender.Arrived.Expected, sender.Offered.Unsent)) / sender.WindowSeconds
 }
 
-// atOnce is how many bytes a stream's sender hands over at once: a message where the kernel keeps the rate, and of a bucket what
-// it lets through.
-func atOnce(load result.Options, o *result.Offered) int64 {
-	if o != nil && o.Method == TokenBucket {
+// atOnce is how many bytes a stream's sender hands over at once: a message where the kernel keeps the rate, of which that sends two
+// segments at the least, and of a bucket what it lets through.
+func atOnce(load result.Options, sender result.PairEnd) int64 {
+	o := sender.Offered
+	switch {
+	case o != nil && o.Method == TokenBucket:
 		return int64(o.BurstPackets) * SegmentBytes
+	case o != nil && (o.Method == KernelFQ || o.Method == KernelTCP) && len(sender.Connections) > 0:
+		return max(load.Int("message"), 2*int64(sender.Connections[0].MSS))
 	}
 	return load.Int("message")
 }

@@ -577,3 +577,13 @@ func TestAnAnswerThatIsLateWasAskedFor(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestTheKernelSendsTwoSegmentsAtOnce: over loopback they are a megabit, by which a second of a rate may miss it.
+func TestTheKernelSendsTwoSegmentsAtOnce(t *testing.T) {
+	for mss, want := range map[int]string{65483: result.RateReached, 1448: result.PathLimited} {
+		sender := offering(connected(bulk(29.5, 0.1), result.Connection{MSS: mss}), result.Offered{TargetBitsPerSecond: 30e6, Method: KernelTCP})
+		if got := Judge(result.Options{"message": int64(8 << 10)}, sender, bulk(29.5, 0.1)); got.Verdict != want {
+			t.Errorf("segments of %d bytes: %+v", mss, got)
+		}
+	}
+}

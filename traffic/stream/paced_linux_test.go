@@ -69,3 +69,21 @@ func TestPartsOfAMessageWaitForNoAcknowledgement(t *testing.T) {
 		}
 	}
 }
+
+// TestTheKernelsBurstsAreOfTheirPackets: the least one is two packets, which over loopback are a megabit. At 3 Mbit/s it lasted for 350 ms,
+// and was told as ten segments of Ethernet.
+func TestTheKernelsBurstsAreOfTheirPackets(t *testing.T) {
+	near, far := connected(t, 1)
+	defer far[0].Close()
+	f, err := takeOver(Flow{near[0], traffic.Send}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	for rate, bucket := range map[float64]bool{3e6: true, 30e6: false} {
+		kept, err := pace([]*flow{f}, Config{Message: 8 << 10, BitsPerSecond: rate})
+		if err != nil || kept.method == methodBucket != bucket || !bucket && kept.burst < 100<<10 {
+			t.Errorf("%g bit/s: %+v, %v", rate, kept, err)
+		}
+	}
+}

@@ -9,9 +9,17 @@ import (
 	"windtunnel/traffic"
 )
 
-// leastKernelRate is under which the kernel is not asked to pace: two segments,
-// its least burst, then take longer than a thread's patience.
-const leastKernelRate = 1e6 // bit/s
+// leastKernelRate is in bit/s under which the kernel is not asked to pace: two packets of so many bytes, its least burst, then take
+// longer than a thread's patience. Over loopback, where they have 64 KiB, it is 10 Mbit/s.
+func leastKernelRate(packet int) float64 { return max(1e6, 2*8*float64(packet)/patience.Seconds()) }
+
+// packetSize is how many bytes one of the flow's packets has at most, a segment where that is not known.
+func packetSize(f *flow) int {
+	if info := f.info(); info != nil {
+		return max(segment, info.PathMTU)
+	}
+	return segment
+}
 
 // aheadSeconds is how much of the rate may wait in the send buffer.
 const aheadSeconds = 0.05
@@ -30,8 +38,9 @@ func pace(flows []*flow, c Config) (pacing, error) {
 	if c.Pacing == PaceBucket {
 		return paceByBucket(flows, c, "asked for"), nil
 	}
-	if c.Pacing == "" && c.BitsPerSecond < leastKernelRate {
-		return paceByBucket(flows, c, fmt.Sprintf("the kernel's bursts are too long under %g bit/s", leastKernelRate)), nil
+	packet := packetSize(flows[0])
+	if least := leastKernelRate(packet); c.Pacing == "" && c.BitsPerSecond < least {
+		return paceByBucket(flows, c, fmt.Sprintf("the kernel's bursts are too long under %.3g bit/s", least)), nil
 	}
 	if takes := 8 * 2 * float64(c.Message) / c.BitsPerSecond; c.Pacing == "" && takes > longestAhead {
 		return paceByBucket(flows, c, fmt.Sprintf("the kernel takes whole messages, of which two would wait for %.2g s", takes)), nil
@@ -53,14 +62,14 @@ func pace(flows []*flow, c Config) (pacing, error) {
 		}
 	}
 	method, why := kernelPacer(flows[0])
-	return pacing{method: method, why: why, burst: kernelBurst(c.BitsPerSecond)}, nil
+	return pacing{method: method, why: why, burst: kernelBurst(c.BitsPerSecond, packet)}, nil
 }
 
 // kernelBurst is what TCP may send at once, in bytes: a millisecond of the rate
 // (tcp_tso_autosize in net/ipv4/tcp_output.c) up to a GSO packet, twice that when
-// a timer was late, and the first ten segments of a connection.
-func kernelBurst(bitsPerSecond float64) int {
-	return max(2*min(int(bitsPerSecond/8/1000), 64<<10), 10*segment)
+// a timer was late, two packets at the least, and the first ten segments of a connection.
+func kernelBurst(bitsPerSecond float64, packet int) int {
+	return max(2*min(int(bitsPerSecond/8/1000), 64<<10), 2*packet, 10*segment)
 }
 
 // kernelPacer says whether fq or TCP itself spaces the flow's packets.
