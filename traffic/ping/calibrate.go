@@ -60,6 +60,7 @@ func (Kind) calibrate(ctx context.Context, given result.Options, near, far []int
 	closed["message"], closed["response"] = int64(l.message), int64(l.response)
 	delete(closed, "rate")
 	delete(closed, "outstanding")
+	delete(closed, "arrivals")
 	receive, err := Kind{}.Prepare(ctx, traffic.Order{Role: traffic.Receive, Kind: "ping", Load: closed, Address: "127.0.0.1", CPUs: far})
 	if err != nil {
 		return 0, fmt.Errorf("calibrating: %w", err)

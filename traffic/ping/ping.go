@@ -193,6 +193,8 @@ func (l load) settled() (load, error) {
 		return load{}, errors.New("reads and writes go over TCP, which keeps their order: set protocol to tcp, or leave reads out")
 	case l.open() && l.depth > 1:
 		return load{}, errors.New("depth is of a closed loop, and a rate makes an open one: leave out either; outstanding bounds an open loop")
+	case l.poisson && !l.open():
+		return load{}, fmt.Errorf("arrivals %s are of an open loop, which only a rate makes: set rate, or leave arrivals out", poisson)
 	case l.udp && l.depth > 1:
 		return load{}, errors.New("more than one request at once on a flow of UDP cannot be told apart in a closed loop: set flows instead of depth, or protocol to tcp")
 	case l.threads > l.flows:

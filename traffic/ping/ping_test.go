@@ -224,6 +224,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"too much to keep":    {result.Options{"protocol": "udp", "rate": 5e6, "wait": 1.0}, "set wait to at most"},
 		"no such protocol":    {result.Options{"protocol": "sctp"}, "protocol"},
 		"no such arrivals":    {result.Options{"arrivals": "often"}, "arrivals"},
+		"nothing arrives":     {result.Options{"arrivals": "poisson"}, "set rate"},
 		"no such polling":     {result.Options{"poll": "sometimes"}, "poll"},
 		"rate of nothing":     {result.Options{"rate": 0.0}, "rate"},
 		"unknown congestion":  {result.Options{"congestion": "nosuch"}, "it has"},
@@ -307,7 +308,7 @@ func TestHistogramsMerge(t *testing.T) {
 
 func TestCalibrate(t *testing.T) {
 	for _, protocol := range []string{"tcp", "udp"} {
-		perSecond, err := Kind{}.Calibrate(t.Context(), with(result.Options{"protocol": protocol, "rate": 10.0}), nil)
+		perSecond, err := Kind{}.Calibrate(t.Context(), with(result.Options{"protocol": protocol, "rate": 10.0, "arrivals": poisson}), nil)
 		if err != nil || perSecond < 100 {
 			t.Errorf("%s: %g, %v", protocol, perSecond, err)
 		}
