@@ -89,6 +89,8 @@ var rules = []struct {
 	{result.PathLimited, evidence.crowdedOut},
 	{result.GeneratorLimited, evidence.missedIt},
 	{result.PathLimited, evidence.refused},
+	{result.GeneratorLimited, evidence.unfed},
+	{result.ReceiverLimited, evidence.undrained},
 }
 
 // kept: what was asked for was sent, or as much of it as leaves whole, and came.
@@ -305,6 +307,34 @@ func (e evidence) crowdedOut() string {
 		return ""
 	}
 	return fmt.Sprintf("the kernel's packet threads had the sender's CPU for %s of the time while the sender could have run", percent(e.behindPath))
+}
+
+// carried is for how much of the time the connections of a stream that goes as fast as it can had something under way that the receiver's
+// window let go: before a path that takes no more that is always so. 1 where it is not known.
+func (e evidence) carried() float64 {
+	if e.target != 0 || e.underWay == 0 {
+		return 1
+	}
+	return e.underWay - min(e.rwnd, e.underWay)
+}
+
+// unfed: an end without a CPU for most of the time was what they had nothing under way for.
+func (e evidence) unfed() string {
+	if e.carried() > 1-waiting || e.wait < mostOfTime || e.wait < e.receiverWait {
+		return ""
+	}
+	return e.unserved("sender", e.wait)
+}
+
+func (e evidence) undrained() string {
+	if e.carried() > 1-waiting || e.receiverSpins || e.receiverWait < mostOfTime {
+		return ""
+	}
+	return e.unserved("receiver", e.receiverWait)
+}
+
+func (e evidence) unserved(end string, wait float64) string {
+	return fmt.Sprintf("the %s's threads could run and had no CPU for %s of the time, and the path was given nothing to carry for %s of it", end, percent(wait), percent(1-e.carried()))
 }
 
 func (e evidence) refused() string {

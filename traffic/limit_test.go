@@ -587,3 +587,24 @@ func TestTheKernelSendsTwoSegmentsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestAStreamWhoseEndLacksItsCPU: the shares are of ends that a control group let run for a fifth of the time, and of a path of 50 Mbit/s
+// between ends beside other programs.
+func TestAStreamWhoseEndLacksItsCPU(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait, receiverWait, underWay, closed float64
+		want, says                           string
+	}{
+		"the sender's":       {0.80, 0.27, 0.60, 0, result.GeneratorLimited, "the sender's threads could run and had no CPU for 80 %"},
+		"the receiver's":     {0.26, 0.67, 0.88, 0, result.ReceiverLimited, "the receiver's threads could run and had no CPU for 67 %"},
+		"and its window":     {0.08, 0.70, 0.99, 0.26, result.ReceiverLimited, "nothing to carry for 27 %"},
+		"before a full path": {0.55, 0.60, 0.97, 0, result.PathLimited, "neither end"},
+		"with others a bit":  {0.26, 0.26, 0.82, 0, result.PathLimited, "neither end"},
+	} {
+		sender := offering(connected(bulk(900, 0.05), result.Connection{BusySeconds: 2 * c.underWay, RwndLimitedSeconds: 2 * c.closed}), result.Offered{WaitSeconds: 2 * c.wait})
+		got := Judge(nil, sender, kept(bulk(900, 0.05), result.Wait{Seconds: 2 * c.receiverWait}))
+		if got.Verdict != c.want || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
