@@ -138,9 +138,9 @@ func later(a, b time.Time) time.Time {
 }
 
 // checkLimits ends a client's test by bytes or blocks where the engine cannot: where it
-// receives. The closer the limit, the sooner it looks again.
+// receives, if in both directions. The closer the limit, the sooner it looks again.
 func (t *trial) checkLimits(r reading) error {
-	if t.server || !t.tally.omitted || t.test.Bytes == 0 && t.test.Blocks == 0 || t.test.limits(false) != (limits{}) {
+	if t.server || !t.tally.omitted || t.test.Bytes == 0 && t.test.Blocks == 0 || !t.test.receives(false) {
 		return nil
 	}
 	have, limit := t.tally.bytes(r), t.test.Bytes

@@ -170,6 +170,49 @@ func TestBothEndsCountTheSameBehindAnOmission(t *testing.T) {
 	}
 }
 
+// TestNeitherDirectionGoesOverTheLimit: the test ends when one has come to it, and what the other one has is no more. Behind
+// what is omitted both ends count from where the server goes on.
+func TestNeitherDirectionGoesOverTheLimit(t *testing.T) {
+	const bytes = 4 << 20
+	for name, change := range map[string]func(*Options){
+		"bytes":               func(o *Options) { o.Bytes = bytes },
+		"blocks of 2 streams": func(o *Options) { o.Blocks, o.Parallel = bytes>>17, 2 },
+		"omitting":            func(o *Options) { o.Bytes, o.Omit = bytes, time.Second },
+		"omitting, datagrams": func(o *Options) {
+			o.Protocol, o.Length, o.Bytes, o.Omit, o.BitsPerSecond, o.Burst = UDP, 1024, bytes, time.Second, 200e6, 4
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := serve(t, ServerOptions{})
+			o := h.options()
+			o.Duration, o.Bidirectional = 0, true
+			change(&o)
+			client, err := run(t, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sent, received [2]uint64
+			for i, s := range client.end(t).Streams {
+				way := i / max(1, o.Parallel)
+				sent[way] += s.Sent.Bytes
+				received[way] += s.Received.Bytes
+				if o.Protocol != UDP && s.Received.Bytes > s.Sent.Bytes {
+					t.Errorf("stream %d: %d bytes sent and %d received", s.ID, s.Sent.Bytes, s.Received.Bytes)
+				}
+			}
+			if max(sent[0], sent[1]) != bytes || o.Protocol != UDP && max(received[0], received[1]) != bytes {
+				t.Errorf("%d bytes sent, %d received; the limit is %d", sent, received, bytes)
+			}
+			for _, v := range client.intervals {
+				if s := v.Streams[0]; v.Omitted && o.Protocol != UDP && s.TCP == nil {
+					t.Errorf("the state of what was sent is missing: %+v", v)
+				}
+			}
+		})
+	}
+}
+
 // TestWhoMindsALimit: senders of several blocks in a row, as iperf3's.
 func TestWhoMindsALimit(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -190,7 +233,7 @@ func TestWhoMindsALimit(t *testing.T) {
 	}
 }
 
-// TestWhoHasALimit: an end of what it sends; a server not of datagrams, which may be lost, nor where something is omitted
+// TestWhoHasALimit: an end of what it sends; a server not of datagrams that it alone sends, which may be lost, nor where something is omitted
 // without a pause behind it, as it ends at each end in its own time.
 func TestWhoHasALimit(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -201,7 +244,9 @@ func TestWhoHasALimit(t *testing.T) {
 		"UDP":             {Test{Protocol: UDP}, true, false},
 		"TCP back":        {Test{Protocol: TCP, Reverse: true}, false, true},
 		"UDP back":        {Test{Protocol: UDP, Reverse: true}, false, false},
-		"both ways":       {Test{Protocol: TCP, Bidirectional: true}, false, false},
+		"both ways":       {Test{Protocol: TCP, Bidirectional: true}, true, true},
+		"UDP both ways":   {Test{Protocol: UDP, Bidirectional: true}, true, true},
+		"omitting, both":  {Test{Protocol: TCP, Omit: time.Second, Bidirectional: true, BitsPerSecond: 1e6}, true, false},
 		"omitting":        {Test{Protocol: TCP, Omit: time.Second}, true, false},
 		"omitting, back":  {Test{Protocol: TCP, Omit: time.Second, Reverse: true, BitsPerSecond: 1e6}, false, false},
 		"pausing, back":   {Test{Protocol: TCP, Omit: time.Second, Reverse: true}, false, true},

@@ -19,10 +19,10 @@ const (
 
 // resume ends what is omitted of a sender that had stopped: when it has gone on, or when this end's clock says so, with the last
 // reading before. Each end omits by its own clock, and of few bytes all may come before this one's tells, or while it is
-// read: they would count at the sender alone.
+// read: they would count at the sender alone. Of both directions the server goes on first, and the client with it.
 func (t *trial) resume() {
 	first := t.test.first()
-	if t.tally.omitted || first == 0 || t.test.Bidirectional || !t.test.receives(t.server) {
+	if t.tally.omitted || first == 0 || !t.test.receives(t.server) {
 		return
 	}
 	r, p := t.mover.glance(), &t.pause
@@ -35,7 +35,7 @@ func (t *trial) resume() {
 	stands := near && (p.bytes >= first || t.test.neverRests() && p.bytes > 0) && p.last.at.Sub(p.since) >= pauseQuiet
 	switch {
 	case stands && (moved || !r.at.Before(t.omissionEnd())):
-		t.omit(p.last)
+		t.omit(t.withStates(p.last))
 		return
 	case moved:
 		p.bytes, p.since, p.last = bytes, r.at, r
@@ -43,6 +43,17 @@ func (t *trial) resume() {
 	if near {
 		p.look = r.at.Add(guardShortest)
 	}
+}
+
+// withStates gives a glance the states of what this end sends, which have rested since.
+func (t *trial) withStates(r reading) reading {
+	if t.test.Bidirectional {
+		now := t.mover.read()
+		for i := range r.streams {
+			r.streams[i].tcp = now.streams[i].tcp
+		}
+	}
+	return r
 }
 
 // neverRests tells whether a sender that is quiet has sent all, however much of it came: of datagrams some, or most, may be lost, and
