@@ -2,9 +2,11 @@ package iperf3
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -43,5 +45,26 @@ func TestAServerWithoutFilesSaysSo(t *testing.T) {
 	giveBack()
 	if got := call(callers[1]); !bytes.Equal(got, []byte{byte(paramExchange)}) {
 		t.Errorf("with files again a client is told %v", got)
+	}
+}
+
+// TestAServerWithoutFilesForDatagramsSaysSo before it lets a client greet, which waits for nothing else then: SERVER_ERROR,
+// IESTREAMACCEPT and EMFILE.
+func TestAServerWithoutFilesForDatagramsSaysSo(t *testing.T) {
+	if !filetest.Alone(t) {
+		return
+	}
+	h := serve(t, ServerOptions{})
+	r := h.rude(t)
+	if err := r.expect(paramExchange, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	defer filetest.Exhaust(t)()
+	if err := r.sendJSON(params{UDP: true, Time: 1, Parallel: 2, Len: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	var refused *ServerError
+	if err := r.expect(createStreams, 5*time.Second); !errors.As(err, &refused) || *refused != (ServerError{ErrorStreamAccept, int(syscall.EMFILE)}) {
+		t.Errorf("without files a client is told %v", err)
 	}
 }

@@ -64,6 +64,7 @@ type turn struct {
 	pressed chan struct{} // closed when another one waits
 	waited  bool
 	since   time.Time // when its client was let make its streams
+	files   lobby.Reserve
 }
 
 // hurriedTimeout replaces streamTimeout where another session of the same address waits.
@@ -119,6 +120,7 @@ func (g *greeter) leave(t *turn) {
 		}
 		break
 	}
+	t.files.Close()
 	g.turns[t.client] = queue
 	if len(queue) == 0 {
 		delete(g.turns, t.client)
@@ -187,11 +189,24 @@ func (g *greeter) adopt(t *turn) {
 	g.strangers = nil
 }
 
+// reserve takes the files of a turn's streams before its client may greet: while that waits for an answer it does not look whether it
+// is refused (iperf_udp_connect in iperf_udp.c), for 30 s.
+func (g *greeter) reserve(t *turn) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err := t.files.Take(t.want)
+	if lobby.NoFiles(err) {
+		err = &sessionError{number: ErrorStreamAccept, err: errNoFiles}
+	}
+	return err
+}
+
 // answer makes the stream of a greeting. The caller holds the lock.
 func (g *greeter) answer(t *turn, reply []byte, from netip.AddrPort) {
 	if t.peers[from] || len(t.peers) == t.want {
 		return
 	}
+	t.files.GiveUp()
 	conn, err := t.dial(from, g.port())
 	if err != nil { // else the client gives up by itself, and its session says why
 		var option *OptionError

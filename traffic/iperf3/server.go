@@ -148,7 +148,11 @@ func (s *server) listen(ctx context.Context) error {
 		s.tcp.Close()
 		return fmt.Errorf("listening for the UDP streams of iperf3 clients: %w%s", err, s.deafHint(err))
 	}
-	s.spare = lobby.NewSpare()
+	if s.spare = lobby.NewSpare(); !s.spare.Restore() { // nobody could even be told so
+		s.tcp.Close()
+		packets.Close()
+		return fmt.Errorf("listening for iperf3 clients: %w", errNoFiles)
+	}
 	s.greeter = newGreeter(packets.(*net.UDPConn), s.options.BindDevice)
 	return nil
 }

@@ -143,6 +143,9 @@ func (s *session) gatherUDP(ctx context.Context) error {
 		return ErrServerTerminated
 	}
 	t.since = time.Now()
+	if err := s.server.greeter.reserve(t); err != nil {
+		return err
+	}
 	if err := s.control.sendState(createStreams); err != nil {
 		return ErrControlClosed
 	}
