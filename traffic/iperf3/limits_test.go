@@ -170,6 +170,27 @@ func TestBothEndsCountTheSameBehindAnOmission(t *testing.T) {
 	}
 }
 
+// TestAServerOfDatagramsEndsAtTheLimit where its client says that it waits for none that was lost.
+func TestAServerOfDatagramsEndsAtTheLimit(t *testing.T) {
+	for name, omit := range map[string]time.Duration{"at once": 0, "omitting": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := serve(t, ServerOptions{})
+			o := h.options()
+			o.Protocol, o.Reverse, o.Duration, o.Omit, o.Blocks, o.Length = UDP, true, 0, omit, 100, 1000
+			client, err := run(t, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for who, end := range map[string]End{"client": client.end(t), "server": h.session(t, 1).end(t)} {
+				if sent := end.Streams[0].UDP.SentPackets; sent != 100 {
+					t.Errorf("by the %s %d datagrams were sent; want 100", who, sent)
+				}
+			}
+		})
+	}
+}
+
 // TestNeitherDirectionGoesOverTheLimit: the test ends when one has come to it, and what the other one has is no more. Behind
 // what is omitted both ends count from where the server goes on.
 func TestNeitherDirectionGoesOverTheLimit(t *testing.T) {
@@ -244,6 +265,7 @@ func TestWhoHasALimit(t *testing.T) {
 		"UDP":             {Test{Protocol: UDP}, true, false},
 		"TCP back":        {Test{Protocol: TCP, Reverse: true}, false, true},
 		"UDP back":        {Test{Protocol: UDP, Reverse: true}, false, false},
+		"UDP, ends quiet": {Test{Protocol: UDP, Reverse: true, EndsQuiet: true}, false, true},
 		"both ways":       {Test{Protocol: TCP, Bidirectional: true}, true, true},
 		"UDP both ways":   {Test{Protocol: UDP, Bidirectional: true}, true, true},
 		"omitting, both":  {Test{Protocol: TCP, Omit: time.Second, Bidirectional: true, BitsPerSecond: 1e6}, true, false},

@@ -82,14 +82,14 @@ type limits struct {
 }
 
 // limits are those of what this end sends in a test. A server has none of UDP: a client
-// that lost a datagram would wait for it for ever; but for a test in both directions, which
-// ends by what the client sends at the latest. It has none either where something is omitted, which
+// that lost a datagram would wait for it for ever, unless it says that it does not; but for a
+// test in both directions, which ends by what the client sends at the latest. It has none either where something is omitted, which
 // may end later at the client, that would wait for what it did not count, unless it sees
 // where this end goes on (Test.first). Bytes are those
 // of whole blocks, as iperf3 sends no others: its receivers wait for the rest of one
 // (Nread in net.c) before they count it.
 func (t Test) limits(server bool) limits {
-	if !t.Bidirectional && t.Reverse != server || server && (t.Protocol == UDP && !t.Bidirectional || t.Omit > 0 && !t.minds()) {
+	if !t.Bidirectional && t.Reverse != server || server && (t.Protocol == UDP && !t.Bidirectional && !t.EndsQuiet || t.Omit > 0 && !t.minds()) {
 		return limits{}
 	}
 	return limits{bytes: t.wholeBlocks(t.Bytes), blocks: t.Blocks}

@@ -78,6 +78,7 @@ type Test struct {
 	DontFragment     bool
 	GSO, GRO         bool
 	GetServerOutput  bool
+	EndsQuiet        bool // the client ends when nothing more comes of datagrams, some of which may be lost
 	Title            string
 	ExtraData        string
 }

@@ -42,6 +42,7 @@ type params struct {
 	DontFragment     int    `json:"dont_fragment,omitempty"`
 	AuthToken        string `json:"authtoken,omitempty"`
 	SkipReceiveCopy  int    `json:"skip_rx_copy,omitempty"`
+	EndsQuiet        int    `json:"windtunnel_ends_quiet,omitempty"` // iperf3 has no such key, and ignores it
 	ClientVersion    string `json:"client_version"`
 }
 
@@ -76,7 +77,7 @@ func newParams(t Test, o Options) params {
 		TOS: t.TOS, Title: t.Title, ExtraData: t.ExtraData, Congestion: t.Congestion,
 		GetServerOutput: one(t.GetServerOutput), Counters64Bit: one(t.Counters64Bit),
 		RepeatingPayload: one(t.RepeatingPayload), ZeroCopy: one(t.ZeroCopy), DontFragment: one(t.DontFragment),
-		SkipReceiveCopy: one(t.SkipReceiveCopy), ClientVersion: Version,
+		SkipReceiveCopy: one(t.SkipReceiveCopy), EndsQuiet: one(t.EndsQuiet), ClientVersion: Version,
 	}
 	if p.PacingTimer == 0 {
 		p.PacingTimer = DefaultPacingTimer
@@ -117,7 +118,7 @@ func readParams(body []byte) (params, error) {
 		Congestion: f.text("congestion"), CongestionUsed: f.text("congestion_used"),
 		GetServerOutput: one(f.truth("get_server_output")), Counters64Bit: one(f.truth("udp_counters_64bit")),
 		RepeatingPayload: one(f.truth("repeating_payload")), ZeroCopy: one(f.truth("zerocopy")),
-		DontFragment: one(f.truth("dont_fragment")), SkipReceiveCopy: one(f.truth("skip_rx_copy")),
+		DontFragment: one(f.truth("dont_fragment")), SkipReceiveCopy: one(f.truth("skip_rx_copy")), EndsQuiet: one(f.truth("windtunnel_ends_quiet")),
 		AuthToken: f.text("authtoken"), ClientVersion: f.text("client_version"),
 	}
 	p.readRest(f)
@@ -172,7 +173,7 @@ func (p params) test(interval time.Duration) Test {
 		Window: p.Window, MSS: p.MSS, NoDelay: p.NoDelay, TOS: p.TOS, Congestion: p.Congestion,
 		ZeroCopy: p.ZeroCopy != 0, SkipReceiveCopy: p.SkipReceiveCopy != 0, Counters64Bit: p.Counters64Bit != 0,
 		RepeatingPayload: p.RepeatingPayload != 0, DontFragment: p.DontFragment != 0,
-		GetServerOutput: p.GetServerOutput != 0, Title: p.Title, ExtraData: p.ExtraData,
+		GetServerOutput: p.GetServerOutput != 0, EndsQuiet: p.EndsQuiet != 0, Title: p.Title, ExtraData: p.ExtraData,
 	}
 	if p.UDP {
 		t.Protocol = UDP
