@@ -148,7 +148,7 @@ func (t *text) sumOf(e iperf3.End, sum endSum, sends bool) {
 }
 
 func (t *text) verboseEnd(e iperf3.End, sends bool) {
-	t.printf("%s", cpuLine(e, sends))
+	t.printf("%s", t.cpuLines(e, sends))
 	if t.start.Test.Protocol == iperf3.UDP {
 		return
 	}
@@ -159,6 +159,20 @@ func (t *text) verboseEnd(e iperf3.End, sends bool) {
 	if receiver != "" {
 		t.printf("rcv_tcp_congestion %s\n", result.Clean(receiver))
 	}
+}
+
+// cpuLines are a direction's. iperf3 itself has none of a test in which this end only receives, and of both directions both stand
+// behind the one in which it sends (iperf_print_results in iperf_api.c).
+func (t *text) cpuLines(e iperf3.End, sends bool) string {
+	switch {
+	case !t.output.plain:
+		return cpuLine(e, sends)
+	case !sends:
+		return ""
+	case t.start.Test.Bidirectional:
+		return cpuLine(e, true) + cpuLine(e, false)
+	}
+	return cpuLine(e, true)
 }
 
 func cpuLine(e iperf3.End, sends bool) string {
