@@ -111,6 +111,48 @@ func TestTheLastIntervalHasWhatMovedLast(t *testing.T) {
 	}
 }
 
+// TestWhoIsAtItsLimitIsNotSilent: of a test both ways that has one, the server may have sent all long before its client has, who ends it.
+func TestWhoIsAtItsLimitIsNotSilent(t *testing.T) {
+	for name, c := range map[string]struct {
+		test   Test
+		server bool
+		want   error
+	}{
+		"a limit": {Test{Bytes: 1 << 30}, false, nil},
+		"a time":  {Test{Duration: time.Minute}, false, noneCame},
+		"gone":    {Test{Bytes: 1 << 30}, true, noneCame},
+	} {
+		test := c.test
+		test.Protocol, test.Length, test.Bidirectional = TCP, 1<<10, true
+		streams := []*dataStream{{id: 1, sender: true}, {id: 3}}
+		began := time.Now()
+		m := &bothMover{lateMover: lateMover{streams: streams}, at: began}
+		s := &trial{test: test, server: c.server, streams: streams, mover: m, tally: newTally(test, streams, began), guard: guard{silence: 3 * time.Second, silent: noneCame}}
+		s.guard.begin(began)
+		var err error
+		for range 5 {
+			if err == nil {
+				err = s.check()
+			}
+		}
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// bothMover sends a little in each second, and receives nothing.
+type bothMover struct {
+	lateMover
+	at   time.Time
+	sent uint64
+}
+
+func (m *bothMover) glance() reading {
+	m.at, m.sent = m.at.Add(time.Second), m.sent+1000
+	return reading{at: m.at, streams: []counts{{bytes: m.sent}, {}}}
+}
+
 // brokenMover has a stream that failed.
 type brokenMover struct{ lateMover }
 
