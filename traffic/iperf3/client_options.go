@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"syscall"
 	"time"
 
 	"windtunnel/traffic"
@@ -38,10 +39,10 @@ func (o Options) test() (Test, error) {
 	return t, checkCPUs(o.CPUs)
 }
 
-// checkCPUs refuses CPUs on which this process may not run.
+// checkCPUs refuses CPUs on which this process may not run, with the system's reason, which the other end is told.
 func checkCPUs(cpus []int) error {
 	if err := traffic.CheckCPUs(cpus); err != nil {
-		return &OptionError{ErrorAffinity, err}
+		return &OptionError{ErrorAffinity, fmt.Errorf("%w: %w", err, syscall.EINVAL)}
 	}
 	return nil
 }

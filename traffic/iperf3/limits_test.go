@@ -3,6 +3,8 @@ package iperf3
 import (
 	"errors"
 	"net"
+	"runtime"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -46,6 +48,21 @@ func TestServerLimits(t *testing.T) {
 			}
 			h.session(t, 1).failure(t)
 		})
+	}
+}
+
+// TestACPUThatIsNotThere is refused with the system's reason, as by iperf3's server.
+func TestACPUThatIsNotThere(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("errnos are told as Linux numbers them")
+	}
+	h := serve(t, ServerOptions{})
+	o := h.options()
+	o.ServerAffinity = 1001
+	_, err := run(t, o)
+	var refused *ServerError
+	if !errors.As(err, &refused) || *refused != (ServerError{ErrorAffinity, int(syscall.EINVAL)}) {
+		t.Errorf("%v", err)
 	}
 }
 
