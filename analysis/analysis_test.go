@@ -110,6 +110,11 @@ func TestDoubts(t *testing.T) {
 				t.Pairs[0].Receiver.Error = "connection reset"
 			}
 		}, nil, "A worker"},
+		"away": {6, func(t *result.Trial) {
+			if t.Cell == "A" && t.Block == 2 {
+				t.Pairs[0].Sender.Offered = &result.Offered{AwaySeconds: 0.3, AwayWhy: "network is down"}
+			}
+		}, nil, "A away"},
 		"bimodal": {10, func(t *result.Trial) {
 			if t.Cell == "A" && t.Block%2 == 0 {
 				t.Pairs[0].Receiver.Bytes *= 2

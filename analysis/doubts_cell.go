@@ -85,6 +85,11 @@ func probeDoubts(c Cell, trials []result.Trial) []result.Doubt {
 	}
 	for _, t := range trials {
 		for _, p := range t.Pairs {
+			for _, way := range result.Ways(p.Sender, p.Receiver) {
+				if o := way.Sender.Offered; o != nil && o.AwaySeconds > 0 {
+					add("away", "%s to %s: for %.3g s of a window the sender's system had no way to the receiver (%s)", p.From, p.To, o.AwaySeconds, o.AwayWhy)
+				}
+			}
 			for _, e := range []string{p.Sender.Error, p.Receiver.Error} {
 				if e != "" {
 					add("worker", "%s to %s: %s", p.From, p.To, e)

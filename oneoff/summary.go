@@ -62,6 +62,9 @@ func summariseWay(line lines, way result.Way, interrupted bool) {
 	zeroCopy(line, way.Sender.ZeroCopy)
 	line("threads", "sender %s; receiver %s", threads(way.Sender), threads(way.Receiver))
 	methods(line, way.Sender.Offered, way.Receiver.Arrived)
+	if o := way.Sender.Offered; o != nil && o.AwaySeconds > 0 {
+		line("doubt", "for %s the sender's system had no way to the receiver (%s): nothing left meanwhile", span(o.AwaySeconds), clipLong(o.AwayWhy))
+	}
 }
 
 // lines writes one line of a summary.

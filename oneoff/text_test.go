@@ -109,6 +109,15 @@ func TestARateThatWasNotAnsweredIsADoubt(t *testing.T) {
 	}
 }
 
+func TestAWayThatWasGoneIsADoubt(t *testing.T) {
+	sender := result.PairEnd{WindowSeconds: 1, Packets: 5, Offered: &result.Offered{AwaySeconds: 0.3, AwayWhy: "network is unreachable"}}
+	var out strings.Builder
+	summarise(&out, Outcome{Kind: "datagram", Load: result.Options{}, Pair: result.PairSample{Sender: sender, Receiver: result.PairEnd{WindowSeconds: 1}}})
+	if !regexp.MustCompile(`doubt +for 300.0 ms the sender's system had no way to the receiver \(network is unreachable\)`).MatchString(out.String()) {
+		t.Error(out.String())
+	}
+}
+
 // TestColumnsAreTheKinds: what a line has is known before the first interval, which may be one in
 // which nothing came yet, or in which an end told nothing.
 func TestColumnsAreTheKinds(t *testing.T) {

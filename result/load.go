@@ -20,7 +20,12 @@ type Offered struct {
 	MissedSeconds *float64 `json:"missed_seconds,omitempty"`
 	// HeldSeconds is the same of what was not sent because a stream's socket was full.
 	HeldSeconds float64 `json:"held_seconds,omitempty"`
-	// Refused counts sends that the system turned away: no buffer (ENOBUFS), no room.
+	// AwaySeconds is how much of the window the system had no way to the receiver, though datagrams or frames had left before: the
+	// interface was down, or no route led there. The mean of the flows (datagrams) or threads (frames); AwayWhy is what the system
+	// said last.
+	AwaySeconds float64 `json:"away_seconds,omitempty"`
+	AwayWhy     string  `json:"away_why,omitempty"`
+	// Refused counts sends that the system turned away: no buffer (ENOBUFS), no room, no way to the receiver.
 	Refused uint64 `json:"refused,omitempty"`
 	// Unsent counts requests that had their place among those under way and never left, because the socket was full.
 	Unsent uint64 `json:"unsent,omitempty"`

@@ -42,6 +42,8 @@ type evidence struct {
 	nearby         bool    // their round trips end with the sender's pause, so that what is under way then waits to leave
 	missed         float64 // of the rate, what threads that woke too late never sent (result.Offered.MissedSeconds)
 	held           float64 // of the rate, what was not sent as the sockets were full (result.Offered.HeldSeconds)
+	away           float64 // of the window, in which the sender's system had no way to the receiver
+	awayWhy        string
 	queued         float64 // by how much a queue on the way grew, of the window
 	bucket         bool    // the sender's threads keep the rate, by token buckets
 	kernelPaces    bool    // the kernel does, of what they hand over ahead
@@ -97,6 +99,7 @@ func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
 	e.calibrated, e.refusals = o.CalibratedPerSecond, o.Refused
 	e.bucket, e.kernelPaces = o.Method == TokenBucket, o.Method == KernelFQ || o.Method == KernelTCP
 	e.held = o.HeldSeconds / sender.WindowSeconds
+	e.away, e.awayWhy = o.AwaySeconds/sender.WindowSeconds, o.AwayWhy
 	if o.MissedSeconds != nil {
 		e.missed = *o.MissedSeconds / sender.WindowSeconds
 	}

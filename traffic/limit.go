@@ -73,6 +73,7 @@ var rules = []struct {
 	{result.ReceiverLimited, evidence.drowned},
 	{result.GeneratorLimited, evidence.crowded},
 	{result.PathLimited, evidence.leaky},
+	{result.PathLimited, evidence.wasAway},
 	{result.PathLimited, evidence.fullPort},
 	{result.PathLimited, evidence.turnedBack},
 	{result.GeneratorLimited, evidence.heldUp},
@@ -154,6 +155,15 @@ func (e evidence) leaky() string {
 		return ""
 	}
 	return fmt.Sprintf("%s of the packets were lost on the way: %s", percent(e.loss), e.ends())
+}
+
+// wasAway: without a rate a short while says little of the rest.
+func (e evidence) wasAway() string {
+	short := e.short()
+	if e.away == 0 || e.target > 0 && (short == 0 || e.away < short/2) || e.target == 0 && e.away < waiting {
+		return ""
+	}
+	return fmt.Sprintf("the sender's system had no way to the receiver for %s of the time: %s", percent(e.away), e.awayWhy)
 }
 
 // fullPort: a generator that polls is always busy; that it was too fast for its port shows by what that did not take.

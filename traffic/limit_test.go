@@ -499,6 +499,27 @@ func TestJudgeFramesTurnedAway(t *testing.T) {
 	}
 }
 
+// TestJudgeAWayThatWasGone: what could not be sent as the sender's link was down is the path's.
+func TestJudgeAWayThatWasGone(t *testing.T) {
+	for _, c := range []struct {
+		target, away float64
+		sent, busy   float64
+		verdict      string
+	}{
+		{10e3, 0.3, 8.5, 0.1, result.PathLimited},
+		{10e3, 0.01, 9.95, 0.1, result.RateReached},
+		{10e3, 0.01, 8.5, 1, result.GeneratorLimited},
+		{0, 0.6, 8, 1, result.PathLimited},
+		{0, 0.06, 8, 1, result.GeneratorLimited},
+	} {
+		o := result.Offered{TargetPacketsPerSecond: c.target, AwaySeconds: c.away, AwayWhy: "network is down"}
+		got := Judge(nil, offering(packets(c.sent, c.busy), o), arriving(packets(c.sent, 0), 0, 0))
+		if told := strings.Contains(got.Says, "no way to the receiver for"); got.Verdict != c.verdict || told != (c.verdict == result.PathLimited) {
+			t.Errorf("%+v: %q (%s)", c, got.Verdict, got.Says)
+		}
+	}
+}
+
 // TestJudgeRequestsAtRandom: of requests at random fewer than the mean may be due, and a rate is kept where all of those were answered.
 func TestJudgeRequestsAtRandom(t *testing.T) {
 	for _, c := range []struct {

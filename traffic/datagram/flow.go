@@ -69,12 +69,18 @@ type Config struct {
 }
 
 // FlowCounts is what became of one flow so far. At a sender only Bytes, Packets,
-// Calls, Refused and Marked are counted.
+// Calls, Refused, Marked and what is said of Away are counted.
 type FlowCounts struct {
 	Bytes   uint64 // of UDP payload
 	Packets uint64 // sent, or come whole and in time
 	Calls   uint64 // system calls of the sender; messages (aggregates) at the receiver
-	Refused uint64 // sends that the system turned away for want of room (ENOBUFS)
+	Refused uint64 // sends that the system turned away for want of room (ENOBUFS) or of a way to the peer
+	Sends   bool   // it is a sender's
+	// Away is for how long the system had no way to the peer after datagrams had left: the interface was down, or no
+	// route led there (ENETDOWN, ENETUNREACH), as AwayWhy says. IsAway: it still has none.
+	Away    time.Duration
+	IsAway  bool
+	AwayWhy error
 	// Marked is the counts by Engine.SetMark; a sender's Packets only.
 	Marked [marks]Marked
 

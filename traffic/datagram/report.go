@@ -90,6 +90,7 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 		missed := (r.ended.Missed - r.began.Missed).Seconds() / float64(end.Threads)
 		offered.MissedSeconds = &missed
 	}
+	r.tellAway(offered)
 	offered.Method, offered.Why = r.engine.Sending()
 	if lag := r.engine.lagUnder(markWindow); lag != nil {
 		h := lag.Histogram()
@@ -98,6 +99,16 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	end.Offered = offered
 	r.betweenMarks(&end, traffic.Send)
 	return end
+}
+
+// tellAway says for how long of the window the flows had no way to the peer.
+func (r *run) tellAway(offered *result.Offered) {
+	for i, after := range r.ended.Flows[:r.sends] {
+		if away := after.Away - r.began.Flows[i].Away; away > 0 {
+			offered.AwaySeconds += away.Seconds() / float64(r.sends)
+			offered.AwayWhy = after.AwayWhy.Error()
+		}
+	}
 }
 
 func (r *run) takenEnd(last Snapshot) result.PairEnd {

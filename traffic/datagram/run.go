@@ -57,7 +57,7 @@ func (r *run) drive() (result.PairEnd, error) {
 	r.ended = r.engine.Snapshot()
 	r.endIntervals()
 	if late := r.finish(early != nil); early == nil {
-		early = late
+		early = r.blame(late)
 	}
 	end := r.report()
 	if early == nil && r.receives > 0 && r.taken(&end).Packets == 0 {
@@ -119,6 +119,14 @@ func (r *run) peerEnded() error {
 		return err
 	}
 	return errPeer
+}
+
+// blame says of an error at the end that the system has no way to the peer any more, if that is so.
+func (r *run) blame(err error) error {
+	if no := r.engine.Snapshot().away(); err != nil && no != nil {
+		return fmt.Errorf("%w, and nothing left any more at the end (%w)", no, err)
+	}
+	return err
 }
 
 // finish ends the flows: who sends goes on for the tail and tells what it sent;

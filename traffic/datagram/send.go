@@ -20,6 +20,7 @@ type outflow struct {
 	counts  FlowCounts
 	budget  *traffic.Budget // datagrams
 	stalled time.Duration
+	away    away
 }
 
 func newOutflow(f Flow, s *socket, c Config) (*outflow, error) {
@@ -146,7 +147,8 @@ func (s *sender) note(now, release int64) {
 }
 
 // send lets n datagrams of a flow leave. What the system turned away for want
-// of room is tried again later, under the same numbers.
+// of room, or of a way to the peer that was there before, is tried again later, under
+// the same numbers.
 func (s *sender) send(f *outflow, n int, release, now int64) error {
 	s.batch.fill(s.config.Codec, n, Stamp{Flow: f.id, Mark: uint8(s.mark), Seq: f.seq, Intended: release, Sent: now})
 	sent, calls, refused, err := s.batch.transmit(f, n)
@@ -154,6 +156,13 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	s.thread.latch.lock()
 	f.seq += uint64(sent)
 	f.counts.Packets += uint64(sent)
+	outlived := f.outlives(err)
+	if outlived {
+		refused++
+		f.away.note(now, sent > 0, err)
+	} else {
+		f.away.note(now, sent > 0, nil)
+	}
 	f.counts.Bytes += uint64(sent) * uint64(s.config.Message)
 	f.counts.Marked[s.mark].Packets += uint64(sent)
 	f.counts.Calls += uint64(calls)
@@ -161,6 +170,13 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	s.thread.latch.unlock()
 	switch {
 	case err == errGone && s.config.GoesOn:
+	case outlived:
+		if no := s.awayEnds(f, now, err); no != nil {
+			return no
+		}
+		if s.perFlow == 0 { // at a rate what is due does not wait for it
+			s.engine.sated.Sleep(sleepFor(awayPause.Nanoseconds()))
+		}
 	case err != nil:
 		return err
 	case sent > 0:

@@ -65,8 +65,11 @@ func newBatch(c Config, flows []*outflow) *batch {
 }
 
 // transmit sends n datagrams. What is not sent after a call that patience ended,
-// or after a refusal, is left to the caller.
+// or after a refusal, is left to the caller. That there is no way counts if the
+// kernel says so twice: ICMP's word of an earlier datagram it tells once (sock_error
+// in include/net/sock.h), and the next call is for itself.
 func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error) {
+	told := false
 	for sent < n {
 		messages := b.layOut(f, sent, n)
 		done, errno := sendmmsg(uintptr(f.socket.fd), b.headers[:messages])
@@ -81,6 +84,10 @@ func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error
 		case unix.ENOBUFS, unix.ENOMEM:
 			return sent, calls, refused + 1, nil
 		default:
+			if isNoWay(errno) && !told {
+				told = true
+				continue
+			}
 			if !b.retreat(errno) {
 				return sent, calls, refused, explain(errno)
 			}
@@ -160,8 +167,20 @@ func (b *batch) how() (method, why string) {
 	return methodSendmmsg, why
 }
 
+// isNoWay tells that the system has no way to the peer, or that ICMP said so.
+func isNoWay(errno syscall.Errno) bool {
+	switch errno {
+	case unix.ENETDOWN, unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EHOSTDOWN, unix.ENONET:
+		return true
+	}
+	return false
+}
+
 // explain says what a send's error means.
 func explain(errno syscall.Errno) error {
+	if isNoWay(errno) {
+		return noWay{errno}
+	}
 	switch errno {
 	case unix.ECONNREFUSED:
 		return errGone

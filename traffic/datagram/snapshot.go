@@ -30,7 +30,10 @@ func (e *Engine) counts(i int) FlowCounts {
 	e.homes[i].lock()
 	defer e.homes[i].unlock()
 	if out := e.outs[i]; out != nil {
-		return out.counts
+		c := out.counts
+		c.Sends = true
+		c.Away, c.IsAway, c.AwayWhy = out.away.until(e.clock.now()), out.away.is, out.away.why
+		return c
 	}
 	c := e.ins[i].counts(e.config.Codec != nil)
 	if in := e.first[i]; in != nil {

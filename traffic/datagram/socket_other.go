@@ -29,6 +29,16 @@ const (
 // wsaNoBufs is WSAENOBUFS: there is no room (Windows Sockets error codes).
 const wsaNoBufs = syscall.Errno(10055)
 
+// isNoWay tells that the system has no way to the peer: on Windows that is WSAENETDOWN, WSAENETUNREACH and WSAEHOSTUNREACH.
+func isNoWay(err error) bool {
+	for _, no := range []syscall.Errno{syscall.ENETDOWN, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, 10050, 10051, 10065} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}
+
 // wsaNetReset is WSAENETRESET: ICMP said that the time to live of what was sent was over.
 const wsaNetReset = syscall.Errno(10052)
 
@@ -149,6 +159,8 @@ func (b *batch) transmit(f *outflow, n int) (sent, calls, full int, err error) {
 			return sent, calls, full + 1, nil
 		case refused(err):
 			return sent, calls, full, errGone
+		case isNoWay(err):
+			return sent, calls, full, noWay{err}
 		default:
 			return sent, calls, full, fmt.Errorf("sending: %w", err)
 		}

@@ -25,6 +25,7 @@ type source interface {
 	counts(phase int) (sent, refused uint64) // sent: the device took them
 	skipped() uint64                         // numbers that no frame will have, since theirs were refused
 	calls() uint64
+	away() time.Duration // for how long the device was down, 0 too where that is not known
 	clock() *traffic.ThreadClock
 	late(*result.Recorder) // adds how late the window's frames were
 	close() error
@@ -181,6 +182,7 @@ func (e *engine) skipped() (numbers uint64) {
 type usage struct {
 	at     time.Time
 	calls  uint64
+	away   time.Duration // of all threads
 	spent  traffic.CrewTime
 	cycles result.Cycles // of a tester
 }
@@ -189,6 +191,7 @@ func (e *engine) usage() usage {
 	u := usage{at: time.Now()}
 	for _, s := range e.sources {
 		u.calls += s.calls()
+		u.away += s.away()
 		u.spent.Add(traffic.ThreadTime(s.clock().CPU(), s.clock().Wait()))
 	}
 	return u

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -241,6 +242,9 @@ func (l *live) skipped() (numbers uint64) {
 	}
 	return numbers
 }
+
+// away is not known: what the program is told are frames.
+func (l *live) away() time.Duration { return 0 }
 
 func (l *live) calls() uint64 { return l.called.Load() }
 

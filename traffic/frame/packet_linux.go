@@ -41,6 +41,8 @@ type packetSocket struct {
 	thread   traffic.ThreadClock
 	called   atomic.Uint64
 	tally    [phases]struct{ sent, refused atomic.Uint64 }
+	down     atomic.Int64 // ns for which the device was down
+	failed   int64        // when it last was found so, ns; 0: it is not
 	bucket   pacing
 	telling  int64            // from when a frame tells when it left, ns
 	moved    int64            // by how much this process's clock is later than the sinks', ns
@@ -169,9 +171,15 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 		p.tally[phase].refused.Add(1)
 		p.pass(1, now, phase)
 		return 0
+	case errno == unix.ENETDOWN && phase != probing: // it may come up again; of one that is gone the kernel says ENXIO
+		p.stayDown(now)
+		p.tally[phase].refused.Add(1)
+		p.pass(1, now, phase)
+		return 0
 	case errno != 0:
 		return errno
 	}
+	p.comeUp(now)
 	tried := int(sent)
 	if tried < frames { // the next one was refused, whose error is not told
 		n = p.numbers[sent]
@@ -183,6 +191,30 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 	p.pass(tried, now, phase)
 	return 0
 }
+
+// downPause is how long a sender without a rate waits before it tries a device again that is down, in ns.
+const downPause = int64(time.Millisecond)
+
+//go:nosplit
+func (p *packetSocket) stayDown(now int64) {
+	p.comeUp(now)
+	if p.failed = now; p.bucket.interval == 0 {
+		p.sleep(now + downPause)
+	}
+}
+
+// comeUp counts what has passed since the device was last found down.
+//
+//go:nosplit
+func (p *packetSocket) comeUp(now int64) {
+	if p.failed != 0 {
+		p.down.Add(now - p.failed)
+		p.failed = 0
+	}
+}
+
+// away is for how long the device was down while frames were to be sent.
+func (p *packetSocket) away() time.Duration { return time.Duration(p.down.Load()) }
 
 // told is a number that also tells when its frame leaves, if it is time for one that does.
 //

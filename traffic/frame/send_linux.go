@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"windtunnel/result"
 	"windtunnel/traffic"
 )
@@ -190,6 +192,9 @@ func (w *sendWorker) end(e mover, c *course, before, used usage) result.PairEnd 
 			Method:                 methodNames[w.method],
 			Why:                    w.why,
 		},
+	}
+	if away := used.away - before.away; away > 0 {
+		end.Offered.AwaySeconds, end.Offered.AwayWhy = away.Seconds()/float64(w.load.threads), unix.ENETDOWN.Error()
 	}
 	if used.cycles.Hertz > 0 {
 		cycles := used.cycles.Since(before.cycles)

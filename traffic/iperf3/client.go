@@ -276,6 +276,7 @@ func (c *client) trade(t *trial, last reading, used CPU) (*results, error) {
 func (t *trial) end(last reading, used CPU, peer *results) End {
 	e := t.tally.end(last, used, t.server, peer)
 	e.Jitter, e.Lag = t.mover.jitter(), t.mover.lag()
+	e.Away, e.AwayWhy = t.mover.away()
 	return e
 }
 

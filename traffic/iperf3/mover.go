@@ -28,6 +28,7 @@ type mover interface {
 	anew()             // jitter and the distributions of jitter and lag begin anew
 	jitter() *result.Histogram
 	lag() *result.Histogram
+	away() (time.Duration, error) // for how long, of the whole test, the system had no way to the other end for datagrams, and why
 }
 
 // reading is what the streams have done since the start, in their order.

@@ -1,6 +1,8 @@
 package iperf3
 
 import (
+	"time"
+
 	"windtunnel/result"
 	"windtunnel/traffic/stream"
 )
@@ -70,6 +72,8 @@ func (b *bytesMover) limitFrom(r reading) {
 func (b *bytesMover) anew()                     {}
 func (b *bytesMover) jitter() *result.Histogram { return nil }
 func (b *bytesMover) lag() *result.Histogram    { return nil }
+
+func (b *bytesMover) away() (time.Duration, error) { return 0, nil } // what TCP could not send it sends later
 
 func (b *bytesMover) read() reading   { return b.reading(b.engine.Snapshot()) }
 func (b *bytesMover) glance() reading { return b.reading(b.engine.Counts()) }

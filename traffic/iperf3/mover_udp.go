@@ -87,6 +87,8 @@ func (d *datagramMover) lag() *result.Histogram {
 	return histogramOf(d.engine.Lag())
 }
 
+func (d *datagramMover) away() (time.Duration, error) { return d.engine.Snapshot().Away() }
+
 func histogramOf(r *result.Recorder) *result.Histogram {
 	if r == nil {
 		return nil

@@ -171,6 +171,11 @@ type End struct {
 	// omitted part, and nil where there is none.
 	Jitter *result.Histogram
 	Lag    *result.Histogram
+	// Away is for how long this end's system had no way to the other end for the datagrams that it was to send, as its
+	// interface was down or no route led there; of several streams the mean, with what was omitted. AwayWhy is what the
+	// system said, nil where there was always one.
+	Away    time.Duration
+	AwayWhy error
 	// Limit is what bounded the test, by what both ends tell; without a verdict it says why there is none.
 	Limit result.Limit
 }

@@ -176,10 +176,12 @@ func (s *session) drive(ctx context.Context, running time.Time) error {
 		return err
 	}
 	jitter, lag := s.mover.jitter(), s.mover.lag()
+	away, why := s.mover.away()
 	s.mover.close() // as iperf3: the client sees its streams end
 	peer, err := s.receiveResults(t)
 	end := t.tally.end(last, used, true, peer)
 	end.Jitter, end.Lag, end.CPUShared = jitter, lag, shared
+	end.Away, end.AwayWhy = away, why
 	s.observer.Ended(end)
 	if err != nil {
 		return err

@@ -49,6 +49,8 @@ func (m *lateMover) anew()                     {}
 func (m *lateMover) jitter() *result.Histogram { return nil }
 func (m *lateMover) lag() *result.Histogram    { return nil }
 
+func (m *lateMover) away() (time.Duration, error) { return 0, nil }
+
 // TestAServerTakesWhatHasComeBeforeTheClientsEnd, also in both directions, and where its threads had no turn for longer than
 // it waits for what is under way.
 func TestAServerTakesWhatHasComeBeforeTheClientsEnd(t *testing.T) {

@@ -134,7 +134,7 @@ func (e datagramEngine) read() reading {
 	r := reading{flows: make([]flow, len(now.Flows)), spent: now.Send}
 	r.spent.Add(now.Receive)
 	for i, f := range now.Flows {
-		r.flows[i] = flow{bytes: f.Bytes, calls: e.calls(f), packets: f.Packets, longer: f.Longer}
+		r.flows[i] = flow{bytes: f.Bytes, calls: e.calls(f), packets: f.Packets, longer: f.Longer, away: f.Away, awayWhy: f.AwayWhy}
 	}
 	return r
 }

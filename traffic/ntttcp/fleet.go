@@ -34,6 +34,8 @@ type flow struct {
 	bytes, calls uint64
 	packets      uint64        // datagrams
 	longer       uint64        // datagrams that were longer than the buffer
+	away         time.Duration // for how long its system had no way to the other end, where it sends datagrams
+	awayWhy      error         // nil: it always had one
 	rtt, minRTT  time.Duration // 0: not known
 	busy         time.Duration // a TCP sender had something to send
 	rwnd, sndbuf time.Duration // of that, it was held up by the other end's window, by its own buffer
@@ -247,6 +249,8 @@ type tally struct {
 	packets uint64 // datagrams
 	longer  uint64 // datagrams that were longer than the buffer
 	flows   int
+	away    time.Duration // of all flows
+	awayWhy error
 	spent   traffic.CrewTime
 	rtt     time.Duration
 	minRTT  time.Duration // the longest of the flows' shortest; 0: not known
@@ -272,6 +276,8 @@ func (f *fleet) count() tally {
 			sum.packets += flow.packets
 			sum.longer += flow.longer
 			sum.flows++
+			sum.away += flow.away
+			sum.awayWhy = cmp.Or(sum.awayWhy, flow.awayWhy)
 			sum.busy += flow.busy
 			sum.minRTT = max(sum.minRTT, flow.minRTT)
 			sum.rwnd += flow.rwnd

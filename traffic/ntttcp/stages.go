@@ -111,8 +111,12 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	case byPeer, byGone, byFlows:
 		s.test.say(Event{What: PeerEnded, Took: time.Since(s.began), Text: report.Early})
 	}
-	if n := s.fleet.count().longer; n > 0 {
+	last := s.fleet.count()
+	if n := last.longer; n > 0 {
 		s.test.note("%d datagrams were longer than this end's buffer of %d bytes (-l, or -b of ntttcp-for-linux): what goes beyond is not counted", n, s.test.Message)
+	}
+	if last.away > 0 {
+		s.test.note("for %.3g s of the test nothing left this end: %v", last.away.Seconds()/float64(last.flows), last.awayWhy)
 	}
 	s.test.say(Event{What: CycleEnded})
 	return report

@@ -2,6 +2,7 @@ package command
 
 import (
 	"net/netip"
+	"syscall"
 	"time"
 
 	"windtunnel/result"
@@ -145,6 +146,9 @@ func withOmit(s *scene) {
 	s.start.Test.Omit = time.Second
 	s.intervals = append([]iperf3.Interval{s.interval(0, 1.0005, true)}, s.intervals...)
 }
+
+// withoutAWay is a sender whose link was down for a while.
+func withoutAWay(s *scene) { s.end.Away, s.end.AwayWhy = 300*time.Millisecond, syscall.ENETUNREACH }
 
 // withoutTCPInfo is a system that tells nothing of TCP.
 func withoutTCPInfo(s *scene) {

@@ -36,7 +36,7 @@ func disturbed(a iperf3.Arrivals) bool {
 	return a.Lost+a.Late+a.Reordered+a.Duplicate+a.Corrupt+a.SocketDrops > 0
 }
 
-// truthLines are for people: one for what was received, one for what left late.
+// truthLines are for people: one for what was received, one for what left late, one for what could not leave.
 func truthLines(e iperf3.End) (lines []string) {
 	var all iperf3.Arrivals
 	received := false
@@ -54,6 +54,9 @@ func truthLines(e iperf3.End) (lines []string) {
 	if late := e.Lag; late != nil && late.P99 >= noticed {
 		lines = append(lines, fmt.Sprintf("Windtunnel: this end was late: datagrams left p50 %s, p99 %s, max %s after their time\n",
 			inMilliseconds(late.P50), inMilliseconds(late.P99), inMilliseconds(late.Max)))
+	}
+	if e.Away > 0 {
+		lines = append(lines, fmt.Sprintf("Windtunnel: nothing left this end for %s: %v\n", inMilliseconds(e.Away.Seconds()), e.AwayWhy))
 	}
 	return lines
 }

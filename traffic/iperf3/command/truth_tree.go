@@ -35,6 +35,9 @@ func (t *truth) tree(e iperf3.End) *object {
 	o.add("limit", limit.add("says", e.Limit.Says))
 	addTimes(o, "jitter_ms", e.Jitter)
 	addTimes(o, "send_lag_ms", e.Lag)
+	if e.Away > 0 {
+		o.add("away_seconds", e.Away.Seconds()).add("away_why", e.AwayWhy.Error())
+	}
 	if len(t.disturbed) > 0 {
 		o.add("disturbed_intervals", t.intervals())
 	}

@@ -1,0 +1,134 @@
+package datagram
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
+)
+
+// unrouted is a flow over loopback whose way to its peer a test takes away and gives back.
+type unrouted struct {
+	*sender
+	flow *outflow
+	to   name
+}
+
+func newUnrouted(t *testing.T, c Config) unrouted {
+	t.Helper()
+	conn, peer := ends(t, "udp6", "::1")
+	conn.Close()
+	t.Cleanup(func() { peer.Close() })
+	conn, err := net.ListenUDP("udp6", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t, c, Flow{Conn: conn, Role: traffic.Send, Peer: peer.LocalAddr().(*net.UDPAddr).AddrPort()})
+	s := e.threads[0].send
+	s.pace()
+	return unrouted{s, s.flows[0], s.flows[0].to}
+}
+
+// lose sends to a mapped IPv4 address, to which a socket of IPv6 alone has no way (udpv6_sendmsg in net/ipv6/udp.c): ENETUNREACH.
+func (u unrouted) lose(t *testing.T) {
+	t.Helper()
+	away, err := u.flow.socket.name(netip.MustParseAddrPort("127.0.0.1:9"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.flow.to = away
+}
+
+// A link that goes down for a while ended the sender with "network is unreachable".
+func TestASenderOutlivesALinkThatGoesDown(t *testing.T) {
+	for name, segmentation := range map[string]string{"segments": "auto", "one by one": "off"} {
+		t.Run(name, func(t *testing.T) {
+			u := newUnrouted(t, Config{Message: 100, Codec: longHeader{testKey}, BitsPerSecond: 8e6, Segmentation: segmentation})
+			ms := time.Millisecond.Nanoseconds()
+			send := func(at int64) FlowCounts {
+				t.Helper()
+				if err := u.send(u.flow, 4, at*ms, at*ms); err != nil {
+					t.Fatalf("at %d ms: %v", at, err)
+				}
+				return u.engine.Snapshot().Flows[0]
+			}
+			send(1)
+			u.lose(t)
+			send(10)
+			if f := send(200); f.Packets != 4 || f.Refused != 2 || !f.IsAway || !errors.Is(f.AwayWhy, unix.ENETUNREACH) {
+				t.Errorf("while there is no way: %+v", f)
+			}
+			if err := u.engine.Snapshot().away(); !errors.Is(err, unix.ENETUNREACH) {
+				t.Errorf("at an end without a way: %v", err)
+			}
+			u.flow.to = u.to
+			if f := send(310); f.Packets != 8 || u.flow.seq != 8 || f.IsAway || f.Away != 300*time.Millisecond {
+				t.Errorf("after 300 ms without a way the flow is at number %d: %+v", u.flow.seq, f)
+			}
+			if err := u.engine.Snapshot().away(); err != nil {
+				t.Errorf("though there is a way again: %v", err)
+			}
+		})
+	}
+}
+
+// Of a flow that never had a way nobody learns anything by going on.
+func TestASenderWithoutAnyWayEnds(t *testing.T) {
+	u := newUnrouted(t, Config{Message: 100, Codec: longHeader{testKey}})
+	u.lose(t)
+	if err := u.send(u.flow, 1, 0, 0); !errors.Is(err, unix.ENETUNREACH) {
+		t.Errorf("the send ended with %v", err)
+	}
+}
+
+// A sender of so many datagrams has no other end: the way that is gone for good would keep it for ever.
+func TestASenderOfAnAmountWaitsNotForEver(t *testing.T) {
+	for limit, ends := range map[uint64]bool{1000: true, 0: false} {
+		u := newUnrouted(t, Config{Message: 100, Codec: longHeader{testKey}, BitsPerSecond: 8e6, LimitPackets: limit})
+		failed := u.send(u.flow, 1, 0, 0)
+		u.lose(t)
+		for _, at := range []time.Duration{time.Second, 20 * time.Second} {
+			failed = errors.Join(failed, u.send(u.flow, 1, 0, at.Nanoseconds()))
+		}
+		if failed != nil {
+			t.Errorf("limit %d: %v", limit, failed)
+		}
+		if err := u.send(u.flow, 1, 0, (31 * time.Second).Nanoseconds()); errors.Is(err, unix.ENETUNREACH) != ends {
+			t.Errorf("limit %d, after 30 s without a way: %v", limit, err)
+		}
+	}
+}
+
+// What ICMP says of one datagram is no lack of a way: the next one leaves.
+func TestASenderThatICMPTellsOfADatagramSendsOn(t *testing.T) {
+	icmp, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	if err != nil {
+		t.Skipf("this user makes no ICMP messages: %v", err)
+	}
+	defer unix.Close(icmp)
+	peer := listenUDP(t)
+	defer peer.Close()
+	conn := dialUDP(t, peer)
+	message := prohibited(addressOf(conn), addressOf(peer))
+	s := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}}, Flow{Conn: conn, Role: traffic.Send}).threads[0].send
+	f := s.flows[0]
+	for i := range 3 {
+		if err := s.send(f, 1, 0, int64(i)); err != nil {
+			t.Fatalf("send %d: %v", i, err)
+		}
+		if i > 0 {
+			continue
+		}
+		if err := unix.Sendto(icmp, message, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := s.engine.Snapshot().Flows[0]; c.Packets != 3 || c.Calls != 4 || c.Refused != 0 || c.Away != 0 || c.AwayWhy != nil {
+		t.Errorf("of three datagrams, and a message of ICMP about the first: %+v", c)
+	}
+}
