@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
 	"time"
@@ -54,5 +55,91 @@ func TestAPacketSocketOutlivesADeviceThatGoesDown(t *testing.T) {
 		}
 		p.setPhase(window)
 		send(310, 2, 2, 300*time.Millisecond)
+	})
+}
+
+// liveAtVeth is a sender of live frames at one end of a veth, whose other end takes them, and what frees it.
+func liveAtVeth() (l *live, link netlink.Link, free func() error, err error) {
+	if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "one"}, PeerName: "two"}); err != nil {
+		return nil, nil, nil, err
+	}
+	for _, name := range []string{"two", "one"} {
+		if link, err = netlink.LinkByName(name); err == nil {
+			err = netlink.LinkSetUp(link)
+		}
+		if err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	out, err := deviceOf(link)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	shut, err := openPeer(out)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	l, err = newLive(testHeader(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 40000, 7, 64, false), out.index, 0, 1)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, shut())
+	}
+	l.setPhase(window)
+	return l, link, func() error { return errors.Join(l.close(), shut()) }, nil
+}
+
+// For how long live frames found their device down was not known, so that the verdict on a sender without a rate was that it was
+// busy; and of a device that was deleted nothing was said but that the receiver was silent.
+func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
+	needsRoot(t)
+	inNamespace(t, func() {
+		l, link, free, err := liveAtVeth()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer free()
+		if l.refusals == nil {
+			t.Log("this kernel does not tell what a device refuses")
+			return
+		}
+		send := func(frames uint32) (took time.Duration) {
+			began := time.Now()
+			l.release()
+			if err := l.call(frames); err != nil {
+				t.Error(err)
+			}
+			return time.Since(began)
+		}
+		send(1000)
+		if sent, _ := l.counts(window); sent == 0 || l.away() != 0 {
+			t.Errorf("%d frames left, and the device was down for %s", sent, l.away())
+		}
+		if err := netlink.LinkSetDown(link); err != nil {
+			t.Error(err)
+		}
+		_, before := l.counts(window)
+		took := send(100_000)
+		down := l.away()
+		if _, refused := l.counts(window); refused != before+100_000 || down <= 0 || down > took {
+			t.Errorf("of 100000 frames in %s %d were refused, the device down for %s", took, refused-before, down)
+		}
+		if err := netlink.LinkSetUp(link); err != nil {
+			t.Error(err)
+		}
+		send(1000)
+		if l.away() != down {
+			t.Errorf("the device is up, and was down for %s more", l.away()-down)
+		}
+		w, e := &sendWorker{sources: []source{l}}, &engine{ended: make(chan struct{})}
+		if w.noteGone(e); e.failure() != nil {
+			t.Error(e.failure())
+		}
+		if err := netlink.LinkDel(link); err != nil {
+			t.Error(err)
+		}
+		send(1000)
+		if w.noteGone(e); !errors.Is(e.failure(), unix.ENODEV) {
+			t.Errorf("of a device that was deleted: %v", e.failure())
+		}
 	})
 }

@@ -7,7 +7,7 @@
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
-#include <asm-generic/errno-base.h>
+#include <asm-generic/errno.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_tracing.h>
@@ -60,6 +60,9 @@ struct frame_sender {
 	__u64 resume;  /* ns of CLOCK_MONOTONIC until which a pause lasts; 0: there is none */
 	__u64 task;    /* that sends; Go clears it before each run */
 	__u64 runs;    /* of the program in this call of the kernel; Go clears it before */
+	__u64 failed;  /* ns of CLOCK_MONOTONIC at which a frame last found the device down; 0: none did */
+	__u64 taken;   /* frames that the device had taken by then */
+	__u64 down;    /* ns for which it was down: between such frames, where it took none meanwhile */
 	__u32 current; /* phase of the kernel's present batch of frames */
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
@@ -306,6 +309,19 @@ static __always_inline void refuse(struct frame_sender *s, int frames, int error
 	s->error = error;
 }
 
+/* stay_down is for a frame that found the device down, and is among the refused. */
+static __always_inline void stay_down(struct frame_sender *s)
+{
+	__u64 now = bpf_ktime_get_ns(), taken = 0;
+
+	for (int i = 0; i < FRAME_PHASES; i++)
+		taken += s->sent[i] - s->refused[i];
+	if (s->failed && s->taken == taken)
+		s->down += now - s->failed;
+	s->failed = now;
+	s->taken = taken;
+}
+
 SEC("xdp")
 int frame_send(struct xdp_md *ctx)
 {
@@ -380,8 +396,11 @@ int BPF_PROG(frame_unsent, const struct net_device *from, const struct bpf_prog 
 {
 	struct frame_sender *s = sender_of(from);
 
-	if (s)
-		refuse(s, 1, error);
+	if (!s)
+		return 0;
+	refuse(s, 1, error);
+	if (error == -ENETDOWN)
+		stay_down(s);
 	return 0;
 }
 

@@ -223,6 +223,7 @@ func (l *live) rate(perSecond float64, burst int) {
 }
 
 func (l *live) release() {
+	l.record.Failed = 0 // by a probe
 	atomic.StoreUint64(&l.record.Epoch, uint64(l.kernel.Now()))
 	atomic.StoreUint32(&l.record.Hold, 0)
 }
@@ -243,8 +244,8 @@ func (l *live) skipped() (numbers uint64) {
 	return numbers
 }
 
-// away is not known: what the program is told are frames.
-func (l *live) away() time.Duration { return 0 }
+// away is for how long the device was down, from the first frame that found it so to the last.
+func (l *live) away() time.Duration { return time.Duration(atomic.LoadUint64(&l.record.Down)) }
 
 func (l *live) calls() uint64 { return l.called.Load() }
 

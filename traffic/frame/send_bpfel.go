@@ -58,6 +58,9 @@ type sendFrameSender struct {
 	Resume    uint64
 	Task      uint64
 	Runs      uint64
+	Failed    uint64
+	Taken     uint64
+	Down      uint64
 	Current   uint32
 	_         [4]byte
 	Sent      [4]uint64

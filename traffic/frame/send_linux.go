@@ -71,7 +71,10 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 		sent, _ := e.counts(warmUp, window, after)
 		return sent, 0
 	}
-	c.tell = func() { w.tellRefused(e) }
+	c.tell = func() {
+		w.tellRefused(e)
+		w.noteGone(e)
+	}
 	c.start()
 	defer c.stop()
 	return w.drive(ctx, e, c)
@@ -80,6 +83,18 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 // tellRefused tells the receiver which numbers it need not wait for.
 func (w *sendWorker) tellRefused(e mover) {
 	w.session.refused(e.skipped())
+}
+
+// noteGone ends live frames whose device was deleted or has left the namespace: what of it the programs' map held is empty then, and
+// no call fails.
+func (w *sendWorker) noteGone(e mover) {
+	own, is := e.(*engine)
+	for _, s := range w.sources {
+		if l, live := s.(*live); is && live && errors.Is(l.refusal(), unix.ENODEV) {
+			own.note(fmt.Errorf("sending live frames: %s is there no more: %w", w.device.name, unix.ENODEV))
+			return
+		}
+	}
 }
 
 // startSources lets a thread run for each source.
@@ -116,6 +131,9 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		early = c.sleep(ctx, time.Now().Add(tail))
 	}
 	e.halt()
+	if early == nil {
+		w.noteGone(e)
+	}
 	early = cmp.Or(early, e.failure())
 	if early != nil { // the receiver gets no last word
 		w.tellRefused(e)
