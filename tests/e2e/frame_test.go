@@ -479,7 +479,7 @@ func TestFramesOfTwoSessions(t *testing.T) {
 			exact(t, sent, got)
 		}
 	}
-	if a := ends[2].Arrived; a == nil || a.Method != "tc" || !strings.Contains(a.Why, "took no XDP program") {
+	if a := ends[2].Arrived; a == nil || a.Method != "tc" || !strings.Contains(a.Why, "another program is attached") {
 		t.Errorf("the second session found XDP taken: %+v", a)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
@@ -163,11 +164,11 @@ func (s *bpfSink) attach(how string, d device) error {
 	if how == auto || how == byXDP {
 		native := s.attachXDP(d, link.XDPDriverMode)
 		if native != nil {
-			s.why = fmt.Sprintf("the driver of %s took no XDP program: %v", d.name, native)
+			s.why = whyNotXDP(d, native)
 		}
 		if how == byXDP && native != nil {
 			if err := s.attachXDP(d, link.XDPGenericMode); err != nil {
-				return err
+				return fmt.Errorf("%s; and generic XDP: %w", s.why, err)
 			}
 			s.why = "generic XDP: " + s.why
 		}
@@ -181,6 +182,14 @@ func (s *bpfSink) attach(how string, d device) error {
 	}
 	s.hooks = append(s.hooks, h)
 	return nil
+}
+
+// whyNotXDP says why the driver's XDP was not to be had. There is room for one program, in one mode (dev_xdp_attach in net/core/dev.c): EBUSY, EEXIST.
+func whyNotXDP(d device, err error) string {
+	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EEXIST) {
+		return fmt.Sprintf("another program is attached at the XDP of %s (`ip link show %s`): %v", d.name, d.name, err)
+	}
+	return fmt.Sprintf("the driver of %s took no XDP program: %v", d.name, err)
 }
 
 func (s *bpfSink) attachXDP(d device, mode link.XDPAttachFlags) error {
