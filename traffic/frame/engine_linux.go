@@ -25,7 +25,8 @@ type source interface {
 	counts(phase int) (sent, refused uint64) // sent: the device took them
 	skipped() uint64                         // numbers that no frame will have, since theirs were refused
 	calls() uint64
-	away() time.Duration // for how long the device was down, 0 too where that is not known
+	missed() time.Duration // of the rate, which was never sent because the thread came too late
+	away() time.Duration   // for how long the device was down, 0 too where that is not known
 	clock() *traffic.ThreadClock
 	late(*result.Recorder) // adds how late the window's frames were
 	close() error
@@ -183,6 +184,7 @@ type usage struct {
 	at     time.Time
 	calls  uint64
 	away   time.Duration // of all threads
+	missed time.Duration // likewise
 	spent  traffic.CrewTime
 	cycles result.Cycles // of a tester
 }
@@ -192,6 +194,7 @@ func (e *engine) usage() usage {
 	for _, s := range e.sources {
 		u.calls += s.calls()
 		u.away += s.away()
+		u.missed += s.missed()
 		u.spent.Add(traffic.ThreadTime(s.clock().CPU(), s.clock().Wait()))
 	}
 	return u

@@ -60,6 +60,7 @@ struct frame_sender {
 	__u64 resume;  /* ns of CLOCK_MONOTONIC until which a pause lasts; 0: there is none */
 	__u64 task;    /* that sends; Go clears it before each run */
 	__u64 runs;    /* of the program in this call of the kernel; Go clears it before */
+	__u64 missed;  /* ps of the rate that were given up at a call's first frame: no thread was there to send */
 	__u64 failed;  /* ns of CLOCK_MONOTONIC at which a frame last found the device down; 0: none did */
 	__u64 taken;   /* frames that the device had taken by then */
 	__u64 down;    /* ns for which it was down: between such frames, where it took none meanwhile */
@@ -109,8 +110,11 @@ static __always_inline bool due(struct frame_sender *s)
 			     : "+r"(bucket)); /* or the bound, which is so, would not be checked */
 		s->lag[bucket & (FRAME_BUCKETS - 1)]++;
 	}
-	if (passed - s->due > s->depth)
+	if (passed - s->due > s->depth) {
+		if (s->runs == 1) /* else the thread was here, and the path kept it */
+			s->missed += passed - s->depth - s->due;
 		s->due = passed - s->depth;
+	}
 	s->due += s->interval;
 	s->now = now;
 	return true;

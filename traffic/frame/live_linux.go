@@ -244,6 +244,11 @@ func (l *live) skipped() (numbers uint64) {
 	return numbers
 }
 
+// missed is how much of the rate was given up because the thread came too late to its call: it was suspended, or a signal ended the one before.
+func (l *live) missed() time.Duration {
+	return time.Duration(atomic.LoadUint64(&l.record.Missed) / 1000)
+}
+
 // away is for how long the device was down, from the first frame that found it so to the last.
 func (l *live) away() time.Duration { return time.Duration(atomic.LoadUint64(&l.record.Down)) }
 

@@ -44,6 +44,8 @@ type packetSocket struct {
 	down     atomic.Int64 // ns for which the device was down
 	failed   int64        // when it last was found so, ns; 0: it is not
 	bucket   pacing
+	slept    bool             // since the bucket was last asked
+	lost     atomic.Int64     // ns of the rate that it slept through
 	telling  int64            // from when a frame tells when it left, ns
 	moved    int64            // by how much this process's clock is later than the sinks', ns
 	lag      *result.Recorder // nil without a rate
@@ -126,7 +128,7 @@ const longWait = int64(5 * time.Millisecond)
 func (p *packetSocket) burst() (wait int64, errno syscall.Errno) {
 	for calls := 0; calls < burstCalls && !p.stopped.Load(); calls++ {
 		now := monotonic()
-		frames, wait := p.bucket.ready(now)
+		frames, wait := p.ready(now)
 		if frames == 0 {
 			if wait > longWait {
 				return wait - longWait/2, 0
@@ -139,6 +141,19 @@ func (p *packetSocket) burst() (wait int64, errno syscall.Errno) {
 		}
 	}
 	return 0, 0
+}
+
+// ready is the bucket's, and counts what is given up after a sleep: no path had a part in that.
+//
+//go:nosplit
+func (p *packetSocket) ready(now int64) (frames int, wait int64) {
+	forgone := p.bucket.forgone
+	frames, wait = p.bucket.ready(now)
+	if p.slept {
+		p.lost.Add(int64(p.bucket.forgone - forgone))
+	}
+	p.slept = frames == 0
+	return frames, wait
 }
 
 //go:nosplit
@@ -212,6 +227,9 @@ func (p *packetSocket) comeUp(now int64) {
 		p.failed = 0
 	}
 }
+
+// missed is how much of the rate was given up because the thread woke too late.
+func (p *packetSocket) missed() time.Duration { return time.Duration(p.lost.Load()) }
 
 // away is for how long the device was down while frames were to be sent.
 func (p *packetSocket) away() time.Duration { return time.Duration(p.down.Load()) }

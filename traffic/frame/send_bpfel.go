@@ -58,6 +58,7 @@ type sendFrameSender struct {
 	Resume    uint64
 	Task      uint64
 	Runs      uint64
+	Missed    uint64
 	Failed    uint64
 	Taken     uint64
 	Down      uint64

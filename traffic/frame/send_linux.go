@@ -211,6 +211,10 @@ func (w *sendWorker) end(e mover, c *course, before, used usage) result.PairEnd 
 			Why:                    w.why,
 		},
 	}
+	if w.load.rate > 0 && len(w.sources) > 0 {
+		missed := (used.missed - before.missed).Seconds() / float64(w.load.threads)
+		end.Offered.MissedSeconds = &missed
+	}
 	if away := used.away - before.away; away > 0 {
 		end.Offered.AwaySeconds, end.Offered.AwayWhy = away.Seconds()/float64(w.load.threads), unix.ENETDOWN.Error()
 	}

@@ -1,0 +1,53 @@
+package frame
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// TestWhatAPacketSenderSleepsThroughIsMissed, and not what it is late by while it sends: that the path may have kept it for.
+func TestWhatAPacketSenderSleepsThroughIsMissed(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	p := &packetSocket{}
+	p.rate(1000, 11)
+	ask := func(at int64, want time.Duration) {
+		t.Helper()
+		frames, _ := p.ready(at)
+		p.pass(frames, at, warmUp)
+		if got := p.missed(); got != want {
+			t.Errorf("at %d ms, with %d frames due, %s of the rate were missed, want %s", at/ms, frames, got, want)
+		}
+	}
+	ask(0, 0)
+	ask(500*ms, 0) // from a call of 500 ms
+	if frames, _ := p.ready(500 * ms); frames != 0 {
+		t.Fatalf("%d frames are due", frames)
+	}
+	ask(505*ms, 0)
+	if frames, _ := p.ready(505 * ms); frames != 0 {
+		t.Fatalf("%d frames are due", frames)
+	}
+	ask(816*ms, 300*time.Millisecond) // the next was due at 506 ms, and 10 ms are caught up with
+}
+
+// TestWhatALiveSenderIsNotThereForIsMissed: the kernel's loop ends with a signal, also with the one that stops the process.
+func TestWhatALiveSenderIsNotThereForIsMissed(t *testing.T) {
+	needsRoot(t)
+	l, err := newLive(testHeader(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 40000, 7, 64, false), 0, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	l.rate(1000, 11)
+	l.release()
+	l.record.Epoch -= uint64(time.Second)
+	began := time.Now()
+	if err := l.call(1); err != nil {
+		t.Fatal(err)
+	}
+	least := time.Second - 10*time.Millisecond
+	if got := l.missed(); got < least || got > least+time.Since(began) {
+		t.Errorf("of a second, of which 10 ms are caught up with, %s were missed", got)
+	}
+}
