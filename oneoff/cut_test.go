@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
@@ -120,5 +121,25 @@ func TestACPUThatIsNotThereIsRefused(t *testing.T) {
 	recv.Server.CPUs = []int{0}
 	if err := recv.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAFastSenderStaysNearTheBoundOfBytes, which is looked at more often the smaller it is; the intervals are as asked for all the same.
+func TestAFastSenderStaysNearTheBoundOfBytes(t *testing.T) {
+	for _, c := range []struct {
+		bytes                  uint64
+		window, interval, want time.Duration
+	}{
+		{20e6, time.Minute, 0, 10 * time.Millisecond},
+		{20e6, time.Minute, time.Second, 10 * time.Millisecond},
+		{20e6, time.Minute, 5 * time.Millisecond, 5 * time.Millisecond},
+		{1e12, time.Minute, time.Second, byteWatch},
+		{20e6, 1000 * time.Hour, 0, byteWatch}, // or the worker would remember 360 million of them
+		{0, time.Minute, time.Second, time.Second},
+	} {
+		s := &session{server: &native{config: traffic.ServerConfig{MaxBytes: c.bytes}}, times: times{window: c.window, interval: c.interval}}
+		if when, _ := s.schedule(time.Now(), nil, nil); when.Interval != c.want {
+			t.Errorf("%d bytes, %s, %s: looked at every %s instead of %s", c.bytes, c.window, c.interval, when.Interval, c.want)
+		}
 	}
 }

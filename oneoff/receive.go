@@ -13,10 +13,12 @@ import (
 )
 
 const (
-	// byteWatch is how often a bound of bytes is looked at, at least.
+	// byteWatch is how often a bound of bytes is looked at, at least; a small one is more often (traffic.ByteWatch).
 	byteWatch = 250 * time.Millisecond
 	// waitingIntervals may wait for a sender that reads slowly; more are dropped.
 	waitingIntervals = 64
+	// mostLooks are all of a session's at its bytes: a worker remembers each as an interval.
+	mostLooks = 100_000
 )
 
 var (
@@ -53,17 +55,24 @@ func (s *session) receive(ctx context.Context, worker traffic.Worker, start time
 	return s.conclude(end, err, early)
 }
 
+// watch is how often its bytes are looked at.
+func (s *session) watch() time.Duration {
+	often := traffic.ByteWatch(s.server.config.MaxBytes, byteWatch)
+	return max(often, min(byteWatch, (s.times.warmUp+s.times.window)/mostLooks))
+}
+
 // schedule is the worker's. A bound of bytes needs shorter intervals than a sender may
 // ask for; these are put together again, the last of them by flush.
 func (s *session) schedule(start time.Time, passed chan<- result.Interval, cancel context.CancelCauseFunc) (when traffic.Schedule, flush func()) {
 	when = traffic.Schedule{Start: start, WarmUp: s.times.warmUp, Window: s.times.window, Interval: s.times.interval, OneOff: true}
 	limit := s.server.config.MaxBytes
+	watch := s.watch()
 	parts := uint64(1)
 	switch {
 	case limit > 0 && when.Interval == 0:
-		when.Interval = byteWatch
+		when.Interval = watch
 	case limit > 0:
-		parts = uint64((when.Interval + byteWatch - 1) / byteWatch)
+		parts = uint64((when.Interval + watch - 1) / watch)
 		when.Interval /= time.Duration(parts)
 	}
 	whole := joiner{length: s.times.interval.Seconds(), out: func(i result.Interval) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // guard bounds a test while its traffic runs.
@@ -29,7 +31,7 @@ type sample struct {
 	bytes uint64
 }
 
-// How often a guard looks, and how close to a limit in bytes or blocks.
+// How often a guard looks at least, and how close to a limit in bytes or blocks.
 const (
 	guardPeriod   = 100 * time.Millisecond
 	guardShortest = time.Millisecond
@@ -53,11 +55,14 @@ func (g *guard) begin(now time.Time) {
 	g.next = now.Add(guardShortest)
 }
 
+// period is how often it looks.
+func (g *guard) period() time.Duration { return traffic.ByteWatch(g.maxBytes, guardPeriod) }
+
 // check looks at every limit.
 func (t *trial) check() error {
 	r := t.mover.glance()
 	g := &t.guard
-	g.next = r.at.Add(guardPeriod)
+	g.next = r.at.Add(g.period())
 	var all, watched uint64
 	for i, s := range t.streams {
 		c := r.streams[i]

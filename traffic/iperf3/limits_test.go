@@ -299,3 +299,12 @@ func TestWhoHasALimit(t *testing.T) {
 		}
 	}
 }
+
+// TestASmallBoundOfBytesIsLookedAtOften, as a fast client is soon far beyond it.
+func TestASmallBoundOfBytesIsLookedAtOften(t *testing.T) {
+	for bytes, want := range map[uint64]time.Duration{0: guardPeriod, 20e6: 10 * time.Millisecond, 1e15: guardPeriod} {
+		if g := (guard{maxBytes: bytes}); g.period() != want {
+			t.Errorf("%d bytes: every %s instead of %s", bytes, g.period(), want)
+		}
+	}
+}

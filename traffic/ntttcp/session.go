@@ -70,7 +70,7 @@ func (s *session) straggles() bool {
 }
 
 const (
-	serverTick     = 100 * time.Millisecond // how often bounds are looked at
+	serverTick     = 100 * time.Millisecond // how often bounds are looked at, at least
 	serverInterval = time.Second            // of the events
 	// stallPatience is how long a session may move nothing.
 	stallPatience = 30 * time.Second
@@ -175,9 +175,12 @@ func (h *hall) drain(ctx context.Context, s *session) {
 	}
 }
 
+// tick is how often a session's bounds are looked at.
+func (h *hall) tick() time.Duration { return traffic.ByteWatch(h.config.MaxBytes, serverTick) }
+
 // follow tells intervals until something ends the session, and what it was.
 func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool) {
-	tick := time.NewTicker(serverTick)
+	tick := time.NewTicker(h.tick())
 	defer tick.Stop()
 	var idle, lost <-chan struct{}
 	if s.fleet != nil {

@@ -241,3 +241,12 @@ func TestTokensAreOfConnectionsBeforeThem(t *testing.T) {
 		}
 	}
 }
+
+// TestASmallBoundOfBytesIsLookedAtOften, as a fast sender is soon far beyond it.
+func TestASmallBoundOfBytesIsLookedAtOften(t *testing.T) {
+	for bytes, want := range map[uint64]time.Duration{0: serverTick, 20e6: 10 * time.Millisecond, 1e15: serverTick} {
+		if got := newHall(Server{}, traffic.ServerConfig{MaxBytes: bytes}).tick(); got != want {
+			t.Errorf("%d bytes: every %s instead of %s", bytes, got, want)
+		}
+	}
+}
