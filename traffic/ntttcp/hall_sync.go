@@ -92,12 +92,14 @@ func (v *visit) start(ctx context.Context) int32 {
 	h := v.hall
 	total := time.Duration(v.referee.total) * time.Second
 	guests := v.guests(ctx)
+	s := &session{from: v.from, client: v.conn.RemoteAddr().String(), total: total, whole: true}
 	says := fmt.Sprintf("ntttcp-for-linux, %d s, %s", v.referee.total, plural(len(guests), "connection"))
-	if len(guests) == 0 {
+	if len(guests) == 0 { // datagrams beside connections are another test's of the host
+		s.flood = h.newFlood()
 		says = fmt.Sprintf("ntttcp-for-linux, %d s, UDP", v.referee.total)
 	}
 	var err error
-	v.session, err = h.admit(ctx, guests, &session{from: v.from, client: v.conn.RemoteAddr().String(), total: total, flood: h.newFlood(), whole: true}, says)
+	v.session, err = h.admit(ctx, guests, s, says)
 	if err != nil {
 		v.release()
 		h.refuse(v.from, err.Error())

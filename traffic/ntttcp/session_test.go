@@ -250,3 +250,25 @@ func TestASmallBoundOfBytesIsLookedAtOften(t *testing.T) {
 		}
 	}
 }
+
+// TestDatagramsAreNoneOfATestByTCP: they are another one's of its host, whose bytes and time are not in the first one's rate.
+func TestDatagramsAreNoneOfATestByTCP(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{})
+	call := &caller{conn: s.dialPort(t, -1)}
+	if err := call.negotiate(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	s.dialPort(t, 0)
+	if err := call.start(t.Context(), false, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.floods(t, 2)
+	s.begins(t, 2)
+	call.finish(true)
+	for _, e := range s.ends(t, 2) {
+		if packets := map[uint64]uint64{1: 0, 2: 2}[e.Session]; e.End.Packets != packets {
+			t.Errorf("session %d: %d packets instead of %d", e.Session, e.End.Packets, packets)
+		}
+	}
+}
