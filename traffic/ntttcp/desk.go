@@ -28,6 +28,7 @@ type desk struct {
 	next    int
 	closing time.Time     // until when callers may stay once the desk closes; zero: it is open
 	begun   chan struct{} // closed when the test starts
+	said    time.Time     // when that was
 	over    chan why      // holds how its senders have ended it, once they have
 }
 
@@ -140,6 +141,7 @@ func stepPatience(at step) time.Time {
 // told before anything else happens.
 func (d *desk) act(r ruling) {
 	if r.start {
+		d.said = time.Now()
 		close(d.begun)
 	}
 	for _, reply := range r.replies {
@@ -165,8 +167,8 @@ func (d *desk) leave(id int, conn net.Conn) {
 }
 
 // agreed is the total in seconds; 0: continuous. runners are the addresses of
-// those who run.
-func (d *desk) agreed() (total int, runners map[netip.Addr]bool) {
+// those who run, who are told so no earlier than said.
+func (d *desk) agreed() (total int, said time.Time, runners map[netip.Addr]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	runners = map[netip.Addr]bool{}
@@ -175,7 +177,7 @@ func (d *desk) agreed() (total int, runners map[netip.Addr]bool) {
 			runners[remoteIP(conn)] = true
 		}
 	}
-	return int(d.referee.total), runners
+	return int(d.referee.total), d.said, runners
 }
 
 // round is the next test's start and end.

@@ -136,7 +136,7 @@ func (r *Receiver) runOnce(ctx context.Context) (Report, error) {
 	}
 	stop, joined := make(chan struct{}), make(chan error, 1)
 	go func() { joined <- r.joinLate(f, terms.late, stop) }()
-	s := stages{test: &t, fleet: f, stop: terms.over}
+	s := stages{test: &t, fleet: f, stop: terms.over, said: terms.said}
 	report := s.run(ctx, terms.total)
 	close(stop)
 	report.Missed = <-joined
@@ -147,6 +147,7 @@ func (r *Receiver) runOnce(ctx context.Context) (Report, error) {
 // terms are what a test begins with.
 type terms struct {
 	total time.Duration    // 0: continuous
+	said  time.Time        // when the senders were told to begin; zero: they were not
 	over  <-chan why       // how the senders end it; nil: only by time
 	late  func(guest) bool // who may still join; nil: nobody
 }
@@ -200,9 +201,9 @@ func (r *Receiver) awaitCallers(ctx context.Context, t *Test, f *fleet) (terms, 
 	case <-ctx.Done():
 		return terms{}, ctx.Err()
 	}
-	seconds, runners := r.desk.agreed()
+	seconds, said, runners := r.desk.agreed()
 	t.say(Event{What: Agreed, N: seconds})
-	now := terms{total: t.settle(int32(seconds)), over: over}
+	now := terms{total: t.settle(int32(seconds)), said: said, over: over}
 	if t.UDP {
 		return now, f.add(r.takeUDP())
 	}

@@ -235,7 +235,7 @@ func (s *session) close(ctx context.Context) (why string, failed bool) {
 	const says = "the sender closed its connections"
 	s.closed = time.Now()
 	early := s.total - s.closed.Sub(s.began)
-	if early <= nearly {
+	if early <= slack(s.total) {
 		return says, false
 	}
 	select {

@@ -272,3 +272,20 @@ func TestDatagramsAreNoneOfATestByTCP(t *testing.T) {
 		}
 	}
 }
+
+// TestASenderThatIsKilledAtTheEndHasFailed: it cannot have begun before it was told to, so that it may hardly end before its time.
+func TestASenderThatIsKilledAtTheEndHasFailed(t *testing.T) {
+	const total = 20 * time.Second
+	for early, killed := range map[time.Duration]bool{0: false, 60 * time.Millisecond: false, 300 * time.Millisecond: true} {
+		began := time.Now().Add(early - total)
+		s := &session{began: began, total: total, lost: make(chan struct{})}
+		close(s.lost)
+		if why, failed := s.close(t.Context()); failed != killed {
+			t.Errorf("a server's, %s early: %q, failed %t", early, why, failed)
+		}
+		r := stages{began: time.Now(), said: began} // it was long in claiming the connections
+		if r.isTime(total) == killed {
+			t.Errorf("a receiver's, %s early: in time %t", early, !killed)
+		}
+	}
+}

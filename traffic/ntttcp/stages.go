@@ -14,6 +14,12 @@ const observeEvery = 500 * time.Millisecond
 // half a round trip before or after this one's.
 const nearly = 500 * time.Millisecond
 
+// slack is how much before the agreed total the connections of a sender may end that began when a receiver told it to, which the
+// receiver knows to the moment: their clocks differ by less than a thousandth (NTP slews one by half of that), and timers are coarse.
+func slack(total time.Duration) time.Duration {
+	return min(nearly, 50*time.Millisecond+total/1000)
+}
+
 // forever stands for a test that somebody has to stop.
 const forever = 100 * 365 * 24 * time.Hour
 
@@ -23,7 +29,8 @@ type stages struct {
 	fleet *fleet
 	stop  <-chan why // how the other end ends it; may be nil
 	began time.Time
-	last  tally // when was last looked
+	said  time.Time // when a receiver told its senders to begin; zero: it did not
+	last  tally     // when was last looked
 
 	broken bool             // that a flow ended early is told
 	isOpen bool             // a window has begun, at last
@@ -94,7 +101,7 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	if reason == onTime {
 		reason = s.coolDown(ctx, total)
 	}
-	if reason == byFlows && s.test.Messages > 0 && s.allMoved() || reason != byUser && time.Since(s.began)+nearly >= min(s.measureEnd(), total) {
+	if reason == byFlows && s.test.Messages > 0 && s.allMoved() || reason != byUser && s.isTime(min(s.measureEnd(), total)) {
 		reason = onTime
 	}
 	if reason == byFlows {
@@ -120,6 +127,14 @@ func (s *stages) run(ctx context.Context, total time.Duration) Report {
 	}
 	s.test.say(Event{What: CycleEnded})
 	return report
+}
+
+// isTime tells whether the other end may have ended because so much time is over.
+func (s *stages) isTime(end time.Duration) bool {
+	if !s.said.IsZero() {
+		return time.Since(s.said)+slack(end) >= end
+	}
+	return time.Since(s.began)+nearly >= end
 }
 
 // isCut tells whether a test that was to last lost its streams. A sender that says so (E) ends it as the protocol has it,
