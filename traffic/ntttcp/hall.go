@@ -64,8 +64,10 @@ const (
 )
 
 func newHall(s Server, config traffic.ServerConfig) *hall {
+	files := mostFiles()
+	files -= filesOfAPort * s.affords(files)
 	h := &hall{
-		server: s, config: config, lobby: newLobby(mostGuests(mostFiles(), mostFiles())), // of others' files nothing is known
+		server: s, config: config, lobby: newLobby(mostGuests(files, files)), // of others' files nothing is known
 		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{}, vacated: map[uint64]bool{},
 		spent: map[netip.Addr]time.Time{}, heard: map[netip.Addr]int{},
 		arriving: map[netip.Addr]*arrival{}, preparing: map[netip.Addr]chan struct{}{},

@@ -68,8 +68,34 @@ func (s Server) Serve(ctx context.Context, config traffic.ServerConfig) error {
 	return nil
 }
 
+const (
+	filesOfAPort = 3  // by TCP, by UDP and for tokens
+	filesToLeave = 60 // for clients and the other protocols' servers, or half of all
+)
+
+// affords is how many of its data ports a process can that may have so many files open.
+func (s Server) affords(files int) int {
+	return min(s.count(), max(1, (files-min(files/2, filesToLeave))/filesOfAPort))
+}
+
+// limitPorts leaves data ports out that the process cannot afford, and tells it.
+func (h *hall) limitPorts(files int) error {
+	count := h.server.affords(files)
+	if count == h.server.count() {
+		return nil
+	}
+	h.server.Count = count
+	if h.config.Lacks == nil {
+		return nil
+	}
+	return h.config.Lacks(fmt.Errorf("this process may open no more than %d files, and clients need some: raise its limit (ulimit -n) for the data ports from %d on", files, h.server.base()+count))
+}
+
 // open listens everywhere.
 func (h *hall) open(ctx context.Context) error {
+	if err := h.limitPorts(mostFiles()); err != nil {
+		return err
+	}
 	sync, err := h.listen(ctx, h.server.base()-1)
 	if err != nil {
 		return fmt.Errorf("ntttcp: listening for ntttcp-for-linux's senders: %w", err)

@@ -1,0 +1,58 @@
+package ntttcp
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
+	"windtunnel/traffic/lobby/filetest"
+)
+
+// TestPortsLeaveFilesToClients in a process of its own, which may open few.
+func TestPortsLeaveFilesToClients(t *testing.T) {
+	if !filetest.Alone(t) {
+		return
+	}
+	const files, ports = 64, 64
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: files, Max: files}); err != nil {
+		t.Fatal(err)
+	}
+	base := freePorts(t, ports)
+	first := strconv.Itoa(base + 10) // half of the files, three a port
+	ctx, cancel := context.WithCancel(t.Context())
+	told, left := 0, 0
+	err := Server{Base: base, Count: ports}.Serve(ctx, traffic.ServerConfig{
+		Host: "127.0.0.1",
+		Lacks: func(why error) error {
+			if told++; !strings.Contains(why.Error(), "ulimit -n") || !strings.Contains(why.Error(), "from "+first+" on") {
+				t.Errorf("it lacks those from %s on, and says %q", first, why)
+			}
+			return nil
+		},
+		Ready: func([]string) {
+			for fd, err := syscall.Dup(1); err == nil; fd, err = syscall.Dup(1) {
+				left++
+				defer syscall.Close(fd)
+			}
+			cancel()
+		},
+	})
+	if err != nil || told != 1 || left < files/4 {
+		t.Errorf("%v; told %d times; %d files are left", err, told, left)
+	}
+}
+
+// TestManyFilesLimitNoPorts: what a process usually may open is enough for all ports.
+func TestManyFilesLimitNoPorts(t *testing.T) {
+	for files, want := range map[int]int{4: 1, 64: 10, 128: 22, 256: serverPorts, 1024: serverPorts, manyFiles: serverPorts} {
+		h := newHall(Server{}, traffic.ServerConfig{})
+		if err := h.limitPorts(files); err != nil || h.server.count() != want {
+			t.Errorf("of %d files %d ports, %v, instead of %d", files, h.server.count(), err, want)
+		}
+	}
+}
