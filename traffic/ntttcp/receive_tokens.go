@@ -112,31 +112,3 @@ func (r *Receiver) knows(thread int, from netip.Addr) bool {
 	}
 	return slices.ContainsFunc(r.lobby.present(), func(g guest) bool { return g.thread == thread && g.from == from })
 }
-
-// sharePort hands the data ports out, in the order in which sender threads come.
-func (r *Receiver) sharePort(ctx context.Context, port int) error {
-	t := r.test
-	listener, err := t.listen(ctx, t.Threads[0].Host, port)
-	if err != nil {
-		return fmt.Errorf("listening for senders that ask for their data port (-sp): %w", err)
-	}
-	r.share = listener
-	r.sharing.Go(func() { handPortsOut(listener, t.Threads) })
-	return nil
-}
-
-func handPortsOut(listener net.Listener, threads []Thread) {
-	defer listener.Close()
-	for i := 0; i < len(threads); {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		b := encodePort(threads[i].Port)
-		conn.SetWriteDeadline(time.Now().Add(replyPatience))
-		if _, err := conn.Write(b[:]); err == nil {
-			i++
-		}
-		conn.Close()
-	}
-}
