@@ -17,6 +17,7 @@ type hall struct {
 	addresses []string
 	lobby     *lobby
 	listeners []net.Listener // sync and token ports
+	shared    []int          // the data ports that are handed out (-sp): all that are whole but the first
 	sockets   []*net.UDPConn
 	accepting sync.WaitGroup
 	handlers  chan struct{} // a token for each connection that is heard
@@ -112,7 +113,7 @@ func (h *hall) look(ctx context.Context) bool {
 		g.look.next = now.Add(min(now.Sub(g.came)/2, rareLook))
 		if speaks(g.conn) {
 			talking = append(talking, g)
-		} else if h.asksForPort(g) {
+		} else if len(h.shared) > 0 && h.asksForPort(g) {
 			h.offer(g)
 		}
 	}
@@ -192,7 +193,7 @@ func (h *hall) offer(g guest) {
 	h.mu.Lock()
 	a := h.arrival(g.from)
 	a.offered++
-	port := h.server.base() + 1 + (a.offered-1)%max(1, h.server.count()-1)
+	port := h.shared[(a.offered-1)%len(h.shared)]
 	h.mu.Unlock()
 	g.look.offered.Store(true)
 	b := encodePort(port)

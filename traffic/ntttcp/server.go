@@ -109,6 +109,9 @@ func (h *hall) open(ctx context.Context) error {
 		if data != nil && i == 0 {
 			return fmt.Errorf("ntttcp: listening for data: %w", data)
 		}
+		if i > 0 && errors.Join(append(others, data)...) == nil {
+			h.shared = append(h.shared, h.server.base()+i)
+		}
 		for _, err := range append(others, data) {
 			if err != nil {
 				lacks, errs = append(lacks, err.Error()), append(errs, err)

@@ -268,6 +268,36 @@ func TestAPortThatIsTakenIsToldOf(t *testing.T) {
 	}
 }
 
+// TestAPortThatIsTakenIsNotHandedOut to a sender with -sp, nor one whose token port is: what it sends there is another program's.
+func TestAPortThatIsTakenIsNotHandedOut(t *testing.T) {
+	t.Parallel()
+	base := freePorts(t, 4)
+	for _, port := range []int{base + 1, base + 2 + tokenOffset} {
+		taken, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer taken.Close()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer cancel()
+	ready := make(chan struct{})
+	serving.Go(func() {
+		config := traffic.ServerConfig{MaxClients: 1, Host: "127.0.0.1", Ready: func([]string) { close(ready) }}
+		if err := (Server{Base: base, Count: 4}).Serve(ctx, config); err != nil {
+			t.Error(err)
+		}
+	})
+	<-ready
+	conn := (&hosted{base: base}).dialPort(t, 0)
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if port, err := readPort(conn); port != base+3 || err != nil {
+		t.Errorf("handed out: %d, %v, instead of %d", port, err, base+3)
+	}
+}
+
 // TestTwoTestsOfUDPAreTwoSessions, if the sender asks for each by a token: the time between is neither's.
 func TestTwoTestsOfUDPAreTwoSessions(t *testing.T) {
 	t.Parallel()
