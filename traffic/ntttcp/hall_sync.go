@@ -14,7 +14,7 @@ import (
 // connections at the same time, which could not be told apart.
 func (h *hall) serveSync(ctx context.Context, conn net.Conn) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	v := &visit{hall: h, conn: conn, from: remoteIP(conn), release: func() {}, referee: newReferee(leastTotal, wholeSeconds(h.config.MaxTime), false)}
+	v := &visit{hall: h, conn: conn, from: remoteIP(conn), release: func() {}, referee: newReferee(leastTotal, longestTotal(h.config.MaxTime), false)}
 	v.referee.join(onlyCaller)
 	defer v.leave()
 	for v.hear(ctx) {
@@ -26,6 +26,14 @@ const (
 	// leastTotal is the server's own time in seconds: what the sender wants counts.
 	leastTotal = 1
 )
+
+// longestTotal is the longest time in seconds that senders may agree on, 0 for any: those that are over within the bound.
+func longestTotal(bound time.Duration) int {
+	if bound == 0 {
+		return 0
+	}
+	return max(leastTotal, int(bound/time.Second))
+}
 
 // visit is one sender at the sync port.
 type visit struct {

@@ -135,6 +135,31 @@ func TestServerBounds(t *testing.T) {
 	})
 }
 
+// TestAnAgreedTimeIsTheSenders: a session whose ends agreed on what --max-time allows, in whole seconds, ends when its sender does, and is
+// not cut before that.
+func TestAnAgreedTimeIsTheSenders(t *testing.T) {
+	for _, most := range []time.Duration{time.Second, 1600 * time.Millisecond} {
+		t.Run(most.String(), func(t *testing.T) {
+			t.Parallel()
+			s := host(t, traffic.ServerConfig{MaxTime: most})
+			test := s.sender(SyncLinux, 1, 1)
+			test.Run, test.BitsPerSecond = 15*time.Second, 8e6
+			agreed := 0
+			test.Say = func(e Event) {
+				if e.What == Agreed {
+					agreed = e.N
+				}
+			}
+			if report, err := Run(t.Context(), test); err != nil || agreed != 1 || report.Early != "" {
+				t.Errorf("agreed on %d s: %+v, %v", agreed, report, err)
+			}
+			if end := s.ends(t, 1)[0]; end.Says != "the sender closed its connections" {
+				t.Errorf("it ended: %s", end.Says)
+			}
+		})
+	}
+}
+
 // TestHostileCallersOfAReceiver: who breaks the protocol at the sync port, or says
 // nothing, keeps no sender from its test.
 func TestHostileCallersOfAReceiver(t *testing.T) {

@@ -248,6 +248,14 @@ func (s *session) close(ctx context.Context) (why string, failed bool) {
 	return fmt.Sprintf("%s %.1f s early", says, early.Seconds()), true
 }
 
+// mostTime is how long a session may last. One whose ends agreed on no more than the bound ends by itself.
+func (h *hall) mostTime(s *session) time.Duration {
+	if s.total > 0 && s.total <= h.config.MaxTime {
+		return h.config.MaxTime + overtime
+	}
+	return h.config.MaxTime
+}
+
 // bounds tells whether a session has to end.
 func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, failed, ends bool) {
 	age := now.at.Sub(s.began)
@@ -255,7 +263,7 @@ func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, 
 	case h.config.MaxBytes > 0 && now.bytes >= h.config.MaxBytes:
 		s.spent = true
 		return fmt.Sprintf("it reached the bound of %d bytes", h.config.MaxBytes), false, true
-	case h.config.MaxTime > 0 && age >= h.config.MaxTime:
+	case h.config.MaxTime > 0 && age >= h.mostTime(s):
 		s.spent = true
 		return fmt.Sprintf("it reached the bound of %s", h.config.MaxTime), false, true
 	case s.total > 0 && age >= s.total+overtime:
