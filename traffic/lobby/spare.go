@@ -24,16 +24,16 @@ func NewSpare() *Spare {
 	return s
 }
 
-// Accept is the listener's. Last tells that the connection has the spare's place and no more files can be had: it is to be told so and
-// closed soon, and then Restore is called.
+// Accept is the listener's, of which several may share the spare. Last tells that the connection has the spare's place and no more files
+// can be had: it is to be told so and closed soon, and then Restore is called. That there is no file is an error while nobody comes, so
+// that the spare is not given to somebody else: rest, and try again.
 func (s *Spare) Accept(listener net.Listener) (conn net.Conn, last bool, err error) {
 	conn, err = listener.Accept()
-	if !NoFiles(err) {
-		return conn, false, err
+	if NoFiles(err) && somebodyWaits(listener) {
+		s.giveUp()
+		conn, err = listener.Accept()
 	}
-	s.giveUp()
-	conn, err = listener.Accept()
-	had := s.Restore() // files may have come back while nobody came
+	had := s.Restore() // files may have come back, or another listener's spare place has gone to this connection
 	return conn, err == nil && !had, err
 }
 

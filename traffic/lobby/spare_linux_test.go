@@ -59,3 +59,23 @@ func TestWithoutFiles(t *testing.T) {
 	d.Shut()
 	d.Wait()
 }
+
+// TestTheSpareIsKeptWhileNobodyComes: accept(2) fails for want of a file where nobody waits, too, and then anybody could have the spare's.
+func TestTheSpareIsKeptWhileNobodyComes(t *testing.T) {
+	if !filetest.Alone(t) {
+		return
+	}
+	socket, err := Listen(t.Context(), "127.0.0.1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSpare()
+	defer filetest.Exhaust(t)()
+	socket.SetDeadline(time.Now().Add(2 * time.Second))
+	if _, _, err := s.Accept(socket); !NoFiles(err) {
+		t.Errorf("it waits for somebody without a file: %v", err)
+	}
+	if fd, err := unix.Dup(1); err == nil {
+		t.Errorf("the spare's place is free: file %d", fd)
+	}
+}
