@@ -47,6 +47,38 @@ func TestPortsLeaveFilesToClients(t *testing.T) {
 	}
 }
 
+// TestWhoComesWithoutFilesIsHungUpOn, and the receiver's owner hears of it: a sender would wait without end for one that cannot accept it.
+func TestWhoComesWithoutFilesIsHungUpOn(t *testing.T) {
+	if !filetest.Alone(t) {
+		return
+	}
+	s := host(t, traffic.ServerConfig{})
+	var sockets []int
+	for range 2 {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sockets = append(sockets, fd)
+	}
+	giveBack := filetest.Exhaust(t)
+	defer giveBack()
+	for i, port := range []int{s.base - 1, s.base} { // sync and data
+		_ = unix.SetsockoptTimeval(sockets[i], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5})
+		if err := unix.Connect(sockets[i], &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := unix.Read(sockets[i], make([]byte, 1)); n != 0 || err != nil {
+			t.Errorf("port %d: %d bytes, %v", port, n, err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.events) != 2 || s.events[1].What != traffic.SessionRefused || s.events[1].Client != "127.0.0.1" || !strings.Contains(s.events[1].Says, "ulimit -n") {
+		t.Errorf("told: %+v", s.events)
+	}
+}
+
 // TestManyFilesLimitNoPorts: what a process usually may open is enough for all ports.
 func TestManyFilesLimitNoPorts(t *testing.T) {
 	for files, want := range map[int]int{4: 1, 64: 10, 128: 22, 256: serverPorts, 1024: serverPorts, manyFiles: serverPorts} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"windtunnel/traffic"
+	meeting "windtunnel/traffic/lobby"
 )
 
 // hall is a running server: the lobby of its data ports, and the sessions.
@@ -19,6 +20,7 @@ type hall struct {
 	listeners []net.Listener // sync and token ports
 	shared    []int          // the data ports that are handed out (-sp): all that are whole but the first
 	sockets   []*net.UDPConn
+	spare     *meeting.Spare
 	accepting sync.WaitGroup
 	handlers  chan struct{} // a token for each connection that is heard
 	telling   sync.Mutex    // held during Event
@@ -73,6 +75,7 @@ func newHall(s Server, config traffic.ServerConfig) *hall {
 		spent: map[netip.Addr]time.Time{}, heard: map[netip.Addr]int{},
 		arriving: map[netip.Addr]*arrival{}, preparing: map[netip.Addr]chan struct{}{},
 	}
+	h.spare = meeting.NewSpare()
 	h.lobby.crowded = func(out netip.Addr) { h.refuse(out, h.lobby.crowdSays()) }
 	return h
 }
@@ -233,5 +236,6 @@ func (h *hall) close() {
 	}
 	h.lobby.close()
 	h.accepting.Wait()
+	h.spare.Close()
 	h.hosting.Wait()
 }

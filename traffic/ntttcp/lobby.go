@@ -77,7 +77,7 @@ func (t *Test) openLobby(ctx context.Context) (*lobby, error) {
 			return nil, err
 		}
 		l.listeners = append(l.listeners, listener)
-		l.accepting.Go(func() { l.accept(i, listener) })
+		l.accepting.Go(func() { l.accept(i, listener, net.Listener.Accept) })
 	}
 	return l, nil
 }
@@ -91,9 +91,10 @@ func (t *Test) listen(ctx context.Context, host string, port int) (net.Listener,
 // acceptPause is how long a listener rests that is out of descriptors.
 const acceptPause = 50 * time.Millisecond
 
-func (l *lobby) accept(thread int, listener net.Listener) {
+// accept lets in what comes to a thread's port, by take as by the listener's Accept.
+func (l *lobby) accept(thread int, listener net.Listener, take func(net.Listener) (net.Conn, error)) {
 	for {
-		conn, err := listener.Accept()
+		conn, err := take(listener)
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}

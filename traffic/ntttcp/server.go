@@ -135,7 +135,7 @@ func (h *hall) openPort(ctx context.Context, i int) (others []error, err error) 
 		return nil, err
 	}
 	h.lobby.listeners = append(h.lobby.listeners, listener)
-	h.lobby.accepting.Go(func() { h.lobby.accept(i, listener) })
+	h.lobby.accepting.Go(func() { h.lobby.accept(i, listener, h.take) })
 	if i == 0 {
 		h.addresses = append(h.addresses, listener.Addr().String())
 	}
@@ -194,10 +194,25 @@ func (h *hall) heardOut(from netip.Addr) {
 	}
 }
 
+// take is a listener's Accept. Who comes when the process may open no more files is hung up on, and that is told: the protocols have no
+// word for it, and a sender that nobody accepts waits without end.
+func (h *hall) take(listener net.Listener) (net.Conn, error) {
+	for {
+		conn, last, err := h.spare.Accept(listener)
+		if !last {
+			return conn, err
+		}
+		h.refuse(remoteIP(conn), "this receiver may open no more files: raise its limit (ulimit -n), or try again later")
+		conn.Close()
+		h.spare.Restore()
+		time.Sleep(acceptPause) // who floods it fills no log
+	}
+}
+
 // accept hears each connection of a listener in its own goroutine.
 func (h *hall) accept(listener net.Listener, serve func(net.Conn)) {
 	for {
-		conn, err := listener.Accept()
+		conn, err := h.take(listener)
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
