@@ -266,6 +266,8 @@ func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, 
 	case h.config.MaxTime > 0 && age >= h.mostTime(s):
 		s.spent = true
 		return fmt.Sprintf("it reached the bound of %s", h.config.MaxTime), false, true
+	case s.total > 0 && age >= s.total+overtime && silent > overtime+slack(s.total): // of a slow path something still comes
+		return fmt.Sprintf("the sender has gone: nothing came in the last %.1f s of its time, nor did it end", (silent - overtime).Seconds()), true, true
 	case s.total > 0 && age >= s.total+overtime:
 		return "its time is over", false, true
 	case s.fleet == nil && silent > udpSilence:

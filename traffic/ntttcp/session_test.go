@@ -289,3 +289,17 @@ func TestASenderThatIsKilledAtTheEndHasFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestASenderThatVanishesHasFailed: of one whose host or link has gone no connection ends, and its last seconds are empty. What a slow
+// path still brings after the time is another thing.
+func TestASenderThatVanishesHasFailed(t *testing.T) {
+	h := newHall(Server{Count: 8}, traffic.ServerConfig{})
+	s := h.called()
+	s.total = 4 * time.Second
+	now := tally{at: s.began.Add(s.total + overtime)}
+	for silent, gone := range map[time.Duration]bool{0: false, overtime: false, overtime + time.Second: true} {
+		if why, failed, ends := h.bounds(s, now, silent); failed != gone || !ends {
+			t.Errorf("silent for %s: %q, failed %t, ends %t", silent, why, failed, ends)
+		}
+	}
+}
