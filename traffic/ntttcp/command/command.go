@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"syscall"
 
 	"windtunnel/result"
 	"windtunnel/traffic/ntttcp"
@@ -24,29 +25,32 @@ const (
 // to errs, so that what reads the tool's output reads this.
 func Run(ctx context.Context, args []string, _ io.Reader, out, errs io.Writer) int {
 	read, err := read(args)
+	screen := &shared{w: out}
 	if errors.Is(err, errHelp) {
-		io.WriteString(out, help())
-		return done
+		io.WriteString(screen, help())
+		return screen.exit(done, "the output", errs)
 	}
 	if err != nil {
 		fmt.Fprintf(errs, "windtunnel ntttcp: %v\n", err)
 		return refused
 	}
-	out, errs = &shared{w: out}, &shared{w: errs}
+	errs = &shared{w: errs}
 	said := console{errs}
+	log := &shared{}
 	if read.windows != nil {
-		err = (&windowsRun{flags: read.windows, out: out, console: said}).run(ctx)
+		err = (&windowsRun{flags: read.windows, out: screen, console: said}).run(ctx)
 	} else {
-		err = (&linuxRun{flags: read.linux, out: out, console: said, now: wallClock}).run(ctx)
+		err = (&linuxRun{flags: read.linux, out: screen, console: said, now: wallClock, log: log}).run(ctx)
 	}
+	code := done
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted):
-		return interrupted
+		code = interrupted
 	case err != nil:
 		fmt.Fprintf(errs, "windtunnel ntttcp: %v\n", err)
-		return failed
+		code = failed
 	}
-	return done
+	return log.exit(screen.exit(code, "the output", errs), "the log", errs)
 }
 
 // errInterrupted is a test that was stopped and has its result printed.
@@ -65,14 +69,34 @@ func cutShort(report ntttcp.Report) error {
 
 // shared is a stream that several goroutines write to.
 type shared struct {
-	mu sync.Mutex
-	w  io.Writer
+	mu     sync.Mutex
+	w      io.Writer // nil: nobody wants it
+	failed error     // the first of writing it
 }
 
+// Write keeps an error, and the test goes on. Whoever reads may have gone, who knows it.
 func (s *shared) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.w.Write(b)
+	if s.w == nil {
+		return len(b), nil
+	}
+	n, err := s.w.Write(b)
+	if err != nil && s.failed == nil && !errors.Is(err, syscall.EPIPE) {
+		s.failed = err
+	}
+	return n, err
+}
+
+// exit is the exit code of what came to code: figures that nobody can read are a failure, of which told is to know.
+func (s *shared) exit(code int, what string, told io.Writer) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		return code
+	}
+	fmt.Fprintf(told, "windtunnel ntttcp: not all of %s could be written: %v\n", what, s.failed)
+	return failed
 }
 
 // console is where people are told what is not in the tool's own output.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -292,3 +294,33 @@ func TestFiguresOfNotAllAreAFailure(t *testing.T) {
 		}
 	}
 }
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestFiguresThatNobodyCanReadAreAFailure, on the screen or in the log (-O); that nobody reads them is none.
+func TestFiguresThatNobodyCanReadAreAFailure(t *testing.T) {
+	var errs bytes.Buffer
+	if code := Run(t.Context(), []string{"-h"}, nil, full{}, &errs); code != failed || !strings.Contains(errs.String(), "not all of the output could be written: no space left on device") {
+		t.Errorf("exit code %d: %s", code, &errs)
+	}
+	r := linuxRun{out: io.Discard, now: wallClock, log: &shared{w: full{}}}
+	r.info("total bytes")
+	errs.Reset()
+	if code := r.log.exit(done, "the log", &errs); code != failed || !strings.Contains(errs.String(), "not all of the log could be written: no space left on device") {
+		t.Errorf("exit code %d: %s", code, &errs)
+	}
+	for name, s := range map[string]*shared{"no log": {}, "nobody reads": {w: leftPipe{}}} {
+		io.WriteString(s, "total bytes")
+		if code := s.exit(done, "it", &errs); code != done {
+			t.Errorf("%s: exit code %d", name, code)
+		}
+	}
+}
+
+// leftPipe is one that nobody reads any more.
+type leftPipe struct{}
+
+func (leftPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }

@@ -21,7 +21,7 @@ type linuxRun struct {
 	out     io.Writer
 	console console
 	now     func() time.Time
-	log     io.Writer  // -O; nil: none
+	log     *shared    // -O
 	edges   []counters // at the beginning and the end of the window
 }
 
@@ -39,7 +39,7 @@ func (r *linuxRun) run(ctx context.Context) error {
 			return err
 		}
 		defer log.Close()
-		r.log = log
+		r.log.w = log
 	}
 	for _, file := range []string{r.flags.xml, r.flags.json} {
 		if err := checkTarget(file); err != nil {
@@ -153,9 +153,7 @@ func (r *linuxRun) show(ctx context.Context, report ntttcp.Report) error {
 func (r *linuxRun) info(format string, values ...any) {
 	line := r.now().Format("15:04:05") + " INFO: " + fmt.Sprintf(format, values...) + "\n"
 	io.WriteString(r.out, line)
-	if r.log != nil {
-		io.WriteString(r.log, line)
-	}
+	io.WriteString(r.log, line)
 }
 
 func (r *linuxRun) say(e ntttcp.Event) {
