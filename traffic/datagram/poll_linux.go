@@ -16,6 +16,8 @@ const (
 	leastPollGain = 1.05
 	// mostPollGain is more than waiting less can bring: whoever shows it had no CPU while it slept.
 	mostPollGain = 4
+	// mostPollLoss is how much more of the datagrams may be lost while it polls: where more is, it keeps the stack's thread from the CPU.
+	mostPollLoss = 0.02
 )
 
 // pollTrial finds out in the warm-up whether more comes to a thread that polls: whether it does, the CPU and what serves its interrupts
@@ -27,7 +29,20 @@ type pollTrial struct {
 	polls  bool                   // it has shown a gain
 	slept  [pollTurns / 2]float64 // bytes per second of its turns
 	polled [pollTurns / 2]float64
+	missed [2]turnNumbers // over the turns that slept, and that polled
+	before turnNumbers    // the flow's, up to the last turn
 }
+
+// turnNumbers are those of a flow: how many were expected, and have not come.
+type turnNumbers struct{ expected, lost uint64 }
+
+// add takes what was counted from one reading to another, of which the later may have fewer lost: some came late.
+func (n *turnNumbers) add(from, to turnNumbers) {
+	n.expected += to.expected - from.expected
+	n.lost += to.lost - min(from.lost, to.lost)
+}
+
+func (n turnNumbers) share() float64 { return float64(n.lost) / float64(max(1, n.expected)) }
 
 // pollsIn tells which way a turn goes: 0 1 1 0 1 0 0 1 (Thue and Morse), so that a rate which grows or falls meanwhile, even
 // with time squared, favours neither.
@@ -38,9 +53,11 @@ func (t *pollTrial) running() bool { return t.begun && !t.over }
 // end gives a trial up, as what has none.
 func (t *pollTrial) end() { t.over = true }
 
-// next takes what the last turn brought, in bytes per second, and tells whether the thread is to poll from now on. The first call's
-// turn is nobody's.
-func (t *pollTrial) next(rate float64) bool {
+// next takes what the last turn brought, in bytes per second, and the flow's numbers by its end, and tells whether the thread is to poll
+// from now on. The first call's turn is nobody's.
+func (t *pollTrial) next(rate float64, now turnNumbers) bool {
+	before := t.before
+	t.before = now
 	switch {
 	case t.over:
 		return t.polls
@@ -49,14 +66,16 @@ func (t *pollTrial) next(rate float64) bool {
 		return pollsIn(0)
 	case pollsIn(t.turn):
 		t.polled[t.turn/2] = rate // each two turns go one way and the other
+		t.missed[1].add(before, now)
 	default:
 		t.slept[t.turn/2] = rate
+		t.missed[0].add(before, now)
 	}
 	if t.turn++; t.turn < pollTurns {
 		return pollsIn(t.turn)
 	}
 	t.over = true
-	t.polls = t.gain() >= leastPollGain
+	t.polls = t.gain() >= leastPollGain && t.missed[1].share() <= t.missed[0].share()+mostPollLoss
 	return t.polls
 }
 
@@ -89,7 +108,8 @@ func (r *receiver) toPoll(may bool, now int64) bool {
 	default:
 		return false
 	}
-	if !may || !r.alone() {
+	flow := r.inlets[0].only
+	if !may || !r.alone() || flow == nil {
 		if t.running() {
 			t.end()
 		}
@@ -102,7 +122,8 @@ func (r *receiver) toPoll(may bool, now int64) bool {
 		return false
 	}
 	elapsed := now - d.next + burstNS
-	polls := t.next(float64(d.bytes) * 1e9 / float64(max(1, elapsed)))
+	counts := flow.counts(true)
+	polls := t.next(float64(d.bytes)*1e9/float64(max(1, elapsed)), turnNumbers{counts.Expected, counts.Lost})
 	if t.over {
 		r.gain.Store(math.Float64bits(t.gain()))
 	}

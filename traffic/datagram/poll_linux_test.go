@@ -10,13 +10,28 @@ import (
 )
 
 // tried is a trial whose turns brought what rate says, and which way each went.
-func tried(rate func(turn int, polls bool) float64) (t pollTrial, polled []bool) {
-	polls := t.next(12345) // whatever came before it
+func tried(rate func(turn int, polls bool) float64, lost map[bool]uint64) (t pollTrial, polled []bool) {
+	all := turnNumbers{777, 77}
+	polls := t.next(12345, all) // whatever came before it
 	for turn := range pollTurns {
 		polled = append(polled, polls)
-		polls = t.next(rate(turn, polls))
+		all.expected, all.lost = all.expected+1000, all.lost+lost[polls]
+		polls = t.next(rate(turn, polls), all)
 	}
 	return t, polled
+}
+
+// TestATrialOfPollingThatLoses: more comes, and more is lost.
+func TestATrialOfPollingThatLoses(t *testing.T) {
+	third := func(_ int, polls bool) float64 { return map[bool]float64{false: 300, true: 400}[polls] }
+	for _, c := range []struct {
+		slept, polled uint64
+		polls         bool
+	}{{0, 15, true}, {0, 30, false}, {100, 110, true}, {100, 130, false}, {50, 0, true}} {
+		if got, _ := tried(third, map[bool]uint64{false: c.slept, true: c.polled}); got.polls != c.polls {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
 }
 
 func TestATrialOfPolling(t *testing.T) {
@@ -39,11 +54,11 @@ func TestATrialOfPolling(t *testing.T) {
 		}, false, 1.01},
 		{"nothing came to one that slept", func(_ int, polls bool) float64 { return map[bool]float64{true: 300}[polls] }, false, 0},
 	} {
-		got, polled := tried(c.rate)
+		got, polled := tried(c.rate, nil)
 		if got.running() || got.polls != c.polls || c.gain > 0 && math.Abs(got.gain()-c.gain) > 1e-9 {
 			t.Errorf("%s: %+v, gain %g", c.name, got, got.gain())
 		}
-		if got.next(1) != c.polls || got.next(1e9) != c.polls {
+		if got.next(1, turnNumbers{}) != c.polls || got.next(1e9, turnNumbers{}) != c.polls {
 			t.Errorf("%s: it changes its mind", c.name)
 		}
 		if want := []bool{false, true, true, false, true, false, false, true}; !slices.Equal(polled, want) {
@@ -124,5 +139,23 @@ func TestATrialThatIsDisturbed(t *testing.T) {
 				t.Errorf("%+v", r.calls.trial)
 			}
 		})
+	}
+}
+
+// TestAReceiverGoesOnPolling where what waits for it is joined, so that its messages are few, and not where next to nothing comes.
+func TestAReceiverGoesOnPolling(t *testing.T) {
+	out, in := ends(t, "udp4", "127.0.0.1")
+	defer out.Close()
+	e := newEngine(t, Config{Message: 1400, Codec: longHeader{testKey}, Poll: pollBusy, KeepPriority: true}, Flow{Conn: in, Role: traffic.Receive})
+	r := e.threads[0].receive
+	r.inlets[0].socket.own, r.inlets[0].socket.connected = false, true // to another host
+	for i, c := range []struct {
+		messages, each int
+		polls          bool
+	}{{500, 12, false}, {8000, 1, true}, {500, 12, true}, {50, 12, false}, {500, 12, false}} {
+		r.calls.doze = doze{came: c.messages, bytes: c.messages * c.each * 1400}
+		if r.decide(0); r.calls.polls != c.polls {
+			t.Errorf("%d: after %d messages of %d datagrams it polls: %t", i, c.messages, c.each, r.calls.polls)
+		}
 	}
 }

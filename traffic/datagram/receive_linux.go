@@ -131,9 +131,10 @@ func (r *receiver) decide(now int64) {
 	elsewhere := s.elsewhere()
 	d.does = busy && elsewhere
 	r.calls.rest.decide(s, d.does && d.pays(), c.Buffer == 0)
-	beside := busy && s.connected && !s.own && !elsewhere
+	joined := flat && r.calls.polls && d.bytes >= dozeLeast*c.Message // what waits for one that polls comes in fewer messages
+	beside := (busy || joined) && s.connected && !s.own && !elsewhere
 	r.calls.polls = r.toPoll(beside, now)
-	alone := beside && (r.calls.polls || d.few(c.Message)) // the kernel joins what waits for one that polls
+	alone := beside && (r.calls.polls || d.few(c.Message))
 	r.calls.priority.decide(alone && !c.KeepPriority, r.calls.polls && r.calls.swift.is)
 	if r.calls.polls && !r.calls.trial.running() {
 		r.polled.Store(true)
