@@ -33,7 +33,6 @@ type Work struct {
 	NoDelay  bool // of a stream
 	ZeroCopy bool // of a stream: zero copy, and discard where the tool can
 	Offload  bool // of datagrams: segmentation offload where the tool can
-	Polls    bool // of datagrams: a receiver that polls where the tool can
 }
 
 // Tool is a foreign program.

@@ -2,7 +2,6 @@ package peers
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,16 +47,6 @@ func TestOptionsAreGivenToWhoKnowsThem(t *testing.T) {
 		c, _ := iperf3Commands("iperf3", help, work, 4)
 		if got := strings.Contains(strings.Join(c.Client, " "), "--skip-rx-copy"); got != want {
 			t.Errorf("help %q: %v", help, c.Client)
-		}
-	}
-}
-
-// TestWhoCanPollIsToldTo: the server alone, which is who receives.
-func TestWhoCanPollIsToldTo(t *testing.T) {
-	for _, polls := range []bool{false, true} {
-		c, _ := sockperfCommands(Work{What: Datagrams, Message: 1400, Polls: polls}, 4)
-		if slices.Contains(c.Server, "--nonblocked") != polls || slices.Contains(c.Client, "--nonblocked") {
-			t.Errorf("%t: %v and %v", polls, c.Server, c.Client)
 		}
 	}
 }

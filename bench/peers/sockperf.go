@@ -32,9 +32,6 @@ func sockperfCommands(w Work, seconds int) (Commands, bool) {
 		mode = "throughput"
 	}
 	c.Server = append([]string{"sockperf", "server"}, shared...)
-	if w.Polls {
-		c.Server = append(c.Server, "--nonblocked")
-	}
 	c.Client = append(append([]string{"sockperf", mode}, shared...), "-m", strconv.Itoa(size), "-t", strconv.Itoa(seconds), "--mps=max")
 	return c, w.What != Bytes && w.What != Frames
 }

@@ -57,10 +57,6 @@ var setups = []setup{
 		limit: limitOfDatagrams,
 	},
 	{
-		name: "UDP, 1400 B without segmentation offload, to a receiver that polls, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Datagrams, Message: 1400, Polls: true},
-		kind: "datagram", load: result.Options{"message": 1400, "segmentation": "off", "verify": "header", "poll": "busy"}, goal: 1.2, alone: map[string]float64{debianIperf3: 1.5},
-	},
-	{
 		name: "UDP, 1400 B with segmentation offload, wire as NIC", wire: wire.NIC, work: peers.Work{What: peers.Datagrams, Message: 1400, Offload: true},
 		kind: "datagram", load: result.Options{"message": 1400, "verify": "header"}, goal: 2, alone: map[string]float64{debianIperf3: 5},
 	},
