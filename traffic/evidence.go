@@ -19,6 +19,7 @@ type evidence struct {
 	sent, received float64
 	left           float64 // as sent, but of requests also those whose answer came too late, or never
 	asks           bool    // the sender waits for answers
+	inTurn         bool    // and each of its threads asks for no more than one at a time
 	one            float64 // packet or message in the window: no rate is known better
 	whole          float64 // what all streams of a foreign protocol send at once, whole blocks or bursts (the load's "together", bytes); 0: as one
 	perSecond      float64 // sent, in the unit of calibrated
@@ -74,6 +75,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	}
 	e.nearby = nearby(sender.Connections)
 	e.asks = sender.Asks()
+	e.inTurn = e.asks && max(1, load.Int("depth"))*max(1, load.Int("flows")) <= int64(sender.Threads)
 	e.spins = load.Text("poll") == "busy" && e.asks
 	e.receiverSpins = e.spins || pollsUntold(receiver)
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {

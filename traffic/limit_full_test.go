@@ -1,0 +1,31 @@
+package traffic
+
+import (
+	"testing"
+
+	"windtunnel/result"
+)
+
+// TestAFullPathOfManyRequests: while a thread that asks for more at once waits for a CPU, the path has the rest of them to carry. The shares
+// are of pings beside four loops, 64 at a time, of 190 Mbit/s of answers over a path of 200.
+func TestAFullPathOfManyRequests(t *testing.T) {
+	for name, c := range map[string]struct {
+		load result.Options
+		want string
+	}{
+		"of a flow":           {result.Options{"depth": int64(64)}, result.PathLimited},
+		"of flows":            {result.Options{"flows": int64(64)}, result.PathLimited},
+		"one after the other": {result.Options{"depth": int64(1), "flows": int64(1)}, result.GeneratorLimited},
+	} {
+		sender := offering(packets(1.45, 0.12), result.Offered{WaitSeconds: 2 * 0.51})
+		sender.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: 1}}
+		if got := Judge(c.load, sender, packets(1.45, 0.01)); got.Verdict != c.want {
+			t.Errorf("the sender beside them, %s: %+v", name, got)
+		}
+		sender.Offered.WaitSeconds = 0
+		receiver := kept(packets(1.45, 0.12), result.Wait{Seconds: 2 * 0.51})
+		if got := Judge(c.load, sender, receiver); (got.Verdict == result.PathLimited) != (c.want == result.PathLimited) {
+			t.Errorf("the receiver beside them, %s: %+v", name, got)
+		}
+	}
+}
