@@ -320,9 +320,10 @@ func (e evidence) crowdedOut() string {
 }
 
 // carried is for how much of the time the connections of a stream that goes as fast as it can had something under way that the receiver's
-// window let go: before a path that takes no more that is always so. 1 where it is not known.
+// window let go: before a path that takes no more that is always so. 1 where it is not known, as of requests, whose answers have the path
+// meanwhile.
 func (e evidence) carried() float64 {
-	if e.target != 0 || e.underWay == 0 {
+	if e.asks || e.target != 0 || e.underWay == 0 {
 		return 1
 	}
 	return e.underWay - min(e.rwnd, e.underWay)

@@ -18,6 +18,7 @@ func TestAFullPathOfManyRequests(t *testing.T) {
 		"one after the other": {result.Options{"depth": int64(1), "flows": int64(1)}, result.GeneratorLimited},
 	} {
 		sender := offering(packets(1.45, 0.12), result.Offered{WaitSeconds: 2 * 0.51})
+		sender = connected(sender, result.Connection{BusySeconds: 2 * 0.77}) // of the requests, which are short
 		sender.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: 1}}
 		if got := Judge(c.load, sender, packets(1.45, 0.01)); got.Verdict != c.want {
 			t.Errorf("the sender beside them, %s: %+v", name, got)
