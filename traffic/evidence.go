@@ -19,7 +19,7 @@ type evidence struct {
 	sent, received float64
 	left           float64 // as sent, but of requests also those whose answer came too late, or never
 	asks           bool    // the sender waits for answers
-	inTurn         bool    // and each of its threads asks for no more than one at a time
+	inTurn         bool    // and each of its threads asks for no more than one at a time, which is a packet each way
 	one            float64 // packet or message in the window: no rate is known better
 	whole          float64 // what all streams of a foreign protocol send at once, whole blocks or bursts (the load's "together", bytes); 0: as one
 	perSecond      float64 // sent, in the unit of calibrated
@@ -75,7 +75,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 	}
 	e.nearby = nearby(sender.Connections)
 	e.asks = sender.Asks()
-	e.inTurn = e.asks && max(1, load.Int("depth"))*max(1, load.Int("flows")) <= int64(sender.Threads)
+	e.inTurn = e.asks && oneInTurn(load, sender)
 	e.spins = load.Text("poll") == "busy" && e.asks
 	e.receiverSpins = e.spins || pollsUntold(receiver)
 	if a := (result.Way{Sender: sender, Receiver: receiver}).Arrived(); a != nil && a.Expected > 0 {
@@ -176,6 +176,15 @@ func atOnce(load result.Options, sender result.PairEnd) int64 {
 		return max(load.Int("message"), 2*int64(sender.Connections[0].MSS))
 	}
 	return load.Int("message")
+}
+
+// oneInTurn tells whether each thread of a closed loop has one packet under way at a time, there or back.
+func oneInTurn(load result.Options, sender result.PairEnd) bool {
+	packet := int64(SegmentBytes)
+	if len(sender.Connections) > 0 {
+		packet = max(packet, int64(sender.Connections[0].MSS))
+	}
+	return max(1, load.Int("depth"))*max(1, load.Int("flows")) <= int64(sender.Threads) && max(load.Int("message"), load.Int("response")) <= packet
 }
 
 // busyShare is the hot threads' CPU time in all the time they had.

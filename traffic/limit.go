@@ -207,7 +207,8 @@ func (e evidence) starved() string {
 
 // heldTheLoop: where nothing is asked before an answer has come, either end's wait for a CPU is part of each round trip. One that takes
 // most of these, and more of them for a CPU than by it, is what they last. (Threads that wake each other on one CPU wait for less
-// than they work. Of more at a time the path carries the others meanwhile, and where it soon has, the thread is never without work.)
+// than they work. Of more at a time, or in more packets, the path carries the rest meanwhile, and where it soon has, the thread is
+// never without work.)
 func (e evidence) heldTheLoop(worked, waited float64) bool {
 	return e.inTurn && e.target == 0 && !e.spins && waited >= worked && worked+waited >= mostOfTime
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // TestAFullPathOfManyRequests: while a thread that asks for more at once waits for a CPU, the path has the rest of them to carry. The shares
-// are of pings beside four loops, 64 at a time, of 190 Mbit/s of answers over a path of 200.
+// are of pings beside four loops, 64 at a time, of 190 Mbit/s of answers over a path of 200. So it is of one answer of many packets.
 func TestAFullPathOfManyRequests(t *testing.T) {
 	for name, c := range map[string]struct {
 		load result.Options
@@ -15,6 +15,7 @@ func TestAFullPathOfManyRequests(t *testing.T) {
 	}{
 		"of a flow":           {result.Options{"depth": int64(64)}, result.PathLimited},
 		"of flows":            {result.Options{"flows": int64(64)}, result.PathLimited},
+		"in many packets":     {result.Options{"response": int64(1 << 20)}, result.PathLimited},
 		"one after the other": {result.Options{"depth": int64(1), "flows": int64(1)}, result.GeneratorLimited},
 	} {
 		sender := offering(packets(1.45, 0.12), result.Offered{WaitSeconds: 2 * 0.51})
