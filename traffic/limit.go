@@ -320,33 +320,35 @@ func (e evidence) crowdedOut() string {
 	return fmt.Sprintf("the kernel's packet threads had the sender's CPU for %s of the time while the sender could have run", percent(e.behindPath))
 }
 
-// carried is for how much of the time the connections of a stream that goes as fast as it can had something under way that the receiver's
-// window let go: before a path that takes no more that is always so. 1 where it is not known, as of requests, whose answers have the path
+// carried is for how much of the time the connections of a stream that goes as fast as it can had something under way, but for a share
+// closed of it: before a path that takes no more that is always so. 1 where it is not known, as of requests, whose answers have the path
 // meanwhile.
-func (e evidence) carried() float64 {
+func (e evidence) carried(closed float64) float64 {
 	if e.asks || e.target != 0 || e.underWay == 0 {
 		return 1
 	}
-	return e.underWay - min(e.rwnd, e.underWay)
+	return e.underWay - min(closed, e.underWay)
 }
 
 // unfed: an end without a CPU for most of the time was what they had nothing under way for.
 func (e evidence) unfed() string {
-	if e.carried() > 1-waiting || e.wait < mostOfTime || e.wait < e.receiverWait {
+	carried := e.carried(0) // a sender has no part in a window that is closed
+	if carried > 1-waiting || e.wait < mostOfTime || e.wait < e.receiverWait {
 		return ""
 	}
-	return e.unserved("sender", e.wait)
+	return unserved("sender", e.wait, carried)
 }
 
 func (e evidence) undrained() string {
-	if e.carried() > 1-waiting || e.receiverSpins || e.receiverWait < mostOfTime {
+	carried := e.carried(e.rwnd)
+	if carried > 1-waiting || e.receiverSpins || e.receiverWait < mostOfTime {
 		return ""
 	}
-	return e.unserved("receiver", e.receiverWait)
+	return unserved("receiver", e.receiverWait, carried)
 }
 
-func (e evidence) unserved(end string, wait float64) string {
-	return fmt.Sprintf("the %s's threads could run and had no CPU for %s of the time, and the path was given nothing to carry for %s of it", end, percent(wait), percent(1-e.carried()))
+func unserved(end string, wait, carried float64) string {
+	return fmt.Sprintf("the %s's threads could run and had no CPU for %s of the time, and the path was given nothing to carry for %s of it", end, percent(wait), percent(1-carried))
 }
 
 func (e evidence) refused() string {

@@ -31,3 +31,13 @@ func TestAFullPathOfManyRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestAClosedWindowIsNotTheSenders: it had handed over enough all the time, whatever it waited for.
+func TestAClosedWindowIsNotTheSenders(t *testing.T) {
+	for receiverWait, want := range map[float64]string{0.50: result.ReceiverLimited, 0.20: result.PathLimited} {
+		sender := offering(connected(bulk(900, 0.05), result.Connection{BusySeconds: 2 * 0.99, RwndLimitedSeconds: 2 * 0.26}), result.Offered{WaitSeconds: 2 * 0.55})
+		if got := Judge(nil, sender, kept(bulk(900, 0.05), result.Wait{Seconds: 2 * receiverWait})); got.Verdict != want {
+			t.Errorf("a receiver that waits %g: %+v", receiverWait, got)
+		}
+	}
+}
