@@ -37,6 +37,8 @@ type reading struct {
 	streams []counts
 	send    traffic.CrewTime // of the hot threads that send, and of those that receive
 	receive traffic.CrewTime
+	away    time.Duration // for how long there was no way for the datagrams that this end sends, and why
+	awayWhy error
 }
 
 // each is a figure of every stream.

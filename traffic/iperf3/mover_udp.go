@@ -105,6 +105,7 @@ func (d *datagramMover) glance() reading { return d.read() }
 func (d *datagramMover) read() reading {
 	snapshot := d.engine.Snapshot()
 	r := reading{at: snapshot.At, streams: make([]counts, len(d.streams)), send: snapshot.Send, receive: snapshot.Receive}
+	r.away, r.awayWhy = snapshot.Away()
 	for i, s := range d.streams {
 		r.streams[i] = d.counts(s.sender, snapshot.Flows[i])
 	}

@@ -110,6 +110,9 @@ func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way)
 		here, there = there, here
 		spent = now.send.Since(t.base.send)
 		w.Sender.Offered.WaitSeconds = spent.Wait.Seconds()
+		if away := now.away - t.base.away; away > 0 {
+			w.Sender.Offered.AwaySeconds, w.Sender.Offered.AwayWhy = away.Seconds(), now.awayWhy.Error()
+		}
 	} else {
 		w.Receiver.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
 	}

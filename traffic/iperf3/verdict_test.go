@@ -1,6 +1,7 @@
 package iperf3
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -21,11 +22,12 @@ type ended struct {
 	silent        bool    // the other end's figures are missing
 	whole         bool    // what comes back loses none
 	seconds       float64 // of the receiver's time; 0: two, as the sender's
+	away          time.Duration
 }
 
 func (c ended) limit() result.Limit {
 	c.test.Length = 1000
-	base, now := reading{at: time.Unix(0, 0)}, reading{at: time.Unix(2, 0), send: c.send, receive: c.receive}
+	base, now := reading{at: time.Unix(0, 0), away: time.Second}, reading{at: time.Unix(2, 0), send: c.send, receive: c.receive, away: time.Second + c.away, awayWhy: errors.New("network is down")}
 	t := &tally{test: c.test}
 	if c.seconds == 0 {
 		c.seconds = 2
@@ -69,6 +71,7 @@ func TestLimit(t *testing.T) {
 	udp, udpBack := Test{Protocol: UDP, Parallel: 1}, Test{Protocol: UDP, Parallel: 1, Reverse: true}
 	udpBoth := Test{Protocol: UDP, Parallel: 1, Bidirectional: true}
 	paced := Test{Protocol: UDP, Parallel: 2, BitsPerSecond: 1e6}
+	pacedUDP := Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 1e6}
 	pacedTCP, waited := Test{Parallel: 1, BitsPerSecond: 1e6}, traffic.CrewTime{Threads: 1, CPU: time.Millisecond, Wait: 300 * time.Millisecond}
 	for name, c := range map[string]struct {
 		ended
@@ -104,6 +107,7 @@ func TestLimit(t *testing.T) {
 		"nobody keeps the kernel's":  {ended{test: Test{Parallel: 1, FQRate: 1e6, Reverse: true}, receive: spent(1, time.Millisecond), peerCPU: 1, sent: much, got: much}, result.PathLimited, "neither end"},
 		"nor that of datagrams":      {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, 1950*time.Millisecond), peerCPU: 1, sent: much, got: 250e3}, result.GeneratorLimited, "not calibrated"},
 		"fq keeps it of datagrams":   {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "1.000 Mbit/s"},
+		"no way for a while":         {ended{test: pacedUDP, send: waited, peerCPU: 1, sent: 150e3, got: 150e3, away: 800 * time.Millisecond}, result.PathLimited, "no way to the receiver for 40 % of the time: network is down"},
 		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
