@@ -136,8 +136,9 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.Calls, _, drops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
 	arrived.SocketDrops = DroppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
-	arrived.Raised, arrived.Polled, arrived.PollGain = r.engine.Raised(), r.engine.Polled(), r.engine.PollGain()
+	arrived.Raised, arrived.PollGain = r.engine.Raised(), r.engine.PollGain()
 	arrived.PollSeconds = (r.ended.Vain - r.began.Vain).Seconds()
+	arrived.Polled = r.engine.Polled() && arrived.PollSeconds > 0 // else its CPU time in the window says what another's does
 	spent := r.ended.Receive.Since(r.began.Receive)
 	end.CPUSeconds, end.BusiestSeconds = spent.CPU.Seconds(), spent.Busiest().Seconds()
 	if spent.Wait > 0 {

@@ -70,6 +70,30 @@ func TestTheWindowIsThereWhereItsEdgesWereLost(t *testing.T) {
 	}
 }
 
+// TestOneThatFoundAllItAskedForDidNotPoll: it polled in the warm-up, and in the window something had always come, or it slept. Its CPU time
+// says what another's does.
+func TestOneThatFoundAllItAskedForDidNotPoll(t *testing.T) {
+	_, receive := pair(t, nil)
+	if err := receive.await(t.Context(), time.Now().Add(5*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	flows, sends, receives := receive.session.engineFlows(traffic.Receive)
+	e, err := NewEngine(flows, receive.load.config(receive.session.key, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	r := &run{worker: receive, session: receive.session, engine: e, sends: sends, receives: receives, when: soon()}
+	e.threads[0].receive.polled.Store(true)
+	for vain, want := range map[time.Duration]bool{0: false, time.Second: true} {
+		r.began, r.ended = e.Snapshot(), e.Snapshot()
+		r.ended.Vain += vain
+		if a := r.takenEnd(e.Snapshot()).Arrived; a.Polled != want {
+			t.Errorf("after %s in vain: %+v", vain, a)
+		}
+	}
+}
+
 // TestAFlowThatNeverCameHasNoJitter: what one of two flows tells is not halved.
 func TestAFlowThatNeverCameHasNoJitter(t *testing.T) {
 	_, receive := pair(t, result.Options{"flows": 2, "threads": 2})
