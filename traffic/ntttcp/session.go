@@ -248,27 +248,25 @@ func (s *session) close(ctx context.Context) (why string, failed bool) {
 	return fmt.Sprintf("%s %.1f s early", says, early.Seconds()), true
 }
 
-// mostTime is how long a session may last. One whose ends agreed on no more than the bound ends by itself.
-func (h *hall) mostTime(s *session) time.Duration {
-	if s.total > 0 && s.total <= h.config.MaxTime {
-		return h.config.MaxTime + overtime
-	}
-	return h.config.MaxTime
-}
+// timeless tells whether nothing but the bound ends a session in time: one whose ends agreed on no more than that ends by itself.
+func (h *hall) timeless(s *session) bool { return s.total == 0 || s.total > h.config.MaxTime }
 
 // bounds tells whether a session has to end.
 func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, failed, ends bool) {
 	age := now.at.Sub(s.began)
+	bounded := h.config.MaxTime > 0 && age >= h.config.MaxTime
 	switch {
 	case h.config.MaxBytes > 0 && now.bytes >= h.config.MaxBytes:
 		s.spent = true
 		return fmt.Sprintf("it reached the bound of %d bytes", h.config.MaxBytes), false, true
-	case h.config.MaxTime > 0 && age >= h.mostTime(s):
+	case bounded && h.timeless(s):
 		s.spent = true
 		return fmt.Sprintf("it reached the bound of %s", h.config.MaxTime), false, true
 	case s.total > 0 && age >= s.total+overtime && silent > overtime+slack(s.total): // of a slow path something still comes
+		s.spent = bounded
 		return fmt.Sprintf("the sender has gone: nothing came in the last %.1f s of its time, nor did it end", (silent - overtime).Seconds()), true, true
 	case s.total > 0 && age >= s.total+overtime:
+		s.spent = bounded
 		return "its time is over", false, true
 	case s.fleet == nil && silent > udpSilence:
 		return fmt.Sprintf("no datagram for %s", udpSilence), false, true

@@ -303,3 +303,16 @@ func TestASenderThatVanishesHasFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestABoundHidesNoSenderThatVanished, of which its test's agreed time is all, and more than that has passed when it is given up.
+func TestABoundHidesNoSenderThatVanished(t *testing.T) {
+	const most = 4 * time.Second
+	for total, vanished := range map[time.Duration]bool{most - time.Second: true, most: true, 0: false, most + time.Second: false} {
+		h := newHall(Server{Count: 8}, traffic.ServerConfig{MaxTime: most})
+		s := h.called()
+		s.total = total
+		if why, failed, ends := h.bounds(s, tally{at: s.began.Add(most + overtime)}, overtime+2*time.Second); failed != vanished || !ends || !s.spent {
+			t.Errorf("agreed on %s: %q, failed %t, ends %t, spent %t", total, why, failed, ends, s.spent)
+		}
+	}
+}
