@@ -255,6 +255,7 @@ func (h *hall) timeless(s *session) bool { return s.total == 0 || s.total > h.co
 func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, failed, ends bool) {
 	age := now.at.Sub(s.began)
 	bounded := h.config.MaxTime > 0 && age >= h.config.MaxTime
+	missed := s.total - (age - silent) // of the agreed time, of which nothing came at its end
 	switch {
 	case h.config.MaxBytes > 0 && now.bytes >= h.config.MaxBytes:
 		s.spent = true
@@ -262,9 +263,9 @@ func (h *hall) bounds(s *session, now tally, silent time.Duration) (why string, 
 	case bounded && h.timeless(s):
 		s.spent = true
 		return fmt.Sprintf("it reached the bound of %s", h.config.MaxTime), false, true
-	case s.total > 0 && age >= s.total+overtime && silent > overtime+slack(s.total): // of a slow path something still comes
+	case s.total > 0 && age >= s.total+overtime && missed > slack(s.total): // of a slow path something still comes
 		s.spent = bounded
-		return fmt.Sprintf("the sender has gone: nothing came in the last %.1f s of its time, nor did it end", (silent - overtime).Seconds()), true, true
+		return fmt.Sprintf("the sender has gone: nothing came in the last %.1f s of its time, nor did it end", missed.Seconds()), true, true
 	case s.total > 0 && age >= s.total+overtime:
 		s.spent = bounded
 		return "its time is over", false, true

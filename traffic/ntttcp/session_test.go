@@ -3,6 +3,7 @@ package ntttcp
 import (
 	"net"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -296,10 +297,12 @@ func TestASenderThatVanishesHasFailed(t *testing.T) {
 	h := newHall(Server{Count: 8}, traffic.ServerConfig{})
 	s := h.called()
 	s.total = 4 * time.Second
-	now := tally{at: s.began.Add(s.total + overtime)}
-	for silent, gone := range map[time.Duration]bool{0: false, overtime: false, overtime + time.Second: true} {
-		if why, failed, ends := h.bounds(s, now, silent); failed != gone || !ends {
-			t.Errorf("silent for %s: %q, failed %t, ends %t", silent, why, failed, ends)
+	for last, gone := range map[time.Duration]bool{s.total + overtime: false, s.total: false, s.total - time.Second: true} {
+		for late := range 3 { // the server had no CPU when that was due
+			now := tally{at: s.began.Add(s.total + overtime + time.Duration(late)*time.Second)}
+			if why, failed, ends := h.bounds(s, now, now.at.Sub(s.began.Add(last))); failed != gone || !ends || gone && !strings.Contains(why, "in the last 1.0 s") {
+				t.Errorf("last heard after %s, %d s late: %q, failed %t, ends %t", last, late, why, failed, ends)
+			}
 		}
 	}
 }
