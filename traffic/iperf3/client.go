@@ -170,6 +170,7 @@ func (c *client) agree(conn *net.TCPConn) error {
 	if c.test.Length == 0 {
 		c.test.Length = datagramLength(factsOf(conn).mss)
 	}
+	c.test.EndsQuiet = c.test.Protocol == UDP && c.test.Reverse && c.test.minds()
 	p := newParams(c.test, c.options)
 	if c.options.PublicKey != nil && c.options.Username != "" {
 		var err error

@@ -28,7 +28,6 @@ func (o Options) test() (Test, error) {
 		t.Duration = DefaultDuration
 	}
 	t.Duration = max(0, t.Duration)
-	t.EndsQuiet = t.Protocol == UDP && t.Reverse && t.minds()
 	t.Omit = time.Duration(wholeSeconds(t.Omit)) * time.Second // both ends must omit the same
 	if t.Length == 0 && t.Protocol == TCP {
 		t.Length = DefaultTCPLength

@@ -189,12 +189,15 @@ func TestBothEndsCountTheSameBehindAnOmission(t *testing.T) {
 
 // TestAServerOfDatagramsEndsAtTheLimit where its client says that it waits for none that was lost.
 func TestAServerOfDatagramsEndsAtTheLimit(t *testing.T) {
-	for name, omit := range map[string]time.Duration{"at once": 0, "omitting": time.Second} {
+	for name, c := range map[string]struct {
+		omit   time.Duration
+		length int
+	}{"at once": {0, 1000}, "omitting": {time.Second, 1000}, "of a length that its connection tells": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := serve(t, ServerOptions{})
 			o := h.options()
-			o.Protocol, o.Reverse, o.Duration, o.Omit, o.Blocks, o.Length = UDP, true, 0, omit, 100, 1000
+			o.Protocol, o.Reverse, o.Duration, o.Omit, o.Blocks, o.Length = UDP, true, 0, c.omit, 100, c.length
 			client, err := run(t, o)
 			if err != nil {
 				t.Fatal(err)
