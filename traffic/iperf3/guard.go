@@ -21,7 +21,8 @@ type guard struct {
 	overdue     time.Duration // the client should have ended by then; 0: no bound
 
 	begun    time.Time
-	progress time.Time // when something last moved
+	progress time.Time     // when something last moved
+	asleep   time.Duration // since then, while this end could not run, of which it does not know who was silent
 	moved    uint64
 	samples  []sample // of the last rateAverage
 }
@@ -62,6 +63,9 @@ func (g *guard) period() time.Duration { return traffic.ByteWatch(g.maxBytes, gu
 func (t *trial) check() error {
 	r := t.mover.glance()
 	g := &t.guard
+	if late := r.at.Sub(g.next); late > guardPeriod {
+		g.asleep += late
+	}
 	g.next = r.at.Add(g.period())
 	var all, watched uint64
 	for i, s := range t.streams {
@@ -79,7 +83,7 @@ func (t *trial) check() error {
 		}
 	}
 	if watched != g.moved || !t.tally.omitted && t.test.first() > 0 { // of what is omitted the sender may have sent all
-		g.moved, g.progress = watched, r.at
+		g.moved, g.progress, g.asleep = watched, r.at, 0
 	}
 	if err := g.judge(r.at, all); err != nil {
 		return err
@@ -90,7 +94,7 @@ func (t *trial) check() error {
 func (g *guard) judge(now time.Time, bytes uint64) error {
 	took := now.Sub(g.begun)
 	switch {
-	case now.Sub(g.progress) > g.silence:
+	case now.Sub(g.progress)-g.asleep > g.silence:
 		return g.silent
 	case g.overdue > 0 && took > g.overdue:
 		return &sessionError{number: ErrorDurationExpired, err: errors.New("the client did not end the test in time")}

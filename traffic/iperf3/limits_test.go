@@ -146,7 +146,7 @@ func TestAServerEndsAtTheLimit(t *testing.T) {
 }
 
 // TestBothEndsCountTheSameBehindAnOmission: a sender that minds the limit has sent that when what is omitted ends, so that the
-// path is empty where both ends begin to count. Whoever receives does not take it for one that is silent.
+// path is empty where both ends begin to count. Whoever receives does not take it for one that is silent: it rests for 0.9 s and more.
 func TestBothEndsCountTheSameBehindAnOmission(t *testing.T) {
 	const bytes = 4 << 20
 	for name, change := range map[string]func(*Options){
@@ -154,11 +154,11 @@ func TestBothEndsCountTheSameBehindAnOmission(t *testing.T) {
 		"blocks of 2 streams": func(o *Options) { o.Blocks, o.Parallel = bytes>>17, 2 },
 		"in bursts":           func(o *Options) { o.Bytes, o.BitsPerSecond, o.Burst = bytes, 400e6, 4 },
 		"of datagrams":        func(o *Options) { o.Protocol, o.Bytes, o.Length, o.BitsPerSecond, o.Burst = UDP, 64<<10, 1024, 50e6, 2 },
-		"reverse":             func(o *Options) { o.Bytes, o.Reverse, o.ReceiveTimeout = bytes, true, 300*time.Millisecond },
+		"reverse":             func(o *Options) { o.Bytes, o.Reverse, o.ReceiveTimeout = bytes, true, 600*time.Millisecond },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := serve(t, ServerOptions{ReceiveTimeout: 300 * time.Millisecond, StallTimeout: 300 * time.Millisecond})
+			h := serve(t, ServerOptions{ReceiveTimeout: 600 * time.Millisecond, StallTimeout: 600 * time.Millisecond})
 			o := h.options()
 			o.Duration, o.Omit = 0, time.Second
 			change(&o)

@@ -265,7 +265,8 @@ func (t *trial) count(from reading) {
 	t.mover.anew()
 	t.mover.limitFrom(from)
 	t.tally.reset(from)
-	t.guard.next = from.at // the limit of what comes may be near
+	t.guard.progress = later(t.guard.progress, from.at) // of what is omitted the sender may have sent all
+	t.guard.next = from.at                              // the limit of what comes may be near
 }
 
 func (t *trial) interval(r reading) {

@@ -134,6 +134,7 @@ func TestWhoIsAtItsLimitIsNotSilent(t *testing.T) {
 		var err error
 		for range 5 {
 			if err == nil {
+				s.guard.next = m.at.Add(time.Second) // it looks in time
 				err = s.check()
 			}
 		}
@@ -143,15 +144,48 @@ func TestWhoIsAtItsLimitIsNotSilent(t *testing.T) {
 	}
 }
 
+// TestWhoCouldNotRunHeardNoSilence: it looks late, and what has come is not read yet.
+func TestWhoCouldNotRunHeardNoSilence(t *testing.T) {
+	test := Test{Protocol: TCP, Duration: time.Minute, Length: 1 << 10}
+	for name, c := range map[string]struct {
+		late time.Duration
+		want error
+	}{
+		"late":    {900 * time.Millisecond, nil},
+		"in time": {0, noneCame},
+	} {
+		streams := []*dataStream{{id: 1}}
+		m := &bothMover{lateMover: lateMover{streams: streams}, at: time.Now()}
+		s := &trial{test: test, server: true, streams: streams, mover: m, tally: newTally(test, streams, m.at), guard: guard{silence: 1500 * time.Millisecond, silent: noneCame}}
+		s.guard.begin(m.at)
+		if err := s.check(); err != nil {
+			t.Fatal(err)
+		}
+		m.still = true
+		s.guard.next = m.at.Add(time.Second)
+		if err := s.check(); err != nil {
+			t.Fatal(err)
+		}
+		s.guard.next = m.at.Add(time.Second - c.late)
+		if err := s.check(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
 // bothMover sends a little in each second, and receives nothing.
 type bothMover struct {
 	lateMover
-	at   time.Time
-	sent uint64
+	at    time.Time
+	sent  uint64
+	still bool
 }
 
 func (m *bothMover) glance() reading {
-	m.at, m.sent = m.at.Add(time.Second), m.sent+1000
+	m.at = m.at.Add(time.Second)
+	if !m.still {
+		m.sent += 1000
+	}
 	return reading{at: m.at, streams: []counts{{bytes: m.sent}, {}}}
 }
 
