@@ -20,12 +20,12 @@ func (r *Receiver) sharePort(ctx context.Context, port int) error {
 		return fmt.Errorf("listening for senders that ask for their data port (-sp): %w", err)
 	}
 	r.share = listener
-	r.sharing.Go(func() { handPortsOut(listener, t.Threads) })
+	r.sharing.Go(func() { handPortsOut(ctx, listener, t.Threads) })
 	return nil
 }
 
 // handPortsOut ends when every port has been taken, or the listener closes. What somebody had who was no sender is the next one's.
-func handPortsOut(listener net.Listener, threads []Thread) {
+func handPortsOut(ctx context.Context, listener net.Listener, threads []Thread) {
 	defer listener.Close()
 	free, left := make(chan int, len(threads)), atomic.Int64{}
 	left.Store(int64(len(threads)))
@@ -48,6 +48,7 @@ func handPortsOut(listener net.Listener, threads []Thread) {
 		}
 		asking.Go(func() {
 			defer conn.Close()
+			defer context.AfterFunc(ctx, func() { conn.Close() })()
 			if !takesPort(conn, port) {
 				free <- port
 			} else if left.Add(-1) == 0 {

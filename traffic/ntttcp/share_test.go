@@ -1,6 +1,7 @@
 package ntttcp
 
 import (
+	"context"
 	"net"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ func TestStrangersTakeNoPort(t *testing.T) {
 	}
 	threads := []Thread{{Port: 6001}, {Port: 6002}}
 	over := make(chan struct{})
-	go func() { defer close(over); handPortsOut(listener, threads) }()
+	go func() { defer close(over); handPortsOut(t.Context(), listener, threads) }()
 	ask := func() net.Conn {
 		conn, err := net.DialTimeout("tcp", listener.Addr().String(), 10*time.Second)
 		if err != nil {
@@ -45,4 +46,32 @@ func TestStrangersTakeNoPort(t *testing.T) {
 		t.Errorf("handed out: %v", got)
 	}
 	<-over
+}
+
+// TestWhoKeepsAPortHoldsNoEndUp: a receiver that is interrupted ends at once.
+func TestWhoKeepsAPortHoldsNoEndUp(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	over := make(chan struct{})
+	go func() { defer close(over); handPortsOut(ctx, listener, []Thread{{Port: 6001}}) }()
+	conn, err := net.DialTimeout("tcp", listener.Addr().String(), 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := readPort(conn); err != nil {
+		t.Fatal(err)
+	}
+	cancelled := time.Now()
+	cancel()
+	listener.Close()
+	<-over
+	if took := time.Since(cancelled); took > replyPatience/2 {
+		t.Errorf("it took %s", took)
+	}
 }
