@@ -5,11 +5,11 @@ import "os"
 // Reserve is files kept for what is opened later. Its zero value has none. One goroutine at a time uses it.
 type Reserve struct{ files []*os.File }
 
-// Take opens so many more, or none; the error is of os.Open (see NoFiles).
+// Take opens so many more, or none; the error is that there are none (see NoFiles).
 func (r *Reserve) Take(n int) error {
 	had := len(r.files)
 	for range n {
-		f, err := os.Open(os.DevNull)
+		f, err := anyFile()
 		if err != nil {
 			for len(r.files) > had {
 				r.GiveUp()

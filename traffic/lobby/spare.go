@@ -37,14 +37,29 @@ func (s *Spare) Accept(listener net.Listener) (conn net.Conn, last bool, err err
 	return conn, err == nil && !had, err
 }
 
-// Restore takes the spare's place again, and tells whether it could be had.
+// Restore takes the spare's place again, and tells whether there was a file for it.
 func (s *Spare) Restore() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil && !s.closed {
-		s.file, _ = os.Open(os.DevNull)
+	if s.file != nil || s.closed {
+		return s.file != nil
 	}
-	return s.file != nil
+	var err error
+	s.file, err = anyFile()
+	return err == nil
+}
+
+// anyFiles are what is opened for the sake of a file's number alone. A root directory of its own (chroot) may be without the first.
+var anyFiles = []string{os.DevNull, "/"}
+
+// anyFile opens one of them. That there is no more is the error; nil without one: nothing of them can be opened here.
+func anyFile() (*os.File, error) {
+	for _, name := range anyFiles {
+		if f, err := os.Open(name); err == nil || NoFiles(err) {
+			return f, err
+		}
+	}
+	return nil, nil
 }
 
 func (s *Spare) giveUp() {
