@@ -3,7 +3,6 @@ package datagram
 import (
 	"math"
 	"math/bits"
-	"runtime"
 	"slices"
 
 	"windtunnel/traffic"
@@ -130,6 +129,16 @@ func (r *receiver) toPoll(may bool, now int64) bool {
 	return polls
 }
 
-// alone tells whether nobody else's figures suffer where this thread keeps its CPU: none of this process, which may have others'
-// tests, and, where there is but one CPU, nobody at all.
-func (r *receiver) alone() bool { return traffic.HotThreads() == 1 && runtime.NumCPU() > 1 }
+// alone tells whether nobody else's figures suffer where this thread keeps its CPU: this process may have others' tests.
+func (r *receiver) alone() bool { return traffic.HotThreads() == 1 }
+
+// newPollTrial is one that has no need to begin where it is not asked for, nor may where the machine has but one CPU, which everything
+// else needs, too. It is the machine's that count, not those that this process may use.
+func newPollTrial(c Config) pollTrial {
+	return pollTrial{over: c.Poll != pollAuto || !severalCPUs()}
+}
+
+func severalCPUs() bool {
+	cpus, err := traffic.Steal()
+	return err == nil && len(cpus) > 1
+}

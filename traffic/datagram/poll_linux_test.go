@@ -2,9 +2,14 @@ package datagram
 
 import (
 	"math"
-	"runtime"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"windtunnel/traffic"
 )
@@ -88,7 +93,7 @@ func autoReceiver(t *testing.T) *receiver {
 
 // TestAReceiverTriesToPoll in the warm-up, where datagrams come one by one.
 func TestAReceiverTriesToPoll(t *testing.T) {
-	if runtime.NumCPU() < 2 {
+	if !severalCPUs() {
 		t.Skip("skip: needs two CPUs")
 	}
 	r := autoReceiver(t)
@@ -120,7 +125,7 @@ func TestAReceiverTriesToPoll(t *testing.T) {
 
 // TestATrialThatIsDisturbed ends without a choice.
 func TestATrialThatIsDisturbed(t *testing.T) {
-	if runtime.NumCPU() < 2 {
+	if !severalCPUs() {
 		t.Skip("skip: needs two CPUs")
 	}
 	for name, disturb := range map[string]func(r *receiver, next func(int, int) bool){
@@ -158,4 +163,38 @@ func TestAReceiverGoesOnPolling(t *testing.T) {
 			t.Errorf("%d: after %d messages of %d datagrams it polls: %t", i, c.messages, c.each, r.calls.polls)
 		}
 	}
+}
+
+// TestAReceiverBoundToOneCPUTriesToPoll: the machine has others.
+func TestAReceiverBoundToOneCPUTriesToPoll(t *testing.T) {
+	if !severalCPUs() {
+		t.Skip("skip: needs two CPUs")
+	}
+	if os.Getenv("BOUND_TO_ONE_CPU") == "" {
+		bound := exec.Command("taskset", "-c", strconv.Itoa(firstCPU(t)), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+		bound.Env = append(os.Environ(), "BOUND_TO_ONE_CPU=yes")
+		if out, err := bound.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	r := autoReceiver(t)
+	if next := decides(t, r); next(8000, 1) || !r.calls.trial.running() {
+		t.Errorf("no trial: %+v", r.calls.trial)
+	}
+}
+
+// firstCPU is one that this process may use.
+func firstCPU(t *testing.T) int {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := range 1024 {
+		if set.IsSet(cpu) {
+			return cpu
+		}
+	}
+	t.Fatal("no CPU")
+	return 0
 }

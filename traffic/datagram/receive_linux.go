@@ -50,7 +50,7 @@ func newIntake(c Config, inlets []*inlet) (*intake, error) {
 	n := max(minIntake, min(intakeMessages, intakeBytes/size))
 	k := &intake{
 		size: size, memory: make([]byte, n*size), headers: make([]traffic.Message, n), vectors: make([]unix.Iovec, n),
-		names: make([]name, n), controls: make([][controlSpace]byte, n),
+		names: make([]name, n), controls: make([][controlSpace]byte, n), trial: newPollTrial(c),
 	}
 	clear(k.memory) // makes it present
 	for i := range k.headers {
