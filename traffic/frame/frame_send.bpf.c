@@ -60,10 +60,13 @@ struct frame_sender {
 	__u64 resume;  /* ns of CLOCK_MONOTONIC until which a pause lasts; 0: there is none */
 	__u64 task;    /* that sends; Go clears it before each run */
 	__u64 runs;    /* of the program in this call of the kernel; Go clears it before */
-	__u64 missed;  /* ps of the rate that were given up at a call's first frame: no thread was there to send */
-	__u64 failed;  /* ns of CLOCK_MONOTONIC at which a frame last found the device down; 0: none did */
+	__u64 missed;  /* ps of the rate that were given up at a call's first frame: no thread was
+			  there to send */
+	__u64 failed;  /* ns of CLOCK_MONOTONIC at which a frame last found the device down; 0: none
+			  did */
 	__u64 taken;   /* frames that the device had taken by then */
-	__u64 down;    /* ns for which it was down: between such frames, where it took none meanwhile */
+	__u64
+	    down; /* ns for which it was down: between such frames, where it took none meanwhile */
 	__u32 current; /* phase of the kernel's present batch of frames */
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
