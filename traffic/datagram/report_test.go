@@ -70,10 +70,10 @@ func TestTheWindowIsThereWhereItsEdgesWereLost(t *testing.T) {
 	}
 }
 
-// TestOneThatFoundAllItAskedForDidNotPoll: it polled in the warm-up, and in the window something had always come, or it slept. Its CPU time
-// says what another's does.
-func TestOneThatFoundAllItAskedForDidNotPoll(t *testing.T) {
-	_, receive := pair(t, nil)
+// receiving is a receiver's run whose engine stands and has not begun.
+func receiving(t *testing.T, load result.Options) *run {
+	t.Helper()
+	_, receive := pair(t, load)
 	if err := receive.await(t.Context(), time.Now().Add(5*time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +82,15 @@ func TestOneThatFoundAllItAskedForDidNotPoll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
-	r := &run{worker: receive, session: receive.session, engine: e, sends: sends, receives: receives, when: soon()}
+	t.Cleanup(e.Close)
+	return &run{worker: receive, session: receive.session, engine: e, sends: sends, receives: receives, when: soon()}
+}
+
+// TestOneThatFoundAllItAskedForDidNotPoll: it polled in the warm-up, and in the window something had always come, or it slept. Its CPU time
+// says what another's does.
+func TestOneThatFoundAllItAskedForDidNotPoll(t *testing.T) {
+	r := receiving(t, nil)
+	e := r.engine
 	e.threads[0].receive.polled.Store(true)
 	for vain, want := range map[time.Duration]bool{0: false, time.Second: true} {
 		r.began, r.ended = e.Snapshot(), e.Snapshot()
@@ -96,17 +103,8 @@ func TestOneThatFoundAllItAskedForDidNotPoll(t *testing.T) {
 
 // TestAFlowThatNeverCameHasNoJitter: what one of two flows tells is not halved.
 func TestAFlowThatNeverCameHasNoJitter(t *testing.T) {
-	_, receive := pair(t, result.Options{"flows": 2, "threads": 2})
-	if err := receive.await(t.Context(), time.Now().Add(5*time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	flows, sends, receives := receive.session.engineFlows(traffic.Receive)
-	e, err := NewEngine(flows, receive.load.config(receive.session.key, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	r := &run{worker: receive, session: receive.session, engine: e, sends: sends, receives: receives, when: soon()}
+	r := receiving(t, result.Options{"flows": 2, "threads": 2})
+	e := r.engine
 	r.began, r.ended = e.Snapshot(), e.Snapshot()
 	last := e.Snapshot()
 	last.Flows[0].Jitter, last.Flows[0].Backlog, last.Flows[0].Marked[markWindow].Packets = 100e-6, 10e-3, 1000

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -10,15 +11,22 @@ import (
 	"windtunnel/traffic"
 )
 
-// TestWhatAThreadSleptThroughIsMissed: what its bucket lost while the thread slept, and not while its socket was full.
-func TestWhatAThreadSleptThroughIsMissed(t *testing.T) {
-	near, far := connected(t, 1)
-	defer far[0].Close()
+// sending is a flow that sends, and its far end.
+func sending(t *testing.T) (f *flow, far net.Conn) {
+	t.Helper()
+	near, fars := connected(t, 1)
+	t.Cleanup(func() { fars[0].Close() })
 	f, err := takeOver(Flow{near[0], traffic.Send}, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.close()
+	t.Cleanup(f.close)
+	return f, fars[0]
+}
+
+// TestWhatAThreadSleptThroughIsMissed: what its bucket lost while the thread slept, and not while its socket was full.
+func TestWhatAThreadSleptThroughIsMissed(t *testing.T) {
+	f, far := sending(t)
 	if err := unix.SetNonblock(int(f.fd), true); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +44,7 @@ func TestWhatAThreadSleptThroughIsMissed(t *testing.T) {
 		next, _, _ = paced.piece(f, now)
 	}
 	paced.piece(f, now+time.Second.Nanoseconds())
-	go io.Copy(io.Discard, far[0])
+	go io.Copy(io.Discard, far)
 	for took := uintptr(0); took == 0; {
 		_, took, _ = paced.piece(f, now+time.Second.Nanoseconds())
 	}
@@ -56,13 +64,7 @@ func TestPartsOfAMessageWaitForNoAcknowledgement(t *testing.T) {
 		rate    float64
 		delay   bool
 	}{"parts": {128 << 10, 10e6, false}, "parts that fill segments": {1 << 20, 10e9, true}, "whole messages": {1000, 10e6, true}} {
-		near, far := connected(t, 1)
-		defer far[0].Close()
-		f, err := takeOver(Flow{near[0], traffic.Send}, Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.close()
+		f, _ := sending(t)
 		paceByBucket([]*flow{f}, Config{Message: c.message, BitsPerSecond: c.rate}, "")
 		if nodelay, err := unix.GetsockoptInt(int(f.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY); err != nil || nodelay == 0 != c.delay {
 			t.Errorf("%s: TCP_NODELAY is %d, %v", name, nodelay, err)
@@ -73,13 +75,7 @@ func TestPartsOfAMessageWaitForNoAcknowledgement(t *testing.T) {
 // TestTheKernelsBurstsAreOfTheirPackets: the least one is two packets, which over loopback are a megabit. At 3 Mbit/s it lasted for 350 ms,
 // and was told as ten segments of Ethernet.
 func TestTheKernelsBurstsAreOfTheirPackets(t *testing.T) {
-	near, far := connected(t, 1)
-	defer far[0].Close()
-	f, err := takeOver(Flow{near[0], traffic.Send}, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.close()
+	f, _ := sending(t)
 	for rate, bucket := range map[float64]bool{3e6: true, 30e6: false} {
 		kept, err := pace([]*flow{f}, Config{Message: 8 << 10, BitsPerSecond: rate})
 		if err != nil || kept.method == methodBucket != bucket || !bucket && kept.burst < 100<<10 {
