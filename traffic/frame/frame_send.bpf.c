@@ -65,8 +65,7 @@ struct frame_sender {
 	__u64 failed;  /* ns of CLOCK_MONOTONIC at which a frame last found the device down; 0: none
 			  did */
 	__u64 taken;   /* frames that the device had taken by then */
-	__u64
-	    down; /* ns for which it was down: between such frames, where it took none meanwhile */
+	__u64 down;    /* ns between such frames, where the device took none meanwhile */
 	__u32 current; /* phase of the kernel's present batch of frames */
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
