@@ -187,8 +187,11 @@ func result(before, after core.Totals) string {
 	return "forwarded"
 }
 
+// totals are those of all that has come out: a core writes its accounts after it has sent, so the rounds under way are
+// waited for.
 func (b *bed) totals(t *testing.T) core.Totals {
 	t.Helper()
+	b.here.Must("waiting for the rounds under way", b.plane.Quiesce())
 	totals, err := b.plane.Totals()
 	if err != nil {
 		t.Fatal(err)
