@@ -3,6 +3,7 @@ package frame
 import (
 	"errors"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,8 +47,8 @@ func TestAPacketSocketOutlivesADeviceThatGoesDown(t *testing.T) {
 		}
 		send(10, 1, 1, 0)
 		send(200, 1, 2, 190*time.Millisecond)
-		if err := p.probe(1); err != unix.ENETDOWN {
-			t.Logf("a probe of a device that is down: %v", err)
+		if err := p.probe(1); !errors.Is(err, unix.ENETDOWN) {
+			t.Errorf("a probe of a device that is down: %v", err)
 		}
 		if err := netlink.LinkSetUp(link); err != nil {
 			t.Error(err)
@@ -55,6 +56,31 @@ func TestAPacketSocketOutlivesADeviceThatGoesDown(t *testing.T) {
 		}
 		p.setPhase(window)
 		send(310, 2, 2, 300*time.Millisecond)
+	})
+}
+
+// TestAPacketSocketTellsOfALoweredMTU: the system's own words, "message too long", do not say of what.
+func TestAPacketSocketTellsOfALoweredMTU(t *testing.T) {
+	needsRoot(t)
+	inNamespace(t, func() {
+		link, err := netlink.LinkByName("lo")
+		if err == nil {
+			err = errors.Join(netlink.LinkSetUp(link), netlink.LinkSetMTU(link, 500))
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		four := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		p, err := newPacketSocket(testHeader(four, 40000, 7, 1000, false), device{index: 1, name: "lo", loopback: true}, 0, 1)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer p.close()
+		if err := p.probe(1); !errors.Is(err, unix.EMSGSIZE) || !strings.Contains(err.Error(), "MTU") {
+			t.Error(err)
+		}
 	})
 }
 

@@ -109,11 +109,23 @@ func (p *packetSocket) work() error {
 		switch errno {
 		case 0, unix.EAGAIN, unix.EINTR:
 		default:
-			return fmt.Errorf("sending frames by AF_PACKET: %w", errno)
+			return notSent(errno)
 		}
 		p.stopped.Sleep(wait)
 	}
 	return nil
+}
+
+// notSent says what a send's error means (net/packet/af_packet.c, packet_snd).
+func notSent(errno syscall.Errno) error {
+	why := ""
+	switch errno {
+	case unix.EMSGSIZE:
+		why = ": the interface's MTU is smaller than these frames need; was it lowered meanwhile?"
+	case unix.ENXIO, unix.ENODEV:
+		why = ": the interface is gone"
+	}
+	return fmt.Errorf("sending frames by AF_PACKET: %w%s", errno, why)
 }
 
 const burstCalls = 1 << 12
@@ -282,7 +294,7 @@ func (p *packetSocket) probe(frames int) error {
 	}()
 	for left := frames; left > 0; left -= packetBatch {
 		if errno := p.send(min(left, packetBatch), 0); errno != 0 {
-			return fmt.Errorf("sending frames by AF_PACKET: %w", errno)
+			return notSent(errno)
 		}
 	}
 	return nil
