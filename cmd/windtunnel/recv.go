@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -74,6 +75,9 @@ func (f recvFlags) run(ctx context.Context, s streams) error {
 	if err == nil {
 		err = config.Check()
 	}
+	if err == nil {
+		err = f.canBind(ctx)
+	}
 	if err != nil {
 		return refused(err)
 	}
@@ -87,6 +91,29 @@ func (f recvFlags) run(ctx context.Context, s streams) error {
 		return coded{exitInterrupted, errors.New("stopped")}
 	}
 	return ended(err)
+}
+
+// canBind tells why nothing can listen on --bind, once for all protocols and before any of them says it in its own words.
+func (f recvFlags) canBind(ctx context.Context) error {
+	if f.bind == "" {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(f.bind); err == nil {
+		return fmt.Errorf("--bind %s has a port; write --bind %s --port %s, where the port is that of windtunnel's senders", result.Clean(f.bind), result.Clean(host), result.Clean(port))
+	}
+	if wrong := traffic.BadZone(f.bind); wrong != "" {
+		return fmt.Errorf("--bind: %s", wrong)
+	}
+	socket, err := traffic.ListenPacket(ctx, net.ListenConfig{}, "udp", f.bind, "0")
+	switch {
+	case err == nil:
+		return socket.Close()
+	case errors.As(err, new(*net.DNSError)):
+		return fmt.Errorf("--bind %s is no IP, and no name of one here", result.Clean(f.bind))
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("--bind %s is no address of this host; write one that is, or leave --bind away for all", result.Clean(f.bind))
+	}
+	return fmt.Errorf("--bind %s: %w", result.Clean(f.bind), err)
 }
 
 // config reads the flags.

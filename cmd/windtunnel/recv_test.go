@@ -27,6 +27,23 @@ func TestNoBytesAreNoBound(t *testing.T) {
 	}
 }
 
+// TestWhereNothingCanListen is said once, before any protocol tries.
+func TestWhereNothingCanListen(t *testing.T) {
+	for bind, want := range map[string]string{
+		"127.0.0.1:5201": "--bind 127.0.0.1 --port 5201",
+		"[::1]:5201":     "--bind ::1 --port 5201",
+		"fe80::1":        "say by which interface",
+		"192.0.2.1":      "no address of this host",
+		"no name":        "no IP, and no name of one",
+	} {
+		flags := recvFlags{bind: bind, port: 5210, maxClients: 1, maxTime: "10s"}
+		err := flags.run(t.Context(), streams{out: io.Discard, err: io.Discard})
+		if known := (coded{}); !errors.As(err, &known) || known.code != exitRefused || !strings.Contains(err.Error(), want) {
+			t.Errorf("--bind %s: %v", bind, err)
+		}
+	}
+}
+
 // TestAReaderThatLeftEndsNoReceiver: `recv --json | head -1` goes on for its senders. By default the first line that nobody reads
 // would kill a program at its standard output.
 func TestAReaderThatLeftEndsNoReceiver(t *testing.T) {

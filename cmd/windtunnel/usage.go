@@ -23,8 +23,18 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(names) == 0:
 			return fmt.Errorf("%s takes no argument, and %q is one; `%s --help` lists its flags", c.CommandPath(), result.Clip(args[0]), c.CommandPath())
 		}
-		return fmt.Errorf("%s takes %s%s, not %d; `%s --help` has examples", c.CommandPath(), many, strings.Join(names, " "), len(args), c.CommandPath())
+		return fmt.Errorf("%s takes %s%s, not %d; %s`%s --help` has examples", c.CommandPath(), many, strings.Join(names, " "), len(args), strayValue(args), c.CommandPath())
 	}
+}
+
+// strayValue says how a switch gets its value, where one stands among the arguments: a switch takes none from behind a space.
+func strayValue(args []string) string {
+	for _, arg := range args {
+		if _, err := strconv.ParseBool(arg); err == nil && len(arg) > 1 { // 1 and 0 may be hosts (inet_aton)
+			return fmt.Sprintf("a switch takes its value behind a =, as in --nodelay=%s; ", arg)
+		}
+	}
+	return ""
 }
 
 // unknownCommand says in place of the library's words what was meant, and what there is. Other errors stay.

@@ -33,3 +33,16 @@ func TestExamplesOfHelpHold(t *testing.T) {
 		t.Errorf("only %d examples are of shipped suites", planned)
 	}
 }
+
+// TestAValueBehindASwitch is told as that.
+func TestAValueBehindASwitch(t *testing.T) {
+	for args, want := range map[string]string{
+		"send --nodelay false 127.0.0.1": "--nodelay=false",
+		"send --nodelay 127.0.0.1 ::1":   "HOST, not 2; `windtunnel send --help`",
+	} {
+		var out, said bytes.Buffer
+		if code := windtunnel(strings.Fields(args), nil, &out, &said); code != exitRefused || !strings.Contains(said.String(), want) {
+			t.Errorf("%s ends with %d: %s", args, code, said.String())
+		}
+	}
+}
