@@ -196,8 +196,8 @@ const fewDatagrams = 200
 // betweenMarks replaces the schedule's window by the time from the first datagram
 // of the sender's window to the first after it, as they left or came: the ends'
 // clocks began apart, and the datagrams that are counted are those. Where the first
-// ones of a mark were lost, the window is longer or shorter by as much as those that
-// came left after them. Few datagrams tell no time: a second of three a second would
+// ones of a mark were lost, or the sender stood still or had no way to the peer when it
+// began, the window is longer or shorter by as much as those that came left after it. Few datagrams tell no time: a second of three a second would
 // be 0.67 or 1.33 s.
 func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	from, allFrom := r.engine.seenMark(role, markWindow)
@@ -206,13 +206,18 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 		return
 	}
 	seconds := time.Duration(to.at - from.at).Seconds()
+	left := time.Duration(to.sent - from.sent)
+	if role == traffic.Send {
+		left = time.Duration(to.at - from.at)
+	}
 	whole := role == traffic.Send || r.begins(from, markWindow) && r.begins(to, markTail)
-	if !whole {
-		left := time.Duration(to.sent - from.sent)
-		seconds += (r.when.Window - left).Seconds()
-		if left < 0 || left > 2*r.when.Window || seconds <= 0 { // no sender of ours, or its short times have wrapped
-			return
-		}
+	credible := left >= 0 && left <= 2*r.when.Window // else no sender of ours, or its short times have wrapped
+	if apart := r.when.Window - left; credible && (!whole || apart.Abs() > r.silence(end.Packets)) {
+		whole = false
+		seconds += apart.Seconds()
+	}
+	if !whole && !credible || seconds <= 0 {
+		return
 	}
 	if whole && allFrom && allTo {
 		end.CPUSeconds = max(0, (to.cpu - from.cpu).Seconds())
@@ -224,6 +229,12 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 		end.Arrived.PollSeconds *= seconds / end.WindowSeconds
 	}
 	end.WindowSeconds = seconds
+}
+
+// silence is how much longer or shorter than the schedule a sender's window may be by what it does: its calls end by patience, and datagrams
+// at times of Poisson are ten times the mean apart once in 22,000 (e^10). Of a longer one it stood still at an edge.
+func (r *run) silence(packets uint64) time.Duration {
+	return 5*patience/2 + 10*r.when.Window/time.Duration(max(packets, 1))
 }
 
 // begins tells whether a mark's first datagram that came is its flow's first, so that none was lost before it.

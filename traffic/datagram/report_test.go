@@ -70,6 +70,37 @@ func TestTheWindowIsThereWhereItsEdgesWereLost(t *testing.T) {
 	}
 }
 
+// TestASenderThatStoodStillAtAnEdge had no way to its peer, or was suspended: all that it sent came, and its window was of 10 s.
+func TestASenderThatStoodStillAtAnEdge(t *testing.T) {
+	const first, sent = 40, 10000
+	at := func(ms int64, seq uint64) seen {
+		return seen{at: ms*1e6 + 77e9, yes: true, seq: seq, sent: ms * 1e6}
+	}
+	for name, c := range map[string]struct {
+		from, to int64 // ms
+		want     float64
+	}{
+		"as it should be":             {0, 10000, 10},
+		"a call that waited for room": {150, 10000, 9.85},
+		"none in the first 3 s":       {3000, 10000, 10},
+		"none behind the last":        {0, 12000, 10},
+		"at both":                     {1000, 11500, 10},
+		"a sender that is not ours":   {0, 30000, 30},
+	} {
+		r := &run{peerSent: totals{{first, sent, 100}}, when: traffic.Schedule{Window: 10 * time.Second}}
+		in, out := &receiver{}, &sender{}
+		in.seen[markWindow], in.seen[markTail] = at(c.from, first), at(c.to, first+sent)
+		out.seen = in.seen
+		for role, one := range map[traffic.Role]*thread{traffic.Receive: {receive: in}, traffic.Send: {send: out}} {
+			r.engine = &Engine{threads: []*thread{one}}
+			end := result.PairEnd{WindowSeconds: 10, Packets: sent}
+			if r.betweenMarks(&end, role); end.WindowSeconds < c.want-1e-9 || end.WindowSeconds > c.want+1e-9 {
+				t.Errorf("%s, %s: the window took %g s, want %g", name, role, end.WindowSeconds, c.want)
+			}
+		}
+	}
+}
+
 // receiving is a receiver's run whose engine stands and has not begun.
 func receiving(t *testing.T, load result.Options) *run {
 	t.Helper()
