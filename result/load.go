@@ -75,6 +75,9 @@ type Arrived struct {
 	Polled bool `json:"polled,omitempty"`
 	// PollSeconds is for how long it asked and found nothing, summed over its threads: part of the end's CPU time, and no work.
 	PollSeconds float64 `json:"poll_seconds,omitempty"`
+	// StoodSeconds is for how long its threads stood still, on the mean: the program was stopped, or had no CPU. What came meanwhile waited
+	// in its sockets, and is of a longer window or lost.
+	StoodSeconds float64 `json:"stood_seconds,omitempty"`
 	// PollGain is how many times as many bytes a second came in the warm-up while it polled as while it slept; 0: not tried.
 	PollGain float64 `json:"poll_gain,omitempty"`
 	// Untold are the figures that whoever counted does not tell: they are not 0.

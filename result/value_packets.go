@@ -78,6 +78,7 @@ func (t Trial) Arrivals() (Arrived, bool) {
 			sum.Raised = sum.Raised || a.Raised
 			sum.Polled = sum.Polled || a.Polled
 			sum.PollSeconds += a.PollSeconds
+			sum.StoodSeconds += a.StoodSeconds
 			sum.PollGain = max(sum.PollGain, a.PollGain)
 			sum.Untold = append(sum.Untold, a.Untold...)
 		}

@@ -45,6 +45,7 @@ type evidence struct {
 	held           float64 // of the rate, what was not sent as the sockets were full (result.Offered.HeldSeconds)
 	away           float64 // of the window, in which the sender's system had no way to the receiver
 	awayWhy        string
+	stood          float64 // of the window, in which the receiver's threads stood still
 	queued         float64 // by how much a queue on the way grew, of the window
 	bucket         bool    // the sender's threads keep the rate, by token buckets
 	kernelPaces    bool    // the kernel does, of what they hand over ahead
@@ -83,6 +84,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		e.loss = float64(a.Lost-a.Waited()) / float64(a.Expected)
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
 		e.queued = a.Backlog / receiver.WindowSeconds
+		e.stood = a.StoodSeconds / receiver.WindowSeconds
 	}
 	if o := sender.Offered; o != nil {
 		e.offered(*o, sender)

@@ -71,6 +71,7 @@ var rules = []struct {
 	{result.RateReached, evidence.kept},
 	{result.ReceiverLimited, evidence.overflowed},
 	{result.ReceiverLimited, evidence.drowned},
+	{result.ReceiverLimited, evidence.stoodStill},
 	{result.GeneratorLimited, evidence.crowded},
 	{result.PathLimited, evidence.leaky},
 	{result.PathLimited, evidence.wasAway},
@@ -139,6 +140,19 @@ func (e evidence) drowned() string {
 		return ""
 	}
 	return fmt.Sprintf("%s of the packets were lost while the receiver's threads were busy %s", percent(e.loss), busyWords(e.receiver, e.receiverMost))
+}
+
+// stoodStill: what came while the receiver's program was stopped was read late, so that its window is longer, or found its sockets full.
+func (e evidence) stoodStill() string {
+	short, least := 1.0, waiting
+	if e.target > 0 {
+		short = 1 - e.received/e.due
+		least = short / 2
+	}
+	if e.stood == 0 || short <= 1-reached || e.stood < least {
+		return ""
+	}
+	return fmt.Sprintf("the receiver's threads stood still for %s of the time: its program was stopped, or had no CPU", percent(e.stood))
 }
 
 // crowded: a program of others that polls on a CPU which it shares gets what is left of that, and so shows no path's rate. What was

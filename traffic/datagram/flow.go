@@ -112,6 +112,7 @@ type Snapshot struct {
 	Send    traffic.CrewTime
 	Receive traffic.CrewTime
 	Vain    time.Duration // for how long receiving threads polled and found nothing, summed over them; no more than their CPU time
+	Stood   time.Duration // for how long receiving threads stood still, summed over them
 	Missed  time.Duration // how much of the rate was never sent because threads woke too late, summed over them
 	Flows   []FlowCounts
 }

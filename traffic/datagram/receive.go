@@ -24,6 +24,8 @@ type receiver struct {
 	calls  *intake          // the memory and the form of a call
 	raised atomic.Bool      // its thread took a higher priority
 	polled atomic.Bool      // its thread polled
+	alive  int64            // when it was last known to run, ns
+	stood  atomic.Int64     // ns for which it did not, though nothing it does takes so long
 	vain   atomic.Int64     // ns in which it did, and found nothing
 	gain   atomic.Uint64    // bits of a float64: what came while it tried to, by what came while it did not; 0: not tried
 }
@@ -79,6 +81,7 @@ func (r *receiver) burst() (moved bool, err error) {
 	clock := r.engine.clock
 	now := clock.now()
 	for until := now + burstNS; now < until && !r.engine.stop.Load(); now = clock.now() {
+		r.live(now)
 		n, err := r.turn()
 		if err != nil {
 			return moved, err
@@ -89,6 +92,15 @@ func (r *receiver) burst() (moved bool, err error) {
 		moved = true
 	}
 	return moved, nil
+}
+
+// live notes that the thread runs. Its calls end by patience: where it was away for longer, the program was stopped (or had no CPU), and
+// what came meanwhile lay in the sockets.
+func (r *receiver) live(now int64) {
+	if away := now - r.alive; r.alive > 0 && away > 2*patience.Nanoseconds() {
+		r.stood.Add(away - patience.Nanoseconds())
+	}
+	r.alive = now
 }
 
 // message takes what one message brought: one datagram, or an aggregate of

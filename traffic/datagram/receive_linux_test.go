@@ -141,6 +141,17 @@ func TestAReceiverThatPolls(t *testing.T) {
 	<-done
 }
 
+// TestAReceiverKnowsThatItStoodStill: calls end by patience, and what is longer between two of them was none.
+func TestAReceiverKnowsThatItStoodStill(t *testing.T) {
+	r := &receiver{}
+	for _, ms := range []int64{5000, 5001, 5101, 5250, 8350, 8400} {
+		r.live(ms * time.Millisecond.Nanoseconds())
+	}
+	if stood := time.Duration(r.stood.Load()); stood != 3*time.Second {
+		t.Errorf("it was stopped for 3 s within a call, and stood for %s", stood)
+	}
+}
+
 func pollAndSleep(t *testing.T, out *net.UDPConn, r *receiver) {
 	r.calls.polls, r.calls.swift.is = true, true
 	send := func() {

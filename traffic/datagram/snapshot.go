@@ -20,6 +20,7 @@ func (e *Engine) Snapshot() Snapshot {
 			s.Missed += time.Duration(t.send.missed.Load())
 		} else {
 			s.Receive.Add(spent)
+			s.Stood += time.Duration(t.receive.stood.Load())
 			s.Vain += time.Duration(t.receive.vain.Load())
 		}
 	}
