@@ -73,6 +73,9 @@ func TestASenderOutlivesALinkThatGoesDown(t *testing.T) {
 			if err := u.engine.Snapshot().away(); err != nil {
 				t.Errorf("though there is a way again: %v", err)
 			}
+			if lags := u.lag[0].Histogram(); lags.Count != 2 {
+				t.Errorf("%d lags of two sends by which something left", lags.Count)
+			}
 		})
 	}
 }

@@ -112,7 +112,7 @@ func (s *sender) burst() error {
 			s.dropSpent()
 			return nil
 		}
-		s.note(now, release)
+		s.note(now)
 		if s.pacer.left == 0 {
 			s.turn = (s.turn + 1) % len(s.flows)
 		}
@@ -124,26 +124,22 @@ func (s *sender) burst() error {
 	return nil
 }
 
-// note records a send's lag, and sees a new mark.
-func (s *sender) note(now, release int64) {
-	if mark := s.engine.markAt(now); mark != s.mark || !s.seen[mark].yes {
-		s.mark = mark
-		s.thread.clock.Sample()
-		s.thread.latch.lock()
-		if first := &s.seen[mark]; !first.yes {
-			*first = seen{at: now, cpu: s.thread.clock.CPU(), yes: true}
-		}
-		if s.lag[mark] != nil {
-			s.lag[mark].Reset()
-		}
-		s.thread.latch.unlock()
-	}
-	if s.lag[s.mark] == nil {
+// note sees a new mark.
+func (s *sender) note(now int64) {
+	mark := s.engine.markAt(now)
+	if mark == s.mark && s.seen[mark].yes {
 		return
 	}
+	s.mark = mark
+	s.thread.clock.Sample()
 	s.thread.latch.lock()
-	s.lag[s.mark].Record(now - release)
-	s.thread.latch.unlock()
+	defer s.thread.latch.unlock()
+	if first := &s.seen[mark]; !first.yes {
+		*first = seen{at: now, cpu: s.thread.clock.CPU(), yes: true}
+	}
+	if s.lag[mark] != nil {
+		s.lag[mark].Reset()
+	}
 }
 
 // send lets n datagrams of a flow leave. What the system turned away for want
@@ -154,6 +150,9 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	sent, calls, refused, err := s.batch.transmit(f, n)
 	f.budget.GiveBack(int64(n - sent))
 	s.thread.latch.lock()
+	if lag := s.lag[s.mark]; lag != nil && sent > 0 { // of a send by which nothing left it would be nobody's
+		lag.Record(now - release)
+	}
 	f.seq += uint64(sent)
 	f.counts.Packets += uint64(sent)
 	outlived := f.outlives(err)
