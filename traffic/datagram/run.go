@@ -60,8 +60,8 @@ func (r *run) drive() (result.PairEnd, error) {
 		early = r.blame(late)
 	}
 	end := r.report()
-	if early == nil && r.receives > 0 && r.taken(&end).Packets == 0 {
-		early = traffic.ErrNothing
+	if early == nil {
+		early = r.nothing(&end)
 	}
 	if early != nil {
 		end.Error = early.Error()
@@ -69,9 +69,22 @@ func (r *run) drive() (result.PairEnd, error) {
 	return end, r.ctx.Err()
 }
 
-// taken is the part of the report that was received.
-func (r *run) taken(end *result.PairEnd) *result.PairEnd {
-	if end.Opposite != nil && r.worker.role == traffic.Send {
+// nothing says why a window has no datagram, as far as this end knows, nil of one that has.
+func (r *run) nothing(end *result.PairEnd) error {
+	perSecond := r.engine.config.packetsPerSecond() * float64(r.load().flows)
+	due := perSecond * r.when.Window.Seconds()
+	switch {
+	case r.sends > 0 && due > 0 && due < 1 && r.part(end, traffic.Send).Packets == 0:
+		return fmt.Errorf("no datagram was due in the window: at %.3g a second it must be longer", perSecond)
+	case r.receives > 0 && r.part(end, traffic.Receive).Packets == 0:
+		return traffic.ErrNothing
+	}
+	return nil
+}
+
+// part is that of the report which was sent, or received.
+func (r *run) part(end *result.PairEnd, role traffic.Role) *result.PairEnd {
+	if end.Opposite != nil && r.worker.role != role {
 		return end.Opposite
 	}
 	return end

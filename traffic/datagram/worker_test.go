@@ -101,6 +101,23 @@ func runPair(t *testing.T, o result.Options) (s, r result.PairEnd, send, receive
 	}
 }
 
+// TestNothingWasDue: the first of two seconds leaves in the warm-up, and the path is not to blame.
+func TestNothingWasDue(t *testing.T) {
+	for _, direction := range directions {
+		send, receive := pair(t, result.Options{"packets": 0.5, "direction": direction})
+		atSender, atReceiver := runBoth(t.Context(), send, receive, soon())
+		if direction == reverse {
+			atSender, atReceiver = atReceiver, atSender
+		}
+		if says := atSender.end.Error; says != "no datagram was due in the window: at 0.5 a second it must be longer" {
+			t.Errorf("%s: %q", direction, says)
+		}
+		if says := atReceiver.end.Error; direction != both && says != traffic.ErrNothing.Error() {
+			t.Errorf("%s: the receiver says %q", direction, says)
+		}
+	}
+}
+
 func TestEveryDatagramHasAFate(t *testing.T) {
 	cases := map[string]result.Options{
 		"defaults":          {},

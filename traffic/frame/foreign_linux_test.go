@@ -189,6 +189,9 @@ func TestForeignTardy(t *testing.T) {
 			t.Errorf("%g: %v", wait, err)
 		}
 	}
+	if err := silent(result.PairEnd{WindowSeconds: 2, Offered: &result.Offered{TargetPacketsPerSecond: 0.1}}); !strings.Contains(err.Error(), "at 0.1 a second") {
+		t.Errorf("at a rate at which none is due: %v", err)
+	}
 }
 
 // TestForeignSent: a line is a sum, or none.

@@ -173,6 +173,9 @@ func tardy(e mover, c *course) error {
 
 // silent says of a window without a frame what is known of why.
 func silent(end result.PairEnd) error {
+	if rate := end.Offered.TargetPacketsPerSecond; rate > 0 && rate*end.WindowSeconds < 1 {
+		return fmt.Errorf("no frame was due in the window: at %.3g a second it must be longer", rate)
+	}
 	if share := end.Offered.WaitSeconds / end.WindowSeconds; share >= starving {
 		return fmt.Errorf("no frame was sent in the window, and for %.0f %% of it the sender's threads could run and had no CPU: let nothing else use the machine, or give its node more CPUs", 100*min(1, share))
 	}
