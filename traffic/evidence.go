@@ -45,7 +45,8 @@ type evidence struct {
 	held           float64 // of the rate, what was not sent as the sockets were full (result.Offered.HeldSeconds)
 	away           float64 // of the window, in which the sender's system had no way to the receiver
 	awayWhy        string
-	stood          float64 // of the window, in which the receiver's threads stood still
+	stood          float64 // of the receiver's window, in which its threads stood still
+	longer         float64 // of that window, by how much it is longer than the sender's
 	queued         float64 // by how much a queue on the way grew, of the window
 	bucket         bool    // the sender's threads keep the rate, by token buckets
 	kernelPaces    bool    // the kernel does, of what they hand over ahead
@@ -85,6 +86,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
 		e.queued = a.Backlog / receiver.WindowSeconds
 		e.stood = a.StoodSeconds / receiver.WindowSeconds
+		e.longer = max(0, 1-sender.WindowSeconds/receiver.WindowSeconds)
 	}
 	if o := sender.Offered; o != nil {
 		e.offered(*o, sender)

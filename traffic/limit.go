@@ -142,14 +142,10 @@ func (e evidence) drowned() string {
 	return fmt.Sprintf("%s of the packets were lost while the receiver's threads were busy %s", percent(e.loss), busyWords(e.receiver, e.receiverMost))
 }
 
-// stoodStill: what came while the receiver's program was stopped was read late, so that its window is longer, or found its sockets full.
+// stoodStill: what came while the receiver's program was stopped it read late, and where that was at the window's end, its window is so
+// much longer. (Within the window it misses nothing, or its sockets overflowed, which is known.)
 func (e evidence) stoodStill() string {
-	short, least := 1.0, waiting
-	if e.target > 0 {
-		short = 1 - e.received/e.due
-		least = short / 2
-	}
-	if e.stood == 0 || short <= 1-reached || e.stood < least {
+	if e.longer <= 1-reached || e.stood < e.longer/2 {
 		return ""
 	}
 	return fmt.Sprintf("the receiver's threads stood still for %s of the time: its program was stopped, or had no CPU", percent(e.stood))

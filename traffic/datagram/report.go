@@ -138,8 +138,9 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	arrived.Method, arrived.Why = r.engine.Receiving()
 	arrived.Raised, arrived.PollGain = r.engine.Raised(), r.engine.PollGain()
 	arrived.PollSeconds = (r.ended.Vain - r.began.Vain).Seconds()
-	arrived.Polled = r.engine.Polled() && arrived.PollSeconds > 0                             // else its CPU time in the window says what another's does
-	arrived.StoodSeconds = (last.Stood - r.began.Stood).Seconds() / float64(r.load().threads) // a thread notes it when it goes on, which may be behind the window
+	arrived.Polled = r.engine.Polled() && arrived.PollSeconds > 0 // else its CPU time in the window says what another's does
+	// A thread notes it when it goes on, which may be behind the window.
+	arrived.StoodSeconds = (last.Stood - r.began.Stood).Seconds() / float64(r.load().threads)
 	spent := r.ended.Receive.Since(r.began.Receive)
 	end.CPUSeconds, end.BusiestSeconds = spent.CPU.Seconds(), spent.Busiest().Seconds()
 	if spent.Wait > 0 {
