@@ -81,7 +81,7 @@ func TestPollHugePages(t *testing.T) {
 	a.awaitMore("vm2")
 	lab.Await(t, "packets come to the switch", func() bool { return b.vif("vm1").Rx.Packets > enough })
 	pid := a.pollPID()
-	a.Must("killing the process", unix.Kill(pid, unix.SIGSTOP)) // so that it cannot clear up
+	lab.Stop(t, pid) // so that it cannot clear up
 	a.signal(syscall.SIGKILL)
 	a.Must("killing the process", unix.Kill(pid, unix.SIGKILL))
 	b.end() // it has the memory, too

@@ -167,7 +167,7 @@ func TestPollMissed(t *testing.T) {
 	}
 	seen := func() uint64 { return b.a.vif("a1").Rx.Packets + missed() }
 	before, pid, from := seen(), b.a.pollPID(), udpSocket(t, b.a1, 0)
-	b.a.Must("stopping the process", unix.Kill(pid, unix.SIGSTOP))
+	lab.Stop(t, pid)
 	for range sent {
 		from.WriteToUDPAddrPort([]byte("more"), netip.AddrPortFrom(b.b1.address, 9))
 	}
@@ -200,7 +200,7 @@ func TestPollKilled(t *testing.T) {
 func TestPollStopped(t *testing.T) {
 	b := pollBed(t, config.MPLSoUDP)
 	pid := b.a.pollPID()
-	b.a.Must("stopping the process", unix.Kill(pid, unix.SIGSTOP))
+	lab.Stop(t, pid)
 	b.a.signal(syscall.SIGKILL)
 	lab.Await(t, "the process has ended", func() bool { return !exists(pid) })
 }

@@ -213,7 +213,7 @@ func TestPollVhostKilled(t *testing.T) {
 	n := vhostNode(t, config.VhostServer)
 	n.runPoll()
 	pid := n.pollPID()
-	n.Must("killing the process", unix.Kill(pid, unix.SIGSTOP)) // so that it cannot clear up
+	lab.Stop(t, pid) // so that it cannot clear up
 	n.signal(syscall.SIGKILL)
 	n.Must("killing the process", unix.Kill(pid, unix.SIGKILL))
 	lab.Await(t, "the process has ended", func() bool { return !exists(pid) })

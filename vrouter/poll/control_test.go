@@ -33,7 +33,7 @@ func TestNoAnswer(t *testing.T) {
 	defer p.mu.Unlock()
 	first := p.process
 	first.waits = 50 * time.Millisecond
-	n.Must("stopping it", first.command.Process.Signal(unix.SIGSTOP))
+	lab.Stop(t, first.command.Process.Pid)
 	if err := first.ask("count"); err == nil || !strings.Contains(err.Error(), "has not answered") {
 		t.Errorf("%v", err)
 	}

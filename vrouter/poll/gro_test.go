@@ -5,10 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -206,10 +203,7 @@ func (b *bed) join(t *testing.T, segments []segment, outer []byte, six bool, wan
 	t.Helper()
 	before := b.totals(t)
 	pid := b.plane.Status().PID
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	lab.Await(t, "all threads stand still", func() bool { return stopped(t, pid) })
+	lab.Stop(t, pid)
 	for b.arrived.Pending() != nil { // of the case before
 	}
 	bytes := uint64(0)
@@ -240,25 +234,6 @@ func (b *bed) join(t *testing.T, segments []segment, outer []byte, six bool, wan
 	if f, was := after.Forwarded, before.Forwarded; f.Packets-was.Packets != n || f.Segments-was.Segments != n || f.Bytes-was.Bytes != bytes {
 		t.Errorf("%d segments of %d bytes in all are counted as %+v after %+v", n, bytes, f, was)
 	}
-}
-
-// stopped tells whether all threads of a process are, by proc(5).
-func stopped(t *testing.T, pid int) bool {
-	t.Helper()
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("process %d has no threads: %v", pid, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, state, _ := strings.Cut(string(text), ") "); !strings.HasPrefix(state, "T") {
-			return false
-		}
-	}
-	return true
 }
 
 // shown tells a flow, what of it a frame has, its flags, and whether its checksum is neither right nor the
