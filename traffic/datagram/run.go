@@ -150,7 +150,7 @@ func (r *run) finish(broken bool) error {
 		return nil
 	}
 	if r.sends > 0 {
-		if err := r.until(r.when.Start.Add(r.when.WarmUp + r.when.Window + r.tail())); err != nil {
+		if err := r.goOn(r.when.Start.Add(r.when.WarmUp + r.when.Window)); err != nil {
 			return err
 		}
 		r.engine.HaltSenders()
@@ -177,11 +177,19 @@ func (r *run) finish(broken bool) error {
 	return nil
 }
 
-func (r *run) tail() time.Duration {
+// goOn sends for the tail, and until a datagram of it has left, which marks the window's end: before a slow path a call waits for room
+// longer than the tail takes. It is waited for no longer than tailMost.
+func (r *run) goOn(over time.Time) error {
+	least := tail
 	if r.when.Alone {
-		return tailAlone
+		least = tailAlone
 	}
-	return tail
+	err := r.until(over.Add(least))
+	for at := over.Add(least); err == nil && at.Before(over.Add(tailMost)) && r.sentTotals().sum()[markTail] == 0; {
+		at = at.Add(tailAlone)
+		err = r.until(at)
+	}
+	return err
 }
 
 func (r *run) sentTotals() totals {

@@ -17,6 +17,9 @@ const (
 	tail = 100 * time.Millisecond
 	// tailAlone is the same where nobody has another window: the first datagram after it still marks its end.
 	tailAlone = 20 * time.Millisecond
+	// tailMost is for how long a sender goes on at most until a datagram after the window has left: the longest that fits
+	// into a call takes as long at 1 Mbit/s.
+	tailMost = 600 * time.Millisecond
 	// drain is how long the other end may take to tell its totals, or that it
 	// has counted.
 	drain = 2 * time.Second

@@ -159,6 +159,21 @@ func TestATrialAloneIsConserved(t *testing.T) {
 	conserved(t, s.end, r.end, send.ledger, receive.ledger)
 }
 
+// TestATrialAloneEndsWithAMark, however late its next datagram leaves: without it the receiver does not know when the window was over.
+func TestATrialAloneEndsWithAMark(t *testing.T) {
+	send, receive := pair(t, result.Options{"packets": 10.0})
+	when := soon() // a datagram is due at 0, 100, 200 and 300 ms, the window ends at 250, and its tail at 270
+	when.WarmUp, when.Alone = 0, true
+	s, r := runBoth(t.Context(), send, receive, when)
+	if s.err != nil || r.err != nil || s.end.Error+r.end.Error != "" {
+		t.Fatal(s.err, r.err, s.end.Error, r.end.Error)
+	}
+	conserved(t, s.end, r.end, send.ledger, receive.ledger)
+	if send.ledger.sent == s.end.Packets {
+		t.Errorf("of %d datagrams none left behind the window", s.end.Packets)
+	}
+}
+
 // TestWhenNothingIsBehindTheLast: on a path that overtakes none, once each flow's last datagram has come.
 func TestWhenNothingIsBehindTheLast(t *testing.T) {
 	r := run{peerSent: totals{{1, 7, 2}, {0, 5, 0}}}
