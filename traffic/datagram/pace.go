@@ -26,7 +26,13 @@ const (
 	catchUpNS = 4e6
 	// maxDepth bounds the default depth, in datagrams.
 	maxDepth = 1 << 16
+	// maxCall bounds the bytes of a call, and maxBatch its datagrams: more saves little, and makes longer bursts.
+	maxCall  = 128 << 10
+	maxBatch = 1024
 )
+
+// atOnce is how many datagrams of so many bytes a sender's call hands over at most.
+func atOnce(message int) int { return max(1, min(maxBatch, maxCall/message)) }
 
 // newPacer begins at a time. A depth of 0 is chosen; largest bounds the batch.
 func newPacer(perSecond float64, depth, bunch, largest int, now int64) pacer {

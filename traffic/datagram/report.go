@@ -233,10 +233,13 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	end.WindowSeconds = seconds
 }
 
-// silence is how much longer or shorter than the schedule a sender's window may be by what it does: its calls end by patience, and datagrams
-// at times of Poisson are ten times the mean apart once in 22,000 (e^10). Of a longer one it stood still at an edge.
+// silence is how much longer or shorter than the schedule a sender's window may be by what it does: its calls end by patience, before a full socket each waits until
+// what one hands over has room, and datagrams at times of Poisson are ten times the mean apart once in 22,000 (e^10). Of a longer one it stood still at an edge.
 func (r *run) silence(packets uint64) time.Duration {
-	return 5*patience/2 + 10*r.when.Window/time.Duration(max(packets, 1))
+	c := r.engine.config
+	perThread := c.packetsPerSecond() * float64(max(r.receives, r.sends)) / float64(max(1, c.Threads))
+	call := newPacer(perThread, c.Burst, c.Together, atOnce(c.Message), 0).batch
+	return 5*patience/2 + time.Duration(max(10, call))*r.when.Window/time.Duration(max(packets, 1))
 }
 
 // begins tells whether a mark's first datagram that came is its flow's first, so that none was lost before it.

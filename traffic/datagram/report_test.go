@@ -18,7 +18,7 @@ func TestCPUOfAThreadThatMissesAMark(t *testing.T) {
 	busy.seen[markWindow], busy.seen[markTail] = mark(1000, 7), mark(3000, 7+fewDatagrams)
 	quiet.seen[markWindow] = mark(1000, 7)
 	r := &run{
-		engine:   &Engine{threads: []*thread{{receive: busy}, {receive: quiet}, {send: &sender{}}}},
+		engine:   &Engine{threads: []*thread{{receive: busy}, {receive: quiet}, {send: &sender{}}}, config: Config{Message: 1400}},
 		peerSent: totals{{7, fewDatagrams, 1}},
 	}
 	for want, threads := range map[float64][]*thread{
@@ -61,7 +61,7 @@ func TestTheWindowIsThereWhereItsEdgesWereLost(t *testing.T) {
 		in := &receiver{}
 		in.seen[markWindow], in.seen[markTail] = mark(c.from), mark(c.to)
 		in.seen[markTail].at += c.longer * 1e6
-		r := &run{engine: &Engine{threads: []*thread{{receive: in}}}, peerSent: c.told, when: traffic.Schedule{Window: 2 * time.Second}}
+		r := &run{engine: &Engine{threads: []*thread{{receive: in}}, config: Config{Message: 1400}}, peerSent: c.told, when: traffic.Schedule{Window: 2 * time.Second}}
 		end := result.PairEnd{WindowSeconds: 9, Packets: fewDatagrams}
 		r.betweenMarks(&end, traffic.Receive)
 		if got := end.WindowSeconds; got < c.want-1e-9 || got > c.want+1e-9 {
@@ -87,16 +87,40 @@ func TestASenderThatStoodStillAtAnEdge(t *testing.T) {
 		"at both":                     {1000, 11500, 10},
 		"a sender that is not ours":   {0, 30000, 30},
 	} {
-		r := &run{peerSent: totals{{first, sent, 100}}, when: traffic.Schedule{Window: 10 * time.Second}}
+		r := &run{sends: 1, receives: 1, peerSent: totals{{first, sent, 100}}, when: traffic.Schedule{Window: 10 * time.Second}}
 		in, out := &receiver{}, &sender{}
 		in.seen[markWindow], in.seen[markTail] = at(c.from, first), at(c.to, first+sent)
 		out.seen = in.seen
 		for role, one := range map[traffic.Role]*thread{traffic.Receive: {receive: in}, traffic.Send: {send: out}} {
-			r.engine = &Engine{threads: []*thread{one}}
+			r.engine = &Engine{threads: []*thread{one}, config: Config{Message: 1400, PacketsPerSecond: sent / 10}}
 			end := result.PairEnd{WindowSeconds: 10, Packets: sent}
 			if r.betweenMarks(&end, role); end.WindowSeconds < c.want-1e-9 || end.WindowSeconds > c.want+1e-9 {
 				t.Errorf("%s, %s: the window took %g s, want %g", name, role, end.WindowSeconds, c.want)
 			}
+		}
+	}
+}
+
+// TestASlowPathIsNoSilence: a sender as fast as it goes hands 46 datagrams over whenever its socket has room, before a path of 700 kbit/s
+// each 0.76 s. What came of the window took that path 4.55 s.
+func TestASlowPathIsNoSilence(t *testing.T) {
+	const first, sent = 46, 6 * 46
+	in := &receiver{}
+	in.seen[markWindow] = seen{at: 77e9, yes: true, seq: first, sent: 0}
+	in.seen[markTail] = seen{at: 77e9 + 4548e6, yes: true, seq: first + sent, sent: 4480e6}
+	for name, c := range map[string]struct {
+		rate float64 // bit/s
+		want float64
+	}{
+		"as fast as it goes":                  {0, 4.548},
+		"at a rate far beyond the path's":     {10e9, 4.548},
+		"at a rate, whose datagrams go apart": {2e6, 4.068},
+	} {
+		r := &run{receives: 1, peerSent: totals{{first, sent, 46}}, when: traffic.Schedule{Window: 4 * time.Second}}
+		r.engine = &Engine{threads: []*thread{{receive: in}}, config: Config{Message: 1400, BitsPerSecond: c.rate}}
+		end := result.PairEnd{WindowSeconds: 4, Packets: sent}
+		if r.betweenMarks(&end, traffic.Receive); end.WindowSeconds < c.want-1e-9 || end.WindowSeconds > c.want+1e-9 {
+			t.Errorf("%s: the window took %g s, want %g", name, end.WindowSeconds, c.want)
 		}
 	}
 }

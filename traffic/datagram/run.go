@@ -158,7 +158,7 @@ func (r *run) finish(broken bool) error {
 			return fmt.Errorf("telling the peer what was sent: %w", err)
 		}
 	}
-	limit := time.Now().Add(time.Until(r.when.Start.Add(r.when.WarmUp+r.when.Window)) + tail + drain)
+	limit := time.Now().Add(time.Until(r.when.Start.Add(r.when.WarmUp+r.when.Window)) + tailMost + drain)
 	if r.receives > 0 {
 		if err := r.hear(limit, func() bool { return r.peerSent != nil }); err != nil {
 			return fmt.Errorf("waiting for what the peer has sent: %w", err)

@@ -17,11 +17,8 @@ const (
 	// before it was oldSegments.
 	maxSegments = 128
 	oldSegments = 64
-	// maxCall bounds the bytes of a call, and maxMessages its messages: more
-	// saves little, and makes longer bursts.
-	maxCall     = 128 << 10
+	// maxMessages bounds a call's messages, as atOnce does its datagrams.
 	maxMessages = 64
-	maxBatch    = 1024 // datagrams
 )
 
 // batch is the memory of a sending thread's calls. Datagrams lie one behind the
@@ -51,7 +48,7 @@ func newBatch(c Config, flows []*outflow) *batch {
 			b.plain(fmt.Sprintf("the kernel has no UDP_SEGMENT (%v): it came with Linux 4.18", f.socket.noCut))
 		}
 	}
-	b.largest = max(1, min(maxBatch, maxCall/c.Message))
+	b.largest = atOnce(c.Message)
 	if segments = int(b.segments.Load()); segments == 1 {
 		b.largest = min(b.largest, maxMessages)
 	} else if b.largest > segments {
