@@ -263,3 +263,23 @@ func TestAShortWaitIsNoBreak(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswersThatAllComeTooLateAreAnswers: over UDP a queue on the path that is longer than the wait delays every one. What it does to the rate is
+// a result, and not that nobody answered.
+func TestAnswersThatAllComeTooLateAreAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		late, within uint64
+		fails        bool
+	}{
+		"late, in the window":    {1870, 1907, false},
+		"late, after it":         {1870, 0, false},
+		"of the warm-up, behind": {0, 1907, false},
+		"none":                   {0, 0, true},
+	} {
+		w := &worker{load: load{udp: true, rate: 3000}}
+		end := result.PairEnd{Offered: &result.Offered{}, Arrived: &result.Arrived{Expected: 6000, Lost: 6000 - c.late, Late: c.late, Within: &c.within}}
+		if err := w.judge(end); (err != nil) != c.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -226,7 +226,7 @@ func (w *worker) judge(end result.PairEnd) error {
 	switch {
 	case end.Packets == 0 && w.load.open() && end.Arrived.Expected+end.Offered.Refused == 0:
 		return fmt.Errorf("no request was due in the window: at %g a second it must be longer", w.load.rate)
-	case end.Packets == 0:
+	case end.Packets == 0 && end.Arrived.Late == 0 && end.InWindow() == 0:
 		return errors.New("no request was answered in the window")
 	case end.Arrived.Lost > 0 && !w.load.udp:
 		return fmt.Errorf("the peer stalled: %d requests were open %s after the trial; what they had waited by then is in the latencies", end.Arrived.Lost, w.load.wait)
