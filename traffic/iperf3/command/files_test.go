@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"windtunnel/traffic/iperf3"
 )
@@ -242,5 +243,33 @@ func TestWhatCannotBeWrittenIsAFailure(t *testing.T) {
 	var errs bytes.Buffer
 	if code := plays(scene{}).command(t.Context(), []string{"-c", "h"}, nil, full{}, &errs, nil); code != exitFailed || !strings.Contains(errs.String(), "not all of the output could be written: no space left on device") {
 		t.Errorf("exit %d, %q", code, errs.String())
+	}
+}
+
+// untilRead is a pipe that is full until somebody reads it.
+type untilRead chan struct{}
+
+func (u untilRead) Write(p []byte) (int, error) {
+	<-u
+	return len(p), nil
+}
+
+// TestASlowReaderOfJSONHoldsNoClientUp: a script that starts a server reads its object when the client is done.
+func TestASlowReaderOfJSONHoldsNoClientUp(t *testing.T) {
+	reads, play := make(untilRead), newScene(true, iperf3.TCP, forward, 1)
+	e := engine{serve: func(_ context.Context, o iperf3.ServerOptions, observe func(uint64, string) iperf3.Observer) error {
+		o.Ready("[::]:5201")
+		told := make(chan error, 1)
+		go func() { told <- play.play(observe(1, "192.0.2.2:40000")) }()
+		select {
+		case <-told:
+		case <-time.After(10 * time.Second):
+			t.Error("the client is held up until somebody reads")
+		}
+		close(reads)
+		return nil
+	}}
+	if code := e.command(t.Context(), []string{"-s", "-J"}, nil, reads, io.Discard, nil); code != exitDone {
+		t.Errorf("exit %d", code)
 	}
 }

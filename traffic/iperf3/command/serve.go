@@ -12,7 +12,8 @@ import (
 // answer answers clients until ctx ends or -1 is done.
 func (p *program) answer(ctx context.Context) int {
 	p.greet()
-	v := &sessions{program: p, stopped: ctx.Done(), interrupted: func() string { return interrupted(ctx, "server") }, live: map[uint64]*session{}}
+	v := &sessions{program: p, stopped: ctx.Done(), interrupted: func() string { return interrupted(ctx, "server") }, live: map[uint64]*session{}, last: newBacklog()}
+	defer v.last.close()
 	options := p.server
 	var ready sync.Once
 	options.Ready = func(string) {
@@ -26,6 +27,7 @@ func (p *program) answer(ctx context.Context) int {
 	options.Refused = v.refused
 	for {
 		err := p.engine.serve(ctx, options, v.observe)
+		v.last.wait()
 		v.finishAll()
 		switch {
 		case ctx.Err() != nil:
@@ -64,6 +66,7 @@ type sessions struct {
 	live        map[uint64]*session
 	seen        int
 	told        bool // some session's JSON says how the server ended
+	last        *backlog
 }
 
 // toldInterrupt tells whether how the server ended need not be told once more: iperf3's JSON is one object.

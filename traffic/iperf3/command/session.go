@@ -45,11 +45,18 @@ func (s *session) Connected(start iperf3.Start) {
 // Interval shows what happened.
 func (s *session) Interval(i iperf3.Interval) { s.shown().Interval(i) }
 
-// Ended ends the session, unless it was cut short: then the reason follows.
+// Ended ends the session, unless it was cut short: then the reason follows. The client waits for its results meanwhile,
+// so that the JSON, which may be more than a pipe holds, is printed beside it.
 func (s *session) Ended(e iperf3.End) {
 	s.shown().Ended(e)
-	if !e.Partial {
+	switch {
+	case e.Partial:
+	case s.report == nil:
 		s.over("")
+	default:
+		if left, _ := s.all.leave(s); left {
+			s.all.last.later(func() { s.report.finish("") })
+		}
 	}
 }
 
