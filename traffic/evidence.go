@@ -22,6 +22,7 @@ type evidence struct {
 	inTurn         bool    // and each of its threads asks for no more than one at a time, which is a packet each way
 	one            float64 // packet or message in the window: no rate is known better
 	whole          float64 // what all streams of a foreign protocol send at once, whole blocks or bursts (the load's "together", bytes); 0: as one
+	lacks          float64 // as sent, what an amount in whole blocks or bursts lacks of what its time would hold (the load's "lacks", bytes)
 	perSecond      float64 // sent, in the unit of calibrated
 	calibrated     float64 // result.Offered.CalibratedPerSecond
 	loss           float64
@@ -139,6 +140,7 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 	}
 	e.due, e.left = e.target, e.sent
 	e.whole = 8 * float64(load.Int("together")) / sender.WindowSeconds
+	e.lacks = 8 * float64(load.Int("lacks")) / sender.WindowSeconds
 	if e.packets {
 		e.one = 1 / sender.WindowSeconds
 		e.sent = float64(sender.Packets) / sender.WindowSeconds

@@ -98,7 +98,7 @@ var rules = []struct {
 // kept: what was asked for was sent, or as much of it as leaves whole, and came.
 func (e evidence) kept() string {
 	due := e.due
-	if e.whole > 0 {
+	if e.whole > 0 || e.lacks > 0 {
 		due = min(due, e.sent)
 	}
 	came := reached*due - e.one
@@ -110,7 +110,7 @@ func (e evidence) kept() string {
 	}
 	says := fmt.Sprintf("%s of the %s asked for arrived", e.rate(e.received), e.rate(e.target))
 	switch {
-	case e.whole > e.one && e.sent < reached*e.target:
+	case max(e.whole, e.lacks) > e.one && e.sent < reached*e.target:
 		says += ": no more whole blocks or bursts were due"
 	case e.due < reached*e.target:
 		says += ": no more requests were due at random"
@@ -124,6 +124,9 @@ func (e evidence) sentAll(sent float64) bool {
 	if e.whole > e.one {
 		due := math.Floor(reached*e.target/e.whole) * e.whole // a window ends before or behind the last of a round number
 		least = min(least, max(reached*e.target-e.whole, reached*due))
+	}
+	if e.lacks > 0 {
+		least = min(least, reached*e.target-e.lacks)
 	}
 	return sent >= least
 }

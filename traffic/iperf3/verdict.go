@@ -32,6 +32,9 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 	if t.test.Omit > 0 { // else the first of all blocks is part of the test, which then has more than its rate
 		load["together"] = int64(t.test.Length) * int64(max(1, t.test.Burst)) * int64(t.test.Parallel)
 	}
+	if lacks := t.test.lastLacks(); lacks > 0 {
+		load["lacks"] = int64(min(lacks, math.MaxInt64))
+	}
 	alone := func(sends bool) judgement {
 		return func(other untold) result.Limit {
 			w := t.way(e, now, sends, other)
@@ -57,6 +60,21 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 		both.Says = "forth: " + forth.Says + "; back: " + back.Says
 	}
 	return both
+}
+
+// lastLacks is how many bytes a test of an amount at a rate lacks in the end of what its time would hold: its last round of blocks, or
+// bursts, one of each stream, takes as long as a whole one. Where something is omitted, the first that counts may be due a round later.
+func (t Test) lastLacks() uint64 {
+	round := uint64(t.Length) * uint64(max(1, t.Burst)) * uint64(t.Parallel)
+	all := t.wholeBlocks(t.volume())
+	if all == 0 || round == 0 || t.BitsPerSecond == 0 {
+		return 0
+	}
+	lacks := (round - all%round) % round
+	if t.Omit > 0 {
+		lacks += round
+	}
+	return lacks
 }
 
 // shortest is the least time of a stream at either of its ends, in seconds.
