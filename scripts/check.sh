@@ -28,7 +28,7 @@ step "Windows and macOS build"
 # The socket kinds, the foreign protocols and one-off use run there, too; testbeds do not.
 for system in windows/amd64 darwin/arm64; do
 	GOOS=${system%/*} GOARCH=${system#*/} CGO_ENABLED=0 go build ./traffic/... ./oneoff ./cmd/windtunnel
-	GOOS=${system%/*} GOARCH=${system#*/} CGO_ENABLED=0 go vet ./cmd/windtunnel # its tests are built there, too
+	GOOS=${system%/*} GOARCH=${system#*/} CGO_ENABLED=0 go vet ./traffic/... ./oneoff ./cmd/windtunnel # their tests are built there, too
 done
 
 bash scripts/peers.sh
