@@ -159,10 +159,19 @@ func (s *server) listen(ctx context.Context) error {
 
 // deafHint is what to do about an address that could not be listened on.
 func (s *server) deafHint(err error) string {
-	if s.options.Host != "" && errors.Is(err, syscall.EADDRNOTAVAIL) {
-		return "; is " + s.options.Host + " an address of this host?"
-	}
-	if lobby.NoFiles(err) {
+	host := s.options.Host
+	var unnamed *net.DNSError
+	var unusable *net.AddrError
+	switch {
+	case host != "" && errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "; is " + host + " an address of this host?"
+	case errors.As(err, &unnamed):
+		return "; is " + host + " its name?"
+	case errors.As(err, &unusable):
+		return "; " + host + " has none of the family that -4 or -6 asks for"
+	case errors.Is(err, syscall.EINVAL) && traffic.BadZone(host) != "":
+		return "; " + traffic.BadZone(host)
+	case lobby.NoFiles(err):
 		return "; raise the limit of open files (ulimit -n)"
 	}
 	return "; name another port if this one is taken"
