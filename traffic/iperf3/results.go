@@ -39,6 +39,13 @@ type streamResult struct {
 	tellsOmitted bool
 }
 
+// The bounds of what a peer may tell, per cent and seconds, and of the rate that follows from it, bit/s: beyond what any end measures,
+// and so that sums of them are still numbers.
+const (
+	mostTold = 1e12
+	mostRate = 1e24
+)
+
 // readResults takes a peer's message apart; the ids must be those of the test.
 func readResults(body []byte, ids map[int]bool) (results, error) {
 	f, err := parseFields(body)
@@ -47,8 +54,8 @@ func readResults(body []byte, ids map[int]bool) (results, error) {
 	}
 	f.need("cpu_util_total", "cpu_util_user", "cpu_util_system", "sender_has_retransmits", "streams")
 	r := results{
-		CPUTotal: f.number("cpu_util_total", -math.MaxFloat64, math.MaxFloat64),
-		CPUUser:  f.number("cpu_util_user", -math.MaxFloat64, math.MaxFloat64), CPUSystem: f.number("cpu_util_system", -math.MaxFloat64, math.MaxFloat64),
+		CPUTotal: f.number("cpu_util_total", -mostTold, mostTold),
+		CPUUser:  f.number("cpu_util_user", -mostTold, mostTold), CPUSystem: f.number("cpu_util_system", -mostTold, mostTold),
 		HasRetransmits: int(f.orUnknown("sender_has_retransmits", 1)),
 		Congestion:     f.text("congestion_used"), OutputText: f.text("server_output_text"), OutputJSON: f.values["server_output_json"],
 	}
@@ -99,11 +106,19 @@ func readStreamResult(body []byte) (streamResult, error) {
 	}
 	s := streamResult{
 		ID: int(f.integer("id", 1, 2*MaxParallel+1)), Bytes: uint64(f.integer("bytes", 0, math.MaxInt64)),
-		Retransmits: f.orUnknown("retransmits", math.MaxInt64), Jitter: f.number("jitter", 0, math.MaxFloat64),
+		Retransmits: f.orUnknown("retransmits", math.MaxInt64), Jitter: f.number("jitter", 0, mostTold),
 		Errors: f.integer("errors", math.MinInt64, math.MaxInt64), OmittedErrors: f.integer("omitted_errors", math.MinInt64, math.MaxInt64),
 		Packets: f.integer("packets", 0, math.MaxInt64), OmittedPackets: f.integer("omitted_packets", 0, math.MaxInt64),
 		StartTime: f.number("start_time", 0, math.MaxFloat64), EndTime: f.number("end_time", 0, math.MaxFloat64),
 		tellsOmitted: f.has("omitted_packets"),
+	}
+	switch took := s.EndTime - s.StartTime; {
+	case s.OmittedPackets > s.Packets:
+		f.fail("omitted_packets", fmt.Sprintf("%d, of %d in all", s.OmittedPackets, s.Packets))
+	case took < 0:
+		f.fail("end_time", fmt.Sprintf("%g, before start_time", s.EndTime))
+	case rate(s.Bytes, took) > mostRate:
+		f.fail("end_time", fmt.Sprintf("%g, too short for %d bytes", s.EndTime, s.Bytes))
 	}
 	return s, f.err
 }

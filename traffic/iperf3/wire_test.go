@@ -199,6 +199,8 @@ func TestResultsThatLie(t *testing.T) {
 		{strings.Replace(stream, `"bytes":5`, `"bytes":"5"`, 1), false}, {strings.Replace(stream, `"bytes":5`, `"bytes":-5`, 1), false},
 		{strings.Replace(stream, `"bytes":5,`, ``, 1), false}, {strings.Replace(stream, `}`, `,"omitted_errors":1}`, 1), false},
 		{strings.Replace(stream, `"jitter":0`, `"jitter":-1`, 1), false}, {"7", false}, {"null", false},
+		{strings.Replace(stream, `"jitter":0`, `"jitter":1e300`, 1), false}, {strings.Replace(stream, `}`, `,"end_time":1e-300}`, 1), false},
+		{strings.Replace(stream, `}`, `,"omitted_errors":0,"omitted_packets":1}`, 1), false}, {strings.Replace(stream, `}`, `,"start_time":2,"end_time":1}`, 1), false},
 	} {
 		if _, err := readResults([]byte(strings.Replace(top, "%", c.streams, 1)), map[int]bool{1: true}); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.streams, err)
