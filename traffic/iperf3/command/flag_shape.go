@@ -49,7 +49,7 @@ func setLength(s *settings, value string) error {
 	if length > iperf3.MaxLength {
 		return fmt.Errorf("block size too large: '%s' (maximum = %d bytes)", value, iperf3.MaxLength)
 	}
-	s.client.Length = int(length)
+	s.client.Length, s.output.sized = int(length), length > 0
 	return nil
 }
 

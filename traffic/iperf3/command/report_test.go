@@ -52,3 +52,14 @@ func TestFragmentsAreWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+// TestABlockSizeIsToldWhereNobodyGaveIt, as by iperf3.
+func TestABlockSizeIsToldWhereNobodyGaveIt(t *testing.T) {
+	for args, want := range map[string]int{"-c h -u -V": 1, "-c h -u -V -l 1448": 0, "-c h -u -V -l 0": 1} {
+		var out bytes.Buffer
+		plays(newScene(false, iperf3.UDP, forward, 1)).command(t.Context(), strings.Fields(args), nil, &out, io.Discard, nil)
+		if n := strings.Count(out.String(), "Setting UDP block size to 1448\n"); n != want {
+			t.Errorf("%s: %d times, want %d", args, n, want)
+		}
+	}
+}

@@ -46,6 +46,7 @@ type output struct {
 	stampAs    string // as strftime(3)
 	debug      int    // 0: none
 	title      string
+	sized      bool // the length of datagrams was given
 	serverSaid bool // the client asks for the server's output
 }
 

@@ -73,7 +73,7 @@ func (t *text) Connected(s iperf3.Start) {
 func (t *text) beforePeer() {
 	if s := t.start; !s.Server {
 		t.printf("Control connection MSS %d\n", s.ControlMSS)
-		if s.Test.Protocol == iperf3.UDP {
+		if s.Test.Protocol == iperf3.UDP && !t.output.sized { // iperf3 says it of what it chose itself
 			t.printf("Setting UDP block size to %d\n", s.Test.Length)
 		}
 	}
