@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"runtime"
 	"strings"
@@ -34,12 +35,16 @@ func (l *linuxFlags) check() error {
 		{l.conns > ntttcp.MaxConnsPerThread, fmt.Sprintf("-l: at most %d connections of each thread", ntttcp.MaxConnsPerThread)},
 		{l.send && l.ports*l.threads*l.conns > maxThreads, fmt.Sprintf("%d x %d x %d connections: at most %d", l.ports, l.threads, l.conns, maxThreads)},
 		{l.udp && l.noDelay, "--no-delay is TCP's"},
+		{l.warmUp+l.run+l.coolDown > math.MaxInt32, fmt.Sprintf("-W, -t and -C: at most %d s in all, as the ends tell each other a time in four bytes", math.MaxInt32)},
 		{l.sourcePort > 0 && l.sourcePort+l.ports*l.threads*l.conns > 1<<16, "-f: the source ports would go over 65535"},
 		{strings.HasPrefix(l.nic, "-") || strings.ContainsAny(l.nic, "/"), "--show-nic-packets takes an interface's name"},
 	} {
 		if rule.broken {
 			return fmt.Errorf("%s", rule.says)
 		}
+	}
+	if err := familyFits(l.local, l.v6); err != nil {
+		return fmt.Errorf("-a: %w", err)
 	}
 	return familyFits(l.host, l.v6)
 }

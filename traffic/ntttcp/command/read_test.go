@@ -128,6 +128,10 @@ func TestRefusedCommandLines(t *testing.T) {
 		"--as linux -s a --no-delay=1":              "takes no value",
 		"--as linux -r -D":                          "background",
 		"--as linux -s 1.2.3.4 -6":                  "leave -6 away",
+		"--as linux -s ::1 -a 1.2.3.4 -6":           "-a: 1.2.3.4 is an IPv4 address; leave -6 away",
+		"--as linux -s 1.2.3.4 -a ::1":              "-a: ::1 is an IPv6 address; add -6",
+		"--as windows -s -m 1,*,1.2.3.4 -nic ::1":   "-nic: ::1 is an IPv6 address; add -6",
+		"--as linux -s -W 1073741824 -t 1073741824": "at most 2147483647 s",
 		"--as linux -s a -u --no-delay":             "TCP's",
 		"-s -m 1,*,a -ndl -Q":                       "neither tool",
 	} {

@@ -46,6 +46,9 @@ func (w *windowsFlags) check() error {
 			return fmt.Errorf("-m: %w", err)
 		}
 	}
+	if err := familyFits(w.nic, w.v6); err != nil {
+		return fmt.Errorf("-nic: %w", err)
+	}
 	return nil
 }
 
