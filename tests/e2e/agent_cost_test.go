@@ -14,7 +14,9 @@ import (
 	"windtunnel/bench/agentcost"
 )
 
-// agents are measured, of whose costs the medians count: on a machine that others use, one window of 3 ms in all had 14.
+// agents are measured, of whose clocks the least count: what others do on the machine and its host only adds to an agent's own. On
+// one machine windows of one program had 3 to 14 ms; of three windows the median was 3 ms on one and 12 on another. Medians
+// and spreads are in bench/RESULTS.md.
 const agents = 3
 
 // TestWhatAnAgentCosts while it waits, and in the window of a trial, without stacks and with them; `make bench-sampling` writes the figures
@@ -44,18 +46,18 @@ func testWhatAnAgentCosts(t *attempt) {
 				t.Logf("%+v", cost)
 				waiting, sampling, resident = append(waiting, cost.Waiting), append(sampling, cost.Sampling), append(resident, float64(cost.ResidentBytes))
 			}
-			mayBe(t, "CPUs while it waits", waiting, agentcost.MostWaiting)
-			mayBe(t, "CPUs for sampling", sampling, c.mostSampling)
-			mayBe(t, "bytes behind a trial", resident, agentcost.MostResidentBytes)
+			slices.Sort(resident)
+			mayBe(t, "CPUs while it waits, at least", slices.Min(waiting), agentcost.MostWaiting)
+			mayBe(t, "CPUs for sampling, at least", slices.Min(sampling), c.mostSampling)
+			mayBe(t, "bytes behind a trial, the median", resident[len(resident)/2], agentcost.MostResidentBytes)
 		})
 	}
 }
 
-// mayBe holds the median of some costs to a bound.
-func mayBe(t testing.TB, what string, costs []float64, most float64) {
+// mayBe holds what agents cost to a bound.
+func mayBe(t testing.TB, what string, cost, most float64) {
 	t.Helper()
-	slices.Sort(costs)
-	if costs[len(costs)/2] > most {
-		t.Errorf("%s: %g, whose median is more than %g", what, costs, most)
+	if cost > most {
+		t.Errorf("%s: %g, which is more than %g", what, cost, most)
 	}
 }
