@@ -66,10 +66,15 @@ func share(part, whole uint64) string {
 	return percent(float64(part) / float64(whole))
 }
 
+// percent says neither none of a little nor all of less.
 func percent(of float64) string {
 	switch {
 	case of == 0:
 		return "0 %"
+	case of > 0.9999 && of < 1:
+		return "> 99.99 %"
+	case of >= 0.995 && of < 1:
+		return fmt.Sprintf("%.2f %%", 100*of)
 	case of < 0.0001:
 		return "< 0.01 %"
 	case of < 0.1:

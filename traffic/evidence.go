@@ -308,8 +308,14 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'f', max(0, figures-whole), 64)
 }
 
+// percent says neither none of a little nor all of less.
 func percent(share float64) string {
-	if share > 0 && share < 0.01 {
+	switch {
+	case share > 0.9999 && share < 1:
+		return "more than 99.99 %"
+	case share > 0 && share < 0.0001:
+		return "less than 0.01 %"
+	case share > 0 && share < 0.01, share >= 0.995 && share < 1:
 		return fmt.Sprintf("%.2f %%", 100*share)
 	}
 	return fmt.Sprintf("%.0f %%", 100*share)
