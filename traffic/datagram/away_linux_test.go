@@ -80,6 +80,33 @@ func TestASenderOutlivesALinkThatGoesDown(t *testing.T) {
 	}
 }
 
+// A window begins with what left in it: of a sender that is turned away at first, rates would be of a longer time, or a shorter one.
+func TestAMarkIsSeenWhereSomethingLeaves(t *testing.T) {
+	u := newUnrouted(t, Config{Message: 100, Codec: longHeader{testKey}, BitsPerSecond: 8e6})
+	ms := time.Millisecond.Nanoseconds()
+	send := func(at int64) {
+		t.Helper()
+		u.note(at * ms)
+		if err := u.send(u.flow, 4, at*ms, at*ms); err != nil {
+			t.Fatalf("at %d ms: %v", at, err)
+		}
+	}
+	send(1)
+	u.engine.from[markWindow].Store(5 * ms)
+	u.lose(t)
+	send(10)
+	if first, _ := u.engine.seenMark(traffic.Send, markWindow); first.yes {
+		t.Errorf("nothing has left, and the window began at %d ms", first.at/ms)
+	}
+	u.flow.to = u.to
+	for _, at := range []int64{20, 30} {
+		send(at)
+		if first, all := u.engine.seenMark(traffic.Send, markWindow); !first.yes || !all || first.at != 20*ms {
+			t.Errorf("its first datagrams left at 20 ms, not at %d (%t, %t)", first.at/ms, first.yes, all)
+		}
+	}
+}
+
 // Of a flow that never had a way nobody learns anything by going on.
 func TestASenderWithoutAnyWayEnds(t *testing.T) {
 	u := newUnrouted(t, Config{Message: 100, Codec: longHeader{testKey}})

@@ -124,19 +124,19 @@ func (s *sender) burst() error {
 	return nil
 }
 
-// note sees a new mark.
+// note sees a new mark, and what the thread's CPU time is before the mark's first datagrams.
 func (s *sender) note(now int64) {
 	mark := s.engine.markAt(now)
 	if mark == s.mark && s.seen[mark].yes {
 		return
 	}
-	s.mark = mark
 	s.thread.clock.Sample()
+	if mark == s.mark {
+		return
+	}
+	s.mark = mark
 	s.thread.latch.lock()
 	defer s.thread.latch.unlock()
-	if first := &s.seen[mark]; !first.yes {
-		*first = seen{at: now, cpu: s.thread.clock.CPU(), yes: true}
-	}
 	if s.lag[mark] != nil {
 		s.lag[mark].Reset()
 	}
@@ -150,8 +150,8 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	sent, calls, refused, err := s.batch.transmit(f, n)
 	f.budget.GiveBack(int64(n - sent))
 	s.thread.latch.lock()
-	if lag := s.lag[s.mark]; lag != nil && sent > 0 { // of a send by which nothing left it would be nobody's
-		lag.Record(now - release)
+	if sent > 0 { // a send by which nothing left is nobody's first, and has no lag
+		s.left(now, release)
 	}
 	f.seq += uint64(sent)
 	f.counts.Packets += uint64(sent)
@@ -188,6 +188,16 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 		}
 	}
 	return nil
+}
+
+// left notes that datagrams of the mark left; the latch is held.
+func (s *sender) left(now, release int64) {
+	if first := &s.seen[s.mark]; !first.yes {
+		*first = seen{at: now, cpu: s.thread.clock.CPU(), yes: true}
+	}
+	if lag := s.lag[s.mark]; lag != nil {
+		lag.Record(now - release)
+	}
 }
 
 // dropSpent ends the flows that may send no more.
