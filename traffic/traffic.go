@@ -54,7 +54,8 @@ type Schedule struct {
 	Interval time.Duration
 	// Alone: nobody reads other figures of the same window, so a sender need not go on after it.
 	Alone bool
-	// OneOff: a test by hand, whose CPU time nobody compares with another's, so that an end may spend more of it to carry more.
+	// OneOff: a test by hand, whose CPU time nobody compares with another's, so that an end may spend more of it to carry more, and which no other
+	// waits for, so that what is in a long queue may come.
 	OneOff bool
 	// Observe is told of each interval when it ends, from a cold goroutine; may be nil.
 	Observe func(result.Interval)

@@ -169,3 +169,37 @@ func TestDatagramsLoseTheirPath(t *testing.T) {
 		t.Errorf("took %s to end", took)
 	}
 }
+
+// TestATestByHandWaitsForALongQueue: a path of 2 Mbit/s has four seconds of 4 Mbit/s in its queue, and both the last datagrams and the
+// receiver's word come behind it. Both ends had failed, the one "silent", the other gone.
+func TestATestByHandWaitsForALongQueue(t *testing.T) {
+	needsRoot(t)
+	for name, c := range map[string]struct {
+		args  []string
+		carry float64
+	}{
+		"datagrams": {[]string{"send", "--kind", "datagram", "--rate", "4Mbit/s"}, 2e6 * 1400 / 1442},
+		"pings":     {[]string{"ping", "--protocol", "udp", "--rate", "500/s", "--message", "1000B", "--response", "8B"}, 2e6 * 1000 / 1042},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bed, middle := bridged(t)
+			middle.run("tc qdisc add dev v2 root tbf rate 2mbit burst 3kb limit 3mb")
+			receive(t, bed.to, []string{"native"})
+			got := bed.from.windtunnel(t, append(c.args, "10.0.0.2", "--json", "--time", "3s", "--no-calibrate")...).outcomeOf().Pair
+			r := got.Receiver
+			if r.Bytes == 0 {
+				return // said already
+			}
+			if rate := float64(8*r.Bytes) / r.WindowSeconds; rate < 0.97*c.carry || rate > 1.03*c.carry {
+				t.Errorf("received %.0f bit/s in %.3f s, the path carries %.0f", rate, r.WindowSeconds, c.carry)
+			}
+			if got.Limit == nil || got.Limit.Verdict != result.PathLimited {
+				t.Errorf("limit %+v", got.Limit)
+			}
+			if name == "datagrams" && (r.Packets != got.Sender.Packets || r.Arrived.Lost != 0) {
+				t.Errorf("of %d datagrams %d came and %d were lost, though the queue had room for all", got.Sender.Packets, r.Packets, r.Arrived.Lost)
+			}
+		})
+	}
+}

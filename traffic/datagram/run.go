@@ -160,8 +160,11 @@ func (r *run) finish(broken bool) error {
 	}
 	limit := time.Now().Add(time.Until(r.when.Start.Add(r.when.WarmUp+r.when.Window)) + tailMost + drain)
 	if r.receives > 0 {
-		if err := r.hear(limit, func() bool { return r.peerSent != nil }); err != nil {
+		if err := r.hear(limit, r.datagramsCome(), func() bool { return r.peerSent != nil }); err != nil {
 			return fmt.Errorf("waiting for what the peer has sent: %w", err)
+		}
+		if r.when.OneOff && time.Until(limit) < drain { // the notes were late, and so may be the datagrams
+			limit = time.Now().Add(drain)
 		}
 		r.settle(limit)
 		if err := r.session.tell(noteDone, nil); err != nil {
@@ -169,7 +172,7 @@ func (r *run) finish(broken bool) error {
 		}
 	}
 	if r.sends > 0 {
-		if err := r.hear(limit.Add(drain), func() bool { return r.peerHasCounts }); err != nil {
+		if err := r.hear(limit.Add(drain), r.noteLeaves(), func() bool { return r.peerHasCounts }); err != nil {
 			return fmt.Errorf("waiting until the peer has counted: %w", err)
 		}
 	}
@@ -202,8 +205,8 @@ func (r *run) sentTotals() totals {
 	return t
 }
 
-// hear takes the peer's notes until what is waited for has come.
-func (r *run) hear(limit time.Time, come func() bool) error {
+// hear takes the peer's notes until what is waited for has come. It waits on where what was sent is under way.
+func (r *run) hear(limit time.Time, is underWay, come func() bool) error {
 	timer := time.NewTimer(time.Until(limit))
 	defer timer.Stop()
 	for !come() {
@@ -225,7 +228,10 @@ func (r *run) hear(limit time.Time, come func() bool) error {
 				return errPeer
 			}
 		case <-timer.C:
-			return errors.New("it is silent")
+			if !r.waitsOn(limit, is) {
+				return errSilent
+			}
+			timer.Reset(drain / 2)
 		case <-r.ctx.Done():
 			return r.ctx.Err()
 		case <-r.worker.closing:

@@ -322,6 +322,7 @@ func TestReceiverOutlivesItsSender(t *testing.T) {
 	}{
 		"is killed":    {func(s *session) { s.conn.Close() }, "went away"},
 		"is silent":    {func(*session) {}, "it is silent"},
+		"by hand":      {func(*session) {}, "it is silent"},
 		"babbles":      {func(s *session) { s.conn.Write(make([]byte, noteSize)) }, "means nothing"},
 		"lies":         {func(s *session) { s.tell(noteTotals, make([]byte, 7)) }, "totals have 7 bytes"},
 		"claims 4 GiB": {func(s *session) { s.conn.Write([]byte{noteTotals, 255, 255, 255, 255}) }, "went away"},
@@ -332,6 +333,7 @@ func TestReceiverOutlivesItsSender(t *testing.T) {
 			receive := prepare(t, traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
 			s := fakeSender(t, receive.Address())
 			when := soon()
+			when.OneOff = name == "by hand" // then it waits on where something comes
 			b := template(s.load.message, nil)
 			longHeader{s.key}.Put(b, Stamp{Mark: markWindow})
 			s.conns[0].Write(b)
@@ -384,6 +386,7 @@ func TestSenderOutlivesItsReceiver(t *testing.T) {
 		"is killed":       {func(s *session) { s.conn.Close() }, "went away"},
 		"closes its port": {func(s *session) { s.conns[0].Close() }, "port unreachable"},
 		"is silent":       {func(*session) {}, "it is silent"},
+		"by hand":         {func(*session) {}, "it is silent"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -393,6 +396,7 @@ func TestSenderOutlivesItsReceiver(t *testing.T) {
 			s := <-agreed
 			defer s.close()
 			when := soon()
+			when.OneOff = name == "by hand"
 			time.AfterFunc(time.Until(when.Start)+when.WarmUp+50*time.Millisecond, func() { c.does(s) })
 			began := time.Now()
 			end, err := send.Run(t.Context(), when)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	usualTail = 200 * time.Millisecond
 	// drain is how long the other end may take to end its flows after that.
 	drain = 2 * time.Second
+	// queueMost is for how much longer requests of a test by hand may come.
+	queueMost = 10 * time.Second
 	// lateSender is how long after the start a receiver waits for its flows.
 	lateSender = time.Second
 )
@@ -251,7 +254,7 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 	}
 	steps, after, err := w.watch(ctx, e, when, before, from, to)
 	if err == nil {
-		err = w.answerToEnd(ctx, e, to)
+		err = w.answerToEnd(ctx, e, to, when.OneOff)
 	}
 	e.halt()
 	spent := after.spent.Since(before.spent)
@@ -328,21 +331,34 @@ func (l load) wentBack(c seen) uint64 {
 	return c.requests * uint64(l.response)
 }
 
-// answerToEnd answers until the sender has ended its flows.
-func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time) error {
+// answerToEnd answers until the sender has ended its flows: of a test by hand also beyond the limit, where requests, and
+// so the end behind them, come out of a queue.
+func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time, oneOff bool) error {
 	limit := w.tail + w.load.lateness() + w.load.wait + drain
-	err := w.until(ctx, e, to.Add(limit))
-	switch {
-	case errors.Is(err, errEnded), wentAway(err): // a sender whose wait is over leaves, whatever is on its way to it
-		return nil
-	case err != nil:
-		return err
+	most := to.Add(limit)
+	if oneOff {
+		most = most.Add(queueMost)
 	}
-	select {
-	case <-e.ended():
-		return nil
-	default:
-		return fmt.Errorf("the sender did not end its flows within %s of the window", limit)
+	const look = time.Second
+	at, had := to.Add(limit-look), uint64(math.MaxUint64) // not known before the first look
+	for {
+		err := w.until(ctx, e, at)
+		switch {
+		case errors.Is(err, errEnded), wentAway(err): // a sender whose wait is over leaves, whatever is on its way to it
+			return nil
+		case err != nil:
+			return err
+		}
+		select {
+		case <-e.ended():
+			return nil
+		default:
+		}
+		have := e.snapshot().seen.requests
+		if have == had || !at.Before(most) {
+			return fmt.Errorf("the sender did not end its flows within %s of the window", at.Sub(to))
+		}
+		at, had = at.Add(look), have
 	}
 }
 
