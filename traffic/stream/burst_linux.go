@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -13,7 +15,29 @@ import (
 const (
 	burstTime  = 20 * time.Millisecond
 	burstCalls = 1 << 16
+	// longestBurst is after how long one ends that was meant to be shorter: its peer was fast and has become slow. That is looked at
+	// after each lookEvery calls, as it is a system call itself (some 100 ns), and each may take as long as patience allows.
+	longestBurst = 5 * burstTime
+	lookEvery    = 8
 )
+
+// begin lets a burst begin.
+func (t *thread) begin() { t.until = t.coarse() + longestBurst.Nanoseconds() }
+
+// late tells, after so many calls, whether the burst has gone on for too long.
+//
+//go:nosplit
+func (t *thread) late(calls int) bool {
+	return calls%lookEvery == lookEvery-1 && t.coarse() > t.until
+}
+
+// coarse is CLOCK_MONOTONIC in ns, as of the last tick: to some milliseconds.
+//
+//go:nosplit
+func (t *thread) coarse() int64 {
+	syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC_COARSE, uintptr(unsafe.Pointer(&t.tick)), 0)
+	return t.tick.Nano()
+}
 
 // learn bounds the next burst by how long the calls of the last one took, with the
 // wait for them: it may double, or fall at once. A thread whose calls take long waits for its sockets in a call that the Go

@@ -84,7 +84,8 @@ func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended boo
 //
 //go:nosplit
 func (t *thread) sendBurst(f *flow, stop *traffic.Stop) burstEnd {
-	for messages := 0; messages < t.bound && !stop.Load(); {
+	calls := 0
+	for messages := 0; messages < t.bound && !stop.Load() && !t.late(calls); calls++ {
 		once := min(t.batch.most(), t.bound-messages)
 		messages += once
 		_, ended, e := f.sendCounted(t, uintptr(once)*t.buffer.size, 0)
@@ -125,7 +126,7 @@ func (f *flow) receive(t *thread, size, flags uintptr) (n uintptr, e syscall.Err
 //
 //go:nosplit
 func (t *thread) receiveBurst(f *flow, stop *traffic.Stop) burstEnd {
-	for calls := 0; calls < t.bound && !stop.Load(); calls++ {
+	for calls := 0; calls < t.bound && !stop.Load() && !t.late(calls); calls++ {
 		n, e := f.receive(t, t.call, 0)
 		if e == unix.EINTR {
 			continue

@@ -64,7 +64,7 @@ func (p *poller) wait() (int, syscall.Errno) {
 //
 //go:nosplit
 func (t *thread) sendMany(stop *traffic.Stop) burstEnd {
-	for waits := 0; waits < t.bound && !stop.Load(); waits++ {
+	for waits := 0; waits < t.bound && !stop.Load() && !t.late(waits); waits++ {
 		ready, e := t.poller.wait()
 		if e != 0 {
 			return burstEnd{errno: e}
@@ -109,7 +109,7 @@ func (t *thread) sendTurn(f *flow) (ended bool, _ syscall.Errno) {
 //
 //go:nosplit
 func (t *thread) receiveMany(stop *traffic.Stop) burstEnd {
-	for waits := 0; waits < t.bound && !stop.Load(); waits++ {
+	for waits := 0; waits < t.bound && !stop.Load() && !t.late(waits); waits++ {
 		ready, e := t.poller.wait()
 		if e != 0 {
 			return burstEnd{errno: e}

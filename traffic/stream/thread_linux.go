@@ -36,7 +36,9 @@ type thread struct {
 	splicer      *splicer // nil: not by splice
 	sendFlags    uintptr
 	receiveFlags uintptr
-	bound        int     // calls of a burst
+	bound        int   // calls of a burst
+	until        int64 // ns of the coarse clock: when the burst ends at the latest
+	tick         unix.Timespec
 	gentle       bool    // calls are few: see await
 	waits        bool    // for enough to be there: see lowWater
 	prompt       bool    // it waits for anything, whatever the rate
@@ -212,6 +214,7 @@ func (t *thread) burst(stop *traffic.Stop) (burstEnd, error) {
 }
 
 func (t *thread) calling(stop *traffic.Stop) burstEnd {
+	t.begin()
 	switch {
 	case t.role == traffic.Send && t.flows[0].bucket != nil:
 		return t.sendPaced(stop)
