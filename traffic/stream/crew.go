@@ -26,7 +26,7 @@ type crew struct {
 	failures []error
 }
 
-// newCrew deals the role's flows to its threads.
+// newCrew deals the role's flows to its threads. Those made so far stand beside an error, for the caller to close.
 func newCrew(e *Engine, role traffic.Role) (*crew, error) {
 	flows := e.of(role)
 	n := crewSize(e.config.Threads, len(flows))
@@ -34,7 +34,6 @@ func newCrew(e *Engine, role traffic.Role) (*crew, error) {
 	for i := range n {
 		t, err := newThread(e, role, deal(flows, i, n))
 		if err != nil {
-			c.close()
 			return c, err
 		}
 		t.cpu, t.crew = traffic.CPUOf(e.config.CPUs, i), c

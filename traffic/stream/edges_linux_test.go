@@ -2,6 +2,7 @@ package stream
 
 import (
 	"io"
+	"os"
 	"testing"
 	"time"
 
@@ -100,6 +101,37 @@ func TestIntervalsOfManyStreamsAddUp(t *testing.T) {
 			if sum != end.Bytes || end.Bytes == 0 {
 				t.Errorf("end %d with a warm-up of %s: intervals have %d bytes, the window %d: %+v", i, warmUp, sum, end.Bytes, end.Intervals)
 			}
+		}
+	}
+}
+
+// TestWhatAFailedEngineHadIsClosedOnce: where a later thread finds no files, what those before it had is closed, and not once more when
+// somebody else has its number: in a server another client's connection.
+func TestWhatAFailedEngineHadIsClosedOnce(t *testing.T) {
+	near, _ := connected(t, 4)
+	e := &Engine{config: Config{Threads: 2}.filled(), crews: map[traffic.Role]*crew{}, release: func() {}}
+	for _, f := range flowsOf(near, traffic.Receive) {
+		if err := e.take(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.flows[1].close() // of the second thread
+	if e.muster() == nil {
+		t.Fatal("a thread was made of a socket that is closed")
+	}
+	var others []*os.File
+	for range 8 {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		others = append(others, f)
+	}
+	e.free()
+	for i, f := range others {
+		if _, err := f.Stat(); err != nil {
+			t.Errorf("file %d of somebody else was closed: %v", i, err)
 		}
 	}
 }
