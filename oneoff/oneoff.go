@@ -6,6 +6,7 @@ package oneoff
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -44,5 +45,5 @@ func seconds(s float64) time.Duration {
 	if !(s >= 0 && s <= (2*maxWindow).Seconds()) {
 		return -1
 	}
-	return time.Duration(s * float64(time.Second))
+	return time.Duration(math.Round(s * float64(time.Second))) // 1.001 s is a product below 1,001,000,000
 }

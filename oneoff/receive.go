@@ -73,7 +73,7 @@ func (s *session) schedule(start time.Time, passed chan<- result.Interval, cance
 		when.Interval = watch
 	case limit > 0:
 		parts = uint64((when.Interval + watch - 1) / watch)
-		when.Interval /= time.Duration(parts)
+		when.Interval = (when.Interval + time.Duration(parts) - 1) / time.Duration(parts) // no shorter, or the window had one more
 	}
 	whole := joiner{length: s.times.interval.Seconds(), out: func(i result.Interval) {
 		select {
