@@ -42,7 +42,13 @@ func parseLoad(given result.Options) (load, error) {
 		mss:        int(given.Int("mss")),
 		dscp:       int(given.Int("dscp")),
 	}
-	return l, l.agrees()
+	if err := l.agrees(); err != nil {
+		return l, err
+	}
+	if l.config.Burst > 0 && l.config.Pacing == PaceAuto { // a depth is a bucket's: the kernel's bursts are its own
+		l.config.Pacing = PaceBucket
+	}
+	return l, nil
 }
 
 // longestMessage is for how long, in seconds, a message may leave that the kernel paces: two wait ahead, and after a

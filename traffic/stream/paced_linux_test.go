@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"windtunnel/result"
 	"windtunnel/traffic"
 )
 
@@ -80,6 +81,22 @@ func TestTheKernelsBurstsAreOfTheirPackets(t *testing.T) {
 		kept, err := pace([]*flow{f}, Config{Message: 8 << 10, BitsPerSecond: rate})
 		if err != nil || kept.method == methodBucket != bucket || !bucket && kept.burst < 100<<10 {
 			t.Errorf("%g bit/s: %+v, %v", rate, kept, err)
+		}
+	}
+}
+
+// TestABurstIsABuckets: a depth that was asked for is that of a bucket, which auto has to choose then: it chose the kernel, whose bursts
+// are its own, and the depth went unheard.
+func TestABurstIsABuckets(t *testing.T) {
+	f, _ := sending(t)
+	for method, load := range map[string]result.Options{methodTCP: {"rate": 1e9}, methodBucket: {"rate": 1e9, "burst": 1 << 20}} {
+		l, err := parseLoad(load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := pace([]*flow{f}, l.config.filled())
+		if err != nil || kept.method == methodBucket != (method == methodBucket) || method == methodBucket && kept.burst != 1<<20 {
+			t.Errorf("%v: %+v, %v", load, kept, err)
 		}
 	}
 }

@@ -46,7 +46,7 @@ var options = []result.Option{
 	{Name: "copy", Type: result.Word, Words: copies, Default: CopyPlain, Says: "how messages reach the kernel: copied, by MSG_ZEROCOPY, by sendfile from memory, or by splice, which is the fastest between virtual devices (messages of 1 MiB at most)"},
 	{Name: "discard", Type: result.Switch, Default: false, Says: "drop what arrives in the kernel, without copying it out (MSG_TRUNC)"},
 	{Name: "rate", Type: result.BitRate, Min: leastRate, Max: 1e13, Says: "payload of each stream; absent: as fast as it goes"},
-	{Name: "pacing", Type: result.Word, Words: []string{PaceAuto, PaceKernel, PaceBucket}, Default: PaceAuto, Says: "who keeps the rate: the kernel (SO_MAX_PACING_RATE) or a token bucket; auto: the kernel where it can"},
+	{Name: "pacing", Type: result.Word, Words: []string{PaceAuto, PaceKernel, PaceBucket}, Default: PaceAuto, Says: "who keeps the rate: the kernel (SO_MAX_PACING_RATE) or a token bucket; auto: a bucket where a burst is given, else the kernel where it can"},
 	{Name: "burst", Type: result.Size, Min: 1, Max: MaxBurst, Says: "depth of the token bucket; absent: 10 ms of the rate"},
 	{Name: "buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "the socket's send and receive buffers (SO_SNDBUF, SO_RCVBUF); absent: the kernel tunes them"},
 	{Name: "receive-buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "the receive buffer alone (SO_RCVBUF), whatever buffer says"},
