@@ -77,7 +77,7 @@ func listenStreams(ctx context.Context, l load, address string) (listener, error
 	if err != nil {
 		return nil, err
 	}
-	ln := &streamListener{load: l, door: lobby.NewDoorman(socket, mostGreeting, handshakeTimeout), ready: make(chan session, 1)}
+	ln := &streamListener{load: l, door: lobby.NewDoorman(socket, mostGreeting, connectTimeout), ready: make(chan session, 1)}
 	ln.door.Open(helloSize, ln.greet, ln.lack)
 	return ln, nil
 }
@@ -145,6 +145,7 @@ func (ln *streamListener) complete(winner *lobby.Group[sizes, net.Conn]) {
 	ln.shut(winner)
 	for i, conn := range winner.Flows {
 		b := answer{Status: welcome, Index: uint32(i)}.encode()
+		conn.SetDeadline(time.Now().Add(handshakeTimeout))
 		conn.Write(b[:])
 		conn.SetDeadline(time.Time{})
 	}

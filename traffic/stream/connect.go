@@ -15,10 +15,13 @@ import (
 // handshakeTimeout bounds each step of a handshake where the context does not.
 const handshakeTimeout = 5 * time.Second
 
+// connectTimeout is what a sender has for all of it. It introduces its connections when all of them stand, so that the first may wait as long.
+const connectTimeout = 2 * handshakeTimeout
+
 // connect makes a sender: all streams connected, and the receiver's word that
 // it has them all.
 func connect(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*handshakeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conns, err := dialAll(ctx, l, order.Address)
 	if err == nil {

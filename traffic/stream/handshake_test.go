@@ -1,6 +1,14 @@
 package stream
 
-import "testing"
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
 
 func TestHelloSurvivesTheWire(t *testing.T) {
 	want := hello{Version: version, Direction: both, Index: 2, Total: 3, Token: token{1, 15: 9}}
@@ -44,4 +52,31 @@ func FuzzDecodeAnswer(f *testing.F) {
 			t.Errorf("%d bytes passed for an answer", len(b))
 		}
 	})
+}
+
+// TestAStreamThatConnectsLate: a sender introduces its streams when all of them have connected, for which it takes ten seconds at most; the
+// first ones were hung up on after five.
+func TestAStreamThatConnectsLate(t *testing.T) {
+	t.Parallel()
+	receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: result.Options{"streams": 2}, Address: "127.0.0.1"})
+	first := dial(t, receive.Address())
+	time.Sleep(handshakeTimeout + time.Second) // the second one's SYN is lost some times
+	second := dial(t, receive.Address())
+	for i, conn := range []net.Conn{first, second} {
+		greeting := hello{Version: version, Index: uint32(i), Total: 2, Token: token{1}}.encode()
+		if _, err := conn.Write(greeting[:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, conn := range []net.Conn{first, second} {
+		conn.SetReadDeadline(time.Now().Add(handshakeTimeout))
+		var answer [answerSize]byte
+		_, err := io.ReadFull(conn, answer[:])
+		if err == nil {
+			err = decodeAnswer(answer[:])
+		}
+		if err != nil {
+			t.Errorf("stream %d: %v", i, err)
+		}
+	}
 }

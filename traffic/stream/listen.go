@@ -36,7 +36,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 		return nil, fmt.Errorf("listening on %s: %w", order.Address, err)
 	}
 	ln := &listener{
-		load: l, door: lobby.NewDoorman(socket, l.connections()+spareHandshakes, handshakeTimeout),
+		load: l, door: lobby.NewDoorman(socket, l.connections()+spareHandshakes, connectTimeout),
 		streams: make(chan []*net.TCPConn, 1),
 	}
 	ln.door.Open(helloSize, ln.greet, ln.lack)
@@ -112,6 +112,7 @@ func (ln *listener) complete(winner *group) {
 	ln.shut(winner)
 	answer := encodeAnswer(welcome)
 	for _, conn := range winner.Flows {
+		conn.SetDeadline(time.Now().Add(handshakeTimeout))
 		conn.Write(answer[:])
 		conn.SetDeadline(time.Time{}) // the handshake's
 	}
