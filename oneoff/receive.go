@@ -132,7 +132,7 @@ func (s *session) conclude(end result.PairEnd, err, early error) error {
 	if end.WindowSeconds > 0 {
 		end.Intervals = nil // were passed one by one
 		if end.Opposite != nil {
-			end.Opposite.Intervals = joined(end.Opposite.Intervals, s.times.interval)
+			end.Opposite.Intervals = fitting(joined(end.Opposite.Intervals, s.times.interval))
 		}
 		s.tellCalibration(&end)
 		s.end = &end
@@ -148,6 +148,16 @@ func (s *session) conclude(end result.PairEnd, err, early error) error {
 		return errors.New("the receiver counted nothing")
 	}
 	return err
+}
+
+// fitting are the intervals of what came back, none where they may be too many for the last line (longestReply): the bytes of each were
+// told when it ended.
+func fitting(intervals []result.Interval) []result.Interval {
+	const most = 50_000 // of up to 120 bytes
+	if len(intervals) > most {
+		return nil
+	}
+	return intervals
 }
 
 // why tells an end that was cancelled what by.

@@ -1,9 +1,11 @@
 package oneoff
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
+	"windtunnel/result"
 	"windtunnel/traffic"
 )
 
@@ -23,5 +25,25 @@ func TestABoundOfBytesCutsIntervalsEvenly(t *testing.T) {
 	when, _ := s.schedule(time.Now(), nil, nil)
 	if parts := (s.times.window + when.Interval - 1) / when.Interval; parts != 9 {
 		t.Errorf("the window has %d intervals of %s, not 3 for each of 3", parts, when.Interval)
+	}
+}
+
+// TestALongMeasurementsResultFitsItsLine: of a load that flows both ways the receiver's end has the intervals of what it sent, of which
+// a long measurement has more than a line of the protocol holds.
+func TestALongMeasurementsResultFitsItsLine(t *testing.T) {
+	for many, kept := range map[int]bool{1000: true, int(maxWindow / minInterval): false} {
+		back := make([]result.Interval, many)
+		for i := range back {
+			at := float64(i) * minInterval.Seconds()
+			back[i] = result.Interval{From: at + 1e-9, To: at + minInterval.Seconds(), Bytes: 1 << 40, Retransmits: 1}
+		}
+		s := &session{server: &native{}, times: times{window: maxWindow, interval: minInterval}}
+		if err := s.conclude(result.PairEnd{WindowSeconds: 1, Opposite: &result.PairEnd{Intervals: back}}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		line, err := json.Marshal(reply{Say: sayEnd, End: s.end})
+		if err != nil || len(line) >= longestReply || kept != (len(s.end.Opposite.Intervals) == many) {
+			t.Errorf("of %d intervals %d are told in %d bytes: %v", many, len(s.end.Opposite.Intervals), len(line), err)
+		}
 	}
 }
