@@ -100,3 +100,15 @@ func TestABurstIsABuckets(t *testing.T) {
 		}
 	}
 }
+
+// TestALinkLocalPeerNamesItsDevice: each interface has a route to such addresses, and the first one's was told, with its qdisc.
+func TestALinkLocalPeerNamesItsDevice(t *testing.T) {
+	lo, err := net.InterfaceByName("lo")
+	if err != nil {
+		t.Skip(err)
+	}
+	peer := &unix.SockaddrInet6{ZoneId: uint32(lo.Index), Addr: [16]byte{0xfe, 0x80, 15: 9}}
+	if device, _, err := qdiscsTo(peer); err != nil || device != "lo" {
+		t.Errorf("by %q, %v", device, err)
+	}
+}

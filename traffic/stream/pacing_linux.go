@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vishvananda/netlink"
@@ -89,11 +90,16 @@ func outgoingQdiscs(fd int) (device string, kinds map[string]bool, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	routes, err := netlink.RouteGet(traffic.IPOf(address).AsSlice())
-	if err != nil || len(routes) == 0 {
+	return qdiscsTo(address)
+}
+
+// qdiscsTo are those of the device by which packets leave to an address.
+func qdiscsTo(address unix.Sockaddr) (device string, kinds map[string]bool, err error) {
+	index, err := outgoingLink(address)
+	if err != nil {
 		return "", nil, fmt.Errorf("asking for the route: %w", err)
 	}
-	link, err := netlink.LinkByIndex(routes[0].LinkIndex)
+	link, err := netlink.LinkByIndex(index)
 	if err != nil {
 		return "", nil, fmt.Errorf("asking for the device: %w", err)
 	}
@@ -106,4 +112,19 @@ func outgoingQdiscs(fd int) (device string, kinds map[string]bool, err error) {
 		kinds[q.Type()] = true
 	}
 	return link.Attrs().Name, kinds, nil
+}
+
+// outgoingLink is the device's index. A link-local address names it: the route to that may be any interface's.
+func outgoingLink(address unix.Sockaddr) (index int, err error) {
+	if a, is := address.(*unix.SockaddrInet6); is && a.ZoneId != 0 {
+		return int(a.ZoneId), nil
+	}
+	routes, err := netlink.RouteGet(traffic.IPOf(address).AsSlice())
+	if err != nil {
+		return 0, err
+	}
+	if len(routes) == 0 {
+		return 0, errors.New("there is none")
+	}
+	return routes[0].LinkIndex, nil
 }
