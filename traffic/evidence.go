@@ -171,17 +171,33 @@ func leftRate(sender result.PairEnd) float64 {
 	return float64(sender.Arrived.Expected-min(sender.Arrived.Expected, sender.Offered.Unsent)) / sender.WindowSeconds
 }
 
-// atOnce is how many bytes a stream's sender hands over at once: a message where the kernel keeps the rate, of which that sends two
-// segments at the least, and of a bucket what it lets through.
+// atOnce is how many bytes a stream's sender hands over at once: a message, or where the kernel keeps the rate what that sends in one
+// packet, if it is more, and of a bucket what it lets through.
 func atOnce(load result.Options, sender result.PairEnd) int64 {
 	o := sender.Offered
 	switch {
 	case o != nil && o.Method == TokenBucket:
 		return int64(o.BurstPackets) * SegmentBytes
-	case o != nil && (o.Method == KernelFQ || o.Method == KernelTCP) && len(sender.Connections) > 0:
-		return max(load.Int("message"), 2*int64(sender.Connections[0].MSS))
+	case o != nil && (o.Method == KernelFQ || o.Method == KernelTCP):
+		most := load.Int("message")
+		for _, c := range sender.Connections {
+			most = max(most, kernelPacket(c))
+		}
+		return most
 	}
 	return load.Int("message")
+}
+
+// kernelPacket is how many bytes TCP sends in one packet of a rate that it keeps: two segments at the least, and over short round trips
+// as many as half of its congestion window (tcp_cwnd_test in net/ipv4/tcp_output.c), up to 64 KiB, halved for each 512 us
+// (tcp_tso_autosize there, since Linux 5.18).
+func kernelPacket(c result.Connection) int64 {
+	short := int64(0)
+	if c.MinRTTSeconds > 0 {
+		short = 64 << 10 >> min(uint(c.MinRTTSeconds/512e-6), 32)
+	}
+	mss := int64(c.MSS)
+	return max(2*mss, min(short, int64(c.CongestionWindow/2)*mss))
 }
 
 // oneInTurn tells whether each thread of a closed loop has one packet under way at a time, there or back.
