@@ -28,9 +28,13 @@ type PairEnd struct {
 	CPUSeconds    float64 `json:"cpu_seconds"` // of the worker's hot threads
 	Threads       int     `json:"threads"`
 	// BusiestSeconds is the CPU time of the thread that used most, where there are several: the others may have fewer flows.
-	BusiestSeconds float64      `json:"busiest_seconds,omitempty"`
-	Connections    []Connection `json:"connections,omitempty"`
-	Error          string       `json:"error,omitempty"`
+	BusiestSeconds float64 `json:"busiest_seconds,omitempty"`
+	// StoodSeconds is for how long the program of a stream's end stood still in the window: it was stopped, or had no CPU. The end of
+	// packets has Arrived's.
+	StoodSeconds float64 `json:"stood_seconds,omitempty"`
+
+	Connections []Connection `json:"connections,omitempty"`
+	Error       string       `json:"error,omitempty"`
 
 	// Generator is the program of others that was this end, nil for our own engine; Told is what
 	// a sender's tells of the receiver, which is there when the ends have been put together.

@@ -48,6 +48,9 @@ type evidence struct {
 	awayWhy        string
 	stood          float64 // of the receiver's window, in which its threads stood still
 	longer         float64 // of that window, by how much it is longer than the sender's
+	shorter        float64 // of the sender's window, by how much that is longer than the receiver's
+	senderStill    float64 // as stood, of the sender of a stream
+	receiverStill  float64 // and of its receiver
 	queued         float64 // by how much a queue on the way grew, of the window
 	bucket         bool    // the sender's threads keep the rate, by token buckets
 	kernelPaces    bool    // the kernel does, of what they hand over ahead
@@ -87,8 +90,9 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		e.socketDrops = float64(a.SocketDrops) / float64(a.Expected)
 		e.queued = a.Backlog / receiver.WindowSeconds
 		e.stood = a.StoodSeconds / receiver.WindowSeconds
-		e.longer = max(0, 1-sender.WindowSeconds/receiver.WindowSeconds)
 	}
+	e.longer, e.shorter = max(0, 1-sender.WindowSeconds/receiver.WindowSeconds), max(0, 1-receiver.WindowSeconds/sender.WindowSeconds)
+	e.senderStill, e.receiverStill = sender.StoodSeconds/sender.WindowSeconds, receiver.StoodSeconds/receiver.WindowSeconds
 	if o := sender.Offered; o != nil {
 		e.offered(*o, sender)
 	}

@@ -93,6 +93,8 @@ var rules = []struct {
 	{result.PathLimited, evidence.refused},
 	{result.GeneratorLimited, evidence.unfed},
 	{result.ReceiverLimited, evidence.undrained},
+	{result.ReceiverLimited, evidence.receiverStood},
+	{result.GeneratorLimited, evidence.senderStood},
 }
 
 // kept: what was asked for was sent, or as much of it as leaves whole, and came.
@@ -151,7 +153,7 @@ func (e evidence) stoodStill() string {
 	if e.longer <= 1-reached || e.stood < e.longer/2 {
 		return ""
 	}
-	return fmt.Sprintf("the receiver's threads stood still for %s of the time: its program was stopped, or had no CPU", percent(e.stood))
+	return stillWords("receiver", e.stood)
 }
 
 // crowded: a program of others that polls on a CPU which it shares gets what is left of that, and so shows no path's rate. What was
@@ -358,6 +360,39 @@ func (e evidence) undrained() string {
 		return ""
 	}
 	return unserved("receiver", e.receiverWait, carried)
+}
+
+// receiverStood and senderStood: a stream's ends wait for each other, so that one whose program is stopped keeps the path from carrying.
+func (e evidence) receiverStood() string {
+	if !e.isCost(e.receiverStill, e.longer) || e.receiverStill < e.senderStill {
+		return ""
+	}
+	return stillWords("receiver", e.receiverStill)
+}
+
+func (e evidence) senderStood() string {
+	if !e.isCost(e.senderStill, e.shorter) {
+		return ""
+	}
+	return stillWords("sender", e.senderStill)
+}
+
+// isCost tells whether an end that stood still for a share of the window, by more of which its own was longer than the other end's, is
+// what the traffic lacks: where a rate was asked for, half of that at least.
+func (e evidence) isCost(still, longer float64) bool {
+	switch {
+	case still == 0:
+		return false
+	case longer > 1-reached && still >= longer/2:
+		return true
+	case e.target > 0:
+		return still >= (1-e.received/e.due)/2
+	}
+	return still >= waiting
+}
+
+func stillWords(end string, still float64) string {
+	return fmt.Sprintf("the %s's threads stood still for %s of the time: its program was stopped, or had no CPU", end, percent(still))
 }
 
 func unserved(end string, wait, carried float64) string {

@@ -31,3 +31,32 @@ func TestAReceiverThatStoodStill(t *testing.T) {
 		}
 	}
 }
+
+// TestAStreamsEndThatStoodStill: the connection carries nothing while either end's program is stopped, which no thread was busy with, nor
+// waited for a CPU.
+func TestAStreamsEndThatStoodStill(t *testing.T) {
+	for name, c := range map[string]struct {
+		target, moved    float64    // Mbit/s
+		sender, receiver [2]float64 // window, stood; s
+		want             string
+	}{
+		"the receiver":                       {0, 700, [2]float64{2, 0}, [2]float64{2, 0.6}, result.ReceiverLimited},
+		"the sender":                         {0, 700, [2]float64{2, 0.6}, [2]float64{2, 0}, result.GeneratorLimited},
+		"the receiver, across the end":       {0, 700, [2]float64{2, 0}, [2]float64{2.1, 0.1}, result.ReceiverLimited},
+		"the sender, across the end":         {0, 700, [2]float64{2.1, 0.1}, [2]float64{2, 0}, result.GeneratorLimited},
+		"for a moment":                       {0, 700, [2]float64{2, 0.05}, [2]float64{2, 0.05}, result.PathLimited},
+		"and the rate was kept":              {700, 700, [2]float64{2, 0.6}, [2]float64{2, 0.6}, result.RateReached},
+		"the receiver, for half of a rate":   {700, 500, [2]float64{2, 0}, [2]float64{2, 0.6}, result.ReceiverLimited},
+		"the sender, for half of a rate":     {700, 500, [2]float64{2, 0.6}, [2]float64{2, 0}, result.GeneratorLimited},
+		"for less than the rate falls short": {700, 200, [2]float64{2, 0.2}, [2]float64{2, 0.2}, result.PathLimited},
+	} {
+		sender := offering(bulk(c.moved, 0.3), result.Offered{TargetBitsPerSecond: c.target * 1e6})
+		receiver := bulk(c.moved, 0.3)
+		sender.WindowSeconds, sender.StoodSeconds = c.sender[0], c.sender[1]
+		receiver.WindowSeconds, receiver.StoodSeconds = c.receiver[0], c.receiver[1]
+		got := Judge(nil, sender, receiver)
+		if got.Verdict != c.want || strings.Contains(got.Says, "stood still") != (c.want == result.ReceiverLimited || c.want == result.GeneratorLimited) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

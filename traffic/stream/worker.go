@@ -39,6 +39,7 @@ type worker struct {
 	running sync.Mutex // held by Run; Close takes it before it frees the sockets
 	conns   []*net.TCPConn
 	moved   map[traffic.Role]uint64 // bytes in all, not only in the window
+	stood   time.Duration           // for how long the program stood still
 }
 
 func newWorker(l load, order traffic.Order, conns []*net.TCPConn) *worker {
@@ -128,6 +129,7 @@ func (w *worker) drive(ctx context.Context, e *Engine, r *recorder, when traffic
 		return result.PairEnd{}, err
 	}
 	before := e.Snapshot()
+	w.stood = 0
 	r.enter(before)
 	// The window ends by the schedule, like the other end's, however late it began.
 	early := w.until(ctx, e, r, when.Start.Add(when.WarmUp+when.Window))
@@ -165,22 +167,55 @@ func (w *worker) until(ctx context.Context, e *Engine, r *recorder, at time.Time
 }
 
 func (w *worker) sleep(ctx context.Context, e *Engine, next, at time.Time) error {
-	timer := time.NewTimer(time.Until(next))
+	timer := time.NewTimer(0)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-e.Done():
-	case <-e.peersEnd():
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-w.closing:
-		return errClosed
+	for {
+		beat := nextBeat(next)
+		timer.Reset(time.Until(beat))
+		select {
+		case <-timer.C:
+			w.woke(time.Since(beat))
+			if beat.Before(next) {
+				continue
+			}
+			return nil
+		case <-e.Done():
+		case <-e.peersEnd():
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.closing:
+			return errClosed
+		}
+		if err := e.Err(); err != nil || !time.Now().Before(at) {
+			return err
+		}
+		return fmt.Errorf("the sender ended its streams %.3f s early", time.Until(at).Seconds())
 	}
-	if err := e.Err(); err != nil || !time.Now().Before(at) {
-		return err
+}
+
+// The time of a program that is stopped, or has no CPU, shows by how late it wakes: it looks at that every beatEvery.
+const (
+	beatEvery = 100 * time.Millisecond
+	lateBeat  = 2 * beatEvery // or more, and it stood still
+)
+
+// nextBeat is when to wake next on the way to a time, which may be over: now then.
+func nextBeat(next time.Time) time.Time {
+	now := time.Now()
+	switch beat := now.Add(beatEvery); {
+	case beat.Before(next):
+		return beat
+	case now.Before(next):
+		return next
 	}
-	return fmt.Errorf("the sender ended its streams %.3f s early", time.Until(at).Seconds())
+	return now
+}
+
+// woke notes how late the worker did.
+func (w *worker) woke(late time.Duration) {
+	if late >= lateBeat {
+		w.stood += late
+	}
 }
 
 // stalled tells a peer that had gone silent by the window's end.
