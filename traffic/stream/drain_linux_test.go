@@ -74,3 +74,18 @@ func TestAFullBufferIsNoStall(t *testing.T) {
 		}
 	}
 }
+
+// TestAWindowInWhichNothingWasDue is too short for its rate, at either end, and no peer has stalled.
+func TestAWindowInWhichNothingWasDue(t *testing.T) {
+	for says, c := range map[string]Config{
+		"nothing was due in the window": {BitsPerSecond: 64e3, Burst: segment},
+		"nothing moved":                 {BitsPerSecond: 10e6, Burst: segment},
+		"nothing moved in":              {},
+	} {
+		e := &Engine{config: c.filled()}
+		err := stalled(e, result.PairEnd{WindowSeconds: 0.1}, Snapshot{}, Snapshot{})
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v, want a word of %q", c, err, says)
+		}
+	}
+}

@@ -29,12 +29,7 @@ const (
 // test may be over before the next.
 func paceByBucket(flows []*flow, c Config, why string) pacing {
 	rate := c.BitsPerSecond / 8
-	piece := min(c.Message, max(segment, int(rate*pieceSeconds)))
-	depth := c.Burst
-	if depth == 0 {
-		depth = int(rate * bucketSeconds)
-	}
-	piece = min(piece, max(1, depth))
+	piece, depth := c.piece(), c.depth()
 	begin := clock()
 	if c.Together > 0 {
 		piece = c.Together * c.Message
@@ -52,4 +47,18 @@ func paceByBucket(flows []*flow, c Config, why string) pacing {
 		f.bucket = traffic.NewBucket(rate, float64(depth), begin)
 	}
 	return pacing{method: methodBucket, why: why, burst: depth}
+}
+
+// depth is that of a flow's bucket, in bytes.
+func (c Config) depth() int {
+	if c.Burst > 0 {
+		return c.Burst
+	}
+	return int(c.BitsPerSecond / 8 * bucketSeconds)
+}
+
+// piece is how much a flow's bucket lets through at once, in bytes, where messages need not leave whole.
+func (c Config) piece() int {
+	piece := min(c.Message, max(segment, int(c.BitsPerSecond/8*pieceSeconds)))
+	return min(piece, max(1, c.depth()))
 }

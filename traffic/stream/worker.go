@@ -232,6 +232,9 @@ func stalled(e *Engine, end result.PairEnd, before, after Snapshot) error {
 	if s, a := after.sent(); s == sent && a > acked {
 		return errors.New("the send buffer had no room for a byte in the window, and the peer took what it held: take a longer window or a smaller buffer")
 	}
+	if c := e.config; c.BitsPerSecond > 0 && c.BitsPerSecond/8*end.WindowSeconds < float64(c.piece()) {
+		return fmt.Errorf("nothing was due in the window: at %.3g bit/s, of which %d bytes leave at once, it must be longer", c.BitsPerSecond, c.piece())
+	}
 	return errors.New("nothing moved in the window")
 }
 
