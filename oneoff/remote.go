@@ -31,12 +31,19 @@ func (r *remote) listen() {
 		}
 		if said.End != nil {
 			said.End.Clean()
+			if what := impossible(*said.End); what != "" {
+				r.fail(fmt.Errorf("the receiver tells what cannot be: %s", what))
+				return
+			}
 		}
 		switch {
 		case said.Say == sayInterval && said.Interval != nil:
 			r.intervals(*said.Interval)
 		case said.Say == sayEnd && said.End != nil:
 			r.end = said.End
+			return
+		case said.Say == sayEnd:
+			r.fail(errors.New("the receiver ended without its result"))
 			return
 		default:
 			r.end = said.End

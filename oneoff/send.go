@@ -297,7 +297,7 @@ func (s *sending) await(ctx context.Context, early bool, r *remote, listening *s
 		_ = s.wire.write(ask{Do: doStop})
 		patience = stopPatience
 	}
-	limit := time.AfterFunc(patience, func() { s.wire.hurry(errors.New("the receiver sent no result")) })
+	limit := time.AfterFunc(patience, func() { s.wire.hurry(errors.New("it sent no result")) })
 	defer limit.Stop()
 	listening.Wait()
 }
