@@ -194,11 +194,11 @@ func atOnce(load result.Options, sender result.PairEnd) int64 {
 
 // kernelPacket is how many bytes TCP sends in one packet of a rate that it keeps: two segments at the least, and over short round trips
 // as many as half of its congestion window (tcp_cwnd_test in net/ipv4/tcp_output.c), up to 64 KiB, halved for each 512 us
-// (tcp_tso_autosize there, since Linux 5.18).
+// (tcp_tso_autosize there, since Linux 5.18). Where packets wait on the way, or are lost, it is the path that makes a window lack some.
 func kernelPacket(c result.Connection) int64 {
 	short := int64(0)
-	if c.MinRTTSeconds > 0 {
-		short = 64 << 10 >> min(uint(c.MinRTTSeconds/512e-6), 32)
+	if c.MinRTTSeconds > 0 && c.Retransmits == 0 {
+		short = 64 << 10 >> min(uint(max(c.MinRTTSeconds, c.RTTSeconds)/512e-6), 32)
 	}
 	mss := int64(c.MSS)
 	return max(2*mss, min(short, int64(c.CongestionWindow/2)*mss))

@@ -15,6 +15,8 @@ func TestTheKernelSendsHalfAWindowAtOnce(t *testing.T) {
 	}{
 		"a short way":                  {result.Connection{MSS: 1448, CongestionWindow: 10, MinRTTSeconds: 20e-6}, result.RateReached},
 		"a long one":                   {result.Connection{MSS: 1448, CongestionWindow: 10, MinRTTSeconds: 20e-3}, result.PathLimited},
+		"a full one":                   {result.Connection{MSS: 1448, CongestionWindow: 40, MinRTTSeconds: 20e-6, RTTSeconds: 0.12}, result.PathLimited},
+		"a short one that loses some":  {result.Connection{MSS: 1448, CongestionWindow: 40, MinRTTSeconds: 20e-6, Retransmits: 4}, result.PathLimited},
 		"a small window":               {result.Connection{MSS: 1448, CongestionWindow: 4, MinRTTSeconds: 20e-6}, result.PathLimited},
 		"of which nothing is measured": {result.Connection{MSS: 1448, CongestionWindow: 10}, result.PathLimited},
 	} {
