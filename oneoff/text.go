@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"windtunnel/result"
 )
@@ -16,6 +17,7 @@ type Text struct {
 	back          bool   // the load flows from there to here
 	columns       []column
 	lines         int
+	digits        int // of times, behind the point
 }
 
 // Screen is what progress is written to; its zero value is a file or a pipe.
@@ -27,7 +29,15 @@ type Screen struct {
 // NewText shows on out and progress, of which screen tells. The
 // load, whose defaults are filled in, says which way it flows and what its intervals tell.
 func NewText(out, progress io.Writer, screen Screen, load result.Options) *Text {
-	return &Text{out: out, progress: progress, screen: screen, back: load.Text("direction") == "reverse", columns: columnsFor(load)}
+	return &Text{out: out, progress: progress, screen: screen, back: load.Text("direction") == "reverse", columns: columnsFor(load), digits: 1}
+}
+
+// Every tells how long intervals are, so that their times are written as finely as that.
+func (t *Text) Every(interval time.Duration) {
+	t.digits = 1
+	for unit := 100 * time.Millisecond; interval%unit != 0 && unit > time.Millisecond; unit /= 10 {
+		t.digits++
+	}
 }
 
 // Say is a line about the course of things.
@@ -45,11 +55,11 @@ func (t *Text) Interval(p Paired) {
 		t.line("from    to", "", func(c column) string { return c.name })
 	}
 	t.lines++
-	note := p.apart("sent", p.Sender) + p.apart("received", p.Receiver)
+	note := t.apart(p, "sent", p.Sender) + t.apart(p, "received", p.Receiver)
 	if p.From < 0 {
 		note += warmUp
 	}
-	t.line(fmt.Sprintf("%5.1f %5.1f", p.From, p.To), note, func(c column) string { return c.value(p) })
+	t.line(t.seconds(p.From)+" "+t.seconds(p.To), note, func(c column) string { return c.value(p) })
 }
 
 // warmUp is how a line of it ends.
@@ -59,17 +69,20 @@ const warmUp = "  warm-up"
 const sameInterval = 0.25
 
 // apart is a note of an end whose figures are of another time than the line's, as it did not run when its interval should have ended.
-func (p Paired) apart(did string, i *result.Interval) string {
+func (t *Text) apart(p Paired, did string, i *result.Interval) string {
 	if i == nil || math.Abs(i.From-p.From)+math.Abs(i.To-p.To) <= sameInterval*(p.To-p.From) {
 		return ""
 	}
-	return fmt.Sprintf("  (%s from %.1f to %.1f)", did, i.From, i.To)
+	return fmt.Sprintf("  (%s from %.*f to %.*f)", did, t.digits, i.From, t.digits, i.To)
 }
+
+// seconds is a time of an interval in its column.
+func (t *Text) seconds(s float64) string { return fmt.Sprintf("%*.*f", 4+t.digits, t.digits, s) }
 
 func (t *Text) line(when, note string, cell func(column) string) {
 	const width = 14
 	var line strings.Builder
-	fmt.Fprintf(&line, "%12s", when)
+	fmt.Fprintf(&line, "%*s", 10+2*t.digits, when)
 	for _, c := range t.columns {
 		fmt.Fprintf(&line, "  %*s", max(width, len(c.name)), cell(c))
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"windtunnel/result"
 )
@@ -195,6 +196,23 @@ func TestAStalledSecondHasNoLatency(t *testing.T) {
 	text.Interval(Paired{From: 1, To: 2, Sender: &result.Interval{From: 1, To: 2, Lost: 3}})
 	if want := "1.0   2.0        0.000 /s               -               -\n"; !strings.Contains(progress.String(), want) {
 		t.Errorf("lacks %q:\n%s", want, progress.String())
+	}
+}
+
+// TestTimesOfIntervalsAreAsFine as their length: those of 0.25 s ended at 0.2, 0.5 and 0.8.
+func TestTimesOfIntervalsAreAsFine(t *testing.T) {
+	for every, want := range map[time.Duration]string{
+		time.Second: "  0.2   0.5    ", 0: "  0.2   0.5    ", 250 * time.Millisecond: "  0.25   0.50    ",
+		125 * time.Millisecond: "  0.250   0.500    ",
+	} {
+		var progress bytes.Buffer
+		text := NewText(&bytes.Buffer{}, &progress, Screen{}, filled(t, "stream", nil))
+		text.Every(every)
+		text.Interval(Paired{From: 0.25, To: 0.5001, Sender: &result.Interval{From: 0.25, To: 0.5001, Bytes: 1}})
+		head, line, _ := strings.Cut(progress.String(), "\n")
+		if !strings.Contains(progress.String(), want) || len(head) != len(line)-1 {
+			t.Errorf("every %s lacks %q:\n%s", every, want, progress.String())
+		}
 	}
 }
 

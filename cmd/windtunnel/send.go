@@ -94,7 +94,9 @@ func (f *sendFlags) run(ctx context.Context, s streams, host string) error {
 	if err != nil {
 		return refused(err)
 	}
-	var p printer = oneoff.NewText(s.out, s.err, screen(s.err), config.Load)
+	text := oneoff.NewText(s.out, s.err, screen(s.err), config.Load)
+	text.Every(config.Interval)
+	var p printer = text
 	if f.json {
 		p = oneoff.NewJSON(s.out, s.err)
 	}
