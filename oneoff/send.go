@@ -290,15 +290,19 @@ func (s *sending) start() (time.Time, error) {
 }
 
 // await waits for the receiver's last word: a while after a full window, briefly
-// after one that was cut short.
+// after one that was cut short, and once ctx ends.
 func (s *sending) await(ctx context.Context, early bool, r *remote, listening *sync.WaitGroup) {
-	patience := resultPatience
-	if early || ctx.Err() != nil {
-		_ = s.wire.write(ask{Do: doStop})
-		patience = stopPatience
-	}
-	limit := time.AfterFunc(patience, func() { s.wire.hurry(errors.New("it sent no result")) })
+	limit := time.AfterFunc(resultPatience, func() { s.wire.hurry(errors.New("it sent no result")) })
 	defer limit.Stop()
+	stop := func() {
+		_ = s.wire.write(ask{Do: doStop})
+		limit.Reset(stopPatience)
+	}
+	if early {
+		stop()
+	} else {
+		defer context.AfterFunc(ctx, stop)()
+	}
 	listening.Wait()
 }
 

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"windtunnel/traffic/lobby"
 )
@@ -36,5 +39,37 @@ func TestWhoseFaultAConnectionIs(t *testing.T) {
 		if c.err == nil || (mayPass(fmt.Errorf("connecting: %w", c.err)) != "") != c.may {
 			t.Errorf("%s (%v): %q", what, c.err, mayPass(c.err))
 		}
+	}
+}
+
+// TestAnInterruptionIsHeardToTheEnd: also by who waits for the result of a receiver that is silent. It went unheard for up to 20 s.
+func TestAnInterruptionIsHeardToTheEnd(t *testing.T) {
+	t.Parallel()
+	here, there := net.Pipe()
+	defer there.Close()
+	heard := make(chan string, 1)
+	go func() {
+		line := make([]byte, 100)
+		n, _ := there.Read(line)
+		heard <- string(line[:n])
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &sending{wire: newWire(here, longestReply)}
+	r := &remote{wire: s.wire, broken: func(error) {}}
+	var listening sync.WaitGroup
+	listening.Go(r.listen)
+	time.AfterFunc(100*time.Millisecond, cancel)
+	began := time.Now()
+	s.await(ctx, false, r, &listening)
+	if took := time.Since(began); took > stopPatience+2*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	select {
+	case line := <-heard:
+		if !strings.Contains(line, doStop) {
+			t.Errorf("the receiver heard %q", line)
+		}
+	default:
+		t.Error("the receiver was not told to stop")
 	}
 }
