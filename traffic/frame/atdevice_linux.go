@@ -35,7 +35,7 @@ func listenAtDevice(l load, order traffic.Order, ip netip.Addr) (traffic.Worker,
 	}
 	counting, err := newBPFSink(l.sink, e, d)
 	if err != nil {
-		return nil, err
+		return nil, privileged(err)
 	}
 	m, socket, err := meet(p, ip, e.session)
 	if err != nil {

@@ -32,7 +32,7 @@ func (Kind) Calibrate(ctx context.Context, given result.Options, cpus []int) (fl
 	}
 	sources, err := newSources(byXDP, h, l, device{})
 	if err != nil {
-		return 0, fmt.Errorf("%w%s", err, needs(err))
+		return 0, err // of a privilege that is missing, whoever sends is told what to do
 	}
 	perSecond, err := timeSources(ctx, sources, cpus)
 	if closed := closeSources(sources); err == nil {

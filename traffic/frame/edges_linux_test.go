@@ -67,7 +67,7 @@ func TestAPacketSinkOutlivesItsLinksFall(t *testing.T) {
 		}
 		h := testHeader(four, 40000, 7, 64, false)
 		out := device{index: 1, name: "lo", loopback: true}
-		s, err := newPacketSink(expectedOf(h, 1), out, -1, "")
+		s, err := newPacketSink(expectedOf(h, 1), out, -1)
 		if err != nil {
 			t.Error(err)
 			return

@@ -64,7 +64,7 @@ type live struct {
 // newLive loads the programs for one thread, which holds back until let go.
 func newLive(h header, out int, first, end uint32) (*live, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
-		return nil, fmt.Errorf("lifting the memory lock limit: %w; root is needed", err)
+		return nil, fmt.Errorf("lifting the memory lock limit: %w", err)
 	}
 	l := &live{kernel: ktime.Open()}
 	if err := l.load(out != 0); err != nil {

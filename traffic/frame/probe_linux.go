@@ -52,12 +52,12 @@ func (w *sendWorker) pick(ctx context.Context) error {
 		w.confess()
 	}
 	if refused == nil || w.load.method == byXDP || ctx.Err() != nil {
-		return refused
+		return privileged(refused)
 	}
 	if err := w.try(ctx, byPacket); err != nil {
-		return fmt.Errorf("%w (before that: %w)", err, refused)
+		return privileged(fmt.Errorf("%w (before that: %w)", err, refused))
 	}
-	w.why = refused.Error()
+	w.why = privileged(refused).Error()
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (w *sendWorker) try(ctx context.Context, method string) error {
 	}
 	sources, err := newSources(method, w.header, w.load, w.device)
 	if err != nil {
-		return fmt.Errorf("%w%s", err, needs(err))
+		return err
 	}
 	w.sources, w.method = sources, method
 	err = w.probe(ctx)

@@ -72,21 +72,27 @@ type hook interface{ Close() error }
 
 // newSink attaches the sink that an order names. Auto falls back.
 func newSink(how string, e expected, d device, cpu int) (sink, error) {
-	if how == byPacket {
-		return newPacketSink(e, d, cpu, "")
+	var refused error
+	if how != byPacket {
+		s, err := newBPFSink(how, e, d)
+		if err == nil {
+			return s, nil
+		}
+		if how != auto {
+			return nil, privileged(err)
+		}
+		refused = err
 	}
-	s, err := newBPFSink(how, e, d)
-	if err == nil {
-		return s, nil
+	s, err := newPacketSink(e, d, cpu)
+	switch {
+	case err != nil && refused != nil:
+		return nil, privileged(fmt.Errorf("%w; %w", refused, err))
+	case err != nil:
+		return nil, privileged(err)
+	case refused != nil:
+		s.why = privileged(refused).Error()
 	}
-	if how != auto {
-		return nil, err
-	}
-	fallback, also := newPacketSink(e, d, cpu, err.Error())
-	if also != nil {
-		return nil, fmt.Errorf("%w; %w", err, also)
-	}
-	return fallback, nil
+	return s, nil
 }
 
 func newBPFSink(how string, e expected, d device) (*bpfSink, error) {
@@ -96,14 +102,14 @@ func newBPFSink(how string, e expected, d device) (*bpfSink, error) {
 		err = s.attach(how, d)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w%s", err, needs(err)), s.close())
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
 func (s *bpfSink) load(e expected, shared bool) error {
 	if err := rlimit.RemoveMemlock(); err != nil {
-		return fmt.Errorf("lifting the memory lock limit: %w; root is needed", err)
+		return fmt.Errorf("lifting the memory lock limit: %w", err)
 	}
 	spec, err := loadSink()
 	if err != nil {

@@ -54,7 +54,7 @@ type packetSink struct {
 	drops     uint64
 }
 
-func newPacketSink(e expected, d device, cpu int, why string) (*packetSink, error) {
+func newPacketSink(e expected, d device, cpu int) (*packetSink, error) {
 	protocol := uint16(protocolIPv4)
 	if e.ipv6 {
 		protocol = protocolIPv6
@@ -66,7 +66,7 @@ func newPacketSink(e expected, d device, cpu int, why string) (*packetSink, erro
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, packetSinkMemory) // else the default; drops are counted
 	const ignoreOutgoing = 23                                                          // PACKET_IGNORE_OUTGOING, Linux 4.20
 	_ = unix.SetsockoptInt(fd, unix.SOL_PACKET, ignoreOutgoing, 1)                     // of use on the loopback device only
-	s := &packetSink{fd: fd, why: why, expected: e, memory: newSequences(e.flows), unhold: traffic.HoldHot(1)}
+	s := &packetSink{fd: fd, expected: e, memory: newSequences(e.flows), unhold: traffic.HoldHot(1)}
 	for i := range s.frames {
 		s.vectors[i].Base = &s.frames[i][0]
 		s.vectors[i].SetLen(snapLength)

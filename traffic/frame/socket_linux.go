@@ -11,7 +11,7 @@ import (
 func openPacket(index int, protocol uint16) (int, error) {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return -1, fmt.Errorf("opening an AF_PACKET socket: %w%s", err, needs(err))
+		return -1, fmt.Errorf("opening an AF_PACKET socket: %w", err)
 	}
 	bound := unix.NsecToTimeval(patience.Nanoseconds())
 	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
@@ -27,10 +27,11 @@ func openPacket(index int, protocol uint16) (int, error) {
 	return fd, nil
 }
 
-// needs is what to do about an error of permission.
-func needs(err error) string {
+// privileged adds to an error what to do about it if it is one of permission. Whoever tries several ways in turn asks for
+// that once, about all of them. Without CAP_PERFMON the kernel lets no BPF program calculate with pointers.
+func privileged(err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		return "; frame needs root, or CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, in the endpoint's namespace"
+		return fmt.Errorf("%w; frame needs root, or CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON, in the endpoint's namespace", err)
 	}
-	return ""
+	return err
 }
