@@ -21,7 +21,7 @@ type Offered struct {
 	// HeldSeconds is the same of what was not sent because a stream's socket was full.
 	HeldSeconds float64 `json:"held_seconds,omitempty"`
 	// AwaySeconds is how much of the window the system had no way to the receiver, though datagrams or frames had left before: the
-	// interface was down, or no route led there. The mean of the flows (datagrams) or threads (frames); AwayWhy is what the system
+	// interface was down, its other end took no live frames any more, or no route led there. The mean of the flows (datagrams) or threads (frames); AwayWhy is what the system
 	// said last.
 	AwaySeconds float64 `json:"away_seconds,omitempty"`
 	AwayWhy     string  `json:"away_why,omitempty"`

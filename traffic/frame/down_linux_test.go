@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,33 +85,34 @@ func TestAPacketSocketTellsOfALoweredMTU(t *testing.T) {
 	})
 }
 
-// liveAtVeth is a sender of live frames at one end of a veth, whose other end takes them, and what frees it.
-func liveAtVeth() (l *live, link netlink.Link, free func() error, err error) {
+// liveAtVeth is a sender of live frames of 1000 bytes at one end of a veth, what lets its other end take none, and what frees it.
+func liveAtVeth() (l *live, link netlink.Link, shut, free func() error, err error) {
 	if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "one"}, PeerName: "two"}); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
 	for _, name := range []string{"two", "one"} {
 		if link, err = netlink.LinkByName(name); err == nil {
 			err = netlink.LinkSetUp(link)
 		}
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, nil, nil, err
 		}
 	}
 	out, err := deviceOf(link)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
-	shut, err := openPeer(out)
+	shut, err = openPeer(out)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
-	l, err = newLive(testHeader(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 40000, 7, 64, false), out.index, 0, 1)
+	l, err = newLive(testHeader(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 40000, 7, 1000, false), out.index, 0, 1)
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, shut())
+		return nil, nil, nil, nil, errors.Join(err, shut())
 	}
 	l.setPhase(window)
-	return l, link, func() error { return errors.Join(l.close(), shut()) }, nil
+	shut = sync.OnceValue(shut)
+	return l, link, shut, func() error { return errors.Join(l.close(), shut()) }, nil
 }
 
 // For how long live frames found their device down was not known, so that the verdict on a sender without a rate was that it was
@@ -118,7 +120,7 @@ func liveAtVeth() (l *live, link netlink.Link, free func() error, err error) {
 func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 	needsRoot(t)
 	inNamespace(t, func() {
-		l, link, free, err := liveAtVeth()
+		l, link, _, free, err := liveAtVeth()
 		if err != nil {
 			t.Error(err)
 			return
@@ -166,6 +168,51 @@ func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 		send(1000)
 		if w.noteGone(e); !errors.Is(e.failure(), unix.ENODEV) {
 			t.Errorf("of a device that was deleted: %v", e.failure())
+		}
+	})
+}
+
+// A veth's other end may lose what lets it take live frames, as when a receiver's XDP goes that another receiver had attached
+// there: all were refused from then on, and the sender was called the limit.
+func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
+	needsRoot(t)
+	inNamespace(t, func() {
+		l, _, shut, free, err := liveAtVeth()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer free()
+		if l.refusals == nil {
+			t.Log("this kernel does not tell what a device refuses")
+			return
+		}
+		w := &sendWorker{load: load{threads: 1}, sources: []source{l}, device: device{name: "one", kind: "veth"}}
+		e := &engine{ended: make(chan struct{}), sources: w.sources}
+		send := func(frames uint32) (took time.Duration) {
+			began := time.Now()
+			l.release()
+			if err := l.call(frames); err != nil {
+				t.Error(err)
+			}
+			return time.Since(began)
+		}
+		send(1000)
+		before := e.usage()
+		if l.away() != 0 {
+			t.Errorf("frames left, and the other end was away for %s", l.away())
+		}
+		if err := shut(); err != nil {
+			t.Error(err)
+		}
+		took := send(1_000_000)
+		used := e.usage()
+		if _, refused := l.counts(window); refused < 1_000_000 || l.away() > took || l.away() < took/2 {
+			t.Errorf("of a million frames in %s %d were refused (%v), the other end away for %s", took, refused, l.refusal(), l.away())
+		}
+		end := w.end(e, &course{}, before, used)
+		if o := end.Offered; !strings.Contains(o.AwayWhy, "the other end of one") || o.AwaySeconds != l.away().Seconds() {
+			t.Errorf("away for %g s: %q", o.AwaySeconds, o.AwayWhy)
 		}
 	})
 }

@@ -53,6 +53,8 @@ struct frame_sender {
 	/* What the programs write. */
 	__u32 flow;  /* of the next frame */
 	__s32 error; /* of the last transmission that refused frames */
+	__s32 lack;  /* of the last frame that found no way out: the device down, or its other end
+			closed */
 	__u64 sequence;
 	__u64 due;     /* ps after the epoch, of the next frame */
 	__u64 now;     /* ns of CLOCK_MONOTONIC at which the present frame was found due */
@@ -62,10 +64,10 @@ struct frame_sender {
 	__u64 runs;    /* of the program in this call of the kernel; Go clears it before */
 	__u64 missed;  /* ps of the rate that were given up at a call's first frame: no thread was
 			  there to send */
-	__u64 failed;  /* ns of CLOCK_MONOTONIC at which a frame last found the device down; 0: none
-			  did */
-	__u64 taken;   /* frames that the device had taken by then */
-	__u64 down;    /* ns between such frames, where the device took none meanwhile */
+	__u64
+	    failed;  /* ns of CLOCK_MONOTONIC at which a frame last found no way out; 0: none did */
+	__u64 taken; /* frames that the device had taken by then */
+	__u64 down;  /* ns between such frames, where the device took none meanwhile */
 	__u32 current; /* phase of the kernel's present batch of frames */
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
@@ -309,23 +311,29 @@ static __always_inline bool write(struct xdp_md *ctx, struct frame_sender *s, st
 	return true;
 }
 
-static __always_inline void refuse(struct frame_sender *s, int frames, int error)
-{
-	s->refused[s->current & (FRAME_PHASES - 1)] += frames;
-	s->error = error;
-}
-
-/* stay_down is for a frame that found the device down, and is among the refused. */
-static __always_inline void stay_down(struct frame_sender *s)
+/*
+ * stay_down is for frames that found no way out, and are among the refused. A frame that waits
+ * behind them to be transmitted counts as taken until its own turn.
+ */
+static __always_inline void stay_down(struct frame_sender *s, int error)
 {
 	__u64 now = bpf_ktime_get_ns(), taken = 0;
 
 	for (int i = 0; i < FRAME_PHASES; i++)
 		taken += s->sent[i] - s->refused[i];
-	if (s->failed && s->taken == taken)
+	if (s->failed && taken <= s->taken + 1)
 		s->down += now - s->failed;
 	s->failed = now;
 	s->taken = taken;
+	s->lack = error;
+}
+
+static __always_inline void refuse(struct frame_sender *s, int frames, int error)
+{
+	s->refused[s->current & (FRAME_PHASES - 1)] += frames;
+	s->error = error;
+	if (error == -ENETDOWN || error == -ENXIO || error == -EOPNOTSUPP)
+		stay_down(s, error);
 }
 
 SEC("xdp")
@@ -405,8 +413,6 @@ int BPF_PROG(frame_unsent, const struct net_device *from, const struct bpf_prog 
 	if (!s)
 		return 0;
 	refuse(s, 1, error);
-	if (error == -ENETDOWN)
-		stay_down(s);
 	return 0;
 }
 

@@ -249,8 +249,11 @@ func (l *live) missed() time.Duration {
 	return time.Duration(atomic.LoadUint64(&l.record.Missed) / 1000)
 }
 
-// away is for how long the device was down, from the first frame that found it so to the last.
+// away is for how long no frame had a way out, from the first that found none to the last.
 func (l *live) away() time.Duration { return time.Duration(atomic.LoadUint64(&l.record.Down)) }
+
+// lacked is what the last of those lacked: the device was down, or its other end took none.
+func (l *live) lacked() syscall.Errno { return syscall.Errno(-l.record.Lack) }
 
 func (l *live) calls() uint64 { return l.called.Load() }
 

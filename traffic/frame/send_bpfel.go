@@ -51,6 +51,8 @@ type sendFrameSender struct {
 	Pause     uint32
 	Flow      uint32
 	Error     int32
+	Lack      int32
+	_         [4]byte
 	Sequence  uint64
 	Due       uint64
 	Now       uint64

@@ -85,16 +85,38 @@ func (w *sendWorker) tellRefused(e mover) {
 	w.session.refused(e.skipped())
 }
 
-// noteGone ends live frames whose device was deleted or has left the namespace: what of it the programs' map held is empty then, and
-// no call fails.
+// noteGone ends live frames that can leave no more, of which no call fails: their device was deleted or has left the namespace, and
+// what of it the programs' map held is empty.
 func (w *sendWorker) noteGone(e mover) {
 	own, is := e.(*engine)
 	for _, s := range w.sources {
-		if l, live := s.(*live); is && live && errors.Is(l.refusal(), unix.ENODEV) {
-			own.note(fmt.Errorf("sending live frames: %s is there no more: %w", w.device.name, unix.ENODEV))
+		l, live := s.(*live)
+		if !is || !live {
+			continue
+		}
+		switch refusal := l.refusal(); {
+		case errors.Is(refusal, unix.ENODEV):
+			own.note(fmt.Errorf("sending live frames: %s is there no more: %w", w.device.name, refusal))
 			return
 		}
 	}
+}
+
+// lacked is why frames had no way out for a while.
+func (w *sendWorker) lacked() string {
+	why := unix.ENETDOWN
+	for _, s := range w.sources {
+		if l, live := s.(*live); live && l.away() > 0 {
+			why = l.lacked()
+		}
+	}
+	switch {
+	case why == unix.ENETDOWN:
+		return why.Error()
+	case w.device.kind == "veth":
+		return fmt.Sprintf("the other end of %s had no XDP attached natively and no GRO any more, of which live frames need one", w.device.name)
+	}
+	return fmt.Sprintf("%s (%s) took no frames of XDP any more: %v", w.device.name, w.device.kind, why)
 }
 
 // startSources lets a thread run for each source.
@@ -219,7 +241,7 @@ func (w *sendWorker) end(e mover, c *course, before, used usage) result.PairEnd 
 		end.Offered.MissedSeconds = &missed
 	}
 	if away := used.away - before.away; away > 0 {
-		end.Offered.AwaySeconds, end.Offered.AwayWhy = away.Seconds()/float64(w.load.threads), unix.ENETDOWN.Error()
+		end.Offered.AwaySeconds, end.Offered.AwayWhy = away.Seconds()/float64(w.load.threads), w.lacked()
 	}
 	if used.cycles.Hertz > 0 {
 		cycles := used.cycles.Since(before.cycles)
