@@ -216,3 +216,34 @@ func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
 		}
 	})
 }
+
+// Live frames that no longer fit their interface's MTU were all refused, and the window's rate was told as the path's.
+func TestLiveFramesTellOfALoweredMTU(t *testing.T) {
+	needsRoot(t)
+	inNamespace(t, func() {
+		l, link, _, free, err := liveAtVeth()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer free()
+		if l.refusals == nil {
+			t.Log("this kernel does not tell what a device refuses")
+			return
+		}
+		w, e := &sendWorker{sources: []source{l}, device: device{name: "one"}}, &engine{ended: make(chan struct{})}
+		for _, mtu := range []int{1000 - ethernetSize - fcsSize, 500} {
+			if err := netlink.LinkSetMTU(link, mtu); err != nil {
+				t.Error(err)
+			}
+			l.release()
+			if err := l.call(1000); err != nil {
+				t.Error(err)
+			}
+			w.noteGone(e)
+			if err := e.failure(); (err == nil) == (mtu == 500) || err != nil && (!errors.Is(err, unix.EMSGSIZE) || !strings.Contains(err.Error(), "MTU")) {
+				t.Errorf("an MTU of %d: %v", mtu, err)
+			}
+		}
+	})
+}

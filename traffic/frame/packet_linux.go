@@ -116,12 +116,14 @@ func (p *packetSocket) work() error {
 	return nil
 }
 
+const tooLong = ": the interface's MTU is smaller than these frames need; was it lowered meanwhile?"
+
 // notSent says what a send's error means (net/packet/af_packet.c, packet_snd).
 func notSent(errno syscall.Errno) error {
 	why := ""
 	switch errno {
 	case unix.EMSGSIZE:
-		why = ": the interface's MTU is smaller than these frames need; was it lowered meanwhile?"
+		why = tooLong
 	case unix.ENXIO, unix.ENODEV:
 		why = ": the interface is gone"
 	}

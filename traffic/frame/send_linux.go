@@ -86,7 +86,7 @@ func (w *sendWorker) tellRefused(e mover) {
 }
 
 // noteGone ends live frames that can leave no more, of which no call fails: their device was deleted or has left the namespace, and
-// what of it the programs' map held is empty.
+// what of it the programs' map held is empty, or its MTU was lowered.
 func (w *sendWorker) noteGone(e mover) {
 	own, is := e.(*engine)
 	for _, s := range w.sources {
@@ -97,6 +97,9 @@ func (w *sendWorker) noteGone(e mover) {
 		switch refusal := l.refusal(); {
 		case errors.Is(refusal, unix.ENODEV):
 			own.note(fmt.Errorf("sending live frames: %s is there no more: %w", w.device.name, refusal))
+			return
+		case errors.Is(refusal, unix.EMSGSIZE):
+			own.note(fmt.Errorf("sending live frames by %s: %w%s", w.device.name, refusal, tooLong))
 			return
 		}
 	}
