@@ -68,6 +68,9 @@ func (s *session) tellCalibration(end *result.PairEnd) {
 // shows that the machine was busy with other things when it was calibrated: then
 // this is what it reaches, unless its window was cut, and may be of any length.
 func (c SendConfig) noteCalibration(kind traffic.Kind, sender *result.PairEnd, calibrated float64, cut bool) {
+	if !traffic.Calibrated(*sender) {
+		return
+	}
 	if sender.Offered == nil {
 		sender.Offered = &result.Offered{}
 	}

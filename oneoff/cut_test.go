@@ -74,6 +74,23 @@ func TestACutWindowIsNoCalibration(t *testing.T) {
 	}
 }
 
+// TestFramesByAPacketSocketAreNotCalibrated: what was measured are live frames. A socket's reached 5 % of those, and were told to be busy
+// with the path's work for the rest.
+func TestFramesByAPacketSocketAreNotCalibrated(t *testing.T) {
+	kind, err := KindByName("frame")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := SendConfig{Load: result.Options{}, Calibrations: traffic.Calibrations{Path: filepath.Join(t.TempDir(), "c.json")}}
+	for method, want := range map[string]float64{"af-packet": 0, "xdp-live-frames": 20e6} {
+		sender := result.PairEnd{WindowSeconds: 1, Threads: 1, CPUSeconds: 1, Packets: 1e6, Bytes: 64e6, Offered: &result.Offered{Method: method}}
+		config.noteCalibration(kind, &sender, 20e6, false)
+		if got := sender.Offered.CalibratedPerSecond; got != want {
+			t.Errorf("%s: %g frames/s without a path, want %g", method, got, want)
+		}
+	}
+}
+
 // TestALatencyOfSurvivorsIsNotTold: what has no answer took longer than all others.
 func TestALatencyOfSurvivorsIsNotTold(t *testing.T) {
 	r := result.NewRecorder()

@@ -160,7 +160,7 @@ func (c *Conductor) noteGenerator(cell PlannedCell, t result.Trial, pair int, wa
 		place = of.To
 	}
 	key := c.generatorAt(cell, place)
-	if known := c.generators[key]; known > 0 {
+	if known := c.generators[key]; known > 0 && traffic.Calibrated(way.Sender) {
 		if offered == nil && !way.Back {
 			p.Sender.Offered = &result.Offered{}
 			offered, way.Sender.Offered = p.Sender.Offered, p.Sender.Offered

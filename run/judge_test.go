@@ -31,6 +31,23 @@ func TestACalibrationDoesNotTurnATrialRound(t *testing.T) {
 	}
 }
 
+// TestFramesByAPacketSocketAreJudgedUncalibrated: what is known of their generator are live frames.
+func TestFramesByAPacketSocketAreJudgedUncalibrated(t *testing.T) {
+	p := planned(t, "udp", twoHosts(), Settings{})
+	c := Conductor{Plan: p, series: newSeries(p), generators: map[string]float64{}, Nodes: []Node{&hanging{name: "a"}, &hanging{name: "b"}}}
+	cell := p.Runnable()[0]
+	c.generators[c.generatorAt(cell, cell.Record.Pairs[0].From)] = 20e6
+	for method, want := range map[string]string{traffic.PacketSocket: result.GeneratorLimited, "xdp-live-frames": result.PathLimited} {
+		trial := cell.trial(c.Plan.Times)
+		sender := result.PairEnd{WindowSeconds: 1, Threads: 1, CPUSeconds: 1, Packets: 1e6, Bytes: 64e6, Offered: &result.Offered{Method: method}}
+		trial.Pairs = []result.PairSample{{Sender: sender, Receiver: result.PairEnd{WindowSeconds: 1, Packets: 1e6, Bytes: 64e6, Arrived: &result.Arrived{Expected: 1e6}}}}
+		c.judge(cell, &trial)
+		if got := trial.Pairs[0].Limit; got.Verdict != want {
+			t.Errorf("%s: %+v, want %s", method, got, want)
+		}
+	}
+}
+
 // TestTheFarEndIsCalibratedWhereItSends: what flows back is judged by the generator of the host that sends it.
 func TestTheFarEndIsCalibratedWhereItSends(t *testing.T) {
 	p := planned(t, "udp", twoHosts(), Settings{})

@@ -24,6 +24,15 @@ const (
 	calibrationFileMode = 0o644
 )
 
+// PacketSocket is the result.Offered.Method of frames that an AF_PACKET socket sends.
+const PacketSocket = "af-packet"
+
+// Calibrated tells whether what is known of a sender's generator is of the way by which it sent: an AF_PACKET socket has no sink that costs
+// nothing, and where frames leave by one after all, because a path takes no live frames, those were what was measured.
+func Calibrated(sender result.PairEnd) bool {
+	return sender.Offered == nil || sender.Offered.Method != PacketSocket
+}
+
 // Calibrations is the store of what this machine's generators reach without a
 // path: one small file. A file that is not as it should be counts as empty, and
 // the next Put replaces it.

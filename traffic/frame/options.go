@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // The words of the options.
@@ -12,7 +13,7 @@ const (
 	auto          = "auto"
 	byXDP         = "xdp"
 	byTC          = "tc"
-	byPacket      = "af-packet"
+	byPacket      = traffic.PacketSocket
 	byPort        = "dpdk" // no option: of a port of poll mode it is the only way
 	varyPorts     = "ports"
 	varyAddresses = "addresses"

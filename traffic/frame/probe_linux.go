@@ -171,4 +171,4 @@ func (w *sendWorker) silence(method string, tries int) error {
 }
 
 // methodNames are those of result.Offered.Method.
-var methodNames = map[string]string{byXDP: "xdp-live-frames", byPacket: "af-packet", byPort: byPort, "testpmd": "testpmd", "pktgen": "pktgen", "trex": "trex"}
+var methodNames = map[string]string{byXDP: "xdp-live-frames", byPacket: byPacket, byPort: byPort, "testpmd": "testpmd", "pktgen": "pktgen", "trex": "trex"}
