@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/vishvananda/netlink"
@@ -60,4 +61,41 @@ func TestAnOpenedPeerHasItsSettings(t *testing.T) {
 		}
 		takes(false)
 	})
+}
+
+// TestAPeerIsOpenedOnlyWhereItHelps: a program at a veth's other end slows what else is sent there, and stayed until the end where
+// frames had to leave by AF_PACKET all the same, since they are too large to be live ones, or none came.
+func TestAPeerIsOpenedOnlyWhereItHelps(t *testing.T) {
+	needsRoot(t)
+	for name, size := range map[string]int{"too large": 8000, "lost on the way": 64} {
+		ln := testListener(t)
+		session := joinTo(t, ln)
+		inNamespace(t, func() {
+			l := load{sizes: mix{size}, flows: 1, threads: 1}
+			if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "one", MTU: 9000}, PeerName: "two"}); err != nil {
+				t.Error(err)
+				return
+			}
+			for _, end := range []string{"one", "two"} {
+				if link, err := netlink.LinkByName(end); err != nil || netlink.LinkSetUp(link) != nil {
+					t.Error(err)
+					return
+				}
+			}
+			out, err := deviceNamed("one")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			w := &sendWorker{load: l, session: session, device: out, header: testHeader(four, 40000, 7, size, false)}
+			err = w.try(t.Context(), byXDP)
+			peer, also := netlink.LinkByName("two")
+			if err == nil || also != nil || w.opened != nil || peer.Attrs().Xdp != nil && peer.Attrs().Xdp.Attached {
+				t.Errorf("%s: %v, %v; opened %v, %+v", name, err, also, w.opened != nil, peer.Attrs().Xdp)
+			}
+			if size > 64 && strings.Contains(err.Error(), "GRO") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
 }

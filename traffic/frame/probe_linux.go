@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // tellingApart is how far apart frames are that tell when they left, so that telling costs next to nothing:
@@ -79,19 +81,34 @@ func (w *sendWorker) try(ctx context.Context, method string) error {
 	}
 	w.sources, w.method = sources, method
 	err = w.probe(ctx)
-	if err != nil && method == byXDP && w.device.kind == "veth" && w.opened == nil {
-		var closed error
-		if w.opened, closed = openPeer(w.device); closed == nil {
-			err = w.probe(ctx)
-			w.why = "the other end of " + w.device.name + " has a program at its XDP until this ends: live frames need it; the kernel switches segmentation offload off at " + w.device.name + " meanwhile, for other traffic, too"
-		} else {
-			err = fmt.Errorf("%w; %w", err, closed)
-		}
+	if err != nil && w.shutOut(err) {
+		err = w.probeOpened(ctx, err)
 	}
 	if err != nil {
 		w.sources = nil
 		return errors.Join(err, closeSources(sources))
 	}
+	return nil
+}
+
+// shutOut tells whether live frames may have failed because a veth's other end takes none.
+func (w *sendWorker) shutOut(err error) bool {
+	l, is := w.liveSource()
+	unknown := is && l.refusals == nil && !errors.Is(err, unix.EINVAL)
+	return is && w.device.kind == "veth" && (unknown || l.refusesAll())
+}
+
+// probeOpened probes again with a veth's other end opened, which it is no longer where that did not help.
+func (w *sendWorker) probeOpened(ctx context.Context, shut error) error {
+	restore, err := openPeer(w.device)
+	if err != nil {
+		return fmt.Errorf("%w; %w", shut, err)
+	}
+	if err := w.probe(ctx); err != nil {
+		return errors.Join(err, restore())
+	}
+	w.opened = restore
+	w.why = "the other end of " + w.device.name + " has a program at its XDP until this ends: live frames need it; the kernel switches segmentation offload off at " + w.device.name + " meanwhile, for other traffic, too"
 	return nil
 }
 
