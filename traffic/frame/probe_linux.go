@@ -181,10 +181,13 @@ func (w *sendWorker) silence(method string, tries int) error {
 		return fmt.Errorf("%w: %s (%s) refuses them: %w", says, w.device.name, w.device.kind, l.refusal())
 	case isLive:
 		return fmt.Errorf("%w: %s (%s), or what is behind it, takes no XDP frames or had no room for them", says, w.device.name, w.device.kind)
+	case w.device.loopback && !w.session.to.Addr().IsLoopback():
+		return fmt.Errorf("%w: %s is this host's own address, to which frames go by %s and not by the interface that has it; send to 127.0.0.1 or ::1, or to a receiver in another network namespace", says, w.session.to.Addr(), w.device.name)
 	case w.load.addresses:
 		return fmt.Errorf("%w: vary: addresses needs a path that lets foreign source addresses pass; try vary: ports", says)
 	}
-	return fmt.Errorf("%w: does the path carry UDP from %s to %s, and an MTU of %d?", says, w.session.from, w.session.to, w.load.sizes.largest()-ethernetSize-fcsSize)
+	return fmt.Errorf("%w: does the path carry UDP from %s to %s in packets of %d bytes, and do they come in by the interface that has %s?",
+		says, w.session.from, w.session.to, w.load.sizes.largest()-ethernetSize-fcsSize, w.session.to.Addr())
 }
 
 // methodNames are those of result.Offered.Method.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -91,5 +92,17 @@ func TestADeviceThatTakesNoFramesIsNotProbedAgain(t *testing.T) {
 	err := w.probeBy(t.Context(), byXDP, probesLive, func() error { probes++; return nil })
 	if err == nil || !strings.Contains(err.Error(), "GRO on") || probes != 1 {
 		t.Errorf("%d probes: %v", probes, err)
+	}
+}
+
+// TestSilenceHasItsReason: frames to this host's own address go by the loopback device, where the sink of the interface that has it sees
+// none; and TCP comes to an address by any interface, but the sink stands at that of the address.
+func TestSilenceHasItsReason(t *testing.T) {
+	for says, device := range map[string]device{"this host's own": {name: "lo", loopback: true}, "the interface that has 10.0.0.2": {name: "one", kind: "veth"}} {
+		w := &sendWorker{load: load{sizes: mix{64}, flows: 1}, device: device, method: byPacket,
+			session: &session{from: netip.MustParseAddr("10.0.0.2"), to: netip.MustParseAddrPort("10.0.0.2:5000")}}
+		if err := w.silence(byPacket, probesLast); !strings.Contains(err.Error(), says) {
+			t.Errorf("by %s: %v", device.name, err)
+		}
 	}
 }
