@@ -13,11 +13,12 @@ import (
 	"windtunnel/traffic"
 )
 
-// source is what one hot thread sends by. Before rate and release it sends nothing
+// source is what one hot thread sends by. Before rate, delay and release it sends nothing
 // but probes; after interrupt, work returns, if it is told so again and again.
 type source interface {
 	probe(frames int) error
 	rate(perSecond float64, burst int)
+	delay(by time.Duration) // of its first frame, after release, if there is a rate
 	work() error
 	release()
 	setPhase(phase uint32)

@@ -222,6 +222,8 @@ func (l *live) rate(perSecond float64, burst int) {
 	}
 }
 
+func (l *live) delay(by time.Duration) { l.record.Due = 1000 * uint64(by) }
+
 func (l *live) release() {
 	l.record.Failed = 0 // by a probe
 	atomic.StoreUint64(&l.record.Epoch, uint64(l.kernel.Now()))

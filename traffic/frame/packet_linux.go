@@ -44,6 +44,7 @@ type packetSocket struct {
 	down     atomic.Int64 // ns for which the device was down
 	failed   int64        // when it last was found so, ns; 0: it is not
 	bucket   pacing
+	delayed  time.Duration    // of its first frame
 	slept    bool             // since the bucket was last asked
 	lost     atomic.Int64     // ns of the rate that it slept through
 	telling  int64            // from when a frame tells when it left, ns
@@ -84,8 +85,10 @@ func (p *packetSocket) rate(perSecond float64, burst int) {
 	}
 }
 
+func (p *packetSocket) delay(by time.Duration) { p.delayed = by }
+
 func (p *packetSocket) release() {
-	p.bucket.due = float64(monotonic())
+	p.bucket.due = float64(monotonic() + int64(p.delayed))
 	p.flow()
 }
 

@@ -122,10 +122,16 @@ func (w *sendWorker) lacked() string {
 	return fmt.Sprintf("%s (%s) took no frames of XDP any more: %v", w.device.name, w.device.kind, why)
 }
 
-// startSources lets a thread run for each source.
+// longestTurn bounds how long a thread waits for its first frame, in seconds: more than any measurement takes.
+const longestTurn = 1e6
+
+// startSources lets a thread run for each source. At a rate they take turns, or all would send at the same time, and none in between.
 func (w *sendWorker) startSources() *engine {
-	for _, s := range w.sources {
+	for i, s := range w.sources {
 		s.rate(w.load.rate/float64(w.load.threads), max(1, w.load.burst/w.load.threads))
+		if w.load.rate > 0 {
+			s.delay(time.Duration(min(float64(i)/w.load.rate, longestTurn) * float64(time.Second)))
+		}
 	}
 	return newEngine(w.sources, w.cpus, w.yields)
 }

@@ -254,3 +254,52 @@ func TestPacingIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestThreadsTakeTurns: at a rate each has its share, at other times than the others. All at once, 50 frames came every half a second.
+func TestThreadsTakeTurns(t *testing.T) {
+	needsRoot(t)
+	load := result.Options{"packets": 100.0, "flows": 50, "threads": 50}
+	receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: load, Address: "127.0.0.1"})
+	send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address()})
+	when := traffic.Schedule{Start: time.Now().Add(100 * time.Millisecond), WarmUp: 200 * time.Millisecond, Window: time.Second, Interval: 100 * time.Millisecond}
+	var both sync.WaitGroup
+	both.Go(func() { runWorker(t, receive, when) })
+	var sent result.PairEnd
+	both.Go(func() { sent = runWorker(t, send, when) })
+	both.Wait()
+	if sent.Packets < 90 || sent.Packets > 110 {
+		t.Errorf("%d frames were sent of 100", sent.Packets)
+	}
+	for _, i := range sent.Intervals {
+		if i.Packets > 30 {
+			t.Errorf("%d frames at once: %+v", i.Packets, sent.Intervals)
+			break
+		}
+	}
+}
+
+// TestALiveThreadBeginsAtItsTurn, and not before.
+func TestALiveThreadBeginsAtItsTurn(t *testing.T) {
+	needsRoot(t)
+	l, err := newLive(testHeader(four, 40000, 7, 64, false), 0, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	l.rate(1000, 1)
+	l.delay(time.Minute)
+	l.release()
+	if err := l.call(1000); err != nil {
+		t.Error(err)
+	}
+	if sent, _ := l.counts(warmUp); sent != 0 {
+		t.Errorf("%d frames were sent before their time", sent)
+	}
+	l.record.Epoch -= uint64(time.Minute)
+	if err := l.call(1000); err != nil {
+		t.Error(err)
+	}
+	if sent, _ := l.counts(warmUp); sent == 0 || l.missed() > time.Second {
+		t.Errorf("%d frames were sent at their time, and %s of the rate were missed", sent, l.missed())
+	}
+}
