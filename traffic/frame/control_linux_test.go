@@ -43,6 +43,10 @@ func TestFinalIsBounded(t *testing.T) {
 	if got, err := m.final(); err != nil || got != want {
 		t.Errorf("got %+v, %v", got, err)
 	}
+	// A sender's window is by its clock, and so a little longer than was asked for: of the longest there is, too.
+	if _, err := (final{sent: 5, windowNS: 24*3600*1e9 + 1e6}).message().final(); err != nil {
+		t.Error(err)
+	}
 	for _, lie := range []final{{sent: 1 << 60, windowNS: 1}, {sent: 1}, {windowNS: 1 << 60}} {
 		if _, err := lie.message().final(); err == nil {
 			t.Errorf("believed %+v", lie)
