@@ -1,6 +1,10 @@
 package result
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
 
 // Offered is what a sender was asked for and how well it kept to it.
 type Offered struct {
@@ -164,7 +168,8 @@ type Frames struct {
 
 // Sizes says how large the frames are, with FCS and on the wire.
 func (f Frames) Sizes() string {
-	text := fmt.Sprintf("%.4g bytes with FCS, %.4g on the wire with preamble and gap", f.Size, f.WireSize)
+	size := func(bytes float64) string { return strconv.FormatFloat(math.Round(10*bytes)/10, 'f', -1, 64) }
+	text := size(f.Size) + " bytes with FCS, " + size(f.WireSize) + " on the wire with preamble and gap"
 	if f.Mix != "" {
 		text += ", on the mean of " + f.Mix
 	}
