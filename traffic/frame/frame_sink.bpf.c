@@ -415,30 +415,33 @@ static __always_inline bool came(const __u8 *frame, const __u8 *end)
 	return true;
 }
 
-/* take counts one frame of ours. */
-static __always_inline void take(struct frame_totals *sum, __u32 hook, const __u8 *numbering,
-				 __u32 phase, bool whole, __u32 length)
-{
-	__u32 flow = bpf_ntohl(*(const __be32 *)(numbering + 6));
-
-	if (!whole || flow >= frame_flows || phase >= FRAME_PHASES)
-		sum->corrupt++;
-	else if (phase == FRAME_PROBE)
-		sum->packets++;
-	else {
-		count(sum, hook, numbering, phase, frame_flows > 1 ? flow : 0, length);
-		if (phase == FRAME_WINDOW && expects(hook))
-			expect(numbering);
-	}
-}
-
 /* What is looked at: a frame, and its inner packet where it would be without what the frame wears.
  */
 struct sight {
 	const __u8 *frame, *inner, *end;
 	__u32 length; /* of the frame from inner on */
 	__u32 hook;
+	__u32 together; /* frames in one, by GRO */
 };
+
+/* take counts one frame of ours, or several in one, whose lengths are not a frame's. */
+static __always_inline void take(struct frame_totals *sum, const struct sight *s,
+				 const __u8 *numbering, __u32 phase, bool whole, __u32 length)
+{
+	__u32 flow = bpf_ntohl(*(const __be32 *)(numbering + 6));
+
+	if (!whole && s->together > 1)
+		sum->merged += s->together;
+	else if (!whole || flow >= frame_flows || phase >= FRAME_PHASES)
+		sum->corrupt++;
+	else if (phase == FRAME_PROBE)
+		sum->packets++;
+	else {
+		count(sum, s->hook, numbering, phase, frame_flows > 1 ? flow : 0, length);
+		if (phase == FRAME_WINDOW && expects(s->hook))
+			expect(numbering);
+	}
+}
 
 static __always_inline bool of_type(const struct sight *s, __u16 type)
 {
@@ -483,7 +486,7 @@ static __always_inline struct frame_totals *look_ipv4(const struct sight *s)
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length);
 	if (whole && *(const __u16 *)(udp + 6)) /* zero: some way has taken the checksum out */
 		whole = intact(frame + 26, 2, udp, udp_length);
-	take(sum, s->hook, numbering, phase, whole && worn_right(s, own), own);
+	take(sum, s, numbering, phase, whole && worn_right(s, own), own);
 	return sum;
 }
 
@@ -509,14 +512,15 @@ static __always_inline struct frame_totals *look_ipv6(const struct sight *s)
 		*(const __u16 *)(udp + 4) == bpf_htons(udp_length) &&
 		*(const __u16 *)(udp + 6) && /* RFC 8200, section 8.1: none may be without */
 		intact(frame + 22, 8, udp, udp_length);
-	take(sum, s->hook, numbering, phase, whole && worn_right(s, own), own);
+	take(sum, s, numbering, phase, whole && worn_right(s, own), own);
 	return sum;
 }
 
 static __always_inline struct frame_totals *look(const __u8 *frame, const __u8 *end, __u32 length,
-						 __u32 hook)
+						 __u32 hook, __u32 together)
 {
-	const struct sight s = {frame, frame + frame_shift, end, length - frame_shift, hook};
+	const struct sight s = {frame,	 frame + frame_shift, end, length - frame_shift, hook,
+				together};
 
 	if (length < frame_shift)
 		return NULL;
@@ -531,24 +535,20 @@ int frame_at_xdp(struct xdp_md *ctx)
 
 	if (came(frame, end))
 		return XDP_DROP;
-	return look(frame, end, end - frame, AT_XDP) ? XDP_DROP : XDP_PASS;
+	return look(frame, end, end - frame, AT_XDP, 1) ? XDP_DROP : XDP_PASS;
 }
 
 SEC("tc")
 int frame_at_tc(struct __sk_buff *skb)
 {
 	__u32 head = FRAME_IPV6_HEAD + frame_shift;
-	struct frame_totals *sum;
 
 	if (skb->data + head > skb->data_end)
 		bpf_skb_pull_data(skb, skb->len < head ? skb->len : head);
-	sum =
-	    look((const __u8 *)(long)skb->data, (const __u8 *)(long)skb->data_end, skb->len, AT_TC);
-	if (!sum)
-		return TC_ACT_UNSPEC;
-	if (skb->gso_segs > 1) /* several frames in one, of which one was counted */
-		sum->merged += skb->gso_segs - 1;
-	return TC_ACT_SHOT;
+	return look((const __u8 *)(long)skb->data, (const __u8 *)(long)skb->data_end, skb->len,
+		    AT_TC, skb->gso_segs)
+		   ? TC_ACT_SHOT
+		   : TC_ACT_UNSPEC;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -82,16 +82,22 @@ func newListener(socket net.Listener, reserved []*net.UDPConn, l load, want hell
 	ln := &listener{
 		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: want, session: session,
 		joined: make(chan struct{}), last: make(chan parting, 1),
-		probed: func() (uint64, error) {
-			all, err := counting.tally()
-			if _, foreign := l.tool(); foreign { // whose frames say nothing of a phase
-				return all.phases[window].packets, err
-			}
-			return all.phases[probing].packets, err
-		},
+		probed: probesCame(counting, l),
 	}
 	ln.door.Open(helloSize, ln.greet, ln.lack)
 	return ln
+}
+
+// probesCame tells how many of a probe's frames have come to a sink so far, in aggregates too: that these cannot be counted is told of
+// the window's.
+func probesCame(counting sink, l load) func() (uint64, error) {
+	return func() (uint64, error) {
+		all, err := counting.tally()
+		if _, foreign := l.tool(); foreign { // whose frames say nothing of a phase
+			return all.phases[window].packets, err
+		}
+		return all.phases[probing].packets + all.phases[probing].merged, err
+	}
 }
 
 func newSession() uint32 {

@@ -16,7 +16,7 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		return result.PairEnd{}, err
 	}
 	ours, seconds := all.phases[window], float64(last.final.windowNS)/1e9
-	lost := last.final.sent - min(last.final.sent, ours.packets+ours.late)
+	lost := last.final.sent - min(last.final.sent, ours.packets+ours.late+ours.merged)
 	end := result.PairEnd{Calls: used.calls - before.calls, CPUSeconds: max(0, (used.cpu - before.cpu).Seconds()), Intervals: c.intervals}
 	_, foreign := w.load.tool()
 	if foreign {
@@ -58,7 +58,7 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		end.Error = overcounted(w.load.generator, last.final.sent, all.all().packets)
 	}
 	if ours.merged > 0 {
-		end.Error = fmt.Sprintf("%d frames came to tc as parts of aggregates, which cannot be counted: switch GRO off at %s, or use sink xdp", ours.merged, w.device.name)
+		end.Error = fmt.Sprintf("%d frames came to %s as parts of aggregates, which cannot be counted: switch GRO off at %s, or use sink xdp", ours.merged, where, w.device.name)
 	}
 	if end.Error == "" && end.Packets == 0 {
 		end.Error = traffic.ErrNothing.Error()

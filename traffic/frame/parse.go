@@ -44,6 +44,21 @@ func (e expected) parse(b []byte, length int) (number, error) {
 	return n, nil
 }
 
+// together is how many frames came as one that is of the session and not whole: where GRO puts UDP together (udp_gro_complete in the
+// kernel's net/ipv4/udp_offload.c), the headers' lengths say all of it. 1 of another.
+func (e expected) together(b []byte, length int, first number) int {
+	payload, behind := e.sizes.of(first)-smallestIPv4+numberingSize, length-smallestIPv4+fcsSize+numberingSize
+	total := int(binary.BigEndian.Uint16(b[ethernetSize+2:]))
+	if e.ipv6 {
+		payload, behind = payload-ipv6Size+ipv4Size, behind-ipv6Size+ipv4Size
+		total = int(binary.BigEndian.Uint16(b[ethernetSize+4:])) + ipv6Size
+	}
+	if total != length-ethernetSize || behind <= payload {
+		return 1
+	}
+	return (behind + payload - 1) / payload
+}
+
 // leftOf is when a frame that parse found whole left, in units of its sender's clock, 0 if it does not tell.
 func (e expected) leftOf(b []byte) uint64 {
 	at := ethernetSize + ipv4Size

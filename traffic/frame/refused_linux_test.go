@@ -3,10 +3,10 @@ package frame
 import "testing"
 
 // counting is a sink that has counted what a test says.
-type counting struct{ all totals }
+type counting struct{ all, probe totals }
 
 func (c *counting) tally() (t tally, err error) {
-	t.phases[window] = c.all
+	t.phases[window], t.phases[probing] = c.all, c.probe
 	return t, nil
 }
 func (c *counting) method() (how, why string) { return "fake", "" }

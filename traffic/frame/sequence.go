@@ -34,7 +34,7 @@ type totals struct {
 	duplicate uint64
 	late      uint64
 	corrupt   uint64
-	merged    uint64 // came as part of an aggregate, and were not looked at
+	merged    uint64 // came as part of an aggregate, and were not told apart
 }
 
 func (t *totals) add(o totals) {
@@ -87,7 +87,7 @@ func (t *tally) all() totals {
 }
 
 // any is how many frames of the session there were, whatever became of them.
-func (t totals) any() uint64 { return t.packets + t.duplicate + t.late + t.corrupt }
+func (t totals) any() uint64 { return t.packets + t.duplicate + t.late + t.corrupt + t.merged }
 
 // sequences is the memory of a sink that counts in Go. One goroutine counts.
 type sequences struct {

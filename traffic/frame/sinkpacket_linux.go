@@ -131,6 +131,10 @@ func (s *packetSink) take(b []byte, length int) {
 			s.time(from)
 		}
 	case errCorrupt:
+		if together := s.expected.together(b, length, n); together > 1 {
+			s.sums[n.phase&(phases-1)].merged += uint64(together)
+			return
+		}
 		s.sums[n.phase&(phases-1)].corrupt++
 	}
 }
