@@ -125,12 +125,20 @@ func wayTo(from, to netip.Addr) (way, error) {
 	if w.device, err = deviceOf(link); err != nil || w.device.loopback {
 		return w, err
 	}
-	hop := to
-	if gateway, ok := netip.AddrFromSlice(routes[0].Gw); ok {
-		hop = gateway.Unmap()
-	}
-	w.nextHop, err = neighbour(w.device, hop.WithZone(""))
+	w.nextHop, err = neighbour(w.device, nextHop(routes[0], to).WithZone(""))
 	return w, err
+}
+
+// nextHop is the router of a route, which may have an address of the other family (RFC 5549), or the receiver itself.
+func nextHop(r netlink.Route, to netip.Addr) netip.Addr {
+	gateway := r.Gw
+	if via, is := r.Via.(*netlink.Via); is && len(gateway) == 0 {
+		gateway = via.Addr
+	}
+	if hop, ok := netip.AddrFromSlice(gateway); ok {
+		return hop.Unmap()
+	}
+	return to
 }
 
 func neighbour(d device, hop netip.Addr) (address [6]byte, err error) {

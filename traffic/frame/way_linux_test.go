@@ -71,3 +71,33 @@ func linkLocal(name string) error {
 		IP: net.ParseIP("fe80::9"), HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 0, 9},
 	})
 }
+
+// TestAGatewayOfTheOtherFamily: IPv4 may go by a router that has an IPv6 address alone (RFC 5549); its neighbour was looked for under the
+// receiver's.
+func TestAGatewayOfTheOtherFamily(t *testing.T) {
+	needsRoot(t)
+	inNamespace(t, func() {
+		if err := linkLocal("one"); err != nil {
+			t.Error(err)
+			return
+		}
+		one, err := netlink.LinkByName("one")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		mine := &net.IPNet{IP: net.IPv4(10, 5, 0, 1), Mask: net.CIDRMask(32, 32)}
+		if err := netlink.AddrAdd(one, &netlink.Addr{IPNet: mine}); err != nil {
+			t.Error(err)
+		}
+		theirs := &net.IPNet{IP: net.IPv4(10, 5, 0, 2), Mask: net.CIDRMask(32, 32)}
+		route := &netlink.Route{LinkIndex: one.Attrs().Index, Dst: theirs, Via: &netlink.Via{AddrFamily: unix.AF_INET6, Addr: net.ParseIP("fe80::9")}}
+		if err := netlink.RouteAdd(route); err != nil {
+			t.Error(err)
+		}
+		w, err := wayTo(netip.MustParseAddr("10.5.0.1"), netip.MustParseAddr("10.5.0.2"))
+		if err != nil || w.nextHop != [6]byte{2, 0, 0, 0, 0, 9} {
+			t.Errorf("the way is %+v: %v", w, err)
+		}
+	})
+}
