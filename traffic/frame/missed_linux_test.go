@@ -51,3 +51,21 @@ func TestWhatALiveSenderIsNotThereForIsMissed(t *testing.T) {
 		t.Errorf("of a second, of which 10 ms are caught up with, %s were missed", got)
 	}
 }
+
+// TestARateIsKeptOnAHostThatIsUpForLong: after a hundred days a nanosecond of its clock is the last digit of a float64, by which the time of
+// each next frame was rounded: 3 million a second were 2.994.
+func TestARateIsKeptOnAHostThatIsUpForLong(t *testing.T) {
+	const uptime, rate = int64(150 * 24 * time.Hour), 3e6
+	p := &packetSocket{}
+	p.rate(rate, 64)
+	p.begins(uptime)
+	frames := 0
+	for now := uptime; now < uptime+int64(time.Second); now += 10_000 {
+		n, _ := p.ready(now)
+		p.pass(n, now, warmUp)
+		frames += n
+	}
+	if frames < rate*0.9995 || frames > rate*1.0005 {
+		t.Errorf("%d frames in a second, want %g", frames, float64(rate))
+	}
+}

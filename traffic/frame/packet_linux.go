@@ -88,9 +88,12 @@ func (p *packetSocket) rate(perSecond float64, burst int) {
 func (p *packetSocket) delay(by time.Duration) { p.delayed = by }
 
 func (p *packetSocket) release() {
-	p.bucket.due = float64(monotonic() + int64(p.delayed))
+	p.begins(monotonic())
 	p.flow()
 }
+
+// begins lets the first frame be due from a time on.
+func (p *packetSocket) begins(now int64) { p.bucket.epoch, p.bucket.due = now, float64(p.delayed) }
 
 func (p *packetSocket) setPhase(phase uint32) { p.phase.Store(phase) }
 
@@ -272,7 +275,7 @@ func (p *packetSocket) pass(frames int, now int64, phase uint32) {
 	}
 	for range frames {
 		if phase == window {
-			p.lag.Record(now - int64(p.bucket.due-p.bucket.forgone))
+			p.lag.Record(now - p.bucket.epoch - int64(p.bucket.due-p.bucket.forgone))
 		}
 		p.bucket.forgone = 0
 		p.bucket.due += p.bucket.interval
