@@ -54,8 +54,12 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 	if foreign {
 		unnumbered(end.Arrived, w.load, all, last.final.sent)
 	}
-	if foreign && last.err == nil {
+	switch {
+	case last.err != nil:
+	case foreign:
 		end.Error = overcounted(w.load.generator, last.final.sent, all.all().packets)
+	default:
+		end.Error = overcounted("the sender", last.final.sent, ours.packets)
 	}
 	if ours.merged > 0 {
 		end.Error = fmt.Sprintf("%d frames came to %s as parts of aggregates, which cannot be counted: switch GRO off at %s, or use sink xdp", ours.merged, where, w.device.name)
@@ -150,7 +154,7 @@ func unnumbered(a *result.Arrived, l load, all tally, sent uint64) {
 	}
 }
 
-// overcounted is an error if more frames came than a program of others says it sent: one of the counts is wrong.
+// overcounted is an error if more frames came than who sent them says: one of the counts is wrong, or they are somebody else's.
 func overcounted(generator string, sent, came uint64) string {
 	if came <= sent {
 		return ""

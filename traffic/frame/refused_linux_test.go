@@ -1,6 +1,9 @@
 package frame
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // counting is a sink that has counted what a test says.
 type counting struct{ all, probe totals }
@@ -39,5 +42,19 @@ func TestRefusedFramesAreNotLost(t *testing.T) {
 	end, err := w.end(&course{}, before, used, parting{err: errClosed})
 	if err != nil || end.Arrived.Lost != 10 {
 		t.Errorf("%v: %+v", err, end.Arrived)
+	}
+}
+
+// TestMoreCameThanWasSent: somebody else's frames of the session, with numbers that are not taken yet, made 6000 a second of 5000, of which
+// none was lost.
+func TestMoreCameThanWasSent(t *testing.T) {
+	sink := &counting{}
+	sink.all.packets = 12_000
+	w := &receiveWorker{sink: sink, listener: &listener{}}
+	for sent, told := range map[uint64]bool{10_000: true, 12_000: false, 12_001: false} {
+		end, err := w.end(&course{}, reading{}, reading{}, parting{final: final{sent: sent, windowNS: 2e9}})
+		if err != nil || strings.Contains(end.Error, "more than the 10000 that the sender says it sent") != told || !told && end.Error != "" {
+			t.Errorf("%d sent: %v: %q", sent, err, end.Error)
+		}
 	}
 }
