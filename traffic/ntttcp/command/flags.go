@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,10 @@ type word struct {
 // take half of is an error.
 func number(text string, least int) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > maxNumber {
+	if n > maxNumber { // also of one that no int holds, of which n is the largest
+		return 0, fmt.Errorf("%s is more than %d, the most that is taken", text, maxNumber)
+	}
+	if err != nil || n < least {
 		return 0, fmt.Errorf("%q is no whole number from %d on", text, least)
 	}
 	return n, nil
@@ -85,6 +89,16 @@ func size(into *int, least int) func(string) error {
 	}
 }
 
+// buffer is size for a socket's buffer, which is an int of C (setsockopt(2)).
+func buffer(into *int) func(string) error {
+	return func(text string) error {
+		if err := size(into, -maxMemory)(text); err != nil || *into <= math.MaxInt32 {
+			return err
+		}
+		return fmt.Errorf("%s is more than %d bytes, the most that a socket's buffer can be asked for", text, math.MaxInt32)
+	}
+}
+
 // scaled reads ntttcp-for-linux's numbers with a unit, of 1024 for buffers and
 // 1000 for rates (unit_atod in util.c).
 func scaled(text string, unit float64) (float64, error) {
@@ -100,7 +114,10 @@ func scaled(text string, unit float64) (float64, error) {
 		}
 	}
 	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !(n > 0) || n*factor > maxRate {
+	if n*factor > maxRate {
+		return 0, fmt.Errorf("%s is more than 1000 T, the most that is taken", text)
+	}
+	if err != nil || !(n > 0) {
 		return 0, fmt.Errorf("%q is no positive number with an optional K, M or G", text)
 	}
 	return n * factor, nil

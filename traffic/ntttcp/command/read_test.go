@@ -134,6 +134,13 @@ func TestRefusedCommandLines(t *testing.T) {
 		"--as linux -s -W 1073741824 -t 1073741824": "at most 2147483647 s",
 		"--as linux -s a -u --no-delay":             "TCP's",
 		"-s -m 1,*,a -ndl -Q":                       "neither tool",
+		"--as linux -r -t 2000000000":               "2000000000 is more than 1073741824",
+		"--as linux -r -t 99999999999999999999":     "99999999999999999999 is more than 1073741824",
+		"--as linux -r -t -99999999999999999999":    "no whole number from 0 on",
+		"--as linux -s a -B 2000000G":               "more than 1000 T",
+		"--as windows -s -m 1,*,a -n 5 -t 64000M":   "64000M seconds are more than 1073741824",
+		"--as windows -s -m 1,*,a -sb 4096M":        "4096M is more than 2147483647",
+		"--as windows -r -m 1,*,a -rb 2048M":        "2048M is more than 2147483647",
 	} {
 		if _, err := read(strings.Fields(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

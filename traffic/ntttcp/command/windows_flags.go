@@ -95,7 +95,7 @@ func (w *windowsFlags) offered() []flag {
 		{"-ns", alone, "no synchronisation (on both ends)", raise(&w.noSync)},
 		{"-to", value, "longest wait for the other end to come, milliseconds; 0: for ever", count(&w.waitMillis, 0)},
 		{"-a", option, "outstanding I/O (2): see the note that it prints", w.setAsync},
-		{"-rb", value, "receive buffer, bytes (SO_RCVBUF)", size(&w.receiveBuffer, -maxMemory)},
+		{"-rb", value, "receive buffer, bytes (SO_RCVBUF)", buffer(&w.receiveBuffer)},
 		{"-sb", value, "send buffer, bytes (SO_SNDBUF)", w.setSendBuffer},
 		{"-ndl", alone, "TCP_NODELAY", raise(&w.noDelay)},
 		{"-u", alone, "UDP", raise(&w.udp)},
@@ -152,14 +152,17 @@ func (w *windowsFlags) setBuffers(text string) error {
 
 func (w *windowsFlags) setTime(text string) error {
 	if w.buffers > 0 {
-		return size(&w.longestSeconds, 1)(text)
+		if err := size(&w.longestSeconds, 1)(text); err != nil || w.longestSeconds <= maxNumber {
+			return err
+		}
+		return fmt.Errorf("%s seconds are more than %d, the most that is taken", text, maxNumber)
 	}
 	return count(&w.runSeconds, 1)(text)
 }
 
 func (w *windowsFlags) setSendBuffer(text string) error {
 	w.sendBufferGiven = true
-	return size(&w.sendBuffer, -maxMemory)(text)
+	return buffer(&w.sendBuffer)(text)
 }
 
 func (w *windowsFlags) setAsync(text string) error {
