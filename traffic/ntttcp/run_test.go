@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -467,19 +468,25 @@ func TestReceiverStays(t *testing.T) {
 func TestImpossibleTestsAreRefused(t *testing.T) {
 	good, _ := pairOf(t, SyncLinux, 1, 1)
 	for name, spoil := range map[string]func(*Test){
-		"no threads":   func(t *Test) { t.Threads = nil },
-		"no bytes":     func(t *Test) { t.Message = 0 },
-		"huge":         func(t *Test) { t.Message = MaxMessage + 1 },
-		"huge UDP":     func(t *Test) { t.UDP, t.Message = true, MaxDatagram+1 },
-		"port 1":       func(t *Test) { t.Threads = []Thread{{Port: 1, Connections: 1}} },
-		"port 65000":   func(t *Test) { t.Sync = SyncWindows; t.Threads = []Thread{{Port: 65000, Connections: 1}} },
+		"no threads": func(t *Test) { t.Threads = nil },
+		"no bytes":   func(t *Test) { t.Message = 0 },
+		"huge":       func(t *Test) { t.Message = MaxMessage + 1 },
+		"huge UDP":   func(t *Test) { t.UDP, t.Message = true, MaxDatagram+1 },
+		"port 1":     func(t *Test) { t.Threads = []Thread{{Port: 1, Connections: 1}} },
+		"port 65000": func(t *Test) { t.Sync = SyncWindows; t.Threads = []Thread{{Port: 65000, Connections: 1}} },
+		"-sp, 65535": func(t *Test) {
+			t.Sync, t.Role, t.SharePort, t.Threads = SyncNone, traffic.Receive, true, []Thread{{Port: 65535}}
+		},
+		"-sp, 64535": func(t *Test) {
+			t.Sync, t.Role, t.SharePort, t.Threads = SyncWindows, traffic.Receive, true, []Thread{{Port: 64535}}
+		},
 		"a crowd":      func(t *Test) { t.Threads = []Thread{{Port: 5001, Connections: maxConnections + 1}} },
 		"1000 threads": func(t *Test) { t.Sync = SyncWindows; t.Threads = slices.Repeat([]Thread{{Port: 5001}}, tokenOffset) },
 	} {
 		test := good
 		spoil(&test)
-		if _, err := Run(t.Context(), test); err == nil {
-			t.Errorf("%s was taken", name)
+		if _, err := Run(t.Context(), test); !errors.As(err, new(Impossible)) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

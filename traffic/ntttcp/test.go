@@ -187,8 +187,18 @@ func (t *Test) family() string {
 	return "4"
 }
 
-// check finds what no engine could do.
+// Impossible is the error of a test that no engine can do, or no machine like this one: nothing has listened or been sent.
+type Impossible struct{ error }
+
+// check finds it.
 func (t *Test) check() error {
+	if err := t.possible(); err != nil {
+		return Impossible{err}
+	}
+	return nil
+}
+
+func (t *Test) possible() error {
 	if len(t.Threads) == 0 {
 		return fmt.Errorf("a test needs at least one thread")
 	}
@@ -221,6 +231,9 @@ func (t *Test) checkPorts(thread Thread) error {
 	highest := thread.Port
 	if t.Sync == SyncWindows {
 		highest += tokenOffset
+	}
+	if t.SharePort && t.Role == traffic.Receive { // its first port hands out those above it
+		highest++
 	}
 	lowest := thread.Port
 	if t.Sync == SyncLinux {

@@ -49,6 +49,9 @@ func Run(ctx context.Context, args []string, _ io.Reader, out, errs io.Writer) i
 	case err != nil:
 		fmt.Fprintf(errs, "windtunnel ntttcp: %v\n", err)
 		code = failed
+		if errors.As(err, new(ntttcp.Impossible)) {
+			code = refused
+		}
 	}
 	return log.exit(screen.exit(code, "the output", errs), "the log", errs)
 }

@@ -222,6 +222,10 @@ func TestExitCodes(t *testing.T) {
 		"--as linux -s 127.0.0.1 -p 2 -t 1": 1,
 		"--as linux -r 127.0.0.1 -P 1 -p " + freeBase(t): 130,
 		"--as windows -r -m 1,*,192.0.2.1 -t 1":          1,
+		"--as windows -r -m 1,*,127.0.0.1 -p 70000":      2,
+		"--as windows -s -m 1,*,127.0.0.1 -l 32M":        2,
+		"--as windows -s -m 1,8191,127.0.0.1":            2,
+		"--as linux -r -p 65535":                         2,
 	} {
 		run := t.Context()
 		if want == 130 {

@@ -22,10 +22,7 @@ func (r *windowsRun) run(ctx context.Context) error {
 	for _, note := range r.flags.notes() {
 		r.console.note("%s", note)
 	}
-	test, err := r.flags.test()
-	if err != nil {
-		return err
-	}
+	test := r.flags.test()
 	if err := checkTarget(r.flags.xml); err != nil {
 		return err
 	}

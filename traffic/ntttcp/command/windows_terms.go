@@ -18,6 +18,7 @@ func (w *windowsFlags) check() error {
 	}{
 		{w.send == w.receive, "either -s or -r says which end this is"},
 		{!w.mapped || len(w.mappings) == 0, "-m is missing: -m 1,*,ADDRESS with the receiver's address"},
+		{w.threads() > maxThreads, fmt.Sprintf("-m: more than %d threads in all", maxThreads)},
 		{w.wsa && !w.async, "-w needs -a"},
 		{w.waitAll && w.async && !w.wsa, "-wa with -a needs -w"},
 		{w.nic != "" && !w.send, "-nic is the sender's"},
@@ -92,7 +93,7 @@ func (w *windowsFlags) bufferCount() int {
 }
 
 // test is the command line as a Test.
-func (w *windowsFlags) test() (ntttcp.Test, error) {
+func (w *windowsFlags) test() ntttcp.Test {
 	t := ntttcp.Test{
 		Role: traffic.Receive, Sync: ntttcp.SyncWindows, Exact: true,
 		UDP: w.udp, IPv6: w.v6, LocalHost: w.nic,
@@ -118,9 +119,8 @@ func (w *windowsFlags) test() (ntttcp.Test, error) {
 	if w.runSeconds > 0 {
 		t.WarmUp, t.Run, t.CoolDown = seconds(w.warmUp), seconds(w.runSeconds), seconds(w.coolDown)
 	}
-	var err error
-	t.Threads, err = w.lineUp()
-	return t, err
+	t.Threads = w.lineUp()
+	return t
 }
 
 // endless is a wait that nobody lives to see the end of.
@@ -130,13 +130,10 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // lineUp gives every thread its port: one after the other over all mappings. With
 // -sp a sender asks for them all on the first.
-func (w *windowsFlags) lineUp() ([]ntttcp.Thread, error) {
+func (w *windowsFlags) lineUp() []ntttcp.Thread {
 	var all []ntttcp.Thread
 	port := w.port
 	for _, m := range w.mappings {
-		if m.threads > maxThreads-len(all) {
-			return nil, fmt.Errorf("-m: more than %d threads in all", maxThreads)
-		}
 		for range m.threads {
 			all = append(all, ntttcp.Thread{Host: m.host, Port: port, CPU: m.cpu, Connections: 1})
 			if !w.sharePort || !w.send {
@@ -144,7 +141,7 @@ func (w *windowsFlags) lineUp() ([]ntttcp.Thread, error) {
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 const maxThreads = 1 << 14
