@@ -19,6 +19,7 @@ const (
 // desk serves the sync port of one receiver: callers and the referee between them.
 type desk struct {
 	listener net.Listener
+	take     func(net.Listener) (net.Conn, error)
 	refused  func(text string)
 	handlers sync.WaitGroup
 
@@ -40,7 +41,7 @@ func (t *Test) openDesk(ctx context.Context) (*desk, error) {
 		return nil, fmt.Errorf("listening for senders that synchronise: %w", err)
 	}
 	d := &desk{
-		listener: listener, callers: map[int]net.Conn{},
+		listener: listener, take: t.take, callers: map[int]net.Conn{},
 		referee: newReferee(wholeSeconds(t.Run), 0, t.Many),
 		refused: func(text string) { t.say(Event{What: Refused, Text: text}) },
 		begun:   make(chan struct{}), over: make(chan why, 1),
@@ -53,7 +54,7 @@ func wholeSeconds(d time.Duration) int { return int(d.Round(time.Second) / time.
 
 func (d *desk) accept() {
 	for {
-		conn, err := d.listener.Accept()
+		conn, err := d.take(d.listener)
 		if err != nil {
 			return
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -86,5 +88,71 @@ func TestManyFilesLimitNoPorts(t *testing.T) {
 		if err := h.limitPorts(files); err != nil || h.server.count() != want {
 			t.Errorf("of %d files %d ports, %v, instead of %d", files, h.server.count(), err, want)
 		}
+	}
+}
+
+// TestAReceiverServesWhoeverCameWithoutFiles, once there are some again: at each port where a sender asks something.
+func TestAReceiverServesWhoeverCameWithoutFiles(t *testing.T) {
+	if !filetest.Alone(t) {
+		return
+	}
+	for name, c := range map[string]struct {
+		sync  Sync
+		share bool
+		port  int
+		says  string
+	}{
+		"sync": {SyncLinux, false, -1, "\x00\x00\x00X"}, "-sp": {SyncNone, true, 0, ""}, "token": {SyncWindows, false, tokenOffset, "X"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, receive := pairOf(t, c.sync, 1, 1)
+			base := receive.Threads[0].Port
+			receive.SharePort = c.share
+			r, err := receive.Listen(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { r.Run(ctx) })
+			defer r.Close()
+			defer running.Wait()
+			defer cancel()
+			if c.sync == SyncWindows {
+				data := socketTo(t)
+				connect(t, data, base)
+				for len(r.lobby.present()) == 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			asks := socketTo(t)
+			giveBack := filetest.Exhaust(t)
+			connect(t, asks, base+c.port)
+			time.Sleep(2 * acceptPause)
+			giveBack()
+			unix.Write(asks, []byte(c.says))
+			if n, err := unix.Read(asks, make([]byte, 4)); n <= 0 || err != nil {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		})
+	}
+}
+
+// socketTo is a socket that is yet to connect, which takes no further file.
+func socketTo(t *testing.T) (fd int) {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5})
+	return fd
+}
+
+func connect(t *testing.T, fd, port int) {
+	t.Helper()
+	if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port}); err != nil {
+		t.Fatal(err)
 	}
 }

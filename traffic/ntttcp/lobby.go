@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	meeting "windtunnel/traffic/lobby"
 )
 
 // guest is a data connection whose sender has not been told apart yet: NTttcp
@@ -77,7 +79,7 @@ func (t *Test) openLobby(ctx context.Context) (*lobby, error) {
 			return nil, err
 		}
 		l.listeners = append(l.listeners, listener)
-		l.accepting.Go(func() { l.accept(i, listener, net.Listener.Accept) })
+		l.accepting.Go(func() { l.accept(i, listener, t.take) })
 	}
 	return l, nil
 }
@@ -90,6 +92,20 @@ func (t *Test) listen(ctx context.Context, host string, port int) (net.Listener,
 
 // acceptPause is how long a listener rests that is out of descriptors.
 const acceptPause = 50 * time.Millisecond
+
+// take is a listener's Accept, but that it waits for a file to be free where there is none.
+func (t *Test) take(listener net.Listener) (net.Conn, error) {
+	for told := false; ; told = true {
+		conn, err := listener.Accept()
+		if !meeting.NoFiles(err) {
+			return conn, err
+		}
+		if !told {
+			t.note("this end may open no more files: who comes to %s waits until it may; raise the limit (ulimit -n)", listener.Addr())
+		}
+		time.Sleep(acceptPause)
+	}
+}
 
 // accept lets in what comes to a thread's port, by take as by the listener's Accept.
 func (l *lobby) accept(thread int, listener net.Listener, take func(net.Listener) (net.Conn, error)) {

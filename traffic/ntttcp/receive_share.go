@@ -20,16 +20,16 @@ func (r *Receiver) sharePort(ctx context.Context, port int) error {
 		return fmt.Errorf("listening for senders that ask for their data port (-sp): %w", err)
 	}
 	r.share = listener
-	r.sharing.Go(func() { handPortsOut(ctx, listener, t.Threads) })
+	r.sharing.Go(func() { t.handPortsOut(ctx, listener) })
 	return nil
 }
 
 // handPortsOut ends when every port has been taken, or the listener closes. What somebody had who was no sender is the next one's.
-func handPortsOut(ctx context.Context, listener net.Listener, threads []Thread) {
+func (t *Test) handPortsOut(ctx context.Context, listener net.Listener) {
 	defer listener.Close()
-	free, left := make(chan int, len(threads)), atomic.Int64{}
-	left.Store(int64(len(threads)))
-	for _, thread := range threads {
+	free, left := make(chan int, len(t.Threads)), atomic.Int64{}
+	left.Store(int64(len(t.Threads)))
+	for _, thread := range t.Threads {
 		free <- thread.Port
 	}
 	over := make(chan struct{})
@@ -42,7 +42,7 @@ func handPortsOut(ctx context.Context, listener net.Listener, threads []Thread) 
 			return
 		case port = <-free:
 		}
-		conn, err := listener.Accept()
+		conn, err := t.take(listener)
 		if err != nil {
 			return
 		}

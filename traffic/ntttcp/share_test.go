@@ -13,9 +13,9 @@ func TestStrangersTakeNoPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	threads := []Thread{{Port: 6001}, {Port: 6002}}
+	test := Test{Threads: []Thread{{Port: 6001}, {Port: 6002}}}
 	over := make(chan struct{})
-	go func() { defer close(over); handPortsOut(t.Context(), listener, threads) }()
+	go func() { defer close(over); test.handPortsOut(t.Context(), listener) }()
 	ask := func() net.Conn {
 		conn, err := net.DialTimeout("tcp", listener.Addr().String(), 10*time.Second)
 		if err != nil {
@@ -33,7 +33,7 @@ func TestStrangersTakeNoPort(t *testing.T) {
 	}
 	leaves.Close()
 	got := map[int]bool{}
-	for range threads {
+	for range test.Threads {
 		conn := ask()
 		port, err := readPort(conn)
 		if err != nil {
@@ -57,7 +57,7 @@ func TestWhoKeepsAPortHoldsNoEndUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	over := make(chan struct{})
-	go func() { defer close(over); handPortsOut(ctx, listener, []Thread{{Port: 6001}}) }()
+	go func() { defer close(over); (&Test{Threads: []Thread{{Port: 6001}}}).handPortsOut(ctx, listener) }()
 	conn, err := net.DialTimeout("tcp", listener.Addr().String(), 10*time.Second)
 	if err != nil {
 		t.Fatal(err)
