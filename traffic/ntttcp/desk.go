@@ -34,14 +34,15 @@ type desk struct {
 }
 
 // openDesk listens on the port below the data ports, always by TCP.
-func (t *Test) openDesk(ctx context.Context) (*desk, error) {
+func (r *Receiver) openDesk(ctx context.Context) (*desk, error) {
+	t := r.test
 	thread := t.Threads[0]
 	listener, err := t.listen(ctx, thread.Host, thread.Port-1)
 	if err != nil {
 		return nil, fmt.Errorf("listening for senders that synchronise: %w", err)
 	}
 	d := &desk{
-		listener: listener, take: t.take, callers: map[int]net.Conn{},
+		listener: listener, take: r.take, callers: map[int]net.Conn{},
 		referee: newReferee(wholeSeconds(t.Run), 0, t.Many),
 		refused: func(text string) { t.say(Event{What: Refused, Text: text}) },
 		begun:   make(chan struct{}), over: make(chan why, 1),

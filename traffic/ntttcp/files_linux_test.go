@@ -2,6 +2,8 @@ package ntttcp
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -154,5 +156,37 @@ func connect(t *testing.T, fd, port int) {
 	t.Helper()
 	if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestConnectionsThatHaveGoneMakePlace where there are no files: nobody else would close them before a test begins.
+func TestConnectionsThatHaveGoneMakePlace(t *testing.T) {
+	if !filetest.Alone(t) {
+		return
+	}
+	_, receive := pairOf(t, SyncLinux, 1, 1)
+	r, err := receive.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	base := receive.Threads[0].Port
+	const gone = 5
+	for range gone {
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", base))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+	}
+	for len(r.lobby.present()) < gone {
+		time.Sleep(time.Millisecond)
+	}
+	asks := socketTo(t)
+	defer filetest.Exhaust(t)()
+	connect(t, asks, base-1)
+	unix.Write(asks, []byte("\x00\x00\x00X"))
+	if n, err := unix.Read(asks, make([]byte, 4)); n <= 0 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }

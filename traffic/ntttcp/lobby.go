@@ -69,19 +69,16 @@ func (l *lobby) crowdSays() string {
 }
 
 // openLobby listens on the port of every thread.
-func (t *Test) openLobby(ctx context.Context) (*lobby, error) {
-	l := newLobby(mostGuests(mostFiles(), t.otherFiles()))
-	l.crowded = func(out netip.Addr) { t.note("%s: %s", out, l.crowdSays()) }
-	for i, thread := range t.Threads {
-		listener, err := t.listen(ctx, thread.Host, thread.Port)
+func (r *Receiver) openLobby(ctx context.Context) error {
+	for i, thread := range r.test.Threads {
+		listener, err := r.test.listen(ctx, thread.Host, thread.Port)
 		if err != nil {
-			l.close()
-			return nil, err
+			return err
 		}
-		l.listeners = append(l.listeners, listener)
-		l.accepting.Go(func() { l.accept(i, listener, t.take) })
+		r.lobby.listeners = append(r.lobby.listeners, listener)
+		r.lobby.accepting.Go(func() { r.lobby.accept(i, listener, r.take) })
 	}
-	return l, nil
+	return nil
 }
 
 func (t *Test) listen(ctx context.Context, host string, port int) (net.Listener, error) {
@@ -93,15 +90,20 @@ func (t *Test) listen(ctx context.Context, host string, port int) (net.Listener,
 // acceptPause is how long a listener rests that is out of descriptors.
 const acceptPause = 50 * time.Millisecond
 
-// take is a listener's Accept, but that it waits for a file to be free where there is none.
-func (t *Test) take(listener net.Listener) (net.Conn, error) {
-	for told := false; ; told = true {
+// take is a listener's Accept, but that it waits for a file to be free where there is none, for which connections make place that
+// have gone.
+func (r *Receiver) take(listener net.Listener) (net.Conn, error) {
+	for told := false; ; {
 		conn, err := listener.Accept()
 		if !meeting.NoFiles(err) {
 			return conn, err
 		}
+		if r.lobby != nil && r.lobby.sweep() {
+			continue
+		}
 		if !told {
-			t.note("this end may open no more files: who comes to %s waits until it may; raise the limit (ulimit -n)", listener.Addr())
+			told = true
+			r.test.note("this end may open no more files: who comes to %s waits until it may; raise the limit (ulimit -n)", listener.Addr())
 		}
 		time.Sleep(acceptPause)
 	}
@@ -180,11 +182,11 @@ func (l *lobby) claim(wanted func(guest) bool) []guest {
 	return taken
 }
 
-// sweep drops the guests that have gone, so that a port scan takes no place.
-func (l *lobby) sweep() {
-	for _, g := range l.claim(func(g guest) bool { return g.gone() }) {
-		g.conn.Close()
-	}
+// sweep drops the guests that have gone, so that a port scan takes no place. It tells whether there were any.
+func (l *lobby) sweep() (any bool) {
+	all := l.claim(func(g guest) bool { return g.gone() })
+	closeGuests(all)
+	return len(all) > 0
 }
 
 // look counts the waiting guests of each thread.

@@ -43,6 +43,10 @@ func (t Test) Listen(ctx context.Context) (*Receiver, error) {
 
 func (r *Receiver) open(ctx context.Context) error {
 	t := r.test
+	if !t.UDP {
+		r.lobby = newLobby(mostGuests(mostFiles(), t.otherFiles()))
+		r.lobby.crowded = func(out netip.Addr) { t.note("%s: %s", out, r.lobby.crowdSays()) }
+	}
 	if t.SharePort {
 		// The first port hands the others out.
 		first := t.Threads[0].Port
@@ -55,14 +59,14 @@ func (r *Receiver) open(ctx context.Context) error {
 	}
 	var err error
 	if t.Sync == SyncLinux {
-		if r.desk, err = t.openDesk(ctx); err != nil {
+		if r.desk, err = r.openDesk(ctx); err != nil {
 			return err
 		}
 	}
 	if t.UDP {
 		err = r.openUDP(ctx)
 	} else {
-		r.lobby, err = t.openLobby(ctx)
+		err = r.openLobby(ctx)
 	}
 	if err != nil || t.Sync != SyncWindows {
 		return err

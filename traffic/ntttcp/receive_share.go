@@ -20,16 +20,16 @@ func (r *Receiver) sharePort(ctx context.Context, port int) error {
 		return fmt.Errorf("listening for senders that ask for their data port (-sp): %w", err)
 	}
 	r.share = listener
-	r.sharing.Go(func() { t.handPortsOut(ctx, listener) })
+	r.sharing.Go(func() { r.handPortsOut(ctx, listener) })
 	return nil
 }
 
 // handPortsOut ends when every port has been taken, or the listener closes. What somebody had who was no sender is the next one's.
-func (t *Test) handPortsOut(ctx context.Context, listener net.Listener) {
+func (r *Receiver) handPortsOut(ctx context.Context, listener net.Listener) {
 	defer listener.Close()
-	free, left := make(chan int, len(t.Threads)), atomic.Int64{}
-	left.Store(int64(len(t.Threads)))
-	for _, thread := range t.Threads {
+	free, left := make(chan int, len(r.test.Threads)), atomic.Int64{}
+	left.Store(int64(len(r.test.Threads)))
+	for _, thread := range r.test.Threads {
 		free <- thread.Port
 	}
 	over := make(chan struct{})
@@ -42,7 +42,7 @@ func (t *Test) handPortsOut(ctx context.Context, listener net.Listener) {
 			return
 		case port = <-free:
 		}
-		conn, err := t.take(listener)
+		conn, err := r.take(listener)
 		if err != nil {
 			return
 		}

@@ -57,7 +57,7 @@ func (r *Receiver) takeToken(ctx context.Context, i int) (from netip.Addr, err e
 	came := make(chan netip.Addr, tokensAtOnce)
 	slots := make(chan struct{}, tokensAtOnce)
 	for {
-		conn, err := r.test.take(listener)
+		conn, err := r.take(listener)
 		if err != nil {
 			break
 		}

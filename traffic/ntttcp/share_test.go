@@ -13,9 +13,9 @@ func TestStrangersTakeNoPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	test := Test{Threads: []Thread{{Port: 6001}, {Port: 6002}}}
+	r := Receiver{test: &Test{Threads: []Thread{{Port: 6001}, {Port: 6002}}}}
 	over := make(chan struct{})
-	go func() { defer close(over); test.handPortsOut(t.Context(), listener) }()
+	go func() { defer close(over); r.handPortsOut(t.Context(), listener) }()
 	ask := func() net.Conn {
 		conn, err := net.DialTimeout("tcp", listener.Addr().String(), 10*time.Second)
 		if err != nil {
@@ -33,7 +33,7 @@ func TestStrangersTakeNoPort(t *testing.T) {
 	}
 	leaves.Close()
 	got := map[int]bool{}
-	for range test.Threads {
+	for range r.test.Threads {
 		conn := ask()
 		port, err := readPort(conn)
 		if err != nil {
@@ -57,7 +57,10 @@ func TestWhoKeepsAPortHoldsNoEndUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	over := make(chan struct{})
-	go func() { defer close(over); (&Test{Threads: []Thread{{Port: 6001}}}).handPortsOut(ctx, listener) }()
+	go func() {
+		defer close(over)
+		(&Receiver{test: &Test{Threads: []Thread{{Port: 6001}}}}).handPortsOut(ctx, listener)
+	}()
 	conn, err := net.DialTimeout("tcp", listener.Addr().String(), 10*time.Second)
 	if err != nil {
 		t.Fatal(err)
