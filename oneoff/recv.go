@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,7 +64,29 @@ func (c RecvConfig) Check() error {
 	case c.Server.MaxTime < 0:
 		return fmt.Errorf("a time of %s is none", c.Server.MaxTime)
 	}
+	if err := c.checkPort(); err != nil {
+		return err
+	}
 	return traffic.CheckCPUs(c.Server.CPUs)
+}
+
+// checkPort refuses a port for our senders that is another protocol's, if both are served: whichever came first would have it.
+func (c RecvConfig) checkPort() error {
+	served := c.servers()
+	if !slices.ContainsFunc(served, func(s traffic.Server) bool { return s.Name() == c.Native.Name() }) {
+		return nil
+	}
+	for _, other := range served {
+		if other.Name() == c.Native.Name() {
+			continue
+		}
+		for text := range strings.SplitSeq(other.Ports(), ", ") {
+			if its, err := ParsePortRange(text); err == nil && its.First <= c.Native.Port && c.Native.Port <= its.Last {
+				return fmt.Errorf("--port %d is %s's (%s); take another, or leave one of the two protocols out with --only", c.Native.Port, other.Name(), other.Ports())
+			}
+		}
+	}
+	return nil
 }
 
 // Recv serves every protocol until ctx ends. One that cannot listen, because

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -101,8 +102,14 @@ func (f recvFlags) canBind(ctx context.Context) error {
 	if host, port, err := net.SplitHostPort(f.bind); err == nil {
 		return fmt.Errorf("--bind %s has a port; write --bind %s --port %s, where the port is that of windtunnel's senders", result.Clean(f.bind), result.Clean(host), result.Clean(port))
 	}
+	if bare := strings.Trim(f.bind, "[]"); bare != f.bind {
+		return fmt.Errorf("--bind %s: write --bind %s, without brackets", result.Clean(f.bind), result.Clean(bare))
+	}
 	if wrong := traffic.BadZone(f.bind); wrong != "" {
 		return fmt.Errorf("--bind: %s", wrong)
+	}
+	if at, err := netip.ParseAddr(f.bind); err == nil && at.IsMulticast() {
+		return fmt.Errorf("--bind %s is a group's address, to which nobody can connect; write one of this host, or leave --bind away for all", at)
 	}
 	socket, err := traffic.ListenPacket(ctx, net.ListenConfig{}, "udp", f.bind, "0")
 	switch {

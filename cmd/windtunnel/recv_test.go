@@ -35,11 +35,35 @@ func TestWhereNothingCanListen(t *testing.T) {
 		"fe80::1":        "say by which interface",
 		"192.0.2.1":      "no address of this host",
 		"no name":        "no IP, and no name of one",
+		"[::1]":          "write --bind ::1, without brackets",
+		"224.0.0.1":      "a group's address",
+		"ff02::1%lo":     "a group's address",
 	} {
 		flags := recvFlags{bind: bind, port: 5210, maxClients: 1, maxTime: "10s"}
 		err := flags.run(t.Context(), streams{out: io.Discard, err: io.Discard})
 		if known := (coded{}); !errors.As(err, &known) || known.code != exitRefused || !strings.Contains(err.Error(), want) {
 			t.Errorf("--bind %s: %v", bind, err)
+		}
+	}
+}
+
+// TestNoPortOfTwoProtocols: which of them had it hung on which was first, and the other said that another program has it.
+func TestNoPortOfTwoProtocols(t *testing.T) {
+	for _, c := range []struct {
+		port int
+		only []string
+		want string
+	}{
+		{5201, nil, "--port 5201 is iperf3's (5201)"}, {5000, nil, "--port 5000 is ntttcp's (5000-5064, 6001-6064)"}, {6064, nil, "--port 6064 is ntttcp's"},
+		{6064, []string{"native", "ntttcp"}, "ntttcp's"}, {5201, []string{"native", "ntttcp"}, ""}, {5201, []string{"iperf3"}, ""}, {5211, nil, ""},
+	} {
+		flags := recvFlags{port: c.port, only: c.only, maxClients: 1, maxTime: "10s"}
+		config, err := flags.config()
+		if err == nil {
+			err = config.Check()
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("--port %d --only %s: %v", c.port, c.only, err)
 		}
 	}
 }
