@@ -164,13 +164,28 @@ func (r *Receiver) await(ctx context.Context, t *Test, f *fleet) (terms, error) 
 	waiting, cancel := context.WithTimeout(ctx, t.Wait)
 	defer cancel()
 	now, err := r.awaitSender(waiting, t, f)
-	switch {
-	case err == nil || ctx.Err() != nil || waiting.Err() == nil && !errors.Is(err, errNoToken):
+	if err == nil || ctx.Err() != nil || waiting.Err() == nil && !errors.Is(err, errNoToken) {
 		return now, err
-	case t.Sync == SyncWindows && !t.UDP && oneCame(r.lobby.look(len(t.Threads))):
-		return terms{}, errNoToken
 	}
-	return terms{}, fmt.Errorf("no sender came within %s", t.Wait)
+	return terms{}, r.nobody()
+}
+
+// nobody is why a receiver has waited in vain.
+func (r *Receiver) nobody() error {
+	t := r.test
+	if t.UDP || !t.Exact {
+		return fmt.Errorf("no sender came within %s", t.Wait)
+	}
+	came := r.lobby.look(len(t.Threads))
+	if !oneCame(came) {
+		return fmt.Errorf("no sender came within %s", t.Wait)
+	}
+	if missing := slices.Index(came, 0); missing >= 0 {
+		had := len(slices.DeleteFunc(came, func(n int) bool { return n == 0 }))
+		return fmt.Errorf("connections came to %d of this end's %d ports, and none to %d within %s: both ends need as many threads (-m), and -sp at both or at neither",
+			had, len(t.Threads), t.Threads[missing].Port, t.Wait)
+	}
+	return errNoToken
 }
 
 func (r *Receiver) awaitSender(ctx context.Context, t *Test, f *fleet) (terms, error) {

@@ -1,8 +1,10 @@
 package ntttcp
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +151,41 @@ func TestAReceiverWaitsNoLongerThanItIsAskedTo(t *testing.T) {
 				}
 			case <-time.After(10 * time.Second):
 				t.Error("it still waits")
+			}
+		})
+	}
+}
+
+// TestAReceiverTellsWhatCame while it waited: a sender of other threads, or without what its receiver waits for.
+func TestAReceiverTellsWhatCame(t *testing.T) {
+	for name, c := range map[string]struct {
+		sync  Sync
+		ports []int
+		want  string
+	}{
+		"no token":           {SyncWindows, []int{0, 1}, "sent no token: it may run with -ns"},
+		"fewer threads":      {SyncWindows, []int{0}, "to 1 of this end's 2 ports"},
+		"-sp":                {SyncWindows, []int{0, 0}, "to 1 of this end's 2 ports"},
+		"fewer threads, -ns": {SyncNone, []int{1}, "to 1 of this end's 2 ports"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, test := pairOf(t, c.sync, 2, 1)
+			test.Exact, test.Wait = true, 300*time.Millisecond
+			r, err := test.Listen(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			for _, i := range c.ports {
+				conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", test.Threads[i].Port))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+			}
+			if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("it says %v", err)
 			}
 		})
 	}
