@@ -101,6 +101,12 @@ func (t *Test) whyNot(host string, port int, err error) string {
 	if says := traffic.BadZone(host); says != "" {
 		return ", " + says
 	}
+	if errors.As(err, new(*net.AddrError)) && port <= maxPort { // else it is the port that is none
+		if t.IPv6 {
+			return ", which has no IPv6 address (leave -6 away)"
+		}
+		return ", which has no IPv4 address (-6 takes its IPv6 one)"
+	}
 	if t.Sync == SyncLinux && port > t.base() && refusedByPeer(err) {
 		return ", which the receiver has not opened: give both ends the same -P"
 	}

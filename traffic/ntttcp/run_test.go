@@ -331,6 +331,17 @@ func TestASenderWaitsNoLongerThanItIsTo(t *testing.T) {
 	}
 }
 
+// TestWhatWasNotTriedIsNoReceiverThatIsMissing: where no packet could be sent, the receiver may well be there.
+func TestWhatWasNotTriedIsNoReceiverThatIsMissing(t *testing.T) {
+	for host, want := range map[string]string{"::1": "no IPv4 address", "127.0.0.1": "no IPv6 address", "fe80::1": "by which interface"} {
+		send, _ := pairOf(t, SyncLinux, 1, 1)
+		send.Threads[0].Host, send.IPv6 = host, host != "::1"
+		if _, err := Run(t.Context(), send); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "start it first") {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
 func TestWarmUpIsNotCounted(t *testing.T) {
 	t.Parallel()
 	send, receive := pairOf(t, SyncWindows, 1, 1)

@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -112,7 +113,10 @@ func (t *Test) meet(ctx context.Context) (*caller, error) {
 
 func (t *Test) dialSync(ctx context.Context) (net.Conn, error) {
 	conn, err := t.dial(ctx, "tcp"+t.family(), t.Threads[0].Host, t.base()-1, 0)
-	if err != nil {
+	switch {
+	case err != nil && t.whyNot(t.Threads[0].Host, t.base()-1, err) != "", errors.As(err, new(*net.DNSError)): // it was not tried
+		return nil, fmt.Errorf("synchronising with the receiver: %w", err)
+	case err != nil:
 		return nil, fmt.Errorf("synchronising with the receiver (start it first; without sync on both ends use -N): %w", err)
 	}
 	return conn, nil

@@ -46,7 +46,7 @@ func (l *linuxFlags) check() error {
 	if err := familyFits(l.local, l.v6); err != nil {
 		return fmt.Errorf("-a: %w", err)
 	}
-	return familyFits(l.host, l.v6)
+	return hostFits(l.host, l.v6)
 }
 
 // messageLength is -b, or the role's default.

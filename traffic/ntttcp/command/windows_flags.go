@@ -210,7 +210,10 @@ func parseMapping(text string) (mapping, error) {
 	if len(parts) < 3 || parts[2] == "" {
 		return mapping{}, fmt.Errorf("a mapping is N,CPU,ADDRESS, as in 1,*,192.0.2.1")
 	}
-	m := mapping{cpu: -1, host: strings.TrimSuffix(strings.TrimPrefix(parts[2], "["), "]")}
+	m := mapping{cpu: -1, host: parts[2]}
+	if bare, open := strings.CutPrefix(m.host, "["); open && strings.HasSuffix(bare, "]") {
+		m.host = strings.TrimSuffix(bare, "]")
+	}
 	var err error
 	if m.threads, err = number(parts[0], 1); err != nil {
 		return m, err

@@ -2,7 +2,9 @@ package command
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
+	"strings"
 	"time"
 
 	"windtunnel/traffic"
@@ -43,7 +45,7 @@ func (w *windowsFlags) check() error {
 		}
 	}
 	for _, m := range w.mappings {
-		if err := familyFits(m.host, w.v6); err != nil {
+		if err := hostFits(m.host, w.v6); err != nil {
 			return fmt.Errorf("-m: %w", err)
 		}
 	}
@@ -145,6 +147,17 @@ func (w *windowsFlags) lineUp() []ntttcp.Thread {
 }
 
 const maxThreads = 1 << 14
+
+// hostFits refuses a receiver that would be looked up as a name and is none, and what familyFits does.
+func hostFits(host string, v6 bool) error {
+	if bare, port, err := net.SplitHostPort(host); err == nil {
+		return fmt.Errorf("%s has a port in it; write %s and -p %s", host, bare, port)
+	}
+	if bare := strings.Trim(host, "[]"); bare != host {
+		return fmt.Errorf("%s: write %s without brackets", host, bare)
+	}
+	return familyFits(host, v6)
+}
 
 // familyFits refuses an address of the other IP version; names are looked up in
 // the right one.
