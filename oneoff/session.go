@@ -17,12 +17,12 @@ import (
 // How long a receiver waits for a sender.
 const (
 	helloPatience   = 5 * time.Second
-	preparePatience = 30 * time.Second // a sender may calibrate itself first
-	startPatience   = 30 * time.Second // and connect a thousand streams
-	workerPatience  = 5 * time.Second  // to listen
-	endPatience     = 15 * time.Second // for a worker, after its schedule
-	leavePatience   = 2 * time.Second  // for the sender to read the last line
-	longestDelay    = 10 * time.Second // before a start
+	preparePatience = 30 * time.Second                     // a sender may calibrate itself first
+	startPatience   = 30 * time.Second                     // and connect a thousand streams
+	workerPatience  = 5 * time.Second                      // to listen
+	endPatience     = traffic.LongestQueue + 5*time.Second // for a worker, after its schedule
+	leavePatience   = 2 * time.Second                      // for the sender to read the last line
+	longestDelay    = 10 * time.Second                     // before a start
 )
 
 // session is one sender at a receiver.

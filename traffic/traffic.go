@@ -44,6 +44,10 @@ type Order struct {
 	Keep bool `json:"keep,omitempty"`
 }
 
+// LongestQueue is for how much longer the ends of a test by hand wait for what is still under way: on a path whose queue holds seconds,
+// what ends a test stands behind its traffic.
+const LongestQueue = 10 * time.Second
+
 // Schedule is when a worker runs: traffic flows from Start through WarmUp and
 // Window; only the window is counted.
 type Schedule struct {
@@ -54,8 +58,8 @@ type Schedule struct {
 	Interval time.Duration
 	// Alone: nobody reads other figures of the same window, so a sender need not go on after it.
 	Alone bool
-	// OneOff: a test by hand, whose CPU time nobody compares with another's, so that an end may spend more of it to carry more, and which no other
-	// waits for, so that what is in a long queue may come.
+	// OneOff: a test by hand, whose CPU time nobody compares with another's, so that an end may spend more of it to carry more, and
+	// which no other waits for, so that what is in a long queue may come: see LongestQueue.
 	OneOff bool
 	// Observe is told of each interval when it ends, from a cold goroutine; may be nil.
 	Observe func(result.Interval)

@@ -3,11 +3,9 @@ package datagram
 import (
 	"errors"
 	"time"
-)
 
-// queueMost is for how much longer a test by hand waits where what was sent is still on its way: before a path whose queue holds
-// seconds, notes stand behind the datagrams.
-const queueMost = 10 * time.Second
+	"windtunnel/traffic"
+)
 
 // errSilent is of a peer whose word did not come.
 var errSilent = errors.New("it is silent")
@@ -45,5 +43,5 @@ func (r *run) noteLeaves() underWay {
 
 // waitsOn tells whether a wait that was to end at a limit goes on.
 func (r *run) waitsOn(limit time.Time, is underWay) bool {
-	return r.when.OneOff && time.Now().Before(limit.Add(queueMost)) && is()
+	return r.when.OneOff && time.Now().Before(limit.Add(traffic.LongestQueue)) && is()
 }

@@ -18,8 +18,6 @@ const (
 	usualTail = 200 * time.Millisecond
 	// drain is how long the other end may take to end its flows after that.
 	drain = 2 * time.Second
-	// queueMost is for how much longer requests of a test by hand may come.
-	queueMost = 10 * time.Second
 	// lateSender is how long after the start a receiver waits for its flows.
 	lateSender = time.Second
 )
@@ -340,7 +338,7 @@ func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time, oneOff
 	limit := w.tail + w.load.lateness() + w.load.wait + drain
 	most := to.Add(limit)
 	if oneOff {
-		most = most.Add(queueMost)
+		most = most.Add(traffic.LongestQueue)
 	}
 	const look = time.Second
 	at, had := to.Add(limit-look), uint64(math.MaxUint64) // not known before the first look
