@@ -173,12 +173,13 @@ func (r *Receiver) await(ctx context.Context, t *Test, f *fleet) (terms, error) 
 // nobody is why a receiver has waited in vain.
 func (r *Receiver) nobody() error {
 	t := r.test
+	none := fmt.Errorf("no sender came within %s", t.Wait)
 	if t.UDP || !t.Exact {
-		return fmt.Errorf("no sender came within %s", t.Wait)
+		return none
 	}
 	came := r.lobby.look(len(t.Threads))
 	if !oneCame(came) {
-		return fmt.Errorf("no sender came within %s", t.Wait)
+		return none
 	}
 	if missing := slices.Index(came, 0); missing >= 0 {
 		had := len(slices.DeleteFunc(came, func(n int) bool { return n == 0 }))
