@@ -115,6 +115,17 @@ func liveAtVeth() (l *live, link netlink.Link, shut, free func() error, err erro
 	return l, link, shut, func() error { return errors.Join(l.close(), shut()) }, nil
 }
 
+// sendLive has a sender of live frames send so many, and tells how long that took.
+func sendLive(t *testing.T, l *live, frames uint32) time.Duration {
+	t.Helper()
+	began := time.Now()
+	l.release()
+	if err := l.call(frames); err != nil {
+		t.Error(err)
+	}
+	return time.Since(began)
+}
+
 // For how long live frames found their device down was not known, so that the verdict on a sender without a rate was that it was
 // busy; and of a device that was deleted nothing was said but that the receiver was silent.
 func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
@@ -130,15 +141,7 @@ func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 			t.Log("this kernel does not tell what a device refuses")
 			return
 		}
-		send := func(frames uint32) (took time.Duration) {
-			began := time.Now()
-			l.release()
-			if err := l.call(frames); err != nil {
-				t.Error(err)
-			}
-			return time.Since(began)
-		}
-		send(1000)
+		sendLive(t, l, 1000)
 		if sent, _ := l.counts(window); sent == 0 || l.away() != 0 {
 			t.Errorf("%d frames left, and the device was down for %s", sent, l.away())
 		}
@@ -146,7 +149,7 @@ func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 			t.Error(err)
 		}
 		_, before := l.counts(window)
-		took := send(100_000)
+		took := sendLive(t, l, 100_000)
 		down := l.away()
 		if _, refused := l.counts(window); refused != before+100_000 || down <= 0 || down > took {
 			t.Errorf("of 100000 frames in %s %d were refused, the device down for %s", took, refused-before, down)
@@ -154,7 +157,7 @@ func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 		if err := netlink.LinkSetUp(link); err != nil {
 			t.Error(err)
 		}
-		send(1000)
+		sendLive(t, l, 1000)
 		if l.away() != down {
 			t.Errorf("the device is up, and was down for %s more", l.away()-down)
 		}
@@ -165,7 +168,7 @@ func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 		if err := netlink.LinkDel(link); err != nil {
 			t.Error(err)
 		}
-		send(1000)
+		sendLive(t, l, 1000)
 		if w.noteGone(e); !errors.Is(e.failure(), unix.ENODEV) {
 			t.Errorf("of a device that was deleted: %v", e.failure())
 		}
@@ -189,15 +192,7 @@ func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
 		}
 		w := &sendWorker{load: load{threads: 1}, sources: []source{l}, device: device{name: "one", kind: "veth"}}
 		e := &engine{ended: make(chan struct{}), sources: w.sources}
-		send := func(frames uint32) (took time.Duration) {
-			began := time.Now()
-			l.release()
-			if err := l.call(frames); err != nil {
-				t.Error(err)
-			}
-			return time.Since(began)
-		}
-		send(1000)
+		sendLive(t, l, 1000)
 		before := e.usage()
 		if l.away() != 0 {
 			t.Errorf("frames left, and the other end was away for %s", l.away())
@@ -205,7 +200,7 @@ func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
 		if err := shut(); err != nil {
 			t.Error(err)
 		}
-		took := send(1_000_000)
+		took := sendLive(t, l, 1_000_000)
 		used := e.usage()
 		if _, refused := l.counts(window); refused < 1_000_000 || l.away() > took || l.away() < took/2 {
 			t.Errorf("of a million frames in %s %d were refused (%v), the other end away for %s", took, refused, l.refusal(), l.away())
@@ -236,10 +231,7 @@ func TestLiveFramesTellOfALoweredMTU(t *testing.T) {
 			if err := netlink.LinkSetMTU(link, mtu); err != nil {
 				t.Error(err)
 			}
-			l.release()
-			if err := l.call(1000); err != nil {
-				t.Error(err)
-			}
+			sendLive(t, l, 1000)
 			w.noteGone(e)
 			if err := e.failure(); (err == nil) == (mtu == 500) || err != nil && (!errors.Is(err, unix.EMSGSIZE) || !strings.Contains(err.Error(), "MTU")) {
 				t.Errorf("an MTU of %d: %v", mtu, err)

@@ -17,7 +17,7 @@ func TestFramesForADeviceThatIsDownAreRefused(t *testing.T) {
 	for name, take := range map[string]func(netlink.Link) error{"down": netlink.LinkSetDown, "gone": netlink.LinkDel} {
 		t.Run(name, func(t *testing.T) {
 			inNamespace(t, func() {
-				if err := linkLocal("near"); err != nil {
+				if _, err := linkLocal("near"); err != nil {
 					t.Error(err)
 					return
 				}

@@ -14,7 +14,8 @@ import (
 func TestAnOpenedPeerHasItsSettings(t *testing.T) {
 	needsRoot(t)
 	inNamespace(t, func() {
-		if err := linkLocal("one"); err != nil { // and one-peer
+		one, err := linkLocal("one") // and one-peer
+		if err != nil {
 			t.Error(err)
 			return
 		}
@@ -25,11 +26,6 @@ func TestAnOpenedPeerHasItsSettings(t *testing.T) {
 		}
 		defer tool.Close()
 		if err := tool.Change("one-peer", map[string]bool{"rx-gro": false}); err != nil {
-			t.Error(err)
-			return
-		}
-		one, err := netlink.LinkByName("one")
-		if err != nil {
 			t.Error(err)
 			return
 		}

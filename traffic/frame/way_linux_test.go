@@ -15,7 +15,7 @@ func TestLinkLocal(t *testing.T) {
 	needsRoot(t)
 	inNamespace(t, func() {
 		for _, name := range []string{"one", "two"} {
-			if err := linkLocal(name); err != nil {
+			if _, err := linkLocal(name); err != nil {
 				t.Errorf("%s: %v", name, err)
 				return
 			}
@@ -43,11 +43,11 @@ func TestLinkLocal(t *testing.T) {
 }
 
 // linkLocal makes an interface with fe80::1, which knows a neighbour fe80::9.
-func linkLocal(name string) error {
+func linkLocal(name string) (netlink.Link, error) {
 	peer := name + "-peer"
 	v := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: peer}
 	if err := netlink.LinkAdd(v); err != nil {
-		return err
+		return nil, err
 	}
 	for _, each := range []string{peer, name} {
 		link, err := netlink.LinkByName(each)
@@ -55,18 +55,18 @@ func linkLocal(name string) error {
 			err = netlink.LinkSetUp(link)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	link, err := netlink.LinkByName(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP("fe80::1"), Mask: net.CIDRMask(64, 128)}, Flags: unix.IFA_F_NODAD}
 	if err := netlink.AddrAdd(link, address); err != nil {
-		return err
+		return nil, err
 	}
-	return netlink.NeighAdd(&netlink.Neigh{
+	return link, netlink.NeighAdd(&netlink.Neigh{
 		LinkIndex: link.Attrs().Index, Family: unix.AF_INET6, State: netlink.NUD_PERMANENT,
 		IP: net.ParseIP("fe80::9"), HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 0, 9},
 	})
@@ -77,11 +77,7 @@ func linkLocal(name string) error {
 func TestAGatewayOfTheOtherFamily(t *testing.T) {
 	needsRoot(t)
 	inNamespace(t, func() {
-		if err := linkLocal("one"); err != nil {
-			t.Error(err)
-			return
-		}
-		one, err := netlink.LinkByName("one")
+		one, err := linkLocal("one")
 		if err != nil {
 			t.Error(err)
 			return

@@ -178,23 +178,14 @@ func TestRefusals(t *testing.T) {
 
 // TestWithoutPrivilege: an ordinary user is told what it takes.
 func TestWithoutPrivilege(t *testing.T) {
-	failed := make(chan error)
-	go func() {
-		runtime.LockOSThread() // its user is changed for ever
-		const nobody = 65534
-		if unix.Geteuid() == 0 {
-			if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
-				failed <- errno
-				return
-			}
-		}
+	err := asNobody(t, func() error {
 		w, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
 		if err == nil {
 			w.Close()
 		}
-		failed <- err
-	}()
-	if err := <-failed; err == nil || !strings.Contains(err.Error(), "root") {
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "root") {
 		t.Errorf("got %v", err)
 	}
 }
