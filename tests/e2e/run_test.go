@@ -54,16 +54,22 @@ func testContrailWindowsInAMinute(t *attempt) {
 // others use the hypervisor's clocks have a say in how well, so the bounds are wide; bench/LEARNED.md has the figures.
 func checkLayers(t testing.TB, r report) {
 	t.Helper()
-	for name, has := range map[string]map[string]bool{
-		"A": {"bridge": false, "vRouter": false, "TCP": true, "copy": true},
-		"B": {"bridge": true, "vRouter": false, "TCP": true, "copy": true},
-		"D": {"bridge": false, "vRouter": true, "TCP": true, "copy": true},
+	// A cell has some thousand samples, of which a thin layer gets a dozen on a quiet machine (in B the bridge 11 to 19, TCP 16
+	// to 22): by chance alone that is under 10 in one run of three, and under 3 in one of a thousand.
+	const no, thin, thick = 0, 0.2, 1 // percent; other tests' packets may be one
+	for name, has := range map[string]map[string]float64{
+		"A": {"bridge": no, "vRouter": no, "TCP": thick, "copy": thick},
+		"B": {"bridge": thin, "vRouter": no, "TCP": thin, "copy": thick},
+		"D": {"bridge": no, "vRouter": thick, "TCP": thick, "copy": thick},
 	} {
 		at := r.Cells[name].Layers["b"]
-		for layer, want := range has {
-			share := at.Layers[layer].Percent.Mean // other tests' packets may be a few
-			if got := share != nil && *share > 1; got != want {
-				t.Errorf("cell %s, node b: layer %s is there: %v", name, layer, got)
+		for layer, least := range has {
+			share := 0.0
+			if mean := at.Layers[layer].Percent.Mean; mean != nil {
+				share = *mean
+			}
+			if share < least || least == no && share > thick {
+				t.Errorf("cell %s, node b: layer %s is %.2f %%, and should be %g at least (0: not there)", name, layer, share, least)
 			}
 		}
 		if of := at.Coverage.Mean; of == nil || *of < 60 || *of > 115 {
