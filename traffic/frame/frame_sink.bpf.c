@@ -53,6 +53,7 @@ const volatile __u32 frame_ipv6;
 const volatile __u32 frame_shift;  /* how far back what frames wear puts the inner packet */
 const volatile __u32 frame_shared; /* several CPUs may count one flow at the same time */
 const volatile __u32 frame_timed;  /* the sender's clock is this machine's, so times are told */
+const volatile __u32 frame_pieces; /* XDP sees frames that lie in several pages */
 
 /* What Go sets before each trial: whose frames are counted. */
 volatile __u32 frame_session;
@@ -532,10 +533,13 @@ int frame_at_xdp(struct xdp_md *ctx)
 {
 	const __u8 *frame = (const __u8 *)(long)ctx->data;
 	const __u8 *end = (const __u8 *)(long)ctx->data_end;
+	__u32 length = end - frame;
 
 	if (came(frame, end))
 		return XDP_DROP;
-	return look(frame, end, end - frame, AT_XDP, 1) ? XDP_DROP : XDP_PASS;
+	if (frame_pieces) /* kernels before 5.18 do not know the helper */
+		length = bpf_xdp_get_buff_len(ctx);
+	return look(frame, end, length, AT_XDP, 1) ? XDP_DROP : XDP_PASS;
 }
 
 SEC("tc")

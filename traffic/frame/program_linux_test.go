@@ -129,7 +129,7 @@ type rig struct {
 func newRig(t testing.TB, e expected, shared bool) *rig {
 	t.Helper()
 	s := &bpfSink{how: auto}
-	if err := s.load(e, shared); err != nil {
+	if err := s.load(e, shared, whole); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.close() })

@@ -47,6 +47,7 @@ const (
 	sinkVarFrameFlows        = "frame_flows"
 	sinkVarFrameIpv6         = "frame_ipv6"
 	sinkVarFrameLengths      = "frame_lengths"
+	sinkVarFramePieces       = "frame_pieces"
 	sinkVarFrameSession      = "frame_session"
 	sinkVarFrameShared       = "frame_shared"
 	sinkVarFrameShift        = "frame_shift"
@@ -119,6 +120,7 @@ type sinkVariableSpecs struct {
 	FrameFlows        *ebpf.VariableSpec `ebpf:"frame_flows"`
 	FrameIpv6         *ebpf.VariableSpec `ebpf:"frame_ipv6"`
 	FrameLengths      *ebpf.VariableSpec `ebpf:"frame_lengths"`
+	FramePieces       *ebpf.VariableSpec `ebpf:"frame_pieces"`
 	FrameSession      *ebpf.VariableSpec `ebpf:"frame_session"`
 	FrameShared       *ebpf.VariableSpec `ebpf:"frame_shared"`
 	FrameShift        *ebpf.VariableSpec `ebpf:"frame_shift"`
@@ -171,6 +173,7 @@ type sinkVariables struct {
 	FrameFlows        *ebpf.Variable `ebpf:"frame_flows"`
 	FrameIpv6         *ebpf.Variable `ebpf:"frame_ipv6"`
 	FrameLengths      *ebpf.Variable `ebpf:"frame_lengths"`
+	FramePieces       *ebpf.Variable `ebpf:"frame_pieces"`
 	FrameSession      *ebpf.Variable `ebpf:"frame_session"`
 	FrameShared       *ebpf.Variable `ebpf:"frame_shared"`
 	FrameShift        *ebpf.Variable `ebpf:"frame_shift"`

@@ -97,9 +97,9 @@ func newSink(how string, e expected, d device, cpu int) (sink, error) {
 
 func newBPFSink(how string, e expected, d device) (*bpfSink, error) {
 	s := &bpfSink{how: how}
-	err := s.load(e, d.queues != 1)
+	err := s.load(e, d.queues != 1, whole)
 	if err == nil {
-		err = s.attach(how, d)
+		err = s.attach(how, e, d)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -107,7 +107,14 @@ func newBPFSink(how string, e expected, d device) (*bpfSink, error) {
 	return s, nil
 }
 
-func (s *bpfSink) load(e expected, shared bool) error {
+// How frames lie before XDP: each within a page, or in several pieces, which programs have to say that they know
+// (BPF_F_XDP_HAS_FRAGS, Linux 5.18).
+const (
+	whole    = false
+	inPieces = true
+)
+
+func (s *bpfSink) load(e expected, shared, pieces bool) error {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return fmt.Errorf("lifting the memory lock limit: %w", err)
 	}
@@ -130,10 +137,14 @@ func (s *bpfSink) load(e expected, shared bool) error {
 		"frame_shift":          uint32(e.outer.shift()),
 		"frame_shared":         flag(shared),
 		"frame_timed":          flag(e.timed),
+		"frame_pieces":         flag(pieces),
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("setting %s of the BPF programs: %w", name, err)
 		}
+	}
+	if pieces {
+		spec.Programs["frame_at_xdp"].Flags |= unix.BPF_F_XDP_HAS_FRAGS
 	}
 	memory := spec.Maps["frame_flow"]
 	memory.MaxEntries, memory.ValueSize = e.flows, 8*(flowWords+words)
@@ -166,9 +177,12 @@ func swapped(n uint32) uint32 { return n>>24 | n>>8&0xff00 | n<<8&0xff0000 | n<<
 // attach takes XDP in the driver and tc beside it, because some paths put frames
 // behind the driver's XDP (bpf_redirect_peer). XDP without the driver's help gains
 // nothing over tc; it is taken only where it is asked for.
-func (s *bpfSink) attach(how string, d device) error {
+func (s *bpfSink) attach(how string, e expected, d device) error {
 	if how == auto || how == byXDP {
-		native := s.attachXDP(d, link.XDPDriverMode)
+		native, err := s.attachNative(e, d)
+		if err != nil {
+			return err
+		}
 		if native != nil {
 			s.why = whyNotXDP(d, native)
 		}
@@ -190,12 +204,36 @@ func (s *bpfSink) attach(how string, d device) error {
 	return nil
 }
 
-// whyNotXDP says why the driver's XDP was not to be had. There is room for one program, in one mode (dev_xdp_attach in net/core/dev.c): EBUSY, EEXIST.
+// occupied tells whether another program has the driver's XDP: there is room for one, in one mode (dev_xdp_attach in net/core/dev.c).
+func occupied(refused error) bool {
+	return errors.Is(refused, unix.EBUSY) || errors.Is(refused, unix.EEXIST)
+}
+
+// whyNotXDP says why the driver's XDP was not to be had.
 func whyNotXDP(d device, err error) string {
-	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EEXIST) {
+	if occupied(err) {
 		return fmt.Sprintf("another program is attached at the XDP of %s (`ip link show %s`): %v", d.name, d.name, err)
 	}
 	return fmt.Sprintf("the driver of %s took no XDP program: %v", d.name, err)
+}
+
+// attachNative tries the driver with programs for frames that lie within a page, and then with those for frames in pieces, which
+// drivers want at an MTU beyond it (veth_xdp_set in drivers/net/veth.c).
+func (s *bpfSink) attachNative(e expected, d device) (refused, err error) {
+	refused = s.attachXDP(d, link.XDPDriverMode)
+	if refused == nil || occupied(refused) {
+		return refused, nil
+	}
+	if s.reload(e, d, inPieces) == nil && s.attachXDP(d, link.XDPDriverMode) == nil {
+		return nil, nil
+	}
+	return refused, s.reload(e, d, whole)
+}
+
+func (s *bpfSink) reload(e expected, d device, pieces bool) error {
+	err := s.objects.Close()
+	s.objects = sinkObjects{}
+	return errors.Join(err, s.load(e, d.queues != 1, pieces))
 }
 
 func (s *bpfSink) attachXDP(d device, mode link.XDPAttachFlags) error {

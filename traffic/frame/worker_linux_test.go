@@ -112,7 +112,7 @@ func TestClsactCounts(t *testing.T) {
 	needsRoot(t)
 	inNamespace(t, func() {
 		s := &bpfSink{how: byTC}
-		if err := s.load(expected{session: 1, flows: 1, sizes: mix{64}}, true); err != nil {
+		if err := s.load(expected{session: 1, flows: 1, sizes: mix{64}}, true, whole); err != nil {
 			t.Error(err)
 			return
 		}
