@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -54,16 +55,18 @@ func pace(flows []*flow, c Config) (pacing, error) {
 			}
 			return paceByBucket(flows, c, "the kernel refuses SO_MAX_PACING_RATE"), nil
 		}
-		// Little is buffered ahead, so that what was handed over was nearly sent; but
-		// enough for a thread that has to wait for its CPU, because the kernel does
-		// not catch up.
-		ahead := max(int(c.BitsPerSecond/8*aheadSeconds), 2*c.Message)
-		if err := unix.SetsockoptInt(int(f.fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, ahead); err != nil {
+		if err := unix.SetsockoptInt(int(f.fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, ahead(c.BitsPerSecond, c.Message)); err != nil {
 			return pacing{}, fmt.Errorf("bounding what waits to be sent (TCP_NOTSENT_LOWAT): %w", err)
 		}
 	}
 	method, why := kernelPacer(flows[0])
 	return pacing{method: method, why: why, burst: kernelBurst(c.BitsPerSecond, packet)}, nil
+}
+
+// ahead is how many bytes may wait to be sent: little, so that what was handed over was nearly sent, but enough for a thread that
+// has to wait for its CPU, because the kernel does not catch up. The option is an int32; what does not fit would come out small.
+func ahead(bitsPerSecond float64, message int) int {
+	return max(int(min(bitsPerSecond/8*aheadSeconds, math.MaxInt32)), min(2*message, math.MaxInt32))
 }
 
 // kernelBurst is what TCP may send at once, in bytes: a millisecond of the rate
