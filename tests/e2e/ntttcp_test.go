@@ -18,6 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"windtunnel/result"
 	"windtunnel/traffic"
 	"windtunnel/traffic/ntttcp"
 )
@@ -263,6 +266,29 @@ func TestNtttcpInterrupt(t *testing.T) {
 	r.wait(t)
 	if took := time.Since(began); took > 10*time.Second || r.bytes(t) == 0 {
 		t.Errorf("the receiver ended after %s:\n%s", took, r.text())
+	}
+}
+
+// TestNtttcpSaysThatItStoodStill: an end whose program is stopped for a while knows it, and that this was the limit.
+func TestNtttcpSaysThatItStoodStill(t *testing.T) {
+	besideOthers(t)
+	for _, stopped := range []traffic.Role{traffic.Send, traffic.Receive} {
+		port := ntttcpPort(t)
+		r := oursTool().receive(t, port, "127.0.0.1", "-P", "1", "-t", "3")
+		s := oursTool().start(t, "-s", "127.0.0.1", "-P", "1", "-n", "1", "-t", "3", "-p", strconv.Itoa(port))
+		s.awaits(t, "Real-time")
+		end, says := s, result.GeneratorLimited
+		if stopped == traffic.Receive {
+			end, says = r, result.ReceiverLimited
+		}
+		end.cmd.Process.Signal(unix.SIGSTOP)
+		time.Sleep(time.Second)
+		end.cmd.Process.Signal(unix.SIGCONT)
+		s.wait(t)
+		r.wait(t)
+		if text := end.text(); !strings.Contains(text, "note: "+says) || !strings.Contains(text, "stood still for") {
+			t.Errorf("%s, stopped for a second of three:\n%s", stopped, text)
+		}
 	}
 }
 

@@ -426,6 +426,25 @@ func TestInterruptedSenderEndsTheTest(t *testing.T) {
 	}
 }
 
+// TestASlowScreenIsNoStandstill: what an end takes its time for itself, as to show a line, is not for how long it stood still.
+func TestASlowScreenIsNoStandstill(t *testing.T) {
+	t.Parallel()
+	send, receive := pairOf(t, SyncLinux, 1, 1)
+	send.Run, receive.Run = 1200*time.Millisecond, 1200*time.Millisecond
+	send.Observe = func(uint64, time.Duration) { time.Sleep(400 * time.Millisecond) }
+	r, err := receive.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var both sync.WaitGroup
+	both.Go(func() { r.Run(t.Context()) })
+	sent, err := Run(t.Context(), send)
+	if both.Wait(); err != nil || len(sent.Outcomes) != 1 || sent.Outcomes[0].Stood >= 550*time.Millisecond {
+		t.Errorf("%+v, %v", sent, err)
+	}
+}
+
 // TestStrangersDoNotTakeAPort: data connections of somebody else, silent or gone,
 // lie on a receiver's port before its sender comes.
 func TestStrangersDoNotTakeAPort(t *testing.T) {

@@ -31,6 +31,7 @@ type stages struct {
 	began time.Time
 	said  time.Time // when a receiver told its senders to begin; zero: it did not
 	last  tally     // when was last looked
+	beat  traffic.Beat
 
 	broken bool             // that a flow ended early is told
 	isOpen bool             // a window has begun, at last
@@ -189,6 +190,7 @@ func (s *stages) windows(ctx context.Context, total time.Duration, report *Repor
 		after := s.fleet.count()
 		s.test.edge(false)
 		seen := after.since(before)
+		seen.Stood = s.beat.Stood
 		seen.Limit = s.test.limit(seen, before, after)
 		report.Outcomes = append(report.Outcomes, seen)
 		if reason != onTime || until.Equal(end) {
@@ -202,6 +204,7 @@ func (s *stages) windows(ctx context.Context, total time.Duration, report *Repor
 func (s *stages) open() {
 	s.test.edge(true)
 	s.last = s.fleet.count()
+	s.beat = traffic.Beat{}
 	s.isOpen = true
 }
 
@@ -227,19 +230,26 @@ func (s *stages) coolDown(ctx context.Context, total time.Duration) why {
 
 // until waits for a time and shows what moves meanwhile.
 func (s *stages) until(ctx context.Context, at time.Time) why {
-	timer := time.NewTimer(time.Until(at))
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
 	for {
+		beat := traffic.NextBeat(at)
+		timer.Reset(time.Until(beat))
 		select {
 		case <-timer.C:
-			return onTime
+			s.beat.Woke(beat)
+			if !beat.Before(at) {
+				return onTime
+			}
 		case <-s.enough:
+			s.beat.Woke(beat)
 			if s.complete() {
 				return byFlows
 			}
 		case <-tick.C:
+			s.beat.Woke(beat)
 			s.observe()
 			if err := s.fleet.failure(); err != nil && !s.broken && time.Until(at) > nearly {
 				s.broken = true

@@ -262,6 +262,7 @@ type Outcome struct {
 	Connections int           // that carried the test
 	RTT         time.Duration // mean over a sender's TCP connections at the window's end; 0: not known
 	CPUSeconds  float64       // of the hot threads
+	Stood       time.Duration // for how long this end's program stood still: it was stopped, or had no CPU
 	// Limit is what bounded the window, by what this end knows; without a verdict it says why there is none.
 	Limit result.Limit
 }

@@ -31,8 +31,9 @@ func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection
 	there := here
 	here.Threads, here.CPUSeconds, here.BusiestSeconds = atOnce(spent), spent.CPU.Seconds(), spent.Busiest().Seconds()
 	wait := spent.Wait.Seconds() * float64(here.Threads) / float64(max(1, spent.Threads)) // the mean thread's, as if there were so many
-	if full {
-		there.Threads, there.CPUSeconds = 1, there.WindowSeconds
+	here.StoodSeconds = min(o.Stood.Seconds(), o.Seconds)
+	if full { // but for when this end stood still
+		there.Threads, there.CPUSeconds = 1, there.WindowSeconds-here.StoodSeconds
 	}
 	sender, receiver := here, there
 	if t.Role == traffic.Receive {

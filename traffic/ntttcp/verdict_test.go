@@ -21,6 +21,7 @@ func TestLimit(t *testing.T) {
 		spent         traffic.CrewTime
 		busy, rwnd    time.Duration // of two connections
 		calls         uint64
+		stood         time.Duration
 		verdict, says string
 	}{
 		"the path or the receiver":    {test: Test{Role: traffic.Send}, spent: traffic.CrewTime{Threads: 2, CPU: 2 * time.Second}, says: "busy 50 % of the time"},
@@ -33,11 +34,16 @@ func TestLimit(t *testing.T) {
 		"the rate, of datagrams":      {test: Test{Role: traffic.Send, UDP: true, BitsPerSecond: 2e6}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, calls: 1000, says: "does not tell"},
 		"a receiver that is full":     {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 1, CPU: 2 * time.Second}, verdict: result.ReceiverLimited, says: "busy 100 % of the time"},
 		"more threads than CPUs":      {test: Test{Role: traffic.Receive}, spent: crowd, says: "busy 50 % of the time"},
+		"a sender that was stopped":   {test: Test{Role: traffic.Send}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, stood: 700 * time.Millisecond, verdict: result.GeneratorLimited, says: "the sender's threads stood still for 35 %"},
+		"stopped, and at no rate":     {test: Test{Role: traffic.Send, BitsPerSecond: 3e6}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, busy: 4 * time.Second, stood: 700 * time.Millisecond, verdict: result.GeneratorLimited, says: "stood still for 35 %"},
+		"a receiver that was stopped": {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 1, CPU: time.Second}, stood: 700 * time.Millisecond, verdict: result.ReceiverLimited, says: "the receiver's threads stood still for 35 %"},
+		"it too, of datagrams":        {test: Test{Role: traffic.Receive, UDP: true}, spent: traffic.CrewTime{Threads: 1, CPU: time.Second}, stood: 700 * time.Millisecond, verdict: result.ReceiverLimited, says: "the receiver's threads stood still for 35 %"},
+		"stopped for a moment":        {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 1, CPU: time.Second}, stood: 100 * time.Millisecond, says: "does not tell"},
 		"a receiver that is not full": {test: Test{Role: traffic.Receive}, spent: traffic.CrewTime{Threads: 2, CPU: time.Second}, says: "busy 25 % of the time"},
 	} {
 		before := tally{}
 		after := tally{flows: 2, spent: c.spent, busy: c.busy, rwnd: c.rwnd, minRTT: 100 * time.Microsecond}
-		o := Outcome{Seconds: 2, Bytes: 1e6, Calls: c.calls, Connections: 2}
+		o := Outcome{Seconds: 2, Bytes: 1e6, Calls: c.calls, Connections: 2, Stood: c.stood}
 		c.test.Message = 1000
 		if got := c.test.limit(o, before, after); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) || unknown.MatchString(got.Says) {
 			t.Errorf("%s: %q: %s", name, got.Verdict, got.Says)

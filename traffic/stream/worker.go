@@ -39,7 +39,7 @@ type worker struct {
 	running sync.Mutex // held by Run; Close takes it before it frees the sockets
 	conns   []*net.TCPConn
 	moved   map[traffic.Role]uint64 // bytes in all, not only in the window
-	stood   time.Duration           // for how long the program stood still
+	beat    traffic.Beat
 }
 
 func newWorker(l load, order traffic.Order, conns []*net.TCPConn) *worker {
@@ -129,7 +129,7 @@ func (w *worker) drive(ctx context.Context, e *Engine, r *recorder, when traffic
 		return result.PairEnd{}, err
 	}
 	before := e.Snapshot()
-	w.stood = 0
+	w.beat = traffic.Beat{}
 	r.enter(before)
 	// The window ends by the schedule, like the other end's, however late it began.
 	early := w.until(ctx, e, r, when.Start.Add(when.WarmUp+when.Window))
@@ -170,11 +170,11 @@ func (w *worker) sleep(ctx context.Context, e *Engine, next, at time.Time) error
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		beat := nextBeat(next)
+		beat := traffic.NextBeat(next)
 		timer.Reset(time.Until(beat))
 		select {
 		case <-timer.C:
-			w.woke(time.Since(beat))
+			w.beat.Woke(beat)
 			if beat.Before(next) {
 				continue
 			}
@@ -190,31 +190,6 @@ func (w *worker) sleep(ctx context.Context, e *Engine, next, at time.Time) error
 			return err
 		}
 		return fmt.Errorf("the sender ended its streams %.3f s early", time.Until(at).Seconds())
-	}
-}
-
-// The time of a program that is stopped, or has no CPU, shows by how late it wakes: it looks at that every beatEvery.
-const (
-	beatEvery = 100 * time.Millisecond
-	lateBeat  = 2 * beatEvery // or more, and it stood still
-)
-
-// nextBeat is when to wake next on the way to a time, which may be over: now then.
-func nextBeat(next time.Time) time.Time {
-	now := time.Now()
-	switch beat := now.Add(beatEvery); {
-	case beat.Before(next):
-		return beat
-	case now.Before(next):
-		return next
-	}
-	return now
-}
-
-// woke notes how late the worker did.
-func (w *worker) woke(late time.Duration) {
-	if late >= lateBeat {
-		w.stood += late
 	}
 }
 

@@ -1,0 +1,29 @@
+package traffic
+
+import (
+	"testing"
+	"time"
+)
+
+// TestWhoIsLateStoodStill: a program that is stopped, or has no CPU, is late for whatever it wakes for; on a busy machine all are, a little.
+func TestWhoIsLateStoodStill(t *testing.T) {
+	var b Beat
+	b.late(50 * time.Millisecond)
+	if b.Woke(time.Now().Add(time.Hour)); b.Stood > 0 { // by something else, and early
+		t.Errorf("%s of ordinary waits", b.Stood)
+	}
+	if b.late(1500 * time.Millisecond); b.Stood != 1500*time.Millisecond {
+		t.Errorf("stood still for %s of 1.5 s", b.Stood)
+	}
+}
+
+// TestBeatsLeadToATime: none is beyond it, and what is over is nothing to be late for once more.
+func TestBeatsLeadToATime(t *testing.T) {
+	for ahead, longest := range map[time.Duration]time.Duration{time.Hour: beatEvery, time.Millisecond: time.Millisecond, -time.Hour: 0} {
+		began := time.Now()
+		beat := NextBeat(began.Add(ahead))
+		if beat.Before(began) || beat.After(time.Now().Add(longest)) {
+			t.Errorf("to a time in %s it is %s", ahead, beat.Sub(began))
+		}
+	}
+}
