@@ -13,9 +13,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"windtunnel/result"
 	"windtunnel/traffic/iperf3"
 )
 
@@ -70,5 +72,36 @@ func TestIperf3EndsInOrder(t *testing.T) {
 	}
 	if (<-sessions).result(t).Streams[0].Received.Bytes == 0 {
 		t.Error("the server's test was cut short")
+	}
+}
+
+// TestIperf3SaysWhoStoodStill: a program that is stopped for a while knows it, tells the other end, and both say that this was the limit.
+func TestIperf3SaysWhoStoodStill(t *testing.T) {
+	besideOthers(t)
+	port, sessions := ourIperf3(t, iperf3.ServerOptions{})
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "windtunnel"), "iperf3", "-c", "127.0.0.1", "-p", port, "-t", "3", "-b", "50M", "--json-stream")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	stopped := false
+	for lines := bufio.NewScanner(out); lines.Scan(); said.WriteString(lines.Text() + "\n") {
+		if !stopped && strings.Contains(lines.Text(), `"event":"interval"`) {
+			stopped = true
+			cmd.Process.Signal(unix.SIGSTOP)
+			time.Sleep(time.Second)
+			cmd.Process.Signal(unix.SIGCONT)
+		}
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(said.String(), `"stood_seconds":`) || !strings.Contains(said.String(), `"verdict":"`+result.GeneratorLimited) {
+		t.Errorf("%v: %s", err, said.String())
+	}
+	end := (<-sessions).result(t)
+	if stood := end.RemoteStood.Seconds(); stood < 0.7 || stood > 2 || end.Limit.Verdict != result.GeneratorLimited {
+		t.Errorf("the server says that the client stood still for %v s: %+v", stood, end.Limit)
 	}
 }

@@ -176,6 +176,9 @@ type End struct {
 	// system said, nil where there was always one.
 	Away    time.Duration
 	AwayWhy error
+	// Stood is for how long this end's program stood still in what counts: it was stopped, or had no CPU. RemoteStood is that of the
+	// other end, which one of iperf3 does not tell.
+	Stood, RemoteStood time.Duration
 	// Limit is what bounded the test, by what both ends tell; without a verdict it says why there is none.
 	Limit result.Limit
 }

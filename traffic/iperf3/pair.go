@@ -77,8 +77,19 @@ func (e End) figures(sends, bySender bool) (p result.PairEnd, any bool) {
 		case s.UDP != nil && bySender:
 			p.Packets += uint64(max(0, s.UDP.SentPackets))
 		}
+		if s.UDP == nil || bySender { // datagrams wait for no receiver: what it missed is Arrived's
+			p.StoodSeconds = e.stood(sends == bySender, p.WindowSeconds)
+		}
 	}
 	return p, any
+}
+
+// stood is for how much of a window this end stood still, or the other one, in seconds.
+func (e End) stood(here bool, window float64) float64 {
+	if here {
+		return min(e.Stood.Seconds(), window)
+	}
+	return min(e.RemoteStood.Seconds(), window)
 }
 
 // arrived is nil without UDP streams that this end received.
@@ -93,6 +104,7 @@ func (e End) arrived() *result.Arrived {
 		}
 		t := s.UDP.True
 		a.Flows++
+		a.StoodSeconds = e.stood(true, s.Received.Seconds)
 		a.Expected += t.Received + t.Lost + t.Late
 		a.Lost += t.Lost
 		a.Late += t.Late

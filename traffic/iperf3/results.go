@@ -17,6 +17,7 @@ type results struct {
 	Congestion     string          `json:"congestion_used,omitempty"`
 	OutputText     string          `json:"server_output_text,omitempty"`
 	OutputJSON     json.RawMessage `json:"server_output_json,omitempty"`
+	Stood          float64         `json:"windtunnel_stood_seconds,omitempty"` // iperf3 has no such key, and ignores it
 	Streams        []streamResult  `json:"streams"`
 }
 
@@ -42,8 +43,9 @@ type streamResult struct {
 // The bounds of what a peer may tell, per cent and seconds, and of the rate that follows from it, bit/s: beyond what any end measures,
 // and so that sums of them are still numbers.
 const (
-	mostTold = 1e12
-	mostRate = 1e24
+	mostTold  = 1e12
+	mostStood = 1e9 // so that it is a time.Duration
+	mostRate  = 1e24
 )
 
 // readResults takes a peer's message apart; the ids must be those of the test.
@@ -58,6 +60,7 @@ func readResults(body []byte, ids map[int]bool) (results, error) {
 		CPUUser:  f.number("cpu_util_user", -mostTold, mostTold), CPUSystem: f.number("cpu_util_system", -mostTold, mostTold),
 		HasRetransmits: int(f.orUnknown("sender_has_retransmits", 1)),
 		Congestion:     f.text("congestion_used"), OutputText: f.text("server_output_text"), OutputJSON: f.values["server_output_json"],
+		Stood: f.number("windtunnel_stood_seconds", 0, mostStood),
 	}
 	if f.err != nil {
 		return results{}, f.err

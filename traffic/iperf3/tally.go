@@ -16,7 +16,8 @@ type tally struct {
 	last    reading // when the last interval ended
 	omitted bool    // the omitted part is over, or there is none
 	extreme []extremes
-	shown   int // intervals since begun
+	shown   int           // intervals since begun
+	stood   time.Duration // for how long this end could not run, since then
 }
 
 // extremes are a TCP sender's over its interval readings.
@@ -41,7 +42,7 @@ func newTally(t Test, streams []*dataStream, at time.Time) *tally {
 
 // reset ends the omitted part: what came until now counts no more.
 func (t *tally) reset(now reading) {
-	t.base, t.last, t.begun, t.omitted, t.shown = now, now, now.at, true, 0
+	t.base, t.last, t.begun, t.omitted, t.shown, t.stood = now, now, now.at, true, 0, 0
 	t.extreme = make([]extremes, len(t.streams))
 }
 

@@ -1,8 +1,10 @@
 package iperf3
 
+import "time"
+
 // results is what this end tells the other one.
 func (t *tally) results(now reading, used CPU, server bool) results {
-	r := results{CPUTotal: used.Total, CPUUser: used.User, CPUSystem: used.System, HasRetransmits: -1, Congestion: t.congestion(), Streams: []streamResult{}}
+	r := results{CPUTotal: used.Total, CPUUser: used.User, CPUSystem: used.System, HasRetransmits: -1, Congestion: t.congestion(), Stood: t.stood.Seconds(), Streams: []streamResult{}}
 	if t.test.Bidirectional || t.test.Reverse == server {
 		r.HasRetransmits = 0
 	}
@@ -42,7 +44,7 @@ func (t *tally) congestion() string {
 // end is the test's result by both ends' figures; peer is nil where the other
 // end's are missing.
 func (t *tally) end(now reading, used CPU, server bool, peer *results) End {
-	e := End{Local: used, Partial: peer == nil}
+	e := End{Local: used, Partial: peer == nil, Stood: t.stood}
 	mine := t.congestion()
 	theirs := ""
 	others := map[int]streamResult{}
@@ -52,6 +54,7 @@ func (t *tally) end(now reading, used CPU, server bool, peer *results) End {
 			e.ServerOutputText, e.ServerOutputJSON = peer.OutputText, peer.OutputJSON
 		}
 		theirs = peer.Congestion
+		e.RemoteStood = time.Duration(peer.Stood * float64(time.Second))
 		for _, s := range peer.Streams {
 			others[s.ID] = s
 		}

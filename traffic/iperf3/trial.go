@@ -103,28 +103,43 @@ func (t *trial) stopClient(ctx context.Context, err error) (reading, error) {
 func (t *trial) loop(ctx context.Context) error {
 	ended := t.mover.done()
 	for {
-		timer := time.NewTimer(time.Until(t.next()))
+		due := later(t.next(), time.Now())
+		timer := time.NewTimer(time.Until(due))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return ErrInterrupted
 		case h := <-t.control.listen():
 			timer.Stop()
+			t.woke(time.Since(due))
 			t.control.heard()
 			if err := t.hear(h); err != nil {
 				return err
 			}
 		case <-ended:
 			timer.Stop()
+			t.woke(time.Since(due))
 			ended = nil
 			if err := t.allEnded(); err != nil {
 				return err
 			}
 		case <-timer.C:
+			t.woke(time.Since(due))
 			if err := t.tick(time.Now()); err != nil {
 				return err
 			}
 		}
+	}
+}
+
+// stillAfter is by how much a program that could not run, as it was stopped or had no CPU, is late at least for the next that is due,
+// which is never later than the guard's next look. What it takes its time for itself, such as a line for a slow reader, is none of that.
+const stillAfter = 2 * guardPeriod
+
+// woke notes how late it did.
+func (t *trial) woke(late time.Duration) {
+	if late >= stillAfter {
+		t.tally.stood += late
 	}
 }
 

@@ -169,6 +169,7 @@ func (e End) told(drops bool) *result.Arrived {
 			a = &result.Arrived{}
 		}
 		a.Flows++
+		a.StoodSeconds = e.stood(false, s.Received.Seconds)
 		a.Expected += uint64(max(0, s.UDP.ReceivedPackets))
 		a.Lost += uint64(max(0, s.UDP.Lost))
 	}

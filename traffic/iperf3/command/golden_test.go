@@ -83,6 +83,7 @@ func TestTextOfAClient(t *testing.T) {
 	golden(t, "tcp-no-info", "-c 192.0.2.1 -t 2", plays(newScene(false, iperf3.TCP, forward, 1, withoutTCPInfo)))
 	golden(t, "udp", "-c 192.0.2.1 -t 2 -u", plays(newScene(false, iperf3.UDP, forward, 1)))
 	golden(t, "udp-away", "-c 192.0.2.1 -t 2 -u", plays(newScene(false, iperf3.UDP, forward, 1, withoutAWay)))
+	golden(t, "tcp-stood-json", "-c 192.0.2.1 -t 2 -J", plays(newScene(false, iperf3.TCP, forward, 1, stoodStill)))
 	golden(t, "udp-away-json", "-c 192.0.2.1 -t 2 -u -J", plays(newScene(false, iperf3.UDP, forward, 1, withoutAWay)))
 	golden(t, "udp-reverse", "-c 192.0.2.1 -t 2 -u -R", plays(newScene(false, iperf3.UDP, reverse, 1)))
 	golden(t, "tcp-reverse-verbose-plain", "-c 192.0.2.1 -t 2 -R -V --plain", plays(newScene(false, iperf3.TCP, reverse, 1)))

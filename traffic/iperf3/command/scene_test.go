@@ -150,6 +150,9 @@ func withOmit(s *scene) {
 // withoutAWay is a sender whose link was down for a while.
 func withoutAWay(s *scene) { s.end.Away, s.end.AwayWhy = 300*time.Millisecond, syscall.ENETUNREACH }
 
+// stoodStill is a test of which both ends were stopped for a while.
+func stoodStill(s *scene) { s.end.Stood, s.end.RemoteStood = 300*time.Millisecond, time.Second }
+
 // withoutTCPInfo is a system that tells nothing of TCP.
 func withoutTCPInfo(s *scene) {
 	for _, i := range s.intervals {

@@ -38,6 +38,12 @@ func (t *truth) tree(e iperf3.End) *object {
 	if e.Away > 0 {
 		o.add("away_seconds", e.Away.Seconds()).add("away_why", e.AwayWhy.Error())
 	}
+	if e.Stood > 0 {
+		o.add("stood_seconds", e.Stood.Seconds())
+	}
+	if e.RemoteStood > 0 {
+		o.add("remote_stood_seconds", e.RemoteStood.Seconds())
+	}
 	if len(t.disturbed) > 0 {
 		o.add("disturbed_intervals", t.intervals())
 	}
