@@ -39,6 +39,17 @@ type reading struct {
 	receive traffic.CrewTime
 	away    time.Duration // for how long there was no way for the datagrams that this end sends, and why
 	awayWhy error
+	shortfall
+}
+
+// shortfall is how much of the rate that was asked for those that send did not send for a reason at their end, in time of it, the mean of them.
+type shortfall struct {
+	missed time.Duration // as their threads woke too late
+	held   time.Duration // as their sockets were full
+}
+
+func (s shortfall) since(before shortfall) shortfall {
+	return shortfall{missed: s.missed - before.missed, held: s.held - before.held}
 }
 
 // each is a figure of every stream.

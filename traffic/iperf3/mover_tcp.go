@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 	"windtunnel/traffic/stream"
 )
 
@@ -87,7 +88,19 @@ func (b *bytesMover) reading(snapshot stream.Snapshot) reading {
 			r.streams[i].tcp = s.counts(f.TCP)
 		}
 	}
+	r.shortfall = shortfallOf(snapshot.Flows)
 	return r
+}
+
+func shortfallOf(flows []stream.FlowCounts) (s shortfall) {
+	senders := time.Duration(0)
+	for _, f := range flows {
+		if f.Role == traffic.Send {
+			senders++
+			s.missed, s.held = s.missed+f.Missed, s.held+f.Held
+		}
+	}
+	return shortfall{missed: s.missed / max(1, senders), held: s.held / max(1, senders)}
 }
 
 // counts are those of a sender. Before the first reading nothing was sent again

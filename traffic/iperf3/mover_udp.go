@@ -106,6 +106,7 @@ func (d *datagramMover) read() reading {
 	snapshot := d.engine.Snapshot()
 	r := reading{at: snapshot.At, streams: make([]counts, len(d.streams)), send: snapshot.Send, receive: snapshot.Receive}
 	r.away, r.awayWhy = snapshot.Away()
+	r.missed = snapshot.Missed / time.Duration(max(1, snapshot.Send.Threads))
 	for i, s := range d.streams {
 		r.streams[i] = d.counts(s.sender, snapshot.Flows[i])
 	}

@@ -17,8 +17,11 @@ type results struct {
 	Congestion     string          `json:"congestion_used,omitempty"`
 	OutputText     string          `json:"server_output_text,omitempty"`
 	OutputJSON     json.RawMessage `json:"server_output_json,omitempty"`
-	Stood          float64         `json:"windtunnel_stood_seconds,omitempty"` // iperf3 has no such key, and ignores it
-	Streams        []streamResult  `json:"streams"`
+	// iperf3 has no such keys, and ignores them.
+	Stood   float64        `json:"windtunnel_stood_seconds,omitempty"`
+	Missed  float64        `json:"windtunnel_missed_seconds,omitempty"` // see shortfall
+	Held    float64        `json:"windtunnel_held_seconds,omitempty"`
+	Streams []streamResult `json:"streams"`
 }
 
 // streamResult is one stream by this end's figures. Bytes, Retransmits and
@@ -60,7 +63,8 @@ func readResults(body []byte, ids map[int]bool) (results, error) {
 		CPUUser:  f.number("cpu_util_user", -mostTold, mostTold), CPUSystem: f.number("cpu_util_system", -mostTold, mostTold),
 		HasRetransmits: int(f.orUnknown("sender_has_retransmits", 1)),
 		Congestion:     f.text("congestion_used"), OutputText: f.text("server_output_text"), OutputJSON: f.values["server_output_json"],
-		Stood: f.number("windtunnel_stood_seconds", 0, mostStood),
+		Stood:  f.number("windtunnel_stood_seconds", 0, mostStood),
+		Missed: f.number("windtunnel_missed_seconds", 0, mostStood), Held: f.number("windtunnel_held_seconds", 0, mostStood),
 	}
 	if f.err != nil {
 		return results{}, f.err

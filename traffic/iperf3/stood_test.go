@@ -18,13 +18,14 @@ func TestHowLongAnEndStoodStill(t *testing.T) {
 	s.woke(500 * time.Millisecond)
 	last := zero
 	last.at = last.at.Add(3 * time.Second)
+	last.shortfall = shortfall{missed: time.Second, held: time.Millisecond}
 	told, err := json.Marshal(s.tally.results(last, CPU{}, true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	peer, err := readResults(told, map[int]bool{1: true})
-	if err != nil || peer.Stood != 2 {
-		t.Fatalf("the other end is told %v s in %s, %v", peer.Stood, told, err)
+	if err != nil || peer.Stood != 2 || peer.Missed != 1 || peer.Held != 1e-3 {
+		t.Fatalf("the other end is told %s, %v, and understands %+v", told, err, peer)
 	}
 	if e := s.tally.end(last, CPU{}, true, &peer); e.Stood != 2*time.Second || e.RemoteStood != 2*time.Second {
 		t.Errorf("%v and %v", e.Stood, e.RemoteStood)

@@ -8,6 +8,8 @@ func (t *tally) results(now reading, used CPU, server bool) results {
 	if t.test.Bidirectional || t.test.Reverse == server {
 		r.HasRetransmits = 0
 	}
+	lacks := now.shortfall.since(t.base.shortfall)
+	r.Missed, r.Held = lacks.missed.Seconds(), lacks.held.Seconds()
 	seconds := now.at.Sub(t.base.at).Seconds()
 	for i, s := range t.streams {
 		line := t.streamResult(i, s, now.streams[i])

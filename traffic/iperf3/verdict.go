@@ -37,7 +37,7 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 	}
 	alone := func(sends bool) judgement {
 		return func(other untold) result.Limit {
-			w := t.way(e, now, sends, other)
+			w := t.way(e, now, peer, sends, other)
 			return traffic.Judge(load, w.Sender, w.Receiver)
 		}
 	}
@@ -46,7 +46,7 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 		return limit
 	}
 	both, _ := t.sure(e, func(other untold) result.Limit {
-		forth, back := t.way(e, now, true, other), t.way(e, now, false, other)
+		forth, back := t.way(e, now, peer, true, other), t.way(e, now, peer, false, other)
 		forth.Sender.Opposite, forth.Receiver.Opposite = &back.Receiver, &back.Sender
 		return traffic.Judge(load, forth.Sender, forth.Receiver)
 	})
@@ -105,10 +105,11 @@ func (t *tally) sure(e End, judge judgement) (limit result.Limit, hangs bool) {
 }
 
 // way is the direction in which this end sends, or the other one.
-func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way) {
+func (t *tally) way(e End, now reading, peer *results, sends bool, other untold) (w result.Way) {
 	w.Sender, _ = e.figures(sends, true)
 	w.Receiver, _ = e.figures(sends, false)
 	w.Sender.Offered = &result.Offered{TargetBitsPerSecond: t.test.BitsPerSecond * float64(t.test.Parallel), Lag: e.Lag}
+	w.Sender.Offered.MissedSeconds, w.Sender.Offered.HeldSeconds = &peer.Missed, peer.Held
 	if rate := t.kernelRate(w); rate > 0 {
 		w.Sender.Offered.TargetBitsPerSecond, w.Sender.Offered.Method = rate, traffic.KernelTCP
 	}
@@ -128,6 +129,9 @@ func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way)
 		here, there = there, here
 		spent = now.send.Since(t.base.send)
 		w.Sender.Offered.WaitSeconds = spent.Wait.Seconds()
+		lacks := now.shortfall.since(t.base.shortfall)
+		missed := lacks.missed.Seconds()
+		w.Sender.Offered.MissedSeconds, w.Sender.Offered.HeldSeconds = &missed, lacks.held.Seconds()
 		if away := now.away - t.base.away; away > 0 {
 			w.Sender.Offered.AwaySeconds, w.Sender.Offered.AwayWhy = away.Seconds(), now.awayWhy.Error()
 		}
