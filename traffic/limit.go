@@ -240,8 +240,12 @@ func (e evidence) ownRate() string {
 		busyWords(e.sender, e.senderMost), percent(e.perSecond/e.calibrated))
 }
 
+// windowClosed: of a rate it is half of what that lacks, where the connections had nothing under way but for that, for as much of the
+// time as the rate lacks: before a path that takes no more there is always something.
 func (e evidence) windowClosed() string {
-	if e.rwnd < mostOfTime {
+	short := e.short()
+	alone := short > 0 && e.rwnd >= short/2 && e.underWay-e.rwnd < 1-short
+	if e.rwnd < mostOfTime && !alone {
 		return ""
 	}
 	says := fmt.Sprintf("the receiver's TCP window was closed for %s of the time (rwnd-limited)", percent(e.rwnd))

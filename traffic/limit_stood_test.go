@@ -60,3 +60,23 @@ func TestAStreamsEndThatStoodStill(t *testing.T) {
 		}
 	}
 }
+
+// TestAReceiverThatDoesNotSayThatItStoodStill shows it by its window, while which was closed nothing moved; before a path that takes no more
+// there is something under way also while it is open.
+func TestAReceiverThatDoesNotSayThatItStoodStill(t *testing.T) {
+	for name, c := range map[string]struct {
+		underWay, closed float64 // s, of 2
+		want             string
+	}{
+		"it stood still":                  {0.75, 0.6, result.ReceiverLimited},
+		"for less than half of what came": {0.35, 0.2, result.PathLimited},
+		"the path took no more":           {2, 0.6, result.PathLimited},
+		"nor when it was open":            {1.6, 0.3, result.PathLimited},
+	} {
+		sender := offering(connected(bulk(70, 0.05), result.Connection{BusySeconds: c.underWay, RwndLimitedSeconds: c.closed}), result.Offered{TargetBitsPerSecond: 100e6, HeldSeconds: 0.55})
+		got := Judge(nil, sender, bulk(70, 0.05))
+		if got.Verdict != c.want || strings.Contains(got.Says, "closed for 30 %") != (c.want == result.ReceiverLimited) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
