@@ -13,6 +13,25 @@ import (
 type untold struct {
 	threads int  // of its process: one, as iperf3 had before 3.16, or one a stream
 	drops   bool // what is lost had no room in its socket
+	waits   bool // of the CPU time that it used as it sent an amount, some was a busy wait
+}
+
+// mostQueued is how much of a stream Linux lets a sender hand over ahead, in bytes (the last of net.ipv4.tcp_wmem as it is without
+// changes).
+const mostQueued = 4 << 20
+
+// waited is for how long a sender of an amount may have waited in a window, in seconds, because it had handed over all: iperf3's does
+// so busily, by all of a CPU (iperf_send in iperf_api.c of 3.12, iperf_client_worker_run around iperf_send_mt of 3.21), and for most of
+// what is omitted, which its CPU time is of, too.
+func (t Test) waited(sender result.PairEnd) float64 {
+	switch {
+	case !t.minds() || sender.Bytes == 0:
+		return 0
+	case t.Omit > 0:
+		return sender.WindowSeconds
+	}
+	ahead := min(float64(sender.Bytes), mostQueued*float64(t.Parallel))
+	return ahead / float64(sender.Bytes) * sender.WindowSeconds
 }
 
 // leastJudged is the shortest time, at either end, of which there is a verdict: in less, a rate is that of one call, and threads
@@ -97,6 +116,9 @@ func (t *tally) sure(e End, judge judgement) (limit result.Limit, hangs bool) {
 	case judge(untold{threads: many, drops: true}).Verdict != limit.Verdict:
 		says := "no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there"
 		return result.Limit{Says: says}, true
+	case judge(untold{threads: many, waits: true}).Verdict != limit.Verdict:
+		says := fmt.Sprintf("no verdict: the other end used %.2f CPUs, and does not tell for how long of that it had nothing to send any more", e.Remote.Total/100)
+		return result.Limit{Says: says}, true
 	case judge(untold{threads: 1}).Verdict != limit.Verdict:
 		says := fmt.Sprintf("no verdict: the other end used %.2f CPUs, and does not tell whether by one thread or by %d", e.Remote.Total/100, many)
 		return result.Limit{Says: says}, true
@@ -140,6 +162,9 @@ func (t *tally) way(e End, now reading, peer *results, sends bool, other untold)
 	}
 	here.Threads, here.CPUSeconds, here.BusiestSeconds = spent.Threads, spent.CPU.Seconds(), spent.Busiest().Seconds()
 	there.Threads, there.CPUSeconds = other.threads, e.Remote.Total/100*there.WindowSeconds
+	if other.waits && !sends {
+		there.CPUSeconds = max(0, there.CPUSeconds-t.test.waited(*there))
+	}
 	return w
 }
 

@@ -80,41 +80,61 @@ func TestLimit(t *testing.T) {
 		ended
 		verdict, says string
 	}{
-		"the path":                                {ended{test: one, send: spent(1, time.Second), peerCPU: 60, sent: much, got: much}, result.PathLimited, "neither end"},
-		"this end sends all it can":               {ended{test: one, send: spent(1, 1950*time.Millisecond), peerCPU: 60, sent: much, got: much}, result.GeneratorLimited, "not calibrated"},
-		"the other end is full":                   {ended{test: one, send: spent(1, time.Second), peerCPU: 97, sent: much, got: much}, result.ReceiverLimited, "97 %"},
-		"its window is closed":                    {ended{test: one, send: spent(1, time.Second), peerCPU: 20, sent: much, got: much, rwnd: 1500 * time.Millisecond}, result.ReceiverLimited, "75 %"},
-		"threads nobody tells":                    {ended{test: four, send: spent(2, time.Second), peerCPU: 120, sent: much, got: much}, "", "1.20 CPUs"},
-		"threads make no difference":              {ended{test: four, send: spent(2, time.Second), peerCPU: 50, sent: much, got: much}, result.PathLimited, "neither end"},
-		"back, by the other end":                  {ended{test: back, receive: spent(1, time.Second), peerCPU: 98, sent: much, got: much}, result.GeneratorLimited, "98 %"},
-		"back, by this end":                       {ended{test: back, receive: spent(1, 1900*time.Millisecond), peerCPU: 70, sent: much, got: much}, result.ReceiverLimited, "95 %"},
-		"both ways":                               {ended{test: both, send: spent(1, time.Second), receive: spent(1, 1900*time.Millisecond), peerCPU: 70, sent: much, got: much}, result.ReceiverLimited, "back: the receiver's"},
-		"datagrams lost":                          {ended{test: udp, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, "", "found no room"},
-		"the other end's, too":                    {ended{test: udp, send: spent(1, 1950*time.Millisecond), peerCPU: 97, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "busy 97 %"},
-		"no room at this end":                     {ended{test: udpBack, receive: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "buffer overflowed"},
-		"lost both ways":                          {ended{test: udpBoth, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "forth: no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there; back: the receiving socket's buffer overflowed"},
-		"lost forth":                              {ended{test: udpBoth, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100, whole: true}, "", "found no room there; back: neither end"},
-		"unknown of both ways":                    {ended{test: both, send: spent(1, time.Second), receive: spent(1, time.Second), peerCPU: 120, sent: much, got: much}, "", "no verdict: the other end used 1.20 CPUs, and does not tell whether by one thread or by 2"},
-		"the rate":                                {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "2.000 Mbit/s"},
-		"a burst less":                            {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 3e6, Burst: 250, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 500e3}, result.RateReached, "2.000 Mbit/s of the 3.000 Mbit/s asked for arrived: no more whole"},
-		"of bursts, some are lost":                {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 3e6, Burst: 250, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 450e3, lost: 50}, "", "found no room"},
-		"from its first block on":                 {ended{test: Test{Parallel: 4, BitsPerSecond: 6e3}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000}, result.PathLimited, "neither end"},
-		"a block less each":                       {ended{test: Test{Parallel: 4, BitsPerSecond: 6e3, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000}, result.RateReached, "0.016 Mbit/s"},
-		"the last block alone":                    {ended{test: Test{Parallel: 4, BitsPerSecond: 2e3, Blocks: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250, got: 250}, result.RateReached, "0.004 Mbit/s of the 0.008 Mbit/s asked for arrived: no more whole"},
-		"the last burst's rest":                   {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 480e3, Burst: 30, Bytes: 91e3}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 91e3, got: 91e3}, result.RateReached, "0.364 Mbit/s of the 0.480 Mbit/s"},
-		"a burst too late":                        {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 480e3, Burst: 30, Bytes: 90e3}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 90e3, got: 90e3}, result.PathLimited, "neither end"},
-		"nor at the omission's end":               {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 480e3, Burst: 30, Bytes: 90e3, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 90e3, got: 90e3}, result.RateReached, "0.360 Mbit/s"},
-		"over at once":                            {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000, seconds: 20e-6}, "", "no verdict: the test took 0.02 ms, which is too short for one"},
-		"no CPU, and all was sent":                {ended{test: pacedTCP, send: waited, peerCPU: 1, sent: 225e3, got: 225e3}, result.GeneratorLimited, "fell 10 % short"},
-		"no CPU, and the path full":               {ended{test: pacedTCP, send: waited, peerCPU: 1, sent: 225e3, got: 225e3, busy: 2 * time.Second}, result.PathLimited, "neither end"},
-		"the kernel's rate":                       {ended{test: Test{Parallel: 2, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 300e3, got: 250e3}, result.RateReached, "2.000 Mbit/s of the 2.000 Mbit/s"},
-		"the kernel's is lower":                   {ended{test: Test{Parallel: 1, FQRate: 1e6, BitsPerSecond: 2e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "of the 1.000 Mbit/s"},
-		"the kernel's is higher":                  {ended{test: Test{Parallel: 1, FQRate: 3e6, BitsPerSecond: 2e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 500e3}, result.RateReached, "of the 2.000 Mbit/s"},
-		"less than the kernel's":                  {ended{test: Test{Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 200e3, got: 200e3}, result.PathLimited, "neither end"},
-		"nobody keeps the kernel's":               {ended{test: Test{Parallel: 1, FQRate: 1e6, Reverse: true}, receive: spent(1, time.Millisecond), peerCPU: 1, sent: much, got: much}, result.PathLimited, "neither end"},
-		"nor that of datagrams":                   {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, 1950*time.Millisecond), peerCPU: 1, sent: much, got: 250e3}, result.GeneratorLimited, "not calibrated"},
-		"fq keeps it of datagrams":                {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "1.000 Mbit/s"},
-		"no way for a while":                      {ended{test: pacedUDP, send: waited, peerCPU: 1, sent: 150e3, got: 150e3, away: 800 * time.Millisecond}, result.PathLimited, "no way to the receiver for 40 % of the time: network is down"},
+		"the path":                   {ended{test: one, send: spent(1, time.Second), peerCPU: 60, sent: much, got: much}, result.PathLimited, "neither end"},
+		"this end sends all it can":  {ended{test: one, send: spent(1, 1950*time.Millisecond), peerCPU: 60, sent: much, got: much}, result.GeneratorLimited, "not calibrated"},
+		"the other end is full":      {ended{test: one, send: spent(1, time.Second), peerCPU: 97, sent: much, got: much}, result.ReceiverLimited, "97 %"},
+		"its window is closed":       {ended{test: one, send: spent(1, time.Second), peerCPU: 20, sent: much, got: much, rwnd: 1500 * time.Millisecond}, result.ReceiverLimited, "75 %"},
+		"threads nobody tells":       {ended{test: four, send: spent(2, time.Second), peerCPU: 120, sent: much, got: much}, "", "1.20 CPUs"},
+		"threads make no difference": {ended{test: four, send: spent(2, time.Second), peerCPU: 50, sent: much, got: much}, result.PathLimited, "neither end"},
+		"back, by the other end":     {ended{test: back, receive: spent(1, time.Second), peerCPU: 98, sent: much, got: much}, result.GeneratorLimited, "98 %"},
+		"back, by this end":          {ended{test: back, receive: spent(1, 1900*time.Millisecond), peerCPU: 70, sent: much, got: much}, result.ReceiverLimited, "95 %"},
+		"both ways":                  {ended{test: both, send: spent(1, time.Second), receive: spent(1, 1900*time.Millisecond), peerCPU: 70, sent: much, got: much}, result.ReceiverLimited, "back: the receiver's"},
+		"datagrams lost":             {ended{test: udp, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, "", "found no room"},
+		"the other end's, too":       {ended{test: udp, send: spent(1, 1950*time.Millisecond), peerCPU: 97, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "busy 97 %"},
+		"no room at this end":        {ended{test: udpBack, receive: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "buffer overflowed"},
+		"lost both ways":             {ended{test: udpBoth, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100}, result.ReceiverLimited, "forth: no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there; back: the receiving socket's buffer overflowed"},
+		"lost forth":                 {ended{test: udpBoth, send: spent(1, time.Second), peerCPU: 60, sent: 1e6, got: 9e5, lost: 100, whole: true}, "", "found no room there; back: neither end"},
+		"unknown of both ways":       {ended{test: both, send: spent(1, time.Second), receive: spent(1, time.Second), peerCPU: 120, sent: much, got: much}, "", "no verdict: the other end used 1.20 CPUs, and does not tell whether by one thread or by 2"},
+		"the rate":                   {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "2.000 Mbit/s"},
+		"a burst less":               {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 3e6, Burst: 250, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 500e3}, result.RateReached, "2.000 Mbit/s of the 3.000 Mbit/s asked for arrived: no more whole"},
+		"of bursts, some are lost":   {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 3e6, Burst: 250, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 450e3, lost: 50}, "", "found no room"},
+		"from its first block on":    {ended{test: Test{Parallel: 4, BitsPerSecond: 6e3}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000}, result.PathLimited, "neither end"},
+		"a block less each":          {ended{test: Test{Parallel: 4, BitsPerSecond: 6e3, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000}, result.RateReached, "0.016 Mbit/s"},
+		"the last block alone":       {ended{test: Test{Parallel: 4, BitsPerSecond: 2e3, Blocks: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250, got: 250}, result.RateReached, "0.004 Mbit/s of the 0.008 Mbit/s asked for arrived: no more whole"},
+		"the last burst's rest":      {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 480e3, Burst: 30, Bytes: 91e3}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 91e3, got: 91e3}, result.RateReached, "0.364 Mbit/s of the 0.480 Mbit/s"},
+		"a burst too late":           {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 480e3, Burst: 30, Bytes: 90e3}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 90e3, got: 90e3}, result.PathLimited, "neither end"},
+		"nor at the omission's end":  {ended{test: Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 480e3, Burst: 30, Bytes: 90e3, Omit: 1}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 90e3, got: 90e3}, result.RateReached, "0.360 Mbit/s"},
+		"over at once":               {ended{test: paced, send: spent(1, time.Millisecond), peerCPU: 1, sent: 1000, got: 1000, seconds: 20e-6}, "", "no verdict: the test took 0.02 ms, which is too short for one"},
+		"no CPU, and all was sent":   {ended{test: pacedTCP, send: waited, peerCPU: 1, sent: 225e3, got: 225e3}, result.GeneratorLimited, "fell 10 % short"},
+		"no CPU, and the path full":  {ended{test: pacedTCP, send: waited, peerCPU: 1, sent: 225e3, got: 225e3, busy: 2 * time.Second}, result.PathLimited, "neither end"},
+		"the kernel's rate":          {ended{test: Test{Parallel: 2, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 300e3, got: 250e3}, result.RateReached, "2.000 Mbit/s of the 2.000 Mbit/s"},
+		"the kernel's is lower":      {ended{test: Test{Parallel: 1, FQRate: 1e6, BitsPerSecond: 2e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "of the 1.000 Mbit/s"},
+		"the kernel's is higher":     {ended{test: Test{Parallel: 1, FQRate: 3e6, BitsPerSecond: 2e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 500e3, got: 500e3}, result.RateReached, "of the 2.000 Mbit/s"},
+		"less than the kernel's":     {ended{test: Test{Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 200e3, got: 200e3}, result.PathLimited, "neither end"},
+		"nobody keeps the kernel's":  {ended{test: Test{Parallel: 1, FQRate: 1e6, Reverse: true}, receive: spent(1, time.Millisecond), peerCPU: 1, sent: much, got: much}, result.PathLimited, "neither end"},
+		"nor that of datagrams":      {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, 1950*time.Millisecond), peerCPU: 1, sent: much, got: 250e3}, result.GeneratorLimited, "not calibrated"},
+		"fq keeps it of datagrams":   {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "1.000 Mbit/s"},
+		"no way for a while":         {ended{test: pacedUDP, send: waited, peerCPU: 1, sent: 150e3, got: 150e3, away: 800 * time.Millisecond}, result.PathLimited, "no way to the receiver for 40 % of the time: network is down"},
+		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
+	} {
+		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%s: %q: %s", name, got.Verdict, got.Says)
+		}
+	}
+}
+
+// TestLimitOfAnEndThatDidNotMove: it could not run, or had nothing to send.
+func TestLimitOfAnEndThatDidNotMove(t *testing.T) {
+	spent := func(threads int, cpu time.Duration) traffic.CrewTime {
+		return traffic.CrewTime{Threads: threads, CPU: cpu}
+	}
+	const much = 1e9
+	one, back := Test{Parallel: 1}, Test{Parallel: 1, Reverse: true}
+	pacedUDP, pacedTCP := Test{Protocol: UDP, Parallel: 1, BitsPerSecond: 1e6}, Test{Parallel: 1, BitsPerSecond: 1e6}
+	for name, c := range map[string]struct {
+		ended
+		verdict, says string
+	}{
 		"this end, which sends, stood still":      {ended{test: one, send: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stood: 600 * time.Millisecond}, result.GeneratorLimited, "sender's threads stood still for 30 %"},
 		"the other end, which receives, did":      {ended{test: one, send: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stands: 600 * time.Millisecond}, result.ReceiverLimited, "receiver's threads stood still for 30 %"},
 		"this end, which receives, did":           {ended{test: back, receive: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stood: 600 * time.Millisecond}, result.ReceiverLimited, "receiver's threads stood still"},
@@ -126,7 +146,9 @@ func TestLimit(t *testing.T) {
 		"this end woke too late":                  {ended{test: pacedTCP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 225e3, got: 225e3, missed: 200 * time.Millisecond}, result.GeneratorLimited, "woke later than its burst"},
 		"too late for datagrams":                  {ended{test: pacedUDP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 225e3, got: 225e3, missed: 200 * time.Millisecond}, result.GeneratorLimited, "woke later than its burst"},
 		"too late, and the path was full as well": {ended{test: pacedTCP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 225e3, got: 225e3, missed: 200 * time.Millisecond, held: 200 * time.Millisecond}, result.PathLimited, "neither end"},
-		"cut short":                               {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
+		"it may have waited busily":               {ended{test: Test{Parallel: 1, Reverse: true, Bytes: 1e6}, receive: spent(1, time.Millisecond), peerCPU: 98, sent: 1e6, got: 1e6}, "", "the other end used 0.98 CPUs, and does not tell for how long of that it had nothing to send any more"},
+		"not for long of so much":                 {ended{test: Test{Parallel: 1, Reverse: true, Bytes: much}, receive: spent(1, time.Millisecond), peerCPU: 98, sent: much, got: much}, result.GeneratorLimited, "98 %"},
+		"whoever receives does not":               {ended{test: Test{Parallel: 1, Bytes: 1e6}, send: spent(1, time.Millisecond), peerCPU: 98, sent: 1e6, got: 1e6}, result.ReceiverLimited, "98 %"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
 			t.Errorf("%s: %q: %s", name, got.Verdict, got.Says)
