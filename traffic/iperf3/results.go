@@ -17,11 +17,8 @@ type results struct {
 	Congestion     string          `json:"congestion_used,omitempty"`
 	OutputText     string          `json:"server_output_text,omitempty"`
 	OutputJSON     json.RawMessage `json:"server_output_json,omitempty"`
-	// iperf3 has no such keys, and ignores them.
-	Stood   float64        `json:"windtunnel_stood_seconds,omitempty"`
-	Missed  float64        `json:"windtunnel_missed_seconds,omitempty"` // see shortfall
-	Held    float64        `json:"windtunnel_held_seconds,omitempty"`
-	Streams []streamResult `json:"streams"`
+	Own            *ownResult      `json:"windtunnel,omitempty"`
+	Streams        []streamResult  `json:"streams"`
 }
 
 // streamResult is one stream by this end's figures. Bytes, Retransmits and
@@ -46,9 +43,8 @@ type streamResult struct {
 // The bounds of what a peer may tell, per cent and seconds, and of the rate that follows from it, bit/s: beyond what any end measures,
 // and so that sums of them are still numbers.
 const (
-	mostTold  = 1e12
-	mostStood = 1e9 // so that it is a time.Duration
-	mostRate  = 1e24
+	mostTold = 1e12
+	mostRate = 1e24
 )
 
 // readResults takes a peer's message apart; the ids must be those of the test.
@@ -63,8 +59,6 @@ func readResults(body []byte, ids map[int]bool) (results, error) {
 		CPUUser:  f.number("cpu_util_user", -mostTold, mostTold), CPUSystem: f.number("cpu_util_system", -mostTold, mostTold),
 		HasRetransmits: int(f.orUnknown("sender_has_retransmits", 1)),
 		Congestion:     f.text("congestion_used"), OutputText: f.text("server_output_text"), OutputJSON: f.values["server_output_json"],
-		Stood:  f.number("windtunnel_stood_seconds", 0, mostStood),
-		Missed: f.number("windtunnel_missed_seconds", 0, mostStood), Held: f.number("windtunnel_held_seconds", 0, mostStood),
 	}
 	if f.err != nil {
 		return results{}, f.err
@@ -72,6 +66,9 @@ func readResults(body []byte, ids map[int]bool) (results, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(f.values["streams"], &list); err != nil {
 		return results{}, errors.New(`"streams" is no list`)
+	}
+	if r.Own, err = readOwn(f.values["windtunnel"]); err != nil {
+		return results{}, fmt.Errorf("windtunnel: %w", err)
 	}
 	seen := map[int]bool{}
 	for _, raw := range list {

@@ -24,7 +24,7 @@ func TestHowLongAnEndStoodStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	peer, err := readResults(told, map[int]bool{1: true})
-	if err != nil || peer.Stood != 2 || peer.Missed != 1 || peer.Held != 1e-3 {
+	if err != nil || peer.Own == nil || peer.Own.Stood != 2 || peer.Own.Missed != 1 || peer.Own.Held != 1e-3 {
 		t.Fatalf("the other end is told %s, %v, and understands %+v", told, err, peer)
 	}
 	if e := s.tally.end(last, CPU{}, true, &peer); e.Stood != 2*time.Second || e.RemoteStood != 2*time.Second {

@@ -1,15 +1,11 @@
 package iperf3
 
-import "time"
-
 // results is what this end tells the other one.
 func (t *tally) results(now reading, used CPU, server bool) results {
-	r := results{CPUTotal: used.Total, CPUUser: used.User, CPUSystem: used.System, HasRetransmits: -1, Congestion: t.congestion(), Stood: t.stood.Seconds(), Streams: []streamResult{}}
+	r := results{CPUTotal: used.Total, CPUUser: used.User, CPUSystem: used.System, HasRetransmits: -1, Congestion: t.congestion(), Own: t.own(now), Streams: []streamResult{}}
 	if t.test.Bidirectional || t.test.Reverse == server {
 		r.HasRetransmits = 0
 	}
-	lacks := now.shortfall.since(t.base.shortfall)
-	r.Missed, r.Held = lacks.missed.Seconds(), lacks.held.Seconds()
 	seconds := now.at.Sub(t.base.at).Seconds()
 	for i, s := range t.streams {
 		line := t.streamResult(i, s, now.streams[i])
@@ -56,7 +52,7 @@ func (t *tally) end(now reading, used CPU, server bool, peer *results) End {
 			e.ServerOutputText, e.ServerOutputJSON = peer.OutputText, peer.OutputJSON
 		}
 		theirs = peer.Congestion
-		e.RemoteStood = time.Duration(peer.Stood * float64(time.Second))
+		e.RemoteStood = peer.Own.stood()
 		for _, s := range peer.Streams {
 			others[s.ID] = s
 		}

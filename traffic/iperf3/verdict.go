@@ -11,9 +11,10 @@ import (
 
 // untold is what the other end does not tell.
 type untold struct {
-	threads int  // of its process: one, as iperf3 had before 3.16, or one a stream
-	drops   bool // what is lost had no room in its socket
-	waits   bool // of the CPU time that it used as it sent an amount, some was a busy wait
+	threads int        // of its process: one, as iperf3 had before 3.16, or one a stream
+	drops   bool       // what is lost had no room in its socket
+	waits   bool       // of the CPU time that it used as it sent an amount, some was a busy wait
+	own     *ownResult // one of ours tells all of that
 }
 
 // mostQueued is how much of a stream Linux lets a sender hand over ahead, in bytes (the last of net.ipv4.tcp_wmem as it is without
@@ -56,21 +57,21 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 	}
 	alone := func(sends bool) judgement {
 		return func(other untold) result.Limit {
-			w := t.way(e, now, peer, sends, other)
+			w := t.way(e, now, sends, other)
 			return traffic.Judge(load, w.Sender, w.Receiver)
 		}
 	}
 	if !t.test.Bidirectional {
-		limit, _ := t.sure(e, alone(t.streams[0].sender))
+		limit, _ := t.sure(e, peer.Own, alone(t.streams[0].sender))
 		return limit
 	}
-	both, _ := t.sure(e, func(other untold) result.Limit {
-		forth, back := t.way(e, now, peer, true, other), t.way(e, now, peer, false, other)
+	both, _ := t.sure(e, peer.Own, func(other untold) result.Limit {
+		forth, back := t.way(e, now, true, other), t.way(e, now, false, other)
 		forth.Sender.Opposite, forth.Receiver.Opposite = &back.Receiver, &back.Sender
 		return traffic.Judge(load, forth.Sender, forth.Receiver)
 	})
-	forth, forthHangs := t.sure(e, alone(true))
-	back, backHangs := t.sure(e, alone(false))
+	forth, forthHangs := t.sure(e, peer.Own, alone(true))
+	back, backHangs := t.sure(e, peer.Own, alone(false))
 	switch {
 	case !forthHangs && !backHangs:
 	case forth.Says == back.Says:
@@ -109,7 +110,10 @@ func (e End) shortest() float64 {
 type judgement func(untold) result.Limit
 
 // sure is the verdict, if it does not hang on what is not told.
-func (t *tally) sure(e End, judge judgement) (limit result.Limit, hangs bool) {
+func (t *tally) sure(e End, own *ownResult, judge judgement) (limit result.Limit, hangs bool) {
+	if own != nil {
+		return judge(untold{own: own}), false
+	}
 	many := len(t.streams)
 	limit = judge(untold{threads: many})
 	switch {
@@ -127,11 +131,10 @@ func (t *tally) sure(e End, judge judgement) (limit result.Limit, hangs bool) {
 }
 
 // way is the direction in which this end sends, or the other one.
-func (t *tally) way(e End, now reading, peer *results, sends bool, other untold) (w result.Way) {
+func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way) {
 	w.Sender, _ = e.figures(sends, true)
 	w.Receiver, _ = e.figures(sends, false)
 	w.Sender.Offered = &result.Offered{TargetBitsPerSecond: t.test.BitsPerSecond * float64(t.test.Parallel), Lag: e.Lag}
-	w.Sender.Offered.MissedSeconds, w.Sender.Offered.HeldSeconds = &peer.Missed, peer.Held
 	if rate := t.kernelRate(w); rate > 0 {
 		w.Sender.Offered.TargetBitsPerSecond, w.Sender.Offered.Method = rate, traffic.KernelTCP
 	}
@@ -141,31 +144,38 @@ func (t *tally) way(e End, now reading, peer *results, sends bool, other untold)
 		}
 	}
 	if sends {
-		w.Receiver.Arrived = e.told(other.drops)
+		w.Receiver.Arrived = e.told(other)
 	} else {
 		w.Receiver.Arrived = e.arrived()
 	}
-	here, there := &w.Receiver, &w.Sender
-	spent := now.receive.Since(t.base.receive)
+	own := t.own(now)
 	if sends {
-		here, there = there, here
-		spent = now.send.Since(t.base.send)
-		w.Sender.Offered.WaitSeconds = spent.Wait.Seconds()
-		lacks := now.shortfall.since(t.base.shortfall)
-		missed := lacks.missed.Seconds()
-		w.Sender.Offered.MissedSeconds, w.Sender.Offered.HeldSeconds = &missed, lacks.held.Seconds()
+		own.sent(&w.Sender)
 		if away := now.away - t.base.away; away > 0 {
 			w.Sender.Offered.AwaySeconds, w.Sender.Offered.AwayWhy = away.Seconds(), now.awayWhy.Error()
 		}
+		t.otherEnd(e, &w.Receiver, false, other)
 	} else {
-		w.Receiver.Waited = &result.Wait{Seconds: spent.Wait.Seconds()}
-	}
-	here.Threads, here.CPUSeconds, here.BusiestSeconds = spent.Threads, spent.CPU.Seconds(), spent.Busiest().Seconds()
-	there.Threads, there.CPUSeconds = other.threads, e.Remote.Total/100*there.WindowSeconds
-	if other.waits && !sends {
-		there.CPUSeconds = max(0, there.CPUSeconds-t.test.waited(*there))
+		own.received(&w.Receiver)
+		t.otherEnd(e, &w.Sender, true, other)
 	}
 	return w
+}
+
+// otherEnd puts in what is known of the threads of the other end, which sends or receives.
+func (t *tally) otherEnd(e End, end *result.PairEnd, sends bool, other untold) {
+	switch {
+	case other.own != nil && sends:
+		other.own.sent(end)
+		return
+	case other.own != nil:
+		other.own.received(end)
+		return
+	}
+	end.Threads, end.CPUSeconds = other.threads, e.Remote.Total/100*end.WindowSeconds
+	if other.waits && sends {
+		end.CPUSeconds = max(0, end.CPUSeconds-t.test.waited(*end))
+	}
 }
 
 // overKernelRate is how much more than --fq-rate arrives where the kernel keeps that.
@@ -188,7 +198,7 @@ func (t *tally) kernelRate(w result.Way) float64 {
 }
 
 // told is what the other end says of the datagrams that this one sent, by iperf3's arithmetic; nil without any.
-func (e End) told(drops bool) *result.Arrived {
+func (e End) told(other untold) *result.Arrived {
 	var a *result.Arrived
 	for _, s := range e.Streams {
 		if s.UDP == nil || !s.Sender {
@@ -202,7 +212,11 @@ func (e End) told(drops bool) *result.Arrived {
 		a.Expected += uint64(max(0, s.UDP.ReceivedPackets))
 		a.Lost += uint64(max(0, s.UDP.Lost))
 	}
-	if a != nil && drops {
+	switch {
+	case a == nil:
+	case other.own != nil:
+		a.SocketDrops = min(other.own.Drops, a.Lost)
+	case other.drops:
 		a.SocketDrops = a.Lost
 	}
 	return a

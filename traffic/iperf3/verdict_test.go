@@ -25,6 +25,7 @@ type ended struct {
 	away          time.Duration
 	stood, stands time.Duration // for how long this end stood still, and the other one
 	missed, held  time.Duration // of the rate
+	own           *ownResult    // what the other end tells, if it is one of ours
 }
 
 func (c ended) limit() result.Limit {
@@ -56,7 +57,7 @@ func (c ended) limit() result.Limit {
 		}
 	}
 	t.base = base
-	peer := &results{}
+	peer := &results{Own: c.own}
 	if c.silent {
 		peer = nil
 	}
