@@ -2,6 +2,7 @@ package iperf3
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"time"
 
@@ -18,6 +19,16 @@ type ownResult struct {
 	Send    threadResult `json:"send"` // the hot threads that send, and those that receive
 	Receive threadResult `json:"receive"`
 	Drops   uint64       `json:"socket_drops"` // datagrams that were lost in the buffers of its sockets
+	// Connections are those of TCP on which it sends, where the system tells of them.
+	Connections []connectionResult `json:"connections,omitempty"`
+}
+
+// connectionResult is what a sender's system tells of one connection (TCP_INFO), in seconds.
+type connectionResult struct {
+	Busy   float64 `json:"busy_seconds"`
+	Rwnd   float64 `json:"rwnd_limited_seconds"`
+	Sndbuf float64 `json:"sndbuf_limited_seconds"`
+	MinRTT float64 `json:"min_rtt_seconds"`
 }
 
 // threadResult is of one direction's hot threads; in seconds, summed but for those of the busiest.
@@ -45,6 +56,9 @@ func (r threadResult) put(end *result.PairEnd) {
 // sent puts it into what it sent.
 func (o *ownResult) sent(end *result.PairEnd) {
 	o.Send.put(end)
+	for _, c := range o.Connections {
+		end.Connections = append(end.Connections, result.Connection{BusySeconds: c.Busy, RwndLimitedSeconds: c.Rwnd, SndbufLimitedSeconds: c.Sndbuf, MinRTTSeconds: c.MinRTT})
+	}
 	end.Offered.WaitSeconds, end.Offered.MissedSeconds, end.Offered.HeldSeconds = o.Send.Wait, &o.Missed, o.Held
 }
 
@@ -64,6 +78,10 @@ func (t *tally) own(now reading) *ownResult {
 	for i, s := range t.streams {
 		if udp := now.streams[i].udp; udp != nil && !s.sender {
 			o.Drops += udp.arrived(t.base.streams[i].udp).SocketDrops
+		}
+		if tcp := now.streams[i].tcp; tcp != nil && s.sender {
+			c := tcp.limited(t.base.streams[i].tcp)
+			o.Connections = append(o.Connections, connectionResult{c.BusySeconds, c.RwndLimitedSeconds, c.SndbufLimitedSeconds, c.MinRTTSeconds})
 		}
 	}
 	return o
@@ -88,7 +106,32 @@ func readOwn(body json.RawMessage) (*ownResult, error) {
 	if o.Send, err = readThreads(f.values["send"]); err == nil {
 		o.Receive, err = readThreads(f.values["receive"])
 	}
+	if err == nil {
+		o.Connections, err = readConnections(f.values["connections"])
+	}
 	return o, err
+}
+
+func readConnections(body json.RawMessage) (all []connectionResult, err error) {
+	if body == nil {
+		return nil, nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(body, &list); err != nil || len(list) > MaxParallel {
+		return nil, fmt.Errorf("\"connections\" is no list of %d at most", MaxParallel)
+	}
+	for _, one := range list {
+		f, err := parseFields(one)
+		if err != nil {
+			return nil, err
+		}
+		second := func(name string) float64 { return f.number(name, 0, mostSeconds) }
+		all = append(all, connectionResult{second("busy_seconds"), second("rwnd_limited_seconds"), second("sndbuf_limited_seconds"), second("min_rtt_seconds")})
+		if f.err != nil {
+			return nil, f.err
+		}
+	}
+	return all, nil
 }
 
 func readThreads(body json.RawMessage) (threadResult, error) {

@@ -2,6 +2,7 @@ package iperf3
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func TestLimitByWhatAnEndOfOursTells(t *testing.T) {
 		"more than was lost":        {lost, &ownResult{Drops: 1e9}, result.ReceiverLimited, "buffer overflowed and lost 10 %"},
 		"lost before it came there": {lost, &ownResult{}, result.PathLimited, "10 % of the packets were lost on the way"},
 		"it had no CPU":             {ended{test: Test{Parallel: 1, BitsPerSecond: 1e6, Reverse: true}, receive: spent, peerCPU: 1, sent: 225e3, got: 225e3}, &ownResult{Send: threadResult{Threads: 1, CPU: 0.001, Wait: 0.3}}, result.GeneratorLimited, "had no CPU for 15 %"},
+		"its window was closed":     {ended{test: Test{Parallel: 1, Reverse: true}, receive: spent, peerCPU: 60, sent: much, got: much}, &ownResult{Connections: []connectionResult{{Busy: 2, Rwnd: 1.5}}}, result.ReceiverLimited, "closed for 75 %"},
 		"it woke too late":          {ended{test: Test{Parallel: 1, BitsPerSecond: 1e6, Reverse: true}, receive: spent, peerCPU: 1, sent: 225e3, got: 225e3}, &ownResult{Missed: 0.2}, result.GeneratorLimited, "woke later than its burst"},
 	} {
 		c.ended.own = c.own
@@ -39,18 +41,18 @@ func TestLimitByWhatAnEndOfOursTells(t *testing.T) {
 
 // TestWhatAnEndOfOursTellsIsRead, and refused where it cannot be.
 func TestWhatAnEndOfOursTellsIsRead(t *testing.T) {
-	told := ownResult{Stood: 1.5, Missed: 0.25, Held: 2, Send: threadResult{2, 3, 1.75, 0.5}, Receive: threadResult{1, 0.5, 0.5, 0}, Drops: 7}
+	told := ownResult{Stood: 1.5, Missed: 0.25, Held: 2, Send: threadResult{2, 3, 1.75, 0.5}, Receive: threadResult{1, 0.5, 0.5, 0}, Drops: 7, Connections: []connectionResult{{2, 1, 0.5, 1e-4}}}
 	body, err := json.Marshal(told)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, err := readOwn(body); err != nil || *read != told {
+	if read, err := readOwn(body); err != nil || !reflect.DeepEqual(*read, told) {
 		t.Errorf("%s is read as %+v, %v", body, read, err)
 	}
 	if read, err := readOwn(nil); read != nil || err != nil {
 		t.Errorf("iperf3 tells %+v, %v", read, err)
 	}
-	for _, lie := range []string{`1`, `{"stood_seconds":-1}`, `{"held_seconds":1e300}`, `{"socket_drops":-1}`, `{"send":[]}`, `{"receive":{"threads":1e9}}`, `{"send":{"cpu_seconds":"1"}}`} {
+	for _, lie := range []string{`1`, `{"stood_seconds":-1}`, `{"held_seconds":1e300}`, `{"socket_drops":-1}`, `{"send":[]}`, `{"receive":{"threads":1e9}}`, `{"send":{"cpu_seconds":"1"}}`, `{"connections":{}}`, `{"connections":[1]}`, `{"connections":[{"busy_seconds":-1}]}`} {
 		if read, err := readOwn(json.RawMessage(lie)); err == nil {
 			t.Errorf("%s is read as %+v", lie, read)
 		}

@@ -138,11 +138,6 @@ func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way)
 	if rate := t.kernelRate(w); rate > 0 {
 		w.Sender.Offered.TargetBitsPerSecond, w.Sender.Offered.Method = rate, traffic.KernelTCP
 	}
-	for i, s := range e.Streams {
-		if tcp := now.streams[i].tcp; tcp != nil && s.Sender == sends {
-			w.Sender.Connections = append(w.Sender.Connections, tcp.limited(t.base.streams[i].tcp))
-		}
-	}
 	if sends {
 		w.Receiver.Arrived = e.told(other)
 	} else {
