@@ -33,7 +33,7 @@ var (
 func (s *session) receive(ctx context.Context, worker traffic.Worker, start time.Time) error {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	over := time.AfterFunc(time.Until(start)+s.times.warmUp+s.times.window+endPatience, func() { cancel(errEndless) })
+	over := time.AfterFunc(time.Until(start)+s.times.warmUp+s.times.window+s.patience(), func() { cancel(errEndless) })
 	defer over.Stop()
 	var beside sync.WaitGroup
 	beside.Go(func() { s.listen(cancel) })
@@ -53,6 +53,14 @@ func (s *session) receive(ctx context.Context, worker traffic.Worker, start time
 	s.wire.hurry(errClosing)
 	beside.Wait()
 	return s.conclude(end, err, early)
+}
+
+// patience is for how long after its schedule the worker may go on.
+func (s *session) patience() time.Duration {
+	if l, is := s.kind.(traffic.Lingerer); is {
+		return endPatience + l.Lingers(s.load)
+	}
+	return endPatience
 }
 
 // watch is how often its bytes are looked at.

@@ -7,6 +7,8 @@ import (
 
 	"windtunnel/result"
 	"windtunnel/traffic"
+	"windtunnel/traffic/ping"
+	"windtunnel/traffic/stream"
 )
 
 // TestTimesSurviveTheWire: an interval that is a nanosecond shorter at the other end does not divide the window there.
@@ -45,5 +47,19 @@ func TestALongMeasurementsResultFitsItsLine(t *testing.T) {
 		if err != nil || len(line) >= longestReply || kept != (len(s.end.Opposite.Intervals) == many) {
 			t.Errorf("of %d intervals %d are told in %d bytes: %v", many, len(s.end.Opposite.Intervals), len(line), err)
 		}
+	}
+}
+
+// TestALongWaitForAnswersIsWaitedFor: who asks waits for the window's last answer, and may ask late, so its receiver is not done before. It was
+// given up 15 s after the window, with "the worker did not end", where answers were lost that were waited for longer.
+func TestALongWaitForAnswersIsWaitedFor(t *testing.T) {
+	for _, wait := range []float64{1, 20, 60} {
+		s := &session{kind: ping.Kind{}, load: filled(t, "ping", result.Options{"protocol": "udp", "wait": wait})}
+		if has, takes := s.patience(), seconds(1.5*wait)+traffic.LongestQueue+3*time.Second; has < takes {
+			t.Errorf("a receiver whose sender waits %g s for an answer is given up %s after the window, and takes up to %s", wait, has, takes)
+		}
+	}
+	if s := (&session{kind: stream.Kind{}}); s.patience() != endPatience {
+		t.Errorf("one of streams is given up after %s", s.patience())
 	}
 }

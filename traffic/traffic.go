@@ -85,6 +85,11 @@ type Calibrator interface {
 	Calibrate(ctx context.Context, load result.Options, cpus []int) (perSecond float64, err error)
 }
 
+// Lingerer is a kind of whose workers a load may keep one for longer after its window than the few seconds that any takes: by how much.
+type Lingerer interface {
+	Lingers(load result.Options) time.Duration
+}
+
 // Worker is a prepared end of a pair. Run is called once, and once more after each Renew, then Close.
 type Worker interface {
 	// Address is the IP:port at which a sender reaches a receiver, "" for a sender.

@@ -35,6 +35,7 @@ type Kind struct{}
 var (
 	_ traffic.Kind       = Kind{}
 	_ traffic.Calibrator = Kind{}
+	_ traffic.Lingerer   = Kind{}
 )
 
 // Name returns "ping".
@@ -88,6 +89,15 @@ func (Kind) Options() []result.Option { return append([]result.Option(nil), opti
 func (Kind) Check(load result.Options) error {
 	_, err := parseLoad(load)
 	return err
+}
+
+// Lingers is for how long the last answer is waited for, of a request that may leave late; 0 for a load that Check refuses.
+func (Kind) Lingers(load result.Options) time.Duration {
+	l, err := parseLoad(load)
+	if err != nil {
+		return 0
+	}
+	return l.lateness() + l.wait
 }
 
 // Prepare makes a responder listen, or a sender of requests connect all its flows.
