@@ -182,6 +182,7 @@ func (g *pinger) turnOf(f *flow) int32 {
 //
 //go:nosplit
 func (g *pinger) transmit(f *flow) syscall.Errno {
+	told := false
 	for f.out.unsent < f.out.next && g.tally.room() > 0 {
 		if f.left == 0 {
 			if g.now >= g.last {
@@ -192,26 +193,67 @@ func (g *pinger) transmit(f *flow) syscall.Errno {
 		n, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(g.request)+uintptr(f.size-f.left), uintptr(f.left), g.flags, 0, 0)
 		switch e {
 		case 0:
+			told = false
 		case unix.EINTR:
 			continue
 		case unix.ENOBUFS:
-			g.tally.note(&f.out.ring[f.out.unsent&f.out.mask], g.now, refused)
-			f.out.turnedAway()
-			f.left = 0
+			g.turnAway(f)
 			continue
 		default:
 			if f.left == f.size {
 				f.left = 0 // nothing has left yet
 			}
-			return e
+			if g.load.udp && ofADatagram(e) {
+				if !told { // of an earlier one, of which the kernel tells but once
+					told = true
+					continue
+				}
+				e = g.without(f, e)
+			}
+			if e != 0 {
+				return e
+			}
+			continue
 		}
 		if f.left -= int(n); f.left == 0 {
-			f.out.left(f.begun).read = g.load.isRead(f.asked)
-			f.asked++
+			g.leave(f)
 		}
 	}
 	if f.out.unsent < f.out.next {
 		g.idles = true
+	}
+	return 0
+}
+
+// turnAway counts the waiting request as one that the socket did not take.
+//
+//go:nosplit
+func (g *pinger) turnAway(f *flow) {
+	g.tally.note(f.out.slot(f.out.unsent), g.now, refused)
+	f.out.turnedAway()
+	f.left = 0
+}
+
+// leave counts the waiting request as one that has left.
+//
+//go:nosplit
+func (g *pinger) leave(f *flow) {
+	f.out.left(f.begun).read = g.load.isRead(f.asked)
+	f.asked++
+}
+
+// without is what becomes of the waiting request while there is no way to the peer, which may come back: an open loop's is refused. A closed
+// loop's is lost, so that the next one waits as long as for an answer. Another error remains one.
+//
+//go:nosplit
+func (g *pinger) without(f *flow, e syscall.Errno) syscall.Errno {
+	switch {
+	case !isNoWay(e):
+		return e
+	case g.arrivals != nil:
+		g.turnAway(f)
+	default:
+		g.leave(f)
 	}
 	return 0
 }
@@ -245,7 +287,7 @@ func (g *pinger) take(f *flow) syscall.Errno {
 		size = most
 	}
 	n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(g.buffer), uintptr(size), g.flags&^unix.MSG_NOSIGNAL, 0, 0)
-	if e == unix.EINTR {
+	if e == unix.EINTR || e != 0 && g.load.udp && ofADatagram(e) {
 		return unix.EAGAIN
 	}
 	if e != 0 {

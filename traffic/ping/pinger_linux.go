@@ -263,6 +263,8 @@ func judge(errno syscall.Errno) error {
 		return fmt.Errorf("the peer went away: %w", errno)
 	case unix.EPROTO:
 		return errUnasked
+	case unix.EMSGSIZE:
+		return fmt.Errorf("asking: %w: take a smaller message", errno)
 	}
 	return fmt.Errorf("asking and hearing: %w", errno)
 }

@@ -175,7 +175,7 @@ func (p *responder) serve(f *peerFlow) syscall.Errno {
 		return p.pay(f)
 	}
 	n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, f.fd, uintptr(p.buffer), bufferSize, p.flags&^unix.MSG_NOSIGNAL, 0, 0)
-	if e == unix.EINTR {
+	if e == unix.EINTR || e != 0 && p.load.udp && ofADatagram(e) {
 		return flowWaits
 	}
 	if e != 0 {
@@ -268,10 +268,19 @@ func (p *responder) datagram(f *peerFlow, n int) syscall.Errno {
 	}
 	p.counts.requests.Add(1)
 	p.counts.bytes.Add(uint64(n))
-	_, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(p.reply), uintptr(p.load.response), p.flags, 0, 0)
-	if e == unix.EAGAIN || e == unix.ENOBUFS || e == unix.EINTR {
+	e := p.respond(f)
+	if ofADatagram(e) { // an earlier one: of that the kernel tells but once
+		e = p.respond(f)
+	}
+	if ofADatagram(e) || e == unix.EAGAIN || e == unix.ENOBUFS || e == unix.EINTR {
 		p.counts.refused.Add(1)
 		return 0
 	}
+	return e
+}
+
+//go:nosplit
+func (p *responder) respond(f *peerFlow) syscall.Errno {
+	_, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, f.fd, uintptr(p.reply), uintptr(p.load.response), p.flags, 0, 0)
 	return e
 }
