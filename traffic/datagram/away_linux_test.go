@@ -1,9 +1,11 @@
 package datagram
 
 import (
+	"encoding/binary"
 	"errors"
 	"net"
 	"net/netip"
+	"runtime"
 	"testing"
 	"time"
 
@@ -161,4 +163,72 @@ func TestASenderThatICMPTellsOfADatagramSendsOn(t *testing.T) {
 	if c := s.engine.Snapshot().Flows[0]; c.Packets != 3 || c.Calls != 4 || c.Refused != 0 || c.Away != 0 || c.AwayWhy != nil {
 		t.Errorf("of three datagrams, and a message of ICMP about the first: %+v", c)
 	}
+}
+
+// A path whose MTU falls below the datagrams says so by ICMP, and what leaves then is cut: the sender ended, with "message too long".
+func TestASenderOutlivesAPathThatGetsNarrow(t *testing.T) {
+	inNamespace(t, func() {
+		icmp, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer unix.Close(icmp)
+		peer := listenUDP(t)
+		defer peer.Close()
+		for name, segmentation := range map[string]string{"segments": "auto", "one by one": "off"} {
+			conn := dialUDP(t, peer)
+			message := narrow(addressOf(conn), addressOf(peer))
+			s := newEngine(t, Config{Message: 1400, Codec: longHeader{testKey}, Segmentation: segmentation}, Flow{Conn: conn, Role: traffic.Send}).threads[0].send
+			for i := range 3 {
+				if err := s.send(s.flows[0], 4, 0, int64(i)); err != nil {
+					t.Errorf("%s: send %d: %v", name, i, err)
+				}
+				if err := unix.Sendto(icmp, message, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); i == 0 && err != nil {
+					t.Error(err)
+				}
+			}
+			if c := s.engine.Snapshot().Flows[0]; c.Packets != 12 || c.Refused != 0 || c.Away != 0 {
+				t.Errorf("%s: of twelve datagrams: %+v", name, c)
+			}
+		}
+	})
+}
+
+// narrow is the ICMP message of a router whose next link takes no packet beyond 1000 bytes (RFC 1191, section 4).
+func narrow(from, to netip.AddrPort) []byte {
+	m := prohibited(from, to)
+	sum := uint32(^binary.BigEndian.Uint16(m[2:])) + 4 + 0xffff - 13 + 1000
+	m[1] = 4
+	binary.BigEndian.PutUint16(m[6:], 1000)
+	binary.BigEndian.PutUint16(m[2:], ^uint16(sum&0xffff+sum>>16))
+	return m
+}
+
+// inNamespace runs a test on a thread with a network namespace of its own, which has a loopback and ends with it.
+func inNamespace(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			t.Logf("skip: needs root, to make a namespace: %v", err)
+			return
+		}
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer unix.Close(fd)
+		lo, _ := unix.NewIfreq("lo")
+		lo.SetUint16(unix.IFF_UP)
+		if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+			t.Error(err)
+			return
+		}
+		do()
+	}()
+	<-done
 }

@@ -234,7 +234,7 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 	return n, nil
 }
 
-// broughtBack tells that ICMP said something of what the receiver itself had sent, its answers: the sender's end says more. So it
+// broughtBack tells that ICMP may have said it, of what this end has sent: of a receiver's answers the sender's end says more. So it
 // calls what it has to say (icmp_err_convert in net/ipv4/icmp.c, icmpv6_err_convert in net/ipv6/icmp.c).
 func broughtBack(errno syscall.Errno) bool {
 	switch errno {

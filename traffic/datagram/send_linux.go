@@ -62,9 +62,9 @@ func newBatch(c Config, flows []*outflow) *batch {
 }
 
 // transmit sends n datagrams. What is not sent after a call that patience ended,
-// or after a refusal, is left to the caller. That there is no way counts if the
-// kernel says so twice: ICMP's word of an earlier datagram it tells once (sock_error
-// in include/net/sock.h), and the next call is for itself.
+// or after a refusal, is left to the caller. That there is no way, or that the path
+// is too narrow, counts if the kernel says so twice: ICMP's word of an earlier datagram
+// it tells once (sock_error in include/net/sock.h), and the next call is for itself.
 func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error) {
 	told := false
 	for sent < n {
@@ -81,13 +81,13 @@ func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error
 		case unix.ENOBUFS, unix.ENOMEM:
 			return sent, calls, refused + 1, nil
 		default:
-			if isNoWay(errno) && !told {
-				told = true
+			if b.retreat(errno) {
 				continue
 			}
-			if !b.retreat(errno) {
+			if told || errno == unix.ECONNREFUSED || !broughtBack(errno) && !isNoWay(errno) {
 				return sent, calls, refused, explain(errno)
 			}
+			told = true
 		}
 	}
 	return sent, calls, refused, nil
