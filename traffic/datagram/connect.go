@@ -47,14 +47,24 @@ func newKey() key {
 }
 
 func (s *session) introduce(ctx context.Context) error {
-	greeting := helloOf(s.load, s.key).encode()
-	if _, err := s.conn.Write(greeting[:]); err != nil {
-		return fmt.Errorf("saying hello: %w", err)
-	}
-	ports, err := readAnswer(s.conn, s.load.flows)
+	ports, err := s.ask()
 	if err != nil {
 		return err
 	}
+	return s.openAll(ctx, ports)
+}
+
+// ask says hello, and returns the receiver's UDP ports.
+func (s *session) ask() ([]uint16, error) {
+	greeting := helloOf(s.load, s.key).encode()
+	if _, err := s.conn.Write(greeting[:]); err != nil {
+		return nil, fmt.Errorf("saying hello: %w", err)
+	}
+	return readAnswer(s.conn, s.load.flows)
+}
+
+// openAll makes the flows' sockets and opens them.
+func (s *session) openAll(ctx context.Context, ports []uint16) error {
 	peer := s.conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr()
 	for i := range s.load.flows {
 		c, err := dialFlow(ctx, s.load, netip.AddrPortFrom(peer, ports[i%len(ports)]))
@@ -93,6 +103,7 @@ func (s *session) open() error {
 	b := template(s.load.message, nil)
 	tick := time.NewTicker(openEvery)
 	defer tick.Stop()
+	began := time.Now()
 	for {
 		for i, c := range s.conns {
 			codec.Put(b, Stamp{Flow: uint32(i), Mark: opening})
@@ -103,6 +114,7 @@ func (s *session) open() error {
 			if err != nil {
 				return fmt.Errorf("waiting until the datagrams of all flows reach the receiver's UDP port %s: %w", s.conns[0].RemoteAddr(), err)
 			}
+			s.way = time.Since(began)
 			return nil
 		case <-tick.C:
 		}

@@ -10,7 +10,8 @@ import (
 // The handshake goes over TCP, in network byte order. The sender says hello, the
 // receiver answers with the UDP ports of its threads, the sender sends an opening
 // datagram on each flow, again and again, until the receiver says that all are
-// in. After the run, who sent tells what, and who received says that it is done.
+// in. After the run, who sent tells what, and who received says that it is done,
+// or every few seconds that it still counts.
 //
 //	hello   0 magic "wtdgrams"  8 version  10 direction  12 flows u32  16 message u32  20 session u64  28 secret u64
 //	answer  0 magic "wtdgrams"  8 version  10 status  12 number of ports  then a u16 each
@@ -47,6 +48,7 @@ const (
 	noteReady  = 1 // every flow's opening datagram has come
 	noteTotals = 2 // what was sent: by flow and mark, u64 each
 	noteDone   = 3 // what came is counted
+	noteCounts = 4 // of a test by hand: more than had been waited for still comes
 )
 
 // errForeign is a connection of somebody who is no sender of ours.

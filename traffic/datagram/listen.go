@@ -219,7 +219,8 @@ func bindFlow(l load, at net.UDPAddr) (*net.UDPConn, error) {
 // comes from.
 func (s *session) awaitOpenings(stop func() bool) error {
 	s.peers = make([]netip.AddrPort, s.load.flows)
-	until := time.Now().Add(handshakeTimeout)
+	began := time.Now()
+	until := began.Add(handshakeTimeout)
 	b := make([]byte, maxPayload)
 	for i, c := range s.conns {
 		left := (s.load.flows - i + len(s.conns) - 1) / len(s.conns)
@@ -232,6 +233,9 @@ func (s *session) awaitOpenings(stop func() bool) error {
 			if flow, ok := s.opened(b[:n]); err == nil && ok && flow%len(s.conns) == i && !s.peers[flow].IsValid() {
 				s.peers[flow] = from
 				left--
+				if s.way == 0 {
+					s.way = time.Since(began)
+				}
 			}
 		}
 		c.SetReadDeadline(time.Time{})

@@ -2,6 +2,7 @@ package datagram
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"windtunnel/traffic"
@@ -42,6 +43,62 @@ func (r *run) noteLeaves() underWay {
 }
 
 // waitsOn tells whether a wait that was to end at a limit goes on.
-func (r *run) waitsOn(limit time.Time, is underWay) bool {
-	return r.when.OneOff && time.Now().Before(limit.Add(traffic.LongestQueue)) && is()
+func (r *run) waitsOn(limit time.Time, is underWay) bool { return r.mayWaitOn(limit) && is() }
+
+// mayWaitOn tells whether a wait that was to end at a limit may go on.
+func (r *run) mayWaitOn(limit time.Time) bool {
+	return r.when.OneOff && time.Now().Before(limit.Add(traffic.LongestQueue))
+}
+
+// countsEvery is how often an end says that it still counts what comes.
+const countsEvery = 4 * time.Second
+
+// settle waits until everything that was sent has come, or nothing comes any more. It is an error where something still does, though it
+// was waited for longer than until the limit, as a test by hand does.
+func (r *run) settle(limit time.Time) error {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	patience, say := r.quiet(), limit.Add(drain/2)
+	for had, since := uint64(0), time.Now(); time.Now().Before(limit) || r.mayWaitOn(limit); {
+		have, sent, last := r.come(r.engine.Snapshot().Flows[r.sends:])
+		if have >= sent {
+			return nil
+		}
+		if have != had {
+			had, since = have, time.Now()
+		}
+		if silent := time.Since(since); silent >= patience || r.when.Alone && last && silent >= quietInOrder {
+			return nil
+		}
+		if time.Now().After(say) {
+			say = say.Add(countsEvery)
+			if err := r.session.tell(noteCounts, nil); err != nil {
+				return fmt.Errorf("telling the peer that its datagrams still come: %w", err)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-r.ctx.Done():
+			return nil
+		case <-r.worker.closing:
+			return nil
+		}
+	}
+	if !r.when.OneOff {
+		return nil
+	}
+	return fmt.Errorf("datagrams still came %s after the window, and those that had not were told as lost", time.Since(r.ended.At).Round(time.Second))
+}
+
+// quiet is how long datagrams are waited for that were sent and have not come: in a test by hand also as long as the first one took, whose
+// way need not be that of the word that they were sent, and until some of few are due.
+func (r *run) quiet() time.Duration {
+	if !r.when.OneOff {
+		return quiet
+	}
+	long := quiet + r.session.way
+	if perSecond := r.engine.config.packetsPerSecond() * float64(r.receives); perSecond > 0 {
+		long = max(long, time.Duration(min(3/perSecond, handshakeTimeout.Seconds())*float64(time.Second)))
+	}
+	return min(long, handshakeTimeout)
 }

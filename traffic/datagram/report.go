@@ -204,6 +204,9 @@ const fewDatagrams = 200
 func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	from, allFrom := r.engine.seenMark(role, markWindow)
 	to, allTo := r.engine.seenMark(role, markTail)
+	if end.Packets >= fewDatagrams && from.yes && !to.yes && role == traffic.Receive && !r.cutShort {
+		r.untilTheLast(end, from)
+	}
 	if end.Packets < fewDatagrams || !from.yes || !to.yes || to.at <= from.at {
 		return
 	}
@@ -221,16 +224,34 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	if !whole && !credible || seconds <= 0 {
 		return
 	}
+	stretch(end, seconds)
 	if whole && allFrom && allTo {
 		end.CPUSeconds = max(0, (to.cpu - from.cpu).Seconds())
-	} else { // what all used between the snapshots, for as long as the marks were apart
-		end.CPUSeconds *= seconds / end.WindowSeconds
 	}
+}
+
+// stretch takes a window for one of so many seconds, of which what all used between the snapshots is a share.
+func stretch(end *result.PairEnd, seconds float64) {
+	end.CPUSeconds *= seconds / end.WindowSeconds
 	end.BusiestSeconds *= seconds / end.WindowSeconds
 	if end.Arrived != nil {
 		end.Arrived.PollSeconds *= seconds / end.WindowSeconds
 	}
 	end.WindowSeconds = seconds
+}
+
+// untilTheLast takes the window for one until the last datagram, where none has come that marks its end: those in a queue that came
+// behind the schedule's are no more of its rate.
+func (r *run) untilTheLast(end *result.PairEnd, from seen) {
+	last := int64(0)
+	for _, in := range r.engine.ins {
+		if in != nil {
+			last = max(last, in.arrived)
+		}
+	}
+	if seconds := time.Duration(last - from.at).Seconds(); seconds > end.WindowSeconds {
+		stretch(end, seconds)
+	}
 }
 
 // silence is how much longer or shorter than the schedule a sender's window may be by what it does: its calls end by patience, before a full socket each waits until

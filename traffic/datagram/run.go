@@ -158,6 +158,7 @@ func (r *run) finish(broken bool) error {
 			return fmt.Errorf("telling the peer what was sent: %w", err)
 		}
 	}
+	var stillComes error
 	limit := time.Now().Add(time.Until(r.when.Start.Add(r.when.WarmUp+r.when.Window)) + tailMost + drain)
 	if r.receives > 0 {
 		if err := r.hear(limit, r.datagramsCome(), func() bool { return r.peerSent != nil }); err != nil {
@@ -166,7 +167,7 @@ func (r *run) finish(broken bool) error {
 		if r.when.OneOff && time.Until(limit) < drain { // the notes were late, and so may be the datagrams
 			limit = time.Now().Add(drain)
 		}
-		r.settle(limit)
+		stillComes = r.settle(limit)
 		if err := r.session.tell(noteDone, nil); err != nil {
 			return fmt.Errorf("telling the peer that its datagrams are counted: %w", err)
 		}
@@ -177,7 +178,7 @@ func (r *run) finish(broken bool) error {
 		}
 	}
 	r.session.part()
-	return nil
+	return stillComes
 }
 
 // goOn sends for the tail, and until a datagram of it has left, which marks the window's end: before a slow path a call waits for room
@@ -223,6 +224,9 @@ func (r *run) hear(limit time.Time, is underWay, come func() bool) error {
 			if err := r.take(n); err != nil {
 				return err
 			}
+			if n.what == noteCounts && r.mayWaitOn(limit) {
+				timer.Reset(countsEvery + drain)
+			}
 		case <-r.session.gone:
 			if len(r.session.notes) == 0 {
 				return errPeer
@@ -249,36 +253,13 @@ func (r *run) take(n note) (err error) {
 	case noteDone:
 		r.peerHasCounts = true
 		return nil
+	case noteCounts:
+		return nil
 	}
 	return fmt.Errorf("the peer sent note %d, which means nothing here", n.what)
 }
 
 func (r *run) load() load { return r.worker.load }
-
-// settle waits until everything that was sent has come, or nothing comes any more.
-func (r *run) settle(limit time.Time) {
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for had, since := uint64(0), time.Now(); time.Now().Before(limit); {
-		have, sent, last := r.come(r.engine.Snapshot().Flows[r.sends:])
-		if have >= sent {
-			return
-		}
-		if have != had {
-			had, since = have, time.Now()
-		}
-		if silent := time.Since(since); silent >= quiet || r.when.Alone && last && silent >= quietInOrder {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-r.ctx.Done():
-			return
-		case <-r.worker.closing:
-			return
-		}
-	}
-}
 
 // come is how many datagrams have come of how many that were sent, and whether the last of each flow has, on a path that overtook
 // none: then nothing is behind it.

@@ -18,12 +18,14 @@ type session struct {
 	// peers are the flows' other ends, where the sockets are not connected.
 	peers []netip.AddrPort
 
+	way time.Duration // a first datagram took so long, with the word of the control connection that was before or behind it
+
 	watching sync.WaitGroup
 	notes    chan note     // what the peer says after the handshake, at most noteRoom
 	gone     chan struct{} // closed when the control connection has ended
 }
 
-// noteRoom is how many notes are kept unread: a peer has no reason to send more.
+// noteRoom is how many notes are kept unread: a peer has no reason to send more, be it that it still counts (LongestQueue by countsEvery).
 const noteRoom = 4
 
 // writeTimeout bounds how long a peer may take to take a note.

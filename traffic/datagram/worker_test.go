@@ -300,14 +300,22 @@ func whatEnded(end result.PairEnd, err error) string {
 }
 
 // fakeSender is a sender under the test's control: agreed, its flow open.
-func fakeSender(t *testing.T, address string) *session {
+func fakeSender(t *testing.T, address string) *session { return fakeSenderAfter(t, address, 0) }
+
+// fakeSenderAfter is one whose first datagram needs a while.
+func fakeSenderAfter(t *testing.T, address string, way time.Duration) *session {
 	t.Helper()
 	l, err := parseLoad(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &session{load: l, key: newKey(), conn: dial(t, address)}
-	if err := s.introduce(t.Context()); err != nil {
+	ports, err := s.ask()
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(way)
+	if err := s.openAll(t.Context(), ports); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.close)

@@ -1,0 +1,71 @@
+package datagram
+
+import (
+	"testing"
+	"time"
+
+	"windtunnel/result"
+	"windtunnel/traffic"
+)
+
+// TestWhatStillComesIsNotLost: the sender's word comes at once, and its datagrams wait in a queue of their own, or are few, or all take longer
+// than that. They were told as lost, and what came after the window was taken for its rate: 1.42 Mbit/s by a path that carries 1.
+func TestWhatStillComesIsNotLost(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		load  result.Options
+		way   time.Duration // of the first datagram
+		after time.Duration // the sender's word comes the first
+		every time.Duration
+		many  int
+	}{
+		"a long queue":    {every: 10 * time.Millisecond, many: 330},
+		"few of them":     {load: result.Options{"packets": 2.0}, every: 500 * time.Millisecond, many: 2},
+		"over a long way": {way: 1600 * time.Millisecond, after: 1500 * time.Millisecond, every: time.Millisecond, many: 10},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			receive := prepare(t, traffic.Order{Role: traffic.Receive, Address: "127.0.0.1", Load: c.load})
+			s := fakeSenderAfter(t, receive.Address(), c.way)
+			when := soon()
+			when.OneOff = true
+			over := when.Start.Add(when.WarmUp + when.Window)
+			time.AfterFunc(time.Until(over), func() {
+				s.tell(noteTotals, totals{{0, uint64(c.many), 1}}.encode())
+				time.Sleep(c.after)
+				b := template(s.load.message, nil)
+				for i := range c.many + 1 {
+					time.Sleep(c.every)
+					mark := uint8(markWindow + i/c.many)
+					longHeader{s.key}.Put(b, Stamp{Mark: mark, Seq: uint64(i), Sent: int64(i) * when.Window.Nanoseconds() / int64(c.many)})
+					s.conns[0].Write(b)
+				}
+			})
+			end, err := receive.Run(t.Context(), when)
+			if err != nil || end.Error != "" || end.Packets != uint64(c.many) || end.Arrived.Lost != 0 {
+				t.Errorf("%v %s, %d came of %d, %+v", err, end.Error, end.Packets, c.many, end.Arrived)
+			}
+			if took := time.Duration(c.many) * c.every; c.many > fewDatagrams && end.WindowSeconds < took.Seconds()*0.99 {
+				t.Errorf("they came in %s, and not in %g s", took, end.WindowSeconds)
+			}
+		})
+	}
+}
+
+// TestASenderWaitsForWhoStillCounts: the receiver says so, and counts for as long as more comes.
+func TestASenderWaitsForWhoStillCounts(t *testing.T) {
+	t.Parallel()
+	address, agreed := fakeReceiver(t)
+	send := prepare(t, traffic.Order{Role: traffic.Send, Address: address, Load: result.Options{"packets": 1000}})
+	s := <-agreed
+	defer s.close()
+	when := soon()
+	when.OneOff = true
+	over := time.Until(when.Start) + when.WarmUp + when.Window
+	time.AfterFunc(over+tailMost+drain+drain/2, func() { s.tell(noteCounts, nil) })
+	time.AfterFunc(over+tailMost+3*drain, func() { s.tell(noteDone, nil) })
+	if end, err := send.Run(t.Context(), when); err != nil || end.Error != "" || end.Packets == 0 {
+		t.Errorf("%v, %s", err, end.Error)
+	}
+}
