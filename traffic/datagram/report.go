@@ -148,7 +148,7 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	}
 	end.Threads = r.load().threads
 	end.Intervals = r.in.done
-	if end.Packets < fewDatagrams || r.cutShort {
+	if few := end.Packets < fewDatagrams; r.cutShort || few && arrived.Backlog*float64(end.Packets) < surelyQueued*r.windowSeconds() {
 		arrived.Backlog = 0
 	}
 	end.Arrived = arrived
@@ -192,8 +192,12 @@ func (r *run) expected(all Marked) uint64 {
 	return came + missing
 }
 
-// fewDatagrams do not tell a time within 1 %, nor what is the shortest one under way.
-const fewDatagrams = 200
+// fewDatagrams do not tell a time within 1 %, nor quite what is the shortest one under way: that of a queue which grows does by more than it
+// takes so many of them to leave.
+const (
+	fewDatagrams = 200
+	surelyQueued = 2
+)
 
 // betweenMarks replaces the schedule's window by the time from the first datagram
 // of the sender's window to the first after it, as they left or came: the ends'
