@@ -64,11 +64,20 @@ func (o Option) keepWord(word string) (any, error) {
 	return o.Parse(word)
 }
 
+// written is a number with its unit, and without one where its type does not hold it.
+func (o Option) written(v float64) string {
+	const most = 1 << 53 // of whole bytes, and, at a billion to the second, of a time.Duration
+	if math.Abs(v) > most || o.Type == Duration && math.Abs(v) > most/1e9 {
+		return fmt.Sprintf("%g", v)
+	}
+	return FormatValue(o.Type, v)
+}
+
 func (o Option) keepNumber(v float64) (any, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil, fmt.Errorf("%g is no number", v)
 	}
-	if err := o.within(v, FormatValue(o.Type, v)); err != nil {
+	if err := o.within(v, o.written(v)); err != nil {
 		return nil, err
 	}
 	if o.Type != Count && o.Type != Size {

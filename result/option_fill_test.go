@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"strings"
@@ -54,6 +55,18 @@ func TestFillRefuses(t *testing.T) {
 	for name, c := range cases {
 		if got, err := Fill(fillable, c.given); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, %v, want a word of %q", name, got, err, c.says)
+		}
+	}
+}
+
+// TestANumberBeyondAllTypesIsSaidAsItIs: of 1e300 bytes it was said that "-9223372036854775808B" are too large.
+func TestANumberBeyondAllTypesIsSaidAsItIs(t *testing.T) {
+	for kind, most := range map[OptionType]float64{Size: 65507, Count: 64, Duration: 60} {
+		for _, v := range []float64{1e300, 1e19, -1e300} {
+			_, err := Fill([]Option{{Name: "x", Type: kind, Min: 1, Max: most}}, Options{"x": v})
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("`%g` is too", v)) {
+				t.Errorf("%s of %g: %v", kind, v, err)
+			}
 		}
 	}
 }
