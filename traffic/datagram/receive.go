@@ -26,6 +26,8 @@ type receiver struct {
 	polled atomic.Bool      // its thread polled
 	alive  int64            // when it was last known to run, ns
 	stood  atomic.Int64     // ns for which it did not, though nothing it does takes so long
+	gone   int64            // of those, the last time
+	goes   int64            // when it went on then, ns
 	vain   atomic.Int64     // ns in which it did, and found nothing
 	gain   atomic.Uint64    // bits of a float64: what came while it tried to, by what came while it did not; 0: not tried
 }
@@ -39,6 +41,8 @@ type seen struct {
 	flow uint32
 	seq  uint64
 	sent int64 // ns of the sender's clock
+	// behind is for how long, in ns, it may have lain in the socket, as the receiver stood still until just before.
+	behind int64
 }
 
 func newReceiver(e *Engine, t *thread, inlets []*inlet) (*receiver, error) {
@@ -99,6 +103,7 @@ func (r *receiver) burst() (moved bool, err error) {
 func (r *receiver) live(now int64) {
 	if away := now - r.alive; r.alive > 0 && away > 2*patience.Nanoseconds() {
 		r.stood.Add(away - patience.Nanoseconds())
+		r.gone, r.goes = away, now
 	}
 	r.alive = now
 }
@@ -188,7 +193,11 @@ func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now
 func (r *receiver) see(s Stamp, now int64) {
 	r.mark = min(s.Mark, marks-1)
 	r.thread.clock.Sample()
-	r.seen[r.mark] = seen{now, r.thread.clock.CPU(), true, s.Flow, s.Seq, s.Sent}
+	first := seen{at: now, cpu: r.thread.clock.CPU(), yes: true, flow: s.Flow, seq: s.Seq, sent: s.Sent}
+	if r.gone > 0 && now-r.goes <= patience.Nanoseconds() {
+		first.behind = r.gone
+	}
+	r.seen[r.mark] = first
 	if r.spread != nil {
 		r.spread.Reset()
 	}

@@ -134,13 +134,15 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	arrived.Lost = arrived.Expected - all.Packets - all.Late
 	var drops uint64
 	end.Calls, _, drops = callsAndDrops(r.began.Flows[r.sends:], r.ended.Flows[r.sends:])
+	dropsBefore, stoodBefore := r.beforeItWentOn()
+	drops += dropsBefore
 	arrived.SocketDrops = DroppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
 	arrived.Raised, arrived.PollGain = r.engine.Raised(), r.engine.PollGain()
 	arrived.PollSeconds = (r.ended.Vain - r.began.Vain).Seconds()
 	arrived.Polled = r.engine.Polled() && arrived.PollSeconds > 0 // else its CPU time in the window says what another's does
 	// A thread notes it when it goes on, which may be behind the window.
-	arrived.StoodSeconds = (last.Stood - r.began.Stood).Seconds() / float64(r.load().threads)
+	arrived.StoodSeconds = min((stoodBefore+last.Stood-r.began.Stood).Seconds()/float64(r.load().threads), r.windowSeconds())
 	spent := r.ended.Receive.Since(r.began.Receive)
 	end.CPUSeconds, end.BusiestSeconds = spent.CPU.Seconds(), spent.Busiest().Seconds()
 	if spent.Wait > 0 {
@@ -154,6 +156,17 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	end.Arrived = arrived
 	r.betweenMarks(&end, traffic.Receive)
 	return end
+}
+
+// beforeItWentOn is what an end that was stopped when the window began had no room for until its first reading, and for how long of the window
+// it stood still, summed over its threads; 0 where that reading came in time.
+func (r *run) beforeItWentOn() (drops uint64, stood time.Duration) {
+	late := r.began.At.Sub(r.when.Start.Add(r.when.WarmUp))
+	if late < 2*patience {
+		return 0, 0
+	}
+	_, _, drops = callsAndDrops(r.first.Flows[r.sends:], r.began.Flows[r.sends:])
+	return drops, min(r.began.Stood-r.first.Stood, late*time.Duration(r.load().threads))
 }
 
 // corruptBefore are the corrupt datagrams that came in the window, by this end's clock, before the first of
@@ -224,6 +237,10 @@ func (r *run) betweenMarks(end *result.PairEnd, role traffic.Role) {
 	if apart := r.when.Window - left; credible && (!whole || apart.Abs() > r.silence(end.Packets)) {
 		whole = false
 		seconds += apart.Seconds()
+		left = r.when.Window
+	}
+	if credible && seconds < left.Seconds() { // it read the first ones late
+		seconds = min(left.Seconds(), seconds+time.Duration(from.behind).Seconds())
 	}
 	if !whole && !credible || seconds <= 0 {
 		return

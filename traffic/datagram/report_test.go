@@ -186,3 +186,62 @@ func TestAQueueIsKnownOfFewDatagrams(t *testing.T) {
 		}
 	}
 }
+
+// TestAReceiverThatWasStoppedReadsAWindowLate: its first datagrams lay in the socket, and those of 2 s at 446 a second, which were read within
+// 1.3 ms, were told as 703,471 a second, and the rate as reached.
+func TestAReceiverThatWasStoppedReadsAWindowLate(t *testing.T) {
+	const first, sent = 40, 893
+	ms := time.Millisecond.Nanoseconds()
+	for name, c := range map[string]struct{ from, to, stood, want int64 }{ // ms
+		"not stopped":                   {10, 2010, 0, 2000},
+		"a queue that was shorter then": {300, 2010, 0, 1710},
+		"for all of it":                 {2500, 2501, 3000, 2000},
+		"over the begin":                {1100, 2010, 1200, 2000},
+		"just before":                   {30, 2010, 500, 2000},
+		"not as long as is missing":     {1100, 2010, 500, 1410},
+		"and over the end":              {1100, 3500, 1200, 2400},
+	} {
+		in := &receiver{}
+		in.seen[markWindow] = seen{at: c.from * ms, yes: true, seq: first, sent: 5 * ms, behind: c.stood * ms}
+		in.seen[markTail] = seen{at: c.to * ms, yes: true, seq: first + sent, sent: 2005 * ms}
+		r := &run{receives: 1, peerSent: totals{{first, sent, 100}}, when: traffic.Schedule{Window: 2 * time.Second}}
+		r.engine = &Engine{threads: []*thread{{receive: in}}, config: Config{Message: 1400, BitsPerSecond: 5e6}}
+		end := result.PairEnd{WindowSeconds: 2, Packets: sent}
+		if r.betweenMarks(&end, traffic.Receive); end.WindowSeconds < float64(c.want)/1e3-1e-9 || end.WindowSeconds > float64(c.want)/1e3+1e-9 {
+			t.Errorf("%s: the window took %g s, want %g", name, end.WindowSeconds, float64(c.want)/1e3)
+		}
+	}
+	r := receiving(t, nil).engine.threads[0].receive
+	for at, behind := range map[int64]int64{3001: 2900, 3200: 0} {
+		r.alive = 0
+		r.live(100 * ms)
+		r.live(3000 * ms)
+		if r.see(Stamp{Mark: markWindow}, at*ms); r.seen[markWindow].behind != behind*ms {
+			t.Errorf("a mark that was read at %d ms may have come %d ms before", at, r.seen[markWindow].behind/ms)
+		}
+	}
+}
+
+// TestWhatAReceiverMissedBeforeItWentOnIsItsOwn: it was stopped from before the window until 0.7 s behind its begin, and its first reading came
+// then. What had no room in its socket meanwhile was told as lost on the way.
+func TestWhatAReceiverMissedBeforeItWentOnIsItsOwn(t *testing.T) {
+	r := receiving(t, nil)
+	r.when.Window = time.Second
+	window := r.when.Start.Add(r.when.WarmUp)
+	r.peerSent = totals{{0, 1000, 0}}
+	for late, want := range map[time.Duration]struct {
+		drops uint64
+		stood float64
+	}{0: {1, 0}, 700 * time.Millisecond: {91, 0.7}, 2 * time.Second: {91, 1}} {
+		r.first, r.began = r.engine.Snapshot(), r.engine.Snapshot()
+		r.began.At = window.Add(late)
+		r.began.Flows[0].SocketDrops, r.began.Stood = 90, time.Second
+		r.ended = r.began
+		r.ended.Flows = []FlowCounts{r.began.Flows[0]}
+		r.ended.Flows[0].SocketDrops = 91
+		last := r.ended
+		if a := r.takenEnd(last).Arrived; a.SocketDrops != want.drops || a.StoodSeconds != want.stood {
+			t.Errorf("a first reading %s late: %d dropped by the socket, stood for %g s; want %+v", late, a.SocketDrops, a.StoodSeconds, want)
+		}
+	}
+}

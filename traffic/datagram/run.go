@@ -21,6 +21,7 @@ type run struct {
 	sends    int
 	receives int
 
+	first         Snapshot // when the warm-up began
 	began, ended  Snapshot // the window's ends, by this end's clock
 	cutShort      bool
 	out, in       intervals
@@ -41,6 +42,7 @@ func (r *run) drive() (result.PairEnd, error) {
 		r.engine.Start()
 	}
 	err := r.until(r.when.Start)
+	r.first = r.engine.Snapshot()
 	if err == nil {
 		r.engine.Start()
 		r.beginIntervals(window)
