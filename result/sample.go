@@ -29,8 +29,8 @@ type PairEnd struct {
 	Threads       int     `json:"threads"`
 	// BusiestSeconds is the CPU time of the thread that used most, where there are several: the others may have fewer flows.
 	BusiestSeconds float64 `json:"busiest_seconds,omitempty"`
-	// StoodSeconds is for how long the program of a stream's end stood still in the window: it was stopped, or had no CPU. The end of
-	// packets has Arrived's.
+	// StoodSeconds is for how long the program of a stream's end, or of one of requests, stood still in the window: it was stopped, or had
+	// no CPU. The end of packets has Arrived's.
 	StoodSeconds float64 `json:"stood_seconds,omitempty"`
 
 	Connections []Connection `json:"connections,omitempty"`

@@ -2,16 +2,11 @@ package traffic
 
 import "time"
 
-// The time of a program that is stopped, or has no CPU, shows by how late it wakes: it looks at that every beatEvery.
+// The time of a program that is stopped, or has no CPU, shows by how late who waits in it wakes: each looks at that every beatEvery.
 const (
 	beatEvery = 100 * time.Millisecond
 	lateBeat  = 2 * beatEvery // or more, and it stood still
 )
-
-// Beat counts for how long a program stood still, by the waits of one of its goroutines.
-type Beat struct {
-	Stood time.Duration
-}
 
 // NextBeat is when to wake next on the way to a time, which may be over: now then.
 func NextBeat(next time.Time) time.Time {
@@ -25,11 +20,10 @@ func NextBeat(next time.Time) time.Time {
 	return now
 }
 
-// Woke notes that who was to wake at that time does so now.
-func (b *Beat) Woke(due time.Time) { b.late(time.Since(due)) }
-
-func (b *Beat) late(by time.Duration) {
-	if by >= lateBeat {
-		b.Stood += by
+// StoodStill is for how long the program did of who woke so late for a beat: 0 where that is usual.
+func StoodStill(late time.Duration) time.Duration {
+	if late < lateBeat {
+		return 0
 	}
+	return late
 }

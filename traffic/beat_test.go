@@ -7,13 +7,13 @@ import (
 
 // TestWhoIsLateStoodStill: a program that is stopped, or has no CPU, is late for whatever it wakes for; on a busy machine all are, a little.
 func TestWhoIsLateStoodStill(t *testing.T) {
-	var b Beat
-	b.late(50 * time.Millisecond)
-	if b.Woke(time.Now().Add(time.Hour)); b.Stood > 0 { // by something else, and early
-		t.Errorf("%s of ordinary waits", b.Stood)
+	for _, usual := range []time.Duration{-time.Hour, 0, 50 * time.Millisecond} { // woken by something else, and early; on time; on a busy machine
+		if stood := StoodStill(usual); stood != 0 {
+			t.Errorf("%s late: stood still for %s", usual, stood)
+		}
 	}
-	if b.late(1500 * time.Millisecond); b.Stood != 1500*time.Millisecond {
-		t.Errorf("stood still for %s of 1.5 s", b.Stood)
+	if stood := StoodStill(1500 * time.Millisecond); stood != 1500*time.Millisecond {
+		t.Errorf("stood still for %s of 1.5 s", stood)
 	}
 }
 

@@ -150,6 +150,9 @@ func (e evidence) drowned() string {
 // stoodStill: what came while the receiver's program was stopped it read late, and where that was at the window's end, its window is so
 // much longer. (Within the window it misses nothing, or its sockets overflowed, which is known.)
 func (e evidence) stoodStill() string {
+	if e.asks && e.loss >= lossy && e.receiverStill >= e.loss/2 { // it answered some too late
+		return stillWords("receiver", e.receiverStill)
+	}
 	if e.longer <= 1-reached || e.stood < e.longer/2 {
 		return ""
 	}
@@ -366,7 +369,8 @@ func (e evidence) undrained() string {
 	return unserved("receiver", e.receiverWait, carried)
 }
 
-// receiverStood and senderStood: a stream's ends wait for each other, so that one whose program is stopped keeps the path from carrying.
+// receiverStood and senderStood: a stream's ends, and those of requests, wait for each other, so that one whose program is stopped keeps the
+// path from carrying.
 func (e evidence) receiverStood() string {
 	if !e.isCost(e.receiverStill, e.longer) || e.receiverStill < e.senderStill {
 		return ""

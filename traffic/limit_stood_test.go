@@ -80,3 +80,35 @@ func TestAReceiverThatDoesNotSayThatItStoodStill(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEndOfRequestsThatStoodStill: of a closed loop each waits for the other, and of a rate those that were asked meanwhile are answered too
+// late, or count as lost.
+func TestAnEndOfRequestsThatStoodStill(t *testing.T) {
+	for name, c := range map[string]struct {
+		target           float64 // a second, for 2 s
+		answered, lost   uint64
+		sender, receiver float64 // stood, s
+		window           float64 // the receiver's, s
+		want             string
+	}{
+		"the receiver of a closed loop":      {0, 80000, 0, 0, 1, 2, result.ReceiverLimited},
+		"the sender of a closed loop":        {0, 80000, 0, 1, 0, 2, result.GeneratorLimited},
+		"both, as of one machine":            {0, 80000, 0, 1, 1, 2, result.ReceiverLimited},
+		"for a moment":                       {0, 80000, 0, 0, 0.1, 2, result.PathLimited},
+		"the receiver of a rate, at the end": {100, 139, 0, 0, 1.1, 2.6, result.ReceiverLimited},
+		"and the rate was kept":              {100, 200, 0, 0, 0.5, 2, result.RateReached},
+		"and what was asked then was lost":   {100, 120, 80, 0, 1, 2, result.ReceiverLimited},
+		"and the path lost more":             {100, 40, 160, 0, 0.5, 2, result.PathLimited},
+	} {
+		sender := offering(packets(0, 0.3), result.Offered{TargetPacketsPerSecond: c.target})
+		sender.Packets, sender.StoodSeconds = c.answered, c.sender
+		sender.Arrived = &result.Arrived{Expected: c.answered + c.lost, Lost: c.lost, Within: &c.answered}
+		sender.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: c.answered}}
+		receiver := packets(0, 0.3)
+		receiver.Packets, receiver.WindowSeconds, receiver.StoodSeconds = c.answered, c.window, c.receiver
+		got := Judge(nil, sender, receiver)
+		if got.Verdict != c.want || strings.Contains(got.Says, "stood still") != (c.want == result.ReceiverLimited || c.want == result.GeneratorLimited) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

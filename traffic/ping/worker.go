@@ -35,8 +35,9 @@ type worker struct {
 	closing  chan struct{} // closed by Close
 	once     sync.Once
 
-	running sync.Mutex // held by Run; Close takes it before it frees the flows
-	ends    *ends      // until an engine takes them over
+	running sync.Mutex    // held by Run; Close takes it before it frees the flows
+	ends    *ends         // until an engine takes them over
+	stood   time.Duration // for how long the program stood still since the window began
 }
 
 func newWorker(l load, order traffic.Order, e *ends, ln listener) *worker {
@@ -125,11 +126,16 @@ func (w *worker) ask(ctx context.Context, e engine, s setup, when traffic.Schedu
 		err = w.until(ctx, e, from)
 	}
 	before := e.snapshot()
+	w.stood = traffic.StoodStill(before.at.Sub(from)) // whatever stood still before it
 	began := err == nil
 	if began {
 		err = w.until(ctx, e, to)
 	}
 	after := e.snapshot()
+	stood := min(w.stood, when.Window)
+	if late := traffic.StoodStill(after.at.Sub(to)); late > 0 {
+		stood -= min(stood, late) // the window is the schedule's
+	}
 	if err == nil {
 		err = w.settle(ctx, e, to)
 	}
@@ -148,6 +154,7 @@ func (w *worker) ask(ctx context.Context, e engine, s setup, when traffic.Schedu
 	end := w.asked(e, o, before, after)
 	end.Intervals = intervals
 	end.WindowSeconds = min(when.Window, max(0, after.at.Sub(from))).Seconds()
+	end.StoodSeconds = stood.Seconds()
 	if end.Opposite != nil {
 		end.Opposite.WindowSeconds = end.WindowSeconds
 	}
@@ -246,11 +253,16 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 	if err == nil {
 		warm, before, err = w.watch(ctx, e, when, before, when.Start, from)
 	}
+	if err == nil && !before.at.Before(to) {
+		err = fmt.Errorf("this end's program stood still until %s after the window", before.at.Sub(to).Round(time.Millisecond))
+	}
 	if err != nil {
 		e.halt()
 		return result.PairEnd{}, err
 	}
+	w.stood = 0
 	steps, after, err := w.watch(ctx, e, when, before, from, to)
+	stood := w.stood
 	if err == nil {
 		err = w.answerToEnd(ctx, e, to, when.OneOff)
 	}
@@ -258,6 +270,7 @@ func (w *worker) answer(ctx context.Context, e engine, when traffic.Schedule) (r
 	spent := after.spent.Since(before.spent)
 	end := result.PairEnd{
 		WindowSeconds:  after.at.Sub(before.at).Seconds(),
+		StoodSeconds:   stood.Seconds(),
 		Bytes:          after.seen.bytes - before.seen.bytes,
 		Packets:        after.seen.requests - before.seen.requests,
 		Calls:          after.seen.requests - before.seen.requests,
@@ -365,22 +378,30 @@ func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time, oneOff
 
 var errEnded = errors.New("the peer ended its flows early")
 
-// until waits for a time; an earlier end of the engine is an error.
+// until waits for a time, and notes for how long the program stood still meanwhile; an earlier end of the engine is an error.
 func (w *worker) until(ctx context.Context, e engine, at time.Time) error {
-	timer := time.NewTimer(time.Until(at))
+	timer := time.NewTimer(0)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-e.ended():
-		if err := e.failure(); err != nil || !time.Now().Before(at) {
-			return err
+	for {
+		beat := traffic.NextBeat(at)
+		timer.Reset(time.Until(beat))
+		select {
+		case <-timer.C:
+			w.stood += traffic.StoodStill(time.Since(beat))
+			if beat.Before(at) {
+				continue
+			}
+			return nil
+		case <-e.ended():
+			if err := e.failure(); err != nil || !time.Now().Before(at) {
+				return err
+			}
+			return errEnded
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.closing:
+			return errClosed
 		}
-		return errEnded
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-w.closing:
-		return errClosed
 	}
 }
 

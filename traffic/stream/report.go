@@ -13,7 +13,7 @@ import (
 func (w *worker) report(e *Engine, before, after Snapshot) result.PairEnd {
 	role := w.load.mainRole(w.role)
 	end := e.between(role, before, after)
-	end.StoodSeconds = w.beat.Stood.Seconds()
+	end.StoodSeconds = w.stood.Seconds()
 	if w.load.direction == both {
 		opposite := e.between(other(role), before, after)
 		opposite.StoodSeconds = end.StoodSeconds
