@@ -36,6 +36,8 @@ type hall struct {
 	hosting   sync.WaitGroup
 	arriving  map[netip.Addr]*arrival
 	preparing map[netip.Addr]chan struct{} // closed when the host's caller has started or left
+
+	toldOfCrowd time.Time // when one too many of those that are heard was told of
 }
 
 // arrival is a host whose sender synchronises as NTttcp for Windows, or asks for

@@ -90,6 +90,28 @@ func TestHostileClientsCostOnlyThemselves(t *testing.T) {
 	}
 }
 
+// TestWhoIsNotHeardIsToldOf: the protocols have no word for a sync or token connection that is one too many of a host, and its sender
+// hears nothing but the end of it. Whoever floods a server fills no log.
+func TestWhoIsNotHeardIsToldOf(t *testing.T) {
+	t.Parallel()
+	s := host(t, traffic.ServerConfig{})
+	for range maxOfAHost {
+		s.dialPort(t, -1)
+	}
+	closed(t, "one too many", s.dialPort(t, -1)) // when all of those before it are heard
+	for range 20 {
+		closed(t, "one more", s.dialPort(t, tokenOffset+1))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.events); n == 0 || n > 3 {
+		t.Fatalf("told of 21 connections %d times: %+v", n, s.events)
+	}
+	if e := s.events[0]; e.What != traffic.SessionRefused || e.Client != "127.0.0.1" || !strings.Contains(e.Says, strconv.Itoa(maxOfAHost)) {
+		t.Errorf("told: %+v", e)
+	}
+}
+
 // TestServerBounds ends sessions at the bounds that it was given, in each tool's
 // own way where there is one.
 func TestServerBounds(t *testing.T) {

@@ -169,19 +169,33 @@ const (
 	maxOfAHost  = 256
 )
 
-// hears takes a connection of a host in, if there is room.
-func (h *hall) hears(from netip.Addr) bool {
+// hears takes a connection of a host in, if there is room; else full says whose bound is reached.
+func (h *hall) hears(from netip.Addr) (full string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.heard[from] >= maxOfAHost {
-		return false
+		return fmt.Sprintf("its %d", maxOfAHost)
 	}
 	select {
 	case h.handlers <- struct{}{}:
 		h.heard[from]++
-		return true
+		return ""
 	default:
-		return false
+		return fmt.Sprintf("%d of all hosts", maxHandlers)
+	}
+}
+
+// notHeard tells of a sync or token connection that was closed for want of room, once a second at most: whoever floods the ports fills
+// no log, and the protocols have no word for it.
+func (h *hall) notHeard(from netip.Addr, full string) {
+	h.mu.Lock()
+	tells := time.Since(h.toldOfCrowd) >= refusalPause
+	if tells {
+		h.toldOfCrowd = time.Now()
+	}
+	h.mu.Unlock()
+	if tells {
+		h.refuse(from, "a sync or token connection was closed: "+full+" are open, and no more are heard at once")
 	}
 }
 
@@ -221,8 +235,9 @@ func (h *hall) accept(listener net.Listener, serve func(net.Conn)) {
 			continue
 		}
 		from := remoteIP(conn)
-		if !h.hears(from) {
+		if full := h.hears(from); full != "" {
 			conn.Close()
+			h.notHeard(from, full)
 			continue
 		}
 		h.accepting.Go(func() {
