@@ -2,11 +2,13 @@ package stream
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 func TestOptionsMustGoTogether(t *testing.T) {
@@ -34,6 +36,40 @@ func TestOptionsMustGoTogether(t *testing.T) {
 	}
 	if _, err := parseLoad(result.Options{"pacing": "auto", "copy": "plain", "direction": "forward"}); err != nil {
 		t.Errorf("the defaults, spelt out: %v", err)
+	}
+}
+
+// TestASinkWithoutCPUSlowsNoCalibration: where other programs have its CPU, the senders sleep before a full socket. What they reach by
+// themselves is what they did before that, or a path that they fill would be taken for their own limit, for as long as it is kept.
+func TestASinkWithoutCPUSlowsNoCalibration(t *testing.T) {
+	l, err := parseLoad(result.Options{"congestion": congestion, "message": 128 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	senders, receivers, err := loopback(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeConns(receivers)
+	e, err := NewEngine(flowsOf(senders, traffic.Send), l.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	const reads = calibrationWarmUp + calibrationSample
+	receivers[0].SetReadDeadline(time.Now().Add(reads))
+	taken := make(chan int64, 1)
+	go func() {
+		n, _ := io.Copy(io.Discard, receivers[0])
+		taken <- n
+	}()
+	e.Start()
+	perSecond, err := e.ownRate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read := float64(<-taken) / reads.Seconds(); perSecond < read/2 {
+		t.Errorf("the sink took %.3g bytes a second while it could, and the senders were told to reach %.3g", read, perSecond)
 	}
 }
 
