@@ -53,8 +53,9 @@ func (c SearchConfig) loadWords() []string {
 	return Outcome{Kind: c.Kind, Load: c.Load}.loadWords()
 }
 
-// WriteSearchJSON writes the search as one object.
+// WriteSearchJSON writes the search as one object: a record of a result, and beside it what was searched with, and where.
 func WriteSearchJSON(out io.Writer, config SearchConfig, s result.Search) error {
+	s.Record = result.RecordSearch
 	return writeLine(out, struct {
 		What string         `json:"what"`
 		Kind string         `json:"kind"`

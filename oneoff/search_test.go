@@ -74,7 +74,7 @@ func TestSearchOverLoopback(t *testing.T) {
 		}
 	}
 	var back struct{ result.Search }
-	if err := WriteSearchJSON(&object, c, found); err != nil || json.Unmarshal([]byte(object.String()), &back) != nil || back.Found[0].LowerBound != 100 {
+	if err := WriteSearchJSON(&object, c, found); err != nil || json.Unmarshal([]byte(object.String()), &back) != nil || back.Found[0].LowerBound != 100 || back.Record != "search" {
 		t.Errorf("%v: %s", err, object.String())
 	}
 }

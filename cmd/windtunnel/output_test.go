@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -42,6 +43,7 @@ func TestAFailureIsAnObject(t *testing.T) {
 	}{
 		{[]string{"ping", "127.0.0.1", "--json", "--no-calibrate", "--port", port}, exitFailed, "ping"},
 		{[]string{"ping", "127.0.0.1", "--json", "--port", "0"}, exitRefused, ""},
+		{[]string{"search", "127.0.0.1", "--json", "--max", "1Mbit/s", "--port", port}, exitFailed, "datagram"},
 	} {
 		var out, said bytes.Buffer
 		if code := windtunnel(c.args, nil, &out, &said); code != c.code {
@@ -54,6 +56,37 @@ func TestAFailureIsAnObject(t *testing.T) {
 		if c.kind != "" && (last.What != "failed" || last.Host != "127.0.0.1" || !strings.Contains(last.Error, "is `windtunnel recv` running there")) {
 			t.Errorf("%v: %+v", c.args, last)
 		}
+	}
+}
+
+// TestASearchThatIsInterruptedAtOnceHasNoAnswer, and does not speak of one.
+func TestASearchThatIsInterruptedAtOnceHasNoAnswer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // which greets nobody
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			defer conn.Close()
+			if self.Signal(os.Interrupt) != nil { // there is none on Windows
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1))
+		}
+	}()
+	var out, said bytes.Buffer
+	code := windtunnel([]string{"search", "127.0.0.1", "--json", "--max", "1Mbit/s", "--port", port}, nil, &out, &said)
+	if runtime.GOOS == "windows" {
+		t.Skip("skip: no interrupt can be sent there")
+	}
+	if code != exitInterrupted || strings.Contains(said.String(), "best answer") || !strings.Contains(out.String(), `"what":"failed"`) {
+		t.Errorf("exit code %d: %s%s", code, said.String(), out.String())
 	}
 }
 

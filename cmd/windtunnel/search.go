@@ -87,15 +87,29 @@ func (f *searchFlags) run(ctx context.Context, s streams, host string) error {
 		Say:   func(line string) { fmt.Fprintln(s.err, line) },
 		Trial: func(unit string, t result.SearchTrial) { fmt.Fprintln(s.err, t.Words(unit)) },
 	})
-	if len(found.Trials) > 0 {
-		write := oneoff.WriteSearch
-		if f.json {
-			write = oneoff.WriteSearchJSON
-		}
-		err = errors.Join(err, write(s.out, config, found))
+	if len(found.Trials) == 0 {
+		return f.noAnswer(ctx, s, host, err)
 	}
-	if ctx.Err() != nil {
+	write := oneoff.WriteSearch
+	if f.json {
+		write = oneoff.WriteSearchJSON
+	}
+	shown := write(s.out, config, found)
+	if ctx.Err() != nil && shown == nil {
 		return coded{exitInterrupted, errors.New("interrupted; this is the best answer so far")}
+	}
+	return ended(errors.Join(err, shown))
+}
+
+// noAnswer is of a search of which no trial has ended.
+func (f *searchFlags) noAnswer(ctx context.Context, s streams, host string, err error) error {
+	if ctx.Err() != nil {
+		err = coded{exitInterrupted, errors.New("interrupted before any trial had ended")}
+	}
+	if f.json && err != nil {
+		if shown := oneoff.NewJSON(s.out, s.err).Failed(f.kind, host, err); shown != nil {
+			return failed(errors.Join(shown, err))
+		}
 	}
 	return ended(err)
 }
