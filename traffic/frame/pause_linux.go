@@ -44,7 +44,7 @@ func (e *engine) choosePause(ctx context.Context, c *course) error {
 	e.pause(longPause)
 	share := time.Duration(tryShare * float64(time.Until(c.windowBegin())))
 	turns := min(mostTries, int(share/(2*leastTurn)))
-	if turns == 0 {
+	if turns < 1 { // below 0 where the warm-up is over already, as this program was stopped or had no CPU
 		return nil
 	}
 	turn := share / time.Duration(2*turns)

@@ -49,6 +49,7 @@ func TestTheBetterPauseIsKept(t *testing.T) {
 		"long is better":      {7e6, 9e6, time.Second, longPause},
 		"no time to find out": {9e6, 7e6, 10 * time.Millisecond, longPause},
 		"no warm-up":          {9e6, 7e6, 0, longPause},
+		"it is long over":     {9e6, 7e6, -time.Second, longPause}, // as where the program was stopped meanwhile
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
