@@ -40,9 +40,9 @@ func TestWhatALiveSenderIsNotThereForIsMissed(t *testing.T) {
 	}
 	defer l.close()
 	l.rate(1000, 11)
+	began := time.Now()
 	l.release()
 	l.record.Epoch -= uint64(time.Second)
-	began := time.Now()
 	if err := l.call(1); err != nil {
 		t.Fatal(err)
 	}
