@@ -195,6 +195,7 @@ func (l *live) call(repeat uint32) error {
 func (l *live) work() error {
 	l.thread.Begin()
 	defer l.thread.End()
+	defer leashThread()()
 	for !l.stopped.Load() {
 		if err := l.call(foreverRepeat); err != nil {
 			return err
