@@ -145,7 +145,7 @@ func runOf(tests []test, o Options) (result.File, error) {
 	f.Run.Plan = result.Plan{WindowSeconds: tests[0].window, MinimumBlocks: 1}
 	f.Run.Nodes = []result.RunNode{nodeOf(connecting, tests, func(t test) end { return t.a }), nodeOf(reached, tests, func(t test) end { return t.b })}
 	f.Run.Doubts = []result.Doubt{{Kind: "foreign", Says: "these figures are " + f.Run.Foreign + "'s, as it wrote them: neither windows nor machines were checked, and each test is one trial"}}
-	r := runMaker{File: &f, of: map[string]string{}, blocks: map[string]int{}}
+	r := runMaker{File: &f, named: map[string]int{}, alike: map[string]int{}, next: map[string]int{}, blocks: map[string]int{}}
 	for i, t := range tests {
 		at, err := r.cellOf(t, o.Cell)
 		if err != nil {
@@ -160,30 +160,49 @@ func runOf(tests []test, o Options) (result.File, error) {
 	return f, nil
 }
 
-// runMaker notes whose the cells of a run are.
+// runMaker notes where the cells of a run are.
 type runMaker struct {
 	*result.File
-	of     map[string]string // cells' files
-	blocks map[string]int    // cells' trials
+	named  map[string]int // by name
+	alike  map[string]int // by their file and load
+	next   map[string]int // by the name that files share: the number that the next cell of that name tries first
+	blocks map[string]int // cells' trials
 }
 
 // cellOf is where a test is a trial: in the named cell, or in one of its file with the same load, which may have to be made.
 func (r runMaker) cellOf(t test, named string) (int, error) {
-	base := orElse(named, cellName(t.file))
-	for n := 1; ; n++ {
+	if named != "" {
+		if at, made := r.named[named]; made {
+			return at, t.suits(r.Cells[at])
+		}
+		return r.add(t, named), nil
+	}
+	alike := fmt.Sprintf("%s\x00%s %v", t.file, t.kind, t.load) // fmt sorts a map by its keys
+	at, made := r.alike[alike]
+	if !made {
+		at = r.add(t, r.freeName(cellName(t.file)))
+		r.alike[alike] = at
+	}
+	return at, nil
+}
+
+func (r runMaker) add(t test, name string) int {
+	r.Cells = append(r.Cells, t.cell(name))
+	at := len(r.Cells) - 1
+	r.named[name] = at
+	return at
+}
+
+// freeName is that of a file's next cell: base, base-2, ...
+func (r runMaker) freeName(base string) string {
+	for {
+		r.next[base]++
 		name := base
-		if n > 1 {
+		if n := r.next[base]; n > 1 {
 			name = fmt.Sprintf("%s-%d", base, n)
 		}
-		at := slices.IndexFunc(r.Cells, func(c result.Cell) bool { return c.Name == name })
-		if at < 0 {
-			r.of[name] = t.file
-			r.Cells = append(r.Cells, t.cell(name))
-			return len(r.Cells) - 1, nil
-		}
-		why := t.suits(r.Cells[at])
-		if named != "" || why == nil && r.of[name] == t.file {
-			return at, why
+		if _, taken := r.named[name]; !taken {
+			return name
 		}
 	}
 }

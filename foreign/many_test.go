@@ -1,0 +1,26 @@
+package foreign
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A server's file may hold thousands of tests, each of a load of its own: what it takes grows with their number, and not with its
+// third power.
+func TestManyLoadsInOneFile(t *testing.T) {
+	const tests = 4000
+	var text strings.Builder
+	for n := range tests {
+		fmt.Fprintf(&text, `{"start":{"accepted_connection":{},"cookie":"c%d","test_start":{"protocol":"TCP","num_streams":1,"blksize":%d}},"end":{"sum_received":{"seconds":1,"bytes":9}}}`, n%7, n+1)
+	}
+	began := time.Now()
+	f, err := Import([]File{{Name: "x.json", Text: []byte(text.String())}}, Options{})
+	if err != nil || len(f.Cells) != tests || f.Cells[tests-1].Name != fmt.Sprintf("x-%d", tests) {
+		t.Fatalf("%d cells, %v", len(f.Cells), err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
