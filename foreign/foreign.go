@@ -103,18 +103,33 @@ func (f File) tests() ([]test, error) {
 // together joins the two ends' files of one test.
 func together(tests []test) []test {
 	var all []test
-	for _, t := range tests {
-		if i := slices.IndexFunc(all, func(o test) bool { return o.joins(t) }); t.key != "" && i >= 0 && (t.tool == iperf3Tool || i == len(all)-1) {
-			all[i] = all[i].join(t)
+	for i := range tests {
+		t := &tests[i]
+		if other := otherEnd(all, t); other != nil {
+			*other = other.join(*t)
 			continue
 		}
-		all = append(all, t)
+		all = append(all, *t)
 	}
 	return all
 }
 
-// joins reports whether the other is the same test's other end.
-func (t test) joins(o test) bool {
+// otherEnd is the one of the tests that a test joins: of NTttcp, whose files name none, only the last may be it. nil: there is none.
+func otherEnd(all []test, t *test) *test {
+	first := 0
+	if t.tool != iperf3Tool {
+		first = max(0, len(all)-1)
+	}
+	for i := first; t.key != "" && i < len(all); i++ {
+		if all[i].joins(t) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// joins reports whether the other is the same test's other end. (Tests are large, and there may be thousands: none is copied.)
+func (t *test) joins(o *test) bool {
 	return t.key == o.key && t.file != o.file && t.a.own != o.a.own && t.b.own != o.b.own
 }
 

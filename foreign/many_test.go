@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"windtunnel/result"
 )
 
 // A server's file may hold thousands of tests, each of a load of its own: what it takes grows with their number, and not with its
@@ -22,5 +24,20 @@ func TestManyLoadsInOneFile(t *testing.T) {
 	}
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %s", took)
+	}
+}
+
+// NTttcp's receiver is of the sender before it, also where the receiver of an earlier sender of the same settings is missing.
+func TestReceiverFollowsItsSender(t *testing.T) {
+	sender := fileOf(t, ntttcpFiles, "linux-sender.xml")
+	sender.Text = []byte(strings.Replace(string(sender.Text), "<run_time>15<", "<run_time>60<", 1))
+	alone := sender
+	alone.Name = "alone.xml"
+	f := imported(t, Options{}, alone, sender, fileOf(t, ntttcpFiles, "linux-receiver.xml"))
+	if len(f.Trials) != 2 {
+		t.Fatalf("%d trials", len(f.Trials))
+	}
+	if v, err := f.Cells[1].Value(f.Trials[1], result.ReceivedRate); err != nil {
+		t.Errorf("the second sender's test has no received rate: %g, %v", v, err)
 	}
 }
