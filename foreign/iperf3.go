@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,9 +66,24 @@ type iperf3Sum struct {
 	Bytes       float64  `json:"bytes"`
 	Retransmits *float64 `json:"retransmits"`
 	Jitter      float64  `json:"jitter_ms"`
-	Lost        float64  `json:"lost_packets"`
+	Lost        lost     `json:"lost_packets"`
 	Packets     float64  `json:"packets"`
 	Omitted     bool     `json:"omitted"`
+}
+
+// lost is a difference, below zero where what was taken for lost came late. iperf3 3.12 prints such a one as a number of 64 bits without
+// a sign, 3.21 with it. What is no number is NaN.
+type lost float64
+
+func (l *lost) UnmarshalJSON(text []byte) error {
+	if wrapped, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+		*l = lost(int64(wrapped))
+		return nil
+	}
+	if json.Unmarshal(text, (*float64)(l)) != nil { // within refuses it, by its name
+		*l = lost(math.NaN())
+	}
+	return nil
 }
 
 type iperf3End struct {
@@ -266,7 +282,7 @@ func (s *iperf3Sum) known(local bool) bool {
 // arrived is what the older sum says of the receiver: every datagram has the same length.
 func (s *iperf3Sum) arrived(block float64) *iperf3Sum {
 	r := *s
-	r.Bytes = math.Max(0, s.Packets-s.Lost) * block
+	r.Bytes = math.Max(0, s.Packets-float64(s.Lost)) * block
 	return &r
 }
 
@@ -315,7 +331,7 @@ func (s iperf3Sum) sample(kind string, receives bool, a iperf3Test) (result.Pair
 	for _, c := range []struct {
 		what    string
 		v, most float64
-	}{{"a time", s.Seconds, mostSeconds}, {"bytes", s.Bytes, mostBytes}, {"packets", s.Packets, mostPackets}, {"a jitter", s.Jitter, 1e9}, {"lost packets", math.Max(0, s.Lost), mostPackets}} {
+	}{{"a time", s.Seconds, mostSeconds}, {"bytes", s.Bytes, mostBytes}, {"packets", s.Packets, mostPackets}, {"a jitter", s.Jitter, 1e9}, {"lost packets", math.Abs(float64(s.Lost)), mostPackets}} {
 		if err := within(c.what, c.v, c.most); err != nil {
 			return result.PairEnd{}, err
 		}
@@ -326,7 +342,7 @@ func (s iperf3Sum) sample(kind string, receives bool, a iperf3Test) (result.Pair
 	}
 	e.Packets = uint64(s.Bytes / a.Block)
 	if receives {
-		lost := uint64(math.Max(0, s.Lost)) // below zero: duplicates
+		lost := uint64(max(0, s.Lost)) // below zero: duplicates
 		e.Arrived = &result.Arrived{Expected: e.Packets + lost, Lost: lost, Jitter: s.Jitter / 1e3, Flows: int(a.Streams),
 			Untold: []result.Metric{result.LatePackets, result.Reordered, result.Duplicates, result.Corrupt}}
 	}
@@ -371,16 +387,27 @@ func (f iperf3File) intervals(t *test, a iperf3Test, client bool) {
 		s, err := i.Sum.sample(t.kind, true, a)
 		if err != nil {
 			t.doubts = append(t.doubts, result.Doubt{Kind: "intervals", Says: "intervals are left out: " + err.Error()})
+			e.sample.Intervals = nil
 			return
 		}
 		one := result.Interval{From: at, To: at + s.WindowSeconds, Bytes: s.Bytes, Packets: s.Packets}
 		if s.Arrived != nil {
 			one.Lost = s.Arrived.Lost
+			takeBack(e.sample.Intervals, uint64(max(0, -i.Sum.Lost)))
 		}
 		if r := i.Sum.Retransmits; r != nil && *r >= 0 && *r < mostPackets {
 			one.Retransmits = uint64(*r)
 		}
 		at = one.To
 		e.sample.Intervals = append(e.sample.Intervals, one)
+	}
+}
+
+// takeBack takes so many that came late off the intervals which had them for lost, the last of them first.
+func takeBack(intervals []result.Interval, late uint64) {
+	for i := len(intervals) - 1; i >= 0 && late > 0; i-- {
+		some := min(late, intervals[i].Lost)
+		intervals[i].Lost -= some
+		late -= some
 	}
 }

@@ -41,3 +41,19 @@ func TestReceiverFollowsItsSender(t *testing.T) {
 		t.Errorf("the second sender's test has no received rate: %g, %v", v, err)
 	}
 }
+
+// What came late after all iperf3 takes back in a later interval, by a number below zero, which 3.12 prints as one of 64 bits without
+// a sign: the intervals lose together what the test lost.
+func TestLostThatCameAfterAll(t *testing.T) {
+	const intervals = `{"sum":{"seconds":1,"bytes":800,"packets":10,"lost_packets":2}},{"sum":{"seconds":1,"bytes":1200,"packets":11,"lost_packets":18446744073709551615}},
+		{"sum":{"seconds":1,"bytes":1000,"packets":10,"lost_packets":0}}`
+	f := imported(t, Options{}, File{Name: "x.json", Text: []byte(`{"start":{"version":"iperf 3.12","accepted_connection":{},"test_start":{"protocol":"UDP","num_streams":1,"blksize":100}},
+		"intervals":[` + intervals + `],"end":{"sum_received":{"seconds":3,"bytes":3000,"packets":31,"lost_packets":1}}}`)})
+	var lost, packets uint64
+	for _, i := range f.Trials[0].Pairs[0].Receiver.Intervals {
+		lost, packets = lost+i.Lost, packets+i.Packets
+	}
+	if end := f.Trials[0].Pairs[0].Receiver; lost != end.Arrived.Lost || packets != end.Packets || len(end.Intervals) != 3 {
+		t.Errorf("%d of %d packets lost in %d intervals, %d of %d in all; %v", lost, packets, len(end.Intervals), end.Arrived.Lost, end.Packets, f.Cells[0].Doubts)
+	}
+}
