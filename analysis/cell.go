@@ -66,7 +66,7 @@ func (d data) cell(spec result.Cell) Cell {
 	c.layers(trials, d.profiles[spec.Name], d.Run.Plan.Profile)
 	c.Outage = outage(trials)
 	c.Methods = methods(trials)
-	c.Limits = limits(trials)
+	c.Limits, c.limitedBy = limits(trials), limitedBy(trials)
 	c.Generators = generators(trials)
 	c.Machines = machines(trials)
 	c.Account = account(trials)

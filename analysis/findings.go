@@ -62,7 +62,8 @@ type Cell struct {
 	Hops          []Hop             // what counted packets, from the senders to the receivers
 	Search        *result.Search    // for the highest rates; nil: none was asked for, or it did not begin
 
-	blocks map[string]map[int]trialLayers // by node and block, for ratios
+	limitedBy map[string]int                 // trials by the nearest limit of their pairs
+	blocks    map[string]map[int]trialLayers // by node and block, for ratios
 }
 
 // Limit is in how many trials a verdict was given, and the last one's evidence.

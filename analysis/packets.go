@@ -80,46 +80,56 @@ func copied(z result.ZeroCopy) string {
 func limits(trials []result.Trial) map[string]Limit {
 	found := map[string]Limit{}
 	for _, t := range trials {
-		seen := map[string]bool{}
-		for _, p := range t.Pairs {
-			if p.Limit == nil || p.Limit.Verdict == "" {
-				continue
-			}
-			n := found[p.Limit.Verdict]
-			n.Says = p.Limit.Says
-			if !seen[p.Limit.Verdict] {
-				n.Trials++
-			}
-			seen[p.Limit.Verdict] = true
-			found[p.Limit.Verdict] = n
+		for verdict, l := range t.Limits() {
+			found[verdict] = Limit{Trials: found[verdict].Trials + 1, Says: l.Says}
 		}
 	}
 	return found
 }
 
-// Limited is the verdict of most of the cell's trials, "" where there is none.
+// limitedBy counts the trials by the nearest limit of their pairs.
+func limitedBy(trials []result.Trial) map[string]int {
+	count := map[string]int{}
+	for _, t := range trials {
+		if verdict := t.Limit().Verdict; verdict != "" {
+			count[verdict]++
+		}
+	}
+	return count
+}
+
+// Limited is the verdict of most of the cell's trials, of the nearest limit of each one's pairs; "" where there is none. Of as
+// many the nearer limit counts.
 func (c Cell) Limited() string {
-	best, most := "", 0
-	for _, verdict := range sortedKeys(c.Limits) {
-		if n := c.Limits[verdict].Trials; n > most {
-			best, most = verdict, n
+	best := ""
+	for _, verdict := range sortedKeys(c.limitedBy) {
+		n, most := c.limitedBy[verdict], c.limitedBy[best]
+		if n > most || n == most && result.Nearer(verdict, best) {
+			best = verdict
 		}
 	}
 	return best
 }
 
-// limitDoubts warn of figures that speak of the tool and not of the path.
+// limitDoubts warn of figures that speak of the tool and not of the path: one end was the limit in half of the trials or more, or the two
+// in turn.
 func limitDoubts(c Cell, trials []result.Trial) []result.Doubt {
-	var doubts []result.Doubt
+	var often, all []result.Doubt
 	for _, verdict := range []string{result.GeneratorLimited, result.ReceiverLimited} {
 		n, ok := c.Limits[verdict]
-		if !ok || 2*n.Trials < len(trials) {
+		if !ok {
 			continue
 		}
-		doubts = append(doubts, result.Doubt{Cell: c.Spec.Name, Kind: verdict,
-			Says: fmt.Sprintf("in %d of %d trials, %s", n.Trials, len(trials), n.Says)})
+		doubt := result.Doubt{Cell: c.Spec.Name, Kind: verdict, Says: fmt.Sprintf("in %d of %d trials, %s", n.Trials, len(trials), n.Says)}
+		all = append(all, doubt)
+		if 2*n.Trials >= len(trials) {
+			often = append(often, doubt)
+		}
 	}
-	return doubts
+	if ends := c.limitedBy[result.GeneratorLimited] + c.limitedBy[result.ReceiverLimited]; len(often) == 0 && 2*ends >= len(trials) {
+		return all
+	}
+	return often
 }
 
 // arrivals are a trial's, of what got lost or came: a request over TCP that still waited for its answer at the end did neither.

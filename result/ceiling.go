@@ -130,14 +130,14 @@ func (c Cell) linkSpeed(nodes []RunNode) (least float64, node string) {
 	return least, node
 }
 
-// commonLimit is the verdict of more than half of the trials on their first pair, "" where there is none.
+// commonLimit is the verdict of more than half of the trials, of the nearest limit of their pairs; "" where there is none.
 func commonLimit(trials []Trial) (verdict, says string) {
 	count := map[string]int{}
 	for _, t := range trials {
-		if len(t.Pairs) == 0 || t.Pairs[0].Limit == nil {
+		l := t.Limit()
+		if l.Verdict == "" {
 			continue
 		}
-		l := t.Pairs[0].Limit
 		if count[l.Verdict]++; 2*count[l.Verdict] > len(trials) {
 			verdict, says = l.Verdict, l.Says
 		}

@@ -78,3 +78,21 @@ func bucketFull() Trial {
 	t.Nodes["a"] = a
 	return t
 }
+
+// TestARateThatOnePairReached is none of the cell's: the other's pair is what the sum lacks.
+func TestARateThatOnePairReached(t *testing.T) {
+	c := Cell{Pairs: []Pair{{From: Place{Node: "a"}, To: Place{Node: "b"}}, {From: Place{Node: "a"}, To: Place{Node: "b"}}}}
+	at := func(second string) bool {
+		trial := cpuTrial(0.5, 0.5, 0.3, 0.3)
+		trial.Pairs = append(trial.Pairs, trial.Pairs[0])
+		for i, verdict := range []string{RateReached, second} {
+			trial.Pairs[i].Sender.Offered = &Offered{TargetBitsPerSecond: 5e9}
+			trial.Pairs[i].Limit = &Limit{Verdict: verdict}
+		}
+		ceiling, is := c.AtCeiling(nil, []Trial{trial})
+		return is && ceiling.Kind == CeilingRate
+	}
+	if at(PathLimited) || !at(RateReached) {
+		t.Errorf("one of two pairs: %t, both: %t", at(PathLimited), at(RateReached))
+	}
+}

@@ -212,20 +212,6 @@ func (i Interval) InTime() uint64 {
 	return i.Packets
 }
 
-// The verdicts of a Limit.
-const (
-	RateReached      = "rate-reached"
-	PathLimited      = "path-limited"
-	GeneratorLimited = "generator-limited"
-	ReceiverLimited  = "receiver-limited"
-)
-
-// Limit says what bounded a pair's traffic, and by which evidence.
-type Limit struct {
-	Verdict string `json:"verdict"`
-	Says    string `json:"says"`
-}
-
 // WaitedForOwn is how long threads of a load can have waited for a CPU, summed over them, because the load itself had it:
 // the kernel's packet threads on their node, which took so many seconds, or others of the threads, which ran for so many in
 // all. They are dealt to the node's CPUs evenly, so that several have to share one.

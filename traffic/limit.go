@@ -34,18 +34,12 @@ func Judge(load result.Options, sender, receiver result.PairEnd) result.Limit {
 			continue
 		case one.Verdict == "" || limit.Verdict == "":
 			continue
-		case severity[one.Verdict] > severity[limit.Verdict]:
+		case result.Nearer(one.Verdict, limit.Verdict):
 			limit.Verdict = one.Verdict
 		}
 		limit.Says = "forth: " + limit.Says + "; back: " + one.Says
 	}
 	return limit
-}
-
-// severity orders the verdicts by how much they put a result in doubt: what was
-// measured of a path by a generator at its limit is not the path.
-var severity = map[string]int{
-	result.RateReached: 0, result.PathLimited: 1, result.ReceiverLimited: 2, result.GeneratorLimited: 3,
 }
 
 // judgeWay judges one direction by the first rule that holds.
