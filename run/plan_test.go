@@ -195,12 +195,27 @@ func TestWhatSpoilsATrial(t *testing.T) {
 		"the window of node a took 0.82 s, not":  func(t *result.Trial) { t.Nodes["a"] = result.NodeSample{WindowSeconds: 0.82} },
 		"the window of node b took 0.00 s, not":  func(t *result.Trial) { t.Nodes["b"] = result.NodeSample{} },
 		"the window of the sender in s took 1.2": func(t *result.Trial) { t.Pairs[0].Sender.WindowSeconds = 1.2 },
-		"link nic0 in a went down within the w":  func(t *result.Trial) { t.Nodes["a"].Links[0].CarrierChanges = 2 },
+		"the window of the receiver in r took 1.21 s, not": func(t *result.Trial) {
+			t.Pairs[0].Receiver.WindowSeconds, t.Pairs[0].Receiver.Arrived = 1.21, &result.Arrived{Backlog: 0.05}
+		},
+		"link nic0 in a went down within the w": func(t *result.Trial) { t.Nodes["a"].Links[0].CarrierChanges = 2 },
 	} {
 		trial := good()
 		spoil(&trial)
 		if got := spoiled(trial); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A receiver's window is as much longer as a queue on the way grew meanwhile: that is the path's, and the trial one of it.
+func TestAQueueThatGrewSpoilsNothing(t *testing.T) {
+	end := result.PairEnd{WindowSeconds: 1, Bytes: 1}
+	slow := end
+	slow.WindowSeconds, slow.Arrived = 1.21, &result.Arrived{Backlog: 0.214}
+	for name, p := range map[string]result.PairSample{"forth": {Sender: end, Receiver: slow}, "back": {Sender: slow, Receiver: end}} {
+		if why := spoiled(result.Trial{WindowSeconds: 1, Pairs: []result.PairSample{p}}); why != "" {
+			t.Errorf("%s: %s", name, why)
 		}
 	}
 }
