@@ -96,3 +96,25 @@ func TestARateThatOnePairReached(t *testing.T) {
 		t.Errorf("one of two pairs: %t, both: %t", at(PathLimited), at(RateReached))
 	}
 }
+
+// TestABucketFullOfSmallPackets: the ends of a virtual wire that aggregate count packets without their Ethernet headers, which the bucket
+// counts, and which of a 60-byte frame are a quarter.
+func TestABucketFullOfSmallPackets(t *testing.T) {
+	c := Cell{Wire: "nic", Pairs: []Pair{{From: Place{Node: "a"}, To: Place{Node: "b"}}}, Wired: &WireSettings{BitsPerSecond: 5e6}}
+	at := func(packets, bytes uint64) bool {
+		trial := cpuTrial(0.5, 0.5, 0.3, 0.3)
+		a := trial.Nodes["a"]
+		a.Links = []LinkSample{{Role: RoleWire, TxPackets: 2 * packets, TxBytes: 2 * packets * bytes}} // in 2 s
+		trial.Nodes["a"] = a
+		ceiling, is := c.AtCeiling(nil, []Trial{trial})
+		return is && ceiling.Kind == CeilingShaper
+	}
+	for _, of := range []struct {
+		packets, bytes uint64
+		want           bool
+	}{{10405, 46, true}, {10405, 60, true}, {9000, 46, false}, {433, 1428, true}, {12500, 46, false}} {
+		if got := at(of.packets, of.bytes); got != of.want {
+			t.Errorf("%d packets of %d bytes at 5 Mbit/s: %t", of.packets, of.bytes, got)
+		}
+	}
+}
