@@ -91,6 +91,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		e.queued = a.Backlog / receiver.WindowSeconds
 		e.stood = a.StoodSeconds / receiver.WindowSeconds
 	}
+	e.loss = max(e.loss, unnumbered(sender, receiver))
 	e.longer, e.shorter = max(0, 1-sender.WindowSeconds/receiver.WindowSeconds), max(0, 1-receiver.WindowSeconds/sender.WindowSeconds)
 	e.senderStill, e.receiverStill = sender.StoodSeconds/sender.WindowSeconds, receiver.StoodSeconds/receiver.WindowSeconds
 	if o := sender.Offered; o != nil {
@@ -104,6 +105,19 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		return evidence{}, "at the rate asked for not one was due in the window, which must be longer"
 	}
 	return e, ""
+}
+
+// unnumbered is the share of the packets that never came where nobody numbers them, as a program's of others: known no better than the two
+// windows agree, so that less than coarse counts for nothing.
+func unnumbered(sender, receiver result.PairEnd) float64 {
+	if sender.Asks() || sender.Packets == 0 || receiver.Packets == 0 || receiver.Arrived != nil {
+		return 0
+	}
+	lost := 1 - receiver.PerSecond()/sender.PerSecond()
+	if lost < coarse {
+		return 0
+	}
+	return lost
 }
 
 func (e *evidence) offered(o result.Offered, sender result.PairEnd) {
