@@ -26,6 +26,9 @@ func (iperf3) able(kind string) (ability, bool) {
 		if n := (task{load: load}).streams(); n > iperf3Streams {
 			return fmt.Errorf("iperf3 makes at most %d streams, not %d", iperf3Streams, n)
 		}
+		if t := (task{kind: kind, load: load}); t.bitsPerSecond() > 0 && perStream(t) == 0 { // which it takes for no rate
+			return fmt.Errorf("iperf3 keeps whole bits a second of each of its streams, and of %d each has %.2g: ask for a higher rate", t.streams(), t.bitsPerSecond()/float64(t.streams()))
+		}
 		return nil
 	}
 	switch kind {
@@ -57,9 +60,9 @@ func (iperf3) client(t task) []string {
 			args = append(args, more...)
 		}
 	}
-	perStream := strconv.FormatFloat(math.Round(t.bitsPerSecond()/float64(t.streams())), 'f', 0, 64) // 0: as fast as it goes
-	add(t.kind == "datagram", "-u", "-b", perStream)
-	add(t.kind == "stream" && t.bitsPerSecond() > 0, "-b", perStream)
+	rate := strconv.FormatFloat(perStream(t), 'f', 0, 64)
+	add(t.kind == "datagram", "-u", "-b", rate)
+	add(t.kind == "stream" && t.bitsPerSecond() > 0, "-b", rate)
 	add(t.load.Bool("nodelay"), "-N")
 	add(t.load.Text("copy") == "sendfile", "-Z")
 	add(t.load.Int("buffer") > 0, "-w", strconv.FormatInt(t.load.Int("buffer"), 10))
@@ -68,6 +71,9 @@ func (iperf3) client(t task) []string {
 	add(t.load["dscp"] != nil, "--dscp", strconv.FormatInt(t.load.Int("dscp"), 10))
 	return args
 }
+
+// perStream is the rate that iperf3 is told, of each stream, in whole bits a second; 0: as fast as it goes.
+func perStream(t task) float64 { return math.Round(t.bitsPerSecond() / float64(t.streams())) }
 
 // iperf3JSON is what is read of its output.
 type iperf3JSON struct {
