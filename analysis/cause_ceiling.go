@@ -6,6 +6,9 @@ import (
 	"windtunnel/result"
 )
 
+// ceilingFactor is its word.
+const ceilingFactor = "ceiling"
+
 // ceilingCause is a rate that the worse cell could not pass and that has nothing to do with what it is made of. Where
 // both cells are at one, their ratio says nothing of them.
 func ceilingCause(c contrast) []Cause {
@@ -17,11 +20,11 @@ func ceilingCause(c contrast) []Cause {
 	}
 	switch {
 	case worseAt && betterAt && low.Key() == high.Key():
-		return []Cause{{Factor: "ceiling", Share: notKnown(), rank: rank{bound, 2},
+		return []Cause{{Factor: ceilingFactor, Share: notKnown(), rank: rank{bound, 2},
 			Says:     fmt.Sprintf("both %s and %s are at the same ceiling, %s: their rates compare it with itself, and what they cost tells them apart", worse, better, low.Says),
 			Evidence: []string{worse + ": " + low.Seen, better + ": " + high.Seen}}}
 	case worseAt && c.differ && c.rate && !(betterAt && high.BitsPerSecond <= low.BitsPerSecond):
-		return []Cause{{Factor: "ceiling", Share: notKnown(), rank: rank{bound, 1.5},
+		return []Cause{{Factor: ceilingFactor, Share: notKnown(), rank: rank{bound, 1.5},
 			Says:     fmt.Sprintf("%s is at a ceiling, %s", worse, low.Says),
 			Evidence: []string{low.Seen}}}
 	}

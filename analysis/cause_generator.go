@@ -15,7 +15,7 @@ const heldUp = 0.10
 // path itself takes of that CPU is no such thing: it is what the path costs.
 func generatorCause(c contrast) []Cause {
 	waits := c.two(senderWait)
-	if !waits.known() {
+	if !waits.known() || c.reached() {
 		return nil
 	}
 	w, b := waits.means()
@@ -34,7 +34,7 @@ func generatorCause(c contrast) []Cause {
 		return []Cause{cause}
 	}
 	cause.Evidence = append(cause.Evidence, "the figure is one of the generator, and not of the path")
-	if w+wBusy < allOfIt { // it waited for other things too
+	if w+wBusy < allOfIt || c.worse.Limited() == result.RateReached { // it waited for other things too, or had sent all that was asked for
 		return []Cause{cause}
 	}
 	cause.Evidence = append(cause.Evidence, fmt.Sprintf("they ran for %s of the time: all of it is work or waiting for a CPU, so more CPU time would have sent more", percent(wBusy)))

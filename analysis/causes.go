@@ -96,6 +96,9 @@ func (f Findings) causes(d data, r result.Ratio, e stats.Estimate) []Cause {
 	for _, kind := range causeKinds {
 		all = append(all, kind(c)...)
 	}
+	if c.reached() {
+		all = c.asked(all)
+	}
 	all = c.reckoned(all)
 	if !c.claimed {
 		for i := range all {
@@ -104,6 +107,27 @@ func (f Findings) causes(d data, r result.Ratio, e stats.Estimate) []Cause {
 	}
 	sort.SliceStable(all, func(i, j int) bool { return before(all[i], all[j]) })
 	return all[:min(len(all), mostCauses)]
+}
+
+// reached tells whether the worse cell did what its load was asked for, which then is why it did no more.
+func (c contrast) reached() bool { return c.rate && c.worse.Limited() == result.RateReached }
+
+// asked takes what speaks for a rate that was asked for as no more than seen: with more of anything it would have been the same.
+func (c contrast) asked(all []Cause) []Cause {
+	told := false
+	for i := range all {
+		if all[i].Factor == ceilingFactor {
+			told = true
+			continue
+		}
+		all[i].rank.order, all[i].Share, all[i].By = seen, notKnown(), ""
+	}
+	if told {
+		return all
+	}
+	worse, _ := c.names()
+	return append(all, Cause{Factor: ceilingFactor, Share: notKnown(), rank: rank{bound, 1.5},
+		Says: worse + " is at a ceiling, the rate that its load was asked for", Evidence: []string{c.worse.Limits[result.RateReached].Says}})
 }
 
 // before orders by rank, then by what is known to explain more, then by weight.
