@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,5 +54,20 @@ cells:
 	}
 	if fewer := plans[", generator: pktgen"].Times.BlocksPlanned; fewer >= plans[""].Times.BlocksPlanned {
 		t.Errorf("%d blocks are planned, as for our own", fewer)
+	}
+}
+
+// TestATrialWhoseEndsWereLate is told as that: what is left of its time is too short for it, and no node would be late with its part.
+func TestATrialWhoseEndsWereLate(t *testing.T) {
+	own, slow := PlannedCell{}, PlannedCell{beginsWithin: 10 * time.Second}
+	for _, c := range []struct {
+		cell PlannedCell
+		took time.Duration
+		late bool
+	}{{own, time.Second, false}, {own, trialPatience, false}, {own, trialPatience + 300*time.Millisecond, true}, {slow, 9 * time.Second, false}, {slow, 15 * time.Second, true}} {
+		err := tooLate(c.cell, c.took)
+		if (err != nil) != c.late || c.late && !strings.Contains(err.Error(), "took its ends "+c.took.String()) {
+			t.Errorf("%s of %s more: %v", c.took, c.cell.beginsWithin, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"time"
 
 	"windtunnel/result"
@@ -39,6 +40,14 @@ func buildLimit(cell PlannedCell) time.Duration {
 // trialLimit bounds a trial, from its preparation on.
 func trialLimit(cell PlannedCell, t result.Trial) time.Duration {
 	return trialLength(t.WarmupSeconds, t.WindowSeconds) + trialPatience + cell.beginsWithin
+}
+
+// tooLate is why a trial is not begun whose ends took so long to be ready: it would not end within its limit.
+func tooLate(cell PlannedCell, took time.Duration) error {
+	if took <= trialPatience+cell.beginsWithin {
+		return nil
+	}
+	return fmt.Errorf("getting ready took its ends %s, which leaves too little of the trial's time", took.Round(100*time.Millisecond))
 }
 
 // teardownLimit bounds the teardown of a cell.

@@ -29,7 +29,10 @@ func (c *Conductor) trial(ctx context.Context, cell PlannedCell, t result.Trial)
 	ready := readying{trial: t, dealt: map[string]int{}}
 	defer ready.carried.end()
 	err := c.prepare(ctx, cell, &ready)
-	c.readied[cell.Record.Name] = c.Clock.Now().Sub(began)
+	took := c.Clock.Now().Sub(began)
+	if c.readied[cell.Record.Name] = took; err == nil {
+		err = tooLate(cell, took)
+	}
 	if err != nil {
 		t.Excluded = fmt.Sprintf("it could not be prepared: %v", err)
 		return t, c.stop(ctx, cell)
