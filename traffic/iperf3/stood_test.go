@@ -36,7 +36,7 @@ func TestHowLongAnEndStoodStill(t *testing.T) {
 func TestAnEndThatStoodStillKnowsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		late, want time.Duration
-	}{"at once": {0, 0}, "beside others": {stillAfter - 1, 0}, "stopped": {stillAfter, stillAfter}} {
+	}{"at once": {0, 0}, "beside others": {2*guardPeriod - 1, 0}, "stopped": {2 * guardPeriod, 2 * guardPeriod}} {
 		s := &trial{tally: &tally{}}
 		s.woke(c.late)
 		if s.tally.stood != c.want {

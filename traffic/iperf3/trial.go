@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // trial is a test whose streams stand: the part that client and server share.
@@ -132,16 +134,9 @@ func (t *trial) loop(ctx context.Context) error {
 	}
 }
 
-// stillAfter is by how much a program that could not run, as it was stopped or had no CPU, is late at least for the next that is due,
-// which is never later than the guard's next look. What it takes its time for itself, such as a line for a slow reader, is none of that.
-const stillAfter = 2 * guardPeriod
-
-// woke notes how late it did.
-func (t *trial) woke(late time.Duration) {
-	if late >= stillAfter {
-		t.tally.stood += late
-	}
-}
+// woke notes how late it did for what was due, which is never later than the guard's next look. What it takes its time for itself, such as
+// a line for a slow reader, is none of that.
+func (t *trial) woke(late time.Duration) { t.tally.stood += traffic.StoodStill(late) }
 
 // hear is what the peer's state means while traffic runs.
 func (t *trial) hear(h heard) error {

@@ -29,8 +29,8 @@ type stages struct {
 	fleet *fleet
 	stop  <-chan why // how the other end ends it; may be nil
 	began time.Time
-	said  time.Time // when a receiver told its senders to begin; zero: it did not
-	last  tally     // when was last looked
+	said  time.Time     // when a receiver told its senders to begin; zero: it did not
+	last  tally         // when was last looked
 	stood time.Duration // for how long the program stood still, in this window
 
 	broken bool             // that a flow ended early is told
