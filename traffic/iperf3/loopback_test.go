@@ -2,6 +2,7 @@ package iperf3
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync"
@@ -66,7 +67,7 @@ func serve(t *testing.T, o ServerOptions) *host {
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
 	}
-	o.Port = -1
+	o.Port = quietPort(t)
 	ready := make(chan string, 1)
 	o.Ready = func(address string) { ready <- address }
 	o.Refused = func(_ string, why error) { h.mu.Lock(); h.refused = append(h.refused, why); h.mu.Unlock() }
@@ -85,6 +86,27 @@ func serve(t *testing.T, o ServerOptions) *host {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// quietPort is free, for TCP and UDP, and below those that systems give to whoever asks for any (ip_local_port_range): a server binds the
+// one of UDP when it needs it, and some other program's socket may have got it by then.
+func quietPort(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		port := 26000 + rand.IntN(6000)
+		tcp, err := net.ListenTCP("tcp", &net.TCPAddr{Port: port})
+		if err != nil {
+			continue
+		}
+		udp, err := net.ListenUDP("udp", &net.UDPAddr{Port: port})
+		tcp.Close()
+		if err == nil {
+			udp.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return 0
 }
 
 func (h *host) observe(session uint64, _ string) Observer {
