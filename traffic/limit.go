@@ -56,13 +56,14 @@ func judgeWay(load result.Options, sender, receiver result.PairEnd) result.Limit
 	return result.Limit{Verdict: result.PathLimited, Says: "neither end was at its limit: " + e.ends()}
 }
 
-// rules are asked in turn. What was lost comes before who was busy: a sender
+// rules are asked in turn. What was lost, unless a sender's want of CPU cost more, comes before who was busy: a sender
 // without a target is always busy, and what its packets came to shows behind it.
 var rules = []struct {
 	verdict string
 	holds   func(evidence) string // what to say, "" where it does not hold
 }{
 	{result.RateReached, evidence.kept},
+	{result.GeneratorLimited, evidence.lostLess},
 	{result.ReceiverLimited, evidence.overflowed},
 	{result.ReceiverLimited, evidence.drowned},
 	{result.ReceiverLimited, evidence.stoodStill},
@@ -125,6 +126,14 @@ func (e evidence) sentAll(sent float64) bool {
 		least = min(least, reached*e.target-e.lacks)
 	}
 	return sent >= least
+}
+
+// lostLess: of what was asked for, more never left a sender that had no CPU than was lost behind it.
+func (e evidence) lostLess() string {
+	if e.loss == 0 || e.short() <= e.loss {
+		return "" // where nothing was, what else there is to say of both ends comes first
+	}
+	return e.heldUp()
 }
 
 func (e evidence) overflowed() string {

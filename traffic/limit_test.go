@@ -118,6 +118,20 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestTheMostThatIsLackingIsTheLimit: of what a sender that had no CPU never sent, and what of the rest was lost.
+func TestTheMostThatIsLackingIsTheLimit(t *testing.T) {
+	far := offering(packets(3.5, 0.2), result.Offered{TargetPacketsPerSecond: 10e3, WaitSeconds: 1.5})
+	got := Judge(nil, far, arriving(packets(3.4, 0.15), 200, 200))
+	if got.Verdict != result.GeneratorLimited || !strings.Contains(got.Says, "fell 65 % short of the rate asked for while its threads could run and had no CPU for 75 %") {
+		t.Errorf("it sent little, of which little was lost: %+v", got)
+	}
+	near := offering(packets(9, 0.2), result.Offered{TargetPacketsPerSecond: 10e3, WaitSeconds: 0.2})
+	got = Judge(nil, near, arriving(packets(6, 0.2), 6000, 0))
+	if got.Verdict != result.PathLimited || !strings.Contains(got.Says, "33 % of the packets were lost on the way") {
+		t.Errorf("it sent most, of which much was lost: %+v", got)
+	}
+}
+
 // TestAWaitThatCostNothing: a sender without a CPU is behind its rate by that only if nothing else waits to leave, or to arrive.
 func TestAWaitThatCostNothing(t *testing.T) {
 	stream := offering(bulk(93, 0.2), result.Offered{TargetBitsPerSecond: 100e6, WaitSeconds: 0.2})
