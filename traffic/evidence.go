@@ -17,6 +17,7 @@ type evidence struct {
 	target         float64
 	due            float64 // as target, but of requests at random no more than were due
 	sent, received float64
+	beyond         bool    // more came than was sent in the window: it had waited before that
 	left           float64 // as sent, but of requests also those whose answer came too late, or never
 	asks           bool    // the sender waits for answers
 	inTurn         bool    // and each of its threads asks for no more than one at a time, which is a packet each way
@@ -101,6 +102,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		e.receiverWait = waitShare(receiver, w.Seconds-w.PathSeconds)
 	}
 	e.rates(load, sender, receiver)
+	e.beyond = moreThanSent(load, sender, receiver)
 	if e.target > 0 && e.target < reached*max(e.one, e.whole) { // the first of them leaves at once, and is no rate
 		return evidence{}, "at the rate asked for not one was due in the window, which must be longer"
 	}
@@ -170,6 +172,12 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 			e.left = max(e.left, leftRate(sender))
 		}
 	}
+}
+
+// moreThanSent tells whether more came by the second than was sent, and than an end's window may hold of what is sent at once.
+func moreThanSent(load result.Options, sender, receiver result.PairEnd) bool {
+	sent, came := float64(sender.Bytes)/sender.WindowSeconds, float64(receiver.Bytes)/receiver.WindowSeconds
+	return came > sent/reached+float64(max(atOnce(load, sender), load.Int("together")))/sender.WindowSeconds
 }
 
 // dueRate is how many requests a second were due in the window: at random it may be fewer than were asked for. It is known of our own engine,

@@ -112,3 +112,18 @@ func TestAnEndOfRequestsThatStoodStill(t *testing.T) {
 		}
 	}
 }
+
+// TestMoreThanWasSentIsNoRate: a stream's bytes, and a ping's answers, that waited before the window came count in it, and no rate of a
+// path is above what was sent.
+func TestMoreThanWasSentIsNoRate(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent, received float64 // Mbit/s
+		more           bool
+	}{"as much": {20, 20, false}, "half as much again": {20, 30, true}, "a burst more": {20, 20.1, false}} {
+		sender := offering(bulk(c.sent, 0.1), result.Offered{TargetBitsPerSecond: 20e6})
+		got := Judge(nil, sender, bulk(c.received, 0.1))
+		if got.Verdict != result.RateReached || strings.Contains(got.Says, "more than was sent") != c.more {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
