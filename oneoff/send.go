@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"windtunnel/result"
@@ -172,7 +173,7 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("reaching the receiver: %w; %s", err, says)
 	}
 	if err != nil {
-		return Outcome{}, fmt.Errorf("reaching the receiver: %w; is `windtunnel recv` running there, and may port %d pass?", err, s.Port)
+		return Outcome{}, fmt.Errorf("reaching the receiver: %w; %s", err, notReached(err, s.Port))
 	}
 	defer conn.Close()
 	s.wire = newWire(conn, longestReply)
@@ -197,6 +198,14 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 		return Outcome{}, ctx.Err()
 	}
 	return s.run(ctx, worker, start)
+}
+
+// notReached is what to look at where a receiver could not be connected to.
+func notReached(err error, port int) string {
+	if errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return "this host has no route there, or no address to come from: is the interface up, and has it one of that IP version?"
+	}
+	return fmt.Sprintf("is `windtunnel recv` running there, and may port %d pass?", port)
 }
 
 // mayPass asks for the data's port where it is the connection to it that failed, and not this host that had no socket for it.

@@ -73,3 +73,20 @@ func TestAnInterruptionIsHeardToTheEnd(t *testing.T) {
 		t.Error("the receiver was not told to stop")
 	}
 }
+
+// TestWhoHasNoWayIsToldThat, and not to look at a receiver that it cannot reach.
+func TestWhoHasNoWayIsToldThat(t *testing.T) {
+	refused := func(why syscall.Errno) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", why)}
+	}
+	for why, says := range map[syscall.Errno]string{
+		syscall.ENETUNREACH:   "no route there",
+		syscall.EADDRNOTAVAIL: "no route there",
+		syscall.ECONNREFUSED:  "is `windtunnel recv` running there",
+		syscall.EHOSTUNREACH:  "is `windtunnel recv` running there", // which a firewall may say, too
+	} {
+		if hint := notReached(refused(why), 5210); !strings.Contains(hint, says) {
+			t.Errorf("%v: %s", why, hint)
+		}
+	}
+}
