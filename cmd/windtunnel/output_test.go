@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -61,6 +62,31 @@ func TestAFailureIsAnObject(t *testing.T) {
 
 // TestASearchThatIsInterruptedAtOnceHasNoAnswer, and does not speak of one.
 func TestASearchThatIsInterruptedAtOnceHasNoAnswer(t *testing.T) {
+	var out bytes.Buffer
+	code, said := interruptedSearch(t, &out)
+	if code != exitInterrupted || strings.Contains(said, "best answer") || !strings.Contains(out.String(), `"what":"failed"`) {
+		t.Errorf("exit code %d: %s%s", code, said, out.String())
+	}
+}
+
+// TestAnInterruptionIsOneWhereNothingCanBeWritten, as where the terminal is gone that sent the SIGHUP.
+func TestAnInterruptionIsOneWhereNothingCanBeWritten(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	if code, said := interruptedSearch(t, full); code != exitInterrupted || !strings.Contains(said, "no space left on device") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
+// interruptedSearch is one that is, while it waits for a receiver's greeting.
+func interruptedSearch(t *testing.T, out io.Writer) (code int, says string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("skip: no interrupt can be sent there")
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -74,20 +100,13 @@ func TestASearchThatIsInterruptedAtOnceHasNoAnswer(t *testing.T) {
 	go func() {
 		if conn, err := l.Accept(); err == nil {
 			defer conn.Close()
-			if self.Signal(os.Interrupt) != nil { // there is none on Windows
-				return
-			}
+			_ = self.Signal(os.Interrupt)
 			_, _ = conn.Read(make([]byte, 1))
 		}
 	}()
-	var out, said bytes.Buffer
-	code := windtunnel([]string{"search", "127.0.0.1", "--json", "--max", "1Mbit/s", "--port", port}, nil, &out, &said)
-	if runtime.GOOS == "windows" {
-		t.Skip("skip: no interrupt can be sent there")
-	}
-	if code != exitInterrupted || strings.Contains(said.String(), "best answer") || !strings.Contains(out.String(), `"what":"failed"`) {
-		t.Errorf("exit code %d: %s%s", code, said.String(), out.String())
-	}
+	var said bytes.Buffer
+	code = windtunnel([]string{"search", "127.0.0.1", "--json", "--max", "1Mbit/s", "--port", port}, nil, out, &said)
+	return code, said.String()
 }
 
 // TestNoEscapesUnlessWanted, of reports and of live lines: not where NO_COLOR or a dumb terminal asks for none.

@@ -95,10 +95,10 @@ func (f *searchFlags) run(ctx context.Context, s streams, host string) error {
 		write = oneoff.WriteSearchJSON
 	}
 	shown := write(s.out, config, found)
-	if ctx.Err() != nil && shown == nil {
-		return coded{exitInterrupted, errors.New("interrupted; this is the best answer so far")}
+	if ctx.Err() != nil {
+		err = coded{exitInterrupted, errors.New("interrupted; this is the best answer so far")}
 	}
-	return ended(errors.Join(err, shown))
+	return unwritten(shown, err)
 }
 
 // noAnswer is of a search of which no trial has ended.
@@ -107,9 +107,7 @@ func (f *searchFlags) noAnswer(ctx context.Context, s streams, host string, err 
 		err = coded{exitInterrupted, errors.New("interrupted before any trial had ended")}
 	}
 	if f.json && err != nil {
-		if shown := oneoff.NewJSON(s.out, s.err).Failed(f.kind, host, err); shown != nil {
-			return failed(errors.Join(shown, err))
-		}
+		return unwritten(oneoff.NewJSON(s.out, s.err).Failed(f.kind, host, err), err)
 	}
 	return ended(err)
 }

@@ -110,13 +110,23 @@ func (f *sendFlags) run(ctx context.Context, s streams, host string) error {
 	} else {
 		shown = p.Failed(config.Kind, host, err)
 	}
-	if shown != nil {
-		return failed(errors.Join(shown, err))
-	}
 	if outcome.Usable() && ctx.Err() != nil {
-		return coded{exitInterrupted, errors.New("interrupted; this is what there is")}
+		err = coded{exitInterrupted, errors.New("interrupted; this is what there is")}
 	}
-	return ended(err)
+	return unwritten(shown, err)
+}
+
+// unwritten is how a command ends that failed or not, and whose result could be written or not. One that was interrupted was so all the same:
+// the terminal that is gone takes no more.
+func unwritten(shown, err error) error {
+	var c coded
+	switch {
+	case shown == nil:
+		return ended(err)
+	case errors.As(err, &c):
+		return coded{c.code, errors.Join(shown, err)}
+	}
+	return failed(errors.Join(shown, err))
 }
 
 // config reads the flags.
