@@ -9,8 +9,8 @@ import (
 // Control sets a socket's options before it listens or connects, as net.Dialer's does.
 type Control = func(network, address string, c syscall.RawConn) error
 
-// Dial connects n sockets, one at least, to an address, without keep-alives and MPTCP. All
-// but the first are under way together where the system allows it, so that many take no
+// Dial connects n sockets, one at least, to an address, without keep-alives and MPTCP. After
+// the first many are under way together where the system allows it, so that many take hardly
 // longer than a few on a path of long round trips. They are made in the caller's own
 // thread, which may be in another network namespace than the program's. Those made so far
 // stand beside an error.
