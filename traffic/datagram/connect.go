@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	"windtunnel/traffic"
@@ -15,8 +17,12 @@ import (
 const (
 	// handshakeTimeout bounds each step of a handshake where the context does not.
 	handshakeTimeout = 5 * time.Second
-	// openEvery is the time between two opening datagrams of a flow.
+	// openEvery is the time between two opening datagrams of a flow, at first.
 	openEvery = 50 * time.Millisecond
+	// openAtOnce is how many bytes of them leave at once, or one: what a queue on the way may hold.
+	openAtOnce = 16 << 10
+	// openSlowest bounds the time of a round in which the flows' datagrams leave in parts.
+	openSlowest = 1600 * time.Millisecond
 )
 
 // connect makes a sender: the receiver has agreed to the load, and a datagram of
@@ -89,7 +95,7 @@ func dialFlow(ctx context.Context, l load, to netip.AddrPort) (*net.UDPConn, err
 	return conn, nil
 }
 
-// open sends each flow's opening datagram until the receiver has them all.
+// open sends each flow's opening datagram until the receiver has them all. Those of many flows leave in parts, slower from round to round.
 func (s *session) open() error {
 	ready := make(chan error, 1)
 	go func() {
@@ -99,24 +105,40 @@ func (s *session) open() error {
 		}
 		ready <- err
 	}()
+	began := time.Now()
+	for every := openEvery; ; {
+		parts := s.openingParts()
+		pause := every / time.Duration(len(parts))
+		for _, part := range parts {
+			s.sendOpenings(part)
+			select {
+			case err := <-ready:
+				if err != nil {
+					return fmt.Errorf("waiting until the datagrams of all flows reach the receiver's UDP port %s: %w", s.conns[0].RemoteAddr(), err)
+				}
+				s.way = time.Since(began)
+				return nil
+			case <-time.After(pause):
+			}
+		}
+		if len(parts) > 1 {
+			every = min(2*every, openSlowest)
+		}
+	}
+}
+
+// openingParts are the flows in parts whose opening datagrams may leave at once, in a new order each time: a queue that is full drops those
+// that come last, and is not to drop the same ones again.
+func (s *session) openingParts() [][]int {
+	all := mathrand.Perm(len(s.conns))
+	return slices.Collect(slices.Chunk(all, max(1, openAtOnce/s.load.message)))
+}
+
+func (s *session) sendOpenings(flows []int) {
 	codec := headerFor(s.load.message, s.key)
 	b := template(s.load.message, nil)
-	tick := time.NewTicker(openEvery)
-	defer tick.Stop()
-	began := time.Now()
-	for {
-		for i, c := range s.conns {
-			codec.Put(b, Stamp{Flow: uint32(i), Mark: opening})
-			c.Write(b) // a refusal shows in that no answer comes
-		}
-		select {
-		case err := <-ready:
-			if err != nil {
-				return fmt.Errorf("waiting until the datagrams of all flows reach the receiver's UDP port %s: %w", s.conns[0].RemoteAddr(), err)
-			}
-			s.way = time.Since(began)
-			return nil
-		case <-tick.C:
-		}
+	for _, i := range flows {
+		codec.Put(b, Stamp{Flow: uint32(i), Mark: opening})
+		s.conns[i].Write(b) // a refusal shows in that no answer comes
 	}
 }
