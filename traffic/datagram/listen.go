@@ -2,6 +2,7 @@ package datagram
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -215,33 +216,41 @@ func bindFlow(l load, at net.UDPAddr) (*net.UDPConn, error) {
 	return c, nil
 }
 
-// awaitOpenings reads the sockets, in turn, until every flow has shown where it
-// comes from.
+// awaitOpenings reads the sockets, all at once, until every flow has shown where it
+// comes from. A socket that nobody reads fills, and drops those that come last.
 func (s *session) awaitOpenings(stop func() bool) error {
 	s.peers = make([]netip.AddrPort, s.load.flows)
 	began := time.Now()
-	until := began.Add(handshakeTimeout)
-	b := make([]byte, maxPayload)
-	for i, c := range s.conns {
-		left := (s.load.flows - i + len(s.conns) - 1) / len(s.conns)
-		for left > 0 {
-			if stop() || time.Now().After(until) {
-				return fmt.Errorf("%d flows have sent nothing", left)
-			}
-			c.SetReadDeadline(time.Now().Add(openEvery))
-			n, from, err := c.ReadFromUDPAddrPort(b)
-			if flow, ok := s.opened(b[:n]); err == nil && ok && flow%len(s.conns) == i && !s.peers[flow].IsValid() {
-				s.peers[flow] = from
-				left--
-				if s.way == 0 {
-					s.way = time.Since(began)
-				}
+	failed := make([]error, len(s.conns))
+	var all sync.WaitGroup
+	for i := range s.conns {
+		all.Go(func() { failed[i] = s.awaitAt(i, began, stop) })
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// awaitAt is awaitOpenings at one socket: its flows are those whose peers it notes.
+func (s *session) awaitAt(i int, began time.Time, stop func() bool) error {
+	c, b := s.conns[i], make([]byte, s.load.message+1) // one byte more tells a longer one
+	left := (s.load.flows - i + len(s.conns) - 1) / len(s.conns)
+	for left > 0 {
+		if stop() || time.Since(began) > handshakeTimeout {
+			return fmt.Errorf("%d flows have sent nothing", left)
+		}
+		c.SetReadDeadline(time.Now().Add(openEvery))
+		n, from, err := c.ReadFromUDPAddrPort(b)
+		if flow, ok := s.opened(b[:n]); err == nil && ok && flow%len(s.conns) == i && !s.peers[flow].IsValid() {
+			s.peers[flow] = from
+			left--
+			if i == 0 && s.way == 0 {
+				s.way = time.Since(began)
 			}
 		}
-		c.SetReadDeadline(time.Time{})
-		if s.load.flows == len(s.conns) { // flow i alone comes by socket i
-			pairUp(c, s.peers[i])
-		}
+	}
+	c.SetReadDeadline(time.Time{})
+	if s.load.flows == len(s.conns) { // flow i alone comes by socket i
+		pairUp(c, s.peers[i])
 	}
 	return nil
 }

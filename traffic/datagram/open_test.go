@@ -55,3 +55,42 @@ func drainNowAndThen(receiver *net.UDPConn, codec Codec, control net.Conn, flows
 	}
 	control.Write(note{what: noteReady}.encode())
 }
+
+// TestOpeningsOfManySockets: a receiver with many sockets reads them all at once. While it waited at one, the others' buffers were full of
+// the first datagrams that had come, and each then needed rounds of its own.
+func TestOpeningsOfManySockets(t *testing.T) {
+	l := load{message: 9000, flows: 512, threads: 16, dscp: -1}
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	sockets, err := bindThreads(l, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeConns(sockets)
+	to, from := &session{load: l, key: newKey(), conn: far, conns: sockets}, &session{load: l, conn: near}
+	from.key = to.key
+	for i := range l.flows {
+		c, err := net.DialUDP("udp4", nil, sockets[i%len(sockets)].LocalAddr().(*net.UDPAddr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		from.conns = append(from.conns, c)
+	}
+	awaited := make(chan error, 1)
+	go func() {
+		err := to.awaitOpenings(func() bool { return false })
+		far.Write(note{what: noteReady}.encode())
+		awaited <- err
+	}()
+	near.SetDeadline(time.Now().Add(2 * handshakeTimeout))
+	began := time.Now()
+	err = from.open()
+	if took := time.Since(began); err != nil || took > time.Second {
+		t.Errorf("%v, after %s", err, took)
+	}
+	if err := <-awaited; err != nil {
+		t.Error(err)
+	}
+}
