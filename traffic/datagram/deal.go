@@ -33,6 +33,11 @@ func (e *Engine) deal(flows []Flow, sockets map[*net.UDPConn]*socket) error {
 		}
 		e.ins[i] = in.add(f, e.config)
 	}
+	for _, i := range sends { // who sends by a socket, too, has no other name for its peer
+		if in := inlets[e.outs[i].socket]; in != nil {
+			in.paired = false
+		}
+	}
 	if err := e.dealSenders(sends); err != nil {
 		return err
 	}
@@ -121,6 +126,9 @@ type inlet struct {
 	byID     map[uint32]*tally
 	byPeer   map[netip.AddrPort]*tally
 	peers    map[netip.AddrPort]bool // who has sent intact datagrams, at most maxPeers
+	paired   bool                    // the socket is connected to the only flow's peer, whose datagrams nobody else can make
+	apart    bool                    // it was, until nothing came for a while
+	silences int                     // calls in turn that brought nothing
 }
 
 // maxPeers bounds what is remembered of senders.
@@ -161,6 +169,7 @@ func (in *inlet) add(f Flow, c Config) *tally {
 	}
 	if f.Source.IsValid() {
 		in.peers[unmapped(f.Source)] = true
+		in.paired = in.socket.connected && in.only != nil && (in.long != nil || in.short != nil)
 	}
 	in.byID[f.ID] = account
 	if f.ID < maxTable {

@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"syscall"
@@ -30,6 +31,61 @@ func pairUp(conn *net.UDPConn, peer netip.AddrPort) {
 			syscall.Syscall(unix.SYS_CONNECT, fd, uintptr(unsafe.Pointer(&to.bytes[0])), uintptr(to.size))
 		}
 	})
+}
+
+// apartAfter calls in turn that patience ended, the receiver hears everybody again until its sender's next datagram: a translator of
+// addresses on the way forgets who says nothing for a while (RFC 4787, section 4.3), and lets the next come from another port.
+const apartAfter = 5
+
+// silent notes a call that patience ended.
+func (in *inlet) silent() error {
+	if in.silences++; in.silences < apartAfter || !in.paired {
+		return nil
+	}
+	in.paired, in.apart = false, true
+	return in.socket.part()
+}
+
+// part lets a connected socket hear everybody. Where the system had chosen its port, it takes that away with the peer (__udp_disconnect in
+// net/ipv4/udp.c).
+func (s *socket) part() error {
+	local, err := unix.Getsockname(s.fd)
+	if err != nil {
+		return fmt.Errorf("asking for a socket's address: %w", err)
+	}
+	var nobody name // AF_UNSPEC
+	if _, _, e := syscall.Syscall(unix.SYS_CONNECT, uintptr(s.fd), uintptr(unsafe.Pointer(&nobody.bytes[0])), unix.SizeofSockaddrInet4); e != 0 {
+		return nil // it hears its peer, as before
+	}
+	s.connected = false
+	if now, err := unix.Getsockname(s.fd); err == nil && portOf(now) == 0 {
+		if err := unix.Bind(s.fd, local); err != nil {
+			return fmt.Errorf("taking a socket's port again: %w", err)
+		}
+	}
+	return nil
+}
+
+func portOf(a unix.Sockaddr) int {
+	switch a := a.(type) {
+	case *unix.SockaddrInet4:
+		return a.Port
+	case *unix.SockaddrInet6:
+		return a.Port
+	}
+	return 0
+}
+
+// rejoin connects the socket to whom an intact datagram came from.
+func (in *inlet) rejoin(from *name) {
+	in.apart = false
+	size := uintptr(unix.SizeofSockaddrInet4)
+	if in.socket.six {
+		size = unix.SizeofSockaddrInet6
+	}
+	_, _, e := syscall.Syscall(unix.SYS_CONNECT, uintptr(in.socket.fd), uintptr(unsafe.Pointer(&from.bytes[0])), size)
+	in.paired = e == 0
+	in.socket.connected = e == 0
 }
 
 // elsewhere tells whether the stack handed the socket its last datagram on another CPU than the caller's.

@@ -119,3 +119,58 @@ func TestTheStacksCPUIsKnown(t *testing.T) {
 	}()
 	<-done
 }
+
+// TestASenderThatComesFromElsewhere: a translator of addresses forgets who says nothing for a while, and gives the next datagram another port.
+// The receiver had been connected to the one before, and what came was lost to it.
+func TestASenderThatComesFromElsewhere(t *testing.T) {
+	in, out := paired(t)
+	to := in.LocalAddr().(*net.UDPAddr)
+	e := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}}, Flow{Conn: in, Role: traffic.Receive, Source: addressOf(out)})
+	e.Start()
+	datagram := make([]byte, 100)
+	say := func(from *net.UDPConn, seq uint64) {
+		t.Helper()
+		longHeader{testKey}.Put(datagram, Stamp{Seq: seq})
+		if _, err := from.Write(datagram); err != nil && !errors.Is(err, unix.ECONNREFUSED) { // of an earlier one
+			t.Error(err)
+		}
+	}
+	say(out, 0)
+	awaitPackets(t, e, 1)
+	var other *net.UDPConn
+	for seq := uint64(1); seq <= 2; seq++ {
+		time.Sleep(apartAfter*patience + patience)
+		var err error
+		if other, err = net.DialUDP("udp", nil, to); err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		other.Write([]byte("a stranger"))
+		for try := 0; try < 20 && e.Snapshot().Flows[0].Packets == seq; try++ { // this machine may hold the receiver up
+			say(other, seq)
+			time.Sleep(patience)
+		}
+		awaitPackets(t, e, seq+1)
+	}
+	if _, err := out.Write([]byte("a stranger")); err == nil {
+		_, err = out.Write([]byte("a stranger")) // the first one's answer is ICMP's
+		if !errors.Is(err, unix.ECONNREFUSED) {
+			t.Errorf("where the sender was it is still heard: %v", err)
+		}
+	}
+	if c := e.Snapshot().Flows[0]; c.Corrupt != 0 || c.Foreign != 2 || c.Lost != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestASocketThatIsSentByStaysConnected: datagrams flow both ways by it, and its sender names nobody.
+func TestASocketThatIsSentByStaysConnected(t *testing.T) {
+	in, out := paired(t)
+	e := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}},
+		Flow{Conn: in, Role: traffic.Receive, Source: addressOf(out)}, Flow{Conn: in, Role: traffic.Send, Peer: addressOf(out)})
+	for _, th := range e.threads {
+		if th.receive != nil && th.receive.inlets[0].paired {
+			t.Error("it would hear everybody after a while, and have nobody to send to")
+		}
+	}
+}

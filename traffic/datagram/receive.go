@@ -176,6 +176,9 @@ func (r *receiver) datagram(in *inlet, account *tally, b []byte, from *name, now
 	if !account.timed {
 		in.know(from)
 	}
+	if in.apart {
+		in.rejoin(from)
+	}
 	if s.Mark > r.mark {
 		first := s
 		if account.short {

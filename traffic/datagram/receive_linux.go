@@ -214,12 +214,13 @@ func (r *receiver) read(in *inlet, flags uintptr) (int, error) {
 		return 0, nil
 	case errno == unix.EAGAIN || broughtBack(errno):
 		k.swift.waited(r.engine.clock.now())
-		return 0, nil
+		return 0, in.silent()
 	default:
 		return 0, fmt.Errorf("receiving: %w", errno)
 	}
 	now := r.engine.clock.now()
 	k.swift.ended(now)
+	in.silences = 0
 	r.thread.latch.lock()
 	for i := range n {
 		size := int(k.headers[i].Length)
