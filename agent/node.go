@@ -22,7 +22,7 @@ import (
 
 const (
 	// resultPatience is how long after the window's end a worker may take to
-	// report: what a load takes to end its streams, and some.
+	// report: what a load takes to end its streams, and some (beside what it Lingers).
 	resultPatience = 3 * time.Second
 	// relayPatience is how long a worker may take to try a path or to get ready,
 	// by its own limits, and some (beside what a program of others needs, Begins).
@@ -305,7 +305,7 @@ func (n *node) relay(ctx context.Context, ask proto.Request) proto.Reply {
 	}
 	if ask.Do == proto.DoPrepare {
 		n.mu.Lock()
-		n.prepared[ask.Cell] = append(n.prepared[ask.Cell], preparedPair{w, ask.Pair, ask.Beside, ask.Order.Role, ask.Place})
+		n.prepared[ask.Cell] = append(n.prepared[ask.Cell], preparedPair{w, ask.Pair, ask.Beside, ask.Order.Role, ask.Place, Lingers(ask.Order.Kind, ask.Order.Load)})
 		n.mu.Unlock()
 	}
 	return reply

@@ -61,6 +61,18 @@ func Begins(kind string, load result.Options) (usual, most time.Duration) {
 	return 0, 0
 }
 
+// usualWait is for how long the ends of a load may wait for its last answers within what every worker and trial has to end.
+const usualWait = 1500 * time.Millisecond
+
+// Lingers is for how much longer than that the ends of a load may wait for its last answers; 0 of most.
+func Lingers(kind string, load result.Options) time.Duration {
+	k, _ := kinds.ByName(kind)
+	if l, is := k.(traffic.Lingerer); is {
+		return max(0, l.Lingers(load)-usualWait)
+	}
+	return 0
+}
+
 // readyWithin bounds how long an end of a load may take to be ready.
 func readyWithin(kind string, load result.Options) time.Duration {
 	_, most := Begins(kind, load)

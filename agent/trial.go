@@ -22,6 +22,8 @@ type preparedPair struct {
 	beside bool
 	role   traffic.Role
 	place  string
+	// lingers is for how much longer than others it may take to report.
+	lingers time.Duration
 }
 
 // readingTime is what reading all probes takes at most, about: of a trial alone that is over when its window opens, because it takes a CPU
@@ -125,7 +127,7 @@ func collect(ctx context.Context, prepared []preparedPair) ([]proto.WorkerEnd, m
 	var asking sync.WaitGroup
 	for i, w := range workers {
 		asking.Go(func() {
-			reply, err := w.ask(ctx, resultPatience, proto.Request{Do: proto.DoResult})
+			reply, err := w.ask(ctx, reportsWithin(prepared, w), proto.Request{Do: proto.DoResult})
 			samples[i] = reply.Machine
 			if ends[i] = reply.Ends; err != nil {
 				ends[i] = failedEnds(prepared, w, err)
@@ -140,6 +142,17 @@ func collect(ctx context.Context, prepared []preparedPair) ([]proto.WorkerEnd, m
 		}
 	}
 	return slices.Concat(ends...), machines
+}
+
+// reportsWithin bounds how long after the window's end a worker may take to report the ends that it holds.
+func reportsWithin(prepared []preparedPair, w *workerProcess) time.Duration {
+	longest := time.Duration(0)
+	for _, p := range prepared {
+		if p.worker == w {
+			longest = max(longest, p.lingers)
+		}
+	}
+	return resultPatience + longest
 }
 
 func failedEnds(prepared []preparedPair, w *workerProcess, err error) []proto.WorkerEnd {

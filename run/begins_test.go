@@ -71,3 +71,38 @@ func TestATrialWhoseEndsWereLate(t *testing.T) {
 		}
 	}
 }
+
+// TestATrialOutlastsTheWaitForItsAnswers: where answers are lost that are waited for long, the asking end goes on for as long after the window, and
+// a trial that was given up 4 s after it was excluded as not measured.
+func TestATrialOutlastsTheWaitForItsAnswers(t *testing.T) {
+	const text = `
+suite: waits
+asks: q
+nodes: {a: {}}
+traffic: %s
+cells:
+  x: {path: bridge, pairs: [{from: {container: s, on: a}, to: {container: r, on: a}}]}
+`
+	limits := map[string]time.Duration{}
+	for _, load := range []string{
+		"{kind: ping, protocol: udp}", "{kind: ping, protocol: udp, wait: 2s}", "{kind: ping, protocol: udp, wait: 20s}", "{kind: stream}",
+	} {
+		spec, err := scenario.Parse(fmt.Appendf(nil, text, load), "waits.yaml", Vocabulary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := MakePlan(spec, small, Settings{Budget: 2 * time.Minute, Precision: 0.05, Window: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits[load] = trialLimit(plan.Cells[0], result.Trial{WarmupSeconds: 0.2, WindowSeconds: 1})
+	}
+	plain := limits["{kind: stream}"]
+	for load, more := range map[string]time.Duration{
+		"{kind: ping, protocol: udp}": 0, "{kind: ping, protocol: udp, wait: 2s}": 1500 * time.Millisecond, "{kind: ping, protocol: udp, wait: 20s}": 28500 * time.Millisecond,
+	} {
+		if got := limits[load] - plain; got != more {
+			t.Errorf("a trial of %s may take %s longer than one of streams, not %s", load, got, more)
+		}
+	}
+}

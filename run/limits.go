@@ -39,7 +39,7 @@ func buildLimit(cell PlannedCell) time.Duration {
 
 // trialLimit bounds a trial, from its preparation on.
 func trialLimit(cell PlannedCell, t result.Trial) time.Duration {
-	return trialLength(t.WarmupSeconds, t.WindowSeconds) + trialPatience + cell.beginsWithin
+	return trialLength(t.WarmupSeconds, t.WindowSeconds) + trialPatience + cell.beginsWithin + cell.lingers
 }
 
 // tooLate is why a trial is not begun whose ends took so long to be ready: it would not end within its limit.

@@ -84,6 +84,7 @@ type PlannedCell struct {
 	// begins is what the program of others that sends takes to be ready, beginsWithin the most that it is given; 0: there is
 	// none, or it is as fast as our own.
 	begins, beginsWithin time.Duration
+	lingers              time.Duration // for how much longer than others its trials may go on after the window
 }
 
 // MakePlan lays the suite out. An error is the suite's or the settings' fault,
@@ -241,6 +242,7 @@ func (p Plan) lay(cell scenario.Cell, path datapath.Path, host Host, wire datapa
 	}
 	planned := PlannedCell{Record: record, Laid: laid, window: cell.Window}
 	planned.begins, planned.beginsWithin = agent.Begins(cell.Traffic, cell.Load)
+	planned.lingers = max(agent.Lingers(cell.Traffic, cell.Load), agent.Lingers(cell.Beside, cell.BesideLoad))
 	return planned, nil
 }
 
