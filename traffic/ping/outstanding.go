@@ -22,19 +22,28 @@ func (l load) remembered() (limit, size int) {
 	limit = (l.outstanding + l.flows - 1) / l.flows
 	size = limit
 	if l.udp && l.open() {
-		size += int(1.5 * l.rate / float64(l.flows) * l.wait.Seconds())
+		atLeast := min(lateBy*l.rate, rememberedLate)
+		size += int(max(1.5*l.rate*l.wait.Seconds(), atLeast) / float64(l.flows))
 	}
 	return limit, size
 }
 
+// How much longer than their wait requests are remembered at the least, so that a late answer is known as what it is: for so many seconds,
+// of up to so many over all flows, 8 MiB.
+const (
+	lateBy         = 10
+	rememberedLate = 1 << 18
+)
+
 // What has become of a request.
 const (
-	unused   uint8 = iota
-	due            // its time has come, the socket has not taken it yet
-	open           // sent, without an answer
-	answered       //
-	givenUp        // without an answer within the wait
-	refused        // the socket did not take it
+	unused    uint8 = iota // never asked
+	due                    // its time has come, the socket has not taken it yet
+	open                   // sent, without an answer
+	answered               //
+	givenUp                // without an answer within the wait
+	refused                // the socket did not take it
+	forgotten              // so long ago that nobody knows
 )
 
 // request is one request of a flow; times are nanotime's.
@@ -159,8 +168,11 @@ func (o *outstanding) answerNumbered(number, bits uint64) (r *request, was uint8
 	}
 	last := o.unsent - 1
 	back := (last - number) & bits
-	if back > last || o.next-1-(last-back) > o.mask {
+	if back > last {
 		return nil, unused
+	}
+	if o.next-1-(last-back) > o.mask {
+		return nil, forgotten
 	}
 	r = o.slot(last - back)
 	was = r.state

@@ -136,3 +136,42 @@ func TestLagIsCountedApart(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// TestAnAnswerThatIsLateByFarIsNotCorrupt: of a path that takes 3 s, and a rate of 1000 a second each waited for 0.1 s, all answers were told as
+// corrupt, and no request as answered: 512 were kept in mind.
+func TestAnAnswerThatIsLateByFarIsNotCorrupt(t *testing.T) {
+	l := load{shape: shape{message: 8, response: 8}, udp: true, rate: 1000, wait: 100 * time.Millisecond, flows: 1, threads: 1, outstanding: 200}
+	limit, size := l.remembered()
+	o := newOutstanding(limit, size)
+	const ms = int64(time.Millisecond)
+	ask := func(at int64) {
+		for o.giveUp(at-l.wait.Nanoseconds()) != nil {
+		}
+		if !o.ask(at) {
+			t.Fatalf("at %d ms no more can be asked", at/ms)
+		}
+	}
+	for i := range int64(3000) {
+		ask(i * ms)
+	}
+	if r, was := o.answerNumbered(0, ^uint64(0)); was != givenUp || r.intended != 0 {
+		t.Errorf("after 3 s a request is %d", was)
+	}
+	for i := int64(3000); i < 100_000; i++ {
+		ask(i * ms)
+	}
+	if r, was := o.answerNumbered(1, ^uint64(0)); r != nil || was != forgotten {
+		t.Errorf("after 100 s a request is %d", was)
+	}
+	if _, was := o.answerNumbered(100_000, ^uint64(0)); was != unused {
+		t.Errorf("one that was never asked is %d", was)
+	}
+	tally := newTally(l, plan{to: 1})
+	if tally.stray(0, forgotten); tally.corrupt+tally.duplicate != 0 {
+		t.Errorf("%d corrupt and %d duplicate answers to a request that is forgotten", tally.corrupt, tally.duplicate)
+	}
+	l.rate, l.flows = maxRate, 1
+	if _, size := l.remembered(); size > l.outstanding+int(1.5*l.rate*l.wait.Seconds()) {
+		t.Errorf("%d requests are kept in mind at the highest rate", size)
+	}
+}

@@ -91,7 +91,7 @@ func (t *tally) note(r *request, done int64, state uint8) {
 //go:nosplit
 func (t *tally) stray(now int64, was uint8) {
 	switch {
-	case now < t.plan.from || now >= t.plan.to:
+	case now < t.plan.from || now >= t.plan.to || was == forgotten: // which counted as lost
 	case was == answered:
 		t.duplicate++
 	default:
