@@ -177,6 +177,9 @@ func (e evidence) leaky() string {
 	if e.loss < lossy {
 		return ""
 	}
+	if e.asks { // what is late by more than anybody waits is not lost
+		return fmt.Sprintf("%s of the requests had no answer for as long as one was waited for: %s", percent(e.loss), e.ends())
+	}
 	return fmt.Sprintf("%s of the packets were lost on the way: %s", percent(e.loss), e.ends())
 }
 

@@ -593,3 +593,17 @@ func TestAStreamWhoseEndLacksItsCPU(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestsWithoutAnAnswerAreNotSurelyLost: of a path that takes longer than they are waited for nothing is lost, and that "56 % of the packets
+// were lost on the way" was said.
+func TestRequestsWithoutAnAnswerAreNotSurelyLost(t *testing.T) {
+	sender := offering(packets(0, 0.3), result.Offered{TargetPacketsPerSecond: 100})
+	within := uint64(40)
+	sender.Packets, sender.Arrived = 40, &result.Arrived{Expected: 200, Lost: 112, Late: 48, Within: &within}
+	sender.Latencies = map[string]result.Histogram{result.LatencyActual: {Count: 88}}
+	receiver := packets(0, 0.3)
+	receiver.Packets = 88
+	if got := Judge(nil, sender, receiver); got.Verdict != result.PathLimited || !strings.Contains(got.Says, "56 % of the requests had no answer") || strings.Contains(got.Says, "lost") {
+		t.Errorf("%+v", got)
+	}
+}
