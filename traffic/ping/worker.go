@@ -234,6 +234,12 @@ func (w *worker) judge(end result.PairEnd) error {
 	switch {
 	case end.Packets == 0 && w.load.open() && end.Arrived.Expected+end.Offered.Refused == 0:
 		return fmt.Errorf("no request was due in the window: at %g a second it must be longer", w.load.rate)
+	case !w.load.open() && end.Arrived.Expected+end.Offered.Refused == 0 && end.InWindow() == 0:
+		says := "no request left in the window: the one before it may have had no answer" // or this end no CPU
+		if w.load.udp {
+			says += fmt.Sprintf(", which is waited for for %s", w.load.wait)
+		}
+		return errors.New(says)
 	case end.Packets == 0 && end.Arrived.Late == 0 && end.InWindow() == 0:
 		return errors.New("no request was answered in the window")
 	case end.Arrived.Lost > 0 && !w.load.udp:
