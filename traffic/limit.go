@@ -380,22 +380,26 @@ func (e evidence) undrained() string {
 // receiverStood and senderStood: a stream's ends, and those of requests, wait for each other, so that one whose program is stopped keeps the
 // path from carrying.
 func (e evidence) receiverStood() string {
-	if !e.isCost(e.receiverStill, e.longer) || e.receiverStill < e.senderStill {
+	if !e.isCost(e.receiverStill, e.longer, e.rwnd) || e.receiverStill < e.senderStill {
 		return ""
 	}
 	return stillWords("receiver", e.receiverStill)
 }
 
 func (e evidence) senderStood() string {
-	if !e.isCost(e.senderStill, e.shorter) {
+	if !e.isCost(e.senderStill, e.shorter, 0) {
 		return ""
 	}
 	return stillWords("sender", e.senderStill)
 }
 
 // isCost tells whether an end that stood still for a share of the window, by more of which its own was longer than the other end's, is
-// what the traffic lacks: where a rate was asked for, half of that at least.
-func (e evidence) isCost(still, longer float64) bool {
+// what the traffic lacks: where a rate was asked for, half of that at least. It is none for as long as the path had something to
+// carry, where that is known: of what the ends' buffers held, but for a share closed, of the time in which the receiver's was full.
+func (e evidence) isCost(still, longer, closed float64) bool {
+	if e.underWay > 0 {
+		still = min(still, 1-e.underWay+min(closed, e.underWay))
+	}
 	switch {
 	case still == 0:
 		return false

@@ -127,3 +127,29 @@ func TestMoreThanWasSentIsNoRate(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEndThatStoodStillCostAPathNothing that had something to carry all the while, from the buffers of both ends.
+func TestAnEndThatStoodStillCostAPathNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		target           float64    // Mbit/s
+		underWay, closed float64    // s, of 2
+		stood            [2]float64 // s: the sender, the receiver
+		want             string
+	}{
+		"the sender":                        {0, 2, 0, [2]float64{0.6, 0}, result.PathLimited},
+		"for what it was silent":            {0, 1.5, 0, [2]float64{0.6, 0}, result.GeneratorLimited},
+		"the receiver":                      {0, 2, 0, [2]float64{0, 0.6}, result.PathLimited},
+		"for what its window was closed":    {0, 2, 0.5, [2]float64{0, 0.6}, result.ReceiverLimited},
+		"the sender of a rate":              {100, 2, 0, [2]float64{0.6, 0}, result.PathLimited},
+		"for half of what the rate lacks":   {100, 1.6, 0, [2]float64{0.6, 0}, result.GeneratorLimited},
+		"the receiver of a rate":            {100, 2, 0, [2]float64{0, 0.6}, result.PathLimited},
+		"and its window, for half of those": {100, 2, 0.4, [2]float64{0, 0.6}, result.ReceiverLimited},
+	} {
+		sender := offering(connected(bulk(70, 0.05), result.Connection{BusySeconds: c.underWay, RwndLimitedSeconds: c.closed}), result.Offered{TargetBitsPerSecond: c.target * 1e6})
+		receiver := bulk(70, 0.05)
+		sender.StoodSeconds, receiver.StoodSeconds = c.stood[0], c.stood[1]
+		if got := Judge(nil, sender, receiver); got.Verdict != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

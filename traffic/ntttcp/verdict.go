@@ -32,8 +32,8 @@ func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection
 	here.Threads, here.CPUSeconds, here.BusiestSeconds = atOnce(spent), spent.CPU.Seconds(), spent.Busiest().Seconds()
 	wait := spent.Wait.Seconds() * float64(here.Threads) / float64(max(1, spent.Threads)) // the mean thread's, as if there were so many
 	here.StoodSeconds = min(o.Stood.Seconds(), o.Seconds)
-	if full { // but for when this end stood still
-		there.Threads, there.CPUSeconds = 1, there.WindowSeconds-here.StoodSeconds
+	if full { // but for when this end stood still, and nothing was under way
+		there.Threads, there.CPUSeconds = 1, there.WindowSeconds-min(here.StoodSeconds, silence(held, o.Seconds))
 	}
 	sender, receiver := here, there
 	if t.Role == traffic.Receive {
@@ -55,6 +55,14 @@ func (t *Test) judge(o Outcome, spent traffic.CrewTime, held []result.Connection
 		receiver.Waited = &result.Wait{Seconds: wait}
 	}
 	return traffic.Judge(result.Options{"message": int64(t.Message)}, sender, receiver)
+}
+
+// silence is for how much of a window nothing was under way on a sender's connections, in seconds: all of it where that is not known.
+func silence(held []result.Connection, window float64) float64 {
+	if len(held) == 0 {
+		return window
+	}
+	return max(0, window-held[0].BusySeconds)
 }
 
 // atOnce is how many threads could be busy at once: connections that come late, a batch at a time, have more threads than there are CPUs.
