@@ -13,6 +13,7 @@ import (
 type untold struct {
 	threads int        // of its process: one, as iperf3 had before 3.16, or one a stream
 	drops   bool       // what is lost had no room in its socket
+	full    bool       // its connections had something under way all the time
 	waits   bool       // of the CPU time that it used as it sent an amount, some was a busy wait
 	own     *ownResult // one of ours tells all of that
 }
@@ -106,6 +107,14 @@ func (e End) shortest() float64 {
 	return least
 }
 
+// longest is the longest time of a stream at either of its ends, in seconds.
+func (e End) longest() (most float64) {
+	for _, s := range e.Streams {
+		most = max(most, s.Sent.Seconds, s.Received.Seconds)
+	}
+	return most
+}
+
 // judgement is a verdict that takes that for what the other end does not tell.
 type judgement func(untold) result.Limit
 
@@ -119,6 +128,9 @@ func (t *tally) sure(e End, own *ownResult, judge judgement) (limit result.Limit
 	switch {
 	case judge(untold{threads: many, drops: true}).Verdict != limit.Verdict:
 		says := "no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there"
+		return result.Limit{Says: says}, true
+	case judge(untold{threads: many, full: true}).Verdict != limit.Verdict:
+		says := fmt.Sprintf("no verdict: this end stood still for %.0f %% of the time, and the other one does not tell whether it had something to send meanwhile", 100*e.Stood.Seconds()/e.longest())
 		return result.Limit{Says: says}, true
 	case judge(untold{threads: many, waits: true}).Verdict != limit.Verdict:
 		says := fmt.Sprintf("no verdict: the other end used %.2f CPUs, and does not tell for how long of that it had nothing to send any more", e.Remote.Total/100)
@@ -168,6 +180,9 @@ func (t *tally) otherEnd(e End, end *result.PairEnd, sends bool, other untold) {
 		return
 	}
 	end.Threads, end.CPUSeconds = other.threads, e.Remote.Total/100*end.WindowSeconds
+	if other.full && sends && t.test.Protocol != UDP {
+		end.Connections = []result.Connection{{BusySeconds: end.WindowSeconds}}
+	}
 	if other.waits && sends {
 		end.CPUSeconds = max(0, end.CPUSeconds-t.test.waited(*end))
 	}

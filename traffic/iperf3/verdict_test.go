@@ -57,6 +57,10 @@ func (c ended) limit() result.Limit {
 		}
 	}
 	t.base = base
+	if c.stands > 0 { // which one of ours tells alone
+		threads := threadResult{Threads: 1, CPU: c.peerCPU / 100 * 2}
+		c.own = &ownResult{Stood: c.stands.Seconds(), Send: threads, Receive: threads}
+	}
 	peer := &results{Own: c.own}
 	if c.silent {
 		peer = nil
@@ -138,7 +142,8 @@ func TestLimitOfAnEndThatDidNotMove(t *testing.T) {
 	}{
 		"this end, which sends, stood still":      {ended{test: one, send: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stood: 600 * time.Millisecond}, result.GeneratorLimited, "sender's threads stood still for 30 %"},
 		"the other end, which receives, did":      {ended{test: one, send: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stands: 600 * time.Millisecond}, result.ReceiverLimited, "receiver's threads stood still for 30 %"},
-		"this end, which receives, did":           {ended{test: back, receive: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stood: 600 * time.Millisecond}, result.ReceiverLimited, "receiver's threads stood still"},
+		"this end, which receives, did":           {ended{test: back, receive: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stood: 600 * time.Millisecond}, "", "this end stood still for 30 % of the time, and the other one does not tell whether it had something to send meanwhile"},
+		"this end did, across its end":            {ended{test: Test{Parallel: 1, BitsPerSecond: 1e6, Reverse: true}, receive: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3, stood: 600 * time.Millisecond}, result.RateReached, "1.000 Mbit/s"},
 		"the other end, which sends, did":         {ended{test: back, receive: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stands: 600 * time.Millisecond}, result.GeneratorLimited, "sender's threads stood still"},
 		"more than all the time":                  {ended{test: back, receive: spent(1, time.Second), peerCPU: 60, sent: much, got: much, stands: time.Hour}, result.GeneratorLimited, "stood still for 100 %"},
 		"it did, and the rate was kept":           {ended{test: pacedTCP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3, stood: 600 * time.Millisecond}, result.RateReached, "1.000 Mbit/s"},
