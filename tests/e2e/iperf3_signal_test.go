@@ -92,6 +92,7 @@ func TestIperf3SaysWhoStoodStill(t *testing.T) {
 	for lines := bufio.NewScanner(out); lines.Scan(); said.WriteString(lines.Text() + "\n") {
 		if !stopped && strings.Contains(lines.Text(), `"event":"interval"`) {
 			stopped = true
+			time.Sleep(50 * time.Millisecond) // it waits for what is next, and does not write any more, which may take its time
 			cmd.Process.Signal(unix.SIGSTOP)
 			time.Sleep(time.Second)
 			cmd.Process.Signal(unix.SIGCONT)
