@@ -60,51 +60,11 @@ const (
 	mostWater = 512 << 10
 )
 
-// doze is how a receiver waits whose sender's CPU is the limit: it sleeps after each
-// call that did not fill, is not woken, and so acknowledges when it reads. It does so
-// while dozeLeast or more come in that time, since who sends less is not busy with
-// waking, and no more than one part in dozeRoom of the socket's buffer, so that the
-// sleep never is what closes the window.
-type doze struct {
-	call uintptr // bytes of a reading call at most
-	nap  time.Duration
-}
-
-const (
-	dozeLeast = 16 << 10
-	dozeRoom  = 8
-)
-
-// The two cases in which acknowledging at once takes what the sender needs, with the
-// lengths of calls and sleeps that let most arrive. In bulk with a stack of its own
-// the receiver's CPU is the limit, and a doze costs a fifth.
-//
-//   - The stack works on another CPU than the receiver, as between virtual devices it
-//     does on the sender's: a sixth more arrived.
-//   - The messages are small. With fewer acknowledgements to take the sender's queue
-//     fills, and messages are joined to packets there, instead of leaving by themselves,
-//     which is dearer: of 1390 bytes half as much again arrived, of 4 KiB as much.
-var (
-	dozeElsewhere = doze{receiveBufferSize, 20 * time.Microsecond}
-	dozeOfSmall   = doze{16 << 10, 70 * time.Microsecond}
-)
-
-// smallMessage is up to which size messages are small, bytes.
-const smallMessage = 2 << 10
-
-// doze is how the receiver dozes, if it should.
-func (t *thread) doze() (d doze, should bool) {
-	switch {
-	case t.small:
-		return dozeOfSmall, true
-	case traffic.StackElsewhere(int(t.flows[0].fd)):
-		return dozeElsewhere, true
-	}
-	return doze{}, false
-}
-
 // wait sets by the last burst what the receiver waits for and takes at once, and whether it dozes.
 func (t *thread) wait(took time.Duration, moved uint64) {
+	if t.small {
+		t.trial.note(t.dozes, took, moved)
+	}
 	t.call, t.dozes = t.least, false
 	if d, should := t.doze(); should {
 		asleep := int(float64(moved) * float64(d.nap) / float64(max(1, took)))

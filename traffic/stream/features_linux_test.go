@@ -358,27 +358,3 @@ func TestAReceiverOfManyTakesTheUsual(t *testing.T) {
 		t.Errorf("reads %d bytes at once", thread.buffer.size)
 	}
 }
-
-// TestAReceiverOfSmallMessagesDozes: it reads less at a time and sleeps, while enough comes for that, else it waits for
-// enough. One of large messages reads whatever fits; what it waits for goes by its CPU (the test above).
-func TestAReceiverOfSmallMessagesDozes(t *testing.T) {
-	for _, c := range []struct {
-		message, moved int // bytes; bytes in 1 ms
-		dozes          bool
-	}{{1390, 400_000, true}, {1390, 50_000, false}, {128 << 10, 400_000, false}} {
-		near, _ := connected(t, 1)
-		if err := near[0].SetReadBuffer(1 << 20); err != nil {
-			t.Fatal(err)
-		}
-		e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{Message: c.message})
-		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive))
-		if err != nil {
-			t.Fatal(err)
-		}
-		thread.wait(time.Millisecond, uint64(c.moved))
-		if thread.dozes != c.dozes || (thread.call < thread.least) != c.dozes || thread.small && (thread.water > 1) == c.dozes {
-			t.Errorf("%+v: dozes %v, reads %d of %d bytes, waits for %d", c, thread.dozes, thread.call, thread.least, thread.water)
-		}
-		thread.close()
-	}
-}

@@ -48,8 +48,9 @@ type thread struct {
 	least        uintptr // of it, however little comes; more up to the buffer
 	dozes        bool    // for nap, after each call that did not fill
 	nap          unix.Timespec
-	slept        bool    // paced: it slept before it looks at its buckets
-	poller       *poller // nil for one flow, and for paced ones
+	trial        dozeTrial // of small messages
+	slept        bool      // paced: it slept before it looks at its buckets
+	poller       *poller   // nil for one flow, and for paced ones
 	together     bool
 	silence      uint64        // calls in turn without a byte; 0: for ever
 	limit        time.Duration // the same in time

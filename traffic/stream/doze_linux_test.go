@@ -1,0 +1,74 @@
+package stream
+
+import (
+	"testing"
+	"time"
+
+	"windtunnel/traffic"
+)
+
+// TestAReceiverOfSmallMessagesDozes where more comes so: it reads less at a time and sleeps, while enough comes for that, else it waits for
+// enough. One of large messages reads whatever fits; what it waits for goes by its CPU (TestAReceiverWaitsWhereItsStackWorks).
+func TestAReceiverOfSmallMessagesDozes(t *testing.T) {
+	for _, c := range []struct {
+		message, moved int // bytes; bytes in 1 ms
+		gain           float64
+		dozes          bool
+	}{
+		{1390, 400_000, 1.5, true}, {1390, 400_000, 1, false}, {1390, 400_000, 0.9, false}, {1390, 50_000, 1.5, false}, {128 << 10, 400_000, 1.5, false},
+	} {
+		near, _ := connected(t, 1)
+		if err := near[0].SetReadBuffer(1 << 20); err != nil {
+			t.Fatal(err)
+		}
+		e := newTestEngine(t, flowsOf(near, traffic.Receive), Config{Message: c.message})
+		thread, err := newThread(e, traffic.Receive, e.of(traffic.Receive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		naps := 0
+		for range 3 * dozeTries {
+			came := float64(c.moved) * 20
+			if thread.dozes {
+				came *= c.gain
+				naps++
+			}
+			thread.wait(20*time.Millisecond, uint64(came))
+		}
+		if thread.dozes != c.dozes || (thread.call < thread.least) != c.dozes || thread.small && (thread.water > 1) == c.dozes {
+			t.Errorf("%+v: dozes %v, reads %d of %d bytes, waits for %d", c, thread.dozes, thread.call, thread.least, thread.water)
+		}
+		if tried := c.message == 1390 && c.moved == 400_000; tried && naps < dozeTries || !tried && naps > 0 {
+			t.Errorf("%+v: %d bursts of 27 were tried so", c, naps)
+		}
+		thread.close()
+	}
+}
+
+// TestADozeIsTriedByWholeBursts that follow each other, and their median counts: one in which somebody else had the CPU decides nothing.
+func TestADozeIsTriedByWholeBursts(t *testing.T) {
+	var d dozeTrial
+	if d.note(false, time.Millisecond, 1e6); d.dozes() {
+		t.Error("a short burst counts")
+	}
+	for try := range dozeTries {
+		if d.dozes() {
+			t.Fatalf("dozes before it was awake, try %d", try)
+		}
+		d.note(false, 20*time.Millisecond, 20e6)
+		if !d.dozes() {
+			t.Fatalf("try %d is none", try)
+		}
+		came := 24e6
+		if try < 4 {
+			came = 2e6
+		}
+		d.note(true, 20*time.Millisecond, uint64(came))
+	}
+	if !d.dozes() {
+		t.Errorf("%v are no gain", d.gains)
+	}
+	if d.note(false, 20*time.Millisecond, 90e6); !d.dozes() || len(d.gains) != dozeTries {
+		t.Error("what comes later changes it")
+	}
+}
