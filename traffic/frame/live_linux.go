@@ -200,6 +200,9 @@ func (l *live) work() error {
 		if err := l.call(foreverRepeat); err != nil {
 			return err
 		}
+		if !l.stopped.Load() { // by the leash: whoever had no CPU gets this one's, or the next call would go on as long
+			time.Sleep(leashed)
+		}
 	}
 	return nil
 }
