@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/icmptest"
 )
 
 // unrouted is a flow over loopback whose way to its peer a test takes away and gives back.
@@ -146,7 +147,7 @@ func TestASenderThatICMPTellsOfADatagramSendsOn(t *testing.T) {
 	peer := listenUDP(t)
 	defer peer.Close()
 	conn := dialUDP(t, peer)
-	message := prohibited(addressOf(conn), addressOf(peer))
+	message := icmptest.Prohibited(addressOf(conn), addressOf(peer))
 	s := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}}, Flow{Conn: conn, Role: traffic.Send}).threads[0].send
 	f := s.flows[0]
 	for i := range 3 {
@@ -197,7 +198,7 @@ func TestASenderOutlivesAPathThatGetsNarrow(t *testing.T) {
 
 // narrow is the ICMP message of a router whose next link takes no packet beyond 1000 bytes (RFC 1191, section 4).
 func narrow(from, to netip.AddrPort) []byte {
-	m := prohibited(from, to)
+	m := icmptest.Prohibited(from, to)
 	sum := uint32(^binary.BigEndian.Uint16(m[2:])) + 4 + 0xffff - 13 + 1000
 	m[1] = 4
 	binary.BigEndian.PutUint16(m[6:], 1000)

@@ -1,9 +1,7 @@
 package datagram
 
 import (
-	"encoding/binary"
 	"net"
-	"net/netip"
 	"os"
 	"runtime"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/icmptest"
 )
 
 // TestAReceiverWhoseSocketFailsEnds: it does not ask again and again, nor keep what it was answered each time.
@@ -51,7 +50,7 @@ func TestWhatICMPSaysEndsNoReceiver(t *testing.T) {
 	here := addressOf(conn)
 	e := newEngine(t, Config{Message: 100, Codec: longHeader{testKey}}, Flow{Conn: conn, Role: traffic.Receive})
 	e.Start()
-	if err := unix.Sendto(raw, prohibited(here, addressOf(peer)), 0, &unix.SockaddrInet4{Addr: here.Addr().As4()}); err != nil {
+	if err := unix.Sendto(raw, icmptest.Prohibited(here, addressOf(peer)), 0, &unix.SockaddrInet4{Addr: here.Addr().As4()}); err != nil {
 		t.Fatal(err)
 	}
 	datagram := make([]byte, 100)
@@ -64,28 +63,6 @@ func TestWhatICMPSaysEndsNoReceiver(t *testing.T) {
 	if got.Packets != 1 || e.Err() != nil {
 		t.Errorf("%+v, %v", got, e.Err())
 	}
-}
-
-// prohibited is the ICMP message that a filter does not let pass what was sent from one address to another (RFC 792, RFC 1812,
-// section 5.2.7.1).
-func prohibited(from, to netip.AddrPort) []byte {
-	m := make([]byte, 8+20+8)
-	m[0], m[1] = 3, 13
-	ip, udp := m[8:], m[28:]
-	ip[0], ip[9] = 0x45, unix.IPPROTO_UDP
-	binary.BigEndian.PutUint16(ip[2:], 28)
-	copy(ip[12:], from.Addr().AsSlice())
-	copy(ip[16:], to.Addr().AsSlice())
-	binary.BigEndian.PutUint16(udp, from.Port())
-	binary.BigEndian.PutUint16(udp[2:], to.Port())
-	binary.BigEndian.PutUint16(udp[4:], 8)
-	sum := uint32(0)
-	for i := 0; i < len(m); i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(m[i:]))
-	}
-	sum = sum&0xffff + sum>>16
-	binary.BigEndian.PutUint16(m[2:], ^uint16(sum+sum>>16))
-	return m
 }
 
 // TestDropsOfAClosedSocket are what they were, whoever has the number of its descriptor then.

@@ -84,7 +84,7 @@ func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error
 			if b.retreat(errno) {
 				continue
 			}
-			if told || errno == unix.ECONNREFUSED || !broughtBack(errno) && !isNoWay(errno) {
+			if told || errno == unix.ECONNREFUSED || !broughtBack(errno) && !traffic.NoWay(errno) {
 				return sent, calls, refused, explain(errno)
 			}
 			told = true
@@ -164,18 +164,9 @@ func (b *batch) how() (method, why string) {
 	return methodSendmmsg, why
 }
 
-// isNoWay tells that the system has no way to the peer, or that ICMP said so.
-func isNoWay(errno syscall.Errno) bool {
-	switch errno {
-	case unix.ENETDOWN, unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EHOSTDOWN, unix.ENONET:
-		return true
-	}
-	return false
-}
-
 // explain says what a send's error means.
 func explain(errno syscall.Errno) error {
-	if isNoWay(errno) {
+	if traffic.NoWay(errno) {
 		return noWay{errno}
 	}
 	switch errno {

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic"
 )
 
 // The methods of this file are hot. They are nosplit, so that the scheduler's
@@ -248,7 +250,7 @@ func (g *pinger) leave(f *flow) {
 //go:nosplit
 func (g *pinger) without(f *flow, e syscall.Errno) syscall.Errno {
 	switch {
-	case !isNoWay(e):
+	case !traffic.NoWay(e):
 		return e
 	case g.arrivals != nil:
 		g.turnAway(f)

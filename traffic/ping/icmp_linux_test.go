@@ -1,7 +1,6 @@
 package ping
 
 import (
-	"encoding/binary"
 	"errors"
 	"net"
 	"net/netip"
@@ -12,28 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"windtunnel/result"
+	"windtunnel/traffic/icmptest"
 )
-
-// prohibited is what a packet filter on the way says of a datagram that it lets not pass (RFC 1812, section 5.2.7.1), from what that had in it.
-func prohibited(from, to netip.AddrPort) []byte {
-	m := make([]byte, 8+20+8)
-	m[0], m[1] = 3, 13
-	ip, udp := m[8:], m[28:]
-	ip[0], ip[9] = 0x45, unix.IPPROTO_UDP
-	binary.BigEndian.PutUint16(ip[2:], 28)
-	copy(ip[12:], from.Addr().AsSlice())
-	copy(ip[16:], to.Addr().AsSlice())
-	binary.BigEndian.PutUint16(udp, from.Port())
-	binary.BigEndian.PutUint16(udp[2:], to.Port())
-	binary.BigEndian.PutUint16(udp[4:], 8)
-	sum := uint32(0)
-	for i := 0; i < len(m); i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(m[i:]))
-	}
-	sum = sum&0xffff + sum>>16
-	binary.BigEndian.PutUint16(m[2:], ^uint16(sum+sum>>16))
-	return m
-}
 
 // TestWhatICMPSaysOfADatagramEndsNothing: a path that is narrower than a request of 1400 bytes says so by ICMP, once to each socket, and what
 // leaves then is cut. It ended the test at once with "message too long".
@@ -55,7 +34,7 @@ func TestWhatICMPSaysOfADatagramEndsNothing(t *testing.T) {
 				when := soon(ample)
 				over := time.AfterFunc(time.Until(when.Start)+ample/2, func() {
 					for range 10 {
-						for _, m := range [][]byte{prohibited(near, far), prohibited(far, near)} {
+						for _, m := range [][]byte{icmptest.Prohibited(near, far), icmptest.Prohibited(far, near)} {
 							if err := unix.Sendto(icmp, m, 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 								t.Error(err)
 							}

@@ -136,17 +136,6 @@ func (l load) finish(fd int) error {
 	return nil
 }
 
-// isNoWay tells that the system has no way to the peer.
-//
-//go:nosplit
-func isNoWay(e syscall.Errno) bool {
-	switch e {
-	case unix.ENETDOWN, unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EHOSTDOWN, unix.ENONET:
-		return true
-	}
-	return false
-}
-
 // ofADatagram tells an error that may be ICMP's word of one datagram: of a path that is narrower than it (EMSGSIZE), which the kernel
 // tells once and cuts what leaves then, of a filter, or a way that is gone (icmp_err_convert in net/ipv4/icmp.c, icmpv6_err_convert in
 // net/ipv6/icmp.c). That nobody has the port is another thing.
@@ -157,7 +146,7 @@ func ofADatagram(e syscall.Errno) bool {
 	case unix.EMSGSIZE, unix.ENOPROTOOPT, unix.EACCES, unix.EPROTO:
 		return true
 	}
-	return isNoWay(e)
+	return traffic.NoWay(e)
 }
 
 func closeAll(fds []int) {
