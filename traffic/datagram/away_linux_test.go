@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"runtime"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"windtunnel/traffic"
 	"windtunnel/traffic/icmptest"
+	"windtunnel/traffic/nstest"
 )
 
 // unrouted is a flow over loopback whose way to its peer a test takes away and gives back.
@@ -168,7 +168,11 @@ func TestASenderThatICMPTellsOfADatagramSendsOn(t *testing.T) {
 
 // A path whose MTU falls below the datagrams says so by ICMP, and what leaves then is cut: the sender ended, with "message too long".
 func TestASenderOutlivesAPathThatGetsNarrow(t *testing.T) {
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
+		if err := loopbackUp(); err != nil {
+			t.Error(err)
+			return
+		}
 		icmp, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 		if err != nil {
 			t.Error(err)
@@ -206,30 +210,16 @@ func narrow(from, to netip.AddrPort) []byte {
 	return m
 }
 
-// inNamespace runs a test on a thread with a network namespace of its own, which has a loopback and ends with it.
-func inNamespace(t *testing.T, do func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // never unlocked
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			t.Logf("skip: needs root, to make a namespace: %v", err)
-			return
-		}
-		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer unix.Close(fd)
-		lo, _ := unix.NewIfreq("lo")
-		lo.SetUint16(unix.IFF_UP)
-		if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
-			t.Error(err)
-			return
-		}
-		do()
-	}()
-	<-done
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }

@@ -10,12 +10,14 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic/nstest"
 )
 
 // A device that went down for a while ended a sender by AF_PACKET, with "network is down".
 func TestAPacketSocketOutlivesADeviceThatGoesDown(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		link, err := netlink.LinkByName("lo")
 		if err == nil {
 			err = netlink.LinkSetUp(link)
@@ -63,7 +65,7 @@ func TestAPacketSocketOutlivesADeviceThatGoesDown(t *testing.T) {
 // TestAPacketSocketTellsOfALoweredMTU: the system's own words, "message too long", do not say of what.
 func TestAPacketSocketTellsOfALoweredMTU(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		link, err := netlink.LinkByName("lo")
 		if err == nil {
 			err = errors.Join(netlink.LinkSetUp(link), netlink.LinkSetMTU(link, 500))
@@ -130,7 +132,7 @@ func sendLive(t *testing.T, l *live, frames uint32) time.Duration {
 // busy; and of a device that was deleted nothing was said but that the receiver was silent.
 func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		l, link, _, free, err := liveAtVeth()
 		if err != nil {
 			t.Error(err)
@@ -179,7 +181,7 @@ func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 // there: all were refused from then on, and the sender was called the limit.
 func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		l, _, shut, free, err := liveAtVeth()
 		if err != nil {
 			t.Error(err)
@@ -215,7 +217,7 @@ func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
 // Live frames that no longer fit their interface's MTU were all refused, and the window's rate was told as the path's.
 func TestLiveFramesTellOfALoweredMTU(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		l, link, _, free, err := liveAtVeth()
 		if err != nil {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"windtunnel/traffic"
+	"windtunnel/traffic/nstest"
 )
 
 // TestFramesForADeviceThatIsDownAreRefused, and for one that is gone: none is sent.
@@ -16,7 +17,7 @@ func TestFramesForADeviceThatIsDownAreRefused(t *testing.T) {
 	needsRoot(t)
 	for name, take := range map[string]func(netlink.Link) error{"down": netlink.LinkSetDown, "gone": netlink.LinkDel} {
 		t.Run(name, func(t *testing.T) {
-			inNamespace(t, func() {
+			nstest.Inside(t, func() {
 				if _, err := linkLocal("near"); err != nil {
 					t.Error(err)
 					return
@@ -56,7 +57,7 @@ func TestFramesForADeviceThatIsDownAreRefused(t *testing.T) {
 // TestAPacketSinkOutlivesItsLinksFall: what comes when the device is up again is counted.
 func TestAPacketSinkOutlivesItsLinksFall(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		lo, err := netlink.LinkByName("lo")
 		if err == nil {
 			err = netlink.LinkSetUp(lo)

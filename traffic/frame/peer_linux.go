@@ -32,8 +32,9 @@ func peerOf(d device) (*netlink.LinkAttrs, error) {
 
 // openPeer lets a veth's peer take live frames, by a program at its XDP that passes everything on, and returns what takes that
 // away. A veth drops each of them unless its peer has a NAPI, and says it has: XDP attached natively, or GRO switched on while
-// both were up (veth_xdp_xmit, veth_set_features and veth_open in drivers/net/veth.c). A process that is killed by force leaves nothing, as it would leave GRO on: the program's link ends with it.
-// As long as it is there the veth itself has no segmentation offload (veth_xdp_set takes it from the peer of a device with XDP).
+// both were up (veth_xdp_xmit, veth_set_features and veth_open in drivers/net/veth.c). A process that is killed by force leaves
+// nothing, as it would leave GRO on: the program's link ends with it. As long as it is there the veth itself has no segmentation
+// offload (veth_xdp_set takes it from the peer of a device with XDP).
 func openPeer(d device) (restore func() error, err error) {
 	peer, err := peerOf(d)
 	if err != nil {

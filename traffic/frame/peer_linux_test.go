@@ -7,13 +7,14 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"windtunnel/ethtool"
+	"windtunnel/traffic/nstest"
 )
 
 // TestAnOpenedPeerHasItsSettings: what lets a veth's other end take live frames must go with the process, kill -9 included, and
 // a feature that was switched on stays.
 func TestAnOpenedPeerHasItsSettings(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		one, err := linkLocal("one") // and one-peer
 		if err != nil {
 			t.Error(err)
@@ -66,7 +67,7 @@ func TestAPeerIsOpenedOnlyWhereItHelps(t *testing.T) {
 	for name, size := range map[string]int{"too large": 8000, "lost on the way": 64} {
 		ln := testListener(t)
 		session := joinTo(t, ln)
-		inNamespace(t, func() {
+		nstest.Inside(t, func() {
 			l := load{sizes: mix{size}, flows: 1, threads: 1}
 			if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "one", MTU: 9000}, PeerName: "two"}); err != nil {
 				t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"windtunnel/ethtool"
+	"windtunnel/traffic/nstest"
 )
 
 // TestTheSinkIsAtTheDriversXDPAtAnyMTU: where the MTU is beyond a page, a veth takes programs alone that know of frames in pieces.
@@ -15,7 +16,7 @@ func TestTheSinkIsAtTheDriversXDPAtAnyMTU(t *testing.T) {
 	needsRoot(t)
 	for _, mtu := range []int{1500, 9000} {
 		for _, how := range []string{auto, byXDP} {
-			inNamespace(t, func() {
+			nstest.Inside(t, func() {
 				if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "one", MTU: mtu}, PeerName: "two"}); err != nil {
 					t.Error(err)
 					return
@@ -68,7 +69,7 @@ func TestProgramCountsFramesInPieces(t *testing.T) {
 // (veth_set_features and veth_open in drivers/net/veth.c), and then nothing was tried, as "it has GRO on already".
 func TestAPeerIsOpenedThoughItsGROIsOn(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		one, err := lateGRO()
 		if err != nil {
 			t.Error(err)

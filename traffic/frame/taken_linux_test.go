@@ -11,13 +11,14 @@ import (
 
 	"windtunnel/result"
 	"windtunnel/traffic"
+	"windtunnel/traffic/nstest"
 )
 
 // TestWhoeverHasTheXDPIsToldOf: it is not the driver that has no room for a second program.
 func TestWhoeverHasTheXDPIsToldOf(t *testing.T) {
 	needsRoot(t)
 	for _, mode := range []link.XDPAttachFlags{link.XDPGenericMode, link.XDPDriverMode} {
-		inNamespace(t, func() {
+		nstest.Inside(t, func() {
 			one, err := vethWithAddress("192.0.2.1/24")
 			if err != nil {
 				t.Error(err)

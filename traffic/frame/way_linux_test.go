@@ -8,12 +8,14 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"windtunnel/traffic/nstest"
 )
 
 // TestLinkLocal: an address that is at two interfaces is the one of its zone, by name or number.
 func TestLinkLocal(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		for _, name := range []string{"one", "two"} {
 			if _, err := linkLocal(name); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -76,7 +78,7 @@ func linkLocal(name string) (netlink.Link, error) {
 // receiver's.
 func TestAGatewayOfTheOtherFamily(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		one, err := linkLocal("one")
 		if err != nil {
 			t.Error(err)

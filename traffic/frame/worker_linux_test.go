@@ -1,17 +1,16 @@
 package frame
 
 import (
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"windtunnel/result"
 	"windtunnel/traffic"
+	"windtunnel/traffic/nstest"
 )
 
 // TestOverLoopback sends to this host itself: the device takes no live frames, so
@@ -110,7 +109,7 @@ func runWorker(t *testing.T, w traffic.Worker, when traffic.Schedule) result.Pai
 // TestClsactCounts: the older way to tc, as on kernels before 6.6.
 func TestClsactCounts(t *testing.T) {
 	needsRoot(t)
-	inNamespace(t, func() {
+	nstest.Inside(t, func() {
 		s := &bpfSink{how: byTC}
 		if err := s.load(expected{session: 1, flows: 1, sizes: mix{64}}, true, whole); err != nil {
 			t.Error(err)
@@ -129,22 +128,6 @@ func TestClsactCounts(t *testing.T) {
 			t.Error("detaching what has gone:", err)
 		}
 	})
-}
-
-// inNamespace runs a test on a thread with a network namespace of its own, which ends with it.
-func inNamespace(t *testing.T, do func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // never unlocked
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			t.Error(err)
-			return
-		}
-		do()
-	}()
-	<-done
 }
 
 func TestRefusals(t *testing.T) {
