@@ -62,7 +62,7 @@ const says = "Between two network namespaces, a CPU each; all tools send message
 	"Without segmentation offload every datagram leaves by itself; a receiver that takes aggregates (UDP_GRO), as ours does, may. Ours tries in the warm-up whether more comes where it polls (the option poll: auto, which one-off use has), and polls in the window where more does; sockperf's own (--nonblocked) got less than half of what it gets as it is, and the others have none. Transactions are the requests that the responder's sockets got, of 1 byte (sockperf: 14, its least), one after the other, in blocking calls. " +
 	"Frames are of 64 bytes with FCS, counted by the sink; the bare loop redirects one constant frame in XDP live-frame mode into a program that drops and counts. " +
 	"The windows are %s long. A trial in which other programs used more than %.0f %% of the CPUs is repeated, as is one in which, right before its window or right after it, " +
-	"a line of cache took more than %d times as long from one CPU to the other as usual: then a hypervisor has moved them apart. Where they stay so for %s, that is usual from then on; the last table has what a line took."
+	"a line of cache took more than %d times as long from one CPU to the other as usual: then a hypervisor has moved them apart. Where they stay so for %s, that is usual from then on, and a round some of whose trials were before it is left out, as one of two machines, unless there were as many of those already as rounds may be; the last table has what a line took."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	tools, err := peers.Find(ctx)
@@ -88,7 +88,7 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 			fmt.Fprintln(stdout, c.Row())
 		}
 		section.Comparisons = append(section.Comparisons, rows...)
-		section.Where += lines(setup.name, t.far)
+		section.Where += lines(setup.name, t)
 	}
 	if len(section.Comparisons) == 0 {
 		return fmt.Errorf("no setup's name has %q in it", s.only)
@@ -111,26 +111,33 @@ func (setup setup) compare(ctx context.Context, s settings, tools []peers.Tool, 
 		return nil, errors.New("no peer is here that can do it")
 	}
 	t := newTable(setup, programs[1:])
-	for round := 0; round < s.rounds || round < s.most && !bench.Decided(t.rows()); round++ {
+	for round := 0; round < s.rounds || round < s.most && !bench.Decided(t.rows()); {
 		in := t.running()
-		samples, err := w.Round(ctx, round, choose(programs, in))
+		samples, err := w.Round(ctx, round+t.moved, choose(programs, in))
 		if err != nil {
 			return nil, err
 		}
 		for i, sample := range samples {
 			fmt.Fprintf(stderr, "%s, round %d: %s %.0f/s; %s\n", setup.name, round+1, programs[in[i]].Name, sample.PerSecond, sample)
 		}
+		if t.moved < s.most && wire.Moved(samples) {
+			t.moved++
+			fmt.Fprintf(stderr, "%s, round %d: the CPUs were moved meanwhile, so it is made again\n", setup.name, round+1)
+			continue
+		}
+		round++
 		t.add(in, samples)
 	}
 	return t, nil
 }
 
-const linesHead = "What a line of cache took from one CPU to the other at the trials that count, in ns:\n\n| setup | median | least | most |\n|---|---|---|---|\n"
+const linesHead = "What a line of cache took from one CPU to the other at the trials that count, in ns, and how many rounds were left out, as the CPUs were moved:\n\n" +
+	"| setup | median | least | most | left out |\n|---|---|---|---|---|\n"
 
 // lines is a row of how far the CPUs were from each other at a setup's trials.
-func lines(setup string, far []time.Duration) string {
-	sorted := slices.Sorted(slices.Values(far))
-	return fmt.Sprintf("| %s | %d | %d | %d |\n", setup, sorted[(len(sorted)-1)/2].Nanoseconds(), sorted[0].Nanoseconds(), sorted[len(sorted)-1].Nanoseconds())
+func lines(setup string, t *table) string {
+	sorted := slices.Sorted(slices.Values(t.far))
+	return fmt.Sprintf("| %s | %d | %d | %d | %d |\n", setup, sorted[(len(sorted)-1)/2].Nanoseconds(), sorted[0].Nanoseconds(), sorted[len(sorted)-1].Nanoseconds(), t.moved)
 }
 
 func choose(programs []wire.Program, in []int) (chosen []wire.Program) {
@@ -145,6 +152,7 @@ type table struct {
 	figures []figure
 	peers   int
 	far     []time.Duration // what a line of cache took at each trial
+	moved   int             // rounds that were of two machines, and do not count
 }
 
 func newTable(s setup, peers []wire.Program) *table {

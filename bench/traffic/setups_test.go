@@ -105,7 +105,7 @@ func TestRowsSayTheirLimit(t *testing.T) {
 // TestLines: the middle of an even number is the lower one of both.
 func TestLines(t *testing.T) {
 	const ns = time.Nanosecond
-	if got := lines("a setup", []time.Duration{60 * ns, 40 * ns, 200 * ns, 50 * ns}); got != "| a setup | 50 | 40 | 200 |\n" {
+	if got := lines("a setup", &table{far: []time.Duration{60 * ns, 40 * ns, 200 * ns, 50 * ns}, moved: 2}); got != "| a setup | 50 | 40 | 200 | 2 |\n" {
 		t.Errorf("%q", got)
 	}
 }

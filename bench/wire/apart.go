@@ -20,6 +20,9 @@ const (
 	// Apart is how many times as long as usual, by near, a line takes at the least between CPUs that are no longer near each other.
 	// Caches of their own and shared ones differ by 3 and more, and trials of the same by a third.
 	Apart = 2
+	// moved is how many times as long a line takes in one trial of a round as in another if the CPUs were moved between them: they are
+	// 5 and more of that on an AMD EPYC, while what trials of the same measure differs by 2 on an Intel Xeon.
+	moved = 3
 	// looks are how many of the last measurements tell what is usual: some minutes'.
 	looks = 64
 	// NearPatience is how long a trial waits for them to be near each other again, at most.
@@ -79,6 +82,21 @@ func (d *distance) await(ctx context.Context, patience, every time.Duration) err
 			return err
 		}
 	}
+}
+
+// Moved tells whether the trials of a round were of two machines, as the CPUs were near each other in some, and far in others: where they
+// stay so for longer than a trial waits, the rounds after it are of one again.
+func Moved(round []Sample) bool {
+	least, most := time.Duration(0), time.Duration(0)
+	for _, s := range round {
+		if s.Failed != nil || s.Far == 0 {
+			continue
+		}
+		if most = max(most, s.Far); least == 0 || s.Far < least {
+			least = s.Far
+		}
+	}
+	return most > moved*least
 }
 
 // handoff is how long a cache line takes from one CPU to another: two threads write it in turn.

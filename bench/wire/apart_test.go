@@ -90,6 +90,30 @@ func TestATrialWithTheCPUsApartIsRepeated(t *testing.T) {
 	}
 }
 
+// TestARoundOfTwoMachines is one whose trials cannot be compared; those of one that is apart all through can.
+func TestARoundOfTwoMachines(t *testing.T) {
+	for name, c := range map[string]struct {
+		far   []time.Duration
+		moved bool
+	}{
+		"near":                  {[]time.Duration{26, 31, 26}, false},
+		"apart":                 {[]time.Duration{170, 207, 290}, false},
+		"moved":                 {[]time.Duration{26, 170, 31}, true},
+		"one without a measure": {[]time.Duration{170, 0, 207}, false},
+		"a Xeon's":              {[]time.Duration{50, 105}, false},
+		"none":                  {},
+	} {
+		var round []Sample
+		for _, far := range c.far {
+			round = append(round, Sample{Far: far})
+		}
+		round = append(round, Sample{Far: 1, Failed: errors.New("hung")})
+		if got := Moved(round); got != c.moved {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestHandoff(t *testing.T) {
 	took, err := handoff(A.CPU, B.CPU)
 	if err != nil {
