@@ -2,15 +2,13 @@ package datagram
 
 import (
 	"math"
-	"math/bits"
-	"slices"
 
 	"windtunnel/traffic"
 )
 
 const (
-	// pollTurns are those of a trial, 160 ms of the warm-up.
-	pollTurns = 8
+	// pollPairs are those of a trial's turns, 160 ms of the warm-up.
+	pollPairs = 4
 	// leastPollGain is how many times as much has to come to a thread that polls: less is not worth its CPU time, nor surely seen.
 	leastPollGain = 1.05
 	// mostPollGain is more than waiting less can bring: whoever shows it had no CPU while it slept.
@@ -19,17 +17,15 @@ const (
 	mostPollLoss = 0.02
 )
 
-// pollTrial finds out in the warm-up whether more comes to a thread that polls: whether it does, the CPU and what serves its interrupts
-// decide, and nothing that can be asked. The thread goes either way by turns, each as long as it takes between two decisions.
+// pollTrial finds out in the warm-up whether more comes to a thread that polls. The thread goes either way by turns, each as long as it
+// takes between two decisions.
 type pollTrial struct {
-	turn   int // 0 to pollTurns-1, while it runs
-	begun  bool
-	over   bool
-	polls  bool                   // it has shown a gain
-	slept  [pollTurns / 2]float64 // bytes per second of its turns
-	polled [pollTurns / 2]float64
-	missed [2]turnNumbers // over the turns that slept, and that polled
-	before turnNumbers    // the flow's, up to the last turn
+	traffic.Turns
+	started bool // its first turn is under way, or has been
+	over    bool
+	polls   bool           // it has shown a gain
+	missed  [2]turnNumbers // over the turns that slept, and that polled
+	before  turnNumbers    // the flow's, up to the last turn
 }
 
 // turnNumbers are those of a flow: how many were expected, and have not come.
@@ -43,11 +39,7 @@ func (n *turnNumbers) add(from, to turnNumbers) {
 
 func (n turnNumbers) share() float64 { return float64(n.lost) / float64(max(1, n.expected)) }
 
-// pollsIn tells which way a turn goes: 0 1 1 0 1 0 0 1 (Thue and Morse), so that a rate which grows or falls meanwhile, even
-// with time squared, favours neither.
-func pollsIn(turn int) bool { return bits.OnesCount(uint(turn))%2 == 1 }
-
-func (t *pollTrial) running() bool { return t.begun && !t.over }
+func (t *pollTrial) running() bool { return t.started && !t.over }
 
 // end gives a trial up, as what has none.
 func (t *pollTrial) end() { t.over = true }
@@ -60,40 +52,28 @@ func (t *pollTrial) next(rate float64, now turnNumbers) bool {
 	switch {
 	case t.over:
 		return t.polls
-	case !t.begun:
-		t.begun = true
-		return pollsIn(0)
-	case pollsIn(t.turn):
-		t.polled[t.turn/2] = rate // each two turns go one way and the other
+	case !t.started:
+		t.started = true
+		return t.Other()
+	case t.Other():
 		t.missed[1].add(before, now)
 	default:
-		t.slept[t.turn/2] = rate
 		t.missed[0].add(before, now)
 	}
-	if t.turn++; t.turn < pollTurns {
-		return pollsIn(t.turn)
+	if t.Add(rate); !t.Over() {
+		return t.Other()
 	}
 	t.over = true
 	t.polls = t.gain() >= leastPollGain && t.missed[1].share() <= t.missed[0].share()+mostPollLoss
 	return t.polls
 }
 
-// gain is the median of what two turns in succession brought, by the one that polled and the one that slept, which a turn without a
-// CPU does not move far; 0 before the end, and where next to nothing came to one that slept.
+// gain is 0 where next to nothing came to one that slept, too.
 func (t *pollTrial) gain() float64 {
-	if t.turn < pollTurns {
-		return 0
+	if gain := t.Gain(); gain <= mostPollGain {
+		return gain
 	}
-	var ratios [pollTurns / 2]float64
-	for i := range ratios {
-		ratios[i] = t.polled[i] / max(1, t.slept[i])
-	}
-	slices.Sort(ratios[:])
-	gain := (ratios[pollTurns/4-1] + ratios[pollTurns/4]) / 2
-	if gain > mostPollGain {
-		return 0
-	}
-	return gain
+	return 0
 }
 
 // toPoll tells whether the thread is to poll until the next decision, where it may: what came was as fast as it goes, and the stack
@@ -114,8 +94,8 @@ func (r *receiver) toPoll(may bool, now int64) bool {
 		}
 		return false
 	}
-	if !t.over && !pollsIn(t.turn) && !d.few(r.config.Message) { // aggregates
-		if t.begun {
+	if !t.over && !t.Other() && !d.few(r.config.Message) { // aggregates
+		if t.started {
 			t.end()
 		}
 		return false
@@ -135,7 +115,7 @@ func (r *receiver) alone() bool { return traffic.HotThreads() == 1 }
 // newPollTrial is one that has no need to begin where it is not asked for, nor may where the machine has but one CPU, which everything
 // else needs, too. It is the machine's that count, not those that this process may use.
 func newPollTrial(c Config) pollTrial {
-	return pollTrial{over: c.Poll != pollAuto || !severalCPUs()}
+	return pollTrial{Turns: traffic.NewTurns(pollPairs), over: c.Poll != pollAuto || !severalCPUs()}
 }
 
 func severalCPUs() bool {

@@ -16,9 +16,10 @@ import (
 
 // tried is a trial whose turns brought what rate says, and which way each went.
 func tried(rate func(turn int, polls bool) float64, lost map[bool]uint64) (t pollTrial, polled []bool) {
+	t.Turns = traffic.NewTurns(pollPairs)
 	all := turnNumbers{777, 77}
 	polls := t.next(12345, all) // whatever came before it
-	for turn := range pollTurns {
+	for turn := range 2 * pollPairs {
 		polled = append(polled, polls)
 		all.expected, all.lost = all.expected+1000, all.lost+lost[polls]
 		polls = t.next(rate(turn, polls), all)
@@ -104,7 +105,7 @@ func TestAReceiverTriesToPoll(t *testing.T) {
 		}
 	}
 	polls := next(8000, 1)
-	for range pollTurns {
+	for range 2 * pollPairs {
 		if polls {
 			polls = next(900, 12) // what waited has been joined
 		} else {

@@ -2,9 +2,10 @@ package frame
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
+
+	"windtunnel/traffic"
 )
 
 // The waits after frames were refused of which a sender without a rate takes the better, ns. One that goes on keeps
@@ -48,22 +49,20 @@ func (e *engine) choosePause(ctx context.Context, c *course) error {
 		return nil
 	}
 	turn := share / time.Duration(2*turns)
-	waits, gains := []uint32{noPause, longPause}, []float64{}
-	for range turns {
-		rates := map[uint32]float64{}
-		for _, wait := range waits {
-			rate, err := e.taken(ctx, c, wait, turn)
-			if err != nil {
-				return err
-			}
-			rates[wait] = rate
+	trial := traffic.NewTurns(turns)
+	for !trial.Over() {
+		wait := uint32(longPause)
+		if trial.Other() {
+			wait = noPause
 		}
-		gains = append(gains, rates[noPause]-rates[longPause])
-		slices.Reverse(waits) // so that a rate that rises or falls favours neither
+		rate, err := e.taken(ctx, c, wait, turn)
+		if err != nil {
+			return err
+		}
+		trial.Add(rate)
 	}
-	slices.Sort(gains)
 	e.pause(longPause)
-	if gains[len(gains)/2] > 0 {
+	if trial.Gain() > 1 {
 		e.pause(noPause)
 	}
 	return nil
@@ -78,5 +77,5 @@ func (e *engine) taken(ctx context.Context, c *course, wait uint32, turn time.Du
 		return 0, err
 	}
 	after, _ := e.counts(warmUp)
-	return (float64(after) - float64(before)) / time.Since(began).Seconds(), nil // less than before: refused since
+	return max(0, float64(after)-float64(before)) / time.Since(began).Seconds(), nil // less than before: refused since
 }

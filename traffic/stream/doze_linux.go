@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"slices"
 	"time"
 
 	"windtunnel/traffic"
@@ -52,36 +51,28 @@ func (t *thread) doze() (d doze, should bool) {
 	return doze{}, false
 }
 
-// How a receiver of small messages finds out whether it should doze: a burst awake and one in which it dozes, in turn, nine times, which
-// takes a third of a second. More has to come by more than it varies, since a doze costs CPU time.
+// How a receiver of small messages finds out whether it should doze: bursts awake and bursts in which it dozes, by turns, which takes
+// a third of a second. More has to come by more than it varies, since a doze costs CPU time.
 const (
 	dozeTries = 9
 	dozeGain  = 1.05
 )
 
 // dozeTrial is that, of one thread.
-type dozeTrial struct {
-	awake float64   // bytes per second of the burst before, in which it did not doze; 0: it did
-	gains []float64 // of those in which it did, over the ones before them
-	worth bool      // with all of them: to go on so
-}
+type dozeTrial struct{ traffic.Turns }
+
+func newDozeTrial() dozeTrial { return dozeTrial{traffic.NewTurns(dozeTries)} }
 
 // note is told of each burst. Short ones, as a connection begins with, tell no rate.
 func (d *dozeTrial) note(dozed bool, took time.Duration, moved uint64) {
-	if took < burstTime/2 || len(d.gains) == dozeTries {
-		return
-	}
-	perSecond := float64(moved) / took.Seconds()
-	if !dozed {
-		d.awake = perSecond
-		return
-	}
-	d.gains, d.awake = append(d.gains, perSecond/max(1, d.awake)), 0
-	if len(d.gains) == dozeTries {
-		slices.Sort(d.gains)
-		d.worth = d.gains[dozeTries/2] >= dozeGain
+	switch {
+	case took < burstTime/2:
+	case dozed != d.Other(): // too little came for a doze
+		d.Again()
+	default:
+		d.Add(float64(moved) / took.Seconds())
 	}
 }
 
 // dozes tells whether the next burst is to be one.
-func (d *dozeTrial) dozes() bool { return d.worth || d.awake > 0 && len(d.gains) < dozeTries }
+func (d *dozeTrial) dozes() bool { return d.Other() || d.Gain() >= dozeGain }

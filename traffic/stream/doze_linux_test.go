@@ -45,30 +45,39 @@ func TestAReceiverOfSmallMessagesDozes(t *testing.T) {
 	}
 }
 
-// TestADozeIsTriedByWholeBursts that follow each other, and their median counts: one in which somebody else had the CPU decides nothing.
+// TestADozeIsTriedByWholeBursts, each beside one awake, and their median counts: one in which somebody else had the CPU decides nothing.
 func TestADozeIsTriedByWholeBursts(t *testing.T) {
-	var d dozeTrial
-	if d.note(false, time.Millisecond, 1e6); d.dozes() {
+	d := newDozeTrial()
+	if d.note(false, time.Millisecond, 1e6); d.Begun() {
 		t.Error("a short burst counts")
 	}
-	for try := range dozeTries {
+	tried := 0
+	for !d.Over() {
+		came := 20e6
 		if d.dozes() {
-			t.Fatalf("dozes before it was awake, try %d", try)
+			if tried++; tried > 4 {
+				came = 24e6
+			} else {
+				came = 2e6
+			}
 		}
-		d.note(false, 20*time.Millisecond, 20e6)
-		if !d.dozes() {
-			t.Fatalf("try %d is none", try)
-		}
-		came := 24e6
-		if try < 4 {
-			came = 2e6
-		}
-		d.note(true, 20*time.Millisecond, uint64(came))
+		d.note(d.dozes(), 20*time.Millisecond, uint64(came))
 	}
-	if !d.dozes() {
-		t.Errorf("%v are no gain", d.gains)
+	if !d.dozes() || tried != dozeTries {
+		t.Errorf("%d bursts, gain %g", tried, d.Gain())
 	}
-	if d.note(false, 20*time.Millisecond, 90e6); !d.dozes() || len(d.gains) != dozeTries {
+	if d.note(false, 20*time.Millisecond, 90e6); !d.dozes() {
 		t.Error("what comes later changes it")
+	}
+}
+
+// TestADozeThatCannotBe is compared with nothing: what was awake long ago is not beside it.
+func TestADozeThatCannotBe(t *testing.T) {
+	d := newDozeTrial()
+	for range 100 {
+		d.note(false, 20*time.Millisecond, 20e6) // whatever it says
+	}
+	if d.Over() || d.Begun() {
+		t.Errorf("%+v", d)
 	}
 }

@@ -65,7 +65,7 @@ func crewSize(threads, flows int) int { return min(threads, flows) }
 func holdHot(threads int) (release func()) { return traffic.HoldHot(threads) }
 
 func newThread(e *Engine, role traffic.Role, flows []*flow) (*thread, error) {
-	t := &thread{role: role, flows: flows, open: slices.Clone(flows), together: e.config.FailTogether, bound: 1, sendFlags: unix.MSG_NOSIGNAL}
+	t := &thread{role: role, flows: flows, open: slices.Clone(flows), together: e.config.FailTogether, bound: 1, sendFlags: unix.MSG_NOSIGNAL, trial: newDozeTrial()}
 	t.crew = &crew{threads: []*thread{t}} // until it joins a larger one
 	if e.config.Silence > 0 {
 		t.limit = e.config.Silence
