@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"windtunnel/result"
@@ -202,8 +201,8 @@ func (s *sending) measure(ctx context.Context) (Outcome, error) {
 
 // notReached is what to look at where a receiver could not be connected to.
 func notReached(err error, port int) string {
-	if errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EADDRNOTAVAIL) {
-		return "this host has no route there, or no address to come from: is the interface up, and has it one of that IP version?"
+	if says := traffic.NoRoute(err); says != "" {
+		return says
 	}
 	return fmt.Sprintf("is `windtunnel recv` running there, and may port %d pass?", port)
 }

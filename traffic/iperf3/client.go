@@ -1,6 +1,7 @@
 package iperf3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,11 +74,7 @@ func (c *client) run(ctx context.Context) error {
 
 // connect makes the control connection.
 func (c *client) connect(ctx context.Context) (*net.TCPConn, error) {
-	port := c.options.Port
-	if port == 0 {
-		port = DefaultPort
-	}
-	address := net.JoinHostPort(c.options.Host, strconv.Itoa(port))
+	address := net.JoinHostPort(c.options.Host, strconv.Itoa(c.port()))
 	local, err := c.local("tcp", 0)
 	if err != nil {
 		return nil, err
@@ -112,8 +109,13 @@ func (c *client) hint(err error) string {
 	if says := traffic.BadZone(c.options.Host); says != "" && c.options.BindDevice == "" {
 		return says
 	}
-	return "is an iperf3 server running there?"
+	if says := traffic.NoRoute(err); says != "" {
+		return says
+	}
+	return fmt.Sprintf("is an iperf3 server running there, and may port %d pass?", c.port())
 }
+
+func (c *client) port() int { return cmp.Or(c.options.Port, DefaultPort) }
 
 func (c *client) connectTimeout() time.Duration {
 	if c.options.ConnectTimeout > 0 {

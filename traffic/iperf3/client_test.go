@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -343,6 +345,23 @@ func TestNothingWasTried(t *testing.T) {
 		o.Host, o.Family, o.Bind = name, c.family, c.bind
 		if _, err := run(t, o); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "running there") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWhoHasNoRouteIsToldThat, and not to look for a server where it cannot go.
+func TestWhoHasNoRouteIsToldThat(t *testing.T) {
+	c := &client{options: Options{Host: "2001:db8::1", Port: 5202}}
+	for why, says := range map[syscall.Errno]string{
+		syscall.ENETUNREACH:   "has no route there",
+		syscall.ENETDOWN:      "is the interface up",
+		syscall.EADDRNOTAVAIL: "no address here to come from",
+		syscall.ECONNREFUSED:  "is an iperf3 server running there, and may port 5202 pass?",
+		syscall.EHOSTUNREACH:  "is an iperf3 server running there", // which a firewall may say, too
+	} {
+		err := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", why)}
+		if hint := c.hint(err); !strings.Contains(hint, says) || strings.Contains(hint, "server") != strings.Contains(says, "server") {
+			t.Errorf("%v: %s", why, hint)
 		}
 	}
 }
