@@ -183,6 +183,9 @@ func (c *client) agree(conn *net.TCPConn) error {
 	if err := c.control.sendJSON(p); err != nil {
 		return fmt.Errorf("sending the parameters: %w", err)
 	}
+	if c.options.Asked != nil {
+		c.options.Asked(c.about())
+	}
 	return c.control.expect(createStreams, answerTimeout)
 }
 

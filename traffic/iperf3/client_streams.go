@@ -145,14 +145,19 @@ func (c *client) awaitReply(conn net.Conn) error {
 
 // start is what the observer hears when all streams stand.
 func (c *client) start(m mover) Start {
+	s := c.about()
+	s.describe(c.streams, m)
+	return s
+}
+
+// about is what is known of it without streams.
+func (c *client) about() Start {
 	conn := c.control.conn
-	s := Start{
+	return Start{
 		Time: time.Now(), Host: c.options.Host, Port: int(addressOf(conn.RemoteAddr()).Port()), ClientVersion: Version,
 		Cookie: c.cookie.String(), ControlLocal: addressOf(conn.LocalAddr()), ControlRemote: addressOf(conn.RemoteAddr()),
 		ControlMSS: factsOf(conn).mss, Test: c.test,
 	}
-	s.describe(c.streams, m)
-	return s
 }
 
 func (s *Start) describe(streams []*dataStream, m mover) {

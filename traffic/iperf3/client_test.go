@@ -365,3 +365,29 @@ func TestWhoHasNoRouteIsToldThat(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusedClientKnowsWhomItAsked, if the server refuses when it knows what is asked for.
+func TestARefusedClientKnowsWhomItAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		play func(*scripted)
+		want int
+	}{
+		"what is asked for": {func(s *scripted) {
+			s.sendState(paramExchange)
+			s.receiveJSON(maxParameters, 5*time.Second)
+			s.sendError(ErrorAuth, 0)
+		}, 1},
+		"whoever it is": {func(s *scripted) { s.sendState(accessDenied) }, 0},
+	} {
+		var asked []Start
+		o := Options{Host: "127.0.0.1", Port: script(t, c.play), Asked: func(s Start) { asked = append(asked, s) }}
+		if _, err := run(t, o); err == nil || len(asked) != c.want {
+			t.Errorf("%s: %v, asked %+v", name, err, asked)
+		}
+		for _, s := range asked {
+			if s.Host != o.Host || s.Port != o.Port || len(s.Cookie) != 36 || s.Time.IsZero() || s.ControlMSS == 0 || s.Test.Protocol != TCP || len(s.Connections) > 0 {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+}

@@ -61,6 +61,10 @@ type Options struct {
 
 	CPUs           []int // hot threads are pinned here, in turn (-A n); empty: not pinned
 	ServerAffinity int   // the CPU asked of the server plus 1 (-A n,m); 0: none asked
+
+	// Asked is called once when the server has been told of the test, which it may still refuse: with all of a Start but what the
+	// streams tell; may be nil.
+	Asked func(Start)
 }
 
 // KeepAlive are the TCP keepalives of the control connection (--cntl-ka).

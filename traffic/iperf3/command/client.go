@@ -13,8 +13,9 @@ func (p *program) test(ctx context.Context) int {
 		return p.testJSON(ctx)
 	}
 	p.greet()
-	shown := &ended{Observer: newText(p.screen, p.output, unmarked)}
-	err := p.engine.run(ctx, p.client, p.traced(shown))
+	t := newText(p.screen, p.output, unmarked)
+	shown := &ended{Observer: t}
+	err := p.engine.run(ctx, p.telling(t.asked), p.traced(shown))
 	switch {
 	case errors.Is(err, iperf3.ErrInterrupted) || err != nil && ctx.Err() != nil:
 		p.screen.complain("%s", interrupted(ctx, "client"))
@@ -23,8 +24,15 @@ func (p *program) test(ctx context.Context) int {
 		p.screen.complain("error - %s", says(err))
 		return exitFailed
 	}
-	shown.Observer.(*text).done(shown.end)
+	t.done(shown.end)
 	return exitDone
+}
+
+// telling are the client's options, by which asked hears that the server was told of the test.
+func (p *program) telling(asked func(iperf3.Start)) iperf3.Options {
+	o := p.client
+	o.Asked = asked
+	return o
 }
 
 func unmarked() string { return "" }
@@ -43,7 +51,7 @@ func (e *ended) Ended(end iperf3.End) {
 func (p *program) testJSON(ctx context.Context) int {
 	r := newReport(p.screen, p.output, false)
 	r.about.Test.Title, r.about.Test.ExtraData = p.client.Title, p.client.ExtraData
-	err := p.engine.run(ctx, p.client, p.traced(r))
+	err := p.engine.run(ctx, p.telling(r.asked), p.traced(r))
 	switch {
 	case errors.Is(err, iperf3.ErrInterrupted) || err != nil && ctx.Err() != nil:
 		r.finish(interrupted(ctx, "client"))

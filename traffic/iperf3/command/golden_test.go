@@ -54,6 +54,9 @@ func compare(t *testing.T, file, got string) {
 func plays(s scene) engine {
 	return engine{run: func(_ context.Context, o iperf3.Options, to iperf3.Observer) error {
 		s.start.Test.Title, s.start.Test.ExtraData = o.Title, o.ExtraData
+		if s.start.Cookie != "" {
+			o.Asked(s.start)
+		}
 		return s.play(to)
 	}}
 }
@@ -94,7 +97,7 @@ func TestTextOfAClient(t *testing.T) {
 
 func TestTextOfAClientThatFailed(t *testing.T) {
 	golden(t, "refused", "-c 192.0.2.1", plays(scene{fails: errRefused}))
-	golden(t, "unauthorized", "-c 192.0.2.1", plays(scene{fails: &iperf3.ServerError{Number: iperf3.ErrorAuth}}))
+	golden(t, "unauthorized", "-c 192.0.2.1", plays(newScene(false, iperf3.TCP, forward, 1, turnedAway(&iperf3.ServerError{Number: iperf3.ErrorAuth}))))
 	golden(t, "busy", "-c 192.0.2.1", plays(scene{fails: iperf3.ErrAccessDenied}))
 	golden(t, "interrupted", "-c 192.0.2.1", plays(newScene(false, iperf3.TCP, forward, 1, cutShort(iperf3.ErrInterrupted))))
 	golden(t, "server-terminated", "-c 192.0.2.1 -R", plays(newScene(false, iperf3.TCP, reverse, 2, cutShort(iperf3.ErrServerTerminated))))
@@ -120,6 +123,7 @@ func TestJSONOfAClient(t *testing.T) {
 	golden(t, "json-udp-quiet", "-c 192.0.2.1 -t 2 -J -u -R", plays(newScene(false, iperf3.UDP, reverse, 1, quiet)))
 	golden(t, "json-udp-bidir", "-c 192.0.2.1 -t 2 -J -u --bidir", plays(newScene(false, iperf3.UDP, bidirectional, 1)))
 	golden(t, "json-refused", "-c 192.0.2.1 -J -T name", plays(scene{fails: errRefused}))
+	golden(t, "json-unauthorized", "-c 192.0.2.1 -J", plays(newScene(false, iperf3.TCP, forward, 1, turnedAway(&iperf3.ServerError{Number: iperf3.ErrorAuth}))))
 	golden(t, "json-interrupted", "-c 192.0.2.1 -J", plays(newScene(false, iperf3.TCP, forward, 1, cutShort(iperf3.ErrInterrupted))))
 }
 

@@ -39,10 +39,16 @@ func newReport(screen *screen, o output, server bool) *report {
 // streams (some 15 MB): hours of a stream, a few minutes of as many as there may be.
 const mostKept = 20_000
 
+// asked fills in what is known of start before the server has agreed.
+func (r *report) asked(s iperf3.Start) {
+	r.about = s
+	r.screen.warnOfFragments(s)
+	r.start = addAsked(startBefore(nil), s, true)
+}
+
 // Connected fills in start, and tells it.
 func (r *report) Connected(s iperf3.Start) {
 	r.about, r.begun = s, true
-	r.screen.warnOfFragments(s)
 	r.start = startTree(s)
 	r.event("start", r.start)
 }

@@ -46,7 +46,7 @@ func TestFragmentsAreWarnedOf(t *testing.T) {
 		play := newScene(c.server, iperf3.UDP, forward, 1)
 		play.start.Test.Length, play.start.Test.Duration = c.length, time.Second
 		var errs bytes.Buffer
-		newText(newScreen(io.Discard, &errs, output{}), output{}, unmarked).Connected(play.start)
+		newText(newScreen(io.Discard, &errs, output{}), output{}, unmarked).asked(play.start)
 		if warned := errs.String() == "warning: UDP block size 1449 exceeds TCP MSS 1448, may result in fragmentation / drops\n"; warned != c.warns {
 			t.Errorf("%+v: %q", c, errs.String())
 		}

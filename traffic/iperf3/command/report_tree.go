@@ -31,6 +31,15 @@ func startTree(s iperf3.Start) *object {
 	if s.Server && !udp {
 		addBuffers(o, s)
 	}
+	addAsked(o, s, !early)
+	if !s.Server || udp {
+		addBuffers(o, s)
+	}
+	return o.add("test_start", testTree(s.Test))
+}
+
+// addAsked adds who asked whom, which a client knows of a test that the server refuses, too.
+func addAsked(o *object, s iperf3.Start, rate bool) *object {
 	o.add("timestamp", (&object{}).add("time", s.Time.UTC().Format(rfc1123)).add("timesecs", s.Time.Unix()).add("timemillisecs", s.Time.UnixMilli()))
 	peer := "connecting_to"
 	if s.Server {
@@ -38,20 +47,16 @@ func startTree(s iperf3.Start) *object {
 	}
 	o.add(peer, (&object{}).add("host", s.Host).add("port", s.Port)).add("cookie", s.Cookie)
 	switch {
-	case udp:
+	case s.Test.Protocol == iperf3.UDP:
 	case s.Test.MSS > 0:
 		o.add("tcp_mss", s.Test.MSS)
 	default:
 		o.add("tcp_mss_default", s.ControlMSS)
 	}
-	if !early {
+	if rate {
 		o.add("target_bitrate", s.Test.BitsPerSecond)
 	}
-	o.add("fq_rate", s.Test.FQRate)
-	if !s.Server || udp {
-		addBuffers(o, s)
-	}
-	return o.add("test_start", testTree(s.Test))
+	return o.add("fq_rate", s.Test.FQRate)
 }
 
 func addBuffers(o *object, s iperf3.Start) {

@@ -15,10 +15,11 @@ type scene struct {
 	intervals []iperf3.Interval
 	end       *iperf3.End
 	fails     error
+	refused   bool // before its streams stood
 }
 
 func (s scene) play(to iperf3.Observer) error {
-	if s.start.Cookie != "" {
+	if s.start.Cookie != "" && !s.refused {
 		to.Connected(s.start)
 	}
 	for _, i := range s.intervals {
@@ -181,6 +182,11 @@ func cutShort(why error) func(*scene) {
 		}
 		s.fails = why
 	}
+}
+
+// turnedAway is a test that the server refuses when it knows what is asked for.
+func turnedAway(why error) func(*scene) {
+	return func(s *scene) { s.intervals, s.end, s.fails, s.refused = nil, nil, why, true }
 }
 
 // quiet takes away what happened to datagrams on the way.

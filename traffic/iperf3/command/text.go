@@ -43,11 +43,25 @@ func (t *text) printf(format string, args ...any) {
 
 // Connected shows who is connected with whom, and with -V what is asked for.
 func (t *text) Connected(s iperf3.Start) {
-	t.start = s
-	t.screen.warnOfFragments(s)
 	if s.Server && s.Test.GetServerOutput {
 		t.kept = &strings.Builder{}
 	}
+	if s.Server {
+		t.asked(s)
+	}
+	t.start = s
+	for _, c := range s.Connections {
+		t.printf("[%3d] local %s port %d connected to %s port %d\n", c.Socket, ip(c.Local), c.Local.Port(), ip(c.Remote), c.Remote.Port())
+	}
+	if t.output.verbose {
+		t.printf("%s", startingTest(s.Test))
+	}
+}
+
+// asked shows who asks whom: a client's server may still refuse, or its streams take a while.
+func (t *text) asked(s iperf3.Start) {
+	t.start = s
+	t.screen.warnOfFragments(s)
 	if t.output.verbose {
 		t.beforePeer()
 	}
@@ -61,12 +75,6 @@ func (t *text) Connected(s iperf3.Start) {
 	}
 	if t.output.verbose {
 		t.afterPeer()
-	}
-	for _, c := range s.Connections {
-		t.printf("[%3d] local %s port %d connected to %s port %d\n", c.Socket, ip(c.Local), c.Local.Port(), ip(c.Remote), c.Remote.Port())
-	}
-	if t.output.verbose {
-		t.printf("%s", startingTest(s.Test))
 	}
 }
 
