@@ -186,7 +186,11 @@ func (c *client) agree(conn *net.TCPConn) error {
 	if c.options.Asked != nil {
 		c.options.Asked(c.about())
 	}
-	return c.control.expect(createStreams, answerTimeout)
+	err := c.control.expect(createStreams, answerTimeout)
+	if errors.Is(err, ErrControlClosed) {
+		return ErrControlClosedUnsaid
+	}
+	return err
 }
 
 // datagramLength fits a datagram into a packet as iperf3 does: the control

@@ -391,3 +391,27 @@ func TestARefusedClientKnowsWhomItAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestAServerThatClosesWithoutAWordIsAskedForAUser, as one of 3.21 closes where it wants another one.
+func TestAServerThatClosesWithoutAWordIsAskedForAUser(t *testing.T) {
+	port := script(t, func(s *scripted) {
+		s.sendState(paramExchange)
+		s.receiveJSON(maxParameters, 5*time.Second)
+	})
+	if _, err := run(t, Options{Host: "127.0.0.1", Port: port}); !errors.Is(err, ErrControlClosedUnsaid) || !errors.Is(err, ErrControlClosed) || !strings.Contains(err.Error(), "wants a user") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestARefusalMayLackItsErrno, as that of a user by iperf3 3.12 does: its server closes behind the number.
+func TestARefusalMayLackItsErrno(t *testing.T) {
+	port := script(t, func(s *scripted) {
+		s.sendState(paramExchange)
+		s.receiveJSON(maxParameters, 5*time.Second)
+		s.send([]byte{0xfe, 0, 0, 0, ErrorAuth})
+	})
+	var refused *ServerError
+	if _, err := run(t, Options{Host: "127.0.0.1", Port: port}); !errors.As(err, &refused) || *refused != (ServerError{Number: ErrorAuth}) {
+		t.Errorf("%v", err)
+	}
+}

@@ -201,13 +201,17 @@ func (c *control) refusal(got state) error {
 	case serverTerminate:
 		return ErrServerTerminated
 	case serverErrorState:
-		var b [8]byte
-		if err := c.receive(b[:], writeTimeout); err != nil {
+		var number, errno [4]byte
+		if err := c.receive(number[:], writeTimeout); err != nil {
 			return fmt.Errorf("reading the server's error: %w", err)
 		}
+		// iperf3 3.12 closes without the second one where it refuses a user, as its client, which takes that for 0, does not notice.
+		if err := c.receive(errno[:], writeTimeout); err != nil {
+			errno = [4]byte{}
+		}
 		return &ServerError{
-			Number: int(int32(binary.BigEndian.Uint32(b[:]))),
-			Errno:  int(int32(binary.BigEndian.Uint32(b[4:]))),
+			Number: int(int32(binary.BigEndian.Uint32(number[:]))),
+			Errno:  int(int32(binary.BigEndian.Uint32(errno[:]))),
 		}
 	}
 	return nil

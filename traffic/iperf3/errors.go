@@ -13,7 +13,10 @@ var (
 	ErrClientTerminated = errors.New("the client has terminated")
 	ErrInterrupted      = errors.New("the test was interrupted")
 	ErrControlClosed    = errors.New("the control connection was closed unexpectedly")
-	ErrNothingReceived  = errors.New("nothing came from the peer for longer than the receive timeout")
+	// ErrControlClosedUnsaid is how an iperf3 server of 3.21 turns a user away: it closes without a word (iperf_exchange_parameters in
+	// iperf_api.c).
+	ErrControlClosedUnsaid = fmt.Errorf("%w when the server had the parameters, as one of iperf3 does without a word where it wants a user, or does not let this one in: look at the user, the password, the key, the padding and both clocks", ErrControlClosed)
+	ErrNothingReceived     = errors.New("nothing came from the peer for longer than the receive timeout")
 	// ErrIdle is Serve's end after IdleTimeout.
 	ErrIdle = errors.New("no client came within the idle timeout")
 )

@@ -17,6 +17,7 @@ var (
 		words string
 	}{
 		{iperf3.ErrAccessDenied, "the server is busy running a test. try again later"},
+		{iperf3.ErrControlClosedUnsaid, "control socket has closed unexpectedly: " + iperf3.ErrControlClosedUnsaid.Error()},
 		{iperf3.ErrControlClosed, "control socket has closed unexpectedly"},
 		{iperf3.ErrNothingReceived, "idle timeout for receiving data"},
 	}
