@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"windtunnel/result"
 	"windtunnel/traffic"
 )
 
@@ -53,6 +54,13 @@ func TestServerEvents(t *testing.T) {
 		}
 		if p := e.End; e.What == traffic.SessionEnded && (p.Bytes == 0 || p.Arrived == nil || p.Arrived.Expected != p.Packets+p.Arrived.Lost+p.Arrived.Late || p.Opposite == nil || p.Opposite.Bytes == 0) {
 			t.Errorf("%+v", e.End)
+		}
+		if e.What == traffic.SessionEnded {
+			for way, p := range map[string]*result.PairEnd{"received": e.End, "sent": e.End.Opposite} {
+				if p.Threads == 0 || p.CPUSeconds <= 0 || p.CPUSeconds > float64(p.Threads)*p.WindowSeconds || p.Calls == 0 || p.Calls > p.Packets {
+					t.Errorf("%s: %+v", way, p)
+				}
+			}
 		}
 	}
 	want := []string{traffic.SessionBegan, traffic.SessionInterval, traffic.SessionInterval, traffic.SessionEnded, traffic.SessionRefused, traffic.SessionRefused}

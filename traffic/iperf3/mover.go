@@ -66,6 +66,7 @@ func (r reading) each(of func(counts) uint64) []uint64 {
 type counts struct {
 	bytes   uint64
 	blocks  uint64 // calls of a sender, whole blocks of a receiver, datagrams
+	calls   uint64 // of the engine: sends, reads, or of a receiver of datagrams aggregates
 	tcp     *tcpCounts
 	udp     *udpCounts
 	failure error // why it moves no more

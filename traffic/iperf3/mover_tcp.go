@@ -83,7 +83,7 @@ func (b *bytesMover) reading(snapshot stream.Snapshot) reading {
 	r := reading{at: snapshot.At, streams: make([]counts, len(b.streams)), send: snapshot.Send, receive: snapshot.Receive}
 	for i, s := range b.streams {
 		f := snapshot.Flows[i]
-		r.streams[i] = counts{bytes: f.Bytes, blocks: f.Bytes / b.length, failure: f.Err}
+		r.streams[i] = counts{bytes: f.Bytes, blocks: f.Bytes / b.length, calls: f.Calls, failure: f.Err}
 		if s.sender && f.TCP != nil {
 			r.streams[i].tcp = s.counts(f.TCP)
 		}

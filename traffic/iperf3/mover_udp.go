@@ -114,7 +114,7 @@ func (d *datagramMover) read() reading {
 }
 
 func (d *datagramMover) counts(sender bool, f datagram.FlowCounts) counts {
-	c := counts{bytes: f.Bytes, blocks: f.Packets, failure: f.Err, udp: &udpCounts{packets: int64(f.Packets)}}
+	c := counts{bytes: f.Bytes, blocks: f.Packets, calls: f.Calls, failure: f.Err, udp: &udpCounts{packets: int64(f.Packets)}}
 	if sender {
 		return c
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"windtunnel/result"
+	"windtunnel/traffic"
 )
 
 // Observer is told what happens in one test, one call at a time and in this
@@ -181,6 +182,17 @@ type End struct {
 	Stood, RemoteStood time.Duration
 	// Limit is what bounded the test, by what both ends tell; without a verdict it says why there is none.
 	Limit result.Limit
+
+	work work
+}
+
+// work is what this end's hot threads did in what counts, those that send and those that receive.
+type work struct {
+	send, receive           traffic.CrewTime
+	sendCalls, receiveCalls uint64
+	lacks                   shortfall
+	away                    time.Duration // as End.Away
+	awayWhy                 error
 }
 
 // CPU is process time over elapsed time, in per cent of one CPU.

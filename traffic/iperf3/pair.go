@@ -44,17 +44,37 @@ func (v Interval) sum() result.Interval {
 func (e End) pair(s Start) result.PairEnd {
 	received, receives := e.figures(false, false)
 	sent, sends := e.figures(true, true)
-	if receives {
-		received.Arrived = e.arrived()
-		if sends {
-			received.Opposite = &sent
-		}
-		return received
+	e.work.sent(&sent, s.Test)
+	sent.Offered.Lag = e.Lag
+	if !receives {
+		return sent
 	}
-	if s.Test.BitsPerSecond > 0 {
-		sent.Offered = &result.Offered{TargetBitsPerSecond: s.Test.BitsPerSecond * float64(s.Test.Parallel), BurstPackets: s.Test.Burst, Lag: e.Lag}
+	e.work.received(&received)
+	received.Arrived = e.arrived()
+	if sends {
+		received.Opposite = &sent
 	}
-	return sent
+	return received
+}
+
+// sent puts in what those did that sent.
+func (w work) sent(end *result.PairEnd, t Test) {
+	threadsOf(w.send).put(end)
+	end.Calls = w.sendCalls
+	end.Offered = &result.Offered{BurstPackets: t.Burst, WaitSeconds: w.send.Wait.Seconds()}
+	if t.BitsPerSecond > 0 {
+		missed := w.lacks.missed.Seconds()
+		end.Offered.TargetBitsPerSecond, end.Offered.MissedSeconds, end.Offered.HeldSeconds = t.BitsPerSecond*float64(t.Parallel), &missed, w.lacks.held.Seconds()
+	}
+	if w.away > 0 {
+		end.Offered.AwaySeconds, end.Offered.AwayWhy = w.away.Seconds(), w.awayWhy.Error()
+	}
+}
+
+// received puts in what those did that received.
+func (w work) received(end *result.PairEnd) {
+	threadsOf(w.receive).put(end)
+	end.Calls, end.Waited = w.receiveCalls, &result.Wait{Seconds: w.receive.Wait.Seconds()}
 }
 
 // figures sums those of the streams that this end sends, or receives, by their sender or their receiver. Of

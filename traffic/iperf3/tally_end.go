@@ -42,7 +42,7 @@ func (t *tally) congestion() string {
 // end is the test's result by both ends' figures; peer is nil where the other
 // end's are missing.
 func (t *tally) end(now reading, used CPU, server bool, peer *results) End {
-	e := End{Local: used, Partial: peer == nil, Stood: t.stood}
+	e := End{Local: used, Partial: peer == nil, Stood: t.stood, work: t.work(now)}
 	mine := t.congestion()
 	theirs := ""
 	others := map[int]streamResult{}
@@ -67,6 +67,15 @@ func (t *tally) end(now reading, used CPU, server bool, peer *results) End {
 	}
 	e.Limit = t.limit(e, now, peer)
 	return e
+}
+
+func (t *tally) work(now reading) work {
+	w := work{
+		send: now.send.Since(t.base.send), receive: now.receive.Since(t.base.receive), lacks: now.shortfall.since(t.base.shortfall),
+		away: now.away - t.base.away, awayWhy: now.awayWhy,
+	}
+	w.sendCalls, w.receiveCalls = t.directions(func(i int) uint64 { return now.streams[i].calls - t.base.streams[i].calls })
+	return w
 }
 
 func (t *tally) streamEnd(i int, s *dataStream, now reading, other streamResult, known bool) StreamEnd {
