@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"windtunnel/traffic"
 )
 
 // trial is a test whose streams stand: the part that client and server share.
@@ -26,6 +24,7 @@ type trial struct {
 	finish  time.Time // when a client ends it, zero: not by time
 	quiet   time.Time // when the last came from a server that ended by itself
 	pause   pause
+	backlog backlog
 	told    bool // the server knows that the client has ended it
 }
 
@@ -62,6 +61,7 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 func (t *trial) stopServer(err error) reading {
 	ended := time.Now()
 	if errors.Is(err, errEnded) {
+		t.readUp()
 		ended = t.drain()
 	}
 	t.mover.halt()
@@ -133,10 +133,6 @@ func (t *trial) loop(ctx context.Context) error {
 		}
 	}
 }
-
-// woke notes how late it did for what was due, which is never later than the guard's next look. What it takes its time for itself, such as
-// a line for a slow reader, is none of that.
-func (t *trial) woke(late time.Duration) { t.tally.stood += traffic.StoodStill(late) }
 
 // hear is what the peer's state means while traffic runs.
 func (t *trial) hear(h heard) error {
@@ -210,10 +206,10 @@ func (t *trial) next() time.Time {
 			at = other
 		}
 	}
-	earlier(t.finish)
-	earlier(t.intervalEnd())
+	earlier(t.pastBacklog(t.finish))
+	earlier(t.pastBacklog(t.intervalEnd()))
 	if !t.tally.omitted {
-		earlier(t.omissionEnd())
+		earlier(t.pastBacklog(t.omissionEnd()))
 		earlier(t.pause.look)
 	}
 	return at
@@ -240,6 +236,9 @@ func (t *trial) intervalEnd() time.Time {
 func (t *trial) tick(now time.Time) error {
 	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
 	t.resume()
+	if (due(t.intervalEnd()) || due(t.finish) || !t.tally.omitted && due(t.omissionEnd())) && t.behind(now) {
+		return nil
+	}
 	if due(t.intervalEnd()) && !due(t.finish) { // the last one ends with the test: what moves until then is no interval of its own
 		t.interval(t.mover.read())
 	}
@@ -281,8 +280,8 @@ func (t *trial) count(from reading) {
 
 func (t *trial) interval(r reading) {
 	v := t.tally.interval(r)
-	// Where this end fell behind by whole intervals, they are one.
-	if behind := int(r.at.Sub(t.tally.begun) / t.test.Interval); behind > t.tally.shown {
+	// Where this end fell behind by whole intervals, they are one; and less than a tenth of the next one is left to that after it.
+	if behind := int((r.at.Sub(t.tally.begun) + t.test.Interval/10) / t.test.Interval); behind > t.tally.shown {
 		t.tally.shown = behind
 	}
 	t.observer.Interval(v)
