@@ -63,9 +63,11 @@ func (g *guard) period() time.Duration { return traffic.ByteWatch(g.maxBytes, gu
 func (t *trial) check() error {
 	r := t.mover.glance()
 	g := &t.guard
-	if late := r.at.Sub(g.next); late > guardPeriod {
+	late := r.at.Sub(g.next)
+	if late > guardPeriod {
 		g.asleep += late
 	}
+	t.watchStalls(r, late)
 	g.next = r.at.Add(g.period())
 	var all, watched uint64
 	for i, s := range t.streams {

@@ -39,6 +39,9 @@ type reading struct {
 	receive traffic.CrewTime
 	away    time.Duration // for how long there was no way for the datagrams that this end sends, and why
 	awayWhy error
+	// roundTrip is the longest of TCP's where the system was asked, and segments how many came to streams that receive.
+	roundTrip time.Duration
+	segments  uint64
 	shortfall
 }
 

@@ -84,6 +84,12 @@ func (b *bytesMover) reading(snapshot stream.Snapshot) reading {
 	for i, s := range b.streams {
 		f := snapshot.Flows[i]
 		r.streams[i] = counts{bytes: f.Bytes, blocks: f.Bytes / b.length, calls: f.Calls, failure: f.Err}
+		if f.TCP != nil {
+			r.roundTrip = max(r.roundTrip, f.TCP.RTT)
+			if !s.sender {
+				r.segments += uint64(f.TCP.SegmentsIn)
+			}
+		}
 		if s.sender && f.TCP != nil {
 			r.streams[i].tcp = s.counts(f.TCP)
 		}

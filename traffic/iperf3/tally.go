@@ -18,6 +18,8 @@ type tally struct {
 	extreme []extremes
 	shown   int           // intervals since begun
 	stood   time.Duration // for how long this end could not run, since then
+	untaken stall         // likewise, of what this end sends
+	silent  stall         // and of what it receives
 }
 
 // extremes are a TCP sender's over its interval readings.
@@ -44,6 +46,7 @@ func newTally(t Test, streams []*dataStream, at time.Time) *tally {
 func (t *tally) reset(now reading) {
 	t.base, t.last, t.begun, t.omitted, t.shown, t.stood = now, now, now.at, true, 0, 0
 	t.extreme = make([]extremes, len(t.streams))
+	t.untaken, t.silent = stall{}, stall{}
 }
 
 // interval is what happened since the last one.

@@ -42,6 +42,8 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 		t.finish = t.tally.begun.Add(t.test.Omit + t.test.Duration)
 	}
 	err := t.loop(ctx)
+	t.tally.untaken.over(true)
+	t.tally.silent.over(false)
 	if errors.Is(err, errStream) {
 		err = t.reason(err)
 	}

@@ -14,6 +14,8 @@ type untold struct {
 	threads int        // of its process: one, as iperf3 had before 3.16, or one a stream
 	drops   bool       // what is lost had no room in its socket
 	full    bool       // its connections had something under way all the time
+	shut    bool       // its program stood still while its window was closed and it took nothing,
+	silent  bool       // or while nothing came of it
 	waits   bool       // of the CPU time that it used as it sent an amount, some was a busy wait
 	own     *ownResult // one of ours tells all of that
 }
@@ -125,12 +127,20 @@ func (t *tally) sure(e End, own *ownResult, judge judgement) (limit result.Limit
 	}
 	many := len(t.streams)
 	limit = judge(untold{threads: many})
+	if shut := judge(untold{threads: many, shut: true}); shut.Verdict != limit.Verdict {
+		shut.Says = fmt.Sprintf("the receiver's TCP window was closed, and nothing was taken, for %.0f %% of the time, %v or more at a time: its program was stopped, or had no CPU",
+			100*t.untaken.total.Seconds()/e.longest(), stallLeast)
+		return shut, false
+	}
 	switch {
 	case judge(untold{threads: many, drops: true}).Verdict != limit.Verdict:
 		says := "no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there"
 		return result.Limit{Says: says}, true
 	case judge(untold{threads: many, full: true}).Verdict != limit.Verdict:
 		says := fmt.Sprintf("no verdict: this end stood still for %.0f %% of the time, and the other one does not tell whether it had something to send meanwhile", 100*e.Stood.Seconds()/e.longest())
+		return result.Limit{Says: says}, true
+	case judge(untold{threads: many, silent: true}).Verdict != limit.Verdict:
+		says := fmt.Sprintf("no verdict: nothing came for %.0f %% of the time, and the other end does not tell whether its program was stopped then", 100*t.silent.total.Seconds()/e.longest())
 		return result.Limit{Says: says}, true
 	case judge(untold{threads: many, waits: true}).Verdict != limit.Verdict:
 		says := fmt.Sprintf("no verdict: the other end used %.2f CPUs, and does not tell for how long of that it had nothing to send any more", e.Remote.Total/100)
@@ -179,6 +189,12 @@ func (t *tally) otherEnd(e End, end *result.PairEnd, sends bool, other untold) {
 		other.own.received(end)
 		return
 	}
+	if other.shut && !sends {
+		end.StoodSeconds = min(end.WindowSeconds, t.untaken.total.Seconds())
+	}
+	if other.silent && sends && t.quietIsUntold(e) {
+		end.StoodSeconds = min(end.WindowSeconds, t.silent.total.Seconds())
+	}
 	end.Threads, end.CPUSeconds = other.threads, e.Remote.Total/100*end.WindowSeconds
 	if other.full && sends && t.test.Protocol != UDP {
 		end.Connections = []result.Connection{{BusySeconds: end.WindowSeconds}}
@@ -186,6 +202,17 @@ func (t *tally) otherEnd(e End, end *result.PairEnd, sends bool, other untold) {
 	if other.waits && sends {
 		end.CPUSeconds = max(0, end.CPUSeconds-t.test.waited(*end))
 	}
+}
+
+// quietIsUntold tells whether it may be the other end's doing that nothing came for a while.
+func (t *tally) quietIsUntold(e End) bool {
+	sentAgain := int64(0)
+	for _, s := range e.Streams {
+		if !s.Sender {
+			sentAgain += max(0, s.Sent.Retransmits)
+		}
+	}
+	return !t.silent.mayBeThePaths(sentAgain)
 }
 
 // overKernelRate is how much more than --fq-rate arrives where the kernel keeps that.

@@ -19,19 +19,22 @@ type ended struct {
 	sent, got     uint64  // bytes of a stream
 	lost          int64   // datagrams of a stream, as the receiver tells
 	busy, rwnd    time.Duration
-	silent        bool    // the other end's figures are missing
+	mute          bool    // the other end's figures are missing
 	whole         bool    // what comes back loses none
 	seconds       float64 // of the receiver's time; 0: two, as the sender's
 	away          time.Duration
 	stood, stands time.Duration // for how long this end stood still, and the other one
 	missed, held  time.Duration // of the rate
 	own           *ownResult    // what the other end tells, if it is one of ours
+	untaken       stall         // of what this end sends,
+	silent        stall         // and of what it receives
+	again         int64         // retransmits that the sender tells
 }
 
 func (c ended) limit() result.Limit {
 	c.test.Length = 1000
 	base, now := reading{at: time.Unix(0, 0), away: time.Second}, reading{at: time.Unix(2, 0), send: c.send, receive: c.receive, away: time.Second + c.away, awayWhy: errors.New("network is down")}
-	t := &tally{test: c.test}
+	t := &tally{test: c.test, untaken: c.untaken, silent: c.silent}
 	if c.seconds == 0 {
 		c.seconds = 2
 	}
@@ -44,7 +47,7 @@ func (c ended) limit() result.Limit {
 			}
 			t.streams = append(t.streams, &dataStream{id: i, sender: sends})
 			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{busy: c.busy, rwnd: c.rwnd, minRTT: 100 * time.Microsecond}})
-			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent}, Received: Sum{Seconds: c.seconds, Bytes: c.got}}
+			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent, Retransmits: c.again}, Received: Sum{Seconds: c.seconds, Bytes: c.got}}
 			if c.test.Protocol == UDP {
 				s.UDP = &UDPEnd{SentPackets: int64(c.sent / 1000), ReceivedPackets: int64(c.sent / 1000), Lost: c.lost}
 				if !sends && c.whole {
@@ -62,7 +65,7 @@ func (c ended) limit() result.Limit {
 		c.own = &ownResult{Stood: c.stands.Seconds(), Send: threads, Receive: threads}
 	}
 	peer := &results{Own: c.own}
-	if c.silent {
+	if c.mute {
 		peer = nil
 	}
 	return t.limit(e, now, peer)
@@ -120,7 +123,7 @@ func TestLimit(t *testing.T) {
 		"nor that of datagrams":      {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, 1950*time.Millisecond), peerCPU: 1, sent: much, got: 250e3}, result.GeneratorLimited, "not calibrated"},
 		"fq keeps it of datagrams":   {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "1.000 Mbit/s"},
 		"no way for a while":         {ended{test: pacedUDP, send: waited, peerCPU: 1, sent: 150e3, got: 150e3, away: 800 * time.Millisecond}, result.PathLimited, "no way to the receiver for 40 % of the time: network is down"},
-		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, silent: true}, "", "figures are missing"},
+		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, mute: true}, "", "figures are missing"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
 			t.Errorf("%s: %q: %s", name, got.Verdict, got.Says)
@@ -157,6 +160,39 @@ func TestLimitOfAnEndThatDidNotMove(t *testing.T) {
 		"whoever receives does not":               {ended{test: Test{Parallel: 1, Bytes: 1e6}, send: spent(1, time.Millisecond), peerCPU: 98, sent: 1e6, got: 1e6}, result.ReceiverLimited, "98 %"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%s: %q: %s", name, got.Verdict, got.Says)
+		}
+	}
+}
+
+// TestLimitOfAnEndOfIperf3sThatStoodStill: it does not tell, but a closed window and silence do.
+func TestLimitOfAnEndOfIperf3sThatStoodStill(t *testing.T) {
+	spent := traffic.CrewTime{Threads: 1, CPU: time.Second}
+	stood := stall{total: 600 * time.Millisecond, whiles: 1}
+	const much = 1e9
+	forth := ended{test: Test{Parallel: 1}, send: spent, peerCPU: 40, sent: much, got: much, busy: 2 * time.Second, rwnd: 700 * time.Millisecond, untaken: stood}
+	back := ended{test: Test{Parallel: 1, Reverse: true}, receive: spent, peerCPU: 40, sent: much, got: much, silent: stood}
+	for name, c := range map[string]struct {
+		change        func(forth, back *ended)
+		of            *ended
+		verdict, says string
+	}{
+		"it receives":               {func(f, _ *ended) {}, &forth, result.ReceiverLimited, "window was closed, and nothing was taken, for 30 % of the time, 200ms or more at a time"},
+		"for a moment":              {func(f, _ *ended) { f.untaken.total = 100 * time.Millisecond }, &forth, result.PathLimited, "neither end"},
+		"it is one of ours":         {func(f, _ *ended) { f.own = &ownResult{Receive: threadResult{Threads: 1}} }, &forth, result.PathLimited, "neither end"},
+		"it sends":                  {func(_, b *ended) {}, &back, "", "nothing came for 30 % of the time, and the other end does not tell whether its program was stopped then"},
+		"again and again":           {func(_, b *ended) { b.silent.whiles, b.again = 5, 4 }, &back, "", "nothing came"},
+		"and what it sent was lost": {func(_, b *ended) { b.silent.whiles, b.again = 5, 5 }, &back, result.PathLimited, "neither end"},
+		"the rate was kept":         {func(_, b *ended) { b.test.BitsPerSecond, b.sent, b.got = 1e6, 250e3, 250e3 }, &back, result.RateReached, "1.000 Mbit/s"},
+		"both ways":                 {func(f, _ *ended) { f.test.Bidirectional, f.receive, f.silent = true, spent, stood }, &forth, result.ReceiverLimited, "nothing was taken, for 30 % of the time, 200ms or more at a time: its program was stopped, or had no CPU; back: no verdict: nothing came"},
+	} {
+		f, b := forth, back
+		c.change(&f, &b)
+		of := f
+		if c.of == &back {
+			of = b
+		}
+		if got := of.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
 			t.Errorf("%s: %q: %s", name, got.Verdict, got.Says)
 		}
 	}
