@@ -144,12 +144,12 @@ func TestLagIsWhole(t *testing.T) {
 	now := int64(0)
 	for range 10 { // as they are due
 		frames, _ := p.bucket.ready(now)
-		p.pass(frames, now, window)
+		p.pass(frames, 0, now, window)
 		now += ms
 	}
 	now += 2000 * ms
 	frames, _ := p.bucket.ready(now)
-	p.pass(frames, now, window)
+	p.pass(frames, 0, now, window)
 	if h := p.lag.Histogram(); frames != 16 || h.Count != 10+16 || h.Max < 1.99 || h.Max > 2.03 {
 		t.Errorf("held up for 2 s it sent %d frames, the latest of %d after %g s", frames, h.Count, h.Max)
 	}

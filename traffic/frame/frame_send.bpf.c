@@ -16,6 +16,11 @@
 
 #define STILL 16	 /* bytes at a frame's begin that hardly ever change */
 #define PAUSE_LOOKS 1024 /* at the clock in a pause, at most; each takes 10 ns or more */
+/*
+ * Frames of a batch that wait to be transmitted, at most, a power of two: 16 together
+ * (DEV_MAP_BULK_SIZE in include/net/xdp.h), which go when one more is there.
+ */
+#define WAITING 32
 
 /* A size of frames. */
 struct frame_shape {
@@ -72,6 +77,12 @@ struct frame_sender {
 	__u64 sent[FRAME_PHASES];
 	__u64 refused[FRAME_PHASES];
 	__u64 lag[FRAME_BUCKETS]; /* frames of the window by how late they were */
+	/* At a rate, of the kernel's present batch: how many frames are on their way to the device,
+	 * and of how many of them it is known whether that took them. */
+	__u32 given;
+	__u32 known;
+	__u32 late;		/* bucket of the present frame's lateness */
+	__u8 lateness[WAITING]; /* the same of those on their way, by their number in the batch */
 };
 
 struct {
@@ -113,6 +124,7 @@ static __always_inline bool due(struct frame_sender *s)
 		asm volatile(""
 			     : "+r"(bucket)); /* or the bound, which is so, would not be checked */
 		s->lag[bucket & (FRAME_BUCKETS - 1)]++;
+		s->late = bucket;
 	}
 	if (passed - s->due > s->depth) {
 		if (s->runs == 1) /* else the thread was here, and the path kept it */
@@ -336,6 +348,21 @@ static __always_inline void refuse(struct frame_sender *s, int frames, int error
 		stay_down(s, error);
 }
 
+/* forget takes a frame that did not leave out of the lateness of those that did. */
+static __always_inline void forget(struct frame_sender *s, __u32 bucket)
+{
+	if (s->interval && (s->current & (FRAME_PHASES - 1)) == FRAME_WINDOW)
+		s->lag[bucket & (FRAME_BUCKETS - 1)]--;
+}
+
+/* note_transmitted is told of so many frames in turn, of which the last were refused. */
+static __always_inline void note_transmitted(struct frame_sender *s, int sent, int refused)
+{
+	s->known += sent;
+	for (int i = 0; i < WAITING && i < refused; i++)
+		forget(s, s->lateness[s->known++ & (WAITING - 1)]);
+}
+
 SEC("xdp")
 int frame_send(struct xdp_md *ctx)
 {
@@ -344,8 +371,10 @@ int frame_send(struct xdp_md *ctx)
 
 	if (!s)
 		return XDP_ABORTED;
-	if (!(s->runs++ & (s->batch - 1)))
+	if (!(s->runs++ & (s->batch - 1))) {
 		s->current = s->phase;
+		s->given = s->known = 0;
+	}
 	if (!due(s))
 		return XDP_DROP;
 	pause_if_refused(s);
@@ -358,8 +387,11 @@ int frame_send(struct xdp_md *ctx)
 		return XDP_DROP;
 	if (!s->task)
 		s->task = bpf_get_current_pid_tgid();
-	if (bpf_redirect_map(&frame_out, 0, XDP_DROP) == XDP_REDIRECT)
+	if (bpf_redirect_map(&frame_out, 0, XDP_DROP) == XDP_REDIRECT) {
+		s->lateness[s->given++ & (WAITING - 1)] = s->late;
 		return XDP_REDIRECT;
+	}
+	forget(s, s->late);
 	refuse(s, 1, -ENODEV); /* the device is gone, and its place in the map empty */
 	return XDP_DROP;
 }
@@ -390,12 +422,12 @@ SEC("tp_btf/xdp_devmap_xmit")
 int BPF_PROG(frame_refused, const struct net_device *from, const struct net_device *to, int sent,
 	     int drops, int error)
 {
-	struct frame_sender *s;
+	struct frame_sender *s = sender_of(from);
 
-	if (drops <= 0)
-		return 0;
-	s = sender_of(from);
 	if (!s || to->ifindex != (int)s->device)
+		return 0;
+	note_transmitted(s, sent, drops);
+	if (drops <= 0)
 		return 0;
 	refuse(s, drops, error);
 	if (!s->interval && s->pause)
@@ -412,6 +444,7 @@ int BPF_PROG(frame_unsent, const struct net_device *from, const struct bpf_prog 
 
 	if (!s)
 		return 0;
+	forget(s, s->lateness[--s->given & (WAITING - 1)]);
 	refuse(s, 1, error);
 	return 0;
 }

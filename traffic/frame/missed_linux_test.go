@@ -14,7 +14,7 @@ func TestWhatAPacketSenderSleepsThroughIsMissed(t *testing.T) {
 	ask := func(at int64, want time.Duration) {
 		t.Helper()
 		frames, _ := p.ready(at)
-		p.pass(frames, at, warmUp)
+		p.pass(frames, 0, at, warmUp)
 		if got := p.missed(); got != want {
 			t.Errorf("at %d ms, with %d frames due, %s of the rate were missed, want %s", at/ms, frames, got, want)
 		}
@@ -62,7 +62,7 @@ func TestARateIsKeptOnAHostThatIsUpForLong(t *testing.T) {
 	frames := 0
 	for now := uptime; now < uptime+int64(time.Second); now += 10_000 {
 		n, _ := p.ready(now)
-		p.pass(n, now, warmUp)
+		p.pass(n, 0, now, warmUp)
 		frames += n
 	}
 	if frames < rate*0.9995 || frames > rate*1.0005 {

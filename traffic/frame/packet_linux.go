@@ -204,26 +204,26 @@ func (p *packetSocket) send(frames int, now int64) syscall.Errno {
 	switch {
 	case errno == unix.ENOBUFS:
 		p.tally[phase].refused.Add(1)
-		p.pass(1, now, phase)
+		p.pass(0, 1, now, phase)
 		return 0
 	case errno == unix.ENETDOWN && phase != probing: // it may come up again; of one that is gone the kernel says ENXIO
 		p.stayDown(now)
 		p.tally[phase].refused.Add(1)
-		p.pass(1, now, phase)
+		p.pass(0, 1, now, phase)
 		return 0
 	case errno != 0:
 		return errno
 	}
 	p.comeUp(now)
-	tried := int(sent)
-	if tried < frames { // the next one was refused, whose error is not told
+	refused := 0
+	if int(sent) < frames { // the next one was refused, whose error is not told
 		n = p.numbers[sent]
 		p.tally[phase].refused.Add(1)
-		tried++
+		refused = 1
 	}
 	p.next = n
 	p.tally[phase].sent.Add(uint64(sent))
-	p.pass(tried, now, phase)
+	p.pass(int(sent), refused, now, phase)
 	return 0
 }
 
@@ -266,15 +266,15 @@ func (p *packetSocket) told(n number, now int64) number {
 	return n
 }
 
-// pass spends the frames' time and notes how late those of the window were.
+// pass spends the frames' time, and notes how late those of the window were that left.
 //
 //go:nosplit
-func (p *packetSocket) pass(frames int, now int64, phase uint32) {
+func (p *packetSocket) pass(sent, refused int, now int64, phase uint32) {
 	if p.bucket.interval == 0 {
 		return
 	}
-	for range frames {
-		if phase == window {
+	for i := range sent + refused {
+		if phase == window && i < sent {
 			p.lag.Record(now - p.bucket.epoch - int64(p.bucket.due-p.bucket.forgone))
 		}
 		p.bucket.forgone = 0

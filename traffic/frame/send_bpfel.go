@@ -69,6 +69,11 @@ type sendFrameSender struct {
 	Sent      [4]uint64
 	Refused   [4]uint64
 	Lag       [256]uint64
+	Given     uint32
+	Known     uint32
+	Late      uint32
+	Lateness  [32]uint8
+	_         [4]byte
 }
 
 // Names of all BPF objects in the ELF.
