@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,8 +78,12 @@ func cameIn(end result.PairEnd) string {
 	if end.Packets > 0 {
 		text += ", " + packetRate(float64(end.Packets)/end.WindowSeconds)
 	}
-	if end.Arrived != nil && end.Arrived.Expected > 0 {
-		text += ", lost " + share(end.Arrived.Lost, end.Arrived.Expected)
+	if a := end.Arrived; a != nil && a.Expected > 0 {
+		if slices.Contains(a.Untold, result.Loss) {
+			text += ", what was lost is not known: " + clipLong(a.Why)
+		} else {
+			text += ", lost " + share(a.Lost, a.Expected)
+		}
 	}
 	if back := end.Opposite; back != nil && tooShort(*back) == "" {
 		text += ", back " + rate(8*float64(back.Bytes)/back.WindowSeconds)

@@ -1,6 +1,7 @@
 package oneoff
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,19 @@ func TestWhatAReceiverTells(t *testing.T) {
 		var out strings.Builder
 		if show(&out); !strings.HasPrefix(out.String(), want) {
 			t.Errorf("told %q, want %q", out.String(), want)
+		}
+	}
+}
+
+// TestALossThatIsNotKnown is no share of what was expected: 0 % lost would be the best of all.
+func TestALossThatIsNotKnown(t *testing.T) {
+	a := result.Arrived{Expected: 9000, Late: 10, Untold: []result.Metric{result.Loss}, Why: "the sender ended without a word"}
+	said := cameIn(result.PairEnd{WindowSeconds: 1, Bytes: 64_000, Packets: 1000, Arrived: &a})
+	var summary strings.Builder
+	arrivals(func(_, format string, args ...any) { fmt.Fprintf(&summary, format, args...) }, &a)
+	for _, text := range []string{said, summary.String()} {
+		if !strings.Contains(text, "what was lost is not known: the sender ended without a word") || strings.Contains(text, "%") {
+			t.Error(text)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package oneoff
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -161,6 +162,10 @@ func unasked(line lines, o *result.Offered) {
 
 func arrivals(line lines, a *result.Arrived) {
 	if a == nil {
+		return
+	}
+	if slices.Contains(a.Untold, result.Loss) {
+		line("packets", "%d came in time; what was lost is not known: %s", a.Expected-a.Late, clipLong(a.Why))
 		return
 	}
 	line("packets", "%d expected, %d lost (%s), %d late, %d reordered, %d duplicate, %d corrupt",

@@ -22,8 +22,8 @@ type session struct {
 	number  uint32
 	from    netip.Addr
 	to      netip.AddrPort
-	told    uint64 // frames refused, so far
-	apart   bool   // a receiver at a port is on another machine
+	told    [numbersInMessage]uint64 // frames refused, so far, and whether that is all
+	apart   bool                     // a receiver at a port is on another machine
 }
 
 // join connects to a receiver.
@@ -77,7 +77,7 @@ func helloOf(l load, ip netip.Addr) hello {
 
 // again asks the receiver, which was readied for it, for another session.
 func (s *session) again(ctx context.Context) error {
-	s.told = 0
+	s.told = [numbersInMessage]uint64{}
 	if err := s.open(ctx, message{kind: askAgain}.encode()); err != nil {
 		return fmt.Errorf("asking the receiver for another session: %w", err)
 	}
@@ -102,14 +102,19 @@ func (s *session) counted(ctx context.Context) (uint64, error) {
 	return m.numbers[0], err
 }
 
-// refused keeps the receiver's intervals right; what it misses is in the final.
-func (s *session) refused(frames uint64) {
-	if frames == s.told {
+// refused keeps the receiver's intervals right; what it misses is in the final. It is all where no frame that has a number will be
+// refused any more: so a receiver that gets no final knows what was lost.
+func (s *session) refused(frames uint64, all bool) {
+	now := [numbersInMessage]uint64{frames}
+	if all {
+		now[1] = 1
+	}
+	if now == s.told {
 		return
 	}
-	s.told = frames
+	s.told = now
 	s.control.SetWriteDeadline(time.Now().Add(patience))
-	_, _ = s.control.Write(message{kind: tellRefused, numbers: [numbersInMessage]uint64{frames}}.encode())
+	_, _ = s.control.Write(message{kind: tellRefused, numbers: now}.encode())
 }
 
 // tell ends the session: the receiver repeats what it was told.

@@ -9,8 +9,8 @@ import (
 // The control connection, TCP on the session's first port, in network order. The
 // sender says hello, the receiver answers with the session's number. Then the
 // sender may ask for the probe's count, tells at intervals how many frames its device
-// has refused, which have numbers and yet are not lost, and in the end what it has
-// sent, which the receiver repeats. Where both are kept for another trial, the sender then asks for that
+// has refused, which have numbers and yet are not lost, and whether it will refuse none
+// any more, and in the end what it has sent, which the receiver repeats. Where both are kept for another trial, the sender then asks for that
 // one's session, and is answered as its hello was.
 //
 //	hello   0 magic "wtframes"  8 version  10 family (4, 6)  11 vary (0 ports, 1 addresses)  12 size, or which mix  16 flows
@@ -119,7 +119,7 @@ func decodeAnswer(b []byte) (session uint32, err error) {
 }
 
 // The kinds of a message. A count has the probe's frames that came in its first
-// number, refused those that were refused so far; the final has what was sent; who asks again has none.
+// number, refused those that were refused so far, and 1 in its second if that is all; the final has what was sent; who asks again has none.
 const (
 	askCount uint64 = iota + 1
 	tellCount

@@ -34,6 +34,8 @@ type listener struct {
 	joined   chan struct{}  // closed when a sender has joined
 	last     chan parting   // what that sender said in the end
 	refused  atomic.Uint64  // frames that its device refused, so far
+	all      atomic.Bool    // and no others will be
+	told     chan struct{}  // has a token when it told of either
 	again    sync.WaitGroup // serves that sender in sessions after the first
 
 	mu     sync.Mutex
@@ -81,7 +83,7 @@ func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, e
 func newListener(socket net.Listener, reserved []*net.UDPConn, l load, want hello, session uint32, counting sink) *listener {
 	ln := &listener{
 		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: want, session: session,
-		joined: make(chan struct{}), last: make(chan parting, 1),
+		joined: make(chan struct{}), last: make(chan parting, 1), told: make(chan struct{}, 1),
 		probed: probesCame(counting, l),
 	}
 	ln.door.Open(helloSize, ln.greet, ln.lack)
@@ -155,7 +157,7 @@ func (ln *listener) serve(conn net.Conn) parting {
 		}
 		switch m.kind {
 		case tellRefused:
-			ln.refused.Store(m.numbers[0])
+			ln.hearRefused(m)
 			continue
 		case askCount:
 			err = ln.answer(conn)
@@ -168,6 +170,32 @@ func (ln *listener) serve(conn net.Conn) parting {
 			return parting{err: fmt.Errorf("answering the sender: %w", err)}
 		}
 	}
+}
+
+func (ln *listener) hearRefused(m message) {
+	ln.refused.Store(m.numbers[0])
+	ln.all.Store(m.numbers[1] != 0)
+	select {
+	case ln.told <- struct{}{}:
+	default:
+	}
+}
+
+// knowsRefused tells whether a sender that stopped early has said what its device refused; its word may be under way.
+func (ln *listener) knowsRefused() bool {
+	timer := time.NewTimer(lastRefusal)
+	defer timer.Stop()
+	for !ln.all.Load() {
+		select {
+		case <-ln.told:
+		case gone := <-ln.last: // without it
+			ln.last <- gone
+			return ln.all.Load()
+		case <-timer.C:
+			return false
+		}
+	}
+	return true
 }
 
 func (ln *listener) answer(conn net.Conn) error {
@@ -200,9 +228,13 @@ func (ln *listener) renew(session uint32) error {
 	last := make(chan parting, 1)
 	ln.session, ln.last = session, last
 	ln.refused.Store(0)
+	ln.all.Store(false)
 	ln.again.Go(func() { last <- ln.serve(ln.sender) })
 	return nil
 }
+
+// lastRefusal is how much later than a sender's stop its word may come of what was refused: it ends its frames first.
+const lastRefusal = 200 * time.Millisecond
 
 // hangUp is how long a sender that has gone may take to be seen as such: its connection's end came before this one's trial did.
 const hangUp = time.Millisecond

@@ -60,7 +60,7 @@ func TestSessionIsAgreedOn(t *testing.T) {
 	if count, err := s.counted(t.Context()); s.number != 7 || count != 5 || err != nil {
 		t.Errorf("session %d, count %d, %v", s.number, count, err)
 	}
-	s.refused(9)
+	s.refused(9, false)
 	want := final{sent: 3, windowNS: 1e9}
 	if err := s.tell(want); err != nil {
 		t.Error(err)

@@ -16,6 +16,7 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		return result.PairEnd{}, err
 	}
 	ours, seconds := all.phases[window], float64(last.final.windowNS)/1e9
+	untold := uint64(0) // frames that are missing, and of which nobody knows whether they left
 	lost := last.final.sent - min(last.final.sent, ours.packets+ours.late+ours.merged)
 	end := result.PairEnd{Calls: used.calls - before.calls, CPUSeconds: max(0, (used.cpu - before.cpu).Seconds()), Intervals: c.intervals}
 	_, foreign := w.load.tool()
@@ -28,9 +29,7 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 	if last.err != nil {
 		end.Error = last.err.Error()
 		ours, seconds = used.all.since(before.all), used.at.Sub(before.at).Seconds()
-		// The sender tells what was refused also when it stops early.
-		refused := w.listener.refused.Load() - before.told
-		lost = ours.gaps() - min(ours.gaps(), refused)
+		lost, untold = w.lostOf(ours, before)
 	}
 	end.WindowSeconds, end.Packets = seconds, ours.packets
 	end.Bytes = ours.bytes
@@ -47,6 +46,13 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		Expected: ours.packets + lost + ours.late, Lost: lost, Late: ours.late, Reordered: ours.reordered,
 		Duplicate: ours.duplicate, Corrupt: ours.corrupt, SocketDrops: min(used.drops-before.drops, lost),
 		Flows: int(w.load.flows), Method: where, Why: why,
+	}
+	if untold > 0 {
+		end.Arrived.Untold = []result.Metric{result.Loss}
+		lacks := fmt.Sprintf("the sender ended without a word, so nobody knows how many of the %d frames that are missing its device had refused", untold)
+		if end.Arrived.Why = lacks; why != "" {
+			end.Arrived.Why = why + "; " + lacks
+		}
 	}
 	if end.Arrived.PerFlow, err = w.perFlow(); err != nil {
 		return end, err
@@ -71,6 +77,17 @@ func (w *receiveWorker) end(c *course, before, used reading, last parting) (resu
 		end.Arrived.Backlog, err = w.backlog(ours.packets)
 	}
 	return end, err
+}
+
+// lostOf is what was lost of the frames that came within this end's own window. A sender tells what its device refused also when it
+// stops early; of one that was killed, or cannot be heard, there is no number: what is missing may never have left.
+func (w *receiveWorker) lostOf(ours totals, before reading) (lost, untold uint64) {
+	gaps := ours.gaps()
+	if gaps == 0 || w.listener.knowsRefused() {
+		refused := w.listener.refused.Load() - before.told
+		return gaps - min(gaps, refused), 0
+	}
+	return 0, gaps - min(gaps, w.listener.refused.Load()-before.told)
 }
 
 // perFlow is how the window's frames are spread over the flows, nil of frames without numbers.

@@ -145,6 +145,8 @@ func (w *receiveWorker) parting(ctx context.Context) parting {
 	case last := <-w.listener.last:
 		if last.err == nil {
 			w.settle(ctx, last.final.sent)
+		} else {
+			w.listener.last <- last // whoever asks for what was refused is not to wait
 		}
 		return last
 	case <-timer.C:

@@ -1,8 +1,13 @@
 package frame
 
 import (
+	"net"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"windtunnel/result"
 )
 
 // counting is a sink that has counted what a test says.
@@ -39,9 +44,58 @@ func TestRefusedFramesAreNotLost(t *testing.T) {
 	before, used := reading{told: 40}, reading{}
 	used.all.packets, used.all.skipped = 600, 25 // 15 of them refused
 	w.listener.refused.Store(55)
+	w.listener.all.Store(true)
 	end, err := w.end(&course{}, before, used, parting{err: errClosed})
 	if err != nil || end.Arrived.Lost != 10 {
 		t.Errorf("%v: %+v", err, end.Arrived)
+	}
+}
+
+// TestASenderThatEndsWithoutAWord: what its device refused since its last word had numbers, and counted as lost on the path.
+func TestASenderThatEndsWithoutAWord(t *testing.T) {
+	for name, c := range map[string]struct {
+		missing, told uint64
+		all           bool
+		lost          uint64
+		known         bool
+	}{
+		"killed":                       {100, 40, false, 0, false},
+		"killed, and nothing is amiss": {0, 0, false, 0, true},
+		"stopped":                      {100, 40, true, 60, true},
+	} {
+		sink := &counting{}
+		w := &receiveWorker{sink: sink, listener: &listener{last: make(chan parting, 1)}}
+		w.listener.refused.Store(c.told)
+		w.listener.all.Store(c.all)
+		gone := parting{err: errClosed}
+		w.listener.last <- gone
+		var used reading
+		used.all.packets, used.all.skipped = 1000, c.missing
+		end, err := w.end(&course{}, reading{}, used, gone)
+		a := end.Arrived
+		if known := !slices.Contains(a.Untold, result.Loss); err != nil || a.Lost != c.lost || a.Expected != 1000+c.lost || known != c.known || known != (a.Why == "") {
+			t.Errorf("%s: %v: %+v", name, err, a)
+		}
+	}
+}
+
+// TestWhatIsRefusedIsKnownWhereItHasNoNumber, whenever the sender ends; and of live frames when it has stopped them.
+func TestWhatIsRefusedIsKnownWhereItHasNoNumber(t *testing.T) {
+	for _, c := range []struct {
+		method    string
+		over, all bool
+	}{{byXDP, false, false}, {byXDP, true, true}, {byPacket, false, true}} {
+		here, there := net.Pipe()
+		w := &sendWorker{method: c.method, session: &session{control: here}}
+		ln := &listener{last: make(chan parting, 1), told: make(chan struct{}, 1)}
+		var serving sync.WaitGroup
+		serving.Go(func() { ln.last <- ln.serve(there) })
+		w.tellRefused(&engine{}, c.over)
+		here.Close()
+		serving.Wait()
+		if known := ln.knowsRefused(); known != c.all {
+			t.Errorf("by %s, over %t: known %t", c.method, c.over, known)
+		}
 	}
 }
 

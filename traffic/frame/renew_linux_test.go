@@ -110,7 +110,7 @@ func TestASenderThatLeftIsNotWaitedFor(t *testing.T) {
 	for name, leave := range map[string]func(*session){
 		"":                              func(*session) {},
 		"went away":                     func(s *session) { s.control.Close() },
-		"the sender speaks out of turn": func(s *session) { s.refused(5) },
+		"the sender speaks out of turn": func(s *session) { s.refused(5, false) },
 	} {
 		ln := testListener(t)
 		s := joinTo(t, ln)

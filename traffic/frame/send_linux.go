@@ -72,7 +72,7 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 		return sent, 0
 	}
 	c.tell = func() {
-		w.tellRefused(e)
+		w.tellRefused(e, false)
 		w.noteGone(e)
 	}
 	c.start()
@@ -80,9 +80,10 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 	return w.drive(ctx, e, c)
 }
 
-// tellRefused tells the receiver which numbers it need not wait for.
-func (w *sendWorker) tellRefused(e mover) {
-	w.session.refused(e.skipped())
+// tellRefused tells the receiver which numbers it need not wait for, over if nothing is sent any more. Only live frames have a number before
+// they are refused.
+func (w *sendWorker) tellRefused(e mover, over bool) {
+	w.session.refused(e.skipped(), over || w.method != byXDP)
 }
 
 // noteGone ends live frames that can leave no more, of which no call fails: their device was deleted or has left the namespace, and
@@ -149,7 +150,7 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		e.halt()
 		return result.PairEnd{}, err
 	}
-	w.tellRefused(e)
+	w.tellRefused(e, false)
 	e.setPhase(window)
 	before := e.usage()
 	early := c.until(ctx, c.windowEnd())
@@ -167,7 +168,7 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 	}
 	early = cmp.Or(early, e.failure())
 	if early != nil { // the receiver gets no last word
-		w.tellRefused(e)
+		w.tellRefused(e, true)
 	}
 	end := w.end(e, c, before, used)
 	if early = cmp.Or(early, e.failure()); early == nil {
