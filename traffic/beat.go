@@ -20,6 +20,27 @@ func NextBeat(next time.Time) time.Time {
 	return now
 }
 
+// Still is what whoever wakes for beats knows of when the program stood still. Its zero value: it never did.
+type Still struct {
+	For  time.Duration // in all; set anew where a window begins
+	woke time.Time     // when it last went on
+}
+
+// Woke notes that somebody woke, so late for a beat.
+func (s *Still) Woke(late time.Duration) {
+	if stood := StoodStill(late); stood > 0 {
+		s.For += stood
+		s.woke = time.Now()
+	}
+}
+
+// catchUp is for how long a program that went on may have more to move than its path brings: what came meanwhile, or room for more.
+const catchUp = 100 * time.Millisecond
+
+// CatchesUp tells whether the program has only just gone on: an interval that began now would have what was moved in place of the time
+// before, and a rate that no path has.
+func (s *Still) CatchesUp() bool { return !s.woke.IsZero() && time.Since(s.woke) < catchUp }
+
 // StoodStill is for how long the program did of who woke so late for a beat: 0 where that is usual.
 func StoodStill(late time.Duration) time.Duration {
 	if late < lateBeat {

@@ -27,3 +27,23 @@ func TestBeatsLeadToATime(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoWentOnCatchesUp: only for a while, and who never stood still never does.
+func TestWhoWentOnCatchesUp(t *testing.T) {
+	var s Still
+	s.Woke(lateBeat - 1)
+	if s.For != 0 || s.CatchesUp() {
+		t.Errorf("as late as is usual: %+v", s)
+	}
+	s.Woke(2 * time.Second)
+	s.Woke(time.Second)
+	if s.For != 3*time.Second || s.woke.IsZero() {
+		t.Errorf("late by 3 s in all: %+v", s)
+	}
+	for ago, want := range map[time.Duration]bool{-time.Hour: true, catchUp: false} {
+		s.woke = time.Now().Add(-ago)
+		if s.CatchesUp() != want {
+			t.Errorf("it went on %s ago, and catches up: %t", ago, !want)
+		}
+	}
+}

@@ -178,6 +178,42 @@ func (h *hall) drain(ctx context.Context, s *session) {
 // tick is how often a session's bounds are looked at.
 func (h *hall) tick() time.Duration { return traffic.ByteWatch(h.config.MaxBytes, serverTick) }
 
+// watch is what following a session remembers from one look to the next.
+type watch struct {
+	tick   time.Duration
+	looked time.Time
+	still  traffic.Still
+	last   uint64 // bytes
+	moved  time.Time
+	shown  tally // what was told last
+}
+
+func newWatch(began tally, tick time.Duration) *watch {
+	now := time.Now()
+	return &watch{tick: tick, looked: now, last: began.bytes, moved: now, shown: began}
+}
+
+// wake comes before a look, which is a tick after the one before. While the program stood still nothing was read, so that nobody knows
+// whether something came.
+func (w *watch) wake() {
+	late := time.Since(w.looked) - w.tick
+	w.still.Woke(late)
+	w.looked = time.Now()
+	w.moved = w.moved.Add(traffic.StoodStill(late))
+}
+
+// look takes what has come by now, and returns since when an interval is to be told, if one is.
+func (w *watch) look(now tally) (from tally, tells bool) {
+	if now.bytes != w.last {
+		w.last, w.moved = now.bytes, now.at
+	}
+	if now.at.Sub(w.shown.at) < serverInterval || w.still.CatchesUp() {
+		return tally{}, false
+	}
+	from, w.shown = w.shown, now
+	return from, true
+}
+
 // follow tells intervals until something ends the session, and what it was.
 func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool) {
 	tick := time.NewTicker(h.tick())
@@ -195,8 +231,7 @@ func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool)
 		defer timer.Stop()
 		inTime = timer.C
 	}
-	last, moved := s.count(), time.Now()
-	shown := last
+	w := newWatch(s.count(), h.tick())
 	for {
 		select {
 		case <-ctx.Done():
@@ -215,15 +250,12 @@ func (h *hall) follow(ctx context.Context, s *session) (why string, failed bool)
 			continue
 		case <-tick.C:
 		}
+		w.wake()
 		now := s.count()
-		if now.bytes != last.bytes {
-			last, moved = now, now.at
+		if from, tells := w.look(now); tells {
+			h.interval(s, from, now)
 		}
-		if now.at.Sub(shown.at) >= serverInterval {
-			h.interval(s, shown, now)
-			shown = now
-		}
-		if why, failed, ends := h.bounds(s, now, time.Since(moved)); ends {
+		if why, failed, ends := h.bounds(s, now, time.Since(w.moved)); ends {
 			return why, failed
 		}
 	}

@@ -31,7 +31,7 @@ type stages struct {
 	began time.Time
 	said  time.Time     // when a receiver told its senders to begin; zero: it did not
 	last  tally         // when was last looked
-	stood time.Duration // for how long the program stood still, in this window
+	still traffic.Still // in this window
 
 	broken bool             // that a flow ended early is told
 	isOpen bool             // a window has begun, at last
@@ -190,7 +190,7 @@ func (s *stages) windows(ctx context.Context, total time.Duration, report *Repor
 		after := s.fleet.count()
 		s.test.edge(false)
 		seen := after.since(before)
-		seen.Stood = s.stood
+		seen.Stood = s.still.For
 		seen.Limit = s.test.limit(seen, before, after)
 		report.Outcomes = append(report.Outcomes, seen)
 		if reason != onTime || until.Equal(end) {
@@ -204,7 +204,7 @@ func (s *stages) windows(ctx context.Context, total time.Duration, report *Repor
 func (s *stages) open() {
 	s.test.edge(true)
 	s.last = s.fleet.count()
-	s.stood = 0
+	s.still.For = 0
 	s.isOpen = true
 }
 
@@ -239,17 +239,17 @@ func (s *stages) until(ctx context.Context, at time.Time) why {
 		timer.Reset(time.Until(beat))
 		select {
 		case <-timer.C:
-			s.stood += traffic.StoodStill(time.Since(beat))
+			s.still.Woke(time.Since(beat))
 			if !beat.Before(at) {
 				return onTime
 			}
 		case <-s.enough:
-			s.stood += traffic.StoodStill(time.Since(beat))
+			s.still.Woke(time.Since(beat))
 			if s.complete() {
 				return byFlows
 			}
 		case <-tick.C:
-			s.stood += traffic.StoodStill(time.Since(beat))
+			s.still.Woke(time.Since(beat))
 			s.observe()
 			if err := s.fleet.failure(); err != nil && !s.broken && time.Until(at) > nearly {
 				s.broken = true
@@ -275,7 +275,7 @@ func (s *stages) onlyLooked() bool {
 }
 
 func (s *stages) observe() {
-	if s.test.Observe == nil {
+	if s.test.Observe == nil || s.still.CatchesUp() {
 		return
 	}
 	now := s.fleet.count()

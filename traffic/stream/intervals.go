@@ -69,7 +69,12 @@ func (r *recorder) record(now Snapshot) {
 	main.BackBytes = across.Bytes
 	r.watcher.Tell(main)
 	r.last = now
-	for !r.edge.After(now.At) { // also over intervals that were slept through
+	r.extend(now.At)
+}
+
+// extend lets the running interval end with the next one that is not over, also where some were slept through.
+func (r *recorder) extend(now time.Time) {
+	for !r.edge.After(now) {
 		r.edge = r.edge.Add(r.length)
 	}
 }

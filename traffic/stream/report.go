@@ -13,7 +13,7 @@ import (
 func (w *worker) report(e *Engine, before, after Snapshot) result.PairEnd {
 	role := w.load.mainRole(w.role)
 	end := e.between(role, before, after)
-	end.StoodSeconds = w.stood.Seconds()
+	end.StoodSeconds = w.still.For.Seconds()
 	if w.load.direction == both {
 		opposite := e.between(other(role), before, after)
 		opposite.StoodSeconds = end.StoodSeconds

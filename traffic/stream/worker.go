@@ -39,7 +39,7 @@ type worker struct {
 	running sync.Mutex // held by Run; Close takes it before it frees the sockets
 	conns   []*net.TCPConn
 	moved   map[traffic.Role]uint64 // bytes in all, not only in the window
-	stood   time.Duration           // for how long the program stood still
+	still   traffic.Still
 }
 
 func newWorker(l load, order traffic.Order, conns []*net.TCPConn) *worker {
@@ -129,7 +129,7 @@ func (w *worker) drive(ctx context.Context, e *Engine, r *recorder, when traffic
 		return result.PairEnd{}, err
 	}
 	before := e.Snapshot()
-	w.stood = 0
+	w.still.For = 0
 	r.enter(before)
 	// The window ends by the schedule, like the other end's, however late it began.
 	early := w.until(ctx, e, r, when.Start.Add(when.WarmUp+when.Window))
@@ -162,6 +162,10 @@ func (w *worker) until(ctx context.Context, e *Engine, r *recorder, at time.Time
 		if err := w.sleep(ctx, e, next, at); err != nil || last {
 			return err
 		}
+		if w.still.CatchesUp() {
+			r.extend(time.Now())
+			continue
+		}
 		r.record(e.Snapshot())
 	}
 }
@@ -174,7 +178,7 @@ func (w *worker) sleep(ctx context.Context, e *Engine, next, at time.Time) error
 		timer.Reset(time.Until(beat))
 		select {
 		case <-timer.C:
-			w.stood += traffic.StoodStill(time.Since(beat))
+			w.still.Woke(time.Since(beat))
 			if beat.Before(next) {
 				continue
 			}
