@@ -42,6 +42,7 @@ type evidence struct {
 	receiverSpins  bool    // nor of the receiver
 	rwnd, sndbuf   float64 // of the connections' time (TCP_INFO)
 	underWay       float64 // likewise, with data under way; 0 where nobody tells
+	buffers        buffers
 	nearby         bool    // their round trips end with the sender's pause, so that what is under way then waits to leave
 	missed         float64 // of the rate, what threads that woke too late never sent (result.Offered.MissedSeconds)
 	held           float64 // of the rate, what was not sent as the sockets were full (result.Offered.HeldSeconds)
@@ -81,6 +82,7 @@ func evidenceOf(load result.Options, sender, receiver result.PairEnd) (evidence,
 		underWay:  connectionShare(sender, func(c result.Connection) float64 { return c.BusySeconds }),
 	}
 	e.nearby = nearby(sender.Connections)
+	e.buffers = askedBuffers(load, sender, receiver)
 	e.asks = sender.Asks()
 	e.inTurn = e.asks && oneInTurn(load, sender)
 	e.spins = load.Text("poll") == "busy" && e.asks

@@ -75,6 +75,8 @@ var rules = []struct {
 	{result.GeneratorLimited, evidence.heldUp},
 	{result.GeneratorLimited, evidence.starved},
 	{result.GeneratorLimited, evidence.ownRate},
+	{result.ReceiverLimited, evidence.shortReceiver},
+	{result.GeneratorLimited, evidence.shortSender},
 	{result.ReceiverLimited, evidence.windowClosed},
 	{result.ReceiverLimited, evidence.receiverBusy},
 	{result.ReceiverLimited, evidence.receiverStarved},
