@@ -46,10 +46,6 @@ const (
 // Check refuses what can be refused before anything is sent, and fills in what is chosen.
 func (c SearchConfig) Check() (SearchConfig, error) {
 	c.Window, c.Interval = flatOut, 0
-	var err error
-	if c.SendConfig, err = c.SendConfig.Check(); err != nil {
-		return c, err
-	}
 	kind, err := KindByName(c.Kind)
 	if err != nil {
 		return c, err
@@ -63,6 +59,13 @@ func (c SearchConfig) Check() (SearchConfig, error) {
 	if name := search.Rated(c.Load); name != "" {
 		return c, fmt.Errorf("%s is what is searched for: leave it out, or bound it by the largest load", name)
 	}
+	tried := c.SendConfig // its trials have a rate, which some options are beside
+	tried.Load = search.Paced(c.Load, c.Unit, 1, 1)
+	if tried, err = tried.Check(); err != nil {
+		return c, err
+	}
+	tried.Load = search.Unpaced(tried.Load)
+	c.SendConfig = tried
 	if len(c.Goals) == 0 {
 		return c, errors.New("a search needs a goal: name a loss")
 	}

@@ -101,6 +101,23 @@ func TestSearchKnowsTheGenerator(t *testing.T) {
 	}
 }
 
+// TestASearchMayHaveABurst: its trials have a rate, but for the one that finds out how fast the generator goes.
+func TestASearchMayHaveABurst(t *testing.T) {
+	c := searchTo(SendConfig{Host: "127.0.0.1"})
+	c.Load = result.Options{"burst": int64(8)}
+	c, err := c.Check()
+	if err != nil || c.Load.Int("burst") != 8 || search.Rated(c.Load) != "" || c.Load.Text("verify") == "" {
+		t.Fatalf("%v, %v", c.Load, err)
+	}
+	for _, perSecond := range []float64{0, 1e6} {
+		trial := c.SendConfig
+		trial.Load = search.Paced(c.Load, c.Unit, perSecond, 1)
+		if trial, err = trial.Check(); err != nil || (trial.Load.Int("burst") == 8) != (perSecond > 0) {
+			t.Errorf("at %g: %v, %v", perSecond, trial.Load, err)
+		}
+	}
+}
+
 func TestRefusedSearches(t *testing.T) {
 	for says, change := range map[string]func(*SearchConfig){
 		"search with datagram or frame": func(c *SearchConfig) { c.Kind = "stream" },

@@ -1,5 +1,11 @@
 package result
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // OptionType says how the value of an Option is written in a suite, and in
 // which unit it is kept.
 type OptionType string
@@ -25,7 +31,22 @@ type Option struct {
 	Min     float64  // of the kept value; ignored for Switch and words
 	Max     float64  // likewise; 0: no bound
 	Default any      // the kept value when the suite names none; nil: absent
-	Says    string   // one line for help and docs
+	// Beside are the options of which one must be set, and not to 0, for this one to have an effect: without them it is
+	// absent, whatever its Default, and refused where it is given. Empty: it needs none.
+	Beside []string
+	Says   string // one line for help and docs
+}
+
+// Idle tells whether an option has no effect beside others.
+func (o Option) Idle(beside Options) bool {
+	return len(o.Beside) > 0 && !slices.ContainsFunc(o.Beside, func(name string) bool {
+		return beside.Float(name) > 0 || beside.Text(name) != "" || beside.Bool(name)
+	})
+}
+
+// refuseIdle is the reason for which a value of an option without effect is none.
+func (o Option) refuseIdle(value any) error {
+	return fmt.Errorf("`%s: %v` has no effect without %s: set %s, or leave %s out", o.Name, value, strings.Join(o.Beside, " or "), strings.Join(o.Beside, " or "), o.Name)
 }
 
 // Options holds normalised values by option name: int64, float64, bool or string.

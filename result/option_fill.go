@@ -11,22 +11,26 @@ const longestValue = 256
 
 // Fill returns the options with their defaults for what is absent, each value in its Go
 // type and within its option's bounds. A value that is none of those, and a name that is
-// no option's, is an error. An empty word is an absent one.
+// no option's, is an error, and so is one of an option that is idle beside the others. An empty word is an absent one.
 func Fill(options []Option, given Options) (Options, error) {
 	full := Options{}
 	var names []string
 	for _, o := range options {
 		names = append(names, o.Name)
 		value := given[o.Name]
-		if value == nil || value == "" {
+		absent, idle := value == nil || value == "", o.Idle(given)
+		if absent && !idle {
 			value = o.Default
 		}
-		if value == nil {
+		if value == nil || value == "" {
 			continue
 		}
 		kept, err := o.keep(value)
 		if err != nil {
 			return nil, fmt.Errorf("option %s: %w", o.Name, err)
+		}
+		if idle {
+			return nil, o.refuseIdle(FormatValue(o.Type, kept))
 		}
 		full[o.Name] = kept
 	}

@@ -15,6 +15,8 @@ var fillable = []Option{
 	{Name: "nodelay", Type: Switch, Default: false},
 	{Name: "copy", Type: Word, Words: []string{"plain", "zero"}, Default: "plain"},
 	{Name: "congestion", Type: Word},
+	{Name: "depth", Type: Count, Default: int64(9), Beside: []string{"rate", "ramp"}},
+	{Name: "ramp", Type: Duration},
 }
 
 func TestFillMakesOptionsWhole(t *testing.T) {
@@ -23,7 +25,9 @@ func TestFillMakesOptionsWhole(t *testing.T) {
 		"after JSON":         {Options{"streams": 3.0, "message": 1390.0}, Options{"streams": int64(3), "message": int64(1390), "nodelay": false, "copy": "plain"}},
 		"a word for a size":  {Options{"message": "mixed"}, Options{"streams": int64(1), "message": "mixed", "nodelay": false, "copy": "plain"}},
 		"absent in words":    {Options{"copy": "", "congestion": "", "rate": nil}, Options{"streams": int64(1), "nodelay": false, "copy": "plain"}},
-		"everything, though": {Options{"streams": 8, "rate": 5, "nodelay": true, "copy": "zero", "congestion": "reno"}, Options{"streams": int64(8), "rate": 5.0, "nodelay": true, "copy": "zero", "congestion": "reno"}},
+		"what a rate needs":  {Options{"rate": 5}, Options{"streams": int64(1), "rate": 5.0, "nodelay": false, "copy": "plain", "depth": int64(9)}},
+		"beside another":     {Options{"ramp": 1.5, "depth": 2.0}, Options{"streams": int64(1), "ramp": 1.5, "nodelay": false, "copy": "plain", "depth": int64(2)}},
+		"everything, though": {Options{"streams": 8, "rate": 5, "nodelay": true, "copy": "zero", "congestion": "reno"}, Options{"streams": int64(8), "rate": 5.0, "nodelay": true, "copy": "zero", "congestion": "reno", "depth": int64(9)}},
 	}
 	for name, c := range cases {
 		got, err := Fill(fillable, c.given)
@@ -39,6 +43,8 @@ func TestFillRefuses(t *testing.T) {
 		says  string
 	}{
 		"another name":    {Options{"stream": 1}, "did you mean `streams`?"},
+		"idle":            {Options{"depth": 9}, "`depth: 9` has no effect without rate or ramp: set rate or ramp, or leave depth out"},
+		"idle beside 0":   {Options{"depth": 3, "ramp": 0.0}, "`depth: 3` has no effect"},
 		"too few":         {Options{"streams": 0}, "option streams: `0` is too small; at least 1"},
 		"too many":        {Options{"streams": 9.0}, "`9` is too large; at most 8"},
 		"half a stream":   {Options{"streams": 1.5}, "1.5 is not a whole number"},

@@ -37,7 +37,10 @@ ratios: ["found: B/A", B/A]
 `
 
 func TestAFoundRatioNeedsSearches(t *testing.T) {
-	for find, says := range map[string]string{"says: b": "", "traffic: {find: none}": "cell B has no `find`"} {
+	for find, says := range map[string]string{
+		"says: b": "", "traffic: {burst: 8}": "", "traffic: {kind: frame, burst: 8, find: {loss: [0.5%]}}": "", "traffic: {find: none}": "cell B has no `find`",
+		"traffic: {find: none, burst: 8}": "`burst: 8` has no effect without rate or packets",
+	} {
 		spec, err := scenario.Parse([]byte(strings.Replace(foundSuite, "FIND", find, 1)), "f.yaml", Vocabulary())
 		if err != nil {
 			t.Fatal(err)

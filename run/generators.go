@@ -9,12 +9,17 @@ import (
 	"windtunnel/datapath"
 	"windtunnel/result"
 	"windtunnel/scenario"
+	"windtunnel/search"
 )
 
 // checkGenerators refuses loads that their generators cannot express, by the option's name,
 // and containers that have no such program: an engine's image is made of ours alone.
 func checkGenerators(cell scenario.Cell, laid datapath.Laid) error {
-	for _, l := range []load{{kind: cell.Traffic, options: cell.Load}, {kind: cell.Beside, options: cell.BesideLoad}} {
+	own := cell.Load
+	if program, _ := agent.Foreign(own); program == "" && cell.Find != nil { // its trials have a rate, which some options are beside
+		own = search.Paced(own, result.PacketsPerSecond, 1, 1)
+	}
+	for _, l := range []load{{kind: cell.Traffic, options: own}, {kind: cell.Beside, options: cell.BesideLoad}} {
 		if err := agent.CheckLoad(l.kind, l.options); err != nil {
 			return err
 		}

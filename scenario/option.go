@@ -106,7 +106,7 @@ func (k kinded) defaulted() result.Options {
 	for _, o := range k.known[k.kind] {
 		if v, set := k.options[o.Name]; set {
 			made[o.Name] = v
-		} else if o.Default != nil {
+		} else if o.Default != nil && !o.Idle(k.options) {
 			made[o.Name] = keptDefault(o)
 		}
 	}

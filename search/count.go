@@ -12,6 +12,7 @@ import (
 const (
 	packetsOption = "packets"
 	bitsOption    = "rate"
+	burstOption   = "burst" // how it is kept
 )
 
 // Units are those in which a kind of traffic can be searched, the better one first; none
@@ -41,17 +42,26 @@ func CheckUnit(kind string, options []result.Option, unit string) error {
 	return nil
 }
 
+// Unpaced is a load without a rate, to be Paced.
+func Unpaced(load result.Options) result.Options {
+	unpaced := result.Options{}
+	maps.Copy(unpaced, load)
+	delete(unpaced, bitsOption)
+	delete(unpaced, packetsOption)
+	return unpaced
+}
+
 // Paced is a load at a rate over so many pairs; 0 is as fast as it goes.
 func Paced(load result.Options, unit string, perSecond float64, pairs int) result.Options {
-	paced := maps.Clone(load)
-	delete(paced, bitsOption)
-	delete(paced, packetsOption)
+	paced := Unpaced(load)
 	name := packetsOption
 	if unit == result.BitsPerSecond {
 		name = bitsOption
 	}
 	if perSecond > 0 {
 		paced[name] = perSecond / float64(pairs)
+	} else {
+		delete(paced, burstOption)
 	}
 	return paced
 }

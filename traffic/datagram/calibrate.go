@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"time"
 
@@ -21,11 +22,14 @@ const sinkBuffer = 4096
 // Calibrate sends the load, as fast as it goes, over loopback to sockets that
 // nobody reads, and returns datagrams per second of the time that it had a CPU.
 func (Kind) Calibrate(ctx context.Context, given result.Options, cpus []int) (perSecond float64, err error) {
-	l, err := parseLoad(given)
+	flat := maps.Clone(given)
+	for _, paced := range []string{"rate", "packets", "burst"} { // a search's load has a burst, and no rate yet
+		delete(flat, paced)
+	}
+	l, err := parseLoad(flat)
 	if err != nil {
 		return 0, err
 	}
-	l.rate, l.packets = 0, 0
 	var flows []Flow
 	var sinks []*net.UDPConn
 	closeAll := func() {

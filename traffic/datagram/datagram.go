@@ -62,7 +62,7 @@ var options = []result.Option{
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "hot threads at each end, and destination ports; the flows are dealt to them in turn, so at most as many"},
 	{Name: "segmentation", Type: result.Word, Words: []string{offloadAuto, offloadOff}, Default: offloadAuto, Says: "send many datagrams as one, for the kernel to cut (UDP_SEGMENT), where the path takes it, or never"},
 	{Name: "aggregation", Type: result.Word, Words: []string{offloadAuto, offloadOff}, Default: offloadAuto, Says: "receive datagrams that the kernel has joined (UDP_GRO), where it does, or never"},
-	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Says: "datagrams that may leave at once after the sender was late, over all threads; absent: what 4 ms bring"},
+	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Beside: []string{"rate", "packets"}, Says: "datagrams that may leave at once after the sender was late, over all threads; absent: what 4 ms bring"},
 	{Name: "buffer", Type: result.Size, Min: 4096, Max: maxBuffer, Says: "a socket's send and receive buffers (SO_SNDBUF, SO_RCVBUF); absent: 4 MiB and 16 MiB as far as the system lets; to receive as fast as it goes 4 MiB, which caches hold"},
 	{Name: "dscp", Type: result.Count, Min: 0, Max: 63, Says: "differentiated services code point of the datagrams (RFC 2474)"},
 	{Name: "direction", Type: result.Word, Words: []string{forward, reverse, both}, Default: forward, Says: "which way the datagrams flow: from the connecting end, to it, or both ways at once (rates are each way's)"},

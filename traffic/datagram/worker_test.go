@@ -203,7 +203,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"message too small": {result.Options{"message": shortSize - 1}, "message"},
 		"message too large": {result.Options{"message": maxPayload + 1}, "message"},
 		"more threads":      {result.Options{"threads": 2}, "set flows to at least 2"},
-		"no burst":          {result.Options{"threads": 2, "flows": 2, "burst": 1}, "set burst to at least 2"},
+		"no burst":          {result.Options{"threads": 2, "flows": 2, "burst": 1, "packets": 10.0}, "set burst to at least 2"},
+		"nothing to burst":  {result.Options{"burst": 3}, "`burst: 3` has no effect without rate or packets: set rate or packets, or leave burst out"},
 		"another word":      {result.Options{"segmentation": "perhaps"}, "perhaps"},
 		"no flow":           {result.Options{"flows": 0}, "flows"},
 	}
@@ -524,6 +525,9 @@ func TestACalibrationThatSharesItsCPU(t *testing.T) {
 
 func TestCalibrate(t *testing.T) {
 	perSecond, err := Kind{}.Calibrate(t.Context(), result.Options{"rate": 1e6, "flows": 2}, nil)
+	if _, burst := (Kind{}).Calibrate(t.Context(), result.Options{"burst": 8}, nil); burst != nil { // of a search's load, which has no rate yet
+		t.Error(burst)
+	}
 	if err != nil || perSecond < 1000 { // far above the rate, which does not count here
 		t.Errorf("got %g datagrams a second, %v", perSecond, err)
 	}

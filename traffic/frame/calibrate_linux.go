@@ -16,7 +16,7 @@ const calibrationTime = 300 * time.Millisecond
 // dropped as soon as its headers are written, by the time that they had a CPU: live frames that go nowhere. An
 // AF_PACKET socket has no such sink, so method af-packet is refused.
 func (Kind) Calibrate(ctx context.Context, given result.Options, cpus []int) (float64, error) {
-	l, err := parseLoad(given)
+	l, err := parseLoad(unpaced(given))
 	if err != nil {
 		return 0, err
 	}

@@ -103,7 +103,7 @@ func (Kind) Begins(generator string) (usual, most time.Duration) {
 // Generator is the program of others that sends, "" for our own senders. What it cannot be told is
 // refused by the option's name.
 func (Kind) Generator(given result.Options) (program, install string, err error) {
-	l, err := parseLoad(given)
+	l, err := parseLoad(unpaced(given))
 	if err != nil {
 		return "", "", err
 	}

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"windtunnel/result"
@@ -32,7 +33,7 @@ var options = []result.Option{
 	{Name: "flows", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "flows, in turn"},
 	{Name: "vary", Type: result.Word, Words: []string{varyPorts, varyAddresses}, Default: varyPorts, Says: "what tells flows apart: UDP ports, or source addresses of 198.18.0.0/15 (RFC 2544) or 2001:2::/48 (RFC 5180), which the path must let pass"},
 	{Name: "packets", Type: result.PacketRate, Min: 0, Max: maxRate, Says: "frames a second, over all flows; absent or 0: as fast as it goes. Live frames keep it by spinning"},
-	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Says: "frames that a sender which fell behind may send at once; absent: those of 10 ms, 16 to 256"},
+	{Name: "burst", Type: result.Count, Min: 1, Max: maxBurst, Beside: []string{"packets"}, Says: "frames that a sender which fell behind may send at once; absent: those of 10 ms, 16 to 256"},
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxThreads, Default: int64(1), Says: "hot threads of the sender, each with flows of its own, so at most as many as flows"},
 	{Name: "method", Type: result.Word, Words: []string{auto, byXDP, byPacket}, Default: auto, Says: "how frames leave: XDP live frames, or an AF_PACKET socket; auto probes the path, and is all that a port of poll mode takes"},
 	{Name: "sink", Type: result.Word, Words: []string{auto, byXDP, byTC, byPacket}, Default: auto, Says: "where frames are counted; auto: at native XDP and tc together, each frame once, or at the port of poll mode"},
@@ -75,6 +76,16 @@ func parseLoad(given result.Options) (load, error) {
 		return load{}, fmt.Errorf("%d threads for %d flows: a thread without a flow does nothing; set flows to at least %d", l.threads, l.flows, l.threads)
 	}
 	return l, nil
+}
+
+// unpaced is a load without the burst where it has no rate to keep: a search's, whose trials have one.
+func unpaced(given result.Options) result.Options {
+	if given.Float("packets") > 0 {
+		return given
+	}
+	flat := maps.Clone(given)
+	delete(flat, "burst")
+	return flat
 }
 
 // share is the flows of one thread: from first to before end.

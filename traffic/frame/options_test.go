@@ -27,6 +27,8 @@ func TestOptions(t *testing.T) {
 		"small":              {result.Options{"size": 60}, "option size: `60B` is too small; at least 64B"},
 		"many flows":         {result.Options{"flows": 1_000_001}, "option flows: `1000001` is too large"},
 		"idle threads":       {result.Options{"threads": 2}, "set flows to at least 2"},
+		"nothing to burst":   {result.Options{"burst": 3}, "`burst: 3` has no effect without packets"},
+		"as fast as it goes": {result.Options{"burst": 3, "packets": 0.0}, "`burst: 3` has no effect without packets"},
 		"unknown method":     {result.Options{"method": "dpdk"}, "valid: auto, xdp, af-packet"},
 		"a rate of nonsense": {result.Options{"packets": -1.0}, "option packets: `-1"},
 	}
@@ -37,6 +39,13 @@ func TestOptions(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestASearchMayHaveABurst: what is asked of its load before a trial needs no rate.
+func TestASearchMayHaveABurst(t *testing.T) {
+	if program, _, err := (Kind{}).Generator(result.Options{"burst": int64(8)}); program != "" || err != nil {
+		t.Errorf("%q, %v", program, err)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestWhatToolsCannotExpressIsRefusedByName(t *testing.T) {
 		"congestion":         {"stream", result.Options{"generator": "nuttcp", "congestion": "reno"}, ""},
 		"offload":            {"datagram", result.Options{"generator": "iperf3", "segmentation": "off", "verify": "header"}, ""},
 		"flows of nuttcp":    {"datagram", result.Options{"generator": "nuttcp", "flows": 2}, "`flows: 2`"},
-		"burst":              {"datagram", result.Options{"generator": "iperf3", "burst": 3}, "`burst: 3`"},
+		"burst":              {"datagram", result.Options{"generator": "iperf3", "packets": 1000.0, "burst": 3}, "`burst: 3`"},
 		"less than a bit":    {"datagram", result.Options{"generator": "iperf3", "rate": 1.0, "flows": 128}, "whole bits a second"},
 		"half a datagram":    {"datagram", result.Options{"generator": "iperf3", "packets": 0.01, "message": 20, "flows": 4}, "whole bits a second"},
 		"a bit":              {"datagram", result.Options{"generator": "iperf3", "rate": 128.0, "flows": 128}, ""},

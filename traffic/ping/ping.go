@@ -49,6 +49,7 @@ const (
 	poisson = "poisson"
 	block   = "block"
 	busy    = "busy"
+	cubic   = "cubic"
 )
 
 // The limits of the options.
@@ -73,13 +74,13 @@ var options = []result.Option{
 	{Name: "reads", Type: result.Count, Min: 0, Max: 100, Says: "percent of the requests that read, as of storage: those have the size of response, and their answers that of message; the others write message and are answered by response. Over TCP"},
 	{Name: "depth", Type: result.Count, Min: 1, Max: maxDepth, Default: int64(1), Says: "requests of a closed loop that are under way at once on each flow"},
 	{Name: "rate", Type: result.PacketRate, Min: 0.1, Max: maxRate, Says: "transactions per second over all flows, in an open loop; absent: a closed loop, as netperf, whose latencies leave out what a stall would have cost others (coordinated omission)"},
-	{Name: "arrivals", Type: result.Word, Words: []string{fixed, poisson}, Default: fixed, Says: "when requests of an open loop are due: evenly, or at random with that mean"},
+	{Name: "arrivals", Type: result.Word, Words: []string{fixed, poisson}, Default: fixed, Beside: []string{"rate"}, Says: "when requests of an open loop are due: evenly, or at random with that mean"},
 	{Name: "flows", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "connections, or pairs of UDP ports; requests take them in turn"},
 	{Name: "threads", Type: result.Count, Min: 1, Max: maxFlows, Default: int64(1), Says: "hot threads at each end; the flows are dealt to them in turn, so at most as many"},
 	{Name: "poll", Type: result.Word, Words: []string{block, busy}, Default: block, Says: "sleep until something comes, or spin and use a whole CPU a thread (with SO_BUSY_POLL where the kernel has it)"},
 	{Name: "wait", Type: result.Duration, Min: 0.001, Max: maxWait, Default: 1.0, Says: "for how long an answer is waited for"},
-	{Name: "outstanding", Type: result.Count, Min: 1, Max: maxOutstanding, Default: int64(1 << 16), Says: "requests without an answer at once over all flows of an open loop; more are refused and counted"},
-	{Name: "congestion", Type: result.Word, Default: "cubic", Says: "congestion control of TCP, set per socket where the system lets one (Linux, TCP_CONGESTION)"},
+	{Name: "outstanding", Type: result.Count, Min: 1, Max: maxOutstanding, Default: int64(1 << 16), Beside: []string{"rate"}, Says: "requests without an answer at once over all flows of an open loop; more are refused and counted"},
+	{Name: "congestion", Type: result.Word, Default: cubic, Says: "congestion control of TCP, set per socket where the system lets one (Linux, TCP_CONGESTION)"},
 }
 
 // Options are the keys that ping takes in a suite's traffic block.
@@ -203,8 +204,8 @@ func (l load) settled() (load, error) {
 		return load{}, errors.New("reads and writes go over TCP, which keeps their order: set protocol to tcp, or leave reads out")
 	case l.open() && l.depth > 1:
 		return load{}, errors.New("depth is of a closed loop, and a rate makes an open one: leave out either; outstanding bounds an open loop")
-	case l.poisson && !l.open():
-		return load{}, fmt.Errorf("arrivals %s are of an open loop, which only a rate makes: set rate, or leave arrivals out", poisson)
+	case l.udp && l.congestion != cubic && l.congestion != traffic.SystemCongestion: // as a suite has it of places that run already
+		return load{}, fmt.Errorf("the congestion control %s is TCP's, and these requests go over UDP: leave congestion out, or set protocol to tcp", l.congestion)
 	case l.udp && l.depth > 1:
 		return load{}, errors.New("more than one request at once on a flow of UDP cannot be told apart in a closed loop: set flows instead of depth, or protocol to tcp")
 	case l.threads > l.flows:
