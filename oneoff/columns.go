@@ -24,11 +24,14 @@ func columnsFor(load result.Options) []column {
 		column{"received back", mine(func(i result.Interval) string { return per(i, 8*i.BackBytes, rate) })})
 }
 
+// asks tells whether a load, whose defaults are filled in, is requests.
+func asks(load result.Options) bool { return load.Int("depth") > 0 }
+
 // columnsForth tells kinds apart by the words that they use, as memoryOf does: requests are under way
 // in some depth and have latencies, packets have flows and are counted, a stream has bytes alone.
 func columnsForth(load result.Options) []column {
 	switch {
-	case load.Int("depth") > 0:
+	case asks(load):
 		return []column{
 			{"requests", mine(func(i result.Interval) string { return per(i, i.InTime(), requestRate) })},
 			{"median", mine(func(i result.Interval) string { return latency(i.LatencyP50) })},

@@ -117,11 +117,11 @@ func TestNoRateOfAnInstant(t *testing.T) {
 		t.Errorf("a summary says %q", text)
 	}
 	both := result.PairEnd{WindowSeconds: 1, Opposite: &result.PairEnd{WindowSeconds: 1, Bytes: 125e6}}
-	if text := cameIn(both); text != "0.000 bit/s for 1.0 s, back 1.000 Gbit/s" {
+	if text := cameIn(both, false); text != "0.000 bit/s for 1.0 s, back 1.000 Gbit/s" {
 		t.Errorf("a receiver says %q", text)
 	}
-	if both.Opposite.WindowSeconds = 0.001; strings.Contains(cameIn(both), "back") {
-		t.Errorf("a receiver says %q", cameIn(both))
+	if both.Opposite.WindowSeconds = 0.001; strings.Contains(cameIn(both, false), "back") {
+		t.Errorf("a receiver says %q", cameIn(both, false))
 	}
 }
 

@@ -222,7 +222,7 @@ func (s *native) handle(ctx context.Context, w *wire, last bool) {
 	defer s.leave(w)
 	session := &session{server: s, wire: w, client: w.conn.RemoteAddr().String(), last: last}
 	err := session.run(ctx)
-	e := traffic.ServerEvent{Protocol: s.Name(), Session: session.number, Client: session.client}
+	e := session.event("")
 	var no refusal
 	switch {
 	case err == nil:

@@ -109,8 +109,9 @@ func (s *session) schedule(start time.Time, passed chan<- result.Interval, cance
 func (s *session) pass(intervals <-chan result.Interval, cancel context.CancelCauseFunc) {
 	broken := false
 	for i := range intervals {
-		s.server.tell(traffic.ServerEvent{Protocol: s.server.Name(), Session: s.number, Client: s.client,
-			What: traffic.SessionInterval, Interval: &i})
+		e := s.event(traffic.SessionInterval)
+		e.Interval = &i
+		s.server.tell(e)
 		if broken {
 			continue
 		}

@@ -48,9 +48,9 @@ func (t RecvText) Event(at time.Time, e traffic.ServerEvent) {
 	switch {
 	case e.End == nil:
 	case e.End.Error == e.Says: // which is told already
-		line += ": " + cameIn(*e.End)
+		line += ": " + cameIn(*e.End, e.Requests)
 	default:
-		line += ": " + counted(*e.End)
+		line += ": " + counted(*e.End, e.Requests)
 	}
 	t.line(at, "%s", line)
 }
@@ -60,14 +60,15 @@ func (t RecvText) Event(at time.Time, e traffic.ServerEvent) {
 const leastRated = 0.05
 
 // counted is an end in a few words, and why it does not count.
-func counted(end result.PairEnd) string {
+func counted(end result.PairEnd, requests bool) string {
 	if end.Error != "" {
-		return cameIn(end) + "; " + clipLong(end.Error)
+		return cameIn(end, requests) + "; " + clipLong(end.Error)
 	}
-	return cameIn(end)
+	return cameIn(end, requests)
 }
 
-func cameIn(end result.PairEnd) string {
+// cameIn is what an end took, whose packets may be requests.
+func cameIn(end result.PairEnd, requests bool) string {
 	if end.WindowSeconds <= 0 {
 		return "nothing"
 	}
@@ -75,8 +76,11 @@ func cameIn(end result.PairEnd) string {
 		return text
 	}
 	text := fmt.Sprintf("%s for %.1f s", rate(8*float64(end.Bytes)/end.WindowSeconds), end.WindowSeconds)
-	if end.Packets > 0 {
-		text += ", " + packetRate(float64(end.Packets)/end.WindowSeconds)
+	switch perSecond := float64(end.Packets) / end.WindowSeconds; {
+	case requests:
+		text += fmt.Sprintf(", %d requests, %s", end.Packets, requestRate(perSecond))
+	case end.Packets > 0:
+		text += ", " + packetRate(perSecond)
 	}
 	if a := end.Arrived; a != nil && a.Expected > 0 {
 		if slices.Contains(a.Untold, result.Loss) {

@@ -121,9 +121,15 @@ func (s *session) measure(ctx context.Context) error {
 	if err := s.wire.write(reply{Say: sayStarting}); err != nil {
 		return fmt.Errorf("answering the start: %w", err)
 	}
-	s.server.tell(traffic.ServerEvent{Protocol: s.server.Name(), Session: s.number, Client: s.client,
-		What: traffic.SessionBegan, Says: s.says()})
+	e := s.event(traffic.SessionBegan)
+	e.Says = s.says()
+	s.server.tell(e)
 	return s.receive(ctx, worker, heard.Add(in))
+}
+
+// event is one of this session's.
+func (s *session) event(what string) traffic.ServerEvent {
+	return traffic.ServerEvent{Protocol: s.server.Name(), Session: s.number, Client: s.client, What: what, Requests: asks(s.load)}
 }
 
 // take checks an order.

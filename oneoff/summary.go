@@ -45,7 +45,7 @@ func summariseWay(line lines, way result.Way, interrupted bool) {
 		perSecond = requestRate
 	}
 	line("sent", "%s", moved(way.Sender, sentPackets(way.Sender), perSecond))
-	if text := endedLate(way); interrupted && text != "" {
+	if text := endedLate(way, asks); interrupted && text != "" {
 		line("received", "%s", text)
 	} else {
 		line("received", "%s", moved(way.Receiver, way.Receiver.Packets, perSecond))
@@ -53,7 +53,7 @@ func summariseWay(line lines, way result.Way, interrupted bool) {
 	if asks {
 		answered(line, way.Sender)
 	}
-	arrivals(line, way.Arrived())
+	arrivals(line, way.Arrived(), asks)
 	if asks {
 		unasked(line, way.Sender.Offered)
 	}
@@ -128,14 +128,18 @@ const sameWindow = 0.01
 
 // endedLate is what a receiver got whose window ended later than the sender's, as the word of an interruption took its time; "" of
 // another.
-func endedLate(way result.Way) string {
+func endedLate(way result.Way, requests bool) string {
 	more := way.Receiver.WindowSeconds - way.Sender.WindowSeconds
 	if more <= sameWindow*way.Sender.WindowSeconds {
 		return ""
 	}
 	text := fmt.Sprintf("%d bytes", way.Receiver.Bytes)
 	if way.Receiver.Packets > 0 {
-		text += fmt.Sprintf(", %d packets", way.Receiver.Packets)
+		what := "packets"
+		if requests {
+			what = "requests"
+		}
+		text += fmt.Sprintf(", %d %s", way.Receiver.Packets, what)
 	}
 	return text + fmt.Sprintf(": this end's word took %s to end its window, so no rate", span(more))
 }
@@ -160,7 +164,8 @@ func unasked(line lines, o *result.Offered) {
 	}
 }
 
-func arrivals(line lines, a *result.Arrived) {
+// arrivals says what became of the numbered packets, or of requests, whose order nobody looks at.
+func arrivals(line lines, a *result.Arrived, requests bool) {
 	if a == nil {
 		return
 	}
@@ -168,8 +173,14 @@ func arrivals(line lines, a *result.Arrived) {
 		line("packets", "%d came in time; what was lost is not known: %s", a.Expected-a.Late, clipLong(a.Why))
 		return
 	}
-	line("packets", "%d expected, %d lost (%s), %d late, %d reordered, %d duplicate, %d corrupt",
-		a.Expected, a.Lost, share(a.Lost, a.Expected), a.Late, a.Reordered, a.Duplicate, a.Corrupt)
+	what, reordered := "packets", fmt.Sprintf(" %d reordered,", a.Reordered)
+	if requests {
+		what = "requests"
+		if a.Reordered == 0 {
+			reordered = ""
+		}
+	}
+	line(what, "%d expected, %d lost (%s), %d late,%s %d duplicate, %d corrupt", a.Expected, a.Lost, share(a.Lost, a.Expected), a.Late, reordered, a.Duplicate, a.Corrupt)
 	if a.SocketDrops > 0 {
 		line("", "%d of the lost in the receiving socket's buffer", a.SocketDrops)
 	}

@@ -72,7 +72,7 @@ func TestRequestsThatHadNoAnswerWereSent(t *testing.T) {
 	var out bytes.Buffer
 	summarise(&out, o)
 	text := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"sent 6.400 kbit/s, 100.0 /s ", "received 3.221 kbit/s, 50.33 /s ", "answered 50.33 /s ", "300 expected, 149 lost"} {
+	for _, want := range []string{"sent 6.400 kbit/s, 100.0 /s ", "received 3.221 kbit/s, 50.33 /s ", "answered 50.33 /s ", "requests 300 expected, 149 lost (50 %), 0 late, 0 duplicate"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q: %s", want, out.String())
 		}

@@ -62,6 +62,7 @@ type ServerEvent struct {
 	Session  uint64           `json:"session"` // counts from 1 in one server
 	Client   string           `json:"client"`  // IP:port
 	What     string           `json:"what"`
+	Requests bool             `json:"requests,omitempty"` // the packets of its intervals and of its end are requests that were answered
 	Says     string           `json:"says,omitempty"`
 	Interval *result.Interval `json:"interval,omitempty"`
 	End      *result.PairEnd  `json:"end,omitempty"`
