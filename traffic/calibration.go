@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	calibrationVersion  = 3
+	calibrationVersion  = 4
 	maxCalibrations     = 256
 	maxCalibrationFile  = 1 << 20             // bytes
 	maxCalibrationKey   = 2048                // bytes

@@ -56,12 +56,19 @@ func TestCalibrationsForgetTheOldest(t *testing.T) {
 func TestCalibrationsTrustNoFile(t *testing.T) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	entry := func(rate string, at string) string {
-		return fmt.Sprintf(`{"version":2,"entries":[{"key":"a","per_second":%s,"at":%q}]}`, rate, at)
+		return fmt.Sprintf(`{"version":%d,"entries":[{"key":"a","per_second":%s,"at":%q}]}`, calibrationVersion, rate, at)
 	}
 	old := time.Now().Add(-calibrationLasts - time.Hour).UTC().Format(time.RFC3339)
 	tomorrow := time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)
+	whole := Calibrations{filepath.Join(t.TempDir(), "calibrations.json")}
+	if err := os.WriteFile(whole.Path, []byte(entry("5", now)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if rate, ok := whole.Get("a"); rate != 5 || !ok {
+		t.Fatalf("took %g, %t from a file that is as it should be", rate, ok)
+	}
 	for name, text := range map[string]string{
-		"empty": "", "garbage": "\x00\xff{{", "cut off": entry("5", now)[:40], "another version": strings.Replace(entry("5", now), "1", "9", 1),
+		"empty": "", "garbage": "\x00\xff{{", "cut off": entry("5", now)[:40], "another version": strings.Replace(entry("5", now), fmt.Sprintf(`"version":%d`, calibrationVersion), `"version":1`, 1),
 		"no rate": entry("0", now), "below zero": entry("-5", now), "too fast": entry("1e300", now), "a word": entry(`"5"`, now),
 		"old": entry("5", old), "from tomorrow": entry("5", tomorrow), "huge": strings.Repeat(" ", maxCalibrationFile) + entry("5", now),
 	} {
@@ -109,8 +116,8 @@ func TestCalibrationKey(t *testing.T) {
 
 // FuzzCalibrations reads any file without a crash, and only sound entries.
 func FuzzCalibrations(f *testing.F) {
-	f.Add([]byte(`{"version":2,"entries":[{"key":"a","per_second":5,"at":"2026-01-01T00:00:00Z"}]}`))
-	f.Add([]byte(`{"version":2,"entries":[{"key":"","per_second":1e999}]}`))
+	f.Add([]byte(`{"version":4,"entries":[{"key":"a","per_second":5,"at":"2026-01-01T00:00:00Z"}]}`))
+	f.Add([]byte(`{"version":4,"entries":[{"key":"","per_second":1e999}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, e := range decodeCalibrations(text) {
 			if !e.sound() {

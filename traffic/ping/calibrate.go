@@ -16,6 +16,7 @@ import (
 // end, after a short warm-up.
 const (
 	calibrationTime   = 150 * time.Millisecond
+	calibrationSample = 30 * time.Millisecond
 	calibrationWarmUp = 30 * time.Millisecond
 	calibrationStart  = 40 * time.Millisecond // until both ends stand
 )
@@ -71,10 +72,12 @@ func (Kind) calibrate(ctx context.Context, given result.Options, near, far []int
 		return 0, fmt.Errorf("calibrating: %w", err)
 	}
 	defer send.Close()
-	when := traffic.Schedule{Start: time.Now().Add(calibrationStart), WarmUp: calibrationWarmUp, Window: calibrationTime}
+	when := traffic.Schedule{Start: time.Now().Add(calibrationStart), WarmUp: calibrationWarmUp, Window: calibrationTime, Interval: calibrationSample}
+	answers := when
+	answers.Interval = 0
 	var answering sync.WaitGroup
 	var other error
-	answering.Go(func() { _, other = receive.Run(ctx, when) })
+	answering.Go(func() { _, other = receive.Run(ctx, answers) })
 	end, err := send.Run(ctx, when)
 	answering.Wait()
 	switch {
@@ -85,5 +88,30 @@ func (Kind) calibrate(ctx context.Context, given result.Options, near, far []int
 	case end.Error != "":
 		return 0, fmt.Errorf("calibrating: %s", end.Error)
 	}
-	return float64(end.Packets) / end.WindowSeconds, nil
+	return ownRate(end)
 }
+
+// flatOut is from which share of its threads' time on, with that in which they could run and had no CPU, an end asks as fast as it can.
+const flatOut = 0.9
+
+// ownRate is what an end that asked reaches by itself, in transactions per second: as fast as in the fastest of its samples, since others
+// may have had either end's CPU in the rest. Threads that are never without something to do are counted by the time that they had a CPU,
+// as senders of datagrams are; the others' waits for one are mostly what waking up takes, which is a part of each transaction.
+func ownRate(end result.PairEnd) (perSecond float64, err error) {
+	window := inTime(end.WindowSeconds)
+	spent := traffic.CrewTime{Threads: end.Threads, CPU: inTime(end.CPUSeconds), Wait: inTime(end.Offered.WaitSeconds)}
+	if spent.CPU+spent.Wait >= time.Duration(flatOut*float64(end.Threads)*float64(window)) {
+		if perSecond, err = spent.OwnRate(end.Packets, window); err != nil {
+			return 0, err
+		}
+	}
+	for k, i := range end.Intervals {
+		long, more := i.To-i.From, k+1 < len(end.Intervals) && end.Intervals[k+1].InTime() == 0 // which it may hold, too: see steps
+		if i.From >= 0 && long >= calibrationSample.Seconds()/2 && !more {
+			perSecond = max(perSecond, float64(i.InTime())/long)
+		}
+	}
+	return max(perSecond, float64(end.Packets)/end.WindowSeconds), nil
+}
+
+func inTime(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
