@@ -18,7 +18,7 @@ const calibrationPatience = 20 * time.Second
 // measured now and kept. 0: it is not known.
 func calibrate(ctx context.Context, kind traffic.Kind, config SendConfig, show Show) float64 {
 	calibrator, ok := kind.(traffic.Calibrator)
-	if !ok || config.Calibrations.Path == "" {
+	if !ok || !config.Calibrations.Wanted() {
 		return 0
 	}
 	key := config.generator(kind)

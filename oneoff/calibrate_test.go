@@ -1,6 +1,7 @@
 package oneoff
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -38,6 +39,22 @@ func TestTheFarEndTellsItsCalibration(t *testing.T) {
 			}
 		}
 		config.Load["direction"] = "forward"
+	}
+}
+
+// TestACalibrationThatIsNotKept is made all the same, and it is said at the start that the next run makes it again.
+func TestACalibrationThatIsNotKept(t *testing.T) {
+	config, err := (SendConfig{Host: "127.0.0.1", Kind: "datagram", Window: time.Second, Calibrations: traffic.Unkept(errors.New("no HOME"))}).Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := KindByName("datagram")
+	var said []string
+	show := Show{Say: func(line string) { said = append(said, line) }}
+	first := calibrate(within(t, time.Minute), kind, config, show)
+	again := calibrate(within(t, time.Minute), kind, config, show)
+	if !(first > 0) || again != first || len(said) != 2 || said[1] != "there is no place to keep a calibration in (no HOME): set HOME; the next run calibrates again" {
+		t.Errorf("%g, then %g, said %q", first, again, said)
 	}
 }
 

@@ -105,6 +105,9 @@ func Search(ctx context.Context, config SearchConfig, show SearchShow) (result.S
 		return result.Search{}, err
 	}
 	s := searching{config, show}
+	if no := config.Calibrations.Unkept(); no != nil {
+		s.say(no.Error() + "; the next search calibrates again")
+	}
 	most, generator := config.Max, 0.0
 	if most == 0 {
 		if most, err = s.flatOut(ctx); err != nil {
@@ -197,7 +200,7 @@ func (s searching) latency(ctx context.Context, load float64) (map[string]result
 	probe := s.SendConfig
 	probe.Kind, probe.Window, probe.CPUs = "ping", 2*flatOut, nil
 	probe.Load = result.Options{"protocol": "udp", "rate": 1000.0}
-	probe.Calibrations.Path = ""
+	probe.Calibrations = traffic.Calibrations{}
 	var asked Outcome
 	var failed error
 	var both sync.WaitGroup

@@ -35,8 +35,26 @@ func Calibrated(sender result.PairEnd) bool {
 
 // Calibrations is the store of what this machine's generators reach without a
 // path: one small file. A file that is not as it should be counts as empty, and
-// the next Put replaces it.
-type Calibrations struct{ Path string }
+// the next Put replaces it. The zero value is for who wants none.
+type Calibrations struct {
+	Path   string
+	why    error          // there is no place for a file
+	memory *[]calibration // then: what was put there
+}
+
+// Unkept is a store where there is no place for a file: it ends with this process, and is one goroutine's.
+func Unkept(why error) Calibrations { return Calibrations{why: why, memory: &[]calibration{}} }
+
+// Wanted tells it from the zero value.
+func (c Calibrations) Wanted() bool { return c.Path != "" || c.memory != nil }
+
+// Unkept is why nothing outlives this process, nil where it does.
+func (c Calibrations) Unkept() error {
+	if c.why == nil {
+		return nil
+	}
+	return fmt.Errorf("there is no place to keep a calibration in (%w): set HOME", c.why)
+}
 
 // calibrationFile is the file, as JSON. The key names all that the rate depends on.
 type calibrationFile struct {
@@ -83,7 +101,7 @@ func (c Calibrations) Get(key string) (perSecond float64, ok bool) {
 }
 
 // Put keeps a rate. The file is replaced at once, so that a reader sees the old
-// one or the new one; of two writers at the same time one is forgotten.
+// one or the new one; of two writers at the same time one is forgotten. Where there is no place for a file, that is the error.
 func (c Calibrations) Put(key string, perSecond float64) error {
 	e := calibration{Key: key, PerSecond: perSecond, At: time.Now().UTC()}
 	if !e.sound() {
@@ -92,6 +110,10 @@ func (c Calibrations) Put(key string, perSecond float64) error {
 	entries := slices.DeleteFunc(c.read(), func(old calibration) bool { return old.Key == key })
 	entries = append(entries, e)
 	entries = entries[max(0, len(entries)-maxCalibrations):]
+	if c.memory != nil {
+		*c.memory = entries
+		return c.Unkept()
+	}
 	text, err := json.MarshalIndent(calibrationFile{calibrationVersion, entries}, "", " ")
 	if err != nil {
 		return fmt.Errorf("encoding the calibrations: %w", err)
@@ -127,6 +149,9 @@ func (c Calibrations) replace(text []byte) error {
 
 // read returns the entries that are sound; none where the file is not.
 func (c Calibrations) read() []calibration {
+	if c.memory != nil {
+		return slices.Clone(*c.memory)
+	}
 	info, err := os.Stat(c.Path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCalibrationFile {
 		return nil

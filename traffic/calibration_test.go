@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -13,7 +14,7 @@ import (
 )
 
 func TestCalibrationsKeepRates(t *testing.T) {
-	c := Calibrations{filepath.Join(t.TempDir(), "new", "calibrations.json")}
+	c := Calibrations{Path: filepath.Join(t.TempDir(), "new", "calibrations.json")}
 	if _, ok := c.Get("a"); ok {
 		t.Error("an absent file holds something")
 	}
@@ -38,7 +39,7 @@ func TestCalibrationsKeepRates(t *testing.T) {
 }
 
 func TestCalibrationsForgetTheOldest(t *testing.T) {
-	c := Calibrations{filepath.Join(t.TempDir(), "calibrations.json")}
+	c := Calibrations{Path: filepath.Join(t.TempDir(), "calibrations.json")}
 	for i := range maxCalibrations + 3 {
 		if err := c.Put(fmt.Sprint(i), 1); err != nil {
 			t.Fatal(err)
@@ -60,7 +61,7 @@ func TestCalibrationsTrustNoFile(t *testing.T) {
 	}
 	old := time.Now().Add(-calibrationLasts - time.Hour).UTC().Format(time.RFC3339)
 	tomorrow := time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)
-	whole := Calibrations{filepath.Join(t.TempDir(), "calibrations.json")}
+	whole := Calibrations{Path: filepath.Join(t.TempDir(), "calibrations.json")}
 	if err := os.WriteFile(whole.Path, []byte(entry("5", now)), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestCalibrationsTrustNoFile(t *testing.T) {
 		"old": entry("5", old), "from tomorrow": entry("5", tomorrow), "huge": strings.Repeat(" ", maxCalibrationFile) + entry("5", now),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Calibrations{filepath.Join(t.TempDir(), "calibrations.json")}
+			c := Calibrations{Path: filepath.Join(t.TempDir(), "calibrations.json")}
 			if err := os.WriteFile(c.Path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -88,11 +89,26 @@ func TestCalibrationsTrustNoFile(t *testing.T) {
 			}
 		})
 	}
-	c := Calibrations{filepath.Join(t.TempDir(), "calibrations.json")}
+	c := Calibrations{Path: filepath.Join(t.TempDir(), "calibrations.json")}
 	for _, rate := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		if c.Put("a", rate) == nil {
 			t.Errorf("kept a rate of %g", rate)
 		}
+	}
+}
+
+// TestCalibrationsWithoutAPlace are known as long as this process lasts, and it is said that they are not kept.
+func TestCalibrationsWithoutAPlace(t *testing.T) {
+	c := Unkept(errors.New("neither $XDG_CACHE_HOME nor $HOME are defined"))
+	err := c.Put("a", 7)
+	if err == nil || err.Error() != "there is no place to keep a calibration in (neither $XDG_CACHE_HOME nor $HOME are defined): set HOME" {
+		t.Errorf("said %v", err)
+	}
+	if rate, ok := c.Get("a"); rate != 7 || !ok || !c.Wanted() {
+		t.Errorf("knows %g, %t, wanted: %t", rate, ok, c.Wanted())
+	}
+	if (Calibrations{}).Wanted() || (Calibrations{Path: "p"}).Unkept() != nil {
+		t.Error("no store is taken for one, or a file for none")
 	}
 }
 

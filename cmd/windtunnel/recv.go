@@ -126,7 +126,7 @@ func (f recvFlags) canBind(ctx context.Context) error {
 // config reads the flags.
 func (f recvFlags) config() (oneoff.RecvConfig, error) {
 	config := oneoff.RecvConfig{
-		Native: oneoff.Native{Port: f.port, Kinds: f.kinds, Release: release, Calibrations: traffic.Calibrations{Path: calibrationFile()}}, Only: f.only, Once: f.once,
+		Native: oneoff.Native{Port: f.port, Kinds: f.kinds, Release: release, Calibrations: calibrations()}, Only: f.only, Once: f.once,
 		Server: traffic.ServerConfig{Host: f.bind, MaxClients: f.maxClients},
 	}
 	if f.port < 1 || f.port > 65535 {

@@ -26,7 +26,6 @@ import (
 	"windtunnel/testbed"
 	netlook "windtunnel/testbed/look"
 	"windtunnel/testbed/netns"
-	"windtunnel/traffic"
 )
 
 // runFlags are what `windtunnel run` takes.
@@ -258,8 +257,10 @@ func conduct(ctx context.Context, progressTo io.Writer, plan run.Plan, nodes []r
 	progress := run.NewProgress(progressTo)
 	defer progress.Close()
 	c := run.Conductor{Plan: plan, Nodes: nodes, Clock: run.SystemClock{}, Out: out, Progress: progress, Header: header}
-	if path := calibrationFile(); path != "" {
-		c.Known = traffic.Calibrations{Path: path}
+	if known := calibrations(); known.Unkept() == nil {
+		c.Known = known
+	} else {
+		progress.Say(known.Unkept().Error() + "; the next run calibrates again")
 	}
 	return c.Run(ctx)
 }

@@ -11,7 +11,6 @@ import (
 	"windtunnel/oneoff"
 	"windtunnel/result"
 	"windtunnel/search"
-	"windtunnel/traffic"
 )
 
 // searchFlags are what `windtunnel search` takes beside its kind's options.
@@ -116,7 +115,7 @@ func (f *searchFlags) noAnswer(ctx context.Context, s streams, host string, err 
 func (f *searchFlags) config(host string) (oneoff.SearchConfig, error) {
 	config := oneoff.SearchConfig{Unit: f.unit, Method: f.procedure, NoLatencies: f.noLatencies,
 		SendConfig: oneoff.SendConfig{Host: host, Port: f.port, Kind: f.kind, Load: f.load.given, Release: release,
-			Calibrations: traffic.Calibrations{Path: calibrationFile()}}}
+			Calibrations: calibrations()}}
 	if f.port < 1 || f.port > 65535 {
 		return config, fmt.Errorf("--port %d is no port", f.port)
 	}

@@ -146,7 +146,7 @@ func (f *sendFlags) config(host string) (oneoff.SendConfig, error) {
 		*one.into = length
 	}
 	if !f.dontCalibrate {
-		config.Calibrations = traffic.Calibrations{Path: calibrationFile()}
+		config.Calibrations = calibrations()
 	}
 	if f.cpus == "" {
 		return config, nil
@@ -156,16 +156,16 @@ func (f *sendFlags) config(host string) (oneoff.SendConfig, error) {
 	return config, err
 }
 
-// calibrationFile is where this machine's calibrations are kept: root's for all
-// its runs, anybody else's with their own cached things ("" where there are none).
-func calibrationFile() string {
+// calibrations are this machine's: root's are kept for all its runs, anybody else's with their own cached things, where they have
+// a place for those.
+func calibrations() traffic.Calibrations {
 	const name = "calibrations.json"
 	if os.Geteuid() == 0 {
-		return filepath.Join("/var/cache/windtunnel", name)
+		return traffic.Calibrations{Path: filepath.Join("/var/cache/windtunnel", name)}
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return ""
+		return traffic.Unkept(err)
 	}
-	return filepath.Join(dir, "windtunnel", name)
+	return traffic.Calibrations{Path: filepath.Join(dir, "windtunnel", name)}
 }
