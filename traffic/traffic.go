@@ -6,6 +6,7 @@ package traffic
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"windtunnel/result"
@@ -47,6 +48,12 @@ type Order struct {
 // LongestQueue is for how much longer the ends of a test by hand wait for what is still under way: on a path whose queue holds seconds,
 // what ends a test stands behind its traffic.
 const LongestQueue = 10 * time.Second
+
+// QueuedOn is the error of such a test where a queue holds some of it for longer than is waited for, so long after the window.
+func QueuedOn(after time.Duration) error {
+	return fmt.Errorf("a queue on the way still brought some of it %s after the window, and it is not waited for any longer: "+
+		"send no more than the path carries (a lower rate), or for a shorter time", after.Round(time.Second))
+}
 
 // Schedule is when a worker runs: traffic flows from Start through WarmUp and
 // Window; only the window is counted.

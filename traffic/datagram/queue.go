@@ -50,6 +50,14 @@ func (r *run) mayWaitOn(limit time.Time) bool {
 	return r.when.OneOff && time.Now().Before(limit.Add(traffic.LongestQueue))
 }
 
+// unheard is why a word of the peer did not come, who may have waited in vain for this end's as well: for as long as the longest queue.
+func (r *run) unheard(is underWay, otherwise error) error {
+	if after := time.Since(r.ended.At); r.when.OneOff && after >= traffic.LongestQueue && is() {
+		return traffic.QueuedOn(after)
+	}
+	return otherwise
+}
+
 // countsEvery is how often an end says that it still counts what comes.
 const countsEvery = 4 * time.Second
 
@@ -87,7 +95,7 @@ func (r *run) settle(limit time.Time) error {
 	if !r.when.OneOff {
 		return nil
 	}
-	return fmt.Errorf("datagrams still came %s after the window, and those that had not were told as lost", time.Since(r.ended.At).Round(time.Second))
+	return fmt.Errorf("those that had not come were told as lost: %w", traffic.QueuedOn(time.Since(r.ended.At)))
 }
 
 // quiet is how long datagrams are waited for that were sent and have not come: in a test by hand also as long as the first one took, whose

@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,37 @@ func TestWhatStillComesIsNotLost(t *testing.T) {
 				t.Errorf("they came in %s, and not in %g s", took, end.WindowSeconds)
 			}
 		})
+	}
+}
+
+// TestALongerQueueIsNamed: where the peer's word does not come, or the peer has given up, though something is on its way still, after all that
+// it is waited for. It was that the peer is silent, or went away.
+func TestALongerQueueIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		oneOff, left, queued bool
+		after                time.Duration
+		says                 string
+	}{
+		"nothing comes":    {true, false, false, 13 * time.Second, errSilent.Error()},
+		"it still comes":   {true, false, true, 13 * time.Second, "a queue on the way still brought some of it 13s after the window"},
+		"in a suite":       {false, false, true, 13 * time.Second, errSilent.Error()},
+		"the peer gave up": {true, true, true, 13 * time.Second, "send no more than the path carries (a lower rate), or for a shorter time"},
+		"it went away":     {true, true, false, 13 * time.Second, errPeer.Error()},
+		"it did so before": {true, true, true, 2 * time.Second, errPeer.Error()},
+	} {
+		r := run{
+			worker: &worker{closing: make(chan struct{})}, session: &session{notes: make(chan note), gone: make(chan struct{})},
+			when: traffic.Schedule{OneOff: c.oneOff}, ctx: t.Context(), ended: Snapshot{At: time.Now().Add(-c.after)},
+		}
+		limit := time.Now().Add(-traffic.LongestQueue)
+		if c.left {
+			limit = time.Now().Add(time.Hour)
+			close(r.session.gone)
+		}
+		err := r.hear(limit, func() bool { return c.queued }, func() bool { return false })
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

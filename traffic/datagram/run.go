@@ -231,11 +231,11 @@ func (r *run) hear(limit time.Time, is underWay, come func() bool) error {
 			}
 		case <-r.session.gone:
 			if len(r.session.notes) == 0 {
-				return errPeer
+				return r.unheard(is, errPeer)
 			}
 		case <-timer.C:
 			if !r.waitsOn(limit, is) {
-				return errSilent
+				return r.unheard(is, errSilent)
 			}
 			timer.Reset(drain / 2)
 		case <-r.ctx.Done():

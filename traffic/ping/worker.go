@@ -375,8 +375,13 @@ func (w *worker) answerToEnd(ctx context.Context, e engine, to time.Time, oneOff
 		default:
 		}
 		have := e.snapshot().seen.requests
-		if have == had || !at.Before(most) {
+		switch {
+		case have == had:
 			return fmt.Errorf("the sender did not end its flows within %s of the window", at.Sub(to))
+		case oneOff && !at.Before(most):
+			return fmt.Errorf("the sender did not end its flows: %w", traffic.QueuedOn(at.Sub(to)))
+		case !at.Before(most):
+			return fmt.Errorf("the sender did not end its flows within %s of the window, and requests still came", at.Sub(to))
 		}
 		at, had = at.Add(look), have
 	}
