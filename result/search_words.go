@@ -37,6 +37,19 @@ func percentOf(ratio float64) string {
 	return fmt.Sprintf("%g %%", math.Round(ratio*1e8)/1e6)
 }
 
+// countedShare is one of packets that were counted, to a thousandth of a per cent: neither none of a little nor all of less, as one
+// packet of a million decides about a goal of no loss.
+func countedShare(ratio float64) string {
+	const finest = 1e-5
+	switch {
+	case ratio > 0 && ratio < finest/2:
+		return "< 0.001 %"
+	case ratio < 1 && ratio > 1-finest/2:
+		return "> 99.999 %"
+	}
+	return percentOf(math.Round(ratio/finest) * finest)
+}
+
 // Bounds are a result's relevant bounds, marked where the result is not regular.
 func (r SearchResult) Bounds(unit string) string {
 	bound := func(load float64) string {
@@ -107,12 +120,12 @@ func (s Search) Attributes() string {
 
 // Words are a trial in one line.
 func (t SearchTrial) Words(unit string) string {
-	text := fmt.Sprintf("%5.2f s at %s: %s lost", t.EffectiveSeconds, FormatLoad(unit, t.Load), percentOf(math.Round(t.LossRatio*1e5)/1e5))
+	text := fmt.Sprintf("%5.2f s at %s: %s lost", t.EffectiveSeconds, FormatLoad(unit, t.Load), countedShare(t.LossRatio))
 	if t.Queued > 0 {
-		text += fmt.Sprintf(", %s of that in a queue that grew", percentOf(math.Round(t.Queued/t.Sent*1e5)/1e5))
+		text += fmt.Sprintf(", %s of that in a queue that grew", countedShare(t.Queued/t.Sent))
 	}
 	if t.Short > 0 {
-		text += fmt.Sprintf(" of what was sent; the generator fell %s short", percentOf(math.Round(t.Short*1e5)/1e5))
+		text += fmt.Sprintf(" of what was sent; the generator fell %s short", countedShare(t.Short))
 	}
 	if t.Unusable != "" {
 		text += ", not usable: " + t.Unusable
@@ -132,5 +145,5 @@ func (l SearchLatency) Words(unit string) string {
 			parts = append(parts, fmt.Sprintf("%s %.1f us", q, 1e6*f.Mean))
 		}
 	}
-	return fmt.Sprintf("%s: %s, %s lost", where, strings.Join(parts, ", "), percentOf(math.Round(l.LossRatio*1e5)/1e5))
+	return fmt.Sprintf("%s: %s, %s lost", where, strings.Join(parts, ", "), countedShare(l.LossRatio))
 }

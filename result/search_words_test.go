@@ -24,3 +24,19 @@ func TestFormatLoad(t *testing.T) {
 		}
 	}
 }
+
+// TestATrialLostALittleIsNotNone, nor is nearly all of it all: a goal of no loss is missed by one packet.
+func TestATrialLostALittleIsNotNone(t *testing.T) {
+	for _, c := range []struct {
+		lost float64
+		want string
+	}{
+		{0, "0 % lost"}, {1e-6, "< 0.001 % lost"}, {6e-6, "0.001 % lost"}, {1e-4, "0.01 % lost"}, {0.12345, "12.345 % lost"},
+		{0.99999, "99.999 % lost"}, {1 - 1e-6, "> 99.999 % lost"}, {1, "100 % lost"},
+	} {
+		trial := SearchTrial{Load: 1e6, EffectiveSeconds: 1, LossRatio: c.lost}
+		if got, want := trial.Words(PacketsPerSecond), " 1.00 s at 1M packets/s: "+c.want; got != want {
+			t.Errorf("%g is written %q, not %q", c.lost, got, want)
+		}
+	}
+}
