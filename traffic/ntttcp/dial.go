@@ -110,6 +110,9 @@ func (t *Test) whyNot(host string, port int, err error) string {
 	if t.Sync == SyncLinux && port > t.base() && refusedByPeer(err) {
 		return ", which the receiver has not opened: give both ends the same -P"
 	}
+	if says := traffic.NoRoute(err); says != "" && t.LocalHost == "" {
+		return ", " + says
+	}
 	return ""
 }
 

@@ -328,3 +328,19 @@ func TestFiguresThatNobodyCanReadAreAFailure(t *testing.T) {
 type leftPipe struct{}
 
 func (leftPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// TestWhoHasNoWayIsNotAskedForItsAddress: only one that was asked for can be wrong.
+func TestWhoHasNoWayIsNotAskedForItsAddress(t *testing.T) {
+	for _, c := range []struct {
+		dialling net.OpError
+		asks     bool
+	}{
+		{net.OpError{Op: "dial", Net: "tcp6"}, false}, {net.OpError{Op: "dial", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}}, true},
+		{net.OpError{Op: "listen", Net: "tcp"}, true},
+	} {
+		c.dialling.Err = os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)
+		if says := explain(&c.dialling).Error(); strings.Contains(says, "must be this machine's") != c.asks {
+			t.Error(says)
+		}
+	}
+}

@@ -18,6 +18,9 @@ func explain(err error) error {
 	var dialling *net.OpError
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, wsaNoSuchAddress):
+		if errors.As(err, &dialling) && dialling.Op == "dial" && dialling.Source == nil { // no own address was asked for
+			return err
+		}
 		return fmt.Errorf("%w; the address of a receiver, and a sender's own, must be this machine's: `ip address` lists them", err)
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaAddressInUse):
 		if errors.As(err, &dialling) && dialling.Op == "dial" {
