@@ -53,12 +53,13 @@ func TestForeignAtPort(t *testing.T) {
 	from := traffic.Port{Name: "one", Socket: sockets[0], MAC: "02:00:00:00:00:07", NextHop: to.MAC, Address: "192.0.2.7", MTU: 1500}
 	for _, size := range []int64{64, 1518} {
 		var sent, got result.PairEnd
-		for try := 0; try < 5 && (sent.Packets == 0 || got.Packets == 0 || sent.Error != ""); try++ { // where others have the CPU, it waits, or begins late
+		// Where others have the CPU, it begins late, or waits for as long as a window: that of the next try is longer.
+		for try := 0; try < 6 && (sent.Packets == 0 || got.Packets == 0 || sent.Error != ""); try++ {
 			load := result.Options{"generator": "testpmd", "size": size}
 			receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: load, Address: to.Address, Port: &to})
 			send := prepare(t, traffic.Order{Role: traffic.Send, Load: load, Address: receive.Address(), Port: &from})
-			when := soon(500 * time.Millisecond) // now that testpmd runs
-			when.WarmUp = time.Second            // in which it begins, also where others have the CPU
+			when := soon(500 * time.Millisecond << try) // now that testpmd runs
+			when.WarmUp = time.Second                   // in which it begins, also where others have the CPU
 			var both sync.WaitGroup
 			both.Go(func() { got = runWorker(t, receive, when) })
 			both.Go(func() { sent = runWorker(t, send, when) })
