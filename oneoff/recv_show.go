@@ -2,10 +2,12 @@ package oneoff
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"windtunnel/result"
@@ -104,8 +106,12 @@ func tooShort(end result.PairEnd) string {
 }
 
 // RecvJSON writes one object a line, with the time "at" which it was so: {"what": "listening", "deaf" or "lacks", ...}, and
-// every traffic.ServerEvent.
-type RecvJSON struct{ Out io.Writer }
+// every traffic.ServerEvent. A reader that went away does not end the receiver, nor does a full disk, of which Lost hears each
+// time; it may be nil.
+type RecvJSON struct {
+	Out  io.Writer
+	Lost func(error)
+}
 
 var _ RecvShow = RecvJSON{}
 
@@ -124,21 +130,27 @@ type happened struct {
 
 // Listens names what is served, and where.
 func (j RecvJSON) Listens(at time.Time, protocol string, addresses []string) {
-	_ = writeLine(j.Out, listening{At: at, What: "listening", Protocol: protocol, Addresses: addresses})
+	j.write(listening{At: at, What: "listening", Protocol: protocol, Addresses: addresses})
 }
 
 // Deaf says which protocol is not served.
 func (j RecvJSON) Deaf(at time.Time, protocol string, why error) {
-	_ = writeLine(j.Out, listening{At: at, What: "deaf", Protocol: protocol, Says: why.Error()})
+	j.write(listening{At: at, What: "deaf", Protocol: protocol, Says: why.Error()})
 }
 
 // Lacks says where a protocol is not served.
 func (j RecvJSON) Lacks(at time.Time, protocol string, why error) {
-	_ = writeLine(j.Out, listening{At: at, What: "lacks", Protocol: protocol, Says: why.Error()})
+	j.write(listening{At: at, What: "lacks", Protocol: protocol, Says: why.Error()})
 }
 
-// Event is one object. A reader that went away does not end the receiver.
-func (j RecvJSON) Event(at time.Time, e traffic.ServerEvent) { _ = writeLine(j.Out, happened{at, e}) }
+// Event is one object.
+func (j RecvJSON) Event(at time.Time, e traffic.ServerEvent) { j.write(happened{at, e}) }
+
+func (j RecvJSON) write(object any) {
+	if err := writeLine(j.Out, object); err != nil && !errors.Is(err, syscall.EPIPE) && j.Lost != nil {
+		j.Lost(err)
+	}
+}
 
 func writeLine(out io.Writer, object any) error {
 	text, err := json.Marshal(object)

@@ -21,14 +21,14 @@ func TestWhatAReceiverTells(t *testing.T) {
 	for want, show := range map[string]func(*strings.Builder){
 		"16:00:01  native #4  192.0.2.1:7  ended: 1.000 Mbit/s for 2.0 s, 2500 requests, 1.250 k/s\n": func(out *strings.Builder) { RecvText{out}.Event(at, asked) },
 		`{"at":"2026-11-28T16:00:01.005Z","protocol":"native","session":4,"client":"192.0.2.1:7","what":"ended","requests":true,"end":{`: func(out *strings.Builder) {
-			RecvJSON{out}.Event(at, asked)
+			RecvJSON{Out: out}.Event(at, asked)
 		},
 		"16:00:01  native #3  192.0.2.1:7  failed: the sender went away: 1.000 Mbit/s for 2.0 s\n": func(out *strings.Builder) { RecvText{out}.Event(at, e) },
 		`{"at":"2026-11-28T16:00:01.005Z","protocol":"native","session":3,"client":"192.0.2.1:7","what":"failed","says":"the sender went away","end":{`: func(out *strings.Builder) {
-			RecvJSON{out}.Event(at, e)
+			RecvJSON{Out: out}.Event(at, e)
 		},
 		`{"at":"2026-11-28T16:00:01.005Z","what":"listening","protocol":"native","addresses":["[::]:5210"]}` + "\n": func(out *strings.Builder) {
-			RecvJSON{out}.Listens(at, "native", []string{"[::]:5210"})
+			RecvJSON{Out: out}.Listens(at, "native", []string{"[::]:5210"})
 		},
 	} {
 		var out strings.Builder

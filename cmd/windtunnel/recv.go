@@ -83,15 +83,27 @@ func (f recvFlags) run(ctx context.Context, s streams) error {
 		return refused(err)
 	}
 	var show oneoff.RecvShow = oneoff.RecvText{Out: s.err}
+	lost := make(chan error, 1) // the first that keeps events from being written
 	if f.json {
-		show = oneoff.RecvJSON{Out: s.out}
+		show = oneoff.RecvJSON{Out: s.out, Lost: func(err error) {
+			select {
+			case lost <- err:
+				fmt.Fprintf(s.err, "windtunnel: %v: events are missing\n", err)
+			default:
+			}
+		}}
 	}
 	signal.Ignore(syscall.SIGPIPE) // senders are served, also where nobody reads of them any more (recv --json | head -1)
 	err = oneoff.Recv(ctx, config, show)
 	if err == nil && ctx.Err() != nil {
-		return coded{exitInterrupted, errors.New("stopped")}
+		err = coded{exitInterrupted, errors.New("stopped")}
 	}
-	return ended(err)
+	select {
+	case unsaid := <-lost:
+		return unwritten(unsaid, err)
+	default:
+		return ended(err)
+	}
 }
 
 // canBind tells why nothing can listen on --bind, once for all protocols and before any of them says it in its own words.

@@ -93,6 +93,31 @@ func TestAReaderThatLeftEndsNoReceiver(t *testing.T) {
 	}
 }
 
+// TestEventsThatCannotBeWritten are told of, once, where somebody would read them, and do not end the receiver.
+func TestEventsThatCannotBeWritten(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	full := writes(func([]byte) (int, error) { return 0, syscall.ENOSPC })
+	var said strings.Builder
+	tells := writes(func(text []byte) (int, error) {
+		defer cancel()
+		return said.Write(text)
+	})
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket.Close() // its port is free
+	flags := recvFlags{bind: "127.0.0.1", port: socket.Addr().(*net.TCPAddr).Port, only: []string{"native"}, maxClients: 1, maxTime: "10s", json: true}
+	err = flags.run(ctx, streams{out: full, err: tells})
+	if known := (coded{}); !errors.As(err, &known) || known.code != exitInterrupted || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("it ended with %v", err)
+	}
+	if !strings.Contains(said.String(), "events are missing") {
+		t.Errorf("it said %q", said.String())
+	}
+}
+
 // writes is a writer.
 type writes func([]byte) (int, error)
 
