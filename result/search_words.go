@@ -122,7 +122,7 @@ func (s Search) Attributes() string {
 func (t SearchTrial) Words(unit string) string {
 	text := fmt.Sprintf("%5.2f s at %s: %s lost", t.EffectiveSeconds, FormatLoad(unit, t.Load), countedShare(t.LossRatio))
 	if t.Queued > 0 {
-		text += fmt.Sprintf(", %s of that in a queue that grew", countedShare(t.Queued/t.Sent))
+		text += fmt.Sprintf(" (%s in a queue that grew)", countedShare(t.Queued/t.Sent))
 	}
 	if t.Short > 0 {
 		text += fmt.Sprintf(" of what was sent; the generator fell %s short", countedShare(t.Short))

@@ -40,3 +40,12 @@ func TestATrialLostALittleIsNotNone(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatAQueueTookIsAShareOfWhatWasSent, as what was lost is, of which it is a part: one is not the other's share.
+func TestWhatAQueueTookIsAShareOfWhatWasSent(t *testing.T) {
+	trial := SearchTrial{Load: 1e6, EffectiveSeconds: 1, Sent: 1000, Received: 980, Queued: 60, LossRatio: 0.08, Short: 0.1}
+	const want = " 1.00 s at 1M packets/s: 8 % lost (6 % in a queue that grew) of what was sent; the generator fell 10 % short"
+	if got := trial.Words(PacketsPerSecond); got != want {
+		t.Errorf("it is written %q", got)
+	}
+}
