@@ -82,7 +82,7 @@ func (c SearchConfig) search(most float64) search.Config {
 	if least == 0 {
 		least = max(most*lowest, min(c.least(), most/2))
 	}
-	return search.Config{Method: c.Method, MinLoad: least, MaxLoad: most, Goals: c.Goals, Budget: c.Budget.Seconds()}
+	return search.Config{Method: c.Method, Unit: c.Unit, MinLoad: least, MaxLoad: most, Goals: c.Goals, Budget: c.Budget.Seconds()}
 }
 
 // least is a load of a few packets in the shortest trial.

@@ -66,7 +66,7 @@ func searchConfig(f result.Find, most float64) search.Config {
 	if least == 0 {
 		least = most * lowestLoad
 	}
-	return search.Config{Method: f.Method, MinLoad: least, MaxLoad: most, Goals: searchGoals(f), Budget: f.BudgetSeconds}
+	return search.Config{Method: f.Method, Unit: f.Unit, MinLoad: least, MaxLoad: most, Goals: searchGoals(f), Budget: f.BudgetSeconds}
 }
 
 // blockRatios are the ratios that blocks make more exact, those of tried suspects among them: those of found rates are

@@ -48,7 +48,7 @@ func (b *bench) result(g result.SearchGoal, w weather) result.SearchResult {
 			}
 		}
 	case !(s.low > 0):
-		r.Rate = result.Missing(fmt.Sprintf("no load met the goal, down to %.4g", upper))
+		r.Rate = result.Missing(fmt.Sprintf("no load met the goal, down to %s", b.load(upper)))
 	default:
 		r.Rate = result.Figure{Mean: s.rate, Low: &s.low, High: &s.high, N: len(b.trials)}
 		r.Basis = s.basis
@@ -94,28 +94,28 @@ func (b *bench) limit(g result.SearchGoal, lower, upper float64, generator bool)
 	switch {
 	case generator && lower > 0:
 		return result.Limit{Verdict: result.GeneratorLimited,
-			Says: fmt.Sprintf("above %.4g per second the generator fell short, and what it sent met the goal: the path carries as much or more%s", lower, b.beside())}
+			Says: fmt.Sprintf("above %s the generator fell short, and what it sent met the goal: the path carries as much or more%s", b.load(lower), b.beside())}
 	case lower == 0 && (upper == 0 || generator) && b.fellShort() > 0:
 		says := fmt.Sprintf("the generator sent less than it was asked for in %d of %d trials, and kept no load long enough", b.fellShort(), len(b.trials))
 		if rates := b.short(g); len(rates) > 0 {
-			says += fmt.Sprintf("; what it sent met the goal in %d of these, so the path carries %.4g per second or more", len(rates), median(rates))
+			says += fmt.Sprintf("; what it sent met the goal in %d of these, so the path carries %s or more", len(rates), b.load(median(rates)))
 		}
 		if c := b.carries(g, true); c.low > 0 {
-			says += fmt.Sprintf("; %.4g per second of what it sent met the goal in most trials, so the path carries as much or more", c.low)
+			says += fmt.Sprintf("; %s of what it sent met the goal in most trials, so the path carries as much or more", b.load(c.low))
 		}
 		return result.Limit{Verdict: result.GeneratorLimited, Says: says + b.beside()}
 	case upper == 0 && lower == 0:
 		return result.Limit{Says: "no verdict: no load was measured long enough"}
 	case upper == 0 && lower >= b.highest && b.generator > 0:
 		return result.Limit{Verdict: result.GeneratorLimited,
-			Says: fmt.Sprintf("the generator keeps %.4g per second at most, and that met the goal: the path carries as much or more%s", lower, b.beside())}
+			Says: fmt.Sprintf("the generator keeps %s at most, and that met the goal: the path carries as much or more%s", b.load(lower), b.beside())}
 	case upper == 0 && lower < b.highest && b.fellShortAbove(lower, g):
 		return result.Limit{Verdict: result.GeneratorLimited,
-			Says: fmt.Sprintf("%.4g per second met the goal, and the search ended before more was known: above it the generator fell short%s", lower, b.beside())}
+			Says: fmt.Sprintf("%s met the goal, and the search ended before more was known: above it the generator fell short%s", b.load(lower), b.beside())}
 	case upper == 0 && lower < b.highest:
-		return result.Limit{Says: fmt.Sprintf("no verdict: %.4g per second met the goal, and the search ended before more was known", lower)}
+		return result.Limit{Says: fmt.Sprintf("no verdict: %s met the goal, and the search ended before more was known", b.load(lower))}
 	case upper == 0:
-		return result.Limit{Verdict: result.RateReached, Says: fmt.Sprintf("%.4g per second met the goal, and no more was tried", lower)}
+		return result.Limit{Verdict: result.RateReached, Says: fmt.Sprintf("%s met the goal, and no more was tried", b.load(lower))}
 	}
 	missed, receiver, short := 0, 0, 0
 	_, at := byLoad(b.trials)
@@ -134,7 +134,7 @@ func (b *bench) limit(g result.SearchGoal, lower, upper float64, generator bool)
 		return result.Limit{Verdict: result.ReceiverLimited,
 			Says: fmt.Sprintf("at the upper bound, %d of %d lossy trials were lost by the receiver: the path carries as much or more", receiver, missed)}
 	}
-	says := fmt.Sprintf("%d trials at %.4g per second lost more than %g %%", missed, upper, 100*g.LossRatio)
+	says := fmt.Sprintf("%d trials at %s lost more than %g %%", missed, b.load(upper), 100*g.LossRatio)
 	if 2*short > missed {
 		says += " of what was sent, and the generator fell short there, too" + b.beside()
 	}
@@ -149,8 +149,8 @@ func (b *bench) doubts(s result.Search, w weather) []result.Doubt {
 	}
 	if w.bimodal {
 		share, _, _ := w.modes.slowShare()
-		say("bimodal", "the path has two modes: in %.0f %% of %d trials its limit was about %.4g per second, else %.4g",
-			100*share, w.modes.trials, math.Exp(w.modes.slow.middle), math.Exp(w.modes.fast.middle))
+		say("bimodal", "the path has two modes: in %.0f %% of %d trials its limit was about %s, else %s",
+			100*share, w.modes.trials, b.load(math.Exp(w.modes.slow.middle)), b.load(math.Exp(w.modes.fast.middle)))
 	}
 	if w.drifting {
 		say("drifting", "the path's limit moved by %+.1f %% from the first trial to the last: intervals hold both",
@@ -160,8 +160,8 @@ func (b *bench) doubts(s result.Search, w weather) []result.Doubt {
 		say("noisy", "the path's limit varied by %.1f %% (a standard deviation) from trial to trial", 100*w.fit.deviation)
 	}
 	if b.generator > 0 && slices.ContainsFunc(s.Found, func(r result.SearchResult) bool { return r.Limit.Verdict == result.GeneratorLimited }) {
-		say("generator-limited", "the generator reached %.4g per second at most, and the path may carry more: which of two paths carries more is not known beyond that",
-			b.generator)
+		say("generator-limited", "the generator reached %s at most, and the path may carry more: which of two paths carries more is not known beyond that",
+			b.load(b.generator))
 	}
 	for i, g := range b.Goals {
 		r := s.Found[i]

@@ -39,12 +39,21 @@ type Measured struct {
 // Config is what to search for.
 type Config struct {
 	Method           string // result.MethodMLR and its like
+	Unit             string // of loads, for words: result.BitsPerSecond and its like; "": any
 	MinLoad, MaxLoad float64
 	Goals            []result.SearchGoal
 	Budget           float64                  // seconds, by what Measured.Spent adds up to; 0: none
 	Generator        float64                  // what the generator reaches, where that is what set MaxLoad; 0: it is not
 	Alone            float64                  // what it reaches without a path; 0: not known
 	Observe          func(result.SearchTrial) // told of each trial; may be nil
+}
+
+// load writes one.
+func (c Config) load(perSecond float64) string {
+	if c.Unit == "" {
+		return fmt.Sprintf("%.4g per second", perSecond)
+	}
+	return result.FormatLoad(c.Unit, perSecond)
 }
 
 // shortBy is the share of a load that may stay unsent: more, and the trial was at
@@ -122,11 +131,11 @@ func (b *bench) trial(seconds, load float64) (result.SearchTrial, error) {
 	}
 	m, err := b.measure(b.ctx, seconds, load)
 	if err != nil {
-		return result.SearchTrial{}, fmt.Errorf("a trial of %g s at %g per second: %w", seconds, load, err)
+		return result.SearchTrial{}, fmt.Errorf("a trial of %g s at %s: %w", seconds, b.load(load), err)
 	}
 	if !(m.Sent > 0 && m.Received >= 0 && m.Queued >= 0 && m.Seconds >= 0) {
-		return result.SearchTrial{}, fmt.Errorf("a trial of %g s at %g per second: %g sent, %g received, %g s taken: give a larger minimum load or longer trials",
-			seconds, load, m.Sent, m.Received, m.Seconds)
+		return result.SearchTrial{}, fmt.Errorf("a trial of %g s at %s: %g sent, %g received, %g s taken: give a larger minimum load or longer trials",
+			seconds, b.load(load), m.Sent, m.Received, m.Seconds)
 	}
 	if m.Seconds == 0 {
 		m.Seconds = seconds
@@ -134,7 +143,7 @@ func (b *bench) trial(seconds, load float64) (result.SearchTrial, error) {
 	if b.Method != result.MethodMLR {
 		m.Queued = 0
 	}
-	t := weigh(seconds, load, m)
+	t := b.weigh(seconds, load, m)
 	if b.Method == result.MethodMLR && t.Unusable != "" {
 		b.reached(t.OfferedLoad)
 		if !b.disturbed(t) {
@@ -173,7 +182,7 @@ func (b *bench) mayMeasure(seconds float64) error {
 // weigh makes a trial of what was counted. What a path pushed back was lost by it
 // (the draft, section 4.7.1, turns what was not offered into loss); for what a
 // generator did not manage, see fallenShort.
-func weigh(seconds, load float64, m Measured) result.SearchTrial {
+func (c Config) weigh(seconds, load float64, m Measured) result.SearchTrial {
 	t := result.SearchTrial{Load: load, Seconds: seconds, EffectiveSeconds: m.Seconds,
 		Sent: m.Sent, Received: min(m.Received, m.Sent), Queued: min(m.Queued, m.Received, m.Sent), Waited: m.Waited, Limit: m.Limit}
 	if math.Abs(m.Seconds-seconds) <= asAsked*seconds {
@@ -187,7 +196,7 @@ func weigh(seconds, load float64, m Measured) result.SearchTrial {
 	case pushedBack:
 		expected, t.OfferedLoad = intended, load
 	case m.Sent < (1-shortBy)*intended-2*m.Grain:
-		t.Unusable = fmt.Sprintf("the generator sent %.4g of the %.4g per second asked for", m.Sent/m.Seconds, load)
+		t.Unusable = fmt.Sprintf("the generator sent %s of the %s asked for", c.load(m.Sent/m.Seconds), c.load(load))
 	}
 	came := t.Received - t.Queued
 	t.LossRatio = 1 - came/expected
@@ -227,7 +236,7 @@ func (b *bench) offer(seconds, load float64) (result.SearchTrial, error) {
 		b.step = min(max(shortBy, 2*b.step), largestStep)
 		b.highest = min(reached, b.highest*(1-b.step))
 		if b.highest < b.MinLoad {
-			return result.SearchTrial{}, fmt.Errorf("the generator does not even reach the minimum load, %g per second: it sent %.4g", b.MinLoad, b.generator)
+			return result.SearchTrial{}, fmt.Errorf("the generator does not even reach the minimum load, %s: it sent %s", b.load(b.MinLoad), b.load(b.generator))
 		}
 	}
 }
@@ -236,7 +245,7 @@ func (b *bench) offer(seconds, load float64) (result.SearchTrial, error) {
 func (c Config) Check() error {
 	switch {
 	case !(c.MinLoad > 0) || !(c.MaxLoad > c.MinLoad) || math.IsInf(c.MaxLoad, 0):
-		return fmt.Errorf("searching from %g to %g per second: the minimum load must be above 0 and below the maximum", c.MinLoad, c.MaxLoad)
+		return fmt.Errorf("searching from %s to %s: the minimum load must be above 0 and below the maximum", c.load(c.MinLoad), c.load(c.MaxLoad))
 	case len(c.Goals) == 0:
 		return errors.New("a search needs a goal")
 	case c.Method != result.MethodMLR && c.Method != result.MethodRFC2544 && c.Method != result.MethodTST009:

@@ -34,6 +34,28 @@ func TestBisectionIsRFC2544(t *testing.T) {
 	}
 }
 
+// TestWordsNameTheUnit: a rate that is told in words is one of bits or of packets, as its figure is.
+func TestWordsNameTheUnit(t *testing.T) {
+	for unit, want := range map[string][2]string{
+		result.BitsPerSecond:    {"10Mbit/s met the goal", "searching from 10Mbit/s to 1kbit/s"},
+		result.PacketsPerSecond: {"10M packets/s met the goal", "searching from 10M packets/s to 1k packets/s"},
+		"":                      {"1e+07 per second met the goal", "searching from 1e+07 per second to 1000 per second"},
+	} {
+		c := strict(Strict(0), result.MethodRFC2544)
+		c.Unit = unit
+		s, err := Run(t.Context(), c, func(_ context.Context, seconds, load float64) (Measured, error) {
+			return Measured{Sent: load * seconds, Received: load * seconds, Grain: 1, Seconds: seconds}, nil
+		})
+		if err != nil || !strings.HasPrefix(s.Found[0].Limit.Says, want[0]) {
+			t.Errorf("%s: %q, %v; want %q", unit, s.Found[0].Limit.Says, err, want[0])
+		}
+		c.MinLoad, c.MaxLoad = c.MaxLoad, c.MinLoad
+		if err := c.Check(); err == nil || !strings.Contains(err.Error(), want[1]) {
+			t.Errorf("%s: %v; want %q", unit, err, want[1])
+		}
+	}
+}
+
 // TestLossVerificationRepeats has a device that loses in every other trial.
 func TestLossVerificationRepeats(t *testing.T) {
 	shaky := func(d *device, _ float64) float64 { // twice slower in odd trials
@@ -302,7 +324,7 @@ func TestLossesFarBelowTheModesDecide(t *testing.T) {
 		{508862, 0.5, 253803, 251713}, {488909, 0.5, 244070, 241913}, {488909, 0.5, 243793, 243497}, {488909, 0.5, 243479, 243304}, {488909, 0.5, 243361, 243057},
 		{451320, 0.5, 224776, 224395},
 	} {
-		b.trials = append(b.trials, weigh(m[1], m[0], Measured{Seconds: m[1], Sent: m[2], Received: m[3], Grain: 1}))
+		b.trials = append(b.trials, b.weigh(m[1], m[0], Measured{Seconds: m[1], Sent: m[2], Received: m[3], Grain: 1}))
 	}
 	for _, g := range c.Goals {
 		if r := b.result(g, b.observe()); r.Rate.Known() && r.Rate.Mean > r.UpperBound {

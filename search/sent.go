@@ -159,7 +159,7 @@ func (b *bench) sentLimit(g result.SearchGoal, lower float64) result.Limit {
 	met, missed := counted(b.sent(g, false))
 	kept := "no load"
 	if lower > 0 {
-		kept = fmt.Sprintf("no load above %.4g per second", lower)
+		kept = "no load above " + b.load(lower)
 	}
 	return result.Limit{Verdict: result.PathLimited,
 		Says: fmt.Sprintf("the generator kept %s; of what it really sent, the path lost more than %g %% in %d trials and no more in %d: this is where it begins to%s",

@@ -223,7 +223,7 @@ func (b *bench) beside() string {
 	if b.Alone < farFaster*b.best || b.best == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (without the path it makes %.4g: the path's work is done on its CPU, and this is what both come to there)", b.Alone)
+	return fmt.Sprintf(" (without the path it makes %s: the path's work is done on its CPU, and this is what both come to there)", b.load(b.Alone))
 }
 
 // starved counts the trials that fell short, and those of them in which the generator waited for a CPU for half as long as it fell short,
