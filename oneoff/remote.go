@@ -36,6 +36,12 @@ func (r *remote) listen() {
 				return
 			}
 		}
+		if said.Interval != nil {
+			if what := impossibleInterval(*said.Interval); what != "" {
+				r.fail(fmt.Errorf("the receiver tells what cannot be: %s", what))
+				return
+			}
+		}
 		switch {
 		case said.Say == sayInterval && said.Interval != nil:
 			r.intervals(*said.Interval)
