@@ -20,7 +20,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"plan", "wire-aa"}, {"list"}} {
+	for _, args := range [][]string{{"plan", "wire-aa"}, {"list"}, {"--help"}, {"--version"}, {"send", "--help"}, {"iperf3", "--help"}, {"iperf3", "--version"}, {"ntttcp", "--help"}} {
 		var said bytes.Buffer
 		code := windtunnel(args, nil, full, &said)
 		if code != exitFailed || !strings.Contains(said.String(), "no space left on device") {

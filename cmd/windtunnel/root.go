@@ -58,11 +58,14 @@ func windtunnel(args []string, in io.Reader, out, errs io.Writer) int {
 	context.AfterFunc(ctx, stop)
 	root := commands(streams{in, out, errs}, args)
 	root.SetArgs(args)
-	root.SetOut(out)
+	help := &checked{Writer: out}
+	root.SetOut(help)
 	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
 	var c coded
 	switch {
+	case help.failed != nil:
+		c = coded{exitFailed, help.failed}
 	case err == nil:
 		return exitDone
 	case !errors.As(err, &c):
@@ -72,6 +75,20 @@ func windtunnel(args []string, in io.Reader, out, errs io.Writer) int {
 		fmt.Fprintf(errs, "windtunnel: %v\n", c.err)
 	}
 	return c.code
+}
+
+// checked keeps the first failure to write: cobra does not look whether its help was written.
+type checked struct {
+	io.Writer
+	failed error
+}
+
+func (c *checked) Write(text []byte) (int, error) {
+	n, err := c.Writer.Write(text)
+	if c.failed == nil {
+		c.failed = err
+	}
+	return n, err
 }
 
 func commands(s streams, args []string) *cobra.Command {

@@ -50,11 +50,9 @@ func (e engine) command(ctx context.Context, args []string, in io.Reader, out, e
 	}
 	switch {
 	case s.help:
-		fmt.Fprint(out, help())
-		return exitDone
+		return tell(help(), out, errs)
 	case s.version:
-		fmt.Fprintf(out, "%s\n%s\n%s\n", version, systemInfo(), features)
-		return exitDone
+		return tell(fmt.Sprintf("%s\n%s\n%s\n", version, systemInfo(), features), out, errs)
 	}
 	for _, warning := range warnings {
 		fmt.Fprintf(errs, "warning: %s\n", warning)
@@ -71,6 +69,13 @@ func (e engine) command(ctx context.Context, args []string, in io.Reader, out, e
 		return exitDone
 	}
 	return s.run(ctx, e, out, errs)
+}
+
+// tell writes all that there is to say.
+func tell(text string, out, errs io.Writer) int {
+	s := newScreen(out, errs, output{})
+	s.write(text)
+	return s.exit(exitDone, errs)
 }
 
 // complete reads the files that the flags name, and the password.
