@@ -495,6 +495,18 @@ func TestReceiverStays(t *testing.T) {
 	}
 }
 
+// TestPortsThatAreNoneAreNamedAll: of 16 from 65530 on "the ports 65535 to 65536" were said to be needed.
+func TestPortsThatAreNoneAreNamedAll(t *testing.T) {
+	test, _ := pairOf(t, SyncLinux, 1, 1)
+	test.Threads = nil
+	for i := range 16 {
+		test.Threads = append(test.Threads, Thread{Port: 65530 + i, Connections: 1, CPU: -1})
+	}
+	if _, err := Run(t.Context(), test); err == nil || !strings.Contains(err.Error(), "the ports 65529 to 65545;") {
+		t.Error(err)
+	}
+}
+
 func TestImpossibleTestsAreRefused(t *testing.T) {
 	good, _ := pairOf(t, SyncLinux, 1, 1)
 	for name, spoil := range map[string]func(*Test){

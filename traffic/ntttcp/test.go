@@ -214,9 +214,9 @@ func (t *Test) possible() error {
 			return fmt.Errorf("CPU %d: this machine has no such one, or this process may not use it; * is any", thread.CPU)
 		}
 		connections += max(thread.Connections, 1)
-		if err := t.checkPorts(thread); err != nil {
-			return err
-		}
+	}
+	if err := t.checkPorts(); err != nil {
+		return err
 	}
 	if connections > maxConnections {
 		return fmt.Errorf("%d connections: at most %d", connections, maxConnections)
@@ -227,15 +227,18 @@ func (t *Test) possible() error {
 	return nil
 }
 
-func (t *Test) checkPorts(thread Thread) error {
-	highest := thread.Port
+// checkPorts names all ports that a test needs where some of them are none.
+func (t *Test) checkPorts() error {
+	lowest, highest := t.Threads[0].Port, t.Threads[0].Port
+	for _, thread := range t.Threads {
+		lowest, highest = min(lowest, thread.Port), max(highest, thread.Port)
+	}
 	if t.Sync == SyncWindows {
 		highest += tokenOffset
 	}
 	if t.SharePort && t.Role == traffic.Receive { // its first port hands out those above it
 		highest++
 	}
-	lowest := thread.Port
 	if t.Sync == SyncLinux {
 		lowest--
 	}
