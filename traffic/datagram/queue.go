@@ -61,21 +61,43 @@ func (r *run) unheard(is underWay, otherwise error) error {
 // countsEvery is how often an end says that it still counts what comes.
 const countsEvery = 4 * time.Second
 
+// silence is for how long nothing came while this end looked: a program that had no CPU has not heard that nothing did.
+type silence struct {
+	had           uint64
+	since, looked time.Time
+}
+
+// lateLook is how much later than the look before it one is that says so; looks are 2 ms apart.
+const lateLook = 20 * time.Millisecond
+
+func newSilence(now time.Time) *silence { return &silence{since: now, looked: now} }
+
+// look takes how many have come by now.
+func (s *silence) look(now time.Time, have uint64) time.Duration {
+	if late := now.Sub(s.looked); late >= lateLook {
+		s.since = s.since.Add(late)
+	}
+	s.looked = now
+	if have != s.had {
+		s.had, s.since = have, now
+	}
+	return now.Sub(s.since)
+}
+
 // settle waits until everything that was sent has come, or nothing comes any more. It is an error where something still does, though it
 // was waited for longer than until the limit, as a test by hand does.
 func (r *run) settle(limit time.Time) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	patience, say := r.quiet(), limit.Add(drain/2)
-	for had, since := uint64(0), time.Now(); time.Now().Before(limit) || r.mayWaitOn(limit); {
+	for heard := newSilence(time.Now()); time.Now().Before(limit) || r.mayWaitOn(limit); {
 		have, sent, last := r.come(r.engine.Snapshot().Flows[r.sends:])
 		if have >= sent {
 			return nil
 		}
-		if have != had {
-			had, since = have, time.Now()
-		}
-		if silent := time.Since(since); silent >= patience || r.when.Alone && last && silent >= quietInOrder {
+		silent := heard.look(time.Now(), have)
+		over := silent >= patience || r.when.Alone && last && silent >= quietInOrder
+		if over && !(time.Now().Before(limit) && r.engine.Unread()) { // else it is this end that took nothing, as its threads had no CPU
 			return nil
 		}
 		if time.Now().After(say) {
