@@ -348,10 +348,10 @@ static __always_inline void refuse(struct frame_sender *s, int frames, int error
 		stay_down(s, error);
 }
 
-/* forget takes a frame that did not leave out of the lateness of those that did. */
+/* forget takes a frame at a rate that did not leave out of the lateness of those that did. */
 static __always_inline void forget(struct frame_sender *s, __u32 bucket)
 {
-	if (s->interval && (s->current & (FRAME_PHASES - 1)) == FRAME_WINDOW)
+	if ((s->current & (FRAME_PHASES - 1)) == FRAME_WINDOW)
 		s->lag[bucket & (FRAME_BUCKETS - 1)]--;
 }
 
@@ -388,10 +388,12 @@ int frame_send(struct xdp_md *ctx)
 	if (!s->task)
 		s->task = bpf_get_current_pid_tgid();
 	if (bpf_redirect_map(&frame_out, 0, XDP_DROP) == XDP_REDIRECT) {
-		s->lateness[s->given++ & (WAITING - 1)] = s->late;
+		if (s->interval)
+			s->lateness[s->given++ & (WAITING - 1)] = s->late;
 		return XDP_REDIRECT;
 	}
-	forget(s, s->late);
+	if (s->interval)
+		forget(s, s->late);
 	refuse(s, 1, -ENODEV); /* the device is gone, and its place in the map empty */
 	return XDP_DROP;
 }
@@ -426,7 +428,8 @@ int BPF_PROG(frame_refused, const struct net_device *from, const struct net_devi
 
 	if (!s || to->ifindex != (int)s->device)
 		return 0;
-	note_transmitted(s, sent, drops);
+	if (s->interval)
+		note_transmitted(s, sent, drops);
 	if (drops <= 0)
 		return 0;
 	refuse(s, drops, error);
@@ -444,7 +447,8 @@ int BPF_PROG(frame_unsent, const struct net_device *from, const struct bpf_prog 
 
 	if (!s)
 		return 0;
-	forget(s, s->lateness[--s->given & (WAITING - 1)]);
+	if (s->interval)
+		forget(s, s->lateness[--s->given & (WAITING - 1)]);
 	refuse(s, 1, error);
 	return 0;
 }
