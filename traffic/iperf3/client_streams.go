@@ -79,20 +79,25 @@ func (c *client) introduce(ctx context.Context, conn net.Conn) error {
 	if _, err := conn.Write(binary.BigEndian.AppendUint32(nil, udpHello)); err != nil {
 		return fmt.Errorf("greeting the server: %w", err)
 	}
-	refused := c.watchServer(conn)
+	watched := c.watchServer(conn)
 	err := c.awaitReply(conn)
-	if no := refused(); no != nil {
-		return no
+	started, refused := watched()
+	if refused != nil {
+		return refused
 	}
-	if err != nil {
+	if err != nil && !started {
 		return fmt.Errorf("waiting for the server's answer to a UDP greeting: %w; is UDP let through?", err)
 	}
 	return conn.SetDeadline(time.Time{})
 }
 
 // watchServer ends the wait for an answer to a greeting where the server has refused at the control connection, which may be for a
-// reason that no answer tells. What it returns ends the watching, and tells the refusal.
-func (c *client) watchServer(conn net.Conn) (refused func() error) {
+// reason that no answer tells; and where it starts a test in which this end only sends, and so reads no answer later: it has all streams
+// then. What it returns ends the watching, and tells which it was.
+//
+// A greeting that was lost is not sent again. One that comes to a server of iperf3 which has the stream already is a datagram of the test to
+// it, and what its buffer holds behind the four bytes is the number: of 87 datagrams 3.12 then counts 1,230,732,265 as lost, and 3.21 692.
+func (c *client) watchServer(conn net.Conn) (end func() (started bool, refused error)) {
 	said, done, watched := c.control.listen(), make(chan struct{}), make(chan struct{})
 	var got *heard
 	go func() {
@@ -100,29 +105,32 @@ func (c *client) watchServer(conn net.Conn) (refused func() error) {
 		select {
 		case h := <-said:
 			got = &h
-			if h.err != nil || h.state.refuses() {
-				conn.SetReadDeadline(time.Unix(1, 0))
+			if h.err != nil || h.state.refuses() || c.hasStreams(h.state) {
+				conn.SetReadDeadline(time.Unix(1, 0)) // at once: the server's time begins with its start
 			}
 		case <-done:
 		}
 	}()
-	return func() error {
+	return func() (started bool, refused error) {
 		close(done)
 		<-watched
 		if got == nil {
-			return nil
+			return false, nil
 		}
 		if got.err == nil && !got.state.refuses() {
 			c.control.unhear(*got)
-			return nil
+			return c.hasStreams(got.state), nil
 		}
 		c.control.heard()
 		if got.err != nil {
-			return got.err
+			return false, got.err
 		}
-		return c.control.refusal(got.state)
+		return false, c.control.refusal(got.state)
 	}
 }
+
+// hasStreams tells of a server's state whether that of a test in which this end only sends has all its streams.
+func (c *client) hasStreams(said state) bool { return said == testStart && !c.test.receives(false) }
 
 // awaitReply passes over data that overtook the answer.
 func (c *client) awaitReply(conn net.Conn) error {

@@ -415,3 +415,30 @@ func TestARefusalMayLackItsErrno(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestALostAnswerToAGreetingCostsNoTest in which this end sends: a server that starts one has all its streams.
+func TestALostAnswerToAGreetingCostsNoTest(t *testing.T) {
+	port := script(t, func(s *scripted) {
+		packets, err := net.ListenPacket("udp", s.listener.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer packets.Close()
+		s.sendState(paramExchange)
+		s.receiveJSON(maxParameters, 5*time.Second)
+		s.sendState(createStreams)
+		b := make([]byte, 64)
+		packets.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if n, _, err := packets.ReadFrom(b); err != nil || n != udpHelloSize {
+			t.Errorf("%d bytes for a greeting, %v", n, err)
+		}
+		s.sendState(testStart)
+		s.sendState(testRunning)
+		s.sendState(serverTerminate)
+	})
+	r, err := run(t, Options{Host: "127.0.0.1", Port: port, Protocol: UDP, BitsPerSecond: 1e6})
+	if !errors.Is(err, ErrServerTerminated) || len(r.starts) != 1 {
+		t.Errorf("%v, %+v", err, r.starts)
+	}
+}
