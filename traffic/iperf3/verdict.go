@@ -14,6 +14,7 @@ type untold struct {
 	threads int        // of its process: one, as iperf3 had before 3.16, or one a stream
 	drops   bool       // what is lost had no room in its socket
 	full    bool       // its connections had something under way all the time
+	late    bool       // its time is longer than this end's, which sends, as it ended late
 	shut    bool       // its program stood still while its window was closed and it took nothing,
 	silent  bool       // or while nothing came of it
 	waits   bool       // of the CPU time that it used as it sent an amount, some was a busy wait
@@ -133,6 +134,9 @@ func (t *tally) sure(e End, own *ownResult, judge judgement) (limit result.Limit
 		return shut, false
 	}
 	switch {
+	case judge(untold{threads: many, late: true}).Verdict != limit.Verdict:
+		says := fmt.Sprintf("no verdict: the other end counted for %.3g s, this one sent for %.3g, and it does not tell whether the path took so long or it ended late", e.longest(), e.shortest())
+		return result.Limit{Says: says}, true
 	case judge(untold{threads: many, drops: true}).Verdict != limit.Verdict:
 		says := "no verdict: the other end does not tell whether the datagrams that were lost came to its socket, and found no room there"
 		return result.Limit{Says: says}, true
@@ -171,16 +175,16 @@ func (t *tally) way(e End, now reading, sends bool, other untold) (w result.Way)
 		if away := now.away - t.base.away; away > 0 {
 			w.Sender.Offered.AwaySeconds, w.Sender.Offered.AwayWhy = away.Seconds(), now.awayWhy.Error()
 		}
-		t.otherEnd(e, &w.Receiver, false, other)
+		t.otherEnd(e, now, &w.Receiver, false, other)
 	} else {
 		own.received(&w.Receiver)
-		t.otherEnd(e, &w.Sender, true, other)
+		t.otherEnd(e, now, &w.Sender, true, other)
 	}
 	return w
 }
 
 // otherEnd puts in what is known of the threads of the other end, which sends or receives.
-func (t *tally) otherEnd(e End, end *result.PairEnd, sends bool, other untold) {
+func (t *tally) otherEnd(e End, now reading, end *result.PairEnd, sends bool, other untold) {
 	switch {
 	case other.own != nil && sends:
 		other.own.sent(end)
@@ -194,6 +198,9 @@ func (t *tally) otherEnd(e End, end *result.PairEnd, sends bool, other untold) {
 	}
 	if other.silent && sends && t.quietIsUntold(e) {
 		end.StoodSeconds = min(end.WindowSeconds, t.silent.total.Seconds())
+	}
+	if other.late && !sends {
+		end.WindowSeconds = min(end.WindowSeconds, now.at.Sub(t.base.at).Seconds())
 	}
 	end.Threads, end.CPUSeconds = other.threads, e.Remote.Total/100*end.WindowSeconds
 	if other.full && sends && t.test.Protocol != UDP {

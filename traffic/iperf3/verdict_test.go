@@ -123,6 +123,8 @@ func TestLimit(t *testing.T) {
 		"nor that of datagrams":      {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, 1950*time.Millisecond), peerCPU: 1, sent: much, got: 250e3}, result.GeneratorLimited, "not calibrated"},
 		"fq keeps it of datagrams":   {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "1.000 Mbit/s"},
 		"no way for a while":         {ended{test: pacedUDP, send: waited, peerCPU: 1, sent: 150e3, got: 150e3, away: 800 * time.Millisecond}, result.PathLimited, "no way to the receiver for 40 % of the time: network is down"},
+		"the other end ended late":   {ended{test: pacedUDP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3, seconds: 2.06}, "", "counted for 2.06 s, this one sent for 2, and"},
+		"and lost some":              {ended{test: pacedTCP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 240e3, seconds: 2.06}, result.PathLimited, "neither end"},
 		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, mute: true}, "", "figures are missing"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
