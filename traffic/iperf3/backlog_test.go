@@ -42,13 +42,19 @@ func TestWhatCameWhileThisEndStoodStillIsOfThatTime(t *testing.T) {
 		began := time.Now().Add(-2900 * time.Millisecond)
 		r := &record{}
 		m := &queueMover{lateMover: lateMover{streams: streams}, at: time.Now(), waiting: 5, endless: c.endless}
-		s := &trial{test: test, server: true, streams: streams, mover: m, observer: r, tally: newTally(test, streams, began)}
+		s := &trial{test: test, server: true, streams: streams, mover: m, observer: r, tally: newTally(test, streams, began), guard: guard{silence: time.Hour, silent: noneCame}}
 		s.tally.shown = 1
+		s.guard.begin(m.at)
 		s.guard.next = m.at.Add(time.Hour)
 		s.woke(c.late)
 		if err := s.tick(m.at); err != nil || (len(r.intervals) == 0) != c.waits {
 			t.Fatalf("%s: %v, %d intervals at once", name, err, len(r.intervals))
 		}
+		s.guard.next = m.at // long due, as all is that was to be looked at meanwhile
+		if err := s.tick(m.at); err != nil || c.waits && !s.guard.next.After(m.at) {
+			t.Errorf("%s: %v, it looks at its limits in %v", name, err, s.guard.next.Sub(m.at))
+		}
+		s.guard.next = m.at.Add(time.Hour)
 		if c.waits && s.next() != m.at.Add(guardShortest) {
 			t.Errorf("%s: it looks again in %v", name, s.next().Sub(m.at))
 		}

@@ -238,15 +238,15 @@ func (t *trial) intervalEnd() time.Time {
 func (t *trial) tick(now time.Time) error {
 	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
 	t.resume()
-	if (due(t.intervalEnd()) || due(t.finish) || !t.tally.omitted && due(t.omissionEnd())) && t.behind(now) {
-		return nil
-	}
-	if due(t.intervalEnd()) && !due(t.finish) { // the last one ends with the test: what moves until then is no interval of its own
-		t.interval(t.mover.read())
-	}
-	t.omission(now)
-	if due(t.finish) {
-		return errEnded
+	ends := due(t.intervalEnd()) || due(t.finish) || !t.tally.omitted && due(t.omissionEnd())
+	if !ends || !t.behind(now) {
+		if due(t.intervalEnd()) && !due(t.finish) { // the last one ends with the test: what moves until then is no interval of its own
+			t.interval(t.mover.read())
+		}
+		t.omission(now)
+		if due(t.finish) {
+			return errEnded
+		}
 	}
 	if due(t.guard.next) {
 		return t.check()
