@@ -57,11 +57,14 @@ func (c *client) run(ctx context.Context) error {
 	c.control = newControl(ctx, conn)
 	defer c.control.release()
 	defer c.control.close()
-	if err := c.agree(conn); err != nil {
-		return err
+	if err = c.agree(conn); err == nil {
+		err = c.createStreams(ctx)
 	}
-	if err := c.createStreams(ctx); err != nil {
+	if err != nil {
 		closeStreams(c.streams)
+		if ctx.Err() != nil {
+			c.control.sendState(clientTerminate) // as later: else it were a connection that broke
+		}
 		return err
 	}
 	m, err := newMover(c.test, c.streams, false, c.options.CPUs)

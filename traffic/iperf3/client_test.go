@@ -442,3 +442,21 @@ func TestALostAnswerToAGreetingCostsNoTest(t *testing.T) {
 		t.Errorf("%v, %+v", err, r.starts)
 	}
 }
+
+// TestAClientThatIsInterruptedSaysSo, also while it makes its streams.
+func TestAClientThatIsInterruptedSaysSo(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	heard := make(chan state, 1)
+	port := script(t, func(s *scripted) {
+		s.sendState(paramExchange)
+		s.receiveJSON(maxParameters, 5*time.Second)
+		s.sendState(createStreams) // and it answers no greeting
+		interrupt()
+		got, _ := s.receiveState(5 * time.Second)
+		heard <- got
+	})
+	err := Run(ctx, Options{Host: "127.0.0.1", Port: port, Protocol: UDP, BitsPerSecond: 1e6}, &record{})
+	if got := <-heard; !errors.Is(err, ErrInterrupted) || got != clientTerminate {
+		t.Errorf("%v, and the server heard %s", err, got)
+	}
+}
