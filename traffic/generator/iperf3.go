@@ -18,13 +18,24 @@ type iperf3 struct{}
 func (iperf3) name() string    { return "iperf3" }
 func (iperf3) install() string { return "Debian has it as iperf3: apt-get install iperf3" }
 
-// iperf3Streams is how many it makes at once (MAX_STREAMS in iperf.h).
-const iperf3Streams = 128
+const (
+	// iperf3Streams is how many it makes at once, iperf3Block how many bytes of TCP it hands over at once, and iperf3Buffer the
+	// largest buffer that it asks for (MAX_STREAMS, MAX_BLOCKSIZE and MAX_TCP_BUFFER in iperf.h).
+	iperf3Streams = 128
+	iperf3Block   = 1 << 20
+	iperf3Buffer  = 512 << 20
+)
 
 func (iperf3) able(kind string) (ability, bool) {
 	check := func(load result.Options) error {
 		if n := (task{load: load}).streams(); n > iperf3Streams {
 			return fmt.Errorf("iperf3 makes at most %d streams, not %d", iperf3Streams, n)
+		}
+		if message := load.Int("message"); message > iperf3Block {
+			return fmt.Errorf("a message of iperf3 has at most %s, not %s", result.FormatSize(iperf3Block), result.FormatSize(message))
+		}
+		if buffer := load.Int("buffer"); buffer > iperf3Buffer {
+			return fmt.Errorf("a buffer of iperf3 has at most %s, not %s", result.FormatSize(iperf3Buffer), result.FormatSize(buffer))
 		}
 		if t := (task{kind: kind, load: load}); t.bitsPerSecond() > 0 && perStream(t) == 0 { // which it takes for no rate
 			return fmt.Errorf("iperf3 keeps whole bits a second of each of its streams, and of %d each has %.2g: ask for a higher rate", t.streams(), t.bitsPerSecond()/float64(t.streams()))

@@ -23,8 +23,12 @@ func (sockperf) install() string { return "Debian has it as sockperf: apt-get in
 // before, and ended by a signal.
 const sockperfSpare = 10
 
-// leastSockperf is its own header, in bytes.
-const leastSockperf = 14
+// A message has room for sockperf's own header at least, in bytes, and is no longer than a datagram: over TCP its server hangs up on
+// whoever sends a longer one.
+const (
+	leastSockperf = 14
+	mostSockperf  = 65507
+)
 
 func (sockperf) able(kind string) (ability, bool) {
 	if kind != "ping" {
@@ -38,6 +42,8 @@ func sockperfTakes(load result.Options) error {
 	switch {
 	case message < leastSockperf:
 		return fmt.Errorf("a message of sockperf has at least %d bytes, its header: say `message: %dB` or more", leastSockperf, leastSockperf)
+	case message > mostSockperf:
+		return fmt.Errorf("a message of sockperf has at most %d bytes, over TCP too: say `message: %dB` or less", mostSockperf, mostSockperf)
 	case response != 0 && response != message:
 		return fmt.Errorf("sockperf answers with as many bytes as it was asked with: leave `response` out")
 	case rate != math.Trunc(rate):
