@@ -69,6 +69,14 @@ func (c SearchConfig) Check() (SearchConfig, error) {
 	if len(c.Goals) == 0 {
 		return c, errors.New("a search needs a goal: name a loss")
 	}
+	for _, load := range []float64{c.Min, c.Max} {
+		if _, err := complete(kind, search.Paced(c.Load, c.Unit, load, 1)); err != nil {
+			return c, err
+		}
+	}
+	if first := c.first(); c.Budget > 0 && c.Budget.Seconds() < first {
+		return c, fmt.Errorf("a budget of %s is shorter than the first trial of %g s: give more time, or a shorter first trial", c.Budget, first)
+	}
 	probe := c.search(max(c.Max, 2*c.Min, 1))
 	if c.Min > 0 && c.Max > 0 && c.Min >= c.Max {
 		probe.MaxLoad = c.Max
@@ -85,13 +93,18 @@ func (c SearchConfig) search(most float64) search.Config {
 	return search.Config{Method: c.Method, Unit: c.Unit, MinLoad: least, MaxLoad: most, Goals: c.Goals, Budget: c.Budget.Seconds()}
 }
 
-// least is a load of a few packets in the shortest trial.
-func (c SearchConfig) least() float64 {
+// first is how long the shortest trial lasts, in seconds.
+func (c SearchConfig) first() float64 {
 	shortest := c.Goals[0].InitialTrialSeconds
 	for _, g := range c.Goals {
 		shortest = min(shortest, g.InitialTrialSeconds)
 	}
-	perSecond := fewest / shortest
+	return shortest
+}
+
+// least is a load of a few packets in the shortest trial.
+func (c SearchConfig) least() float64 {
+	perSecond := fewest / c.first()
 	if c.Unit == result.BitsPerSecond {
 		perSecond *= 8 * max(1, c.Load.Float("message"), c.Load.Float("size"))
 	}
@@ -150,7 +163,12 @@ func (s searching) flatOut(ctx context.Context) (float64, error) {
 	case !(m.Sent > 0 && m.Seconds > 0):
 		return 0, errors.New("the generator sent nothing as fast as it goes: name the largest load")
 	}
-	return m.Sent / m.Seconds, nil
+	reached := m.Sent / m.Seconds
+	if reached <= s.Min {
+		return 0, fmt.Errorf("the generator reaches %s, which is not above the smallest load of %s: search from a lower one on",
+			result.FormatLoad(s.Unit, reached), result.FormatLoad(s.Unit, s.Min))
+	}
+	return reached, nil
 }
 
 // measure is a trial. One in which a hypervisor took the CPUs of either host away is repeated.

@@ -43,6 +43,20 @@ func searchKept(t *testing.T, c SearchConfig) (found result.Search, shown int) {
 	return found, shown
 }
 
+// TestASmallestLoadThatNoGeneratorReaches is said to be that; of a largest one, which nobody had named, it was said to be below.
+func TestASmallestLoadThatNoGeneratorReaches(t *testing.T) {
+	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 4})
+	c := searchTo(config)
+	c.Min = 9e12
+	c, err := c.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Search(within(t, 30*time.Second), c, SearchShow{}); err == nil || !strings.Contains(err.Error(), "is not above the smallest load of 9Tbit/s") {
+		t.Error(err)
+	}
+}
+
 func TestSearchOverLoopback(t *testing.T) {
 	config, _ := receiver(t, Native{}, traffic.ServerConfig{MaxClients: 4})
 	c := searchTo(config)

@@ -105,7 +105,10 @@ func (f *searchFlags) noAnswer(ctx context.Context, s streams, host string, err 
 	if ctx.Err() != nil {
 		err = coded{exitInterrupted, errors.New("interrupted before any trial had ended")}
 	}
-	if f.json && err != nil {
+	if err == nil {
+		err = errors.New("the search ended before any trial had: give it a longer --budget")
+	}
+	if f.json {
 		return unwritten(oneoff.NewJSON(s.out, s.err).Failed(f.kind, host, err), err)
 	}
 	return ended(err)
