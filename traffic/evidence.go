@@ -17,6 +17,7 @@ type evidence struct {
 	target         float64
 	due            float64 // as target, but of requests at random no more than were due
 	sent, received float64
+	plenty         bool    // more requests were due, at random
 	beyond         bool    // more came than was sent in the window: it had waited before that
 	left           float64 // as sent, but of requests also those whose answer came too late, or never
 	asks           bool    // the sender waits for answers
@@ -170,7 +171,8 @@ func (e *evidence) rates(load result.Options, sender, receiver result.PairEnd) {
 		e.left = e.sent
 		if e.asks { // a request that has its answer later is no rate
 			e.received = min(e.received, sender.PerSecond())
-			e.due = min(e.target, dueRate(load, sender))
+			due := dueRate(load, sender)
+			e.due, e.plenty = min(e.target, due), reached*due > e.target && !math.IsInf(due, 1)
 			e.left = max(e.left, leftRate(sender))
 		}
 	}

@@ -113,6 +113,8 @@ func (e evidence) kept() string {
 		says += ": no more whole blocks or bursts were due"
 	case e.due < reached*e.target:
 		says += ": no more requests were due at random"
+	case e.plenty && e.received > e.target:
+		says += ": more requests were due at random"
 	case e.beyond:
 		says += ": more than was sent in the window, as some had waited before it"
 	}

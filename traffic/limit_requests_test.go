@@ -57,6 +57,8 @@ func TestJudgeRequestsAtRandom(t *testing.T) {
 		there.Packets = c.answered
 		if got := Judge(result.Options{"arrivals": "poisson"}, asks, there); got.Verdict != c.want {
 			t.Errorf("%d answered, %d refused, %d lost: %q (%s)", c.answered, c.refused, c.lost, got.Verdict, got.Says)
+		} else if more := c.answered > 200; strings.HasSuffix(got.Says, ": more requests were due at random") != more {
+			t.Errorf("%d answered, of 200 on the mean: %s", c.answered, got.Says)
 		}
 	}
 }
