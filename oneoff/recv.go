@@ -59,6 +59,8 @@ func (c RecvConfig) Check() error {
 	switch {
 	case c.Native.Port < 0 || c.Native.Port > 65535:
 		return fmt.Errorf("port %d is none", c.Native.Port)
+	case c.Native.Port > 0 && c.Native.DataPorts == PortRange{c.Native.Port, c.Native.Port}:
+		return fmt.Errorf("the only port for data, %d, is where senders come: take another, or several", c.Native.Port)
 	case c.Server.MaxClients < 1:
 		return fmt.Errorf("a receiver of %d clients has nothing to do", c.Server.MaxClients)
 	case c.Server.MaxTime < 0:
