@@ -35,6 +35,10 @@ func Difference(before, after Snapshot) result.NodeSample {
 			link.RxQueues, err = queuesBetween(before.stacks[l.Place].queues[l.Device], queues)
 			s.has("queues "+l.Place+"/"+l.Device, err)
 		}
+		if counted, virtual := after.stacks[l.Place].virtual[l.Device]; virtual {
+			link.RxNAPI, link.TxXDP, err = virtualBetween(before.stacks[l.Place].virtual[l.Device], counted)
+			s.has("virtual "+l.Place+"/"+l.Device, err)
+		}
 		if set, looked := after.stacks[l.Place].settings[l.Device]; looked && s.has("settings "+l.Place+"/"+l.Device, set.err) {
 			link.Settings = set.value
 		}

@@ -16,8 +16,9 @@ type stackProbe struct {
 	netstat *procFile
 	snmp6   *procFile
 	devices *procFile
-	carrier map[string]*procFile   // by device
-	queues  map[string]*queueProbe // of those wires' ends that have several
+	carrier map[string]*procFile     // by device
+	queues  map[string]*queueProbe   // of those wires' ends that have several
+	virtual map[string]*virtualProbe // of those that are of a virtual pair
 	// settings are what each device was set to when the probe was opened.
 	settings map[string]reading[*result.LinkSettings]
 }
@@ -28,12 +29,13 @@ type stackReading struct {
 	devices  reading[map[string]linkRow]
 	carrier  map[string]reading[uint64] // how often a link went down or came up
 	queues   map[string]reading[[]uint64]
+	virtual  map[string]reading[virtualReading]
 	settings map[string]reading[*result.LinkSettings]
 }
 
 // openStack opens the stack's files, and its devices' in the stack's own sysfs.
 func openStack(s Stack, links []Link) (stackProbe, error) {
-	p := stackProbe{place: s.Place, carrier: map[string]*procFile{}, queues: map[string]*queueProbe{}, settings: map[string]reading[*result.LinkSettings]{}}
+	p := stackProbe{place: s.Place, carrier: map[string]*procFile{}, queues: map[string]*queueProbe{}, virtual: map[string]*virtualProbe{}, settings: map[string]reading[*result.LinkSettings]{}}
 	err := s.Do(func() error {
 		for _, l := range links {
 			p.settings[l.Device] = read(readSettings(l.Device))
@@ -50,6 +52,13 @@ func openStack(s Stack, links []Link) (stackProbe, error) {
 			}
 			if queues != nil {
 				p.queues[l.Device] = queues
+			}
+			virtual, err := openVirtual(l.Device)
+			if err != nil {
+				return err
+			}
+			if virtual != nil {
+				p.virtual[l.Device] = virtual
 			}
 		}
 		p.snmp = openProc("/proc/thread-self/net/snmp")
@@ -71,10 +80,16 @@ func (p stackProbe) close() {
 	for _, q := range p.queues {
 		q.close()
 	}
+	for _, v := range p.virtual {
+		v.close()
+	}
 }
 
 func (p stackProbe) read() stackReading {
-	r := stackReading{read(p.readCounters()), read(readDevices(p.devices)), map[string]reading[uint64]{}, map[string]reading[[]uint64]{}, p.settings}
+	r := stackReading{read(p.readCounters()), read(readDevices(p.devices)), map[string]reading[uint64]{}, map[string]reading[[]uint64]{}, map[string]reading[virtualReading]{}, p.settings}
+	for device, v := range p.virtual {
+		r.virtual[device] = read(v.read())
+	}
 	for device, q := range p.queues {
 		r.queues[device] = read(q.read())
 	}

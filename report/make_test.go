@@ -112,7 +112,7 @@ func (l load) node(name string, to result.Place, cpu int, busy, softirq, bytes f
 	s.CPUs = []result.CPUSample{{CPU: cpu, Busy: 3 * busy, Softirq: 3 * softirq, System: 3 * max(0, busy-softirq), Idle: 3 * (1 - busy)}}
 	if l.wireBytes > 0 {
 		packets := uint64(bytes / (l.wireBytes - 66))
-		s.Links = []result.LinkSample{{Place: name, Device: "wire0", Role: result.RoleWire, TxPackets: packets, TxBytes: uint64(float64(packets) * l.wireBytes)}}
+		s.Links = []result.LinkSample{{Place: name, Device: "wire0", Role: result.RoleWire, TxPackets: packets, TxBytes: uint64(float64(packets) * l.wireBytes), RxNAPI: new(uint64)}}
 	}
 	if l.inBytes > 0 && to.Node == name {
 		packets := uint64(bytes / (l.inBytes - 52))

@@ -109,17 +109,15 @@ func sentBits(e PairEnd) float64 {
 // wireNIC is the kind of a simulated wire whose ends aggregate what they receive.
 const wireNIC = "nic"
 
-// headerBits are those that WireBits may lack: an end of a virtual pair that polls (NAPI, which aggregating is done by) counts a packet
-// after its Ethernet header was taken off (veth_xdp_rcv in drivers/net/veth.c), and what left the other end is told by that. A token
-// bucket counts it (qdisc_pkt_len), so that what it let through is no more than its rate with these.
+// headerBits are those that WireBits may lack, of a record that does not tell which of the packets were counted without their Ethernet
+// headers. A token bucket counts these (qdisc_pkt_len), so that what it let through is no more than its rate with them.
 func (c Cell) headerBits(t Trial) (float64, bool) {
-	const header = 14
 	most := 0.0
 	for _, node := range c.Senders() {
 		s := t.Nodes[node]
 		for _, l := range s.Links {
-			if l.Role == RoleWire && s.WindowSeconds > 0 && c.Wire == wireNIC {
-				most = math.Max(most, 8*header*float64(l.TxPackets)/s.WindowSeconds)
+			if _, known := c.framed(t, node, l); l.Role == RoleWire && s.WindowSeconds > 0 && !known {
+				most = math.Max(most, 8*etherHeader*float64(l.TxPackets)/s.WindowSeconds)
 			}
 		}
 	}
@@ -134,7 +132,8 @@ func (c Cell) WireBits(t Trial) (float64, bool) {
 		s := t.Nodes[node]
 		for _, l := range s.Links {
 			if l.Role == RoleWire && s.WindowSeconds > 0 {
-				most, found = math.Max(most, 8*float64(l.TxBytes)/s.WindowSeconds), true
+				bytes, _ := c.framed(t, node, l)
+				most, found = math.Max(most, 8*float64(bytes)/s.WindowSeconds), true
 			}
 		}
 	}

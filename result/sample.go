@@ -202,6 +202,9 @@ type LinkSample struct {
 	CarrierChanges uint64 `json:"carrier_changes,omitempty"` // the link went down or came back
 	// RxQueues are the packets of each receive queue, where the driver tells.
 	RxQueues []uint64 `json:"rx_queue_packets,omitempty"`
+	// Of an end of a virtual pair: packets that its NAPI received, and frames of XDP that it sent; nil: not known, or another driver.
+	RxNAPI *uint64 `json:"rx_napi_packets,omitempty"`
+	TxXDP  *uint64 `json:"tx_xdp_packets,omitempty"`
 	// Settings are read back before the window; nil: not known.
 	Settings *LinkSettings `json:"settings,omitempty"`
 }

@@ -253,7 +253,7 @@ func (c Cell) wire(t Trial, m Metric) (float64, error) {
 		return 0, errors.New("no wire between the endpoints")
 	}
 	var packets, bytes uint64
-	perSecond, links := 0.0, 0
+	perSecond, links, told := 0.0, 0, true
 	for _, name := range c.Senders() {
 		sample := t.Nodes[name]
 		for _, l := range sample.Links {
@@ -262,7 +262,8 @@ func (c Cell) wire(t Trial, m Metric) (float64, error) {
 			}
 			links++
 			packets += l.TxPackets
-			bytes += l.TxBytes
+			framed, known := c.framed(t, name, l)
+			bytes, told = bytes+framed, told && known
 			perSecond += float64(l.TxPackets) / sample.WindowSeconds
 		}
 	}
@@ -273,6 +274,8 @@ func (c Cell) wire(t Trial, m Metric) (float64, error) {
 		return perSecond, nil
 	case packets == 0:
 		return 0, errors.New("no packet went out on the wire")
+	case !told:
+		return 0, errors.New("the record does not tell whether the wire's ends counted packets with their Ethernet headers")
 	}
 	return float64(bytes) / float64(packets), nil
 }

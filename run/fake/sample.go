@@ -119,7 +119,7 @@ func (n *node) sample(t *trial) result.NodeSample {
 			continue
 		}
 		packets := t.rate / 8 * window / t.truth.WirePacketBytes
-		link := result.LinkSample{Place: n.name, Device: "wire0", Role: result.RoleWire}
+		link := result.LinkSample{Place: n.name, Device: "wire0", Role: result.RoleWire, RxNAPI: new(uint64)}
 		stack := result.StackSample{Place: e.Place}
 		if e.Order.Role == send {
 			busy += t.truth.SenderBusy
