@@ -2,6 +2,7 @@ package ntttcp
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/netip"
 	"sync"
@@ -35,6 +36,7 @@ type hall struct {
 	next      uint64
 	hosting   sync.WaitGroup
 	arriving  map[netip.Addr]*arrival
+	mixed     map[netip.Addr]time.Time     // when a token's connection was last taken out of several of its host
 	preparing map[netip.Addr]chan struct{} // closed when the host's caller has started or left
 
 	toldOfCrowd time.Time // when one too many of those that are heard was told of
@@ -44,6 +46,7 @@ type hall struct {
 // its ports.
 type arrival struct {
 	tokens  map[int]time.Time // when a thread's token came
+	taken   map[int]bool      // those that have their connection
 	offered int               // ports handed out (-sp)
 	last    time.Time
 }
@@ -75,7 +78,7 @@ func newHall(s Server, config traffic.ServerConfig) *hall {
 		server: s, config: config, lobby: newLobby(mostGuests(files, files)), // of others' files nothing is known
 		handlers: make(chan struct{}, maxHandlers), sessions: map[uint64]*session{}, vacated: map[uint64]bool{},
 		spent: map[netip.Addr]time.Time{}, heard: map[netip.Addr]int{},
-		arriving: map[netip.Addr]*arrival{}, preparing: map[netip.Addr]chan struct{}{},
+		arriving: map[netip.Addr]*arrival{}, mixed: map[netip.Addr]time.Time{}, preparing: map[netip.Addr]chan struct{}{},
 	}
 	h.spare = meeting.NewSpare()
 	h.lobby.crowded = func(out netip.Addr) { h.refuse(out, h.lobby.crowdSays()) }
@@ -133,34 +136,39 @@ func (h *hall) look(ctx context.Context) bool {
 // lets its connections join the one that has just begun; true: they have to wait for
 // others that may come.
 func (h *hall) receiveFrom(ctx context.Context, from netip.Addr) (wait bool) {
-	s := h.youngest(from)
-	if s != nil && s.fleet.gathers() > 0 {
-		return true
+	for _, outside := range []bool{false, true} {
+		s := h.youngest(from, func(s *session) bool { return !outside || s.tool != forLinux })
+		if s != nil && s.fleet.gathers() > 0 {
+			wait = true
+			continue
+		}
+		guests := h.lobby.claim(func(g guest) bool { return g.from == from && g.look.outside.Load() == outside && speaks(g.conn) })
+		h.takeTokens(from, guests)
+		switch {
+		case len(guests) == 0: // with an earlier one of the same host
+		case s != nil:
+			h.join(s, guests)
+		default:
+			h.receive(ctx, guests, false, h.toolOf(from))
+		}
 	}
-	guests := h.lobby.claim(func(g guest) bool { return g.from == from && speaks(g.conn) })
-	switch {
-	case len(guests) == 0: // with an earlier one of the same host
-	case s != nil:
-		h.join(s, guests)
-	default:
-		h.receive(ctx, guests, false, h.toolOf(from))
-	}
-	return false
+	return wait
 }
 
 // join lets connections into a session that has begun.
 func (h *hall) join(s *session, guests []guest) {
+	s.doubtLate(guests)
 	if err := s.fleet.add(toDialled(guests)); err != nil {
 		h.refuse(s.from, err.Error())
 	}
 }
 
 // toolOf says what is known of a host that began to send.
-func (h *hall) toolOf(from netip.Addr) string {
+func (h *hall) toolOf(from netip.Addr) tool {
 	if h.arrived(from) {
-		return "NTttcp for Windows"
+		return forWindows
 	}
-	return "without sync"
+	return eitherTool
 }
 
 func (h *hall) arrived(from netip.Addr) bool {
@@ -211,7 +219,7 @@ func (h *hall) offer(g guest) {
 func (h *hall) arrival(from netip.Addr) *arrival {
 	a := h.arriving[from]
 	if a == nil {
-		a = &arrival{tokens: map[int]time.Time{}}
+		a = &arrival{tokens: map[int]time.Time{}, taken: map[int]bool{}}
 		h.arriving[from] = a
 	}
 	a.last = time.Now()
@@ -227,6 +235,7 @@ func (h *hall) forget() {
 			delete(h.arriving, from)
 		}
 	}
+	maps.DeleteFunc(h.mixed, func(_ netip.Addr, at time.Time) bool { return time.Since(at) > guestPatience })
 }
 
 func (h *hall) close() {

@@ -99,8 +99,8 @@ const (
 func (v *visit) start(ctx context.Context) int32 {
 	h := v.hall
 	total := time.Duration(v.referee.total) * time.Second
-	guests := v.guests(ctx)
-	s := &session{from: v.from, client: v.conn.RemoteAddr().String(), total: total, whole: true}
+	guests, mixed := v.guests(ctx)
+	s := &session{from: v.from, client: v.conn.RemoteAddr().String(), total: total, whole: true, tool: forLinux}
 	says := fmt.Sprintf("ntttcp-for-linux, %d s, %s", v.referee.total, plural(len(guests), "connection"))
 	if len(guests) == 0 { // datagrams beside connections are another test's of the host
 		s.flood = h.newFlood()
@@ -113,18 +113,27 @@ func (v *visit) start(ctx context.Context) int32 {
 		h.refuse(v.from, err.Error())
 		return askEnd
 	}
+	if mixed {
+		v.session.doubt("tokens of %s came for its ports: another sender of this host may be among its connections", forWindows)
+	}
 	time.AfterFunc(settling, v.release)
 	v.conn.SetReadDeadline(time.Time{})
 	v.session.farewell(func() { v.conn.SetReadDeadline(time.Now().Add(goodbye)) })
 	return askRun
 }
 
-func (v *visit) guests(ctx context.Context) []guest {
-	mine := func(g guest) bool { return g.from == v.from && g.came.After(v.since) }
+// guests are those that the caller can have opened since its turn; mixed, if another sender's may be among them.
+func (v *visit) guests(ctx context.Context) (guests []guest, mixed bool) {
 	for began := time.Now(); ; {
-		guests := v.hall.lobby.claim(mine)
+		outsiders, mixed := v.hall.outsiders(v)
+		guests := v.hall.lobby.claim(func(g guest) bool {
+			if outsiders[g] {
+				g.look.outside.Store(true)
+			}
+			return g.from == v.from && g.came.After(v.since) && !g.look.outside.Load()
+		})
 		if len(guests) > 0 || time.Since(began) > firstGuest || sleep(ctx, porterEvery) != nil {
-			return guests
+			return guests, mixed
 		}
 	}
 }

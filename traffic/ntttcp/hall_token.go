@@ -2,7 +2,6 @@ package ntttcp
 
 import (
 	"context"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -26,8 +25,11 @@ func (h *hall) serveToken(ctx context.Context, thread int, conn net.Conn) {
 		return
 	}
 	h.mu.Lock()
-	h.arrival(from).tokens[thread] = time.Now()
+	a := h.arrival(from)
+	a.tokens[thread] = time.Now()
+	delete(a.taken, thread)
 	h.mu.Unlock()
+	h.doubtToken(from, thread)
 	if h.hasAllTokens(from) {
 		h.startArrival(ctx, from)
 	}
@@ -50,23 +52,19 @@ func (h *hall) hasAllTokens(from netip.Addr) bool {
 }
 
 func (h *hall) startArrival(ctx context.Context, from netip.Addr) {
-	h.mu.Lock()
-	tokens := map[int]time.Time{}
-	if a := h.arriving[from]; a != nil {
-		maps.Copy(tokens, a.tokens)
-	}
-	h.mu.Unlock()
-	guests := h.lobby.claim(func(g guest) bool {
-		return g.from == from && !tokens[g.thread].Before(g.came) && !g.look.offered.Load()
-	})
+	theirs, mixed := h.arrivals(from)
+	guests := h.lobby.claim(func(g guest) bool { return theirs[g] })
 	if len(guests) == 0 {
 		return
 	}
-	if s := h.youngest(from); s != nil && !s.has(guests) {
+	h.takeTokens(from, guests)
+	if s := h.youngest(from, func(s *session) bool { return s.tool == forWindows }); s != nil && !s.has(guests) {
 		h.join(s, guests)
 		return
 	}
-	h.receive(ctx, guests, true, "NTttcp for Windows")
+	if s := h.receive(ctx, guests, true, forWindows); s != nil && mixed {
+		s.doubt("a sender of %s opened its connections to the same ports at the same time: which of them are whose is not known", forLinux)
+	}
 }
 
 func closeGuests(guests []guest) {

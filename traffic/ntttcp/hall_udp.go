@@ -149,8 +149,8 @@ func (h *hall) beginFlood(ctx context.Context, from netip.AddrPort, strangers *s
 		}
 		return nil
 	}
-	says := h.toolOf(host) + ", UDP"
-	s := &session{from: host, client: netip.AddrPortFrom(host, from.Port()).String(), began: time.Now(), over: make(chan struct{}), flood: h.newFlood()}
+	says := string(h.toolOf(host)) + ", UDP"
+	s := &session{from: host, client: netip.AddrPortFrom(host, from.Port()).String(), tool: h.toolOf(host), began: time.Now(), over: make(chan struct{}), flood: h.newFlood()}
 	if err := h.register(s); err != nil {
 		if strangers.mayRefuse() {
 			h.refuse(host, err.Error())

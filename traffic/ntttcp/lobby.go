@@ -30,6 +30,7 @@ type guest struct {
 // look is what a server's porter knows of a guest.
 type look struct {
 	offered atomic.Bool // a port was handed out on it
+	outside atomic.Bool // it was there when a caller of its host began, and is none of that one's
 	next    time.Time   // when to look at it again; the porter's own
 }
 

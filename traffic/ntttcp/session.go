@@ -18,6 +18,7 @@ type session struct {
 	id     uint64
 	from   netip.Addr
 	client string
+	tool   tool
 	began  time.Time
 	total  time.Duration // agreed; 0: until the sender ends it
 	fleet  *fleet        // what comes by TCP; nil: nothing can
@@ -30,10 +31,11 @@ type session struct {
 	inTime *tally        // what had come by TCP when the agreed total was over; nil: it is not. Its host's alone
 	closed time.Time     // when the sender's connections had ended; zero: something else ended it. Its host's alone
 
-	mu    sync.Mutex
-	gone  bool // it is over at this end: nobody joins any more
-	left  time.Time
-	after func() // what is done then; may be nil
+	mu     sync.Mutex
+	gone   bool     // it is over at this end: nobody joins any more
+	doubts []string // what of it may be another sender's
+	left   time.Time
+	after  func() // what is done then; may be nil
 }
 
 func (s *session) ended() bool {
@@ -99,12 +101,14 @@ func (h *hall) admit(ctx context.Context, guests []guest, s *session, says strin
 	return s, nil
 }
 
-// receive begins a session of a host that sends without a caller. A whole one has all of its connections.
-func (h *hall) receive(ctx context.Context, guests []guest, whole bool, says string) {
-	s := &session{from: guests[0].from, client: guests[0].conn.RemoteAddr().String(), whole: whole}
-	if _, err := h.admit(ctx, guests, s, says+", "+plural(len(guests), "connection")); err != nil {
+// receive begins a session of a host that sends without a caller, nil where it may not. A whole one has all of its connections.
+func (h *hall) receive(ctx context.Context, guests []guest, whole bool, by tool) *session {
+	s := &session{from: guests[0].from, client: guests[0].conn.RemoteAddr().String(), whole: whole, tool: by}
+	if _, err := h.admit(ctx, guests, s, string(by)+", "+plural(len(guests), "connection")); err != nil {
 		h.refuse(s.from, err.Error())
+		return nil
 	}
+	return s
 }
 
 // register gives a session its number, if there is room.
@@ -117,7 +121,9 @@ func (h *hall) register(s *session) error {
 	h.next++
 	s.id = h.next
 	h.sessions[s.id] = s
-	delete(h.arriving, s.from)
+	if s.tool != forLinux { // whose host may have one of the other tool's on its way
+		delete(h.arriving, s.from)
+	}
 	return nil
 }
 
@@ -141,6 +147,8 @@ func (h *hall) host(ctx context.Context, s *session) {
 		s.fleet.halt()
 	}
 	end := s.end(until)
+	s.doubtCounts()
+	why = s.says(why)
 	if s.fleet != nil {
 		s.fleet.close()
 	}
@@ -375,14 +383,14 @@ func (s *session) end(until time.Time) result.PairEnd {
 	return end
 }
 
-// youngest is the session of a host that began so recently that further
-// connections are its own, and whose test is not over.
-func (h *hall) youngest(from netip.Addr) *session {
+// youngest is the session of a host, of those that fit, that began so recently that
+// further connections are its own, and whose test is not over.
+func (h *hall) youngest(from netip.Addr, fits func(*session) bool) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found *session
 	for _, s := range h.sessions {
-		if s.from == from && s.fleet != nil && !s.ended() && !h.vacated[s.id] && time.Since(s.began) < s.joinable() && (found == nil || s.id > found.id) {
+		if s.from == from && s.fleet != nil && !s.ended() && !h.vacated[s.id] && time.Since(s.began) < s.joinable() && fits(s) && (found == nil || s.id > found.id) {
 			found = s
 		}
 	}

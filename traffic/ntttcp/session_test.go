@@ -156,11 +156,11 @@ func TestAnotherTestsConnectionsAreOfNoTestThatIsOver(t *testing.T) {
 	if err := h.register(s); err != nil {
 		t.Fatal(err)
 	}
-	if h.youngest(s.from) != s {
+	if h.youngest(s.from, func(*session) bool { return true }) != s {
 		t.Error("its connections are not its own")
 	}
 	h.vacate(s)
-	if h.youngest(s.from) != nil {
+	if h.youngest(s.from, func(*session) bool { return true }) != nil {
 		t.Error("the next test's connections are its own")
 	}
 }
@@ -178,7 +178,7 @@ func TestAWholeSessionTakesNoOthersConnections(t *testing.T) {
 		if err := h.register(s); err != nil {
 			t.Fatal(err)
 		}
-		if joins := h.youngest(s.from) == s; joins != c.joins {
+		if joins := h.youngest(s.from, func(*session) bool { return true }) == s; joins != c.joins {
 			t.Errorf("a session of %s, whole %v: takes further connections %v", c.age, c.whole, joins)
 		}
 	}
