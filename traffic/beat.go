@@ -39,7 +39,15 @@ const catchUp = 100 * time.Millisecond
 
 // CatchesUp tells whether the program has only just gone on: an interval that began now would have what was moved in place of the time
 // before, and a rate that no path has.
-func (s *Still) CatchesUp() bool { return !s.woke.IsZero() && time.Since(s.woke) < catchUp }
+func (s *Still) CatchesUp() bool { return s.Rest() > 0 }
+
+// Rest is for how long it still does; not above 0 where it does not.
+func (s *Still) Rest() time.Duration {
+	if s.woke.IsZero() {
+		return 0
+	}
+	return catchUp - time.Since(s.woke)
+}
 
 // StoodStill is for how long the program did of who woke so late for a beat: 0 where that is usual.
 func StoodStill(late time.Duration) time.Duration {

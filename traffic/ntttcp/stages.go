@@ -166,6 +166,9 @@ func (s *stages) warmUp(ctx context.Context) why {
 	}
 	s.last = s.fleet.count()
 	reason := s.until(ctx, s.began.Add(s.test.WarmUp))
+	for reason == onTime && s.still.CatchesUp() { // what was moved in place of the time before is none of the window
+		reason = s.until(ctx, time.Now().Add(s.still.Rest()))
+	}
 	if reason == onTime {
 		s.test.say(Event{What: WarmedUp})
 	}

@@ -52,3 +52,20 @@ func TestNoIntervalBeginsInACatchUp(t *testing.T) {
 	}
 	t.Error("this machine is too busy for it")
 }
+
+// TestAWindowBeginsBehindTheCatchUp, if there is time for it before its end.
+func TestAWindowBeginsBehindTheCatchUp(t *testing.T) {
+	near, far := connected(t, 1)
+	defer far[0].Close()
+	e := newTestEngine(t, []Flow{{Conn: near[0], Role: traffic.Receive}}, Config{})
+	e.Start()
+	w := &worker{closing: make(chan struct{})}
+	w.still.Woke(time.Second)
+	if err := w.catchUp(t.Context(), e, time.Now()); err != nil { // it is over: there is nothing to wait for
+		t.Error(err)
+	}
+	w.still.Woke(time.Second)
+	if err := w.catchUp(t.Context(), e, time.Now().Add(time.Hour)); err != nil || w.still.CatchesUp() {
+		t.Errorf("%v; it still catches up", err)
+	}
+}

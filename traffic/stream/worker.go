@@ -124,6 +124,9 @@ func (w *worker) drive(ctx context.Context, e *Engine, r *recorder, when traffic
 		r.begin()
 		err = w.until(ctx, e, r, when.Start.Add(when.WarmUp))
 	}
+	if err == nil {
+		err = w.catchUp(ctx, e, when.Start.Add(when.WarmUp+when.Window))
+	}
 	if err != nil {
 		e.cut()
 		return result.PairEnd{}, err
@@ -167,6 +170,20 @@ func (w *worker) until(ctx context.Context, e *Engine, r *recorder, at time.Time
 			continue
 		}
 		r.record(e.Snapshot())
+	}
+}
+
+// catchUp lets a window that would begin as the program goes on, which had been stopped, begin later: what was moved in place of the time
+// before is none of it.
+func (w *worker) catchUp(ctx context.Context, e *Engine, end time.Time) error {
+	for {
+		at := time.Now().Add(w.still.Rest())
+		if !w.still.CatchesUp() || !at.Before(end) {
+			return nil
+		}
+		if err := w.sleep(ctx, e, at, end); err != nil {
+			return err
+		}
 	}
 }
 
