@@ -3,6 +3,7 @@ package datagram
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -84,6 +85,50 @@ func (s Snapshot) away() error {
 		if f.IsAway {
 			return noWay{f.AwayWhy}
 		}
+	}
+	return nil
+}
+
+const (
+	// goneMost is for how long a sender goes on whose datagrams ICMP brings back, as their port is closed. A translator of addresses may
+	// have given them another source, from where the receiver hears them when it has missed them (apartAfter).
+	goneMost = 3 * time.Second
+	// goneLately is for how long that holds once it was said: who says it does so once a second at the least (icmp_ratelimit of Linux).
+	goneLately = 2 * time.Second
+)
+
+// gone is since when, and when last, ICMP said that a flow's port is closed, in ns of the engine's clock; 0: never.
+type gone struct{ since, last int64 }
+
+func (g *gone) is(now int64) bool { return g.last > 0 && now-g.last < goneLately.Nanoseconds() }
+
+// note takes it that it was said again, and returns for how long it has been.
+func (g *gone) note(now int64) time.Duration {
+	if !g.is(now) {
+		g.since = now
+	}
+	g.last = now
+	return time.Duration(now - g.since)
+}
+
+// goesOn tells whether a sender outlives such a word.
+func (c Config) goesOn() bool { return c.GoesOn || c.GonePatience > 0 }
+
+// goneEnds is the reason for which a flow ends at last whose datagrams come back, nil where it goes on.
+func (s *sender) goneEnds(f *outflow, now int64) error {
+	if !s.batch.gone {
+		return nil
+	}
+	if long := f.gone.note(now); s.config.GonePatience > 0 && long >= s.config.GonePatience {
+		return errGone
+	}
+	return nil
+}
+
+// gone is why datagrams of one of the sent flows come back, nil where none do.
+func (s Snapshot) gone() error {
+	if slices.ContainsFunc(s.Flows, func(f FlowCounts) bool { return f.IsGone }) {
+		return errGone
 	}
 	return nil
 }

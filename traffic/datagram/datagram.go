@@ -152,6 +152,7 @@ func (l load) config(k key, cpus []int) Config {
 		BitsPerSecond: l.rate / float64(l.flows), PacketsPerSecond: l.packets / float64(l.flows),
 		Burst: l.burst / l.threads, Segmentation: l.segment, Aggregation: l.aggregate, Threads: l.threads, CPUs: cpus, Buffer: l.buffer,
 		Verify: l.verify, Window: l.window, FailTogether: true, KeepPriority: l.keep,
+		GonePatience: goneMost,
 	}
 }
 

@@ -129,6 +129,7 @@ type inlet struct {
 	paired   bool                    // the socket is connected to the only flow's peer, whose datagrams nobody else can make
 	apart    bool                    // it was, until nothing came for a while
 	silences int                     // calls in turn that brought nothing
+	patience int                     // of them, until it hears everybody
 }
 
 // maxPeers bounds what is remembered of senders.
@@ -136,7 +137,7 @@ const maxPeers = 1 << 12
 
 func newInlet(s *socket, c Config) *inlet {
 	in := &inlet{
-		socket: s, codec: c.Codec, message: c.Message,
+		socket: s, codec: c.Codec, message: c.Message, patience: c.silences(),
 		byID: map[uint32]*tally{}, byPeer: map[netip.AddrPort]*tally{}, peers: map[netip.AddrPort]bool{},
 	}
 	switch own := c.Codec.(type) {
@@ -149,6 +150,22 @@ func newInlet(s *socket, c Config) *inlet {
 		in.payload = template(c.Message, c.Payload)[c.Codec.Size():]
 	}
 	return in
+}
+
+// apartAfter calls in turn that patience ended, the receiver hears everybody again until its sender's next datagram: a translator of
+// addresses on the way forgets who says nothing for a while (RFC 4787, section 4.3), and lets the next come from another port. One that was
+// restarted does so amid traffic: of a flow that brings fastFlow datagrams in the time of a call, one such call is enough.
+const (
+	apartAfter = 5
+	fastFlow   = 10
+)
+
+// silences is how many of them it takes.
+func (c Config) silences() int {
+	if each := c.packetsPerSecond() * patience.Seconds(); each == 0 || each >= fastFlow {
+		return 1
+	}
+	return apartAfter
 }
 
 // add lets a flow come in by the socket.

@@ -58,8 +58,10 @@ type Config struct {
 	Silence time.Duration
 	// Patience ends a sender, with an error, whose socket takes nothing for so
 	// long; 0: 5 s, below 0: never.
-	Patience     time.Duration
-	GoesOn       bool   // a sender to a closed port sends on, instead of ending with what ICMP says
+	Patience time.Duration
+	GoesOn   bool // a sender to a closed port sends on, instead of ending with what ICMP says
+	// GonePatience is for how long a sender does so before it ends, if it does not for good; 0: not at all.
+	GonePatience time.Duration
 	FailTogether bool   // the first error of a flow ends all
 	Spread       bool   // keep the distribution of transit time differences: Engine.Jitter
 	KeepPriority bool   // receivers take no higher priority than they are given
@@ -81,6 +83,7 @@ type FlowCounts struct {
 	Away    time.Duration
 	IsAway  bool
 	AwayWhy error
+	IsGone  bool // ICMP said lately that the peer's port is closed
 	// Marked is the counts by Engine.SetMark; a sender's Packets only.
 	Marked [marks]Marked
 

@@ -33,13 +33,9 @@ func pairUp(conn *net.UDPConn, peer netip.AddrPort) {
 	})
 }
 
-// apartAfter calls in turn that patience ended, the receiver hears everybody again until its sender's next datagram: a translator of
-// addresses on the way forgets who says nothing for a while (RFC 4787, section 4.3), and lets the next come from another port.
-const apartAfter = 5
-
 // silent notes a call that patience ended.
 func (in *inlet) silent() error {
-	if in.silences++; in.silences < apartAfter || !in.paired {
+	if in.silences++; in.silences < in.patience || !in.paired {
 		return nil
 	}
 	in.paired, in.apart = false, true

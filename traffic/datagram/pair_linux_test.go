@@ -184,6 +184,21 @@ func awaitApart(t *testing.T, e *Engine, port int) {
 	}
 }
 
+// TestAFastFlowIsMissedSooner: who changes its port amid traffic leaves no pause.
+func TestAFastFlowIsMissedSooner(t *testing.T) {
+	for name, c := range map[string]struct {
+		config Config
+		want   int
+	}{
+		"as fast as it goes": {Config{Message: 1400}, 1}, "1000 a second": {Config{Message: 1400, PacketsPerSecond: 1000}, 1},
+		"ten a second": {Config{Message: 1400, PacketsPerSecond: 10}, apartAfter}, "10 kbit/s": {Config{Message: 1400, BitsPerSecond: 1e4}, apartAfter},
+	} {
+		if got := c.config.silences(); got != c.want {
+			t.Errorf("%s: %d calls in turn, want %d", name, got, c.want)
+		}
+	}
+}
+
 // TestASocketThatIsSentByStaysConnected: datagrams flow both ways by it, and its sender names nobody.
 func TestASocketThatIsSentByStaysConnected(t *testing.T) {
 	in, out := paired(t)

@@ -136,10 +136,13 @@ func (r *run) peerEnded() error {
 	return errPeer
 }
 
-// blame says of an error at the end that the system has no way to the peer any more, if that is so.
+// blame says of an error at the end that the system has no way to the peer any more, or that its datagrams come back, if that is so.
 func (r *run) blame(err error) error {
 	if no := r.engine.Snapshot().away(); err != nil && no != nil {
 		return fmt.Errorf("%w, and nothing left any more at the end (%w)", no, err)
+	}
+	if no := r.ended.gone(); err != nil && no != nil {
+		return fmt.Errorf("%w (%w)", no, err)
 	}
 	return err
 }

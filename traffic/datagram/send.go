@@ -21,6 +21,7 @@ type outflow struct {
 	budget  *traffic.Budget // datagrams
 	stalled time.Duration
 	away    away
+	gone    gone
 }
 
 func newOutflow(f Flow, s *socket, c Config) (*outflow, error) {
@@ -166,9 +167,12 @@ func (s *sender) send(f *outflow, n int, release, now int64) error {
 	f.counts.Marked[s.mark].Packets += uint64(sent)
 	f.counts.Calls += uint64(calls)
 	f.counts.Refused += uint64(refused)
+	ended := s.goneEnds(f, now)
 	s.thread.latch.unlock()
 	switch {
-	case err == errGone && s.config.GoesOn:
+	case ended != nil:
+		return ended
+	case err == errGone && s.config.goesOn():
 	case outlived:
 		if no := s.awayEnds(f, now, err); no != nil {
 			return no

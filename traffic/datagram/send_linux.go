@@ -26,6 +26,8 @@ const (
 type batch struct {
 	memory   []byte
 	message  int                    // bytes of a datagram
+	goesOn   bool                   // though the peer's port is closed
+	gone     bool                   // ICMP said so, by the last call
 	largest  int                    // datagrams of a call
 	segments atomic.Int32           // datagrams of a message
 	why      atomic.Pointer[string] // it is not more; nil: nothing
@@ -35,7 +37,7 @@ type batch struct {
 }
 
 func newBatch(c Config, flows []*outflow) *batch {
-	b := &batch{message: c.Message}
+	b := &batch{message: c.Message, goesOn: c.goesOn()}
 	segments := min(maxSegments, maxPayload/c.Message)
 	b.segments.Store(int32(segments))
 	if c.Segmentation == offloadOff {
@@ -67,6 +69,7 @@ func newBatch(c Config, flows []*outflow) *batch {
 // it tells once (sock_error in include/net/sock.h), and the next call is for itself.
 func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error) {
 	told := false
+	b.gone = false
 	for sent < n {
 		messages := b.layOut(f, sent, n)
 		done, errno := sendmmsg(uintptr(f.socket.fd), b.headers[:messages])
@@ -84,7 +87,8 @@ func (b *batch) transmit(f *outflow, n int) (sent, calls, refused int, err error
 			if b.retreat(errno) {
 				continue
 			}
-			if told || errno == unix.ECONNREFUSED || !broughtBack(errno) && !traffic.NoWay(errno) {
+			b.gone = b.gone || errno == unix.ECONNREFUSED
+			if told || errno == unix.ECONNREFUSED && !b.goesOn || !broughtBack(errno) && !traffic.NoWay(errno) {
 				return sent, calls, refused, explain(errno)
 			}
 			told = true

@@ -33,6 +33,7 @@ func (e *Engine) counts(i int) FlowCounts {
 	if out := e.outs[i]; out != nil {
 		c := out.counts
 		c.Sends = true
+		c.IsGone = out.gone.is(e.clock.now())
 		c.Away, c.IsAway, c.AwayWhy = out.away.until(e.clock.now()), out.away.is, out.away.why
 		return c
 	}

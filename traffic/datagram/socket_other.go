@@ -126,12 +126,14 @@ const oneThreadReadsMany = false
 // batch is the memory of a sending thread's calls.
 type batch struct {
 	memory  []byte
-	message int // bytes of a datagram
-	largest int // datagrams that are made ready at once
+	message int  // bytes of a datagram
+	largest int  // datagrams that are made ready at once
+	goesOn  bool // though the peer's port is closed
+	gone    bool // ICMP said so, by the last call
 }
 
 func newBatch(c Config, _ []*outflow) *batch {
-	b := &batch{message: c.Message, largest: 16}
+	b := &batch{message: c.Message, goesOn: c.goesOn(), largest: 16}
 	b.memory = make([]byte, b.largest*c.Message)
 	repeat(b.memory, copy(b.memory, template(c.Message, c.Payload)))
 	return b
@@ -143,6 +145,7 @@ func (b *batch) how() (method, why string) { return methodSend, whyPlain }
 func (b *batch) transmit(f *outflow, n int) (sent, calls, full int, err error) {
 	conn := f.socket.conn
 	conn.SetWriteDeadline(time.Now().Add(patience))
+	b.gone = false
 	for ; sent < n; sent++ {
 		datagram := b.memory[sent*b.message:][:b.message]
 		if f.socket.connected {
@@ -157,7 +160,11 @@ func (b *batch) transmit(f *outflow, n int) (sent, calls, full int, err error) {
 			return sent, calls, full, nil
 		case errors.Is(err, syscall.ENOBUFS), errors.Is(err, wsaNoBufs):
 			return sent, calls, full + 1, nil
+		case refused(err) && b.goesOn && !b.gone: // of an earlier one
+			b.gone = true
+			sent--
 		case refused(err):
+			b.gone = true
 			return sent, calls, full, errGone
 		case isNoWay(err):
 			return sent, calls, full, noWay{err}
