@@ -86,7 +86,7 @@ func cameIn(end result.PairEnd, requests bool) string {
 	}
 	if a := end.Arrived; a != nil && a.Expected > 0 {
 		if slices.Contains(a.Untold, result.Loss) {
-			text += ", what was lost is not known: " + clipLong(a.Why)
+			text += ", " + lossUntold(a)
 		} else {
 			text += ", lost " + share(a.Lost, a.Expected)
 		}

@@ -164,13 +164,12 @@ func unasked(line lines, o *result.Offered) {
 	}
 }
 
+// lossUntold is of packets some of which have not come, and nobody knows how many.
+func lossUntold(a *result.Arrived) string { return "what was lost is not known: " + clipLong(a.Why) }
+
 // arrivals says what became of the numbered packets, or of requests, whose order nobody looks at.
 func arrivals(line lines, a *result.Arrived, requests bool) {
 	if a == nil {
-		return
-	}
-	if slices.Contains(a.Untold, result.Loss) {
-		line("packets", "%d came in time; what was lost is not known: %s", a.Expected-a.Late, clipLong(a.Why))
 		return
 	}
 	what, reordered := "packets", fmt.Sprintf(" %d reordered,", a.Reordered)
@@ -179,6 +178,10 @@ func arrivals(line lines, a *result.Arrived, requests bool) {
 		if a.Reordered == 0 {
 			reordered = ""
 		}
+	}
+	if slices.Contains(a.Untold, result.Loss) {
+		line(what, "%d came in time, %d late,%s %d duplicate, %d corrupt; %s", a.Expected-a.Lost-a.Late, a.Late, reordered, a.Duplicate, a.Corrupt, lossUntold(a))
+		return
 	}
 	line(what, "%d expected, %d lost (%s), %d late,%s %d duplicate, %d corrupt", a.Expected, a.Lost, share(a.Lost, a.Expected), a.Late, reordered, a.Duplicate, a.Corrupt)
 	if a.SocketDrops > 0 {

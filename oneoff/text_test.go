@@ -79,6 +79,19 @@ func TestRequestsThatHadNoAnswerWereSent(t *testing.T) {
 	}
 }
 
+// TestALossThatIsNotKnownIsNotTold, neither by a summary nor by a receiver's line.
+func TestALossThatIsNotKnownIsNotTold(t *testing.T) {
+	end := result.PairEnd{WindowSeconds: 3, Bytes: 1208, Packets: 151, Arrived: &result.Arrived{Expected: 151, Untold: []result.Metric{result.Loss}, Why: "the sender did not say"}}
+	var out bytes.Buffer
+	summarise(&out, Outcome{Kind: "datagram", Load: result.Options{}, Pair: result.PairSample{Sender: result.PairEnd{WindowSeconds: 3}, Receiver: end}})
+	if text := out.String(); strings.Contains(text, "0 lost") || !strings.Contains(text, "151 came in time, 0 late, 0 reordered, 0 duplicate, 0 corrupt; what was lost is not known: the sender did not say") {
+		t.Error(text)
+	}
+	if text := cameIn(end, false); strings.Contains(text, "0 %") || !strings.HasSuffix(text, ", what was lost is not known: the sender did not say") {
+		t.Error(text)
+	}
+}
+
 // filled is a kind's load with its defaults, as a measurement has it.
 func filled(t *testing.T, name string, given result.Options) result.Options {
 	t.Helper()

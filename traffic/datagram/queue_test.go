@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,23 @@ func TestWhoDidNotLookHeardNoSilence(t *testing.T) {
 		if got := s.look(now, c.have); got != c.want {
 			t.Errorf("%s later, with %d: a silence of %s, not %s", c.after, c.have, got, c.want)
 		}
+	}
+}
+
+// TestWhatWasSentIsNotKnown: a sender that has not told how many may have lost any number. It was that none was lost.
+func TestWhatWasSentIsNotKnown(t *testing.T) {
+	t.Parallel()
+	receive := prepare(t, traffic.Order{Role: traffic.Receive, Address: "127.0.0.1"})
+	s := fakeSender(t, receive.Address())
+	when := soon()
+	b := template(s.load.message, nil)
+	time.AfterFunc(time.Until(when.Start)+when.WarmUp+50*time.Millisecond, func() {
+		longHeader{s.key}.Put(b, Stamp{Mark: markWindow, Seq: 0})
+		s.conns[0].Write(b)
+	})
+	end, err := receive.Run(t.Context(), when)
+	if err != nil || end.Error == "" || end.Packets != 1 || !slices.Contains(end.Arrived.Untold, result.Loss) {
+		t.Errorf("%v, %q, %d came: %+v", err, end.Error, end.Packets, end.Arrived)
 	}
 }
 

@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"strings"
 	"time"
 
 	"windtunnel/result"
@@ -138,6 +139,10 @@ func (r *run) takenEnd(last Snapshot) result.PairEnd {
 	drops += dropsBefore
 	arrived.SocketDrops = DroppedDatagrams(drops, end.Packets, end.Calls, arrived.Lost)
 	arrived.Method, arrived.Why = r.engine.Receiving()
+	if r.peerSent == nil && !r.cutShort { // of a whole window, which may hold any number more
+		arrived.Untold = []result.Metric{result.Loss}
+		arrived.Why = strings.TrimPrefix(arrived.Why+"; the sender did not tell how many it had sent", "; ")
+	}
 	arrived.Raised, arrived.PollGain = r.engine.Raised(), r.engine.PollGain()
 	arrived.PollSeconds = (r.ended.Vain - r.began.Vain).Seconds()
 	arrived.Polled = r.engine.Polled() && arrived.PollSeconds > 0 // else its CPU time in the window says what another's does
