@@ -24,16 +24,17 @@ type hotEngine struct {
 	pingers    []*pinger
 	responders []*responder
 	release    func()
+	greeter    *greeter // of a receiver over UDP: it hears flows that have moved
 }
 
 // newEngine takes the ends over and returns when all threads stand pinned. It must be
 // closed.
 func newEngine(s setup) (engine, error) {
-	fds, err := s.detachAll()
+	fds, first, err := s.detachAll()
 	if err != nil {
 		return nil, err
 	}
-	e := &hotEngine{fds: fds}
+	e := &hotEngine{fds: fds, greeter: first}
 	e.form(s.load.threads)
 	for i := range s.load.threads {
 		if err := e.add(s, i); err != nil {
@@ -48,6 +49,9 @@ func newEngine(s setup) (engine, error) {
 		e.running.Go(func() { e.end(t.run(standing.Done, e.start)) })
 	}
 	standing.Wait()
+	if first != nil {
+		first.watch(e.connect)
+	}
 	return e, nil
 }
 
@@ -59,6 +63,9 @@ func (e *hotEngine) add(s setup, i int) error {
 		g, err := newPinger(s.load, s.plan, i, hand, &e.stop)
 		if err != nil {
 			return err
+		}
+		for k := i; k < len(s.ends.hellos); k += s.load.threads { // as they were dealt
+			g.flows[k/s.load.threads].moving.hello = &s.ends.hellos[k]
 		}
 		s.tallySteps(g.tally, i)
 		e.pingers = append(e.pingers, g)
@@ -114,26 +121,30 @@ func (e *hotEngine) close() {
 }
 
 func (e *hotEngine) free() {
+	if e.greeter != nil { // before the sockets that it connects
+		e.greeter.close()
+	}
 	for _, t := range e.all {
 		t.poller.close()
 	}
 	closeAll(e.fds)
 }
 
-// detachAll takes over every connection, or closes them all.
-func (s setup) detachAll() ([]int, error) {
+// detachAll takes over every connection, and a receiver's first socket over UDP, or closes them all.
+func (s setup) detachAll() (fds []int, first *greeter, err error) {
 	defer s.ends.close()
 	if s.ends.datagram != nil {
 		s.ends.datagram.pause()
 	}
-	fds := make([]int, 0, len(s.ends.conns))
+	fds = make([]int, 0, len(s.ends.conns))
 	for _, conn := range s.ends.conns {
 		fd, err := s.load.detach(conn)
 		if err != nil {
 			closeAll(fds)
-			return nil, err
+			return nil, nil, err
 		}
 		fds = append(fds, fd)
 	}
-	return fds, nil
+	first, s.ends.datagram = s.ends.datagram, nil
+	return fds, first, nil
 }

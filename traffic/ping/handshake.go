@@ -16,6 +16,9 @@ import (
 // Over UDP a hello is repeated until it is answered. Its first answer is a challenge,
 // whose cookie the next hello returns: so the sender's address is its own, and
 // nobody makes the receiver send responses to a stranger. A farewell ends a flow.
+// A flow that has had no answer for a while says that it may have moved, as a translator of addresses
+// may have given it another one. Whoever knows the session's token is answered by a challenge there, and
+// has the flow by its cookie.
 //
 //	hello   0 magic "wt-ping\n"  8 version  10 purpose  12 index  16 total  20 message  24 response  28 token (16)  44 cookie (16)  60 mix
 //	answer  0 magic "wt-ping\n"  8 version  10 status   12 index  16 cookie (16)
@@ -33,6 +36,7 @@ var magicBytes = [8]byte([]byte(magic))
 const (
 	greets   uint16 = 0
 	farewell uint16 = 1
+	moves    uint16 = 2 // UDP
 )
 
 // The statuses of an answer.
@@ -112,7 +116,7 @@ func decodeHello(b []byte) (hello, error) {
 }
 
 func (h hello) sane() bool {
-	return h.Purpose <= farewell && h.Index < h.Total && h.Total <= maxFlows &&
+	return h.Purpose <= moves && h.Index < h.Total && h.Total <= maxFlows &&
 		h.Mix <= 101 && h.Message >= 1 && h.Message <= maxMessage && h.Response >= 1 && h.Response <= maxMessage &&
 		(h.Mix == 0 || h.Response <= mostAround(h.Message))
 }

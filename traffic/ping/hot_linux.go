@@ -322,7 +322,7 @@ func (g *pinger) take(f *flow) syscall.Errno {
 //go:nosplit
 func (g *pinger) datagram(f *flow, n int) {
 	if n != g.load.response {
-		g.stray(n, unused)
+		g.stray(f, n, unused)
 		return
 	}
 	number := uint64(0)
@@ -336,16 +336,17 @@ func (g *pinger) datagram(f *flow, n int) {
 	case givenUp:
 		g.tally.note(r, g.now, lateAnswer)
 	default:
-		g.stray(n, was)
+		g.stray(f, n, was)
 	}
 }
 
 // stray counts what is no answer to a request that is waited for. What the handshake
-// has left, the answer to a hello that was repeated, is nothing.
+// has left, the answer to a hello that was repeated, is nothing, nor is one to a flow that may have moved.
 //
 //go:nosplit
-func (g *pinger) stray(n int, was uint8) {
+func (g *pinger) stray(f *flow, n int, was uint8) {
 	if n == answerSize && *(*[8]byte)(g.buffer) == magicBytes {
+		f.moving.answered(g.buffer)
 		return
 	}
 	g.tally.stray(g.now, was)

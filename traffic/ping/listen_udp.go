@@ -49,7 +49,8 @@ func listenDatagrams(ctx context.Context, l load, address string) (listener, err
 		if g.serve(g.split); g.split() {
 			g.socket.SetReadDeadline(time.Now().Add(drainTime))
 			g.serve(func() bool { return false })
-			g.socket.Close() // a stranger's datagrams cost the measured threads nothing
+			// What strangers send there costs the measured threads nothing: see watch.
+			g.socket.SetReadBuffer(strangersBuffer)
 		}
 	})
 	return g, nil
@@ -116,6 +117,9 @@ func (g *greeter) handle(b []byte, from netip.AddrPort, reply func([]byte) error
 		g.respond(b, from, reply)
 		return
 	}
+	if h.Purpose == moves && !g.isOf(h) {
+		return
+	}
 	a := answer{Index: h.Index, Cookie: g.cookie(h.Token, from)}
 	switch {
 	case h.Version != version:
@@ -124,6 +128,8 @@ func (g *greeter) handle(b []byte, from netip.AddrPort, reply func([]byte) error
 		a.Status = challenge
 	case h.Purpose == farewell:
 		a.Status = g.part(h, from)
+	case h.Purpose == moves:
+		a.Status = g.move(h, from)
 	default:
 		a.Status = g.join(h, from)
 	}

@@ -32,6 +32,7 @@ type flow struct {
 	begun   int64  // when its first byte left
 	last    int64  // when something of an answer came last
 	blocked bool   // the socket is full: epoll tells when it is not
+	moving  moving
 }
 
 // pinger is the hot part of a thread that sends requests. Its nosplit methods follow
@@ -235,6 +236,7 @@ func (g *pinger) expire() error {
 			}
 			continue
 		}
+		g.seek(f)
 		for g.now > wait {
 			r := f.out.giveUp(g.now - wait)
 			if r == nil {
