@@ -105,9 +105,8 @@ func ownRate(end result.PairEnd) (perSecond float64, err error) {
 			return 0, err
 		}
 	}
-	for k, i := range end.Intervals {
-		long, more := i.To-i.From, k+1 < len(end.Intervals) && end.Intervals[k+1].InTime() == 0 // which it may hold, too: see steps
-		if i.From >= 0 && long >= calibrationSample.Seconds()/2 && !more {
+	for _, i := range end.Intervals {
+		if long := i.To - i.From; i.From >= 0 && long >= calibrationSample.Seconds()/2 {
 			perSecond = max(perSecond, float64(i.InTime())/long)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 type step struct {
 	thread  int
 	index   int // of the interval
+	upTo    int // of the last interval that it holds, too
 	packets uint64
 	within  uint64 // answers that came in it, to requests of whatever time
 	lost    uint64
@@ -32,12 +33,17 @@ type steps struct {
 	now    step
 	out    chan<- step
 	spares <-chan *result.Recorder
+	spare  *result.Recorder // for the next step; nil: none
 }
 
 func newSteps(thread int, p plan, out chan<- step, spares <-chan *result.Recorder) *steps {
 	s := &steps{plan: p, last: p.end() - 1, out: out, spares: spares}
-	s.now = step{thread: thread, index: p.index(p.start), times: result.NewRecorder()}
+	s.now = newStep(thread, p.index(p.start), result.NewRecorder())
 	return s
+}
+
+func newStep(thread, index int, times *result.Recorder) step {
+	return step{thread: thread, index: index, upTo: index, times: times}
 }
 
 func (s *steps) take(e *ended, closed bool) {
@@ -74,20 +80,25 @@ func (s *steps) reach(now int64) {
 	if index <= s.now.index {
 		return
 	}
-	select {
-	case spare := <-s.spares:
+	if s.spare == nil {
+		select {
+		case s.spare = <-s.spares:
+		default:
+		}
+	}
+	if s.spare != nil {
 		select {
 		case s.out <- s.now:
-			s.now = step{thread: s.now.thread, index: index, times: spare}
+			s.now, s.spare = newStep(s.now.thread, index, s.spare), nil
 			return
-		default: // whoever watches is slow: this interval grows longer
+		default: // whoever joins the steps is slow: this interval grows longer
 		}
-	default:
 	}
 	if s.now.index < 0 && index >= 0 { // but not from the warm-up into the window
 		s.now.times.Reset()
-		s.now = step{thread: s.now.thread, index: index, times: s.now.times}
+		s.now = newStep(s.now.thread, index, s.now.times)
 	}
+	s.now.upTo = index
 }
 
 // finish hands the running interval over; the collector always takes the last.
@@ -137,31 +148,48 @@ func (c *collector) run() {
 	for s := range c.steps {
 		ended = max(ended, s.ended)
 		c.take(s)
-		for whole := slices.Min(c.reached); c.next < whole; c.next++ {
-			c.emit(c.next)
+		for whole := slices.Min(c.reached); c.next < whole && c.span() < whole; {
+			c.emit()
 		}
 	}
-	for c.until = min(c.until, ended); c.emit(c.next); c.next++ {
+	for c.until = min(c.until, ended); c.emit(); {
 	}
 }
 
+// span is the last of the intervals from the next one on that steps hold together: one that grew tells no more than its sum.
+func (c *collector) span() (last int) {
+	last = c.next
+	for i := c.next; i <= last; i++ {
+		if part := c.parts[i]; part != nil {
+			last = max(last, part.upTo)
+		}
+	}
+	return last
+}
+
 func (c *collector) take(s step) {
-	c.reached[s.thread] = s.index + 1
+	c.reached[s.thread] = s.upTo + 1
 	if s.ended != 0 {
 		c.reached[s.thread] = min(c.plan.index(s.ended), c.plan.end())
 	}
 	if part := c.parts[s.index]; part != nil {
-		part.packets += s.packets
-		part.within += s.within
-		part.lost += s.lost
-		part.writes += s.writes
-		part.reads += s.reads
-		part.times.Merge(s.times)
-		s.times.Reset()
-		c.spare(s.times)
+		c.join(part, &s)
 		return
 	}
 	c.parts[s.index] = &s
+}
+
+// join adds a step to another one.
+func (c *collector) join(part, s *step) {
+	part.upTo = max(part.upTo, s.upTo)
+	part.packets += s.packets
+	part.within += s.within
+	part.lost += s.lost
+	part.writes += s.writes
+	part.reads += s.reads
+	part.times.Merge(s.times)
+	s.times.Reset()
+	c.spare(s.times)
 }
 
 func (c *collector) spare(r *result.Recorder) {
@@ -171,21 +199,33 @@ func (c *collector) spare(r *result.Recorder) {
 	}
 }
 
-// emit tells of one interval; false: it lies after the end.
-func (c *collector) emit(index int) bool {
-	from, to := int64(index)*c.plan.interval, int64(index+1)*c.plan.interval
+// emit tells of the next interval, or of those that steps hold together; false: it lies after the end.
+func (c *collector) emit() bool {
+	last := c.span()
+	from, to := int64(c.next)*c.plan.interval, int64(last+1)*c.plan.interval
 	from, to = max(from, c.plan.start-c.plan.from), min(to, c.until-c.plan.from)
 	if from >= to {
 		return false
 	}
+	var sum *step
+	for ; c.next <= last; c.next++ {
+		part := c.parts[c.next]
+		delete(c.parts, c.next)
+		switch {
+		case part == nil:
+		case sum == nil:
+			sum = part
+		default:
+			c.join(sum, part)
+		}
+	}
 	i := result.Interval{From: time.Duration(from).Seconds(), To: time.Duration(to).Seconds(), Within: new(uint64)}
-	if part := c.parts[index]; part != nil {
-		delete(c.parts, index)
-		*i.Within = part.within
-		i.Packets, i.Lost, i.Bytes, i.BackBytes = part.packets, part.lost, part.writes*c.bytes, part.reads*c.bytes
-		i.LatencyP50, i.LatencyP99 = part.times.At(50), part.times.At(99)
-		part.times.Reset()
-		c.spare(part.times)
+	if sum != nil {
+		*i.Within = sum.within
+		i.Packets, i.Lost, i.Bytes, i.BackBytes = sum.packets, sum.lost, sum.writes*c.bytes, sum.reads*c.bytes
+		i.LatencyP50, i.LatencyP99 = sum.times.At(50), sum.times.At(99)
+		sum.times.Reset()
+		c.spare(sum.times)
 	}
 	c.all = append(c.all, i)
 	c.watcher.Tell(i)
