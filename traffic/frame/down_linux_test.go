@@ -117,6 +117,27 @@ func liveAtVeth() (l *live, link netlink.Link, shut, free func() error, err erro
 	return l, link, shut, func() error { return errors.Join(l.close(), shut()) }, nil
 }
 
+// liveInside runs a part of a test with that sender, in a network namespace of its own.
+func liveInside(t *testing.T, do func(l *live, link netlink.Link, shut func() error)) {
+	t.Helper()
+	needsRoot(t)
+	tells := true
+	nstest.Inside(t, func() {
+		l, link, shut, free, err := liveAtVeth()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer free()
+		if tells = l.refusals != nil; tells {
+			do(l, link, shut)
+		}
+	})
+	if !tells {
+		t.Skip("skip: this kernel does not tell what a device refuses")
+	}
+}
+
 // sendLive has a sender of live frames send so many, and tells how long that took.
 func sendLive(t *testing.T, l *live, frames uint32) time.Duration {
 	t.Helper()
@@ -131,18 +152,7 @@ func sendLive(t *testing.T, l *live, frames uint32) time.Duration {
 // For how long live frames found their device down was not known, so that the verdict on a sender without a rate was that it was
 // busy; and of a device that was deleted nothing was said but that the receiver was silent.
 func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
-	needsRoot(t)
-	nstest.Inside(t, func() {
-		l, link, _, free, err := liveAtVeth()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer free()
-		if l.refusals == nil {
-			t.Log("this kernel does not tell what a device refuses")
-			return
-		}
+	liveInside(t, func(l *live, link netlink.Link, _ func() error) {
 		sendLive(t, l, 1000)
 		if sent, _ := l.counts(window); sent == 0 || l.away() != 0 {
 			t.Errorf("%d frames left, and the device was down for %s", sent, l.away())
@@ -180,18 +190,7 @@ func TestLiveFramesTellThatTheirDeviceWasDown(t *testing.T) {
 // A veth's other end may lose what lets it take live frames, as when a receiver's XDP goes that another receiver had attached
 // there: all were refused from then on, and the sender was called the limit.
 func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
-	needsRoot(t)
-	nstest.Inside(t, func() {
-		l, _, shut, free, err := liveAtVeth()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer free()
-		if l.refusals == nil {
-			t.Log("this kernel does not tell what a device refuses")
-			return
-		}
+	liveInside(t, func(l *live, _ netlink.Link, shut func() error) {
 		w := &sendWorker{load: load{threads: 1}, sources: []source{l}, device: device{name: "one", kind: "veth"}}
 		e := &engine{ended: make(chan struct{}), sources: w.sources}
 		sendLive(t, l, 1000)
@@ -216,18 +215,7 @@ func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
 
 // Live frames that no longer fit their interface's MTU were all refused, and the window's rate was told as the path's.
 func TestLiveFramesTellOfALoweredMTU(t *testing.T) {
-	needsRoot(t)
-	nstest.Inside(t, func() {
-		l, link, _, free, err := liveAtVeth()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer free()
-		if l.refusals == nil {
-			t.Log("this kernel does not tell what a device refuses")
-			return
-		}
+	liveInside(t, func(l *live, link netlink.Link, _ func() error) {
 		w, e := &sendWorker{sources: []source{l}, device: device{name: "one"}}, &engine{ended: make(chan struct{})}
 		for _, mtu := range []int{1000 - ethernetSize - fcsSize, 500} {
 			if err := netlink.LinkSetMTU(link, mtu); err != nil {

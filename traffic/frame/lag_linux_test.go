@@ -7,7 +7,6 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"windtunnel/result"
-	"windtunnel/traffic/nstest"
 )
 
 // TestLagIsCounted: the program puts a frame into the bucket of its lateness.
@@ -64,18 +63,7 @@ func TestLagIsOfFramesThatLeft(t *testing.T) {
 // TestLiveLagIsOfFramesThatLeft, whatever it is for which the device refuses the others: its ring is full, it is down, its other end takes
 // none, or it is gone.
 func TestLiveLagIsOfFramesThatLeft(t *testing.T) {
-	needsRoot(t)
-	nstest.Inside(t, func() {
-		l, link, shut, free, err := liveAtVeth()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer free()
-		if l.refusals == nil {
-			t.Log("this kernel does not tell what a device refuses")
-			return
-		}
+	liveInside(t, func(l *live, link netlink.Link, shut func() error) {
 		l.rate(1e9, 1000) // so that all are due at once
 		for i, change := range []func() error{
 			func() error { return nil },

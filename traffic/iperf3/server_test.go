@@ -10,9 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -535,25 +533,6 @@ func TestServerOutput(t *testing.T) {
 		}
 		if e := r.end(t); e.ServerOutputText != c.text || string(e.ServerOutputJSON) != string(c.json) {
 			t.Errorf("the client has %q and %s", e.ServerOutputText, e.ServerOutputJSON)
-		}
-	}
-}
-
-// TestNobodyThere says what to do next.
-func TestNobodyThere(t *testing.T) {
-	h := serve(t, ServerOptions{})
-	h.stop()
-	if _, err := run(t, h.options()); err == nil || !strings.Contains(err.Error(), "is an iperf3 server running there") {
-		t.Error(err)
-	}
-}
-
-// TestNoWayThere is not asked of a server that cannot be reached.
-func TestNoWayThere(t *testing.T) {
-	for why, says := range map[syscall.Errno]string{syscall.ENETUNREACH: "no route there", syscall.EADDRNOTAVAIL: "no route there", syscall.ECONNREFUSED: "running there"} {
-		err := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", why)}
-		if hint := (&client{options: Options{Host: "::1"}}).hint(err); !strings.Contains(hint, says) {
-			t.Errorf("%v: %s", why, hint)
 		}
 	}
 }
