@@ -88,7 +88,7 @@ func TestRowsWithoutAVerdict(t *testing.T) {
 	if !Decided([]*Comparison{&missing, &cost}) {
 		t.Error("more rounds would change neither")
 	}
-	if text := (Section{Costs: []*Comparison{&cost}}).text(); !strings.Contains(text, "What each switch costs:") {
+	if text := (Section{More: []Table{Costs([]*Comparison{&cost})}}).text(); !strings.Contains(text, "What each switch costs:") {
 		t.Error(text)
 	}
 }
@@ -111,5 +111,10 @@ func TestLimits(t *testing.T) {
 	}
 	if text := (Section{Comparisons: s.Comparisons[1:2]}).text(); strings.Contains(text, "keeps") {
 		t.Error(text)
+	}
+	s.More = []Table{{Says: "Elsewhere", Rows: []*Comparison{row("first", "the memory", 0.4, 1.5), row("fourth", "the memory", 0.4, 1.5)}}, {Says: "Of nothing"}}
+	want = strings.Replace(want, "first; third.", "first; third; fourth.", 1)
+	if text := s.text(); !strings.HasSuffix(text, want) || !strings.Contains(text, "\n\nElsewhere:\n\n| what |") || strings.Contains(text, "Of nothing") {
+		t.Errorf("got\n%s\nwant at its end\n%s", text, want)
 	}
 }

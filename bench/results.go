@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"windtunnel/measure"
@@ -18,10 +19,18 @@ type Section struct {
 	Says        string // how it was measured
 	Peers       string // the peers' versions
 	Comparisons []*Comparison
-	// Costs are ratios without a goal: with a switch over without it.
-	Costs []*Comparison
-	Where string // Markdown behind them: where the time goes; may be empty. Without comparisons: the section's figures
+	More        []Table
+	Where       string // Markdown behind them: where the time goes; may be empty. Without comparisons: the section's figures
 }
+
+// Table is comparisons beside a section's own, with what they are about.
+type Table struct {
+	Says string
+	Rows []*Comparison
+}
+
+// Costs are ratios without a goal: with a switch over without it.
+func Costs(rows []*Comparison) Table { return Table{Says: "What each switch costs", Rows: rows} }
 
 const head = `# Comparisons with peers
 Written by ` + "`make bench`" + `. A ratio is ours over the peer's, over rounds of trials in turn; its interval stays
@@ -37,20 +46,17 @@ const method = "Ratios are the medians of the rounds' ratios, and their bounds t
 
 func (s Section) text() string {
 	var b strings.Builder
-	if len(s.Comparisons)+len(s.Costs) == 0 && s.Where != "" { // figures of its own
+	if len(s.Comparisons)+len(s.more()) == 0 && s.Where != "" { // figures of its own
 		fmt.Fprintf(&b, "## %s\n%s\n\n%s\n\n%s", s.Title, s.Says, environment(s.Peers), s.Where)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "## %s\n%s %s\n\n%s\n\n", s.Title, s.Says, method, environment(s.Peers))
-	b.WriteString("| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
+	b.WriteString(tableHead)
 	for _, c := range s.Comparisons {
 		b.WriteString(c.Row() + "\n")
 	}
-	if len(s.Costs) > 0 {
-		b.WriteString("\nWhat each switch costs:\n\n| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
-	}
-	for _, c := range s.Costs {
-		b.WriteString(c.Row() + "\n")
+	for _, t := range s.More {
+		b.WriteString(t.text())
 	}
 	b.WriteString(s.limits())
 	if s.Where != "" {
@@ -59,12 +65,35 @@ func (s Section) text() string {
 	return b.String()
 }
 
+const tableHead = "| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n"
+
+// text is nothing where there is no row.
+func (t Table) text() string {
+	if len(t.Rows) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s:\n\n%s", t.Says, tableHead)
+	for _, c := range t.Rows {
+		b.WriteString(c.Row() + "\n")
+	}
+	return b.String()
+}
+
+// more are the rows beside the section's own.
+func (s Section) more() (rows []*Comparison) {
+	for _, t := range s.More {
+		rows = append(rows, t.Rows...)
+	}
+	return rows
+}
+
 // limits says of the ratios that fall short what keeps them there: those with the same reason together.
 func (s Section) limits() string {
 	var reasons []string
 	of := map[string][]string{}
-	for _, c := range s.Comparisons {
-		if c.Limit == "" || !c.short() {
+	for _, c := range slices.Concat(s.Comparisons, s.more()) {
+		if c.Limit == "" || !c.short() || slices.Contains(of[c.Limit], c.What) {
 			continue
 		}
 		if of[c.Limit] == nil {

@@ -100,7 +100,7 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err err
 		return err
 	}
 	rows, costs := append(between.rows, kernel...), between.costs
-	section := bench.Section{Title: "vRouter's poll mode, testpmd and OVS-DPDK", Says: fmt.Sprintf(measured, s.window), Peers: between.versions, Comparisons: rows, Costs: costs, Where: between.where}
+	section := bench.Section{Title: "vRouter's poll mode, testpmd and OVS-DPDK", Says: fmt.Sprintf(measured, s.window), Peers: between.versions, Comparisons: rows, More: []bench.Table{bench.Costs(costs)}, Where: between.where}
 	for _, row := range append(rows, costs...) {
 		fmt.Fprintln(stdout, row.Row())
 	}

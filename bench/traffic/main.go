@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +61,7 @@ const says = "Between two network namespaces, a CPU each; all tools send message
 	"Without segmentation offload every datagram leaves by itself; a receiver that takes aggregates (UDP_GRO), as ours does, may. Ours tries in the warm-up whether more comes where it polls (the option poll: auto, which one-off use has), and polls in the window where more does; sockperf's own (--nonblocked) got less than half of what it gets as it is, and the others have none. Transactions are the requests that the responder's sockets got, of 1 byte (sockperf: 14, its least), one after the other, in blocking calls. " +
 	"Frames are of 64 bytes with FCS, counted by the sink; the bare loop redirects one constant frame in XDP live-frame mode into a program that drops and counts. " +
 	"The windows are %s long. A trial in which other programs used more than %.0f %% of the CPUs is repeated, as is one in which, right before its window or right after it, " +
-	"a line of cache took more than %d times as long from one CPU to the other as usual: then a hypervisor has moved them apart. Where they stay so for %s, that is usual from then on, and a round some of whose trials were before it is left out, as one of two machines, unless there were as many of those already as rounds may be; the last table has what a line took."
+	"a line of cache took more than %d times as long from one CPU to the other as usual: then a hypervisor has moved them apart. Where they stay so for %s, trials go on: rounds in which they were apart throughout (by %d times, beside the nearest round up to then) have rows of their own, and a round amid which they were moved is left out, unless there were as many of those already as rounds may be; the last table has what a line took."
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	tools, err := peers.Find(ctx)
@@ -71,25 +70,28 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	}
 	section := bench.Section{
 		Title: "traffic and its peers on " + bench.Processor(),
-		Says:  fmt.Sprintf(says, s.window, 100*wire.Disturbed, wire.Apart, wire.NearPatience),
+		Says:  fmt.Sprintf(says, s.window, 100*wire.Disturbed, wire.Apart, wire.NearPatience, wire.OtherMachine),
 		Peers: peers.Names(tools),
 	}
 	section.Where = linesHead
+	var lies wire.Lies
+	beside := bench.Table{Says: besides}
 	for _, setup := range setups {
 		if !strings.Contains(setup.name, s.only) {
 			continue
 		}
-		t, err := setup.compare(ctx, s, tools, stderr)
+		r, err := setup.compare(ctx, s, tools, &lies, stderr)
 		if err != nil {
 			return fmt.Errorf("%s: %w", setup.name, err)
 		}
-		rows := t.rows()
-		for _, c := range rows {
-			fmt.Fprintln(stdout, c.Row())
+		t, other := r.counts()
+		section.Comparisons = append(section.Comparisons, show(stdout, "", t.rows())...)
+		if other != nil {
+			beside.Rows = append(beside.Rows, show(stdout, "in other rounds: ", other.measured())...)
 		}
-		section.Comparisons = append(section.Comparisons, rows...)
-		section.Where += lines(setup.name, t)
+		section.Where += r.lines(setup.name)
 	}
+	section.More = []bench.Table{beside}
 	if len(section.Comparisons) == 0 {
 		return fmt.Errorf("no setup's name has %q in it", s.only)
 	}
@@ -99,8 +101,18 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	return section.Write(s.results)
 }
 
+// besides is what the rows of rounds are about that do not count for the goals.
+const besides = "The same in the rounds in which the CPUs lay otherwise all the time (the last table says how), which is another machine"
+
+func show(to io.Writer, before string, rows []*bench.Comparison) []*bench.Comparison {
+	for _, c := range rows {
+		fmt.Fprintln(to, before+c.Row())
+	}
+	return rows
+}
+
 // compare lets ours and the peers that can do the work run in turn.
-func (setup setup) compare(ctx context.Context, s settings, tools []peers.Tool, stderr io.Writer) (*table, error) {
+func (setup setup) compare(ctx context.Context, s settings, tools []peers.Tool, lies *wire.Lies, stderr io.Writer) (*rounds, error) {
 	w, err := wire.Lay(ctx, setup.wire, s.nice)
 	if err != nil {
 		return nil, err
@@ -110,34 +122,23 @@ func (setup setup) compare(ctx context.Context, s settings, tools []peers.Tool, 
 	if len(programs) == 1 {
 		return nil, errors.New("no peer is here that can do it")
 	}
-	t := newTable(setup, programs[1:])
-	for round := 0; round < s.rounds || round < s.most && !bench.Decided(t.rows()); {
-		in := t.running()
-		samples, err := w.Round(ctx, round+t.moved, choose(programs, in))
+	r := newRounds(s, func() *table { return newTable(setup, programs[1:]) })
+	for r.goOn() {
+		in := r.near.running()
+		samples, err := w.Round(ctx, r.made(), choose(programs, in))
 		if err != nil {
 			return nil, err
 		}
+		lie, nearer := lies.Of(samples)
 		for i, sample := range samples {
-			fmt.Fprintf(stderr, "%s, round %d: %s %.0f/s; %s\n", setup.name, round+1, programs[in[i]].Name, sample.PerSecond, sample)
+			fmt.Fprintf(stderr, "%s, round %d: %s %.0f/s; %s\n", setup.name, r.made()+1, programs[in[i]].Name, sample.PerSecond, sample)
 		}
-		if t.moved < s.most && wire.Moved(samples) {
-			t.moved++
-			fmt.Fprintf(stderr, "%s, round %d: the CPUs were moved meanwhile, so it is made again\n", setup.name, round+1)
-			continue
+		if lie != wire.Near {
+			fmt.Fprintf(stderr, "%s, round %d: %s\n", setup.name, r.made()+1, lie)
 		}
-		round++
-		t.add(in, samples)
+		r.add(lie, nearer, in, samples)
 	}
-	return t, nil
-}
-
-const linesHead = "What a line of cache took from one CPU to the other at the trials that count, in ns, and how many rounds were left out, as the CPUs were moved:\n\n" +
-	"| setup | median | least | most | left out |\n|---|---|---|---|---|\n"
-
-// lines is a row of how far the CPUs were from each other at a setup's trials.
-func lines(setup string, t *table) string {
-	sorted := slices.Sorted(slices.Values(t.far))
-	return fmt.Sprintf("| %s | %d | %d | %d | %d |\n", setup, sorted[(len(sorted)-1)/2].Nanoseconds(), sorted[0].Nanoseconds(), sorted[len(sorted)-1].Nanoseconds(), t.moved)
+	return r, nil
 }
 
 func choose(programs []wire.Program, in []int) (chosen []wire.Program) {
@@ -151,8 +152,8 @@ func choose(programs []wire.Program, in []int) (chosen []wire.Program) {
 type table struct {
 	figures []figure
 	peers   int
+	rounds  int
 	far     []time.Duration // what a line of cache took at each trial
-	moved   int             // rounds that were of two machines, and do not count
 }
 
 func newTable(s setup, peers []wire.Program) *table {
@@ -180,6 +181,7 @@ func (t *table) running() []int {
 
 // add takes a round's samples of the programs that were in it.
 func (t *table) add(in []int, samples []wire.Sample) {
+	t.rounds++
 	for _, sample := range samples {
 		t.far = append(t.far, sample.Far)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"windtunnel/bench/peers"
 	"windtunnel/bench/wire"
@@ -99,14 +98,6 @@ func TestRowsSayTheirLimit(t *testing.T) {
 	}
 	if len(got) < 2 || got[0] != "the copy" || got[1] != "the copy" || slices.Contains(got[2:], "the copy") {
 		t.Errorf("the rows' limits are %q", got)
-	}
-}
-
-// TestLines: the middle of an even number is the lower one of both.
-func TestLines(t *testing.T) {
-	const ns = time.Nanosecond
-	if got := lines("a setup", &table{far: []time.Duration{60 * ns, 40 * ns, 200 * ns, 50 * ns}, moved: 2}); got != "| a setup | 50 | 40 | 200 | 2 |\n" {
-		t.Errorf("%q", got)
 	}
 }
 

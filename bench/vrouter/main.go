@@ -84,7 +84,7 @@ func filtered(switchFile string) string {
 
 func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	section := bench.Section{Title: "vRouter, bridge and kernel VXLAN", Says: fmt.Sprintf(measured, s.window, pause) + filtered(bridgeFilter), Peers: "the kernel's own bridge and vxlan"}
-	chosen := 0
+	chosen, costs := 0, []*bench.Comparison(nil)
 	for _, p := range parts {
 		if !strings.Contains(p.name(), s.only) {
 			continue
@@ -98,8 +98,9 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 			fmt.Fprintln(stdout, row.Row())
 		}
 		section.Comparisons = append(section.Comparisons, found.rows...)
-		section.Costs = append(section.Costs, found.costs...)
+		costs = append(costs, found.costs...)
 	}
+	section.More = []bench.Table{bench.Costs(costs)}
 	if chosen == 0 {
 		var names []string
 		for _, p := range parts {

@@ -20,9 +20,9 @@ const (
 	// Apart is how many times as long as usual, by near, a line takes at the least between CPUs that are no longer near each other.
 	// Caches of their own and shared ones differ by 3 and more, and trials of the same by a third.
 	Apart = 2
-	// moved is how many times as long a line takes in one trial of a round as in another if the CPUs were moved between them: they are
+	// OtherMachine is how many times as long a line takes in one trial as in another, or in one round, if the CPUs were moved between them: they are
 	// 5 and more of that on an AMD EPYC, while what trials of the same measure differs by 2 on an Intel Xeon.
-	moved = 3
+	OtherMachine = 3
 	// looks are how many of the last measurements tell what is usual: some minutes'.
 	looks = 64
 	// NearPatience is how long a trial waits for them to be near each other again, at most.
@@ -84,19 +84,45 @@ func (d *distance) await(ctx context.Context, patience, every time.Duration) err
 	}
 }
 
-// Moved tells whether the trials of a round were of two machines, as the CPUs were near each other in some, and far in others: where they
-// stay so for longer than a trial waits, the rounds after it are of one again.
-func Moved(round []Sample) bool {
-	least, most := time.Duration(0), time.Duration(0)
+// Lie is how the CPUs lay to each other in a round of trials.
+type Lie int
+
+const (
+	Near  Lie = iota // as near as in any round before
+	Away             // apart in all of its trials: of another machine than a round in which they were near
+	Moved            // near each other in some trials, and apart in others, which are no pairs then
+)
+
+func (l Lie) String() string {
+	return [...]string{"the CPUs were near each other", "the CPUs were apart throughout", "the CPUs were moved meanwhile, so it is left out"}[l]
+}
+
+// Lies tells rounds by how the CPUs lay in them. Its zero value has seen none.
+type Lies struct{ least time.Duration } // what a line took in the round in which they were nearest, its median
+
+// Of tells how they lay in a round, and whether nearer than in all before it, which were then away.
+func (l *Lies) Of(round []Sample) (lie Lie, nearer bool) {
+	var took []time.Duration
 	for _, s := range round {
-		if s.Failed != nil || s.Far == 0 {
-			continue
-		}
-		if most = max(most, s.Far); least == 0 || s.Far < least {
-			least = s.Far
+		if s.Failed == nil && s.Far != 0 {
+			took = append(took, s.Far)
 		}
 	}
-	return most > moved*least
+	if len(took) == 0 {
+		return Near, false
+	}
+	slices.Sort(took)
+	median := took[(len(took)-1)/2]
+	switch before := l.least; {
+	case took[len(took)-1] > OtherMachine*took[0]:
+		return Moved, false
+	case before != 0 && median > OtherMachine*before:
+		return Away, false
+	case before == 0 || median < before:
+		l.least = median
+		return Near, median*OtherMachine < before
+	}
+	return Near, false
 }
 
 // handoff is how long a cache line takes from one CPU to another: two threads write it in turn.

@@ -90,26 +90,33 @@ func TestATrialWithTheCPUsApartIsRepeated(t *testing.T) {
 	}
 }
 
-// TestARoundOfTwoMachines is one whose trials cannot be compared; those of one that is apart all through can.
-func TestARoundOfTwoMachines(t *testing.T) {
-	for name, c := range map[string]struct {
-		far   []time.Duration
-		moved bool
-	}{
-		"near":                  {[]time.Duration{26, 31, 26}, false},
-		"apart":                 {[]time.Duration{170, 207, 290}, false},
-		"moved":                 {[]time.Duration{26, 170, 31}, true},
-		"one without a measure": {[]time.Duration{170, 0, 207}, false},
-		"a Xeon's":              {[]time.Duration{50, 105}, false},
-		"none":                  {},
-	} {
-		var round []Sample
-		for _, far := range c.far {
-			round = append(round, Sample{Far: far})
+// TestHowTheCPUsLay: trials of two machines cannot be compared, those of one that is apart all through can, but with no others.
+func TestHowTheCPUsLay(t *testing.T) {
+	round := func(far ...time.Duration) []Sample {
+		all := []Sample{{Far: 1, Failed: errors.New("hung")}}
+		for _, f := range far {
+			all = append(all, Sample{Far: f})
 		}
-		round = append(round, Sample{Far: 1, Failed: errors.New("hung")})
-		if got := Moved(round); got != c.moved {
-			t.Errorf("%s: %t", name, got)
+		return all
+	}
+	type look struct {
+		round  []Sample
+		lie    Lie
+		nearer bool
+	}
+	for name, looks := range map[string][]look{
+		"near, apart, near": {
+			{round(26, 31, 26), Near, false}, {round(170, 207, 290), Away, false}, {round(26, 170, 31), Moved, false}, {round(24, 26, 40), Near, false},
+			{round(170, 0, 207), Away, false}, {round(), Near, false},
+		},
+		"apart first": {{round(170, 207), Near, false}, {round(160, 290), Near, false}, {round(26, 31), Near, true}, {round(170, 190), Away, false}},
+		"a Xeon's":    {{round(130, 105), Near, false}, {round(30, 85, 80), Near, false}, {round(130, 110), Near, false}, {round(50, 105), Near, false}},
+	} {
+		var l Lies
+		for i, look := range looks {
+			if lie, nearer := l.Of(look.round); lie != look.lie || nearer != look.nearer {
+				t.Errorf("%s, round %d: %v, %t", name, i+1, lie, nearer)
+			}
 		}
 	}
 }
