@@ -89,12 +89,12 @@ func (w *Wire) between(ctx context.Context, window time.Duration, program []int)
 	var from, to [2]edge
 	var errs [2]error
 	var both sync.WaitGroup
-	others := otherTime(append(descendants(program), w.napi...))
+	before := readOthers(append(descendants(program), w.napi...))
 	for i, n := range w.nodes {
 		both.Go(func() { from[i], to[i], errs[i] = n.edges(ctx, w.Nice, window) })
 	}
 	both.Wait()
-	f.Others = otherTime(append(descendants(program), w.napi...)) - others
+	f.Others = readOthers(append(descendants(program), w.napi...)).since(before)
 	if err := errors.Join(errs[:]...); err != nil {
 		return f, err
 	}
