@@ -32,7 +32,7 @@ func TestBeatsLeadToATime(t *testing.T) {
 func TestWhoWentOnCatchesUp(t *testing.T) {
 	var s Still
 	s.Woke(lateBeat - 1)
-	if s.For != 0 || s.CatchesUp() {
+	if s.For != 0 || s.CatchesUp(time.Now()) {
 		t.Errorf("as late as is usual: %+v", s)
 	}
 	s.Woke(2 * time.Second)
@@ -42,7 +42,7 @@ func TestWhoWentOnCatchesUp(t *testing.T) {
 	}
 	for ago, want := range map[time.Duration]bool{-time.Hour: true, catchUp: false} {
 		s.woke = time.Now().Add(-ago)
-		if s.CatchesUp() != want {
+		if s.CatchesUp(time.Now()) != want {
 			t.Errorf("it went on %s ago, and catches up: %t", ago, !want)
 		}
 	}

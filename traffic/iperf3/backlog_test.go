@@ -46,7 +46,7 @@ func TestWhatCameWhileThisEndStoodStillIsOfThatTime(t *testing.T) {
 		s.tally.shown = 1
 		s.guard.begin(m.at)
 		s.guard.next = m.at.Add(time.Hour)
-		s.woke(c.late)
+		s.tally.still.Woke(c.late)
 		if err := s.tick(m.at); err != nil || (len(r.intervals) == 0) != c.waits {
 			t.Fatalf("%s: %v, %d intervals at once", name, err, len(r.intervals))
 		}
@@ -58,9 +58,10 @@ func TestWhatCameWhileThisEndStoodStillIsOfThatTime(t *testing.T) {
 		if c.waits && s.next() != m.at.Add(guardShortest) {
 			t.Errorf("%s: it looks again in %v", name, s.next().Sub(m.at))
 		}
-		for now := m.at; len(r.intervals) == 0 && now.Sub(m.at) <= 2*backlogLimit; now = now.Add(guardShortest) {
+		limit := s.tally.still.Rest(m.at)
+		for now := m.at; len(r.intervals) == 0 && now.Sub(m.at) <= 2*limit; now = now.Add(guardShortest) {
 			if c.endless && m.had == c.bytes {
-				now = m.at.Add(2 * backlogLimit)
+				now = m.at.Add(2 * limit)
 			}
 			if err := s.tick(now); err != nil {
 				t.Fatal(err)

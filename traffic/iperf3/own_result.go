@@ -72,7 +72,7 @@ func (o *ownResult) received(end *result.PairEnd) {
 func (t *tally) own(now reading) *ownResult {
 	lacks := now.shortfall.since(t.base.shortfall)
 	o := &ownResult{
-		Stood: t.stood.Seconds(), Missed: lacks.missed.Seconds(), Held: lacks.held.Seconds(),
+		Stood: t.still.For.Seconds(), Missed: lacks.missed.Seconds(), Held: lacks.held.Seconds(),
 		Send: threadsOf(now.send.Since(t.base.send)), Receive: threadsOf(now.receive.Since(t.base.receive)),
 	}
 	for i, s := range t.streams {

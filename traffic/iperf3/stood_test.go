@@ -11,11 +11,11 @@ func TestHowLongAnEndStoodStill(t *testing.T) {
 	streams := []*dataStream{{id: 1}}
 	zero := reading{at: time.Now(), streams: make([]counts, 1)}
 	s := &trial{test: Test{Protocol: TCP, Length: 1, Omit: time.Second}, streams: streams, tally: newTally(Test{Omit: time.Second}, streams, zero.at)}
-	s.woke(700 * time.Millisecond)
+	s.tally.still.Woke(700 * time.Millisecond)
 	s.tally.reset(zero)
-	s.woke(50 * time.Millisecond) // as on a busy machine
-	s.woke(1500 * time.Millisecond)
-	s.woke(500 * time.Millisecond)
+	s.tally.still.Woke(50 * time.Millisecond) // as on a busy machine
+	s.tally.still.Woke(1500 * time.Millisecond)
+	s.tally.still.Woke(500 * time.Millisecond)
 	last := zero
 	last.at = last.at.Add(3 * time.Second)
 	last.shortfall = shortfall{missed: time.Second, held: time.Millisecond}
@@ -38,9 +38,9 @@ func TestAnEndThatStoodStillKnowsIt(t *testing.T) {
 		late, want time.Duration
 	}{"at once": {0, 0}, "beside others": {2*guardPeriod - 1, 0}, "stopped": {2 * guardPeriod, 2 * guardPeriod}} {
 		s := &trial{tally: &tally{}}
-		s.woke(c.late)
-		if s.tally.stood != c.want {
-			t.Errorf("%s: %v", name, s.tally.stood)
+		s.tally.still.Woke(c.late)
+		if s.tally.still.For != c.want {
+			t.Errorf("%s: %v", name, s.tally.still.For)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package iperf3
 import (
 	"time"
 
+	"windtunnel/traffic"
 	"windtunnel/traffic/datagram"
 )
 
@@ -17,7 +18,7 @@ type tally struct {
 	omitted bool    // the omitted part is over, or there is none
 	extreme []extremes
 	shown   int           // intervals since begun
-	stood   time.Duration // for how long this end could not run, since then
+	still   traffic.Still // when this end could not run, and for how long since then
 	untaken stall         // likewise, of what this end sends
 	silent  stall         // and of what it receives
 }
@@ -44,7 +45,7 @@ func newTally(t Test, streams []*dataStream, at time.Time) *tally {
 
 // reset ends the omitted part: what came until now counts no more.
 func (t *tally) reset(now reading) {
-	t.base, t.last, t.begun, t.omitted, t.shown, t.stood = now, now, now.at, true, 0, 0
+	t.base, t.last, t.begun, t.omitted, t.shown, t.still.For = now, now, now.at, true, 0, 0
 	t.extreme = make([]extremes, len(t.streams))
 	t.untaken, t.silent = stall{}, stall{}
 }

@@ -42,7 +42,7 @@ func (t *tally) congestion() string {
 // end is the test's result by both ends' figures; peer is nil where the other
 // end's are missing.
 func (t *tally) end(now reading, used CPU, server bool, peer *results) End {
-	e := End{Local: used, Partial: peer == nil, Stood: t.stood, work: t.work(now)}
+	e := End{Local: used, Partial: peer == nil, Stood: t.still.For, work: t.work(now)}
 	mine := t.congestion()
 	theirs := ""
 	others := map[int]streamResult{}

@@ -24,8 +24,8 @@ type trial struct {
 	finish  time.Time // when a client ends it, zero: not by time
 	quiet   time.Time // when the last came from a server that ended by itself
 	pause   pause
-	backlog backlog
-	told    bool // the server knows that the client has ended it
+	look    time.Time // when to see again whether a backlog is read
+	told    bool      // the server knows that the client has ended it
 }
 
 // errEnded is the regular end of a test's traffic.
@@ -103,7 +103,8 @@ func (t *trial) stopClient(ctx context.Context, err error) (reading, error) {
 }
 
 // loop handles what happens, one thing at a time: states of the peer, the ends
-// of intervals, of what is omitted and of the test, limits.
+// of intervals, of what is omitted and of the test, limits. How late it wakes for what was due, which is never later than the guard's next
+// look, tells when this end stood still; what it takes its time for itself, such as a line for a slow reader, is none of that.
 func (t *trial) loop(ctx context.Context) error {
 	ended := t.mover.done()
 	for {
@@ -115,20 +116,20 @@ func (t *trial) loop(ctx context.Context) error {
 			return ErrInterrupted
 		case h := <-t.control.listen():
 			timer.Stop()
-			t.woke(time.Since(due))
+			t.tally.still.Woke(time.Since(due))
 			t.control.heard()
 			if err := t.hear(h); err != nil {
 				return err
 			}
 		case <-ended:
 			timer.Stop()
-			t.woke(time.Since(due))
+			t.tally.still.Woke(time.Since(due))
 			ended = nil
 			if err := t.allEnded(); err != nil {
 				return err
 			}
 		case <-timer.C:
-			t.woke(time.Since(due))
+			t.tally.still.Woke(time.Since(due))
 			if err := t.tick(time.Now()); err != nil {
 				return err
 			}

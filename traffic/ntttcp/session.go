@@ -215,7 +215,7 @@ func (w *watch) look(now tally) (from tally, tells bool) {
 	if now.bytes != w.last {
 		w.last, w.moved = now.bytes, now.at
 	}
-	if now.at.Sub(w.shown.at) < serverInterval || w.still.CatchesUp() {
+	if now.at.Sub(w.shown.at) < serverInterval || w.still.CatchesUp(time.Now()) {
 		return tally{}, false
 	}
 	from, w.shown = w.shown, now

@@ -166,8 +166,9 @@ func (s *stages) warmUp(ctx context.Context) why {
 	}
 	s.last = s.fleet.count()
 	reason := s.until(ctx, s.began.Add(s.test.WarmUp))
-	for reason == onTime && s.still.CatchesUp() { // what was moved in place of the time before is none of the window
-		reason = s.until(ctx, time.Now().Add(s.still.Rest()))
+	for reason == onTime && s.still.CatchesUp(time.Now()) { // what was moved in place of the time before is none of the window
+		now := time.Now()
+		reason = s.until(ctx, now.Add(s.still.Rest(now)))
 	}
 	if reason == onTime {
 		s.test.say(Event{What: WarmedUp})
@@ -278,7 +279,7 @@ func (s *stages) onlyLooked() bool {
 }
 
 func (s *stages) observe() {
-	if s.test.Observe == nil || s.still.CatchesUp() {
+	if s.test.Observe == nil || s.still.CatchesUp(time.Now()) {
 		return
 	}
 	now := s.fleet.count()

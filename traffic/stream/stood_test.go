@@ -65,7 +65,7 @@ func TestAWindowBeginsBehindTheCatchUp(t *testing.T) {
 		t.Error(err)
 	}
 	w.still.Woke(time.Second)
-	if err := w.catchUp(t.Context(), e, time.Now().Add(time.Hour)); err != nil || w.still.CatchesUp() {
+	if err := w.catchUp(t.Context(), e, time.Now().Add(time.Hour)); err != nil || w.still.CatchesUp(time.Now()) {
 		t.Errorf("%v; it still catches up", err)
 	}
 }

@@ -165,8 +165,8 @@ func (w *worker) until(ctx context.Context, e *Engine, r *recorder, at time.Time
 		if err := w.sleep(ctx, e, next, at); err != nil || last {
 			return err
 		}
-		if w.still.CatchesUp() {
-			r.extend(time.Now())
+		if now := time.Now(); w.still.CatchesUp(now) {
+			r.extend(now)
 			continue
 		}
 		r.record(e.Snapshot())
@@ -177,8 +177,9 @@ func (w *worker) until(ctx context.Context, e *Engine, r *recorder, at time.Time
 // before is none of it.
 func (w *worker) catchUp(ctx context.Context, e *Engine, end time.Time) error {
 	for {
-		at := time.Now().Add(w.still.Rest())
-		if !w.still.CatchesUp() || !at.Before(end) {
+		now := time.Now()
+		at := now.Add(w.still.Rest(now))
+		if !w.still.CatchesUp(now) || !at.Before(end) {
 			return nil
 		}
 		if err := w.sleep(ctx, e, at, end); err != nil {
