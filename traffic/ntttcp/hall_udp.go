@@ -17,6 +17,7 @@ type flood struct {
 	mu      sync.Mutex
 	threads []ThreadOutcome
 	last    time.Time
+	sockets sockets
 }
 
 func (f *flood) add(thread, bytes int, at time.Time) {
@@ -45,7 +46,7 @@ func (f *flood) lastSeen() time.Time {
 }
 
 func (h *hall) newFlood() *flood {
-	return &flood{threads: make([]ThreadOutcome, h.server.count()), last: time.Now()}
+	return &flood{threads: make([]ThreadOutcome, h.server.count()), last: time.Now(), sockets: sockets{heard: map[socket]bool{}}}
 }
 
 // flooding is the newest UDP session of a host whose test is not over.
@@ -120,13 +121,14 @@ func (h *hall) readDatagrams(ctx context.Context, thread int, socket *net.UDPCon
 		}
 		if s == nil || s.ended() {
 			if s = h.flooding(from); s != nil {
-				remember(senders, peer, s)
+				s.remember(senders, thread, peer)
 			}
 		}
 		first, known := strangers.meet(from, n, s != nil)
 		if s == nil && known {
 			if s = h.beginFlood(ctx, peer, &strangers); s != nil {
 				s.flood.add(thread, first, time.Now())
+				s.remember(senders, thread, peer)
 			}
 		}
 		if s != nil {
@@ -162,11 +164,12 @@ func (h *hall) beginFlood(ctx context.Context, from netip.AddrPort, strangers *s
 }
 
 // remember keeps the session of a sending socket, of at most so many at once.
-func remember(senders map[netip.AddrPort]*session, peer netip.AddrPort, s *session) {
+func (s *session) remember(senders map[netip.AddrPort]*session, thread int, peer netip.AddrPort) {
 	if len(senders) >= maxSenders {
 		clear(senders)
 	}
 	senders[peer] = s
+	s.flood.hear(socket{thread, peer}, time.Now())
 }
 
 // maxSenders are the sending sockets that a port tells apart.

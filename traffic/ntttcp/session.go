@@ -148,6 +148,7 @@ func (h *hall) host(ctx context.Context, s *session) {
 	}
 	end := s.end(until)
 	s.doubtCounts()
+	s.doubtSockets()
 	why = s.says(why)
 	if s.fleet != nil {
 		s.fleet.close()
