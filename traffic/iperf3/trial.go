@@ -67,6 +67,7 @@ func (t *trial) stopServer(err error) reading {
 		ended = t.drain()
 	}
 	t.mover.halt()
+	t.tally.unacked = t.mover.queued()
 	last := t.mover.read()
 	// Halting waits for threads that wait for data; that time is not the test's.
 	last.at = ended
@@ -85,6 +86,7 @@ func (t *trial) stopClient(ctx context.Context, err error) (reading, error) {
 			end = t.mover.glance()
 		}
 	}
+	t.tally.unacked = t.mover.queued() // before the other end can know that it is over
 	if errors.Is(err, errEnded) {
 		t.told = t.control.sendState(testEnd) == nil
 	}

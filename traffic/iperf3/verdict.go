@@ -67,7 +67,7 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 	}
 	if !t.test.Bidirectional {
 		limit, _ := t.sure(e, peer.Own, alone(t.streams[0].sender))
-		return limit
+		return t.orUnread(e, now, limit)
 	}
 	both, _ := t.sure(e, peer.Own, func(other untold) result.Limit {
 		forth, back := t.way(e, now, true, other), t.way(e, now, false, other)
@@ -76,6 +76,13 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 	})
 	forth, forthHangs := t.sure(e, peer.Own, alone(true))
 	back, backHangs := t.sure(e, peer.Own, alone(false))
+	if unread := t.orUnread(e, now, forth); unread != forth {
+		forth, both.Verdict = unread, unread.Verdict
+		if result.Nearer(back.Verdict, both.Verdict) {
+			both.Verdict = back.Verdict
+		}
+		forthHangs = true // the two have to be said anew
+	}
 	switch {
 	case !forthHangs && !backHangs:
 	case forth.Says == back.Says:

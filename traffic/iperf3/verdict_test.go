@@ -29,12 +29,13 @@ type ended struct {
 	untaken       stall         // of what this end sends,
 	silent        stall         // and of what it receives
 	again         int64         // retransmits that the sender tells
+	unacked       uint64        // of what this end sent
 }
 
 func (c ended) limit() result.Limit {
 	c.test.Length = 1000
 	base, now := reading{at: time.Unix(0, 0), away: time.Second}, reading{at: time.Unix(2, 0), send: c.send, receive: c.receive, away: time.Second + c.away, awayWhy: errors.New("network is down")}
-	t := &tally{test: c.test, untaken: c.untaken, silent: c.silent}
+	t := &tally{test: c.test, untaken: c.untaken, silent: c.silent, unacked: c.unacked}
 	if c.seconds == 0 {
 		c.seconds = 2
 	}
@@ -46,7 +47,7 @@ func (c ended) limit() result.Limit {
 				continue
 			}
 			t.streams = append(t.streams, &dataStream{id: i, sender: sends})
-			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{busy: c.busy, rwnd: c.rwnd, minRTT: 100 * time.Microsecond}})
+			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{bytes: c.sent, tcp: &tcpCounts{busy: c.busy, rwnd: c.rwnd, minRTT: 100 * time.Microsecond}})
 			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent, Retransmits: c.again}, Received: Sum{Seconds: c.seconds, Bytes: c.got}}
 			if c.test.Protocol == UDP {
 				s.UDP = &UDPEnd{SentPackets: int64(c.sent / 1000), ReceivedPackets: int64(c.sent / 1000), Lost: c.lost}
@@ -124,7 +125,7 @@ func TestLimit(t *testing.T) {
 		"fq keeps it of datagrams":   {ended{test: Test{Protocol: UDP, Parallel: 1, FQRate: 1e6}, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3}, result.RateReached, "1.000 Mbit/s"},
 		"no way for a while":         {ended{test: pacedUDP, send: waited, peerCPU: 1, sent: 150e3, got: 150e3, away: 800 * time.Millisecond}, result.PathLimited, "no way to the receiver for 40 % of the time: network is down"},
 		"the other end ended late":   {ended{test: pacedUDP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 250e3, seconds: 2.06}, "", "counted for 2.06 s, this one sent for 2, and"},
-		"and lost some":              {ended{test: pacedTCP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 240e3, seconds: 2.06}, result.PathLimited, "neither end"},
+		"and lost some":              {ended{test: pacedTCP, send: spent(1, time.Millisecond), peerCPU: 1, sent: 250e3, got: 240e3, unacked: 10e3, seconds: 2.06}, result.PathLimited, "neither end"},
 		"cut short":                  {ended{test: one, send: spent(1, time.Second), sent: much, mute: true}, "", "figures are missing"},
 	} {
 		if got := c.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
