@@ -384,14 +384,14 @@ func (e evidence) undrained() string {
 // receiverStood and senderStood: a stream's ends, and those of requests, wait for each other, so that one whose program is stopped keeps the
 // path from carrying.
 func (e evidence) receiverStood() string {
-	if !e.isCost(e.receiverStill, e.longer, e.rwnd) || e.receiverStill < e.senderStill {
+	if !e.isCost(e.receiverStill, e.longer, max(e.idle(e.rwnd), e.longer)) || e.receiverStill < e.senderStill {
 		return ""
 	}
 	return stillWords("receiver", e.receiverStill)
 }
 
 func (e evidence) senderStood() string {
-	if !e.isCost(e.senderStill, e.shorter, 0) {
+	if !e.isCost(e.senderStill, e.shorter, e.idle(0)) {
 		return ""
 	}
 	return stillWords("sender", e.senderStill)
@@ -399,12 +399,9 @@ func (e evidence) senderStood() string {
 
 // isCost tells whether an end that stood still for a share of the window, by more of which its own was longer than the other end's, is
 // what the traffic lacks: where a rate was asked for, half of that at least. It is none for as long as the path had something to
-// carry, where that is known: of what the ends' buffers held, but for a share closed, of the time in which the receiver's was full.
-func (e evidence) isCost(still, longer, closed float64) bool {
-	if e.underWay > 0 {
-		still = min(still, 1-e.underWay+min(closed, e.underWay))
-	}
-	switch {
+// carry. Of what a receiver's window has behind the sender's that is not known, nor does anything leave there.
+func (e evidence) isCost(still, longer, idle float64) bool {
+	switch still = min(still, idle); {
 	case still == 0:
 		return false
 	case longer > 1-reached && still >= longer/2:
@@ -413,6 +410,15 @@ func (e evidence) isCost(still, longer, closed float64) bool {
 		return still >= (1-e.received/e.due)/2
 	}
 	return still >= waiting
+}
+
+// idle is for how much of the sender's window the path may have had nothing to carry: of what the ends' buffers held, but for a share
+// closed, of the time in which the receiver's was full.
+func (e evidence) idle(closed float64) float64 {
+	if e.underWay == 0 { // nobody tells
+		return 1
+	}
+	return 1 - e.underWay + min(closed, e.underWay)
 }
 
 func stillWords(end string, still float64) string {

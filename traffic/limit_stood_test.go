@@ -61,6 +61,26 @@ func TestAStreamsEndThatStoodStill(t *testing.T) {
 	}
 }
 
+// TestAReceiverThatStoodStillOverTheEnd counts for longer than anything was sent, whatever its buffer took meanwhile.
+func TestAReceiverThatStoodStillOverTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		window, stood float64 // of the receiver, s; the sender's is of 2
+		want          string
+	}{
+		"over the end":       {2.5, 1.5, result.ReceiverLimited},
+		"amid the test":      {2, 1.5, result.PathLimited},
+		"for little of that": {2.5, 0.2, result.PathLimited},
+	} {
+		sender := offering(connected(bulk(70, 0.05), result.Connection{BusySeconds: 2}), result.Offered{})
+		receiver := bulk(70, 0.05)
+		receiver.WindowSeconds, receiver.StoodSeconds = c.window, c.stood
+		got := Judge(nil, sender, receiver)
+		if got.Verdict != c.want || strings.Contains(got.Says, "stood still") != (c.want == result.ReceiverLimited) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // TestAReceiverThatDoesNotSayThatItStoodStill shows it by its window, while which was closed nothing moved; before a path that takes no more
 // there is something under way also while it is open.
 func TestAReceiverThatDoesNotSayThatItStoodStill(t *testing.T) {
