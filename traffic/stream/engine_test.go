@@ -87,6 +87,31 @@ func TestLimitsAreExact(t *testing.T) {
 	}
 }
 
+// TestALimitOverSeveralFlowsEndsWithWholeMessages, whatever parts of them their sockets take at a time.
+func TestALimitOverSeveralFlowsEndsWithWholeMessages(t *testing.T) {
+	const message, messages, flows = 1 << 20, 5, 4
+	near, far := connected(t, flows)
+	for i := range near {
+		near[i].SetWriteBuffer(32 << 10)
+		far[i].SetReadBuffer(32 << 10)
+	}
+	from := newTestEngine(t, flowsOf(near, traffic.Send), Config{Message: message, LimitCalls: messages, Threads: 1})
+	into := newTestEngine(t, flowsOf(far, traffic.Receive), Config{})
+	from.Start()
+	into.Start()
+	awaitDone(t, from)
+	sum := uint64(0)
+	for i, f := range from.Snapshot().Flows {
+		sum += f.Bytes
+		if f.Bytes%message > 0 || f.Err != nil {
+			t.Errorf("flow %d sent %g messages, %v", i, float64(f.Bytes)/message, f.Err)
+		}
+	}
+	if sum != message*messages {
+		t.Errorf("sent %g messages, want %d", float64(sum)/message, messages)
+	}
+}
+
 func sumBytes(e *Engine) (sum uint64) {
 	for _, f := range e.Snapshot().Flows {
 		sum += f.Bytes

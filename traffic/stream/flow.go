@@ -17,6 +17,7 @@ type flow struct {
 	spilt  int64           // ns of the rate, by the bucket, that are accounted for
 	full   bool            // its socket took nothing of a piece
 	budget *traffic.Budget // bytes that it may still move
+	begun  uintptr         // of a message of which the socket took a part, the rest, taken from the budget
 
 	_      [64]byte
 	bytes  atomic.Uint64

@@ -67,15 +67,24 @@ func (f *flow) send(t *thread, size, flags uintptr) (n uintptr, e syscall.Errno)
 	return n, 0
 }
 
-// sendCounted is send within the budget; ended says that this is spent.
+// sendCounted is send within the budget; ended says that this is spent. The rest of a message that a socket took a part of stays its
+// flow's, so that a limit over several ends with whole ones: a receiver of iperf3 counts no others.
 //
 //go:nosplit
 func (f *flow) sendCounted(t *thread, size, flags uintptr) (n uintptr, ended bool, e syscall.Errno) {
+	if f.begun > 0 {
+		n, e = f.send(t, min(size, f.begun), flags)
+		f.begun -= n
+		return n, false, e
+	}
 	if size = uintptr(f.budget.Take(int64(size))); size == 0 {
 		return 0, true, 0
 	}
 	n, e = f.send(t, size, flags)
-	f.budget.GiveBack(int64(size - n))
+	if f.budget != nil && n%t.buffer.size > 0 {
+		f.begun = min(t.buffer.size-n%t.buffer.size, size-n)
+	}
+	f.budget.GiveBack(int64(size - n - f.begun))
 	return n, false, e
 }
 
