@@ -57,3 +57,23 @@ func (t *tally) orUnread(e End, now reading, limit result.Limit) result.Limit {
 	}
 	return limit
 }
+
+// idleLeast is the share of the time from which on a sender that had nothing left to send shows no path's rate.
+const idleLeast = 0.1
+
+// orSpent is a path's verdict on what this end, a server, sends, unless that was all that a limit asked for and had come long before the other end
+// ended the test, as clients of iperf3 3.21 do that look once a second.
+func (t *tally) orSpent(e End, now reading, limit result.Limit) result.Limit {
+	sender, sends := e.figures(true, true)
+	if limit.Verdict != result.PathLimited || !sends || !t.test.Reverse || t.test.limits(true) == (limits{}) || sender.Bytes < t.test.volume() {
+		return limit
+	}
+	busiest := 0.0
+	for _, c := range t.own(now).Connections {
+		busiest = max(busiest, c.Busy)
+	}
+	if busiest == 0 || busiest > (1-idleLeast)*sender.WindowSeconds {
+		return limit
+	}
+	return result.Limit{Says: fmt.Sprintf("no verdict: all that was asked for was sent, for which the connections had something to carry for %.3g s, and the client ended the test after %.3g s", busiest, sender.WindowSeconds)}
+}

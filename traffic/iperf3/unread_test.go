@@ -36,3 +36,25 @@ func TestWhatCameAndWasNotReadIsTheReceivers(t *testing.T) {
 		}
 	}
 }
+
+// TestAServerThatHadNothingLeftToSendShowsNoPathsRate: its client may look at its end once a second.
+func TestAServerThatHadNothingLeftToSendShowsNoPathsRate(t *testing.T) {
+	sent := ended{test: Test{Parallel: 1, Reverse: true, Bytes: 1e6}, send: traffic.CrewTime{Threads: 1, CPU: time.Millisecond}, peerCPU: 1, sent: 1e6, got: 1e6, busy: 20 * time.Millisecond, serves: true}
+	for name, c := range map[string]struct {
+		change        func(*ended)
+		verdict, says string
+	}{
+		"soon":                 {func(*ended) {}, "", "something to carry for 0.02 s, and the client ended the test after 2 s"},
+		"not before the end":   {func(e *ended) { e.busy = 1900 * time.Millisecond }, result.PathLimited, "neither end"},
+		"nobody tells":         {func(e *ended) { e.busy = 0 }, result.PathLimited, "neither end"},
+		"no amount was asked":  {func(e *ended) { e.test.Bytes = 0 }, result.PathLimited, "neither end"},
+		"it was not all":       {func(e *ended) { e.sent, e.got = 9e5, 9e5 }, result.PathLimited, "neither end"},
+		"a client sends by it": {func(e *ended) { e.test.Reverse = false }, result.PathLimited, "neither end"},
+	} {
+		e := sent
+		c.change(&e)
+		if got := e.limit(); got.Verdict != c.verdict || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%s: %q: %s", name, got.Verdict, got.Says)
+		}
+	}
+}

@@ -67,7 +67,7 @@ func (t *tally) limit(e End, now reading, peer *results) result.Limit {
 	}
 	if !t.test.Bidirectional {
 		limit, _ := t.sure(e, peer.Own, alone(t.streams[0].sender))
-		return t.orUnread(e, now, limit)
+		return t.orSpent(e, now, t.orUnread(e, now, limit))
 	}
 	both, _ := t.sure(e, peer.Own, func(other untold) result.Limit {
 		forth, back := t.way(e, now, true, other), t.way(e, now, false, other)

@@ -30,6 +30,7 @@ type ended struct {
 	silent        stall         // and of what it receives
 	again         int64         // retransmits that the sender tells
 	unacked       uint64        // of what this end sent
+	serves        bool          // it is the server's end
 }
 
 func (c ended) limit() result.Limit {
@@ -43,7 +44,7 @@ func (c ended) limit() result.Limit {
 	e := End{Remote: CPU{Total: c.peerCPU}, Stood: c.stood, RemoteStood: c.stands}
 	for i := range c.test.Parallel {
 		for _, sends := range []bool{true, false} {
-			if !c.test.Bidirectional && sends == c.test.Reverse {
+			if !c.test.Bidirectional && (sends == c.test.Reverse) != (c.serves && c.test.Reverse) {
 				continue
 			}
 			t.streams = append(t.streams, &dataStream{id: i, sender: sends})
