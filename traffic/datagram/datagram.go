@@ -68,7 +68,7 @@ var options = []result.Option{
 	{Name: "direction", Type: result.Word, Words: []string{forward, reverse, both}, Default: forward, Says: "which way the datagrams flow: from the connecting end, to it, or both ways at once (rates are each way's)"},
 	{Name: "verify", Type: result.Word, Words: []string{verifyHeader, verifyPayload}, Default: verifyPayload, Says: "what a receiver looks at to find corrupt datagrams: the header, or every byte"},
 	{Name: "priority", Type: result.Word, Words: []string{priorityAuto, priorityKept}, Default: priorityAuto, Says: "let a receiver's thread take a higher priority (nice -10, where the system lets it) while datagrams come one by one as fast as they go and the kernel's stack works on its CPU, or never"},
-	{Name: "poll", Type: result.Word, Words: []string{pollAuto, pollBlock, pollBusy}, Says: "let a receiver's thread sleep until something comes (block), or, where it would take a higher priority, ask for 30 us before it sleeps, in real time (SCHED_FIFO, where the system lets it), at the price of CPU time (busy); auto: the only hot thread of a program tries both in the warm-up, and polls where 1.05 times as much comes; absent: auto in one-off use, block in a suite, which compares CPU time"},
+	{Name: "poll", Type: result.Word, Words: []string{pollAuto, pollBlock, pollBusy}, Says: "let a receiver's thread sleep until something comes (block), or, where it would take a higher priority, ask for 30 us before it sleeps, without a rate and with a thread for each flow, in real time (SCHED_FIFO, where the system lets it), at the price of CPU time (busy); auto: the only hot thread of a program tries both in the warm-up, and polls where 1.05 times as much comes; absent: auto in one-off use, block in a suite, which compares CPU time"},
 	{Name: "window", Type: result.Count, Min: 64, Max: maxWindow, Default: int64(defaultWindow), Says: "numbers of a flow within which a datagram that was overtaken is reordered; later it is late"},
 }
 
@@ -132,6 +132,10 @@ func parseLoad(given result.Options) (load, error) {
 	switch {
 	case l.poll == pollBusy && !canPoll:
 		return load{}, errors.New("this system's receiver does not poll: set poll to auto or block")
+	case l.poll == pollBusy && (l.rate > 0 || l.packets > 0):
+		return load{}, errors.New("`poll: busy` has no effect beside a rate, as a search's trials have one: a receiver polls for what comes as fast as it goes; leave out poll, or rate and packets")
+	case l.poll == pollBusy && l.flows > l.threads:
+		return load{}, fmt.Errorf("`poll: busy` has no effect for %d flows of %d threads, as a receiver polls for one flow a thread: set threads to %d, or leave poll out", l.flows, l.threads, l.flows)
 	case l.threads > l.flows:
 		return load{}, fmt.Errorf("%d threads for %d flows: a thread without a flow does nothing; set flows to at least %d", l.threads, l.flows, l.threads)
 	case l.burst > 0 && l.burst < l.threads:

@@ -212,6 +212,9 @@ func TestOptionsAreChecked(t *testing.T) {
 		"more threads":      {result.Options{"threads": 2}, "set flows to at least 2"},
 		"no burst":          {result.Options{"threads": 2, "flows": 2, "burst": 1, "packets": 10.0}, "set burst to at least 2"},
 		"nothing to burst":  {result.Options{"burst": 3}, "`burst: 3` has no effect without rate or packets: set rate or packets, or leave burst out"},
+		"a rate to poll at": {result.Options{"poll": "busy", "rate": 1e6}, "`poll: busy` has no effect beside a rate"},
+		"packets to poll":   {result.Options{"poll": "busy", "packets": 10.0}, "`poll: busy` has no effect beside a rate"},
+		"flows to poll":     {result.Options{"poll": "busy", "flows": 4, "threads": 2}, "`poll: busy` has no effect for 4 flows of 2 threads"},
 		"another word":      {result.Options{"segmentation": "perhaps"}, "perhaps"},
 		"no flow":           {result.Options{"flows": 0}, "flows"},
 	}
