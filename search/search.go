@@ -181,7 +181,7 @@ func (b *bench) mayMeasure(seconds float64) error {
 
 // weigh makes a trial of what was counted. What a path pushed back was lost by it
 // (the draft, section 4.7.1, turns what was not offered into loss); for what a
-// generator did not manage, see fallenShort.
+// generator did not manage, see fallenShort. A receiver that loses what comes holds nobody up.
 func (c Config) weigh(seconds, load float64, m Measured) result.SearchTrial {
 	t := result.SearchTrial{Load: load, Seconds: seconds, EffectiveSeconds: m.Seconds,
 		Sent: m.Sent, Received: min(m.Received, m.Sent), Queued: min(m.Queued, m.Received, m.Sent), Waited: m.Waited, Limit: m.Limit}
@@ -191,9 +191,9 @@ func (c Config) weigh(seconds, load float64, m Measured) result.SearchTrial {
 	expected := m.Sent
 	t.OfferedLoad = m.Sent / m.Seconds
 	intended := load * m.Seconds
-	switch pushedBack := m.Limit == result.PathLimited || m.Limit == result.ReceiverLimited; {
+	switch {
 	case m.Sent >= intended-2*m.Grain:
-	case pushedBack:
+	case m.Limit == result.PathLimited:
 		expected, t.OfferedLoad = intended, load
 	case m.Sent < (1-shortBy)*intended-2*m.Grain:
 		t.Unusable = fmt.Sprintf("the generator sent %s of the %s asked for", c.load(m.Sent/m.Seconds), c.load(load))

@@ -178,6 +178,16 @@ func TestAReceiverIsNoPath(t *testing.T) {
 	}
 }
 
+// TestAReceiverThatLosesPushesNothingBack: of a generator that had its CPU for a tenth of the time, and a receiver that lost 3 % of what came,
+// a trial told 90.3 % lost.
+func TestAReceiverThatLosesPushesNothingBack(t *testing.T) {
+	c := twoGoals()
+	got := c.weigh(0.5, 1e6, Measured{Seconds: 0.5, Sent: 50e3, Received: 48.5e3, Grain: 1, Limit: result.ReceiverLimited})
+	if math.Abs(got.LossRatio-0.03) > 1e-9 || got.OfferedLoad != 100e3 || got.Unusable == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTheLargestLoadMayBeMet(t *testing.T) {
 	d := &device{limit: func(*device, float64) float64 { return 1e9 }}
 	s, err := Run(context.Background(), twoGoals(), d.measure)
