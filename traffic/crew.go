@@ -12,12 +12,13 @@ type CrewTime struct {
 	CPU     time.Duration
 	Wait    time.Duration // could run and had no CPU; 0 where the system does not tell
 
-	each []time.Duration // CPU by thread, in the order in which they were added
+	each  []time.Duration // CPU by thread, in the order in which they were added
+	waits []time.Duration // Wait, likewise
 }
 
 // ThreadTime is one thread's.
 func ThreadTime(cpu, wait time.Duration) CrewTime {
-	return CrewTime{Threads: 1, CPU: cpu, Wait: wait, each: []time.Duration{cpu}}
+	return CrewTime{Threads: 1, CPU: cpu, Wait: wait, each: []time.Duration{cpu}, waits: []time.Duration{wait}}
 }
 
 // Since is what was spent after an earlier reading of the same threads.
@@ -60,4 +61,14 @@ func (c *CrewTime) Add(o CrewTime) {
 	c.CPU += o.CPU
 	c.Wait += o.Wait
 	c.each = append(c.each, o.each...)
+	c.waits = append(c.waits, o.waits...)
+}
+
+// Waiting is for how long, at the least, threads had waited for a CPU at this reading that had none then: a wait is told when it ends
+// (sched_info_arrive in kernel/sched/stats.h). A later reading of the same threads, so long after this one, tells of more than fits between.
+func (c CrewTime) Waiting(later CrewTime, after time.Duration) (waited time.Duration) {
+	for i := range min(len(c.waits), len(later.waits)) {
+		waited += max(0, later.waits[i]-c.waits[i]-after)
+	}
+	return waited
 }

@@ -74,6 +74,7 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	end.Calls, refused, _ = callsAndDrops(r.began.Flows[:r.sends], r.ended.Flows[:r.sends])
 	end.Bytes = end.Packets * uint64(r.load().message)
 	spent := r.ended.Send.Since(r.began.Send)
+	wait, missed := r.notYetTold()
 	end.CPUSeconds, end.BusiestSeconds = spent.CPU.Seconds(), spent.Busiest().Seconds()
 	end.Threads = r.load().threads
 	end.Intervals = r.out.done
@@ -85,10 +86,10 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	offered := &result.Offered{
 		TargetPacketsPerSecond: perSecond, TargetBitsPerSecond: bits,
 		BurstPackets: r.engine.Burst(), Refused: refused,
-		WaitSeconds: spent.Wait.Seconds(),
+		WaitSeconds: min((spent.Wait + wait).Seconds(), max(spent.Wait.Seconds(), float64(end.Threads)*end.WindowSeconds)),
 	}
 	if perSecond > 0 {
-		missed := (r.ended.Missed - r.began.Missed).Seconds() / float64(end.Threads)
+		missed := (r.ended.Missed - r.began.Missed + missed).Seconds() / float64(end.Threads)
 		offered.MissedSeconds = &missed
 	}
 	r.tellAway(offered)
@@ -100,6 +101,17 @@ func (r *run) sentEnd(last Snapshot) result.PairEnd {
 	end.Offered = offered
 	r.betweenMarks(&end, traffic.Send)
 	return end
+}
+
+// notYetTold is for how long senders had waited for a CPU when the window ended, without one then, and how much of the rate they had missed: both are known when
+// they go on, of which no more than the time since then is another's.
+func (r *run) notYetTold() (wait, missed time.Duration) {
+	after := r.halted.At.Sub(r.ended.At)
+	if after < 0 { // they have not ended in order
+		return 0, 0
+	}
+	missed = r.halted.Missed - r.ended.Missed - after*time.Duration(r.load().threads)
+	return r.ended.Send.Waiting(r.halted.Send, after), max(0, missed)
 }
 
 // tellAway says for how long of the window the flows had no way to the peer.
@@ -262,6 +274,16 @@ func stretch(end *result.PairEnd, seconds float64) {
 	end.BusiestSeconds *= seconds / end.WindowSeconds
 	if end.Arrived != nil {
 		end.Arrived.PollSeconds *= seconds / end.WindowSeconds
+	}
+	if end.Waited != nil {
+		end.Waited.Seconds *= seconds / end.WindowSeconds
+	}
+	if o := end.Offered; o != nil {
+		o.WaitSeconds *= seconds / end.WindowSeconds
+		o.AwaySeconds *= seconds / end.WindowSeconds
+		if o.MissedSeconds != nil {
+			*o.MissedSeconds *= seconds / end.WindowSeconds
+		}
 	}
 	end.WindowSeconds = seconds
 }

@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -242,6 +243,42 @@ func TestWhatAReceiverMissedBeforeItWentOnIsItsOwn(t *testing.T) {
 		last := r.ended
 		if a := r.takenEnd(last).Arrived; a.SocketDrops != want.drops || a.StoodSeconds != want.stood {
 			t.Errorf("a first reading %s late: %d dropped by the socket, stood for %g s; want %+v", late, a.SocketDrops, a.StoodSeconds, want)
+		}
+	}
+}
+
+// TestASenderThatHasNoCPUWhenItsWindowEnds tells how long it waited when it goes on, 2 s later: of a window of 0.5 s of which it had been without
+// one for 0.4, no wait was known, so that a search counted what it had not sent as lost by the path.
+func TestASenderThatHasNoCPUWhenItsWindowEnds(t *testing.T) {
+	ms := time.Millisecond
+	at := time.Now()
+	reading := func(after, wait, missed time.Duration) Snapshot {
+		s := Snapshot{At: at.Add(after), Flows: make([]FlowCounts, 1), Missed: missed}
+		s.Send.Add(traffic.ThreadTime(after/10, wait))
+		return s
+	}
+	for name, c := range map[string]struct {
+		halted       Snapshot
+		took         int64 // ms, by the marks
+		wait, missed float64
+	}{
+		"with a CPU":           {reading(520*ms, 11*ms, 0), 500, 0.01, 0},
+		"without one":          {reading(2500*ms, 2410*ms, 0), 2500, 0.41 * 5, 0},
+		"asleep for too long":  {reading(2500*ms, 10*ms, 2300*ms), 2500, 0.01 * 5, 0.3 * 5},
+		"that was not halted":  {Snapshot{}, 500, 0.01, 0},
+		"longer than is known": {reading(600*ms, 900*ms, 0), 500, 0.5, 0},
+	} {
+		out := &sender{batch: &batch{}}
+		out.seen[markWindow], out.seen[markTail] = seen{at: 1e9, yes: true}, seen{at: 1e9 + c.took*1e6, yes: true}
+		r := &run{worker: &worker{load: load{threads: 1, flows: 1, message: 1400, packets: 1e6}}, sends: 1, when: traffic.Schedule{Window: 500 * ms}}
+		r.engine = &Engine{threads: []*thread{{send: out}}, config: Config{Message: 1400, PacketsPerSecond: 1e6}}
+		r.engine.outs, r.engine.homes = make([]*outflow, 1), make([]*latch, 1)
+		r.began, r.ended, r.halted = reading(0, 0, 0), reading(500*ms, 10*ms, 0), c.halted
+		last := reading(3000*ms, 0, 0)
+		last.Flows[0].Marked[markWindow].Packets = 1000
+		got := r.sentEnd(last)
+		if o := got.Offered; math.Abs(o.WaitSeconds-c.wait) > 1e-9 || math.Abs(*o.MissedSeconds-c.missed) > 1e-9 {
+			t.Errorf("%s: in %g s it waited for %g and missed %g s, want %g and %g", name, got.WindowSeconds, o.WaitSeconds, *o.MissedSeconds, c.wait, c.missed)
 		}
 	}
 }

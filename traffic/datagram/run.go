@@ -23,6 +23,7 @@ type run struct {
 
 	first         Snapshot // when the warm-up began
 	began, ended  Snapshot // the window's ends, by this end's clock
+	halted        Snapshot // when the senders had ended; zero before
 	cutShort      bool
 	out, in       intervals
 	nextInterval  time.Time // zero: none is kept
@@ -159,6 +160,7 @@ func (r *run) finish(broken bool) error {
 			return err
 		}
 		r.engine.HaltSenders()
+		r.halted = r.engine.Snapshot()
 		if err := r.session.tell(noteTotals, r.sentTotals().encode()); err != nil {
 			return fmt.Errorf("telling the peer what was sent: %w", err)
 		}
