@@ -22,6 +22,10 @@ const (
 	largestInterval = 2.0 // per cent
 )
 
+// leastInterval is what an interval of a rate in noise can be, in per cent: one by limits has width/8 to either side (state.go), and one
+// by outcomes is wider yet.
+const leastInterval = 0.2
+
 // DefaultBudget is how long an MLRsearch with default goals may take, in seconds.
 const DefaultBudget = 60.0
 
@@ -85,6 +89,18 @@ func checkGoal(g result.SearchGoal) error {
 		return fmt.Errorf("%d repeats are not from 0 to 100", g.Repeats)
 	case !(g.LargestIntervalPercent >= 0):
 		return fmt.Errorf("an interval of %g %% is none", g.LargestIntervalPercent)
+	}
+	return nil
+}
+
+// checkInterval refuses an interval that no trials bring, for which a search would go on until its budget ends, and one that a strict method
+// does not look at.
+func checkInterval(method string, g result.SearchGoal) error {
+	switch strict := method != result.MethodMLR; {
+	case strict && g.LargestIntervalPercent != 0:
+		return fmt.Errorf("the widest interval of %g %% has no effect on %s, which knows no noise: leave it out", g.LargestIntervalPercent, method)
+	case !strict && g.LargestIntervalPercent < leastInterval:
+		return fmt.Errorf("no trials narrow the interval of a rate in noise to %g %% (the widest that is asked for), however many: allow %g %% or more", g.LargestIntervalPercent, leastInterval)
 	}
 	return nil
 }

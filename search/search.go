@@ -256,7 +256,11 @@ func (c Config) Check() error {
 		return fmt.Errorf("a budget of %g s is none", c.Budget)
 	}
 	for i, g := range c.Goals {
-		if err := checkGoal(g); err != nil {
+		err := checkGoal(g)
+		if err == nil {
+			err = checkInterval(c.Method, g)
+		}
+		if err != nil {
 			return fmt.Errorf("goal %d: %w", i+1, err)
 		}
 		for _, other := range c.Goals[:i] {

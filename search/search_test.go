@@ -310,8 +310,13 @@ func TestRefusedConfigurations(t *testing.T) {
 		"no shorter than":     func(c *Config) { c.Goals[0].InitialTrialSeconds = 2 },
 		"a width of 0":        func(c *Config) { c.Goals[0].Width = 0 },
 		"an interval of -1 %": func(c *Config) { c.Goals[0].LargestIntervalPercent = -1 },
-		"repeats":             func(c *Config) { c.Goals[0].Repeats = -1 },
-		"a budget":            func(c *Config) { c.Budget = -1 },
+		"allow 0.2 % or more": func(c *Config) { c.Goals[1].LargestIntervalPercent = 0 },
+		"to 0.1 %":            func(c *Config) { c.Goals[1].LargestIntervalPercent = 0.1 },
+		"no effect on rfc2544": func(c *Config) {
+			c.Method, c.Goals = result.MethodRFC2544, c.Goals[:1]
+		},
+		"repeats":  func(c *Config) { c.Goals[0].Repeats = -1 },
+		"a budget": func(c *Config) { c.Budget = -1 },
 	} {
 		c := twoGoals()
 		change(&c)

@@ -66,7 +66,7 @@ func (f *searchFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.sum, "duration-sum", "", "time at one load that decides about it (default 6 trials; of rfc2544 1, of tst009 2)")
 	flags.StringVar(&f.exceed, "exceed", "", "the share of it in which more may be lost (default 50%; of rfc2544 0)")
 	flags.StringVar(&f.width, "width", "", "how far apart the bounds may be (default 0.5%)")
-	flags.StringVar(&f.interval, "widest", "", "how wide the interval of a rate in noise may be (default 2%)")
+	flags.StringVar(&f.interval, "widest", "", "how wide the interval of a rate in noise may be, 0.2% at least (default 2%; not of rfc2544 and tst009)")
 	flags.IntVar(&f.port, "port", oneoff.DefaultPort, "the receiver's port")
 	flags.StringVar(&f.warmUp, "warmup", "200ms", "traffic before each trial that is not counted")
 	flags.StringVar(&f.cpus, "cpus", "", "pin the hot threads to these CPUs, in turn (0,1)")
