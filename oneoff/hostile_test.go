@@ -63,6 +63,8 @@ func TestReceiverRefuses(t *testing.T) {
 		"another word":    {goodHello, `{"do":"start"}`, `wanted "prepare", got "start"`},
 		"unknown kind":    {goodHello, order(`"kind":"steam"`), "did you mean `stream`?"},
 		"unknown option":  {goodHello, order(`"kind":"stream","load":{"mesage":5}`), "did you mean `message`?"},
+		"earlier options": {`{"windtunnel":1,"role":"send","release":"v0.1"}`, order(`"kind":"ping","load":{"arrivals":"fixed","outstanding":65536}`),
+			`(this receiver is of release "", the sender of "v0.1", and their options differ: use the same release at both ends)`},
 		"wrong type":      {goodHello, order(`"kind":"stream","load":{"message":"5"}`), "its value is a string, not a size"},
 		"nested":          {goodHello, order(`"kind":"stream","load":{"nodelay":{"a":[1]}}`), "not a switch"},
 		"not whole":       {goodHello, order(`"kind":"stream","load":{"message":1.5}`), "1.5 is not a whole number"},

@@ -31,7 +31,8 @@ type session struct {
 	wire   *wire
 	client string
 	number uint64
-	last   bool // there is no file for anything more
+	last   bool   // there is no file for anything more
+	theirs string // the sender's release, as it says
 	kind   traffic.Kind
 	load   result.Options
 	times  times
@@ -82,6 +83,7 @@ func (s *session) greet() error {
 		return refuse("this receiver speaks version %d of the protocol with senders, not version %d with %q: use the same release at both ends",
 			protocolVersion, theirs.Windtunnel, result.Clip(theirs.Role))
 	}
+	s.theirs = result.Clean(result.Clip(theirs.Release))
 	return nil
 }
 
@@ -145,10 +147,10 @@ func (s *session) take(order ask) error {
 		return refuse("this receiver takes %s, not %s (its --kinds)", result.Listed(s.server.kinds()), kind.Name())
 	}
 	load, err := complete(kind, order.Load)
-	if err == nil {
-		err = affordable(load)
-	}
 	if err != nil {
+		return refuse("%v%s", err, s.otherRelease())
+	}
+	if err := affordable(load); err != nil {
 		return refuse("%v", err)
 	}
 	s.kind, s.load = kind, load
@@ -161,6 +163,14 @@ func (s *session) take(order ask) error {
 			s.times.warmUp+s.times.window, limit)
 	}
 	return nil
+}
+
+// otherRelease is why a sender may ask for options that are refused here, as it has looked at them itself: its release knows others.
+func (s *session) otherRelease() string {
+	if mine := s.server.Release; s.theirs != mine {
+		return fmt.Sprintf(" (this receiver is of release %q, the sender of %q, and their options differ: use the same release at both ends)", mine, s.theirs)
+	}
+	return ""
 }
 
 // prepare makes the worker, at the address that the sender has reached.
