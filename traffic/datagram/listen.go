@@ -2,19 +2,24 @@ package datagram
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"windtunnel/traffic"
 	"windtunnel/traffic/lobby"
 )
 
-// maxGreeting bounds the connections that have yet to introduce themselves.
-const maxGreeting = 64
+const (
+	// maxGreeting bounds the connections that have yet to introduce themselves.
+	maxGreeting = 64
+	// mostOpening bounds the senders that open their flows at once.
+	mostOpening = 8
+)
 
 // listener agrees with one sender on a load. The first whose flows are all open
 // wins.
@@ -24,10 +29,11 @@ type listener struct {
 	bound  []*net.UDPConn // one a thread; nil while the address to bind is any
 	agreed chan *session
 
-	mu    sync.Mutex
-	done  bool
-	taken bool // a sender is opening its flows
-	won   bool // a session has the sockets
+	mu      sync.Mutex
+	done    bool
+	opening []*session // senders that open their flows, the first one first; at most mostOpening
+	silence func()     // ends the reading of the bound sockets; nil before the first sender
+	won     bool       // a session has the sockets
 }
 
 func listen(ctx context.Context, l load, order traffic.Order) (traffic.Worker, error) {
@@ -65,22 +71,22 @@ func (ln *listener) greet(b []byte, conn net.Conn) bool {
 	if err != nil {
 		return false // a stranger gets no answer
 	}
+	s := &session{load: ln.load, key: h.key, conn: conn, conns: ln.bound, whole: make(chan struct{})}
 	status := h.judge(ln.load)
-	if status == welcome && !ln.take() {
+	if status == welcome && !ln.enter(s) {
 		status = otherSession
 	}
 	if status != welcome {
 		conn.Write(encodeAnswer(status, nil))
 		return false
 	}
-	s := &session{load: ln.load, key: h.key, conn: conn, conns: ln.bound}
-	if err := s.accept(ln.isDone); err == nil && ln.win(s) {
+	if err := s.accept(func() bool { return !ln.isOpening(s) }); err == nil && ln.win(s) {
 		return true
 	}
 	if ln.bound == nil {
 		closeConns(s.conns)
 	}
-	ln.giveBack()
+	ln.leave(s)
 	return false
 }
 
@@ -90,41 +96,72 @@ func closeConns(conns []*net.UDPConn) {
 	}
 }
 
-// take keeps the place for one sender while it opens its flows.
-func (ln *listener) take() bool {
-	ln.mu.Lock()
-	defer ln.mu.Unlock()
-	if ln.done || ln.taken {
-		return false
-	}
-	ln.taken = true
-	return true
-}
-
-func (ln *listener) giveBack() {
-	ln.mu.Lock()
-	ln.taken = false
-	ln.mu.Unlock()
-}
-
-func (ln *listener) isDone() bool {
-	ln.mu.Lock()
-	defer ln.mu.Unlock()
-	return ln.done
-}
-
-// win ends the listening in favour of a session.
-func (ln *listener) win(s *session) bool {
+// enter lets a sender open its flows, beside others: one that never does, as a stranger, keeps nobody out. Where there are too many, the
+// first one makes way.
+func (ln *listener) enter(s *session) bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	if ln.done {
 		return false
 	}
+	if len(ln.opening) >= mostOpening {
+		ln.opening[0].conn.Close()
+		ln.opening = slices.Delete(ln.opening, 0, 1)
+	}
+	ln.opening = append(ln.opening, s)
+	if ln.bound != nil && ln.silence == nil {
+		ln.silence = readOpenings(ln.bound, ln.load.message, ln.opened)
+	}
+	return true
+}
+
+func (ln *listener) leave(s *session) {
+	ln.mu.Lock()
+	ln.opening = slices.DeleteFunc(ln.opening, func(one *session) bool { return one == s })
+	ln.mu.Unlock()
+}
+
+func (ln *listener) isOpening(s *session) bool {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	return !ln.done && slices.Contains(ln.opening, s)
+}
+
+// opened gives what came by a bound socket, which all senders share, to whomever it is of.
+func (ln *listener) opened(socket int, b []byte, from netip.AddrPort) {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	for _, s := range ln.opening {
+		s.note(socket, b, from)
+	}
+}
+
+// win ends the listening in favour of a session, and tells its sender when nobody reads the sockets any more.
+func (ln *listener) win(s *session) bool {
+	ln.mu.Lock()
+	if ln.done || !slices.Contains(ln.opening, s) {
+		ln.mu.Unlock()
+		return false
+	}
 	ln.shut()
 	ln.won = true
+	ln.mu.Unlock()
+	ln.hush()
+	s.welcome()
 	s.watch()
 	ln.agreed <- s
 	return true
+}
+
+// hush ends the reading of the bound sockets. Who reads them may be waiting for the lock.
+func (ln *listener) hush() {
+	ln.mu.Lock()
+	silence := ln.silence
+	ln.silence = nil
+	ln.mu.Unlock()
+	if silence != nil {
+		silence()
+	}
 }
 
 // shut stops listening and hurries whoever is still at the handshake. The caller
@@ -143,6 +180,7 @@ func (ln *listener) close() {
 	}
 	ln.mu.Unlock()
 	ln.door.Wait()
+	ln.hush()
 	select {
 	case s := <-ln.agreed:
 		s.close()
@@ -155,7 +193,8 @@ func (ln *listener) close() {
 
 // accept tells the sender the ports and waits until it has heard from every flow.
 func (s *session) accept(stop func() bool) (err error) {
-	if s.conns == nil {
+	own := s.conns == nil
+	if own {
 		if s.conns, err = bindThreads(s.load, s.conn.LocalAddr().(*net.TCPAddr), false); err != nil {
 			s.conn.Write(encodeAnswer(noSockets, nil))
 			return err
@@ -168,11 +207,21 @@ func (s *session) accept(stop func() bool) (err error) {
 	if _, err := s.conn.Write(encodeAnswer(welcome, ports)); err != nil {
 		return err
 	}
-	if err := s.awaitOpenings(stop); err != nil {
-		return err
+	if own {
+		defer readOpenings(s.conns, s.load.message, s.note)()
 	}
-	_, err = s.conn.Write(note{what: noteReady}.encode())
-	return err
+	return s.awaitOpenings(stop)
+}
+
+// welcome lets the sender begin. Where each of its flows has a socket, that hears it alone from now on. One that has gone is found by the run.
+func (s *session) welcome() {
+	for i, c := range s.conns {
+		if s.load.flows == len(s.conns) { // flow i alone comes by socket i
+			pairUp(c, s.peers[i])
+		}
+	}
+	s.conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	s.conn.Write(note{what: noteReady}.encode())
 }
 
 // namesPort tells whether who listens was told on which port.
@@ -216,43 +265,70 @@ func bindFlow(l load, at net.UDPAddr) (*net.UDPConn, error) {
 	return c, nil
 }
 
-// awaitOpenings reads the sockets, all at once, until every flow has shown where it
-// comes from. A socket that nobody reads fills, and drops those that come last.
-func (s *session) awaitOpenings(stop func() bool) error {
-	s.peers = make([]netip.AddrPort, s.load.flows)
-	began := time.Now()
-	failed := make([]error, len(s.conns))
+// readOpenings reads sockets, all at once, and has note take what comes. A socket that nobody reads fills, and drops those that come last.
+// One alone reads each: of several that wait for one socket, some would never have their turn.
+func readOpenings(conns []*net.UDPConn, message int, note func(socket int, b []byte, from netip.AddrPort)) (end func()) {
+	var over atomic.Bool
 	var all sync.WaitGroup
-	for i := range s.conns {
-		all.Go(func() { failed[i] = s.awaitAt(i, began, stop) })
+	for i, c := range conns {
+		all.Go(func() {
+			b := make([]byte, message+1) // one byte more tells a longer one
+			for !over.Load() {
+				c.SetReadDeadline(time.Now().Add(openEvery))
+				if n, from, err := c.ReadFromUDPAddrPort(b); err == nil {
+					note(i, b[:n], from)
+				}
+			}
+		})
 	}
-	all.Wait()
-	return errors.Join(failed...)
+	return func() {
+		over.Store(true)
+		for _, c := range conns {
+			c.SetReadDeadline(time.Unix(1, 0))
+		}
+		all.Wait()
+		for _, c := range conns {
+			c.SetReadDeadline(time.Time{})
+		}
+	}
 }
 
-// awaitAt is awaitOpenings at one socket: its flows are those whose peers it notes.
-func (s *session) awaitAt(i int, began time.Time, stop func() bool) error {
-	c, b := s.conns[i], make([]byte, s.load.message+1) // one byte more tells a longer one
-	left := (s.load.flows - i + len(s.conns) - 1) / len(s.conns)
-	for left > 0 {
-		if stop() || time.Since(began) > handshakeTimeout {
-			return fmt.Errorf("%d flows have sent nothing", left)
-		}
-		c.SetReadDeadline(time.Now().Add(openEvery))
-		n, from, err := c.ReadFromUDPAddrPort(b)
-		if flow, ok := s.opened(b[:n]); err == nil && ok && flow%len(s.conns) == i && !s.peers[flow].IsValid() {
-			s.peers[flow] = from
-			left--
-			if i == 0 && s.way == 0 {
-				s.way = time.Since(began)
+// awaitOpenings waits until every flow has shown where it comes from.
+func (s *session) awaitOpenings(stop func() bool) error {
+	s.noting.Lock()
+	s.peers, s.unheard, s.began = make([]netip.AddrPort, s.load.flows), s.load.flows, time.Now()
+	s.noting.Unlock()
+	look := time.NewTicker(openEvery)
+	defer look.Stop()
+	for limit := time.Now().Add(handshakeTimeout); ; {
+		select {
+		case <-s.whole:
+			return nil
+		case now := <-look.C:
+			if stop() || now.After(limit) {
+				s.noting.Lock()
+				defer s.noting.Unlock()
+				return fmt.Errorf("%d flows have sent nothing", s.unheard)
 			}
 		}
 	}
-	c.SetReadDeadline(time.Time{})
-	if s.load.flows == len(s.conns) { // flow i alone comes by socket i
-		pairUp(c, s.peers[i])
+}
+
+// note takes a datagram that came by a socket, where it opens a flow of this session.
+func (s *session) note(socket int, b []byte, from netip.AddrPort) {
+	flow, ok := s.opened(b)
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	if !ok || flow >= len(s.peers) || flow%len(s.conns) != socket || s.peers[flow].IsValid() {
+		return
 	}
-	return nil
+	s.peers[flow] = from
+	if socket == 0 && s.way == 0 {
+		s.way = time.Since(s.began)
+	}
+	if s.unheard--; s.unheard == 0 {
+		close(s.whole)
+	}
 }
 
 // opened is the flow that a datagram opens.

@@ -68,7 +68,7 @@ func TestOpeningsOfManySockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeConns(sockets)
-	to, from := &session{load: l, key: newKey(), conn: far, conns: sockets}, &session{load: l, conn: near}
+	to, from := &session{load: l, key: newKey(), conn: far, conns: sockets, whole: make(chan struct{})}, &session{load: l, conn: near}
 	from.key = to.key
 	for i := range l.flows {
 		c, err := net.DialUDP("udp4", nil, sockets[i%len(sockets)].LocalAddr().(*net.UDPAddr))
@@ -80,6 +80,7 @@ func TestOpeningsOfManySockets(t *testing.T) {
 	}
 	awaited := make(chan error, 1)
 	go func() {
+		defer readOpenings(sockets, l.message, to.note)()
 		err := to.awaitOpenings(func() bool { return false })
 		far.Write(note{what: noteReady}.encode())
 		awaited <- err

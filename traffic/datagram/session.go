@@ -18,6 +18,11 @@ type session struct {
 	// peers are the flows' other ends, where the sockets are not connected.
 	peers []netip.AddrPort
 
+	noting  sync.Mutex    // of what a receiver notes while the flows open: peers, and
+	unheard int           // flows that have not opened
+	began   time.Time     // when that began
+	whole   chan struct{} // closed when all have
+
 	way time.Duration // a first datagram took so long, with the word of the control connection that was before or behind it
 
 	watching sync.WaitGroup

@@ -22,6 +22,19 @@ type stranger struct {
 
 func newStranger(t *testing.T, o result.Options, receiver string) *stranger {
 	t.Helper()
+	s := newcomer(t, o, receiver)
+	for i := range s.flows {
+		s.say(i, Stamp{Mark: opening}, 0)
+	}
+	if n, err := readNote(s.conn); err != nil || n.what != noteReady {
+		t.Fatal(n, err)
+	}
+	return s
+}
+
+// newcomer is one that has opened no flow yet.
+func newcomer(t *testing.T, o result.Options, receiver string) *stranger {
+	t.Helper()
 	l, err := parseLoad(o)
 	if err != nil {
 		t.Fatal(err)
@@ -46,10 +59,6 @@ func newStranger(t *testing.T, o result.Options, receiver string) *stranger {
 		}
 		t.Cleanup(func() { flow.Close() })
 		s.flows = append(s.flows, flow)
-		s.say(i, Stamp{Mark: opening}, 0)
-	}
-	if n, err := readNote(conn); err != nil || n.what != noteReady {
-		t.Fatal(n, err)
 	}
 	return s
 }
@@ -138,5 +147,36 @@ func TestTimesOfAStrangerEndNothing(t *testing.T) {
 	})
 	if err != nil || end.Packets != uint64(len(times)) {
 		t.Errorf("%d of %d came: %v %s", end.Packets, len(times), err, end.Error)
+	}
+}
+
+// TestStrangersHoldNoPlace: they know the load, and open some of its flows or none. The sender was told that another one is served, for
+// as long as one of them was waited for; and where one had opened the flow of a socket, that heard nobody else any more.
+func TestStrangersHoldNoPlace(t *testing.T) {
+	for name, address := range map[string]string{"sockets that all share": "127.0.0.1", "sockets of their own": "0.0.0.0"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := result.Options{"flows": 2, "threads": 2, "packets": 1e4}
+			receive := prepare(t, traffic.Order{Role: traffic.Receive, Load: o, Address: address})
+			_, port, err := net.SplitHostPort(receive.Address())
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := net.JoinHostPort("127.0.0.1", port)
+			for i := range mostOpening + 2 {
+				if s := newcomer(t, o, to); i%2 == 0 {
+					s.say(0, Stamp{Mark: opening}, 0)
+				}
+			}
+			began := time.Now()
+			send := prepare(t, traffic.Order{Role: traffic.Send, Load: o, Address: to})
+			if took := time.Since(began); took > handshakeTimeout/2 {
+				t.Errorf("it had its place after %s", took)
+			}
+			sent, got := runBoth(t.Context(), send, receive, ample())
+			if sent.err != nil || got.err != nil || got.end.Packets == 0 || got.end.Packets+got.end.Arrived.Lost+got.end.Arrived.Late != sent.end.Packets {
+				t.Errorf("%d of %d came: %+v, %v, %v", got.end.Packets, sent.end.Packets, got.end.Arrived, sent.err, got.err)
+			}
+		})
 	}
 }

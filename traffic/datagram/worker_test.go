@@ -388,8 +388,9 @@ func fakeReceiver(t *testing.T) (address string, agreed <-chan *session) {
 		io.ReadFull(conn, b[:])
 		h, _ := decodeHello(b[:])
 		l, _ := parseLoad(nil)
-		s := &session{load: l, key: h.key, conn: conn}
+		s := &session{load: l, key: h.key, conn: conn, whole: make(chan struct{})}
 		if s.accept(func() bool { return false }) == nil {
+			s.welcome()
 			come <- s
 		}
 	}()
