@@ -1,8 +1,6 @@
 package control
 
 import (
-	"errors"
-
 	"windtunnel/vrouter/config"
 	"windtunnel/vrouter/core"
 	"windtunnel/vrouter/kernel"
@@ -34,7 +32,10 @@ func (a *Agent) bringUp(w wish) error {
 	a.receive, err = a.kernel.SetReceive(fabric.Ifindex, w.config.Fabric.Receive, kernel.Tunnels{
 		MPLS: len(w.image.Labels) > 0, VXLAN: w.image.Node.Flags&core.NodeVXLAN != 0,
 	})
-	return errors.Join(err, a.setFast(w))
+	if err != nil { // the fast path has the same device, which would only refuse again, without saying what to do
+		return err
+	}
+	return a.setFast(w)
 }
 
 // takeDown gives every interface the vif that the image has for it, and lets go of those that have none.
