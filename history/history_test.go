@@ -209,6 +209,44 @@ func TestIndexThatCannotBeKept(t *testing.T) {
 	}
 }
 
+// TestIndexThatHasNoRoom: the disk is full when some runs are noted already, of which the index that was there is none the worse.
+func TestIndexThatHasNoRoom(t *testing.T) {
+	dir, ctx := t.TempDir(), context.Background()
+	writeRun(t, dir, "run0", "s", 1, 100)
+	load(t, dir, Options{})
+	for day := range 9 {
+		writeRun(t, dir, fmt.Sprint("run", 1+day), "s", 2+day, 200)
+	}
+	there, err := scan(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, indexName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix := open(ctx, dir, Options{})
+	defer ix.close()
+	if err := ix.changeable(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ix.db.Exec("PRAGMA max_page_count = 1"); err != nil { // no more than there are: SQLite says what it says of a full disk
+		t.Fatal(err)
+	}
+	read, err := ix.follow(ctx, there)
+	var found Found
+	if err = errors.Join(err, ix.suite(ctx, "s", &found), ix.keep()); err != nil {
+		t.Fatal(err)
+	}
+	if read != 10 || rates(found) != "100 200 200 200 200 200 200 200 200 200" || !strings.Contains(ix.notice, "is full") {
+		t.Errorf("read %d: %s; %s", read, rates(found), ix.notice)
+	}
+	if after, _ := os.ReadFile(filepath.Join(dir, indexName)); string(after) != string(before) {
+		t.Error("the index that was there is another one")
+	}
+	leavesNothingElse(t, dir)
+}
+
 // Programs that look at the same time, while runs come, each tell what is there.
 func TestManyAtOnce(t *testing.T) {
 	dir := t.TempDir()

@@ -167,8 +167,13 @@ func (ix *index) changeable(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
+	return ix.unkept(ctx, err)
+}
+
+// unkept goes over to an empty index in memory, because the folder takes none.
+func (ix *index) unkept(ctx context.Context, why error) (err error) {
 	ix.close()
-	ix.notice = fmt.Sprintf("the index is not kept, so the next history reads all runs again: %v", err)
+	ix.notice = fmt.Sprintf("the index is not kept, so the next history reads all runs again: %v", why)
 	if ix.db, err = connected(":memory:"); err != nil {
 		return err
 	}

@@ -30,12 +30,31 @@ func (ix *index) update(ctx context.Context, there map[string]state) (int, error
 	if err := ix.changeable(ctx); err != nil {
 		return 0, err
 	}
-	if again, err := ix.known(ctx); err == nil { // what the copy has, which another program may have changed
-		changed, gone = stale(there, again)
+	return ix.follow(ctx, there)
+}
+
+// follow notes what is there. A copy that cannot take it, as the disk is full, is given up for one in memory.
+func (ix *index) follow(ctx context.Context, there map[string]state) (int, error) {
+	read, err := ix.note(ctx, there)
+	if err == nil || ix.temporary == "" || ctx.Err() != nil {
+		return read, err
 	}
+	if err := ix.unkept(ctx, err); err != nil {
+		return 0, err
+	}
+	return ix.note(ctx, there)
+}
+
+// note brings an index that may be changed to what is there.
+func (ix *index) note(ctx context.Context, there map[string]state) (int, error) {
+	known, err := ix.known(ctx) // another program may have changed what was copied
+	if err != nil {
+		return 0, err
+	}
+	changed, gone := stale(there, known)
 	for _, name := range gone {
 		if err := ix.forget(ctx, ix.db, name); err != nil {
-			return 0, err
+			return 0, fmt.Errorf("forgetting run %s in the index: %w", name, err)
 		}
 	}
 	for _, name := range changed {
