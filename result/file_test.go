@@ -162,6 +162,26 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestFullDiskFromTheBeginning: a run of which nothing could be kept leaves nothing, and does not say that its records are kept.
+func TestFullDiskFromTheBeginning(t *testing.T) {
+	there := t.TempDir()
+	for name, dir := range map[string]string{"a folder that was there": there, "one that was made": filepath.Join(t.TempDir(), "run")} {
+		w, err := Create(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.fail(0, errors.New("no space left on device")); !strings.Contains(err.Error(), "nothing of this run") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if entries, err := os.ReadDir(dir); len(entries) > 0 || os.IsNotExist(err) != (dir != there) {
+			t.Errorf("%s: %v, %v", name, entries, err)
+		}
+	}
+}
+
 func TestHalfALineIsTakenBack(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(dir)

@@ -17,10 +17,11 @@ const FileName = "run.jsonl"
 // every record that a call returned for. One goroutine at a time.
 type Writer struct {
 	file   *os.File
-	whole  int64 // bytes of whole lines
-	values int   // in all lines but those of profiles, as a reader counts them
-	kept   int64 // bytes of those lines, which whoever conducts a run has in memory, too
-	broken error // a failed write ends the file: what follows would not be whole
+	made   string // the folder, if it is this writer's
+	whole  int64  // bytes of whole lines
+	values int    // in all lines but those of profiles, as a reader counts them
+	kept   int64  // bytes of those lines, which whoever conducts a run has in memory, too
+	broken error  // a failed write ends the file: what follows would not be whole
 }
 
 // maxKept bounds what a run has beside its profiles: a thousand trials an hour, of two nodes with 128 CPUs, for a working day.
@@ -29,6 +30,10 @@ const maxKept = 512 << 20
 // Create makes the run's folder, with its parents, and the run file in it. The
 // folder must not exist or be empty: a run never overwrites another.
 func Create(dir string) (*Writer, error) {
+	made := dir
+	if _, err := os.Lstat(dir); err == nil {
+		made = ""
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("creating the run's folder: %w", err)
 	}
@@ -39,7 +44,7 @@ func Create(dir string) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating the run file: %w", err)
 	}
-	return &Writer{file: file}, nil
+	return &Writer{file: file, made: made}, nil
 }
 
 // Vacant says why a run may not write into dir, which must not exist or be an
@@ -110,11 +115,25 @@ func (w *Writer) End(e End) error {
 }
 
 // Close brings the file to the disk. An error means that the end of the file may
-// be missing there.
+// be missing there. A file of which the disk took no line goes, with the folder if that was made for it.
 func (w *Writer) Close() error {
+	if w.broken != nil && w.whole == 0 {
+		return w.discard()
+	}
 	err := errors.Join(w.file.Sync(), w.file.Close())
 	if err != nil {
 		return fmt.Errorf("closing the run file: %w", err)
+	}
+	return nil
+}
+
+func (w *Writer) discard() error {
+	err := errors.Join(w.file.Close(), os.Remove(w.file.Name()))
+	if err == nil && w.made != "" {
+		err = os.Remove(w.made)
+	}
+	if err != nil {
+		return fmt.Errorf("taking back a run file without a record: %w", err)
 	}
 	return nil
 }
@@ -163,6 +182,9 @@ func (w *Writer) write(record any, counts bool) error {
 // fail takes half a line back, as on a full disk, so that the file stays readable.
 func (w *Writer) fail(written int, err error) error {
 	w.broken = fmt.Errorf("writing the run file: %w; the records before are kept", err)
+	if w.whole == 0 {
+		w.broken = fmt.Errorf("writing the run file: %w; nothing of this run is there", err)
+	}
 	if written > 0 {
 		if err := w.file.Truncate(w.whole); err != nil {
 			w.broken = errors.Join(w.broken, fmt.Errorf("taking back half a line: %w", err))

@@ -88,7 +88,10 @@ func (c *Conductor) Run(ctx context.Context) (result.End, error) {
 		end.Why = EndInterrupted
 	}
 	end.ElapsedSeconds = c.elapsed().Seconds()
-	return end, errors.Join(err, c.Out.End(end))
+	if unwritten := c.Out.End(end); !errors.Is(err, unwritten) { // a file that failed before says so again
+		err = errors.Join(err, unwritten)
+	}
+	return end, err
 }
 
 func (c *Conductor) header() result.Run {

@@ -26,7 +26,8 @@ type records struct {
 	profiles  []result.Profile
 	equal     []result.EqualRate
 	end       result.End
-	full      int // trials after which the disk is full; 0: never
+	full      int   // trials after which the disk is full; 0: never
+	broken    error // as result.Writer's, for what comes after that
 }
 
 func (r *records) Run(h result.Run) error       { r.run = h; return nil }
@@ -42,10 +43,11 @@ func (r *records) EqualRate(e result.EqualRate) error {
 	return nil
 }
 func (r *records) Latency(l result.LatencyAt) error { r.latencies = append(r.latencies, l); return nil }
-func (r *records) End(e result.End) error           { r.end = e; return nil }
+func (r *records) End(e result.End) error           { r.end = e; return r.broken }
 func (r *records) Trial(t result.Trial) error {
 	if r.full > 0 && len(r.trials) >= r.full {
-		return fmt.Errorf("no space left on device")
+		r.broken = fmt.Errorf("no space left on device")
+		return r.broken
 	}
 	r.trials = append(r.trials, t)
 	return nil
@@ -276,7 +278,7 @@ func TestADeadNodeEndsTheRunAndKeepsItsTrials(t *testing.T) {
 func TestAFullDiskEndsTheRun(t *testing.T) {
 	out := &records{full: 5}
 	end, err := conduct(fake.New(6, nil, fake.Noise{}), plan(6, time.Minute, 0.0001, over, "A", "B"), out, silent{})
-	if err == nil || end.Why != run.EndFailed || !strings.Contains(err.Error(), "no space left") {
+	if err == nil || end.Why != run.EndFailed || strings.Count(err.Error(), "no space left") != 1 {
 		t.Errorf("%+v, %v", end, err)
 	}
 }
