@@ -77,6 +77,7 @@ var rules = []struct {
 	{result.GeneratorLimited, evidence.ownRate},
 	{result.ReceiverLimited, evidence.shortReceiver},
 	{result.GeneratorLimited, evidence.shortSender},
+	{result.PathLimited, evidence.queuedWindow},
 	{result.ReceiverLimited, evidence.windowClosed},
 	{result.ReceiverLimited, evidence.receiverBusy},
 	{result.ReceiverLimited, evidence.receiverStarved},

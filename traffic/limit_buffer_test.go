@@ -40,3 +40,46 @@ func TestBuffersThatAreTooSmall(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallBuffersBeforeAFullPath: larger ones bring nothing. The figures are of a path of 50 Mbit/s, over which `send --buffer 4KiB`
+// had what `send` has, and was receiver-limited.
+func TestSmallBuffersBeforeAFullPath(t *testing.T) {
+	asked := result.Options{"buffer": int64(4096)}
+	of := func(many int, c result.Connection) (all []result.Connection) {
+		for range many {
+			all = append(all, c)
+		}
+		return all
+	}
+	full := result.Connection{BusySeconds: 2 * 0.98, RwndLimitedSeconds: 2 * 0.96, RTTSeconds: 511e-6, MinRTTSeconds: 5e-6, MSS: 1448,
+		CongestionWindow: 10, SendBufferBytes: 8192, ReceiveBufferBytes: 8192}
+	with := func(change func(*result.Connection)) result.Connection {
+		c := full
+		change(&c)
+		return c
+	}
+	for name, c := range map[string]struct {
+		load     result.Options
+		megabits float64
+		one      result.Connection
+		many     int
+		still    float64 // of the receiver
+		want     string
+	}{
+		"the whole of it":              {asked, 46.3, full, 1, 0, result.PathLimited},
+		"by four connections":          {asked, 47.8, with(func(c *result.Connection) { c.RTTSeconds = 1937e-6 }), 4, 0, result.PathLimited},
+		"the sender's":                 {asked, 46.3, with(func(c *result.Connection) { c.RwndLimitedSeconds, c.SndbufLimitedSeconds = 0, 1.9 }), 1, 0, result.PathLimited},
+		"of a receiver that was away":  {asked, 46.3, full, 1, 1, result.ReceiverLimited},
+		"a small part of it":           {asked, 4.6, full, 1, 0, result.ReceiverLimited},
+		"trips that are not the usual": {asked, 2000, with(func(c *result.Connection) { c.RTTSeconds = 5.7e-3 }), 1, 0, result.ReceiverLimited},
+		"of an empty path":             {asked, 46.3, with(func(c *result.Connection) { c.MinRTTSeconds = 500e-6 }), 1, 0, result.ReceiverLimited},
+		"of large segments":            {asked, 46.3, with(func(c *result.Connection) { c.MSS = 8948 }), 1, 0, result.ReceiverLimited},
+		"nobody asked for them":        {nil, 46.3, full, 1, 0, result.ReceiverLimited},
+	} {
+		sender, receiver := bulk(c.megabits, 0.02), bulk(c.megabits, 0.06)
+		sender.Connections, receiver.Connections, receiver.StoodSeconds = of(c.many, c.one), of(c.many, c.one), c.still
+		if got := Judge(c.load, sender, receiver); got.Verdict != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
