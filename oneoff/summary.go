@@ -253,7 +253,7 @@ func zeroCopy(line lines, z *result.ZeroCopy) {
 	if z == nil {
 		return
 	}
-	if z.Method != "msg-zerocopy" {
+	if !z.Tells() {
 		line("zero copy", "%s; the kernel tells nothing of copies", z.Method)
 		return
 	}

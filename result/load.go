@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -182,6 +183,18 @@ type ZeroCopy struct {
 	Method    string `json:"method"`    // "msg-zerocopy", "sendfile", "splice"
 	Completed uint64 `json:"completed"` // calls whose completion came in the window
 	Copied    uint64 `json:"copied"`    // of them: copied after all (SO_EE_CODE_ZEROCOPY_COPIED)
+}
+
+// Tells reports whether the kernel says which calls it copied after all: of MSG_ZEROCOPY alone.
+func (z ZeroCopy) Tells() bool { return z.Method == "msg-zerocopy" }
+
+// MarshalJSON leaves out what the kernel does not tell, which is not 0.
+func (z ZeroCopy) MarshalJSON() ([]byte, error) {
+	type told ZeroCopy // without this method
+	if z.Tells() || z.Completed > 0 {
+		return json.Marshal(told(z))
+	}
+	return json.Marshal(map[string]string{"method": z.Method})
 }
 
 // Interval is a part of a trial, in seconds since the window began; the warm-up's

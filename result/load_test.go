@@ -1,6 +1,9 @@
 package result
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 // TestPerFlow: what came of three flows, one of which did not, and of those of another receiver.
 func TestPerFlow(t *testing.T) {
@@ -20,5 +23,23 @@ func TestPerFlow(t *testing.T) {
 	}
 	if text != "2, all of which came, with 5 packets each" || sum.String() != "5, of which 4 came, with 0 to 9 packets each" {
 		t.Errorf("%s; %s", text, sum)
+	}
+}
+
+// TestWhatOfCopiesIsTold: that nothing was copied is said only where the kernel tells it.
+func TestWhatOfCopiesIsTold(t *testing.T) {
+	for method, want := range map[string]string{
+		"msg-zerocopy": `{"zero_copy":{"method":"msg-zerocopy","completed":3,"copied":0}}`,
+		"splice":       `{"zero_copy":{"method":"splice"}}`,
+	} {
+		end := struct {
+			Z *ZeroCopy `json:"zero_copy"`
+		}{&ZeroCopy{Method: method}}
+		if method == "msg-zerocopy" {
+			end.Z.Completed = 3
+		}
+		if text, err := json.Marshal(end); err != nil || string(text) != want {
+			t.Errorf("%s, %v, want %s", text, err, want)
+		}
 	}
 }
