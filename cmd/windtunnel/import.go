@@ -104,15 +104,26 @@ func writeRun(dir string, f result.File) error {
 	if err != nil {
 		return err
 	}
-	errs := []error{out.Run(f.Run)}
+	return errors.Join(writeRecords(out, f), out.Close())
+}
+
+// writeRecords ends with the first that cannot be written: a disk that is full says so of each.
+func writeRecords(out *result.Writer, f result.File) error {
+	if err := out.Run(f.Run); err != nil {
+		return err
+	}
 	for _, c := range f.Cells {
-		errs = append(errs, out.Cell(c))
+		if err := out.Cell(c); err != nil {
+			return err
+		}
 	}
 	for _, t := range f.Trials {
-		errs = append(errs, out.Trial(t))
+		if err := out.Trial(t); err != nil {
+			return err
+		}
 	}
-	if f.End != nil {
-		errs = append(errs, out.End(*f.End))
+	if f.End == nil {
+		return nil
 	}
-	return errors.Join(append(errs, out.Close())...)
+	return out.End(*f.End)
 }
