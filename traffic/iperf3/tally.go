@@ -21,7 +21,7 @@ type tally struct {
 	still   traffic.Still // when this end could not run, and for how long since then
 	untaken stall         // likewise, of what this end sends
 	silent  stall         // and of what it receives
-	unacked uint64        // what of it the other end's system had not acknowledged when the test ended, in bytes
+	acked   acked         // what of it the other end's system had when the test ended
 }
 
 // extremes are a TCP sender's over its interval readings.

@@ -62,12 +62,12 @@ func (t *trial) flow(ctx context.Context) (reading, error) {
 
 func (t *trial) stopServer(err error) reading {
 	ended := time.Now()
+	t.noteAcked() // before what the other end's system takes when its program has ended
 	if errors.Is(err, errEnded) {
 		t.readUp()
 		ended = t.drain()
 	}
 	t.mover.halt()
-	t.tally.unacked = t.mover.queued()
 	last := t.mover.read()
 	// Halting waits for threads that wait for data; that time is not the test's.
 	last.at = ended
@@ -86,7 +86,7 @@ func (t *trial) stopClient(ctx context.Context, err error) (reading, error) {
 			end = t.mover.glance()
 		}
 	}
-	t.tally.unacked = t.mover.queued() // before the other end can know that it is over
+	t.noteAcked() // before the other end can know that it is over
 	if errors.Is(err, errEnded) {
 		t.told = t.control.sendState(testEnd) == nil
 	}

@@ -2,49 +2,67 @@ package iperf3
 
 import (
 	"fmt"
+	"time"
 
 	"windtunnel/result"
 )
 
-// acknowledged is what the other end's system had of what this end sends when the test ended, in bytes, since what is omitted ended; 0
-// where this end's does not tell. What had been sent before that and not acknowledged is in neither.
-func (t *tally) acknowledged(now reading) (bytes uint64) {
-	for i, s := range t.streams {
-		if !s.sender {
-			continue
-		}
-		if now.streams[i].tcp == nil || t.test.Protocol == UDP {
-			return 0
-		}
-		bytes += now.streams[i].bytes - t.base.streams[i].bytes
-	}
-	return bytes - min(bytes, t.unacked)
+// acked is what the other end's system had acknowledged of TCP by a moment.
+type acked struct {
+	at    time.Time
+	bytes uint64 // since the start
 }
 
-// unreadLeast is the share of what was acknowledged from which on it is a receiver's limit that it did not count it, where no rate was asked for.
+// noteAcked looks at that.
+func (t *trial) noteAcked() {
+	if t.test.Protocol == UDP {
+		return
+	}
+	r, queued := t.mover.glance(), t.mover.queued()
+	sent, _ := t.tally.directions(func(i int) uint64 { return r.streams[i].bytes })
+	t.tally.acked = acked{r.at, sent - min(sent, queued)}
+}
+
+// acknowledged is how much that was since what is omitted ended, and by how much of that time the other end's count, which took so
+// long, may have been over before; 0 where the system does not tell. What was under way when that ended is in neither end's figures of it.
+func (t *tally) acknowledged(now reading, counted float64) (bytes, seconds float64) {
+	seconds = t.acked.at.Sub(t.base.at).Seconds()
+	if seconds <= 0 {
+		return 0, 0
+	}
+	before := uint64(0)
+	for i, s := range t.streams {
+		if s.sender && now.streams[i].tcp == nil {
+			return 0, 0
+		}
+		if s.sender {
+			before += t.base.streams[i].bytes
+		}
+	}
+	return float64(t.acked.bytes-min(t.acked.bytes, before)) * min(1, counted/seconds), seconds
+}
+
+// unreadLeast is the share of what was acknowledged from which on it is a receiver's limit that it was not counted, where no rate was asked for.
 const unreadLeast = 0.1
 
 // unread says that the other end's program was the limit, as what had come to its system was not counted by the end: it lay in the
 // sockets of a program that was stopped, whose window stays open for as long as their buffers have room. Nothing else shows that, as the
 // path had something to carry all the time. A receiver of iperf3 counts whole blocks, and ends its count by its own clock.
 func (t *tally) unread(e End, now reading) (says string) {
-	sender, sends := e.figures(true, true)
-	receiver, _ := e.figures(true, false)
-	acked := float64(t.acknowledged(now))
-	if !sends || acked == 0 || sender.WindowSeconds <= 0 || receiver.WindowSeconds <= 0 {
+	receiver, sends := e.figures(true, false)
+	if !sends {
 		return ""
 	}
-	came := acked * min(1, receiver.WindowSeconds/sender.WindowSeconds)
+	came, seconds := t.acknowledged(now, receiver.WindowSeconds)
 	lies := came - float64(receiver.Bytes) - float64(t.test.Length)*float64(t.test.Parallel)
 	least := unreadLeast
 	if target := t.way(e, now, true, untold{threads: 1}).Sender.Offered.TargetBitsPerSecond; target > 0 {
 		least = max(0, 1-rate(receiver.Bytes, receiver.WindowSeconds)/target) / 2
 	}
-	share := lies / acked
-	if share <= 0 || share < least {
+	if lies <= 0 || lies < least*came || lies/came*seconds < stallLeast.Seconds() {
 		return ""
 	}
-	return fmt.Sprintf("%.0f %% of what the receiver's system had acknowledged was not read when it ended: its program was stopped, or too slow", 100*share)
+	return fmt.Sprintf("%.0f %% of what the receiver's system had acknowledged was not read when it ended: its program was stopped, or too slow", 100*lies/came)
 }
 
 // orUnread is a verdict on what this end sends, alone or beside what comes back, unless it is that.

@@ -20,6 +20,7 @@ func TestWhatCameAndWasNotReadIsTheReceivers(t *testing.T) {
 		"stopped over the end":      {func(*ended) {}, result.ReceiverLimited, "50 % of what the receiver's system had acknowledged was not read"},
 		"it is one of ours":         {func(e *ended) { e.own = &ownResult{Receive: threadResult{Threads: 1}} }, result.ReceiverLimited, "was not read"},
 		"it was not acknowledged":   {func(e *ended) { e.unacked = 12e6 }, result.PathLimited, "neither end"},
+		"for a moment":              {func(e *ended) { e.test.BitsPerSecond, e.got, e.seconds = 64.5e6, 15e6, 2 }, result.PathLimited, "neither end"},
 		"little of it":              {func(e *ended) { e.got = 14.5e6 }, result.PathLimited, "neither end"},
 		"blocks that are not whole": {func(e *ended) { e.test.Parallel, e.sent, e.got, e.unacked = 2, 8000, 7000, 0 }, result.PathLimited, "neither end"},
 		"it ended before this end":  {func(e *ended) { e.seconds = 1 }, result.PathLimited, "neither end"},

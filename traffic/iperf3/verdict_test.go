@@ -36,7 +36,7 @@ type ended struct {
 func (c ended) limit() result.Limit {
 	c.test.Length = 1000
 	base, now := reading{at: time.Unix(0, 0), away: time.Second}, reading{at: time.Unix(2, 0), send: c.send, receive: c.receive, away: time.Second + c.away, awayWhy: errors.New("network is down")}
-	t := &tally{test: c.test, untaken: c.untaken, silent: c.silent, unacked: c.unacked}
+	t := &tally{test: c.test, untaken: c.untaken, silent: c.silent}
 	if c.seconds == 0 {
 		c.seconds = 2
 	}
@@ -48,7 +48,7 @@ func (c ended) limit() result.Limit {
 				continue
 			}
 			t.streams = append(t.streams, &dataStream{id: i, sender: sends})
-			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{bytes: c.sent, tcp: &tcpCounts{busy: c.busy, rwnd: c.rwnd, minRTT: 100 * time.Microsecond}})
+			base.streams, now.streams = append(base.streams, counts{}), append(now.streams, counts{tcp: &tcpCounts{busy: c.busy, rwnd: c.rwnd, minRTT: 100 * time.Microsecond}})
 			s := StreamEnd{Sender: sends, Sent: Sum{Seconds: 2, Bytes: c.sent, Retransmits: c.again}, Received: Sum{Seconds: c.seconds, Bytes: c.got}}
 			if c.test.Protocol == UDP {
 				s.UDP = &UDPEnd{SentPackets: int64(c.sent / 1000), ReceivedPackets: int64(c.sent / 1000), Lost: c.lost}
@@ -62,6 +62,9 @@ func (c ended) limit() result.Limit {
 		}
 	}
 	t.base = base
+	if c.test.Protocol != UDP {
+		t.acked = acked{now.at, c.sent*uint64(c.test.Parallel) - c.unacked}
+	}
 	if c.stands > 0 { // which one of ours tells alone
 		threads := threadResult{Threads: 1, CPU: c.peerCPU / 100 * 2}
 		c.own = &ownResult{Stood: c.stands.Seconds(), Send: threads, Receive: threads}
