@@ -60,14 +60,45 @@ func (f *Floor) fold() {
 }
 
 // Rise is by how many ns the floor rose from the first parts of the window to the last; 0 where it
-// did not.
-func (f *Floor) Rise() int64 { return Rise(f.least[:f.used]) }
+// did not. Packets of the last parts that were held up and came at once, when a receiver went on that
+// had stood still, or had no CPU, tell of no queue: those before them do.
+func (f *Floor) Rise() int64 {
+	if f.used < FloorParts/2 {
+		return 0
+	}
+	return rise(f.least[:f.atOnce()])
+}
+
+// atOnce is the first of the last parts whose packets came at once: those of each had waited for longer than those of the last part, by
+// as much as they left earlier. That is known to a part, of which the last has a beginning, or more. f.used: there are none.
+func (f *Floor) atOnce() int {
+	first, last, length := f.used, f.used-1, int64(1)<<f.shift
+	for i := last - 1; i >= 0; i-- {
+		parts := int64(last - i)
+		held := f.least[i] != math.MaxInt64 && f.least[i]-f.least[last] >= max(length/4, (parts-1)*length)
+		switch {
+		case held:
+			first = i
+		case f.least[i] == math.MaxInt64: // nothing left
+		case parts > 1:
+			return first
+		}
+	}
+	return first
+}
 
 // Rise is that of least times that somebody else kept, one a part of the window, in any unit;
 // math.MaxInt64 is a part in which nothing came. Fewer parts than half of FloorParts are no window.
 func Rise(least []int64) int64 {
-	const ends = 2 // parts at either end, so that one which has hardly begun does not decide
 	if len(least) < FloorParts/2 {
+		return 0
+	}
+	return rise(least)
+}
+
+func rise(least []int64) int64 {
+	const ends = 2 // parts at either end, so that one which has hardly begun does not decide
+	if len(least) < 2*ends {
 		return 0
 	}
 	before, after := slices.Min(least[:ends]), slices.Min(least[len(least)-ends:])
