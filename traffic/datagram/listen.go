@@ -204,6 +204,7 @@ func (s *session) accept(stop func() bool) (err error) {
 	for _, c := range s.conns {
 		ports = append(ports, c.LocalAddr().(*net.UDPAddr).AddrPort().Port())
 	}
+	s.expect()
 	if _, err := s.conn.Write(encodeAnswer(welcome, ports)); err != nil {
 		return err
 	}
@@ -293,11 +294,15 @@ func readOpenings(conns []*net.UDPConn, message int, note func(socket int, b []b
 	}
 }
 
+// expect lets openings be noted from now on, before the sender can know the ports: it sends them again, but later.
+func (s *session) expect() {
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	s.peers, s.unheard, s.began = make([]netip.AddrPort, s.load.flows), s.load.flows, time.Now()
+}
+
 // awaitOpenings waits until every flow has shown where it comes from.
 func (s *session) awaitOpenings(stop func() bool) error {
-	s.noting.Lock()
-	s.peers, s.unheard, s.began = make([]netip.AddrPort, s.load.flows), s.load.flows, time.Now()
-	s.noting.Unlock()
 	look := time.NewTicker(openEvery)
 	defer look.Stop()
 	for limit := time.Now().Add(handshakeTimeout); ; {

@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -79,6 +80,7 @@ func TestOpeningsOfManySockets(t *testing.T) {
 		from.conns = append(from.conns, c)
 	}
 	awaited := make(chan error, 1)
+	to.expect()
 	go func() {
 		defer readOpenings(sockets, l.message, to.note)()
 		err := to.awaitOpenings(func() bool { return false })
@@ -92,6 +94,31 @@ func TestOpeningsOfManySockets(t *testing.T) {
 		t.Errorf("%v, after %s", err, took)
 	}
 	if err := <-awaited; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOpeningsBeforeTheReceiverGoesOn are noted: a sender that knows the ports may be faster than who told them.
+func TestOpeningsBeforeTheReceiverGoesOn(t *testing.T) {
+	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	near, far := net.Pipe() // the answer is not told until it is read
+	defer near.Close()
+	l := load{message: 1400, flows: 1, threads: 1}
+	s := &session{load: l, key: newKey(), conn: far, conns: []*net.UDPConn{socket}, whole: make(chan struct{})}
+	accepted := make(chan error)
+	go func() { accepted <- s.accept(func() bool { return false }) }()
+	if _, err := near.Read(make([]byte, 1)); err != nil { // of the answer
+		t.Fatal(err)
+	}
+	b := template(l.message, nil)
+	headerFor(l.message, s.key).Put(b, Stamp{Mark: opening})
+	s.note(0, b, socket.LocalAddr().(*net.UDPAddr).AddrPort())
+	go func() { _, _ = io.Copy(io.Discard, near) }()
+	if err := <-accepted; err != nil {
 		t.Error(err)
 	}
 }
