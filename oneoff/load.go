@@ -67,14 +67,17 @@ const askForLess = "ask for fewer streams or flows, smaller messages, buffers or
 func mib(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
 // memoryOf is about what a load takes at its receiver, by the words that kinds
-// use: messages of each thread or flow, a bit a number of each flow's window, and
-// the sockets' buffers. No product of two bounded options overflows a float.
+// use: messages of each thread or flow, a bit a number of each flow's window, the
+// sockets' buffers, and what is remembered of frames' numbers. No product of two bounded options overflows a float.
 func memoryOf(load result.Options) int64 {
 	threads, flows := max(load.Float("threads"), 1), load.Float("flows")
 	sockets := max(load.Float("streams"), flows, threads)
 	bytes := max(threads, flows) * (load.Float("message") + load.Float("response"))
 	if window := load.Float("window"); window > 0 { // receivers of datagrams remember as many numbers, and of few flows more
 		bytes += flows * max(window, min(1<<20, 1<<28/flows)) / 8
+	}
+	if _, messages := load["message"]; !messages { // frames, in any number of flows; traffic/frame's wordsPerFlow is the reason
+		bytes += 16<<10*min(flows, 1<<10) + 16*flows
 	}
 	if load.Text("direction") == "both" {
 		sockets *= 2
