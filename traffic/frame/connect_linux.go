@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"windtunnel/traffic"
@@ -22,6 +23,7 @@ type session struct {
 	number  uint32
 	from    netip.Addr
 	to      netip.AddrPort
+	telling sync.Mutex               // of what follows, and of the control connection meanwhile
 	told    [numbersInMessage]uint64 // frames refused, so far, and whether that is all
 	apart   bool                     // a receiver at a port is on another machine
 }
@@ -105,6 +107,8 @@ func (s *session) counted(ctx context.Context) (uint64, error) {
 // refused keeps the receiver's intervals right; what it misses is in the final. It is all where no frame that has a number will be
 // refused any more: so a receiver that gets no final knows what was lost.
 func (s *session) refused(frames uint64, all bool) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
 	now := [numbersInMessage]uint64{frames}
 	if all {
 		now[1] = 1

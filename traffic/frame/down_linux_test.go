@@ -213,6 +213,34 @@ func TestLiveFramesTellThatTheOtherEndTakesNone(t *testing.T) {
 	})
 }
 
+// TestASenderOpensAnEndThatWasClosed: it goes on by a program of its own.
+func TestASenderOpensAnEndThatWasClosed(t *testing.T) {
+	liveInside(t, func(l *live, own netlink.Link, shut func() error) {
+		out, err := deviceOf(own)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		w := &sendWorker{load: load{threads: 1}, sources: []source{l}, device: out}
+		e := &engine{ended: make(chan struct{}), sources: w.sources}
+		if err := shut(); err != nil {
+			t.Error(err)
+		}
+		if sendLive(t, l, 1000); !w.shut() || !w.reopen(e) || w.opened == nil {
+			t.Errorf("it is not opened: %v", l.lacked())
+			return
+		}
+		_, before := l.counts(window)
+		sendLive(t, l, 200)
+		if _, refused := l.counts(window); refused != before {
+			t.Errorf("%d frames were refused then: %v", refused-before, l.refusal())
+		}
+		if err := w.opened(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Live frames that no longer fit their interface's MTU were all refused, and the window's rate was told as the path's.
 func TestLiveFramesTellOfALoweredMTU(t *testing.T) {
 	liveInside(t, func(l *live, link netlink.Link, _ func() error) {

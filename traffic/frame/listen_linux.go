@@ -31,6 +31,7 @@ type listener struct {
 	want     hello
 	session  uint32
 	probed   func() (uint64, error)
+	vacant   func()         // takes a better place for the sink, if it has become free; nil: there is none
 	joined   chan struct{}  // closed when a sender has joined
 	last     chan parting   // what that sender said in the end
 	refused  atomic.Uint64  // frames that its device refused, so far
@@ -85,6 +86,9 @@ func newListener(socket net.Listener, reserved []*net.UDPConn, l load, want hell
 		door: lobby.NewDoorman(socket, maxGreeting, handshakeTimeout), reserved: reserved, want: want, session: session,
 		joined: make(chan struct{}), last: make(chan parting, 1), told: make(chan struct{}, 1),
 		probed: probesCame(counting, l),
+	}
+	if b, is := counting.(*bpfSink); is {
+		ln.vacant = b.takeVacant
 	}
 	ln.door.Open(helloSize, ln.greet, ln.lack)
 	return ln
@@ -172,8 +176,11 @@ func (ln *listener) serve(conn net.Conn) parting {
 	}
 }
 
+// hearRefused: frames are refused also where the XDP that let them through has gone.
 func (ln *listener) hearRefused(m message) {
-	ln.refused.Store(m.numbers[0])
+	if ln.refused.Swap(m.numbers[0]) < m.numbers[0] && ln.vacant != nil {
+		ln.vacant()
+	}
 	ln.all.Store(m.numbers[1] != 0)
 	select {
 	case ln.told <- struct{}{}:

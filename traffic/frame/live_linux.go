@@ -261,6 +261,9 @@ func (l *live) away() time.Duration { return time.Duration(atomic.LoadUint64(&l.
 // lacked is what the last of those lacked: the device was down, or its other end took none.
 func (l *live) lacked() syscall.Errno { return syscall.Errno(-l.record.Lack) }
 
+// failed is when a frame last found no way out, by the kernel's clock, 0 where none did.
+func (l *live) failed() time.Duration { return time.Duration(atomic.LoadUint64(&l.record.Failed)) }
+
 func (l *live) calls() uint64 { return l.called.Load() }
 
 func (l *live) clock() *traffic.ThreadClock { return &l.thread }
@@ -285,11 +288,14 @@ func (l *live) refusal() error {
 	return nil
 }
 
-// refusesAll says of a device that the next frames will fare no better: a veth whose other end has no NAPI (ENXIO,
-// veth_xdp_xmit in drivers/net/veth.c), or a driver without ndo_xdp_xmit (EOPNOTSUPP, xdp_ok_fwd_dev in
+// refusesAll says of a device that the next frames will fare no better.
+func (l *live) refusesAll() bool { return closedTo(l.refusal()) }
+
+// closedTo tells of an error that a device takes no live frames: a veth whose other end has no NAPI (ENXIO, veth_xdp_xmit in
+// drivers/net/veth.c), or a driver without ndo_xdp_xmit, and since Linux 6.3 such a veth (EOPNOTSUPP, xdp_ok_fwd_dev in
 // include/linux/filter.h). A ring that is full is no error, or another.
-func (l *live) refusesAll() bool {
-	return errors.Is(l.refusal(), unix.ENXIO) || errors.Is(l.refusal(), unix.EOPNOTSUPP)
+func closedTo(refusal error) bool {
+	return errors.Is(refusal, unix.ENXIO) || errors.Is(refusal, unix.EOPNOTSUPP)
 }
 
 func (l *live) close() error {

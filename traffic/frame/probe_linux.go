@@ -108,8 +108,12 @@ func (w *sendWorker) probeOpened(ctx context.Context, shut error) error {
 		return errors.Join(err, restore())
 	}
 	w.opened = restore
-	w.why = "the other end of " + w.device.name + " has a program at its XDP until this ends: live frames need it; the kernel switches segmentation offload off at " + w.device.name + " meanwhile, for other traffic, too"
+	w.why = w.openedWords()
 	return nil
+}
+
+func (w *sendWorker) openedWords() string {
+	return "the other end of " + w.device.name + " has a program at its XDP until this ends: live frames need it; the kernel switches segmentation offload off at " + w.device.name + " meanwhile, for other traffic, too"
 }
 
 // probe sends some frames and asks the receiver whether any came.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,8 @@ type sendWorker struct {
 	why       string
 	generator *result.Generator // nil: ourselves
 	opened    func() error      // takes away what lets the peer take live frames; nil: nothing does
+	reopened  bool              // that was attached amid the trial
+	free      func()            // ends keepOpen, once
 
 	closing chan struct{}
 	once    sync.Once
@@ -77,6 +80,8 @@ func (w *sendWorker) Run(ctx context.Context, when traffic.Schedule) (result.Pai
 	}
 	c.start()
 	defer c.stop()
+	w.free = sync.OnceFunc(w.keepOpen(e))
+	defer w.free()
 	return w.drive(ctx, e, c)
 }
 
@@ -163,6 +168,7 @@ func (w *sendWorker) drive(ctx context.Context, e mover, c *course) (result.Pair
 		early = c.sleep(ctx, time.Now().Add(tail))
 	}
 	e.halt()
+	w.free()
 	if early == nil {
 		w.noteGone(e)
 	}
@@ -224,6 +230,9 @@ func told(e mover, inWindow uint64) uint64 {
 
 func (w *sendWorker) end(e mover, c *course, before, used usage) result.PairEnd {
 	sent, refused := e.counts(window)
+	if w.reopened {
+		w.why, w.reopened = strings.TrimPrefix(w.why+"; "+w.openedWords(), "; "), false
+	}
 	spent := used.spent.Since(before.spent)
 	end := result.PairEnd{
 		WindowSeconds:  used.at.Sub(before.at).Seconds(),

@@ -65,6 +65,7 @@ type bpfSink struct {
 	hooks   []hook
 	how     string
 	why     string
+	waits   *device // of whose XDP another program has the driver's place; nil: of none
 }
 
 // hook is a program that is attached.
@@ -186,6 +187,9 @@ func (s *bpfSink) attach(how string, e expected, d device) error {
 		if native != nil {
 			s.why = whyNotXDP(d, native)
 		}
+		if how == auto && occupied(native) {
+			s.waits = &d
+		}
 		if how == byXDP && native != nil {
 			if err := s.attachXDP(d, link.XDPGenericMode); err != nil {
 				return fmt.Errorf("%s; and generic XDP: %w", s.why, err)
@@ -243,6 +247,14 @@ func (s *bpfSink) attachXDP(d device, mode link.XDPAttachFlags) error {
 	}
 	s.hooks = append(s.hooks, l)
 	return nil
+}
+
+// takeVacant attaches to the driver's XDP, which a veth's live frames need, when whoever had it has gone. It is called by one goroutine
+// at a time, and none is left when the sink is closed.
+func (s *bpfSink) takeVacant() {
+	if s.waits != nil && s.attachXDP(*s.waits, link.XDPDriverMode) == nil {
+		s.waits = nil
+	}
 }
 
 func (s *bpfSink) tally() (tally, error) {

@@ -56,6 +56,47 @@ func TestWhoeverHasTheXDPIsToldOf(t *testing.T) {
 	}
 }
 
+// TestASinkTakesTheXDPThatIsFreeAgain: what another session's sink had attached let live frames through, which all were refused when it went.
+func TestASinkTakesTheXDPThatIsFreeAgain(t *testing.T) {
+	needsRoot(t)
+	nstest.Inside(t, func() {
+		one, err := vethWithAddress("192.0.2.1/24")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var both []*receiveWorker
+		for range 2 {
+			w, err := Kind{}.Prepare(t.Context(), traffic.Order{Role: traffic.Receive, Address: "192.0.2.1"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer w.Close()
+			both = append(both, w.(*receiveWorker))
+		}
+		attached := func(want bool) {
+			t.Helper()
+			now, err := netlink.LinkByIndex(one.Attrs().Index)
+			if err != nil || (now.Attrs().Xdp != nil && now.Attrs().Xdp.Attached) != want {
+				t.Errorf("%v: %+v, want XDP: %v", err, now.Attrs().Xdp, want)
+			}
+		}
+		if err := both[0].Close(); err != nil {
+			t.Error(err)
+		}
+		attached(false)
+		both[1].listener.hearRefused(message{}) // nothing new
+		attached(false)
+		both[1].listener.hearRefused(message{numbers: [numbersInMessage]uint64{1}})
+		attached(true)
+		if err := both[1].Close(); err != nil {
+			t.Error(err)
+		}
+		attached(false)
+	})
+}
+
 // vethWithAddress is an end of a new pair, which is up.
 func vethWithAddress(cidr string) (netlink.Link, error) {
 	if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "one"}, PeerName: "two"}); err != nil {
