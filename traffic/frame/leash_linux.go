@@ -37,23 +37,12 @@ func leashThread() (free func()) {
 		return func() {} // a sandbox may not have it, and mostly none is needed
 	}
 	giveLeash(timer)
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		again := time.NewTicker(leashed)
-		defer again.Stop()
-		for {
-			select {
-			case <-again.C:
-				giveLeash(timer)
-			case <-done:
-				return
-			}
-		}
-	}()
+	stop := again(leashed, func() (over bool) {
+		giveLeash(timer)
+		return false
+	})
 	return func() {
-		close(done)
-		<-ended // or it might be another's timer that it sets
+		stop() // or it might be another's timer that it sets
 		_, _, _ = unix.Syscall(unix.SYS_TIMER_DELETE, uintptr(timer), 0, 0)
 	}
 }

@@ -12,26 +12,7 @@ func (w *sendWorker) keepOpen(e mover) (free func()) {
 	if _, live := w.liveSource(); !live || w.opened != nil || w.device.kind != "veth" {
 		return func() {}
 	}
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		again := time.NewTicker(lookOpen)
-		defer again.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-again.C:
-			}
-			if w.shut() && w.reopen(e) {
-				return
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		<-ended
-	}
+	return again(lookOpen, func() (over bool) { return w.shut() && w.reopen(e) })
 }
 
 // shut tells whether a frame found no way out since the last look, as the other end took none.
