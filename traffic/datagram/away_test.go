@@ -3,19 +3,13 @@ package datagram
 import (
 	"testing"
 	"time"
-
-	"windtunnel/result"
-	"windtunnel/traffic"
 )
 
 // TestAClosedPortAloneEndsNothing: a translator of addresses may have given the sender another port, at which the receiver hears nobody until
 // it has missed it. That the receiver has ended is the control connection's to say.
 func TestAClosedPortAloneEndsNothing(t *testing.T) {
 	t.Parallel()
-	address, agreed := fakeReceiver(t)
-	send := prepare(t, traffic.Order{Role: traffic.Send, Address: address, Load: result.Options{"packets": 1000}})
-	s := <-agreed
-	defer s.close()
+	send, s := senderToAFake(t)
 	closeConns(s.conns)
 	when := soon()
 	time.AfterFunc(time.Until(when.Start)+when.WarmUp+when.Window+tailMost, func() { s.tell(noteDone, nil) })

@@ -137,10 +137,7 @@ func TestWhatWasSentIsNotKnown(t *testing.T) {
 // TestASenderWaitsForWhoStillCounts: the receiver says so, and counts for as long as more comes.
 func TestASenderWaitsForWhoStillCounts(t *testing.T) {
 	t.Parallel()
-	address, agreed := fakeReceiver(t)
-	send := prepare(t, traffic.Order{Role: traffic.Send, Address: address, Load: result.Options{"packets": 1000}})
-	s := <-agreed
-	defer s.close()
+	send, s := senderToAFake(t)
 	when := soon()
 	when.OneOff = true
 	over := time.Until(when.Start) + when.WarmUp + when.Window

@@ -369,6 +369,16 @@ func TestReceiverOutlivesItsSender(t *testing.T) {
 	}
 }
 
+// senderToAFake is one of 1000 datagrams a second, and the session of its receiver, which is a fake.
+func senderToAFake(t *testing.T) (send *worker, s *session) {
+	t.Helper()
+	address, agreed := fakeReceiver(t)
+	send = prepare(t, traffic.Order{Role: traffic.Send, Address: address, Load: result.Options{"packets": 1000}})
+	s = <-agreed
+	t.Cleanup(s.close)
+	return send, s
+}
+
 // fakeReceiver answers one sender and opens what it asks for.
 func fakeReceiver(t *testing.T) (address string, agreed <-chan *session) {
 	t.Helper()
@@ -411,10 +421,7 @@ func TestSenderOutlivesItsReceiver(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, agreed := fakeReceiver(t)
-			send := prepare(t, traffic.Order{Role: traffic.Send, Address: address, Load: result.Options{"packets": 1000}})
-			s := <-agreed
-			defer s.close()
+			send, s := senderToAFake(t)
 			when := soon()
 			when.OneOff = name == "by hand"
 			time.AfterFunc(time.Until(when.Start)+when.WarmUp+50*time.Millisecond, func() { c.does(s) })
