@@ -51,12 +51,11 @@ func (s Section) text() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "## %s\n%s %s\n\n%s\n\n", s.Title, s.Says, method, environment(s.Peers))
-	b.WriteString(tableHead)
-	for _, c := range s.Comparisons {
-		b.WriteString(c.Row() + "\n")
-	}
+	b.WriteString(table(s.Comparisons))
 	for _, t := range s.More {
-		b.WriteString(t.text())
+		if len(t.Rows) > 0 {
+			fmt.Fprintf(&b, "\n%s:\n\n%s", t.Says, table(t.Rows))
+		}
 	}
 	b.WriteString(s.limits())
 	if s.Where != "" {
@@ -65,16 +64,11 @@ func (s Section) text() string {
 	return b.String()
 }
 
-const tableHead = "| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n"
-
-// text is nothing where there is no row.
-func (t Table) text() string {
-	if len(t.Rows) == 0 {
-		return ""
-	}
+// table is rows in Markdown.
+func table(rows []*Comparison) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s:\n\n%s", t.Says, tableHead)
-	for _, c := range t.Rows {
+	b.WriteString("| what | ratio | rounds | goal | verdict |\n|---|---|---|---|---|\n")
+	for _, c := range rows {
 		b.WriteString(c.Row() + "\n")
 	}
 	return b.String()

@@ -181,10 +181,11 @@ func (w *Writer) write(record any, counts bool) error {
 
 // fail takes half a line back, as on a full disk, so that the file stays readable.
 func (w *Writer) fail(written int, err error) error {
-	w.broken = fmt.Errorf("writing the run file: %w; the records before are kept", err)
+	kept := "the records before are kept"
 	if w.whole == 0 {
-		w.broken = fmt.Errorf("writing the run file: %w; nothing of this run is there", err)
+		kept = "nothing of this run is there"
 	}
+	w.broken = fmt.Errorf("writing the run file: %w; %s", err, kept)
 	if written > 0 {
 		if err := w.file.Truncate(w.whole); err != nil {
 			w.broken = errors.Join(w.broken, fmt.Errorf("taking back half a line: %w", err))
