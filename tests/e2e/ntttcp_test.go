@@ -253,6 +253,30 @@ func TestNtttcpLastWithoutMany(t *testing.T) {
 	}
 }
 
+// TestTheSourceDocumentsNtttcpLines runs what the source document ran, for less long. Either end waits for the other one.
+func TestTheSourceDocumentsNtttcpLines(t *testing.T) {
+	besideOthers(t)
+	for name, lines := range map[string][2]string{
+		"throughput":     {"-s -m 1,*,127.0.0.81 -l 128k -t 2", "-r -m 1,*,127.0.0.81 -rb 2M -t 2"},
+		"asynchronous":   {"-s -m 1,*,127.0.0.82 -l 128k -a 2 -t 2", "-r -m 1,*,127.0.0.82 -rb 2M -a 16 -t 2"},
+		"small messages": {"-s -m 1,*,127.0.0.83 -l 1390 -t 2 -ndl", "-r -m 1,*,127.0.0.83 -rb 2M -t 2 -ndl"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ends [2]outcome
+			var both sync.WaitGroup
+			for i, line := range lines {
+				both.Go(func() { ends[i] = windtunnel(t, time.Minute, append([]string{"ntttcp"}, strings.Fields(line)...)...) })
+			}
+			both.Wait()
+			for i, end := range ends {
+				if end.code != 0 || !strings.Contains(end.out, "Packets Sent Packets Received Retransmits Errors Avg. CPU %") {
+					t.Errorf("%s: exit code %d\n%s%s", lines[i], end.code, end.out, end.err)
+				}
+			}
+		})
+	}
+}
+
 // TestNtttcpInterrupt: the tool's sender is interrupted and says E; our receiver
 // ends with it.
 func TestNtttcpInterrupt(t *testing.T) {
